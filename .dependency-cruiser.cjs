@@ -1,0 +1,169 @@
+/**
+ * The import rule of the architecture, as a check. The comment of each rule is the reason that its violation is
+ * reported with.
+ *
+ * Tests beside their source reach for whatever they need, so the rules look at source files only.
+ */
+
+/** Folders and files of src/, each with why it stands where it does. One may import only from those above it. */
+const LAYERS = [
+  ["core/", "core/ is the vocabulary that everything else speaks: it knows nobody"],
+  [
+    "system/",
+    "system/ is a thin layer over the operating system: it knows the words of core/ and nothing of what we build on it",
+  ],
+  ["files/", "files/ works on folders, whoever asks: it knows neither plans nor strategies nor where state is kept"],
+  ["database/", "database/ is a driver interface: it knows nothing of plans, strategies or where state is kept"],
+  ["store/", "store/ keeps records: it must not act on what they describe"],
+  ["config/", "config/ turns text into checked values: it must not use them"],
+  [
+    "strategies/",
+    "a strategy isolates one resource and gets all else through its context: it knows nothing of managers, plans or commits",
+  ],
+  ["sandboxes/", "sandboxes/ handles one sandbox at a time: what happens to several together is decided above it"],
+  ["commit/", "commit/ lands participants, whatever they are: it knows nothing of what users call a plan"],
+  [
+    "plans/",
+    "plans/ is what users do, in their words: it must work without a command line and without running commands",
+  ],
+  ["run/", "run/ starts commands inside sandboxes: it must work without a command line"],
+  [
+    "testing/",
+    "testing/ is shipped for authors of strategies: it must not pull in the composition root or the command line",
+  ],
+  ["runtime.ts", "runtime.ts puts the parts together: it must not depend on who uses the result"],
+  ["cli/", "cli/ is a user of the library like any other, and nothing may build on it"],
+  ["strategy.ts", "strategy.ts is a public entry, nothing but exports: inside, import from where things are defined"],
+  ["index.ts", "index.ts is the public entry, nothing but exports: inside, import from where things are defined"],
+];
+
+const TEST = "[.]test[.]ts$";
+const pattern = (layer) => layer.replaceAll(".", "[.]") + (layer.endsWith("/") ? "" : "$");
+const anyOf = (layers) => `^src/(?:${layers.map(([layer]) => pattern(layer)).join("|")})`;
+const nameOf = (layer) => layer.replace(/\/$|[.]ts$/, "");
+
+const layerRules = LAYERS.slice(0, -1).map(([layer, reason], position) => ({
+  name: `layer-${nameOf(layer)}`,
+  comment: `${reason}. It may import only from ${
+    LAYERS.slice(0, position)
+      .map(([lower]) => lower)
+      .join(", ") || "itself"
+  }.`,
+  severity: "error",
+  from: { path: `^src/${pattern(layer)}`, pathNot: TEST },
+  to: { path: anyOf(LAYERS.slice(position + 1)) },
+}));
+
+module.exports = {
+  forbidden: [
+    ...layerRules,
+    {
+      name: "known-layer",
+      comment:
+        "every file under src/ belongs to a layer: put it in one, or add a layer to .dependency-cruiser.cjs at its place.",
+      severity: "error",
+      from: { path: "^src/", pathNot: [anyOf(LAYERS), TEST] },
+      to: {},
+    },
+    {
+      name: "library-without-cli",
+      comment:
+        "the public entries are for programs: one that imports the library must not load the command line with it.",
+      severity: "error",
+      from: { path: "^src/(?:index|strategy)[.]ts$" },
+      to: { path: "^src/cli/" },
+    },
+    {
+      name: "strategy-alone",
+      comment:
+        "a strategy imports no other strategy: what two of them share belongs to files/ or database/, so that each can be " +
+        "read, replaced and removed alone.",
+      severity: "error",
+      from: { path: "^src/strategies/([^/]+)/", pathNot: TEST },
+      to: { path: "^src/strategies/[^/]+/", pathNot: "^src/strategies/$1/" },
+    },
+    {
+      name: "strategy-without-store",
+      comment:
+        "a strategy never sees the store: what it must remember is in its SandboxRef, and intents go through its " +
+        "StrategyContext, so that a custom strategy can do all that a built-in one can.",
+      severity: "error",
+      from: { path: "^src/strategies/", pathNot: TEST },
+      to: { path: "^src/store/" },
+    },
+    {
+      name: "core-is-pure",
+      comment:
+        "core/ does no input or output: time, ids, files and the environment are passed in, so that it can be tested as data.",
+      severity: "error",
+      from: { path: "^src/core/", pathNot: TEST },
+      to: { dependencyTypes: ["core"], pathNot: "^(?:node:)?(?:assert|buffer|crypto|path|path/posix|util)$" },
+    },
+    {
+      name: "core-without-packages",
+      comment: "core/ uses no npm package: whoever writes a strategy depends on it, and on nothing else through it.",
+      severity: "error",
+      from: { path: "^src/core/", pathNot: TEST },
+      to: { path: "(?:^|/)node_modules/" },
+    },
+    {
+      name: "only-system-touches-the-system",
+      comment:
+        "koffi, node:fs and node:child_process are used in system/ only: there every changing call names its failpoint, " +
+        "opens beneath and follows no link. Elsewhere a crash test could not reach it.",
+      severity: "error",
+      from: { path: "^src/", pathNot: ["^src/system/", TEST] },
+      to: { path: "^(?:node:)?(?:fs|fs/promises|child_process)$|(?:^|/)node_modules/(?:koffi|@koromix)/" },
+    },
+    {
+      name: "only-store-uses-sqlite",
+      comment:
+        "node:sqlite is used by store/, which keeps our state, and by database/, which drives the users' databases; nobody else.",
+      severity: "error",
+      from: { path: "^src/", pathNot: ["^src/(?:store|database)/", TEST] },
+      to: { path: "^(?:node:)?sqlite$" },
+    },
+    {
+      name: "source-without-tests",
+      comment: "what is shipped must not import what is not: tests, benchmarks, scripts and examples stay outside.",
+      severity: "error",
+      from: { path: "^src/", pathNot: TEST },
+      to: { path: ["^(?:test|bench|scripts|examples)/", TEST] },
+    },
+    {
+      name: "no-circle",
+      comment:
+        "files that import each other in a circle can only be understood, loaded and replaced together: move what they share out.",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "resolvable",
+      comment: "an import that leads nowhere fails when it is first used, which may be in the middle of a commit.",
+      severity: "error",
+      from: { path: "^src/" },
+      to: { couldNotResolve: true },
+    },
+    {
+      name: "only-declared-packages",
+      comment: "a package that package.json does not list under dependencies is missing for whoever installs this one.",
+      severity: "error",
+      from: { path: "^src/", pathNot: TEST },
+      to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], dependencyTypesNot: ["type-only"] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: ["node_modules", "^dist"] },
+    exclude: { path: "^dist/" },
+    // Imports of types count as well: a layer that knows the types of another knows that layer.
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["drydock-source", "import", "node", "default", "types"],
+      extensions: [".ts", ".js", ".json"],
+    },
+    builtInModules: { add: ["node:sqlite", "sqlite", "node:test", "node:test/reporters"] },
+  },
+};

@@ -1,0 +1,114 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import { directBuiltins, englishOnly } from "./bundle-plugins.ts";
+
+/**
+ * Builds dist/:
+ * - cli.js, index.js, strategy.js, testing.js and the chunks that they share. All come from one call of esbuild: a
+ *   class that two of them use is in a chunk of its own, so a strategy that imports "drydock/strategy" meets the same
+ *   classes as the command line.
+ * - types/, the declarations of the public entries.
+ * - .compile-cache/, see bin/start.cjs; filled here, so that the first command is as fast as the second. Not packed.
+ *
+ * It is made beside dist/ and then moved into place: a failed build leaves the old one, and no command meets half of one.
+ */
+const root = join(import.meta.dirname, "..");
+const dist = join(root, "dist");
+
+const ENTRIES = {
+  cli: "src/cli/main.ts",
+  index: "src/index.ts",
+  strategy: "src/strategy.ts",
+  testing: "src/testing/index.ts",
+} as const;
+
+try {
+  await buildAll();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+
+async function buildAll(): Promise<void> {
+  const missing = Object.values(ENTRIES).filter((entry) => !existsSync(join(root, entry)));
+  if (missing.length > 0) throw new Error(`Nothing was built: ${missing.join(", ")} is missing.`);
+  const fresh = join(root, `dist.new-${process.pid}`);
+  const old = `${fresh}-old`;
+  try {
+    await bundle(fresh);
+    declare(fresh);
+    if (existsSync(dist)) renameSync(dist, old);
+    renameSync(fresh, dist);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+    rmSync(old, { recursive: true, force: true });
+  }
+  warmUp();
+}
+
+async function bundle(outdir: string): Promise<void> {
+  await build({
+    absWorkingDir: root,
+    entryPoints: ENTRIES,
+    outdir,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    external: ["koffi"],
+    plugins: [directBuiltins, englishOnly],
+    minifyWhitespace: true,
+    minifySyntax: true,
+    // Names of error classes are shown to users.
+    keepNames: true,
+    sourcemap: "linked",
+    sourcesContent: false,
+    chunkNames: "chunks/[name]-[hash]",
+    logLevel: "warning",
+  });
+}
+
+/** Emits the declarations, with the extensions of relative imports as they are for whoever imports them. */
+function declare(outdir: string): void {
+  const types = join(outdir, "types");
+  const tsc = join(root, "node_modules/typescript-7/bin/tsc");
+  const { status, stdout } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", types], {
+    cwd: root,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (status !== 0) throw new Error(`${stdout}Nothing was built: the declarations can't be made, see above.`);
+  for (const name of readdirSync(types, { recursive: true, encoding: "utf8" })) {
+    if (!name.endsWith(".d.ts")) continue;
+    const file = join(types, name);
+    const text = readFileSync(file, "utf8");
+    writeFileSync(file, text.replace(/((?:from|import) ?\(?"[.]{1,2}[/][^"]*)[.]ts"/g, '$1.js"'));
+  }
+}
+
+/** Runs the commonest command once, then loads all the rest, each in a process that keeps what it compiled. */
+function warmUp(): void {
+  const state = mkdtempSync(join(tmpdir(), "drydock-build-"));
+  const loadAll = `
+    require("node:module").enableCompileCache(${JSON.stringify(join(dist, ".compile-cache"))});
+    for (const file of process.argv.slice(1)) import(file);`;
+  const modules = readdirSync(dist, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".js") && name !== "cli.js")
+    .map((name) => pathToFileURL(join(dist, name)).href);
+  try {
+    for (const args of [
+      [join(root, "bin/start.cjs"), "plan", "list", "--state-dir", state],
+      ["-e", loadAll, ...modules],
+    ]) {
+      const { status, stderr } = spawnSync(process.execPath, args, { cwd: state, encoding: "utf8" });
+      if (status !== 0) console.warn(`The first start will be slower, since a warm-up failed: ${stderr.trim()}`);
+    }
+  } finally {
+    rmSync(state, { recursive: true, force: true });
+  }
+}

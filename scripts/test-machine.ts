@@ -1,0 +1,58 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+/**
+ * What the tests need from the machine beyond Node: programs of a few Debian packages, and loop devices. As root,
+ * missing packages are installed. What can't be had is said loudly, with what is lost; the tests that need it skip
+ * themselves with their reason.
+ */
+const NEEDED = [
+  { program: "strace", package: "strace", lost: "tests that trace system calls" },
+  { program: "mkfs.xfs", package: "xfsprogs", lost: "tests on xfs" },
+  { program: "mkfs.btrfs", package: "btrfs-progs", lost: "tests on btrfs" },
+  { program: "mkfs.ext4", package: "e2fsprogs", lost: "tests on ext4 images, and of immutable files" },
+  { program: "getfacl", package: "acl", lost: "tests of access control lists" },
+  { program: "setfattr", package: "attr", lost: "tests of extended attributes by an independent program" },
+  { program: "losetup", package: "util-linux", lost: "tests on file systems in images" },
+  { program: "unshare", package: "util-linux", lost: "tests in namespaces of their own" },
+] as const;
+
+export function prepareMachine(): void {
+  // A run inside a run, which is how the test command is tested, finds the machine as the outer one left it.
+  if (process.env["DRYDOCK_TEST_MACHINE"] === "ready") return;
+  process.env["DRYDOCK_TEST_MACHINE"] = "ready";
+  const missing = missingPrograms();
+  if (missing.length > 0 && process.getuid?.() === 0) install([...new Set(missing.map((need) => need.package))]);
+  const warnings = missingPrograms().map(
+    (need) => `${need.program} (Debian: ${need.package}) is missing: ${need.lost}`,
+  );
+  if (process.getuid?.() !== 0) warnings.push("not root: tests that mount, change owners or make devices");
+  else if (!existsSync("/dev/loop-control"))
+    warnings.push("/dev/loop-control is missing: tests on file systems in images");
+  if (warnings.length > 0) console.warn(banner("These tests will be SKIPPED", warnings));
+}
+
+export function banner(title: string, lines: readonly string[]): string {
+  const rule = "=".repeat(100);
+  return [rule, `${title}:`, ...lines.map((line) => `  - ${line}`), rule].join("\n");
+}
+
+function missingPrograms(): readonly (typeof NEEDED)[number][] {
+  const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"];
+  return NEEDED.filter((need) => !folders.some((folder) => existsSync(join(folder, need.program))));
+}
+
+function install(packages: readonly string[]): void {
+  const start = performance.now();
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  for (const args of [["update"], ["install", "--yes", "--no-install-recommends", ...packages]]) {
+    const result = spawnSync("apt-get", args, { env, encoding: "utf8", timeout: 180_000 });
+    if (result.status !== 0) {
+      const reason = result.error?.message ?? result.stderr.trim();
+      console.warn(`✖ apt-get ${args.join(" ")} failed: ${reason}`);
+      return;
+    }
+  }
+  console.log(`✔ installed ${packages.join(", ")} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+}

@@ -1,0 +1,32 @@
+import { globSync } from "node:fs";
+import { join } from "node:path";
+import { run } from "node:test";
+import { root } from "./step.ts";
+import { reportTests } from "./test-report.ts";
+
+/** The test files whose path contains one of the filters; all without a filter. */
+export function findTests(filters: readonly string[]): readonly string[] {
+  const files = globSync(["src/**/*.test.ts", "test/**/*.test.ts"], { cwd: root }).sort();
+  if (filters.length === 0) return files;
+  return files.filter((file) => filters.some((filter) => file.includes(filter.replace(/^[.][/]/, ""))));
+}
+
+/** Runs test files, two at a time. Under CI a skipped test counts as a failed one. Returns why the run failed, if it did. */
+export async function runTests(files: readonly string[]): Promise<string | undefined> {
+  const outcome = await reportTests(
+    run({
+      files: files.map((file) => join(root, file)),
+      cwd: root,
+      concurrency: 2,
+      // "drydock/strategy" in a test is the source that the test looks at, not the last build.
+      execArgv: ["--conditions=drydock-source"],
+      timeout: 900_000,
+    }),
+  );
+  if (outcome.failed > 0) return `${outcome.failed} tests failed.`;
+  if (outcome.tests === 0) return "There was no test to run.";
+  if (outcome.skipped > 0 && process.env["CI"] === "true") {
+    return `${outcome.skipped} tests were skipped, and CI=true: what is promised must be tested there.`;
+  }
+  return undefined;
+}

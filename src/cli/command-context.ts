@@ -1,0 +1,39 @@
+import { exactCurrentFolder } from "../system/raw-arguments.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import type { GlobalOptions } from "./global-options.ts";
+import type { Output } from "./output.ts";
+
+/** What one call of the command line works with. */
+export class CommandContext {
+  readonly output: Output;
+  readonly environment: { readonly [name: string]: string | undefined };
+  /** What the user called, for messages: "drydock plan apply". */
+  command = "drydock";
+  options: GlobalOptions;
+  #exitCode: ExitCode = EXIT.done;
+
+  constructor(output: Output, environment: { readonly [name: string]: string | undefined }, options: GlobalOptions) {
+    this.output = output;
+    this.environment = environment;
+    this.options = options;
+  }
+
+  get cwd(): string {
+    return exactCurrentFolder();
+  }
+
+  get exitCode(): ExitCode {
+    return this.#exitCode;
+  }
+
+  /** The command worked, and yet somebody has to do something. */
+  exitWith(code: ExitCode): void {
+    this.#exitCode = code;
+  }
+
+  /** Prints the result of the command: as it is with `--json`, else as lines for people. */
+  async result(value: object, lines: () => Iterable<string>): Promise<void> {
+    if (this.options.json) await this.output.document(value);
+    else await this.output.lines(lines());
+  }
+}

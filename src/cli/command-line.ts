@@ -1,0 +1,63 @@
+import { exactArguments, exactEnvironment } from "../system/raw-arguments.ts";
+import { CommandContext } from "./command-context.ts";
+import { errorDocument, errorLines, traceOf } from "./error-report.ts";
+import { EXIT, exitCodeOf } from "./exit-codes.ts";
+import { hasFlag } from "./global-options.ts";
+import { Output, readerIsGone } from "./output.ts";
+import { buildProgram, TextRequest } from "./program.ts";
+import { terminalFeatures } from "./terminal.ts";
+
+/** Runs the command that this process was started for; returns its exit code. */
+export async function runCommandLine(): Promise<number> {
+  const context = makeContext(process.argv.slice(2));
+  process.on("uncaughtException", (thrown) => {
+    void reportError(context, thrown).finally(() => process.exit(EXIT.failed));
+  });
+  try {
+    const args = exactArguments(process.argv.slice(2));
+    await buildProgram(context, process.platform).parseAsync(withHelpOption(args), { from: "user" });
+  } catch (thrown) {
+    if (!(thrown instanceof TextRequest)) return await reportError(context, thrown);
+    await printText(context, thrown);
+  }
+  return reportLostOutput(context);
+}
+
+/** What is known before the arguments are parsed, so that an error in them is reported as the user wants it. */
+function makeContext(args: readonly string[]): CommandContext {
+  const environment = exactEnvironment(process.env);
+  const streams = { stdoutIsTerminal: process.stdout.isTTY === true, stderrIsTerminal: process.stderr.isTTY === true };
+  const output = new Output(process.stdout, process.stderr, terminalFeatures(streams, environment));
+  return new CommandContext(output, environment, { json: hasFlag(args, "--json"), debug: hasFlag(args, "--debug") });
+}
+
+/** `drydock help plan create` is `drydock plan create --help`. */
+function withHelpOption(args: readonly string[]): readonly string[] {
+  return args[0] === "help" ? [...args.slice(1), "--help"] : args;
+}
+
+async function printText({ output, options }: CommandContext, { request }: TextRequest): Promise<void> {
+  const answer = "help" in request ? request : { version: await version() };
+  if (options.json) await output.document(answer);
+  else await output.write("help" in answer ? answer.help : `${answer.version}\n`);
+}
+
+async function version(): Promise<string> {
+  const { default: manifest } = await import("../../package.json", { with: { type: "json" } });
+  return manifest.version;
+}
+
+async function reportError({ output, options, exitCode }: CommandContext, thrown: unknown): Promise<number> {
+  if (options.json) await output.document(errorDocument(thrown));
+  else for (const line of errorLines(thrown, output.errorStyles)) output.notice(line);
+  if (options.debug) output.notice(traceOf(thrown));
+  return exitCode === EXIT.done ? exitCodeOf(thrown) : exitCode;
+}
+
+/** A result that nobody could read is a failure, unless whoever reads had enough. */
+function reportLostOutput({ output, exitCode }: CommandContext): number {
+  if (output.failure === undefined || readerIsGone(output.failure)) return exitCode;
+  output.notice(`error: The command is done, but its output is lost: ${output.failure.message}.`);
+  output.notice("  hint: Look at the result with 'drydock plan show', with stdout where there is room.");
+  return exitCode === EXIT.done ? EXIT.failed : exitCode;
+}

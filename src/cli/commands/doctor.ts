@@ -1,0 +1,40 @@
+import { release } from "node:os";
+import type { Command } from "commander";
+import { type DrydockError, StateError, UnsupportedError } from "../../core/errors.ts";
+import type { DoctorReport } from "../../plans/doctor.ts";
+import type { CommandContext } from "../command-context.ts";
+import { EXIT } from "../exit-codes.ts";
+import { doctorLines } from "../render/doctor-lines.ts";
+import { look } from "../session.ts";
+
+/** `drydock doctor` */
+export function defineDoctor(command: Command, context: CommandContext): void {
+  command.action(async () => {
+    const report = await examine(context);
+    await context.result(report, () => doctorLines(report, context.output.styles));
+    if (report.checks.some(({ ok }) => !ok)) context.exitWith(EXIT.failed);
+  });
+}
+
+/** That Drydock can't even be opened is what a doctor is there to say. */
+async function examine(context: CommandContext): Promise<DoctorReport> {
+  try {
+    return await look(context, (drydock) => drydock.doctor());
+  } catch (thrown) {
+    if (thrown instanceof UnsupportedError) return withoutDrydock("platform", thrown);
+    if (thrown instanceof StateError) return withoutDrydock("state directory", thrown);
+    throw thrown;
+  }
+}
+
+function withoutDrydock(name: string, { message, hint }: DrydockError): DoctorReport {
+  return {
+    node: process.version,
+    kernel: release(),
+    platform: `${process.platform} ${process.arch}`,
+    stateDir: null,
+    checks: [{ name, ok: false, detail: `${message} ${hint}` }],
+    strategies: [],
+    resourceTypes: [],
+  };
+}

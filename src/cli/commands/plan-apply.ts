@@ -1,0 +1,27 @@
+import type { Command } from "commander";
+import type { ApplyOptions } from "../../plans/plan-views.ts";
+import { reportApply } from "../apply-outcome.ts";
+import type { CommandContext } from "../command-context.ts";
+import { addPlanArgument } from "../plan-argument.ts";
+import { applyLines } from "../render/apply-lines.ts";
+import { change } from "../session.ts";
+
+/** `drydock plan apply [PLAN] [-m MESSAGE] [--digest D] [--dry-run] [--allow-irreversible]` */
+export function definePlanApply(command: Command, context: CommandContext): void {
+  addPlanArgument(command)
+    .option("-m, --message <text>", "why; kept with the plan")
+    .option("--digest <digest>", "land only exactly what 'plan diff' showed with this digest")
+    .option("--dry-run", "do everything up to the decision, then take it back")
+    .option("--allow-irreversible", "also land what can't be undone")
+    .action(async (plan: string | undefined, { message, digest, dryRun = false, allowIrreversible }: ApplyOptions) => {
+      const result = await change(context, plan, (drydock) =>
+        drydock.plans.apply(plan, {
+          ...(message === undefined ? {} : { message }),
+          ...(digest === undefined ? {} : { digest }),
+          ...(allowIrreversible === undefined ? {} : { allowIrreversible }),
+          dryRun,
+        }),
+      );
+      await reportApply(context, result, () => applyLines(result, dryRun));
+    });
+}

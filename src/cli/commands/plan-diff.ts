@@ -1,0 +1,61 @@
+import { type Command, Option } from "commander";
+import type { PlanDiff } from "../../plans/plan-views.ts";
+import type { Drydock } from "../../runtime.ts";
+import type { CommandContext } from "../command-context.ts";
+import { parsePathFilter } from "../path-filter.ts";
+import { addPlanArgument } from "../plan-argument.ts";
+import { harmless } from "../printable.ts";
+import { diffLines, nameLines, statLines } from "../render/diff-lines.ts";
+import { patchLine } from "../render/patch-line.ts";
+import { look } from "../session.ts";
+
+interface DiffOptions {
+  readonly stat?: boolean;
+  readonly nameOnly?: boolean;
+  readonly patch?: boolean;
+}
+
+/** `drydock plan diff [PLAN] [--stat | --name-only | --patch] [PATH…]` */
+export function definePlanDiff(command: Command, context: CommandContext): void {
+  addPlanArgument(command)
+    .argument("[PATH...]", "only what is at or below these paths")
+    .addOption(new Option("--stat", "how many lines of each file").conflicts(["nameOnly", "patch"]))
+    .addOption(new Option("--name-only", "only the names").conflicts(["stat", "patch"]))
+    .addOption(new Option("-p, --patch", "the changes themselves, as a unified diff").conflicts(["stat", "nameOnly"]))
+    .action(async (plan: string | undefined, given: readonly string[], options: DiffOptions) => {
+      const paths = given.map(parsePathFilter);
+      await look(context, async (drydock) => {
+        if (options.patch && !context.options.json) return printPatch(context, drydock, plan, paths);
+        const diff = await drydock.plans.diff(plan, { paths });
+        const patch = options.patch
+          ? { patch: (await Array.fromAsync(drydock.plans.patch(plan, { paths }))).join("") }
+          : {};
+        return context.result({ ...diff, ...patch }, () => linesOf(diff, options, context));
+      });
+    });
+}
+
+function linesOf(diff: PlanDiff, { stat, nameOnly }: DiffOptions, { output }: CommandContext): Iterable<string> {
+  if (nameOnly) return nameLines(diff);
+  return stat ? statLines(diff, output.styles) : diffLines(diff, output.styles);
+}
+
+/** Prints the patch as it is made. For a program it has the very bytes, so that it can be applied. */
+async function printPatch(
+  { output }: CommandContext,
+  drydock: Drydock,
+  plan: string | undefined,
+  paths: readonly string[],
+): Promise<void> {
+  for await (const part of drydock.plans.patch(plan, { paths })) {
+    await output.write(output.terminal.interactive ? forTerminal(part, output) : part);
+    if (output.failure !== undefined) return;
+  }
+}
+
+function forTerminal(part: string, { styles }: CommandContext["output"]): string {
+  return harmless(part)
+    .split("\n")
+    .map((line) => patchLine(line, styles))
+    .join("\n");
+}

@@ -1,0 +1,14 @@
+import type { Command } from "commander";
+import { reportApply } from "../apply-outcome.ts";
+import type { CommandContext } from "../command-context.ts";
+import { addPlanArgument } from "../plan-argument.ts";
+import { undoLines } from "../render/apply-lines.ts";
+import { change } from "../session.ts";
+
+/** `drydock plan undo [PLAN]` */
+export function definePlanUndo(command: Command, context: CommandContext): void {
+  addPlanArgument(command).action(async (plan?: string) => {
+    const result = await change(context, plan, (drydock) => drydock.plans.undo(plan));
+    await reportApply(context, result, () => undoLines(result));
+  });
+}

@@ -1,0 +1,26 @@
+import type { Command } from "commander";
+import { nearestConfig } from "../../config/find.ts";
+import { displayPath } from "../../core/byte-path.ts";
+import { UsageError } from "../../core/errors.ts";
+import type { CommandContext } from "../command-context.ts";
+import { unescapePath } from "../escaped-path.ts";
+import { change } from "../session.ts";
+
+/** `drydock trust [FILE]` */
+export function defineTrust(command: Command, context: CommandContext): void {
+  command
+    .argument("[FILE]", "the config; default: the nearest drydock.yaml upward from the current folder")
+    .action(async (given?: string) => {
+      const file = given === undefined ? nearest(context.cwd) : unescapePath(given);
+      const trusted = await change(context, undefined, (drydock) => drydock.trust(file));
+      await context.result(trusted, () => [`Trusted ${displayPath(trusted.file)} as it is now.`]);
+    });
+}
+
+function nearest(cwd: string): string {
+  const file = nearestConfig(cwd);
+  if (file !== undefined) return file;
+  throw new UsageError(`There is no drydock.yaml in ${displayPath(cwd)} or above.`, {
+    hint: "Name the file, or make one with 'drydock init'.",
+  });
+}

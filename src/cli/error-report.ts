@@ -1,0 +1,46 @@
+import { displayPath } from "../core/byte-path.ts";
+import { AtomicCommitError, type Conflict, DrydockError, messageOf, SandboxConflictError } from "../core/errors.ts";
+import { oneLine } from "./printable.ts";
+import { placeOf } from "./render/place.ts";
+import type { Styles } from "./render/styles.ts";
+
+const DEFECT_HINT = "This is a defect of Drydock. Run the command again with --debug and report what it prints.";
+
+/** The `error` document of `--json`. */
+export function errorDocument(thrown: unknown): object {
+  if (thrown instanceof DrydockError) {
+    const { code, message, hint, details } = thrown;
+    return { error: { code, message, hint, details } };
+  }
+  return { error: { code: "DEFECT", message: messageOf(thrown), hint: DEFECT_HINT, details: {} } };
+}
+
+/** What stderr says of an error: what is wrong, what to do, and each thing that is concerned on a line of its own. */
+export function errorLines(thrown: unknown, styles: Styles): readonly string[] {
+  const hint = thrown instanceof DrydockError ? thrown.hint : DEFECT_HINT;
+  return [
+    `${styles.red("error:")} ${oneLine(messageOf(thrown))}`,
+    `  ${styles.cyan("hint:")} ${oneLine(hint)}`,
+    ...concerned(thrown).map((line) => `  ${line}`),
+  ];
+}
+
+/** The stack traces of an error and of its causes, for `--debug`. */
+export function traceOf(thrown: unknown): string {
+  const trace = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  return cause === undefined ? trace : `${trace}\ncaused by: ${traceOf(cause)}`;
+}
+
+function concerned(thrown: unknown): readonly string[] {
+  if (thrown instanceof SandboxConflictError) return conflictLines(thrown.conflicts);
+  if (!(thrown instanceof AtomicCommitError)) return [];
+  return [
+    ...conflictLines(thrown.conflicts),
+    ...thrown.notUndone.map(({ resource, message }) => `not undone: ${displayPath(resource)}: ${oneLine(message)}`),
+  ];
+}
+
+function conflictLines(conflicts: readonly Conflict[]): readonly string[] {
+  return conflicts.map(({ resource, path, why }) => `conflict: ${placeOf(resource, path)}: ${oneLine(why)}`);
+}

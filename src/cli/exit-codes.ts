@@ -1,0 +1,29 @@
+import { AtomicCommitError, ConfigError, SandboxConflictError, UsageError } from "../core/errors.ts";
+
+/** How a command ends; programs rely on these numbers. */
+export const EXIT = {
+  done: 0,
+  /** Nothing was changed, or all of it was undone. */
+  failed: 1,
+  /** Bad arguments, bad config, unknown plan. */
+  usage: 2,
+  /** The original changed meanwhile; nothing was changed. */
+  conflict: 3,
+  /** Something could not be undone, or is in doubt. */
+  attention: 4,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** The exit code for what was thrown. What could not be undone matters more than why it failed. */
+export function exitCodeOf(thrown: unknown): ExitCode {
+  if (thrown instanceof UsageError || thrown instanceof ConfigError) return EXIT.usage;
+  if (thrown instanceof SandboxConflictError) return EXIT.conflict;
+  if (thrown instanceof AtomicCommitError) {
+    if (thrown.notUndone.length > 0) return EXIT.attention;
+    if (thrown.conflicts.length > 0) return EXIT.conflict;
+    // A plan that may not be applied at all was refused before anything was tried.
+    return thrown.cause instanceof UsageError ? EXIT.usage : EXIT.failed;
+  }
+  return EXIT.failed;
+}

@@ -1,0 +1,37 @@
+import type { Command } from "commander";
+import { unescapePath } from "./escaped-path.ts";
+
+/** What every command takes, before or after its name. */
+export interface GlobalOptions {
+  readonly json?: boolean;
+  readonly stateDir?: string;
+  readonly config?: string;
+  readonly debug?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Lets a command, or a group of commands, take the global options. */
+export function addGlobalOptions(command: Command): void {
+  command
+    .optionsGroup("Options of every command:")
+    .option("--json", "print one JSON document")
+    .option("--state-dir <dir>", "where Drydock keeps its state (DRYDOCK_STATE_DIR)", unescapePath)
+    .option("--config <file>", "the drydock.yaml to use (DRYDOCK_CONFIG)", unescapePath)
+    .option("-y, --yes", "answer yes to questions")
+    .option("--debug", "show stack traces of errors")
+    .helpOption("-h, --help", "show this help");
+}
+
+/** The global options of a call, wherever they stood; what stood last counts. */
+export function globalOptionsOf(command: Command): GlobalOptions {
+  const above = command.parent === null ? {} : globalOptionsOf(command.parent);
+  const { json, stateDir, config, debug, yes } = command.opts<GlobalOptions>();
+  const own = { json, stateDir, config, debug, yes };
+  return { ...above, ...Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)) };
+}
+
+/** Whether a flag is among the arguments, for when they could not be parsed. */
+export function hasFlag(args: readonly string[], flag: string): boolean {
+  const end = args.indexOf("--");
+  return (end < 0 ? args : args.slice(0, end)).includes(flag);
+}

@@ -1,0 +1,15 @@
+import { ROOT_PATH } from "../core/byte-path.ts";
+import { UsageError } from "../core/errors.ts";
+import { unescapePath } from "./escaped-path.ts";
+
+/** A path that narrows a diff, as a shell completes it: "./src/" is "src". */
+export function parsePathFilter(given: string): string {
+  if (given === "") {
+    throw new UsageError("A path is empty.", { hint: "Leave it out to see everything, or give one like src/app.ts." });
+  }
+  return (
+    unescapePath(given)
+      .replace(/^(?:\.\/+)+/, "")
+      .replace(/\/+$/, "") || ROOT_PATH
+  );
+}

@@ -1,0 +1,96 @@
+import { Command, type CommanderError } from "commander";
+import { UnsupportedError } from "../core/errors.ts";
+import type { CommandContext } from "./command-context.ts";
+import { COMMANDS, type CommandEntry } from "./command-table.ts";
+import { addGlobalOptions, globalOptionsOf } from "./global-options.ts";
+import { missingCommandError, usageErrorFrom } from "./usage-failure.ts";
+
+/** Thrown to end the parsing when the user asked for something else than a command. */
+export class TextRequest extends Error {
+  readonly request: { readonly help: string } | { readonly version: true };
+
+  constructor(request: TextRequest["request"]) {
+    super("The user asked for a text.");
+    this.request = request;
+  }
+}
+
+/**
+ * The tree of commands. At first only names and summaries are known; when a command is called or asked for its help, its file is loaded
+ * and gives it arguments, options and action.
+ */
+export function buildProgram(context: CommandContext, platform: string): Command {
+  const program = new Command("drydock");
+  let help = "";
+  program
+    .description("Change real things in isolation, look at what would change, then land all of it or none of it.")
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureOutput({ writeOut: (text) => (help += text), writeErr: () => undefined })
+    .option("-V, --version", "show the version")
+    .on("option:version", () => {
+      throw new TextRequest({ version: true });
+    })
+    .hook("preAction", (_, command) => {
+      context.command = callOf(command);
+      context.options = globalOptionsOf(command);
+    });
+  makeGroup(program, COMMANDS, { context, platform, takeHelp: () => help });
+  return program;
+}
+
+interface Frame {
+  readonly context: CommandContext;
+  readonly platform: string;
+  readonly takeHelp: () => string;
+}
+
+function makeGroup(group: Command, entries: readonly CommandEntry[], frame: Frame): void {
+  // An option behind the name of a command belongs to that command, whatever the group knows.
+  group.enablePositionalOptions().helpCommand(false).usage("[options] COMMAND");
+  addGlobalOptions(group);
+  translateExits(group, frame);
+  const loads = new Map<Command, () => Promise<void>>();
+  for (const entry of entries) {
+    const command = group.command(entry.name).summary(entry.summary).description(sentence(entry.summary));
+    if (entry.commands === undefined) loads.set(command, () => loadCommand(command, entry, frame));
+    else makeGroup(command, entry.commands, frame);
+  }
+  group.hook("preSubcommand", async (_, command) => loads.get(command)?.());
+}
+
+async function loadCommand(command: Command, entry: CommandEntry, frame: Frame): Promise<void> {
+  const define = await entry.load?.();
+  define?.(command, frame.context);
+  addGlobalOptions(command);
+  translateExits(command, frame);
+  if (!entry.anywhere) command.hook("preAction", () => assertPlatform(frame.platform));
+}
+
+/** Commander wants to print and to end the process; here both become something thrown. */
+function translateExits(command: Command, { takeHelp }: Frame): void {
+  command.exitOverride((exit: CommanderError) => {
+    if (exit.code === "commander.helpDisplayed") throw new TextRequest({ help: takeHelp() });
+    if (exit.code !== "commander.help") throw usageErrorFrom(exit, callOf(command));
+    throw missingCommandError(
+      callOf(command),
+      command.commands.map((below) => below.name()),
+    );
+  });
+}
+
+/** Refuses a platform that Drydock is not made for. */
+function assertPlatform(platform: string): void {
+  if (platform === "linux") return;
+  throw new UnsupportedError(`Drydock works on Linux only, and this is ${platform}.`, {
+    hint: "Run it on a Linux machine; 'drydock doctor' says what is missing.",
+  });
+}
+
+/** What the user called: "drydock plan apply". */
+function callOf(command: Command): string {
+  return command.parent === null ? command.name() : `${callOf(command.parent)} ${command.name()}`;
+}
+
+function sentence(summary: string): string {
+  return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
+}

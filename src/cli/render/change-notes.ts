@@ -1,0 +1,46 @@
+import { displayPath } from "../../core/byte-path.ts";
+import type { Change, ChangeFacts } from "../../core/change.ts";
+
+/** What is to be said of a change besides its letter and path, in a few words each: "+3 -1", "mode 644 → 755". */
+export function changeNotes(change: Change): readonly string[] {
+  const { kind, before = {}, after = {} } = change;
+  const notes = [
+    kind === "file" ? "" : kind,
+    lineCounts(change),
+    change.binary ? `binary, ${sizes(before, after)}` : "",
+    targets(before, after),
+    differing("mode", before.mode, after.mode, (mode) => mode.toString(8).padStart(3, "0")),
+    differing("owner", ownerOf(before), ownerOf(after), String),
+  ].filter((note) => note !== "");
+  if (change.operation !== "modified" || notes.length > (kind === "file" ? 0 : 1)) return notes;
+  return [...notes, before.mtime === after.mtime ? "metadata" : "time"];
+}
+
+/** "+3 -1" for a text file whose lines changed. */
+export function lineCounts({ insertions = 0, deletions = 0 }: Change): string {
+  const counts = [insertions === 0 ? "" : `+${insertions}`, deletions === 0 ? "" : `-${deletions}`];
+  return counts.filter((count) => count !== "").join(" ");
+}
+
+/** "10 → 12 bytes". */
+export function sizes(before: ChangeFacts, after: ChangeFacts): string {
+  const known = [before.size, after.size].filter((size) => size !== undefined);
+  const [first, second] = known;
+  return `${first === second ? first : known.join(" → ")} bytes`;
+}
+
+function targets(before: ChangeFacts, after: ChangeFacts): string {
+  const [from, to] = [before.target, after.target].map((target) => target && displayPath(target));
+  if (from === undefined && to === undefined) return "";
+  if (to === undefined) return `was to ${from}`;
+  return from === undefined || from === to ? `to ${to}` : `to ${from} → ${to}`;
+}
+
+function ownerOf({ uid, gid }: ChangeFacts): string | undefined {
+  return uid === undefined && gid === undefined ? undefined : `${uid ?? "?"}:${gid ?? "?"}`;
+}
+
+function differing<T>(what: string, before: T | undefined, after: T | undefined, show: (value: T) => string): string {
+  if (before === undefined || after === undefined || before === after) return "";
+  return `${what} ${show(before)} → ${show(after)}`;
+}

@@ -1,0 +1,82 @@
+import type { ChangeOperation } from "../../core/change.ts";
+import type { PlanChange, PlanDiff } from "../../plans/plan-views.ts";
+import { oneLine } from "../printable.ts";
+import { changeNotes, sizes } from "./change-notes.ts";
+import { placeOf } from "./place.ts";
+import type { Styles } from "./styles.ts";
+import { textWidth } from "./text-table.ts";
+
+const LETTERS: { readonly [operation in ChangeOperation]: string } = {
+  added: "A",
+  modified: "M",
+  deleted: "D",
+  typechanged: "T",
+};
+const WIDEST_COLUMN = 60;
+const WIDEST_GRAPH = 40;
+
+/** A diff as a list: a line for each change, what will not land as it is below it, and a summary. */
+export function* diffLines(diff: PlanDiff, styles: Styles): Generator<string> {
+  const width = columnWidth(diff.changes);
+  for (const change of diff.changes) yield* changeLines(change, width, styles);
+  yield summaryLine(diff);
+  if (diff.changes.length > 0) yield styles.dim(`digest ${diff.digest}`);
+}
+
+/** One change as a line, and a line for each of its warnings. */
+export function* changeLines(change: PlanChange, width: number, styles: Styles): Generator<string> {
+  const place = placeOf(change.resource, change.path);
+  const notes = changeNotes(change).join(", ");
+  const letter = colourOf(change.operation, styles)(LETTERS[change.operation]);
+  yield `${letter}  ${notes === "" ? place : `${padded(place, width)}  ${styles.dim(notes)}`}`;
+  for (const warning of change.warnings ?? []) yield `   ${styles.yellow("warning:")} ${oneLine(warning)}`;
+}
+
+/** A diff as `git diff --stat` shows one. */
+export function* statLines(diff: PlanDiff, styles: Styles): Generator<string> {
+  const width = columnWidth(diff.changes);
+  const most = diff.changes.reduce((max, change) => Math.max(max, touchedLines(change)), 1);
+  for (const change of diff.changes) {
+    yield ` ${padded(placeOf(change.resource, change.path), width)} | ${statOf(change, most, styles)}`;
+  }
+  yield summaryLine(diff);
+}
+
+/** Only what changed, without how. */
+export function* nameLines(diff: PlanDiff): Generator<string> {
+  for (const { resource, path } of diff.changes) yield placeOf(resource, path);
+}
+
+function summaryLine({ changes, stats }: PlanDiff): string {
+  if (changes.length === 0) return "No changes.";
+  const parts = [`${stats.added} added`, `${stats.modified} modified`, `${stats.deleted} deleted`];
+  return `${parts.join(", ")}; ${stats.insertions} insertions(+), ${stats.deletions} deletions(-)`;
+}
+
+function statOf(change: PlanChange, most: number, styles: Styles): string {
+  if (change.binary) return `binary, ${sizes(change.before ?? {}, change.after ?? {})}`;
+  const touched = touchedLines(change);
+  if (touched === 0) return [change.operation, ...changeNotes(change)].join(", ");
+  const scale = Math.min(1, WIDEST_GRAPH / most);
+  const plus = "+".repeat(Math.ceil((change.insertions ?? 0) * scale));
+  const minus = "-".repeat(Math.ceil((change.deletions ?? 0) * scale));
+  return `${String(touched).padStart(String(most).length)} ${styles.green(plus)}${styles.red(minus)}`;
+}
+
+function touchedLines({ insertions = 0, deletions = 0 }: PlanChange): number {
+  return insertions + deletions;
+}
+
+function columnWidth(changes: readonly PlanChange[]): number {
+  const widest = changes.reduce((max, { resource, path }) => Math.max(max, textWidth(placeOf(resource, path))), 0);
+  return Math.min(widest, WIDEST_COLUMN);
+}
+
+function padded(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - textWidth(text)));
+}
+
+function colourOf(operation: ChangeOperation, styles: Styles): (text: string) => string {
+  if (operation === "added") return styles.green;
+  return operation === "deleted" ? styles.red : styles.yellow;
+}

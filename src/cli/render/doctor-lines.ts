@@ -1,0 +1,33 @@
+import { displayPath } from "../../core/byte-path.ts";
+import type { DoctorReport } from "../../plans/doctor.ts";
+import { oneLine } from "../printable.ts";
+import type { Styles } from "./styles.ts";
+import { textTable } from "./text-table.ts";
+
+/** What works on this machine. */
+export function doctorLines(report: DoctorReport, styles: Styles): readonly string[] {
+  const mark = (good: boolean) => (good ? { text: "ok", style: styles.green } : { text: "no", style: styles.red });
+  return [
+    ...textTable([
+      [
+        { text: "machine", style: styles.dim },
+        `${report.platform}, kernel ${report.kernel}, Node ${report.node.replace(/^v/, "")}`,
+      ],
+      [{ text: "state", style: styles.dim }, displayPath(report.stateDir)],
+    ]),
+    ...section("Checks", styles),
+    ...textTable(report.checks.map(({ name, ok, detail }) => [mark(ok), name, oneLine(detail)])),
+    ...section("Strategies, strongest first", styles),
+    ...textTable(
+      report.strategies
+        .toSorted((a, b) => b.strength - a.strength)
+        .map(({ name, works, detail, strength }) => [mark(works), name, String(strength), oneLine(detail)]),
+    ),
+    ...section("What each type of resource would get", styles),
+    ...textTable(report.resourceTypes.map(({ type, strategy, why }) => [type, strategy ?? "-", oneLine(why)])),
+  ];
+}
+
+function section(title: string, styles: Styles): readonly string[] {
+  return ["", styles.bold(title)];
+}

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { ApplyResult } from "../../plans/plan-views.ts";
+import { applyLines, undoLines } from "./apply-lines.ts";
+import { attentionLine } from "./attention-line.ts";
+import { recoveryLines } from "./recovery-lines.ts";
+import { NO_STYLES } from "./styles.ts";
+
+const result: ApplyResult = {
+  planId: "01A",
+  state: "applied",
+  participants: [
+    { resource: "app", strategy: "filesystem_copy", outcome: "committed", changes: 1 },
+    { resource: "data", strategy: "copy_on_write", outcome: "unchanged", changes: 0 },
+  ],
+  attention: [],
+  warnings: [],
+};
+const plan = { planId: "01A", planName: "fix", direction: "commit", attention: [] } as const;
+
+describe("outcomes for people", () => {
+  it("[A13] say of an apply what landed where, and who had nothing to land", () => {
+    const participants = ["  app   1 change   filesystem_copy", "  data  unchanged  copy_on_write"];
+    assert.deepEqual(applyLines(result, false), ["Applied plan 01A: 1 change landed.", ...participants]);
+    assert.deepEqual(undoLines(result), ["Undid plan 01A: 1 change taken back.", ...participants]);
+    assert.equal(
+      applyLines({ ...result, participants: [] }, true)[0],
+      "Plan 01A can be applied: 0 changes would land. Nothing was changed.",
+    );
+  });
+
+  it("[A19] name the path and the copy of what a rival changed", () => {
+    const attention = { resource: "app", path: "a\nb", message: "changed meanwhile" };
+    assert.equal(attentionLine(attention, NO_STYLES), "attention: app/a\\nb: changed meanwhile");
+    const kept = attentionLine({ ...attention, keptAt: "/state/kept/1" }, NO_STYLES);
+    assert.equal(kept, "attention: app/a\\nb: changed meanwhile; kept at /state/kept/1");
+  });
+
+  it("[A16] say of a recovery what was settled, and how to settle what is in doubt", () => {
+    const nothing = { finished: [], undone: [], cleaned: [], pending: [] };
+    assert.deepEqual(recoveryLines(nothing, NO_STYLES), ["There is nothing to recover."]);
+    const report = {
+      finished: [plan],
+      undone: [{ ...plan, direction: "undo" } as const],
+      cleaned: [{ planId: "01B", what: "a half made sandbox" }],
+      pending: [
+        { ...plan, why: "the server is down", inDoubt: false },
+        { ...plan, why: "nobody knows whether it landed", inDoubt: true },
+      ],
+    };
+    assert.deepEqual(recoveryLines(report, NO_STYLES), [
+      "finished the apply of fix (01A)",
+      "took back the unfinished undo of fix (01A)",
+      "removed a half made sandbox of plan 01B",
+      "pending: the apply of fix (01A): the server is down",
+      "in doubt: the apply of fix (01A): nobody knows whether it landed",
+      "  settle it with 'drydock recover 01A --commit' or '--abort'",
+    ]);
+  });
+});

@@ -1,0 +1,68 @@
+import type { RecoveryReport } from "../commit/recovery.ts";
+import type { Drydock } from "../runtime.ts";
+import type { CommandContext } from "./command-context.ts";
+import { EXIT } from "./exit-codes.ts";
+import { Interruption } from "./interruption.ts";
+import { oneLine } from "./printable.ts";
+import { attentionLine } from "./render/attention-line.ts";
+
+/** Opens Drydock for a command that only looks. A signal ends it at once, as it ends any program. */
+export async function look<T>(context: CommandContext, work: (drydock: Drydock) => Promise<T>): Promise<T> {
+  return whileOpen(context, undefined, work);
+}
+
+/** Opens Drydock for a command that changes something: a signal stops it cleanly. `plan` is what the user called the plan, if any. */
+export async function change<T>(
+  context: CommandContext,
+  plan: string | undefined,
+  work: (drydock: Drydock, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  using interruption = new Interruption((line) => context.output.notice(line));
+  return whileOpen(context, interruption.signal, async (drydock) => {
+    try {
+      return await work(drydock, interruption.signal);
+    } catch (thrown) {
+      if (isInDoubt(plan, drydock.recovery)) context.exitWith(EXIT.attention);
+      throw thrown;
+    }
+  });
+}
+
+async function whileOpen<T>(
+  context: CommandContext,
+  signal: AbortSignal | undefined,
+  work: (drydock: Drydock) => Promise<T>,
+): Promise<T> {
+  const { output, options } = context;
+  // Loaded here, because help and wrong use need none of it.
+  const { openDrydock } = await import("../runtime.ts");
+  const drydock = await openDrydock({
+    ...(options.stateDir === undefined ? {} : { stateDir: options.stateDir }),
+    ...(options.config === undefined ? {} : { config: options.config }),
+    ...(signal === undefined ? {} : { signal }),
+    cwd: context.cwd,
+    environment: context.environment,
+    command: context.command,
+    onProgress: (progress) => output.progress.update(progress),
+    onNotice: (line) => output.notice(oneLine(line)),
+  });
+  try {
+    // What opening recovered may have met a rival's change; whatever the command is, its user is the one to hear of it.
+    const { finished, undone } = drydock.recovery;
+    for (const attention of [...finished, ...undone].flatMap((plan) => plan.attention)) {
+      output.notice(attentionLine(attention, output.errorStyles));
+    }
+    return await work(drydock);
+  } finally {
+    output.progress.clear();
+    await drydock.close();
+  }
+}
+
+/** Whether what the user called a plan is one that a crash left in doubt. */
+function isInDoubt(plan: string | undefined, { pending }: RecoveryReport): boolean {
+  if (plan === undefined || plan === "") return false;
+  return pending.some(
+    ({ inDoubt, planId, planName }) => inDoubt && (planName === plan || planId.startsWith(plan.toUpperCase())),
+  );
+}

@@ -1,0 +1,24 @@
+import type { CommanderError } from "commander";
+import { UsageError } from "../core/errors.ts";
+import { oneLine } from "./printable.ts";
+
+/** Our error for arguments that commander refuses, like "error: unknown option '--al'\n(Did you mean --all?)". */
+export function usageErrorFrom(refusal: CommanderError, command: string): UsageError {
+  const [first = "", suggestion = ""] = refusal.message.replace(/^error: /, "").split("\n(");
+  const help = `'${command} --help' shows what it takes.`;
+  return new UsageError(sentence(oneLine(first)), {
+    hint: suggestion === "" ? help : `${suggestion.replace(/\)$/, "")} ${help}`,
+  });
+}
+
+/** Our error for a group of commands, like `drydock plan`, without one of them. */
+export function missingCommandError(command: string, names: readonly string[]): UsageError {
+  return new UsageError(`A command is missing after '${command}'.`, {
+    hint: `It is one of ${names.join(", ")}; '${command} --help' says what they do.`,
+  });
+}
+
+function sentence(text: string): string {
+  const ended = text.endsWith(".") ? text : `${text}.`;
+  return ended.charAt(0).toUpperCase() + ended.slice(1);
+}

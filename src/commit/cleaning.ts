@@ -1,0 +1,58 @@
+import { messageOf } from "../core/errors.ts";
+import { moveSandbox } from "../core/sandbox-states.ts";
+import type { Participant, TransactionRecord } from "../core/transaction.ts";
+import type { SandboxManager } from "../sandboxes/manager.ts";
+import type { Store } from "../store/store.ts";
+import { transactionFor } from "./coordinator.ts";
+
+/**
+ * What is removed once a transaction has landed: after a commit the sandboxes, unless the policy keeps them, while what an undo needs
+ * stays; after an undo the record it used. One that fails does not stop the others; what could not be removed is returned.
+ */
+export class Cleaning {
+  readonly #store: Store;
+  readonly #sandboxes: SandboxManager;
+  readonly #keepsSandboxes: boolean;
+
+  constructor(store: Store, sandboxes: SandboxManager, keepsSandboxes: boolean) {
+    this.#store = store;
+    this.#sandboxes = sandboxes;
+    this.#keepsSandboxes = keepsSandboxes;
+  }
+
+  async after(record: TransactionRecord): Promise<readonly string[]> {
+    const left: string[] = [];
+    for (const [index, participant] of record.participants.entries()) {
+      try {
+        if (record.direction === "undo") await this.#dropUndoRecord(record, participant, index);
+        if (!this.#keepsSandboxes) await this.#removeSandbox(participant);
+      } catch (thrown) {
+        left.push(`${participant.resource}: not everything could be removed: ${messageOf(thrown)}`);
+      }
+    }
+    if (left.length === 0 && record.undoes !== undefined) await this.#noteUsed(record.undoes);
+    return left;
+  }
+
+  async #dropUndoRecord(record: TransactionRecord, participant: Participant, index: number): Promise<void> {
+    if (participant.kind !== "two-phase" || participant.undoes === undefined || record.undoes === undefined) return;
+    const landed = { ...transactionFor(record, index), id: record.undoes, direction: "commit" as const };
+    await this.#sandboxes
+      .strategy(participant.ref.strategyName)
+      .discardUndo(participant.ref, landed, participant.undoes);
+  }
+
+  async #removeSandbox({ ref }: Participant): Promise<void> {
+    const sandbox = await this.#store.sandbox(ref.sandboxId);
+    if (sandbox === undefined || sandbox.state === "CLEANED_UP") return;
+    await this.#sandboxes.strategy(ref.strategyName).cleanup(ref);
+    const state = moveSandbox(ref.sandboxId, sandbox.state, "CLEANED_UP");
+    await this.#store.write([{ put: "sandbox", record: { ...sandbox, state } }], "ordered");
+  }
+
+  async #noteUsed(transactionId: string): Promise<void> {
+    const landed = await this.#store.transaction(transactionId);
+    if (landed !== undefined)
+      await this.#store.write([{ put: "transaction", record: { ...landed, undoRecord: "used" } }], "ordered");
+  }
+}

@@ -1,0 +1,295 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { advance, type CommitEvent, type Effect, nextEffect } from "../core/commit-machine.ts";
+import { type Conflict, InterruptedError, messageOf, SandboxConflictError, StateError } from "../core/errors.ts";
+import type { CommitResult, Transaction } from "../core/strategy.ts";
+import type { Participant, TransactionRecord } from "../core/transaction.ts";
+import type { SandboxManager } from "../sandboxes/manager.ts";
+import type { HistoryEntry } from "../store/store.ts";
+import type { Journal } from "./journal.ts";
+
+/** What the coordinator needs from outside. */
+export interface CoordinatorParts {
+  readonly journal: Journal;
+  readonly sandboxes: SandboxManager;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+  /** Removes what a landed transaction no longer needs; says what it could not. */
+  readonly clean: (transaction: TransactionRecord) => Promise<readonly string[]>;
+  readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
+}
+
+/** How a run of the coordinator ended. */
+export interface Outcome {
+  readonly record: TransactionRecord;
+  /** What could not be done now and is left to recovery. */
+  readonly unfinished: readonly { readonly resource: string; readonly message: string }[];
+  readonly warnings: readonly string[];
+  readonly cause?: unknown;
+}
+
+/** How a dry run ends: like an interruption right before the decision. */
+export class DryRunEnd extends InterruptedError {}
+
+const TRIES_AFTER_DECISION = 3;
+const BETWEEN_TRIES_MS = 50;
+
+/**
+ * Drives the commit machine: does what it says, tells it what came of it, and saves the record in between. The same loop runs a new commit,
+ * an undo, and whatever a crash left of either.
+ */
+export class Coordinator {
+  readonly #parts: CoordinatorParts;
+
+  constructor(parts: CoordinatorParts) {
+    this.#parts = parts;
+  }
+
+  /** Runs a transaction that has been saved, to its end or as far as it goes. */
+  async run(start: TransactionRecord, options: { readonly dryRun?: boolean } = {}): Promise<Outcome> {
+    let record = start;
+    let cause: unknown;
+    const warnings: string[] = [];
+    for (let effect = nextEffect(record); effect !== undefined; effect = nextEffect(record)) {
+      if (effect.do === "clean") {
+        warnings.push(...(await this.#parts.clean(record)));
+        // What could not be removed now keeps the transaction open, and the next start tries again. It has landed all the same.
+        if (warnings.length > 0) return { record, unfinished: [], warnings };
+        record = await this.#save(record, { was: "cleaned" }, "ordered");
+        continue;
+      }
+      if (effect.do === "land" || effect.do === "take-back") {
+        const step = await this.#forAll(record, effect.do);
+        record = step.record;
+        if (step.unfinished.length > 0)
+          return { record, unfinished: step.unfinished, warnings, cause: cause ?? step.cause };
+        continue;
+      }
+      try {
+        if (effect.do === "decide" && options.dryRun === true)
+          throw new DryRunEnd("This was a dry run: everything was prepared and taken back.");
+        record = await this.#step(record, effect);
+      } catch (thrown) {
+        if (record.phase !== "preparing" || isDecisionUnknown(thrown))
+          return { record, unfinished: [{ resource: "", message: messageOf(thrown) }], warnings, cause: thrown };
+        cause = thrown;
+        record = await this.#fail(record, effect, thrown);
+      }
+    }
+    return { record, unfinished: [], warnings, ...(cause !== undefined && { cause }) };
+  }
+
+  async #step(record: TransactionRecord, effect: Effect): Promise<TransactionRecord> {
+    const { now } = this.#parts;
+    if (record.phase === "preparing" && effect.do !== "decide") this.#stopIfAsked();
+    switch (effect.do) {
+      case "prepare":
+        return await this.#prepare(record, effect.index);
+      case "start-reversible":
+        await this.#strategyOf(record, effect.index).checkpoint(refOf(record, effect.index), checkpointId(record));
+        return await this.#save(record, { was: "started", index: effect.index }, "durable");
+      case "start-irreversible":
+        return await this.#save(record, { was: "started", index: effect.index }, "durable");
+      case "commit-reversible":
+      case "commit-irreversible": {
+        const result = await this.#strategyOf(record, effect.index).commit(refOf(record, effect.index));
+        return await this.#save(record, { was: "committed", index: effect.index, ...outcomeOf(result) }, "durable");
+      }
+      case "decide":
+        return await this.#decide(record);
+      case "finish":
+        return await this.#save(
+          record,
+          { was: "finished", at: now().toISOString() },
+          "durable",
+          record.direction === "commit" ? "applied" : "undone",
+        );
+      case "abort":
+        return await this.#save(record, { was: "aborted", at: now().toISOString() }, "ordered", "not applied");
+      default:
+        throw new Error(`No such step: ${effect.do}`);
+    }
+  }
+
+  async #prepare(record: TransactionRecord, index: number): Promise<TransactionRecord> {
+    const prepared = await this.#strategyOf(record, index).prepare(refOf(record, index), transactionFor(record, index));
+    return await this.#save(record, { was: "prepared", index, prepared }, "ordered");
+  }
+
+  /**
+   * A durable write that failed may still come back after a power cut. So before anything is taken back, it is recorded, durably too,
+   * that it will be; if even that fails, nothing is touched and recovery finds out what is on disk.
+   */
+  async #decide(record: TransactionRecord): Promise<TransactionRecord> {
+    const decided = advance(record, { was: "decided" });
+    try {
+      await this.#parts.journal.save(decided, "durable");
+      return decided;
+    } catch (thrown) {
+      try {
+        await this.#parts.journal.save(
+          advance(record, { was: "failed", ...reportOf(record, undefined, thrown) }),
+          "durable",
+        );
+      } catch (again) {
+        throw new StateError(`The decision could not be written: ${messageOf(again)}`, {
+          cause: again,
+          code: DECISION_UNKNOWN,
+        });
+      }
+      throw thrown;
+    }
+  }
+
+  /** Does the same to all participants that need it; one that fails does not stop the others. */
+  async #forAll(
+    start: TransactionRecord,
+    what: "land" | "take-back",
+  ): Promise<{ record: TransactionRecord; unfinished: Outcome["unfinished"]; cause: unknown }> {
+    let record = start;
+    let cause: unknown;
+    const unfinished: { resource: string; message: string }[] = [];
+    const order = record.participants.map((_, index) => index);
+    if (what === "take-back") order.reverse();
+    for (const index of order.filter((index) => isWanted(start, index, what))) {
+      try {
+        const event = await this.#patiently(
+          () => (what === "land" ? this.#land(record, index) : this.#takeBack(record, index)),
+          what,
+        );
+        record = await this.#save(record, event, "ordered");
+      } catch (thrown) {
+        cause ??= thrown;
+        unfinished.push({ resource: record.participants[index]?.resource ?? "", message: messageOf(thrown) });
+      }
+    }
+    return { record, unfinished, cause };
+  }
+
+  async #patiently<T>(action: () => Promise<T>, what: "land" | "take-back"): Promise<T> {
+    const tries = what === "land" ? TRIES_AFTER_DECISION : 1;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await action();
+      } catch (thrown) {
+        if (attempt >= tries) throw thrown;
+        await sleep(BETWEEN_TRIES_MS);
+      }
+    }
+  }
+
+  async #land(record: TransactionRecord, index: number): Promise<CommitEvent> {
+    const participant = participantAt(record, index);
+    const strategy = this.#strategyOf(record, index);
+    if (participant.kind === "two-phase" && participant.prepared !== undefined) {
+      const result = await strategy.commitPrepared(
+        participant.ref,
+        transactionFor(record, index),
+        participant.prepared,
+      );
+      return { was: "committed", index, ...outcomeOf(result) };
+    }
+    // The undo of a one-phase commit: taking it back can be repeated, so it needs no prepare.
+    await strategy.rollback(participant.ref);
+    return { was: "committed", index, changes: participant.prepared?.changes ?? 0, attention: [] };
+  }
+
+  async #takeBack(record: TransactionRecord, index: number): Promise<CommitEvent> {
+    const { kind, ref, prepared } = participantAt(record, index);
+    const strategy = this.#strategyOf(record, index);
+    if (kind === "two-phase") await strategy.rollbackPrepared(ref, transactionFor(record, index), prepared);
+    else {
+      await strategy.rollback(ref);
+      await strategy.restoreCheckpoint(ref, checkpointId(record));
+    }
+    return { was: "taken-back", index };
+  }
+
+  async #fail(record: TransactionRecord, effect: Effect, thrown: unknown): Promise<TransactionRecord> {
+    const index = "index" in effect ? effect.index : undefined;
+    return await this.#save(record, { was: "failed", ...reportOf(record, index, thrown) }, "ordered");
+  }
+
+  async #save(
+    record: TransactionRecord,
+    event: CommitEvent,
+    durability: "durable" | "ordered",
+    historyEvent?: string,
+  ): Promise<TransactionRecord> {
+    const next = advance(record, event);
+    const history =
+      historyEvent === undefined ? [] : [this.#parts.history(next.planId, historyEvent, historyDetails(next))];
+    await this.#parts.journal.save(next, durability, history);
+    return next;
+  }
+
+  #strategyOf(record: TransactionRecord, index: number) {
+    return this.#parts.sandboxes.strategy(refOf(record, index).strategyName);
+  }
+
+  #stopIfAsked(): void {
+    if (this.#parts.signal.aborted) throw new InterruptedError();
+  }
+}
+
+/** Whether the machine would have this done if all the others were settled. */
+function isWanted(record: TransactionRecord, index: number, what: "land" | "take-back"): boolean {
+  const only = {
+    ...record,
+    participants: record.participants.map((participant, at) =>
+      at === index ? participant : { ...participant, status: "undone" as const },
+    ),
+  };
+  const effect = nextEffect(only);
+  return effect?.do === what && "index" in effect && effect.index === index;
+}
+
+const DECISION_UNKNOWN = "DECISION_UNKNOWN";
+
+function isDecisionUnknown(thrown: unknown): boolean {
+  return thrown instanceof StateError && thrown.code === DECISION_UNKNOWN;
+}
+
+function participantAt(record: TransactionRecord, index: number): Participant {
+  const participant = record.participants[index];
+  if (participant === undefined) throw new Error(`Transaction ${record.id} has no participant ${index}.`);
+  return participant;
+}
+
+function refOf(record: TransactionRecord, index: number) {
+  return participantAt(record, index).ref;
+}
+
+function checkpointId(record: TransactionRecord): string {
+  return `before-${record.id}`;
+}
+
+function outcomeOf(result: CommitResult | undefined): Pick<CommitResult, "changes" | "attention"> {
+  return { changes: result?.changes ?? 0, attention: result?.attention ?? [] };
+}
+
+/** The transaction as a strategy gets to know it. */
+export function transactionFor(record: TransactionRecord, index: number): Transaction {
+  const { undoes } = participantAt(record, index);
+  return {
+    id: record.id,
+    planId: record.planId,
+    direction: record.direction,
+    ...(record.message !== undefined && { message: record.message }),
+    ...(record.undoes !== undefined && undoes !== undefined && { undoes: { id: record.undoes, prepared: undoes } }),
+  };
+}
+
+function reportOf(record: TransactionRecord, index: number | undefined, thrown: unknown) {
+  const resource = index === undefined ? "" : participantAt(record, index).resource;
+  const found = thrown instanceof SandboxConflictError ? thrown.conflicts : [];
+  const conflicts: Conflict[] = found.map((conflict) => ({ ...conflict, resource }));
+  return { report: { resource, message: messageOf(thrown) }, conflicts };
+}
+
+function historyDetails(record: TransactionRecord): HistoryEntry["details"] {
+  return {
+    transaction: record.id,
+    ...(record.message !== undefined && { message: record.message }),
+    ...(record.failure !== undefined && { failure: record.failure.report.message }),
+  };
+}

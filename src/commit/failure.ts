@@ -1,0 +1,42 @@
+import { AtomicCommitError, DrydockError, type ParticipantReport } from "../core/errors.ts";
+import type { TransactionRecord } from "../core/transaction.ts";
+import type { Outcome } from "./coordinator.ts";
+
+/** Says what became of a commit or undo that did not succeed: what failed, what is as before, what is not, and what to do. */
+export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCommitError {
+  const decided = record.phase === "landing";
+  const verb = record.direction === "commit" ? "applied" : "undone";
+  const failed: ParticipantReport = record.failure?.report ??
+    unfinished[0] ?? { resource: "", message: "it did not finish" };
+  const notUndone = [...unfinished, ...leftovers(record)];
+  const undone = record.participants
+    .filter(({ status, kind }) => status === "undone" && kind !== "in-place")
+    .map(({ resource }) => resource);
+  const where = failed.resource === "" ? "" : `${failed.resource}: `;
+  const message = decided
+    ? `The plan is being ${verb}, but not all of it could be finished yet: ${where}${failed.message}`
+    : `The plan was not ${verb}: ${where}${failed.message}`;
+  return new AtomicCommitError(
+    message,
+    { failed, undone, notUndone, conflicts: record.failure?.conflicts ?? [] },
+    { cause, hint: hintFor(record, notUndone, cause) },
+  );
+}
+
+function leftovers(record: TransactionRecord): ParticipantReport[] {
+  return record.participants.flatMap(({ status, resource, message }) =>
+    status === "not-undone" ? [{ resource, message: message ?? "" }] : [],
+  );
+}
+
+function hintFor(record: TransactionRecord, notUndone: readonly ParticipantReport[], cause: unknown): string {
+  if (record.phase === "landing") return "Mend the cause; the next drydock command finishes it ('drydock recover').";
+  if (record.phase === "aborting")
+    return "Mend the cause; the next drydock command takes the rest back ('drydock recover').";
+  if (record.phase === "in-doubt")
+    return "Find out whether it happened, then run 'drydock recover PLAN --commit' or '--abort'.";
+  if (notUndone.length > 0) return "Look at what could not be taken back.";
+  return cause instanceof DrydockError
+    ? cause.hint
+    : "Nothing was changed, and the work is still in the sandbox: mend the cause and try again.";
+}

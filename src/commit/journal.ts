@@ -1,0 +1,70 @@
+import type { PlanRecord, PlanState } from "../core/plan.ts";
+import { moveSandbox, type SandboxState } from "../core/sandbox-states.ts";
+import type { Participant, TransactionRecord } from "../core/transaction.ts";
+import type { Durability, HistoryEntry, Store, StoreChange } from "../store/store.ts";
+
+/**
+ * Writes the journal. With each save of a transaction, the plan and the sandboxes move along in the same write, so that no reader and no
+ * crash ever sees them disagree.
+ */
+export class Journal {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async save(
+    transaction: TransactionRecord,
+    durability: Durability,
+    history: readonly HistoryEntry[] = [],
+  ): Promise<void> {
+    const changes: StoreChange[] = [
+      { put: "transaction", record: transaction },
+      ...history.map((record) => ({ put: "history", record }) as const),
+    ];
+    const plan = await this.#store.plan(transaction.planId);
+    if (plan !== undefined) changes.push(...planChanges(plan, transaction));
+    for (const participant of transaction.participants) {
+      const sandbox = await this.#store.sandbox(participant.ref.sandboxId);
+      if (sandbox === undefined) continue;
+      const state = sandboxState(sandbox.state, participant, transaction);
+      if (state !== sandbox.state)
+        changes.push({
+          put: "sandbox",
+          record: { ...sandbox, state: moveSandbox(sandbox.ref.sandboxId, sandbox.state, state) },
+        });
+    }
+    await this.#store.write(changes, durability);
+  }
+}
+
+function planChanges(plan: PlanRecord, transaction: TransactionRecord): StoreChange[] {
+  const state = planState(transaction);
+  const landedMessage = transaction.direction === "commit" && state === "applied" ? transaction.message : plan.message;
+  const { message: _, ...rest } = plan;
+  const record: PlanRecord = { ...rest, state, ...(landedMessage !== undefined && { message: landedMessage }) };
+  return state === plan.state && landedMessage === plan.message ? [] : [{ put: "plan", record }];
+}
+
+/** What a plan is while its journal says this. */
+function planState({ direction, phase }: TransactionRecord): PlanState {
+  const isCommit = direction === "commit";
+  if (phase === "landed" || phase === "done") return isCommit ? "applied" : "undone";
+  if (phase === "aborted") return isCommit ? "open" : "applied";
+  return isCommit ? "applying" : "undoing";
+}
+
+/** What a sandbox is while its participant is this. An undo finds sandboxes that are COMMITTED, or gone long ago. */
+function sandboxState(
+  now: SandboxState,
+  { status, kind }: Participant,
+  { direction, phase }: TransactionRecord,
+): SandboxState {
+  if (now === "CLEANED_UP" || now === "ERRORED") return now;
+  if (direction === "undo") return status === "committed" && phase !== "aborted" ? "ROLLED_BACK" : now;
+  if (status === "prepared") return kind === "two-phase" ? "PREPARED" : now;
+  if (status === "committed") return "COMMITTED";
+  if (status === "undone" || status === "waiting" || status === "unchanged") return now === "PREPARED" ? "ACTIVE" : now;
+  return now;
+}

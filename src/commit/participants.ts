@@ -1,0 +1,85 @@
+import type { FullCapabilities } from "../core/capabilities.ts";
+import { UsageError } from "../core/errors.ts";
+import type { PlanRecord, PlanResource } from "../core/plan.ts";
+import type { SandboxRecord } from "../core/sandbox.ts";
+import type { Participant, ParticipantKind } from "../core/transaction.ts";
+import type { SandboxStrategyRegistry } from "../sandboxes/registry.ts";
+
+/** How a strategy takes part, from what it declares. */
+function kindOf(capabilities: FullCapabilities): ParticipantKind {
+  if (capabilities.commit === "two-phase") return "two-phase";
+  if (capabilities.commit === "in-place") return "in-place";
+  return capabilities.undo ? "reversible" : "irreversible";
+}
+
+const KIND_ORDER: { readonly [kind in ParticipantKind]: number } = {
+  "two-phase": 0,
+  reversible: 2,
+  irreversible: 3,
+  "in-place": 4,
+};
+
+/**
+ * The participants of a commit in the order in which they prepare and land: children before parents; two-phase first, those that hold a
+ * live transaction last among them; then what can be taken back; then what can't.
+ */
+export function participantsOf(
+  plan: PlanRecord,
+  sandboxes: readonly SandboxRecord[],
+  registry: SandboxStrategyRegistry,
+): Participant[] {
+  const items = sandboxes.flatMap((sandbox) => {
+    const found = plan.resources.find(({ resource }) => resource.id === sandbox.ref.resourceId);
+    if (found === undefined) return [];
+    const { capabilities } = registry.get(sandbox.ref.strategyName);
+    const kind = kindOf(capabilities);
+    return [
+      {
+        sandbox,
+        found,
+        kind,
+        rank: KIND_ORDER[kind] + (capabilities.heldTransaction ? 1 : 0),
+        depth: depthOf(found, plan),
+      },
+    ];
+  });
+  items.sort((a, b) => a.rank - b.rank || b.depth - a.depth);
+  return items.map(({ sandbox, found, kind }) => ({
+    ref: sandbox.ref,
+    resource: found.resource.name,
+    kind,
+    status: "waiting",
+  }));
+}
+
+/** Children are deeper: by declared parents first, by the length of their path otherwise. */
+function depthOf({ resource }: PlanResource, plan: PlanRecord): number {
+  let declared = 0;
+  for (let parent = resource.parentId; parent !== undefined && declared < plan.resources.length; declared += 1) {
+    parent = plan.resources.find((candidate) => candidate.resource.id === parent)?.resource.parentId;
+  }
+  return declared * 10_000 + resource.location.split("/").length;
+}
+
+/** Refuses what could not be taken back, unless the user said so; and more than one of it in any case. */
+export function assertReversible(participants: readonly Participant[], allowed: boolean): void {
+  const irreversible = participants.filter(({ kind }) => kind === "irreversible" || kind === "in-place");
+  const first = irreversible[0];
+  if (first === undefined) return;
+  if (!allowed) {
+    throw new UsageError(`${first.resource} can't be taken back once it has landed (${first.ref.strategyName}).`, {
+      hint: "If that is what you want, say so with --allow-irreversible.",
+      code: "IRREVERSIBLE",
+    });
+  }
+  const last = irreversible.filter(({ kind }) => kind === "irreversible");
+  if (last.length > 1) {
+    throw new UsageError(
+      `Only one resource that can't be taken back may be in a plan; this one has ${last.map(({ resource }) => resource).join(" and ")}.`,
+      {
+        hint: "Put each into a plan of its own.",
+        code: "IRREVERSIBLE",
+      },
+    );
+  }
+}

@@ -1,0 +1,149 @@
+import { messageOf } from "../core/errors.ts";
+import { movePlan, type PlanRecord } from "../core/plan.ts";
+import type { Attention } from "../core/strategy.ts";
+import type { TransactionRecord } from "../core/transaction.ts";
+import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
+import type { SandboxManager } from "../sandboxes/manager.ts";
+import type { HistoryEntry, Store } from "../store/store.ts";
+import type { AtomicCommit } from "./atomic-commit.ts";
+import type { Outcome } from "./coordinator.ts";
+
+/** What recovery settled, and what it could not. */
+export interface RecoveryReport {
+  readonly finished: readonly RecoveredPlan[];
+  readonly undone: readonly RecoveredPlan[];
+  readonly cleaned: readonly { readonly planId: string; readonly what: string }[];
+  /** Still pending or in doubt; blocks only its own plan and originals. */
+  readonly pending: readonly (RecoveredPlan & { readonly why: string; readonly inDoubt: boolean })[];
+}
+
+export interface RecoveredPlan {
+  readonly planId: string;
+  readonly planName: string;
+  readonly direction: "commit" | "undo";
+  readonly attention: readonly (Attention & { readonly resource: string })[];
+}
+
+export const NOTHING_TO_RECOVER: RecoveryReport = { finished: [], undone: [], cleaned: [], pending: [] };
+
+export interface RecoveryParts {
+  readonly store: Store;
+  readonly claims: Claims;
+  readonly sandboxes: SandboxManager;
+  readonly commit: AtomicCommit;
+  readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
+}
+
+/**
+ * Settles what dead processes left, from the journal alone: no decision → undo everything; decision → finish everything. It takes over only
+ * what has no living owner, one thing that fails does not stop the others, and running it again, or dying in it, does no harm.
+ */
+export class Recovery {
+  readonly #parts: RecoveryParts;
+
+  constructor(parts: RecoveryParts) {
+    this.#parts = parts;
+  }
+
+  async run(): Promise<RecoveryReport> {
+    const { store } = this.#parts;
+    if (!(await store.hasUnfinishedWork())) return NOTHING_TO_RECOVER;
+    const report = {
+      finished: [] as RecoveredPlan[],
+      undone: [] as RecoveredPlan[],
+      cleaned: [] as { planId: string; what: string }[],
+      pending: [] as RecoveryReport["pending"][number][],
+    };
+    for (const transaction of await store.unfinishedTransactions()) await this.#transaction(transaction, report);
+    for (const plan of await store.listPlans("open")) await this.#plan(plan, report);
+    return report;
+  }
+
+  async #transaction(transaction: TransactionRecord, report: MutableReport): Promise<void> {
+    const { store, claims, commit } = this.#parts;
+    const plan = await store.plan(transaction.planId);
+    if (plan === undefined) return;
+    const keys = [planKey(plan.id), ...plan.resources.map(({ resource }) => originalKey(resource.location))];
+    await claims.ifFree(keys, async (owner) => {
+      const now = await store.transaction(transaction.id);
+      if (now === undefined || now.phase === "done" || now.phase === "aborted") return;
+      const place = { planId: plan.id, planName: plan.name, direction: now.direction };
+      if (now.phase === "in-doubt") {
+        report.pending.push({ ...place, attention: [], why: doubtOf(now), inDoubt: true });
+        return;
+      }
+      try {
+        const outcome = await commit.takeOver(now, owner);
+        sort(outcome, place, report);
+        await this.#note(outcome, now);
+      } catch (thrown) {
+        report.pending.push({ ...place, attention: [], why: messageOf(thrown), inDoubt: false });
+      }
+    });
+  }
+
+  /** Only what changed the world is worth a line in the plan's history; a removal that goes on is not. */
+  async #note({ record }: Outcome, before: TransactionRecord): Promise<void> {
+    if (before.phase === "landed") return;
+    const entry = this.#parts.history(record.planId, "recovered", { transaction: record.id, phase: record.phase });
+    await this.#parts.store.write([{ put: "history", record: entry }], "ordered");
+  }
+
+  async #plan(plan: PlanRecord, report: MutableReport): Promise<void> {
+    const { claims, sandboxes, store } = this.#parts;
+    await claims.ifFree([planKey(plan.id)], async () => {
+      const now = await store.plan(plan.id);
+      if (now === undefined) return;
+      const over = now.state === "creating" || now.state === "closing";
+      const { failed, done } = over ? await sandboxes.cleanupAll(now) : await sandboxes.cleanupAbandoned(now);
+      for (const { resource, message } of failed) {
+        report.pending.push({
+          planId: plan.id,
+          planName: plan.name,
+          direction: "commit",
+          attention: [],
+          why: `${resource} could not be removed: ${message}`,
+          inDoubt: false,
+        });
+      }
+      if (!over || failed.length > 0) return;
+      const closing: PlanRecord = now.state === "closing" ? now : { ...now, state: movePlan(now, "closing") };
+      const entry = this.#parts.history(plan.id, "cancelled", { by: "recovery" });
+      await store.write(
+        [
+          { put: "plan", record: { ...closing, state: movePlan(closing, "cancelled") } },
+          { put: "history", record: entry },
+        ],
+        "ordered",
+      );
+      report.cleaned.push({
+        planId: plan.id,
+        what: `${now.state === "creating" ? "an unfinished plan" : "a cancelled plan"} with ${done.length} sandboxes`,
+      });
+    });
+  }
+}
+
+type MutableReport = { -readonly [key in keyof RecoveryReport]: RecoveryReport[key][number][] };
+
+function sort(outcome: Outcome, place: Omit<RecoveredPlan, "attention">, report: MutableReport): void {
+  const { record, unfinished, warnings } = outcome;
+  const attention = record.participants.flatMap(({ resource, attention: items }) =>
+    (items ?? []).map((item) => ({ resource, ...item })),
+  );
+  const recovered = { ...place, attention };
+  if (record.phase === "done") report.finished.push(recovered);
+  else if (record.phase === "aborted") report.undone.push(recovered);
+  else if (record.phase === "in-doubt") report.pending.push({ ...recovered, why: doubtOf(record), inDoubt: true });
+  else
+    report.pending.push({
+      ...recovered,
+      why: [...unfinished.map(({ resource, message }) => `${resource}: ${message}`), ...warnings].join("; "),
+      inDoubt: false,
+    });
+}
+
+function doubtOf(record: TransactionRecord): string {
+  const participant = record.participants.find(({ kind, status }) => kind === "irreversible" && status === "started");
+  return `nobody knows whether ${participant?.resource ?? "a resource"} landed: its commit had started and can't be asked`;
+}

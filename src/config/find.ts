@@ -1,0 +1,74 @@
+import { dirname, join, resolve } from "node:path";
+import { displayPath } from "../core/byte-path.ts";
+import { ConfigError, SystemCallError, UsageError } from "../core/errors.ts";
+import { realPathOf } from "../system/text-files.ts";
+import { asConfigError, CONFIG_FILE_NAME, readConfigFile } from "./config-file.ts";
+import type { TrustStore } from "./trust.ts";
+
+/**
+ * Which config holds. One that the user names is trusted by that. One that is found is only used if the user has trusted it before as it
+ * is now; it is then known by its real path, so that a link to a trusted config, planted in another folder, can't make it speak of the
+ * things in that folder.
+ */
+export type LocatedConfig =
+  | { readonly kind: "none" }
+  | { readonly kind: "found"; readonly file: string; readonly text: string }
+  /** There is one and it does not count; `notice` is the one line to tell the user. */
+  | { readonly kind: "ignored"; readonly file: string; readonly notice: string };
+
+export interface ConfigSearch {
+  /** What the user named, by an option or the environment. */
+  readonly explicit?: string;
+  readonly cwd: string;
+  readonly trusted: TrustStore;
+}
+
+/** Finds the config that holds for a command in this folder. */
+export function locateConfig({ explicit, cwd, trusted }: ConfigSearch): LocatedConfig {
+  return explicit === undefined ? foundConfig(cwd, trusted) : namedConfig(resolve(cwd, explicit), explicit);
+}
+
+/** The path of the nearest config in this folder or above, trusted or not; undefined if there is none. */
+export function nearestConfig(cwd: string): string | undefined {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const path = join(folder, CONFIG_FILE_NAME);
+    if (exists(path)) return path;
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+function namedConfig(path: string, explicit: string): LocatedConfig {
+  if (explicit === "") {
+    throw new UsageError("The path of the config is empty.", {
+      hint: "Give --config or DRYDOCK_CONFIG a path, or leave it out.",
+    });
+  }
+  const file = asConfigError(path, () => realPathOf(path));
+  const content = file === undefined ? undefined : readConfigFile(file);
+  if (file === undefined || content === undefined) {
+    throw new ConfigError(`There is no config at ${displayPath(path)}.`, {
+      file: path,
+      hint: "Check --config and DRYDOCK_CONFIG, or make a config with 'drydock init'.",
+    });
+  }
+  return { kind: "found", file, text: content.text };
+}
+
+function foundConfig(cwd: string, trusted: TrustStore): LocatedConfig {
+  const path = nearestConfig(cwd);
+  const file = path === undefined ? undefined : realPathOf(path);
+  const verdict = file === undefined ? undefined : trusted.readTrusted(file);
+  if (path === undefined || file === undefined || verdict === undefined) return { kind: "none" };
+  if (verdict.trusted) return { kind: "found", file, text: verdict.text };
+  return { kind: "ignored", file, notice: `ignoring ${displayPath(path)}: ${verdict.why}; ${verdict.remedy}` };
+}
+
+/** A link that leads nowhere, or where this user may not look, is no config: nothing found in a foreign folder may stop a command. */
+function exists(path: string): boolean {
+  try {
+    return realPathOf(path) !== undefined;
+  } catch (thrown) {
+    if (thrown instanceof SystemCallError && ["EACCES", "ELOOP", "ENAMETOOLONG"].includes(thrown.code)) return false;
+    throw thrown;
+  }
+}

@@ -1,0 +1,46 @@
+import { referenceTo } from "./environment-references.ts";
+import { configJsonSchema, type JsonSchema } from "./json-schema.ts";
+import { yamlLines, yamlOnOneLine } from "./yaml-text.ts";
+
+const COMMENT_WIDTH = 100;
+
+/**
+ * The commented drydock.yaml that `drydock init` writes: every key with its meaning and its default. What has no default but an example
+ * is there as a comment, so that the file as it stands changes nothing.
+ */
+export function initTemplate(): string {
+  const lines = [
+    "# Settings of Drydock. Every key is optional; what stands here are the defaults.",
+    `# In a value ${referenceTo("NAME")} is replaced from the environment. After a change run: drydock trust`,
+    ...linesOf(configJsonSchema(), ""),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function linesOf(schema: JsonSchema, indent: string): readonly string[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([key, below]) => [
+    ...(indent === "" ? [""] : []),
+    ...comment(below.description ?? "", indent),
+    ...entry(key, below, indent),
+  ]);
+}
+
+function entry(key: string, schema: JsonSchema, indent: string): readonly string[] {
+  if (schema.properties !== undefined) return [`${indent}${key}:`, ...linesOf(schema, `${indent}  `)];
+  const example = schema.examples?.[0];
+  if (example === undefined) return [`${indent}${key}: ${yamlOnOneLine(schema.default)}`];
+  return yamlLines({ [key]: example }).map((line) => `${indent}# ${line}`);
+}
+
+function comment(text: string, indent: string): readonly string[] {
+  const lines: string[] = [];
+  let line = `${indent}#`;
+  for (const word of text.split(" ")) {
+    if (line.length + word.length >= COMMENT_WIDTH) {
+      lines.push(line);
+      line = `${indent}#`;
+    }
+    line += ` ${word}`;
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,47 @@
+import * as z from "zod";
+import type { ConfigPath } from "./config-problem.ts";
+import { configSchema } from "./schema.ts";
+
+/** The parts of a JSON Schema that ours is made of. */
+export interface JsonSchema {
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly type?: string;
+  readonly properties?: { readonly [key: string]: JsonSchema };
+  readonly additionalProperties?: JsonSchema | boolean;
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+}
+
+/** The JSON Schema of drydock.yaml, in the draft that editors know best. */
+export function configJsonSchema(): JsonSchema {
+  const { $schema, ...schema } = z.toJSONSchema(configSchema(), { io: "input", target: "draft-7" });
+  return { $schema, title: "drydock.yaml", description: "Settings of Drydock.", ...schema } as JsonSchema;
+}
+
+/** The part of a schema that describes the value at this path, or undefined if the schema knows none there. */
+export function schemaAt(schema: JsonSchema, path: ConfigPath): JsonSchema | undefined {
+  const [key, ...rest] = path;
+  if (key === undefined) return schema;
+  const below = schemaBelow(schema, key);
+  return below === undefined ? undefined : schemaAt(below, rest);
+}
+
+/** The keys that a value described by this schema may have. */
+export function keysOf(schema: JsonSchema): readonly string[] {
+  return Object.keys(asMap(schema).properties ?? {});
+}
+
+function schemaBelow(schema: JsonSchema, key: PropertyKey): JsonSchema | undefined {
+  if (typeof key === "number") return schema.items;
+  const { properties, additionalProperties } = asMap(schema);
+  const known = properties?.[String(key)];
+  if (known !== undefined) return known;
+  return typeof additionalProperties === "object" ? additionalProperties : undefined;
+}
+
+/** Of several forms, the one that is a map. */
+function asMap(schema: JsonSchema): JsonSchema {
+  return schema.anyOf?.find((form) => form.properties !== undefined) ?? schema;
+}

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
+import type { Environment } from "./environment-references.ts";
+import { loadConfig } from "./load.ts";
+import { type Config, DEFAULT_SETTINGS } from "./settings.ts";
+
+const FILE = "/home/me/project/drydock.yaml";
+const load = (text: string, environment: Environment = {}): Config => loadConfig({ file: FILE, text, environment });
+
+describe("loadConfig", () => {
+  it("gives the defaults for an empty file, one of comments, and one of empty sections", () => {
+    const texts = ["", "# nothing\n", "---\n", "{}", "\ufeff", "sandbox:\nresources:\nresource_types: ~\n"];
+    texts.push("sandbox:\n  checkpoint:\n  undo:\n  custom_strategies:\n");
+    for (const text of texts) assert.deepEqual(load(text), { file: FILE, ...DEFAULT_SETTINGS }, JSON.stringify(text));
+  });
+
+  it("reads every key", () => {
+    const config = load(`
+sandbox:
+  strategy: mine
+  cleanup: on_terminal
+  allow_setid: true
+  allow_devices: true
+  checkpoint: { auto_create_on: [], keep: 3 }
+  undo: { keep: 12h }
+  custom_strategies:
+    mine: { module: ./mine.mjs, class: Mine }
+    other: "@scope/package:Other"
+resources:
+  app: { location: ./app, type: build-folder, strategy: overlay }
+  lib: { location: /srv/lib, parent: app, strategy: auto }
+  data: { location: "postgres://localhost/data" }
+resource_types:
+  build-folder: { extends: fs-directory, sandbox_strategy: other }
+  deep-folder: { extends: build-folder }
+`);
+    assert.deepEqual(config, {
+      file: FILE,
+      sandbox: {
+        strategy: "mine",
+        cleanup: "on_terminal",
+        allowSetid: true,
+        allowDevices: true,
+        checkpoint: { autoCreateOn: [], keep: 3 },
+        undo: { keepMilliseconds: 43_200_000 },
+        customStrategies: [
+          { name: "mine", module: "./mine.mjs", className: "Mine" },
+          { name: "other", module: "@scope/package", className: "Other" },
+        ],
+      },
+      resources: [
+        { name: "app", location: "/home/me/project/app", type: "build-folder", strategy: "overlay" },
+        { name: "lib", location: "/srv/lib", parent: "app", strategy: "auto" },
+        { name: "data", location: "postgres://localhost/data" },
+      ],
+      resourceTypes: [
+        { name: "build-folder", extends: "fs-directory", sandboxStrategy: "other" },
+        { name: "deep-folder", extends: "build-folder" },
+      ],
+    });
+  });
+
+  it("[S6] takes every built-in strategy, and auto, wherever a strategy is named", () => {
+    for (const name of ["auto", ...BUILT_IN_STRATEGY_NAMES]) {
+      const { sandbox, resources, resourceTypes } = load(`
+sandbox: { strategy: ${name} }
+resources: { a: { location: ., strategy: ${name} } }
+resource_types: { b: { extends: fs-file, sandbox_strategy: ${name} } }
+`);
+      assert.deepEqual(
+        [sandbox.strategy, resources[0]?.strategy, resourceTypes[0]?.sandboxStrategy],
+        [name, name, name],
+      );
+    }
+  });
+
+  it("takes a relative location from the folder of the file, and leaves URLs alone", () => {
+    const locations = [
+      ".",
+      "../other",
+      "a//b/./c/",
+      "/x/../y",
+      "mysql://u@h:3306/d?a=b",
+      "C:/odd",
+      '"\\udc80"',
+      "mailto:x",
+    ];
+    const text = locations.map((location, at) => `  r${at}: { location: ${location} }`).join("\n");
+    assert.deepEqual(
+      load(`resources:\n${text}`).resources.map(({ location }) => location),
+      [
+        "/home/me/project",
+        "/home/me/other",
+        "/home/me/project/a/b/c",
+        "/y",
+        "mysql://u@h:3306/d?a=b",
+        "/home/me/project/C:/odd",
+        "/home/me/project/\udc80",
+        "/home/me/project/mailto:x",
+      ],
+    );
+  });
+
+  it("replaces references in values from the environment that it is given, and in nothing else", () => {
+    const text =
+      "resources:\n  a: { location: '${ROOT}/x' }\n  b: { location: 'postgres://u:${PASSWORD}@h/$${d}' } # ${NOT}\n";
+    assert.deepEqual(
+      load(text, { ROOT: "/srv", PASSWORD: "${ROOT}: }" }).resources.map(({ location }) => location),
+      ["/srv/x", "postgres://u:${ROOT}: }@h/${d}"],
+    );
+  });
+
+  it("follows aliases", () => {
+    const text = "resources:\n  a: &a { location: ./a, type: &t fs-file }\n  b: { location: ./b, type: *t }\n  c: *a\n";
+    assert.deepEqual(load(text).resources[2], { name: "c", location: "/home/me/project/a", type: "fs-file" });
+    assert.equal(load(text).resources[1]?.type, "fs-file");
+  });
+
+  it("takes a class after the last colon", () => {
+    const { sandbox } = load("sandbox: { custom_strategies: { a: 'file:///x/y.mjs:A', b: './odd:name.mjs:$b_1' } }");
+    assert.deepEqual(sandbox.customStrategies, [
+      { name: "a", module: "file:///x/y.mjs", className: "A" },
+      { name: "b", module: "./odd:name.mjs", className: "$b_1" },
+    ]);
+  });
+});

@@ -1,0 +1,116 @@
+import { dirname, resolve } from "node:path";
+import { displayPath } from "../core/byte-path.ts";
+import { ConfigError } from "../core/errors.ts";
+import { type ConfigPath, type ConfigProblem, positionAt } from "./config-problem.ts";
+import { parseDuration } from "./duration.ts";
+import type { Environment } from "./environment-references.ts";
+import { type ConfigValues, configSchema, type DeclaredNames, MODULE_AND_CLASS_PATTERN } from "./schema.ts";
+import { schemaProblems } from "./schema-problems.ts";
+import type { Config, CustomStrategy, DeclaredResource, DeclaredResourceType, SandboxSettings } from "./settings.ts";
+import { readYamlDocument, type YamlDocument } from "./yaml-document.ts";
+
+/**
+ * Reads a config. This module loads the YAML parser and the schema, a tenth of a second's work: import it only when there is a config.
+ */
+
+export interface ConfigSource {
+  /** The real, absolute path: relative locations are meant from its folder. */
+  readonly file: string;
+  readonly text: string;
+  /** What `${NAME}` is replaced from. */
+  readonly environment: Environment;
+}
+
+/** The settings that a config's text stands for. Fails by `ConfigError` with the first thing that is wrong, and how many more are. */
+export function loadConfig({ file, text, environment }: ConfigSource): Config {
+  const document = readYamlDocument(text, environment);
+  const checked = document.readable ? configSchema(declaredNames(document.value)).safeParse(document.value) : undefined;
+  if (checked?.success && document.problems.length === 0) return configFrom(file, checked.data);
+  const issues = checked?.error?.issues ?? [];
+  throw configError(file, text, [...document.problems, ...furtherProblems(schemaProblems(issues, document), document)]);
+}
+
+/** What the schema says of a value that could not even be read is of no interest. */
+function furtherProblems(problems: readonly ConfigProblem[], document: YamlDocument): readonly ConfigProblem[] {
+  return problems.filter(({ path }) => !document.problems.some((unread) => isWithin(path, unread.path)));
+}
+
+function isWithin(path: ConfigPath, holder: ConfigPath): boolean {
+  return holder.every((key, at) => path[at] === key);
+}
+
+function configError(file: string, text: string, problems: readonly ConfigProblem[]): ConfigError {
+  const [first, ...others] = problems.toSorted((a, b) => a.offset - b.offset);
+  const { offset, message, hint } = first as ConfigProblem;
+  const { line, column } = positionAt(text, offset);
+  const more =
+    others.length === 0 ? "" : ` (and ${others.length} more ${others.length === 1 ? "problem" : "problems"})`;
+  return new ConfigError(`${displayPath(file)}:${line}:${column}: ${message}${more}`, { file, line, column, hint });
+}
+
+function declaredNames(value: unknown): DeclaredNames {
+  return {
+    strategies: keysAt(value, "sandbox", "custom_strategies"),
+    resourceTypes: keysAt(value, "resource_types"),
+    resources: keysAt(value, "resources"),
+  };
+}
+
+function keysAt(value: unknown, ...path: readonly string[]): readonly string[] {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
+  const [key, ...rest] = path;
+  return key === undefined ? Object.keys(value) : keysAt((value as { [key: string]: unknown })[key], ...rest);
+}
+
+function configFrom(file: string, values: ConfigValues): Config {
+  const folder = dirname(file);
+  return {
+    file,
+    sandbox: sandboxFrom(values.sandbox),
+    resources: Object.entries(values.resources).map(([name, declared]) => resourceFrom(name, declared, folder)),
+    resourceTypes: Object.entries(values.resource_types).map(([name, declared]) => resourceTypeFrom(name, declared)),
+  };
+}
+
+function sandboxFrom(values: ConfigValues["sandbox"]): SandboxSettings {
+  return {
+    strategy: values.strategy,
+    cleanup: values.cleanup,
+    allowSetid: values.allow_setid,
+    allowDevices: values.allow_devices,
+    checkpoint: { autoCreateOn: values.checkpoint.auto_create_on, keep: values.checkpoint.keep },
+    undo: { keepMilliseconds: parseDuration(values.undo.keep) },
+    customStrategies: Object.entries(values.custom_strategies).map(([name, declared]) =>
+      customStrategyFrom(name, declared),
+    ),
+  };
+}
+
+function customStrategyFrom(
+  name: string,
+  declared: ConfigValues["sandbox"]["custom_strategies"][string],
+): CustomStrategy {
+  if (typeof declared !== "string") return { name, module: declared.module, className: declared.class };
+  const [, module = "", className = ""] = MODULE_AND_CLASS_PATTERN.exec(declared) ?? [];
+  return { name, module, className };
+}
+
+function resourceFrom(name: string, declared: ConfigValues["resources"][string], folder: string): DeclaredResource {
+  const { location, type, strategy, parent } = declared;
+  return {
+    name,
+    location: isUrl(location) ? location : resolve(folder, location),
+    ...(type === undefined ? {} : { type }),
+    ...(strategy === undefined ? {} : { strategy }),
+    ...(parent === undefined ? {} : { parent }),
+  };
+}
+
+function resourceTypeFrom(name: string, declared: ConfigValues["resource_types"][string]): DeclaredResourceType {
+  const { extends: base, sandbox_strategy: sandboxStrategy } = declared;
+  return { name, extends: base, ...(sandboxStrategy === undefined ? {} : { sandboxStrategy }) };
+}
+
+function isUrl(location: string): boolean {
+  return /^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(location);
+}

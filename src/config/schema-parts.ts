@@ -1,0 +1,67 @@
+import * as z from "zod";
+import { namesInCycles } from "./reference-cycles.ts";
+
+/** The kinds of key that drydock.yaml is made of. */
+
+// Patterns go into the JSON Schema, so they keep to what every validator understands.
+const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/** One of the built-in names, or one that the file declares. */
+export function oneOf(builtIn: readonly string[], declared: readonly string[] | undefined): z.ZodType<string, string> {
+  if (declared !== undefined) return z.enum([...builtIn, ...declared]);
+  return builtIn.length === 0 ? declaredName() : z.union([z.enum(builtIn), declaredName()]);
+}
+
+function declaredName() {
+  return z
+    .string("must be text")
+    .regex(NAME_PATTERN, "is not a name: use letters, digits, dots, dashes and underscores, a letter or digit first");
+}
+
+/** Names that the user may choose, but for these. */
+export function freeNames(taken: readonly string[], whose: string) {
+  return declaredName().refine((name) => !taken.includes(name), `is the name of ${whose}: choose another`);
+}
+
+/** A key that is true or false. */
+export function flag(value: boolean, description: string) {
+  return z.boolean("must be true or false").default(value).describe(description);
+}
+
+/** A key with nothing below it is a section without any key. */
+export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.preprocess((value) => value ?? {}, z.strictObject(shape, "must be a map of keys and values")).prefault({});
+}
+
+export interface NamedOptions {
+  readonly names?: z.ZodType<string, string>;
+  /** The key by which one declaration refers to another; it may not lead back to where it came from. */
+  readonly reference?: string;
+  readonly description: string;
+  readonly example: { readonly [name: string]: unknown };
+}
+
+/** A section whose keys are names that the user chooses. */
+export function named<Value extends z.ZodType>(value: Value, options: NamedOptions) {
+  const { names = declaredName(), reference, description, example } = options;
+  const record = z
+    .record(names, value, "must be a map of names")
+    .superRefine((declared, context) => {
+      if (reference === undefined) return;
+      for (const name of namesInCycles(referencesBy(reference, declared))) {
+        context.addIssue({ code: "custom", path: [name, reference], message: "leads back to where it stands" });
+      }
+    })
+    // On the map itself: the JSON Schema leaves out examples of what is converted first.
+    .meta({ description, examples: [example] });
+  return z.preprocess((given) => given ?? {}, record).prefault({});
+}
+
+function referencesBy(key: string, declared: { readonly [name: string]: unknown }): ReadonlyMap<string, string> {
+  const references = new Map<string, string>();
+  for (const [name, declaration] of Object.entries(declared)) {
+    const to = (declaration as { readonly [key: string]: unknown })[key];
+    if (typeof to === "string") references.set(name, to);
+  }
+  return references;
+}

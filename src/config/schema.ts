@@ -1,0 +1,160 @@
+import * as z from "zod";
+import { BUILT_IN_RESOURCE_TYPES } from "../core/resource.ts";
+import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
+import { DURATION_PATTERN, formatDuration } from "./duration.ts";
+import { referenceTo } from "./environment-references.ts";
+import { flag, freeNames, named, oneOf, section } from "./schema-parts.ts";
+import { AUTOMATIC_STRATEGY, CHECKPOINT_OCCASIONS, CLEANUP_POLICIES, DEFAULT_SETTINGS } from "./settings.ts";
+
+/**
+ * The definition of drydock.yaml: every key with its meaning, its default and an example. The JSON Schema and the file that `drydock init`
+ * writes are made from it.
+ *
+ * Messages complete a sentence that begins with the name of the key: "must be true or false".
+ */
+
+/** What a file declares and may refer to. */
+export interface DeclaredNames {
+  readonly strategies: readonly string[];
+  readonly resourceTypes: readonly string[];
+  readonly resources: readonly string[];
+}
+
+// Patterns go into the JSON Schema, so they keep to what every validator understands.
+const CLASS_NAME_PATTERN = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
+const defaults = DEFAULT_SETTINGS.sandbox;
+
+/** "module:ClassName"; the class follows the last colon. */
+export const MODULE_AND_CLASS_PATTERN = /^(.+):([A-Za-z_$][A-Za-z0-9_$]*)$/;
+
+/** What a file that declares these names may say; without them, what any file may say. */
+export function configSchema(declared?: DeclaredNames) {
+  const strategy = oneOf([AUTOMATIC_STRATEGY, ...BUILT_IN_STRATEGY_NAMES], declared?.strategies);
+  const resourceType = oneOf(BUILT_IN_RESOURCE_TYPES, declared?.resourceTypes);
+  return z.strictObject(
+    {
+      sandbox: sandboxSection(strategy),
+      resources: resourcesSection(strategy, resourceType, oneOf([], declared?.resources)),
+      resource_types: resourceTypesSection(strategy, resourceType),
+    },
+    "must be a map of keys and values",
+  );
+}
+
+/** A config that has passed the schema. */
+export type ConfigValues = z.output<ReturnType<typeof configSchema>>;
+
+function sandboxSection(strategy: z.ZodType<string, string>) {
+  return section({
+    strategy: strategy
+      .default(defaults.strategy)
+      .describe(
+        "How resources are isolated, unless they or their type say otherwise. auto takes the strongest that works.",
+      ),
+    cleanup: z
+      .enum(CLEANUP_POLICIES)
+      .default(defaults.cleanup)
+      .describe(
+        "When sandboxes are removed by themselves: on_apply once the plan is applied, on_terminal once it is over in any way, manual never.",
+      ),
+    allow_setid: flag(defaults.allowSetid, "May setuid and setgid files made inside a sandbox land?"),
+    allow_devices: flag(defaults.allowDevices, "May device nodes made inside a sandbox land?"),
+    checkpoint: section({
+      auto_create_on: z
+        .array(z.enum(CHECKPOINT_OCCASIONS), "must be a list")
+        .refine((occasions) => new Set(occasions).size === occasions.length, "names something twice")
+        .default([...defaults.checkpoint.autoCreateOn])
+        .describe("What a checkpoint is made before: exec, a command inside the plan. [] for never."),
+      keep: z
+        .int("must be a whole number")
+        .min(1, "must be at least 1")
+        .default(defaults.checkpoint.keep)
+        .describe("How many checkpoints of a plan are kept; the oldest go first."),
+    }).describe("Checkpoints that are made without being asked for."),
+    undo: section({
+      keep: z
+        .string("must be a duration")
+        .regex(DURATION_PATTERN, "must be a duration")
+        .default(formatDuration(defaults.undo.keepMilliseconds))
+        .describe("How long an applied plan can be undone: a number and d, h, m or s."),
+    }).describe("Taking an applied plan back."),
+    custom_strategies: named(customStrategy(), {
+      names: freeNames([AUTOMATIC_STRATEGY, ...BUILT_IN_STRATEGY_NAMES], "a strategy of Drydock's own"),
+      description: 'Strategies of your own, from a file or a package: { module, class } or "module:ClassName".',
+      example: { my_strategy: { module: "./my-strategy.mjs", class: "MyStrategy" } },
+    }),
+  }).describe("How sandboxes are made, kept and removed.");
+}
+
+function customStrategy() {
+  return z.union([
+    z
+      .string("must be text")
+      .regex(MODULE_AND_CLASS_PATTERN, 'must look like "module:ClassName"')
+      .meta({
+        examples: ["./my-strategy.mjs:MyStrategy"],
+      }),
+    z.strictObject(
+      {
+        module: z
+          .string("must be text")
+          .min(1, "must be a file or a package")
+          .meta({ description: "A file, relative to this one, or a package.", examples: ["./my-strategy.mjs"] }),
+        class: z
+          .string("must be text")
+          .regex(CLASS_NAME_PATTERN, "must be the name of a class")
+          .meta({ description: "The export of the module that is the class.", examples: ["MyStrategy"] }),
+      },
+      'must be { module, class } or "module:ClassName"',
+    ),
+  ]);
+}
+
+function resourcesSection(
+  strategy: z.ZodType<string, string>,
+  resourceType: z.ZodType<string, string>,
+  resource: z.ZodType<string, string>,
+) {
+  const declaration = z
+    .strictObject(
+      {
+        location: z
+          .string("must be text")
+          .min(1, "must be a path or a URL")
+          .refine((location) => !location.includes("\0"), "must not hold a NUL character")
+          .refine(
+            (location) => !/^~(\/|$)/.test(location),
+            `begins with ~, which is not replaced: write ${referenceTo("HOME")}`,
+          )
+          .meta({ description: "A path, relative to this file's folder, or a URL.", examples: ["./app"] }),
+        type: resourceType.optional().describe("What it is; detected if left out."),
+        strategy: strategy.optional().describe("How it is isolated."),
+        parent: resource.optional().describe("The resource that contains it."),
+      },
+      "must be a map of keys and values",
+    )
+    .meta({ examples: [{ location: "./app" }] });
+  return named(declaration, {
+    reference: "parent",
+    description: "Resources that commands can use by their name.",
+    example: { app: { location: "./app", type: "fs-directory" } },
+  });
+}
+
+function resourceTypesSection(strategy: z.ZodType<string, string>, resourceType: z.ZodType<string, string>) {
+  const declaration = z
+    .strictObject(
+      {
+        extends: resourceType.meta({ description: "The type that this one is like.", examples: ["fs-directory"] }),
+        sandbox_strategy: strategy.optional().describe("How resources of this type are isolated."),
+      },
+      "must be a map of keys and values",
+    )
+    .meta({ examples: [{ extends: "fs-directory" }] });
+  return named(declaration, {
+    names: freeNames(BUILT_IN_RESOURCE_TYPES, "a type of Drydock's own"),
+    reference: "extends",
+    description: "Types of resource of your own, each made out of another.",
+    example: { "build-folder": { extends: "fs-directory", sandbox_strategy: "copy_on_write" } },
+  });
+}

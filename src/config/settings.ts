@@ -1,0 +1,97 @@
+import type { LandingPolicy } from "../core/strategy.ts";
+
+/**
+ * What drydock.yaml can say, as the rest of Drydock sees it, and the defaults of all of it. The schema, the JSON Schema and the file that
+ * `drydock init` writes take their defaults from here. Nothing is imported that costs a start without a config anything.
+ */
+
+/**
+ * When sandboxes are removed by themselves:
+ * - `on_apply`: once their plan is applied.
+ * - `on_terminal`: once their plan is over in whatever way: applied, undone or cancelled.
+ * - `manual`: never; `drydock cleanup purge` removes them.
+ */
+export const CLEANUP_POLICIES = ["on_apply", "on_terminal", "manual"] as const;
+export type CleanupPolicy = (typeof CLEANUP_POLICIES)[number];
+
+/** What a checkpoint can be made before, by itself. `exec`: a command that runs inside the plan. */
+export const CHECKPOINT_OCCASIONS = ["exec"] as const;
+export type CheckpointOccasion = (typeof CHECKPOINT_OCCASIONS)[number];
+
+/** The choice of strategy that leaves it to Drydock: the strongest that works. */
+export const AUTOMATIC_STRATEGY = "auto";
+
+export interface SandboxSettings extends LandingPolicy {
+  /** "auto", the name of a built-in strategy, or that of one of `customStrategies`. */
+  readonly strategy: string;
+  readonly cleanup: CleanupPolicy;
+  readonly checkpoint: {
+    readonly autoCreateOn: readonly CheckpointOccasion[];
+    /** How many are kept of a plan; the oldest go first. */
+    readonly keep: number;
+  };
+  readonly undo: {
+    /** How long an applied plan can be undone. */
+    readonly keepMilliseconds: number;
+  };
+  readonly customStrategies: readonly CustomStrategy[];
+}
+
+/** A strategy of the user's own. */
+export interface CustomStrategy {
+  readonly name: string;
+  /** As it was written: a path relative to the config's folder (it begins with "." or "/"), or the name of a package. */
+  readonly module: string;
+  /** The export of the module that is the class. */
+  readonly className: string;
+}
+
+/** A resource that commands can use by its name. */
+export interface DeclaredResource {
+  readonly name: string;
+  /** An absolute path, or a URL. */
+  readonly location: string;
+  /** A built-in type or one of `resourceTypes`. Absent: detected. */
+  readonly type?: string;
+  /** As in `SandboxSettings.strategy`. Absent: that of its type, else the general one. */
+  readonly strategy?: string;
+  /** The name of the declared resource that contains this one. */
+  readonly parent?: string;
+}
+
+/** A type of resource made out of another. */
+export interface DeclaredResourceType {
+  readonly name: string;
+  /** A built-in type or another of `resourceTypes`. */
+  readonly extends: string;
+  /** As in `SandboxSettings.strategy`, for resources of this type that name none. */
+  readonly sandboxStrategy?: string;
+}
+
+/** Everything that can be set. */
+export interface Settings {
+  readonly sandbox: SandboxSettings;
+  readonly resources: readonly DeclaredResource[];
+  readonly resourceTypes: readonly DeclaredResourceType[];
+}
+
+/** The settings of one config file. */
+export interface Config extends Settings {
+  /** The real path of the file. */
+  readonly file: string;
+}
+
+/** What holds without a config, and for every key that a config leaves out. */
+export const DEFAULT_SETTINGS: Settings = {
+  sandbox: {
+    strategy: AUTOMATIC_STRATEGY,
+    cleanup: "on_apply",
+    allowSetid: false,
+    allowDevices: false,
+    checkpoint: { autoCreateOn: ["exec"], keep: 20 },
+    undo: { keepMilliseconds: 7 * 86_400_000 },
+    customStrategies: [],
+  },
+  resources: [],
+  resourceTypes: [],
+};

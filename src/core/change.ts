@@ -1,0 +1,76 @@
+/** What can happen to one thing inside a resource. */
+export const CHANGE_OPERATIONS = ["added", "modified", "deleted", "typechanged"] as const;
+export type ChangeOperation = (typeof CHANGE_OPERATIONS)[number];
+
+/** What the thing is (after the change, or before it where it is deleted). */
+export const CHANGE_KINDS = [
+  "file",
+  "directory",
+  "symlink",
+  "fifo",
+  "socket",
+  "device",
+  "row",
+  "table",
+  "object",
+] as const;
+export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+/** What is known of one side of a change. Absent facts are unknown or do not apply. */
+export interface ChangeFacts {
+  readonly size?: number;
+  /** Permission bits, 0 to 0o7777. */
+  readonly mode?: number;
+  readonly uid?: number;
+  readonly gid?: number;
+  /** UTC, ISO 8601, to the nanosecond. */
+  readonly mtime?: string;
+  /** Where a symlink points. */
+  readonly target?: string;
+  /** SHA-256 of the content, in hex. */
+  readonly digest?: string;
+}
+
+/** One difference between a sandbox and its original. */
+export interface Change {
+  /** Relative to the resource; the root is ".". Bytes as in byte-path.ts. */
+  readonly path: string;
+  readonly operation: ChangeOperation;
+  readonly kind: ChangeKind;
+  readonly before?: ChangeFacts;
+  readonly after?: ChangeFacts;
+  /** The content is not text, so there are no lines to count or show. */
+  readonly binary?: boolean;
+  /** What will not land as it is, and why. */
+  readonly warnings?: readonly string[];
+  /** Lines added and removed; only for text files. */
+  readonly insertions?: number;
+  readonly deletions?: number;
+}
+
+export interface DiffStats {
+  readonly added: number;
+  /** "typechanged" counts as modified. */
+  readonly modified: number;
+  readonly deleted: number;
+  readonly insertions: number;
+  readonly deletions: number;
+}
+
+/** Everything that differs between a sandbox and its original, in path order. */
+export interface DiffView {
+  readonly changes: readonly Change[];
+  /** Derived from the changes where a strategy leaves it out. */
+  readonly stats?: DiffStats;
+}
+
+/** Counts what a list of changes amounts to. */
+export function statsOf(changes: readonly Change[]): DiffStats {
+  const stats = { added: 0, modified: 0, deleted: 0, insertions: 0, deletions: 0 };
+  for (const change of changes) {
+    stats[change.operation === "typechanged" ? "modified" : change.operation] += 1;
+    stats.insertions += change.insertions ?? 0;
+    stats.deletions += change.deletions ?? 0;
+  }
+  return stats;
+}

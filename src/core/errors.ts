@@ -1,0 +1,227 @@
+/**
+ * Every error that Drydock throws on purpose. One base class: a code for programs, a message that says what happened, a hint that says
+ * what to do, facts as fields, the cause kept once. Subclasses are named for what the caller should do about them.
+ * Anything else that is thrown is a defect and stays itself.
+ */
+export interface ErrorOptions {
+  readonly hint?: string;
+  readonly cause?: unknown;
+  readonly code?: string;
+}
+
+export class DrydockError extends Error {
+  readonly code: string;
+  readonly hint: string;
+
+  constructor(code: string, message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = options.code ?? code;
+    this.hint = options.hint ?? "Run the command with --debug to see more.";
+  }
+
+  /** Facts for programs; part of the `--json` output. */
+  get details(): { readonly [key: string]: unknown } {
+    return {};
+  }
+}
+
+/** The request itself is wrong: bad arguments, an unknown plan, an unsafe resource. Nothing was changed. */
+export class UsageError extends DrydockError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("USAGE", message, options);
+  }
+}
+
+/** drydock.yaml is wrong. Nothing was changed. */
+export class ConfigError extends DrydockError {
+  readonly file: string;
+  readonly line: number | undefined;
+  readonly column: number | undefined;
+
+  constructor(message: string, options: ErrorOptions & { file: string; line?: number; column?: number }) {
+    super("CONFIG", message, options);
+    this.file = options.file;
+    this.line = options.line;
+    this.column = options.column;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { file: this.file, line: this.line, column: this.column };
+  }
+}
+
+/** What was asked for can't be done on this machine or file system; the message gives the reason. Nothing was changed. */
+export class UnsupportedError extends DrydockError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("UNSUPPORTED", message, options);
+  }
+}
+
+/** Somebody else holds what is needed. Nothing was changed; trying again later may succeed. */
+export class BusyError extends DrydockError {
+  readonly holder: string;
+
+  constructor(message: string, options: ErrorOptions & { holder: string }) {
+    super("BUSY", message, { hint: "Wait for it to finish and try again.", ...options });
+    this.holder = options.holder;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { holder: this.holder };
+  }
+}
+
+/** The durable state can't be used: corrupt, read-only, or written by a newer Drydock. */
+export class StateError extends DrydockError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("STATE", message, options);
+  }
+}
+
+/** The work was interrupted (Ctrl-C, SIGTERM, an abort signal) before anything was decided. */
+export class InterruptedError extends DrydockError {
+  constructor(message = "Interrupted before anything was changed.", options: ErrorOptions = {}) {
+    super("INTERRUPTED", message, { hint: "Run the command again when you are ready.", ...options });
+  }
+}
+
+/** A system call failed. `code` is the name of the errno. */
+export class SystemCallError extends DrydockError {
+  readonly call: string;
+  readonly path: string;
+
+  constructor(errno: string, call: string, path: string, description: string) {
+    super(errno, `${call} failed on ${path}: ${description} (${errno})`, { hint: systemCallHint(errno, path) });
+    this.call = call;
+    this.path = path;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { call: this.call, path: this.path };
+  }
+}
+
+function systemCallHint(errno: string, path: string): string {
+  if (errno === "ENOSPC" || errno === "EDQUOT") return `Make room on the file system of ${path} and try again.`;
+  if (errno === "EACCES" || errno === "EPERM") return `Check the permissions of ${path}, or run as its owner.`;
+  if (errno === "EROFS") return `${path} is on a read-only file system; remount it writable.`;
+  if (errno === "EIO") return "The device reports errors; check the kernel log before trying again.";
+  if (errno === "EXDEV" || errno === "ELOOP") return `${path} is a link, or leads out of the folder it should be in.`;
+  return `Check ${path} and try again.`;
+}
+
+/** A plan is not in a state that allows this. */
+export class PlanStateError extends DrydockError {
+  constructor(plan: { readonly id: string; readonly name: string; readonly state: string }, to: string) {
+    super("PLAN_STATE", `Plan ${plan.name} (${plan.id}) is ${plan.state} and cannot become ${to}.`, {
+      hint:
+        plan.state === "open" ? "Look at it with 'drydock plan show'." : "Make a new plan with 'drydock plan create'.",
+    });
+  }
+}
+
+/** A sandbox is not in a state that allows this. */
+export class SandboxStateError extends DrydockError {
+  readonly from: string;
+  readonly to: string;
+
+  constructor(message: string, options: ErrorOptions & { from: string; to: string }) {
+    super("SANDBOX_STATE", message, options);
+    this.from = options.from;
+    this.to = options.to;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { from: this.from, to: this.to };
+  }
+}
+
+/** A sandbox could not be made. Nothing of it is left. */
+export class SandboxCreationError extends DrydockError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("SANDBOX_CREATION", message, options);
+  }
+}
+
+/** A sandbox could not be committed. */
+export class SandboxCommitError extends DrydockError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("SANDBOX_COMMIT", message, options);
+  }
+}
+
+/** A sandbox could not be rolled back. */
+export class SandboxRollbackError extends DrydockError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("SANDBOX_ROLLBACK", message, options);
+  }
+}
+
+/** One path that both the plan and somebody else changed. */
+export interface Conflict {
+  /** The resource's name; filled in by the commit, which knows it. */
+  readonly resource?: string;
+  readonly path: string;
+  readonly why: string;
+}
+
+/** The original changed meanwhile, in paths that the plan changes too. Every such path is named; nothing was changed. */
+export class SandboxConflictError extends DrydockError {
+  readonly conflicts: readonly Conflict[];
+
+  constructor(conflicts: readonly Conflict[], options: ErrorOptions & { message?: string } = {}) {
+    const first = conflicts[0];
+    const more = conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : "";
+    super("CONFLICT", options.message ?? `The original changed meanwhile: ${first?.path} (${first?.why})${more}.`, {
+      hint: "Look at these paths in the original, then roll the plan back, or take your change over by hand in a new plan.",
+      ...options,
+    });
+    this.conflicts = conflicts;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { conflicts: this.conflicts };
+  }
+}
+
+/** A participant and what is to be said about it. */
+export interface ParticipantReport {
+  readonly resource: string;
+  readonly message: string;
+}
+
+/** What became of a commit that failed. */
+export interface AtomicCommitFailure {
+  readonly failed: ParticipantReport;
+  /** Resources that are as before. */
+  readonly undone: readonly string[];
+  /** Resources that are not, or may not be, as before. */
+  readonly notUndone: readonly ParticipantReport[];
+  readonly conflicts: readonly Conflict[];
+}
+
+/** The one way in which `commitAll` fails. Unless `notUndone` says otherwise, every original is untouched and all work is still there. */
+export class AtomicCommitError extends DrydockError {
+  readonly failed: ParticipantReport;
+  readonly undone: readonly string[];
+  readonly notUndone: readonly ParticipantReport[];
+  readonly conflicts: readonly Conflict[];
+
+  constructor(message: string, failure: AtomicCommitFailure, options: ErrorOptions = {}) {
+    super("ATOMIC_COMMIT", message, options);
+    this.failed = failure.failed;
+    this.undone = failure.undone;
+    this.notUndone = failure.notUndone;
+    this.conflicts = failure.conflicts;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { failed: this.failed, undone: this.undone, notUndone: this.notUndone, conflicts: this.conflicts };
+  }
+}
+
+/** The message of anything that was thrown, an Error or not. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,14 @@
+/**
+ * Who holds or does something: a process, known so that neither a reused pid nor a zombie is taken for it.
+ */
+export interface Owner {
+  /** Unpredictable; also names the lock file that the living process holds. */
+  readonly id: string;
+  readonly host: string;
+  readonly bootId: string;
+  readonly pid: number;
+  /** Start time of the pid in clock ticks since boot. */
+  readonly startTime: string;
+  /** What the process is, for messages: "drydock plan apply". */
+  readonly command: string;
+}

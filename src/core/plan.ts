@@ -1,0 +1,59 @@
+import { PlanStateError } from "./errors.ts";
+import type { Resource } from "./resource.ts";
+
+/**
+ * The life of a plan. `creating` means that its sandboxes are being made; `applying` and `undoing` mean that its journal has an unfinished transaction, which recovery settles;
+ * `closing` means that it was cancelled and its sandboxes are being removed.
+ */
+export const PLAN_STATES = [
+  "creating",
+  "open",
+  "applying",
+  "applied",
+  "undoing",
+  "undone",
+  "closing",
+  "cancelled",
+] as const;
+export type PlanState = (typeof PLAN_STATES)[number];
+
+const PLAN_MOVES: { readonly [from in PlanState]: readonly PlanState[] } = {
+  creating: ["open", "closing"],
+  open: ["applying", "closing"],
+  applying: ["open", "applied"],
+  applied: ["undoing"],
+  undoing: ["applied", "undone"],
+  undone: [],
+  closing: ["cancelled"],
+  cancelled: [],
+};
+
+/** A named set of sandboxes that land together. */
+export interface PlanRecord {
+  /** A ULID. */
+  readonly id: string;
+  readonly name: string;
+  readonly state: PlanState;
+  /** It can look, but never apply. */
+  readonly readOnly: boolean;
+  /** The user said, when it was made, that it may hold what can't be undone. */
+  readonly allowIrreversible: boolean;
+  /** UTC, ISO 8601. */
+  readonly createdAt: string;
+  /** The message of the last apply. */
+  readonly message?: string;
+  readonly resources: readonly PlanResource[];
+}
+
+/** A resource of a plan, with the strategy that isolates it and why that one. */
+export interface PlanResource {
+  readonly resource: Resource;
+  readonly strategy: string;
+  readonly why: string;
+}
+
+/** Returns `to` if a plan may go there from where it is. */
+export function movePlan(plan: PlanRecord, to: PlanState): PlanState {
+  if (PLAN_MOVES[plan.state].includes(to)) return to;
+  throw new PlanStateError(plan, to);
+}

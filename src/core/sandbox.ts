@@ -1,0 +1,28 @@
+import type { PlainData } from "./resource.ts";
+import type { SandboxState } from "./sandbox-states.ts";
+
+/**
+ * How a sandbox is known everywhere: small, plain and durable. Any process can act on it; nothing lives only in memory.
+ */
+export interface SandboxRef {
+  readonly sandboxId: string;
+  readonly planId: string;
+  readonly resourceId: string;
+  readonly strategyName: string;
+  /** The strategy's own plain data. `path`, if it is there, is where programs find the sandbox. */
+  readonly metadata: { readonly [key: string]: PlainData };
+}
+
+/** A sandbox as the store keeps it. */
+export interface SandboxRecord {
+  readonly ref: SandboxRef;
+  readonly state: SandboxState;
+  /** Why it is ERRORED. */
+  readonly error?: string;
+  readonly createdAt: string;
+}
+
+/** The id of the sandbox of a resource in a plan: the same however often it is asked for. */
+export function sandboxIdFor(planId: string, resourceId: string): string {
+  return `${planId}-${resourceId}`;
+}

@@ -1,0 +1,21 @@
+/**
+ * The built-in strategies, strongest first. This is the one definition: types, config schema, CLI help and docs come from it.
+ *
+ * "Stronger" means: isolates more completely and lands more safely. The order is total; `auto` takes the first that works here.
+ */
+export const BUILT_IN_STRATEGY_NAMES = [
+  "git_worktree",
+  "snapshot",
+  "overlay",
+  "copy_on_write",
+  "filesystem_copy",
+  "transaction_rollback",
+  "none",
+] as const;
+
+export type BuiltInStrategyName = (typeof BUILT_IN_STRATEGY_NAMES)[number];
+
+/** Strength as a number, larger is stronger; what a built-in declares in its capabilities. */
+export function builtInStrength(name: BuiltInStrategyName): number {
+  return (BUILT_IN_STRATEGY_NAMES.length - BUILT_IN_STRATEGY_NAMES.indexOf(name) - 1) * 10;
+}

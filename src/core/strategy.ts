@@ -1,0 +1,201 @@
+import type { StrategyCapabilities } from "./capabilities.ts";
+import type { Change, DiffView } from "./change.ts";
+import type { PlainData, Resource } from "./resource.ts";
+import type { SandboxRef } from "./sandbox.ts";
+
+/**
+ * # The contract of a sandbox strategy
+ *
+ * A strategy knows one way to isolate a resource: it makes a *sandbox*, a place where work can be done without touching the original, and
+ * it lands that work in the original or throws it away. There is no other protocol: the built-in strategies implement exactly this.
+ *
+ * ## Life
+ * ```
+ * const ref = await strategy.create(planId, resource);          // the original is untouched from here …
+ * await strategy.write(ref, "src/app.ts", bytes);
+ * const view = await strategy.diff(ref);
+ * const prepared = await strategy.prepare(ref, transaction);    // everything that can fail happens here …
+ * await strategy.commitPrepared(ref, transaction, prepared);    // … so that this can't: the work is in the original
+ * await strategy.cleanup(ref);                                  // nothing is left
+ * ```
+ *
+ * ## Rules
+ * - All methods are asynchronous, take and return plain data, and may be called by another process than the one that called `create`:
+ *   whatever they need to know is in the ref or where the ref points.
+ * - All may be called again after a crash in the middle. A second `create` of a finished sandbox throws `SandboxStateError`;
+ *   of an unfinished one it starts over.
+ * - No method changes the original but `commit`, `commitPrepared` and `rollback`.
+ * - `context.recordIntent(ref)` is called with the ref that `create` is going to return *before* anything exists in the world, so that
+ *   `cleanup(ref)` can remove it after a crash.
+ * - Paths are relative to the resource, "." is its root; see byte-path.ts. One that leads outside is refused by throwing.
+ */
+export interface SandboxStrategy {
+  /** The name it is registered by. */
+  readonly name: string;
+  readonly capabilities: StrategyCapabilities;
+
+  /** Makes a sandbox. May take as long as a copy of the resource. Fails by `SandboxCreationError`, leaving nothing behind. */
+  create(planId: string, resource: Resource): Promise<SandboxRef>;
+
+  /** The content of one file in the sandbox. Fails if there is none. */
+  read(ref: SandboxRef, path: string): Promise<Uint8Array>;
+
+  /** Writes one file in the sandbox, making missing folders. Returns what that did, compared with the sandbox before. */
+  write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change>;
+
+  /** Everything that differs from the original. Changes nothing. */
+  diff(ref: SandboxRef): Promise<DiffView>;
+
+  /** Lands the work in the original by itself, outside of any plan's commit. Fails by `SandboxConflictError` or `SandboxCommitError`. */
+  commit(ref: SandboxRef): Promise<CommitResult>;
+
+  /**
+   * Ends with the original as it was before any commit of this sandbox, finished or half done, and with no work in the sandbox, which is
+   * usable again. Fails by `SandboxRollbackError`.
+   */
+  rollback(ref: SandboxRef): Promise<void>;
+
+  /** Saves the state of the sandbox under this id, exactly. */
+  checkpoint(ref: SandboxRef, checkpointId: string): Promise<void>;
+
+  /** Brings the sandbox back to that state: what was added since is gone, what was deleted is back. Repeatable. */
+  restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void>;
+
+  /** Removes everything that was made for the sandbox, but for what an undo of a landed commit needs. Never touches the original. */
+  cleanup(ref: SandboxRef): Promise<void>;
+
+  /** Where programs find the sandbox: a folder or a connection URL. */
+  path?(ref: SandboxRef): Promise<string>;
+
+  /** Environment variables that a command inside the sandbox needs. */
+  environment?(ref: SandboxRef): Promise<{ readonly [name: string]: string }>;
+
+  /** The content of one file as the original had it when the sandbox was made, for showing a diff; undefined if there was none, or it is gone. */
+  readOriginal?(ref: SandboxRef, path: string): Promise<Uint8Array | undefined>;
+
+  /** Whether this strategy works on this machine for this resource, with the reason if not. Leaves nothing behind. */
+  probe?(resource: Resource): Promise<ProbeResult>;
+}
+
+/**
+ * What a strategy whose `capabilities.commit` is `two-phase` has in addition.
+ *
+ * After `prepare` has returned, `commitPrepared` must be able to finish, in any process, after any number of crashes. All three are
+ * idempotent. In the `undo` direction the same three take back the commit that `transaction.undoes` names.
+ */
+export interface TwoPhaseSandboxStrategy extends SandboxStrategy {
+  /** Does everything that can fail. `null` means that there is nothing to land. Until commitPrepared the original is untouched. */
+  prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null>;
+
+  /** Lands what was prepared. */
+  commitPrepared(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<CommitResult>;
+
+  /** Takes prepare back: the work is in the sandbox again. Also called when prepare never returned, then without `prepared`. */
+  rollbackPrepared(ref: SandboxRef, transaction: Transaction, prepared?: PreparedCommit): Promise<void>;
+
+  /**
+   * Drops what an undo of this landed transaction would need. Called when the commit is settled for good.
+   * A strategy without it gives everything up in `cleanup`.
+   */
+  discardUndo?(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<void>;
+}
+
+/** What a prepare, commit or undo belongs to. */
+export interface Transaction {
+  readonly id: string;
+  readonly planId: string;
+  readonly direction: "commit" | "undo";
+  readonly message?: string;
+  /** For an undo: the landed transaction that is taken back, and what this strategy's prepare had returned for it. */
+  readonly undoes?: { readonly id: string; readonly prepared: PreparedCommit };
+}
+
+/** What a prepare has to say to the commitPrepared of another process. Kept in the journal. */
+export interface PreparedCommit {
+  /** How many changes will land. */
+  readonly changes: number;
+  /** The strategy's own plain data. */
+  readonly data: { readonly [key: string]: PlainData };
+  /** What the user should know before it lands. */
+  readonly warnings?: readonly string[];
+}
+
+/** Something that landed but that a person should look at: a rival's change that was kept, a path that could not be followed. */
+export interface Attention {
+  readonly path: string;
+  readonly message: string;
+  /** Where the rival's version is kept. */
+  readonly keptAt?: string;
+}
+
+/** What a commit did. */
+export interface CommitResult {
+  readonly changes: number;
+  readonly attention: readonly Attention[];
+}
+
+export type ProbeResult =
+  | { readonly works: true; readonly note?: string }
+  | { readonly works: false; readonly reason: string };
+
+/** How far a long piece of work has come. */
+export interface Progress {
+  /** What is being done, in the user's words: "copying", "landing". */
+  readonly task: string;
+  readonly done: number;
+  /** Absent while it is not known. */
+  readonly total?: number;
+}
+
+/** What a strategy gets from outside, as the only argument of its constructor. */
+export interface StrategyContext {
+  /** Where Drydock keeps its own things; a strategy makes its own below it, or beside the original where renames must work. */
+  readonly stateDir: string;
+  /** May set-id files and device nodes made inside a sandbox land? */
+  readonly policy: LandingPolicy;
+  /** Records durably that this sandbox is about to exist at these places. */
+  recordIntent(ref: SandboxRef, places: readonly IntendedPlace[]): Promise<void>;
+  /** Every step of a strategy that touches the world passes one, by a name of its own; tests make the process die there. */
+  failpoint(name: string): void;
+  now(): Date;
+  progress(progress: Progress): void;
+  /** Aborted when the user interrupts. A strategy looks at it in long work before the decision. */
+  readonly signal: AbortSignal;
+}
+
+/** Something in the world that is going to be made. */
+export interface IntendedPlace {
+  /** "folder", "mount", "branch", "prepared transaction" … */
+  readonly kind: string;
+  readonly location: string;
+}
+
+export interface LandingPolicy {
+  readonly allowSetid: boolean;
+  readonly allowDevices: boolean;
+}
+
+/** The methods that every strategy has. */
+export const STRATEGY_METHODS = [
+  "create",
+  "read",
+  "write",
+  "diff",
+  "commit",
+  "rollback",
+  "checkpoint",
+  "restoreCheckpoint",
+  "cleanup",
+] as const satisfies readonly (keyof SandboxStrategy)[];
+
+/** The methods that a two-phase strategy has in addition. */
+export const TWO_PHASE_METHODS = [
+  "prepare",
+  "commitPrepared",
+  "rollbackPrepared",
+] as const satisfies readonly (keyof TwoPhaseSandboxStrategy)[];
+
+/** Narrows by what the strategy declares; the registry has checked that the methods are there. */
+export function isTwoPhase(strategy: SandboxStrategy): strategy is TwoPhaseSandboxStrategy {
+  return strategy.capabilities.commit === "two-phase";
+}

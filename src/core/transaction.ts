@@ -1,0 +1,74 @@
+import type { Conflict, ParticipantReport } from "./errors.ts";
+import type { Owner } from "./owner.ts";
+import type { SandboxRef } from "./sandbox.ts";
+import type { Attention, PreparedCommit } from "./strategy.ts";
+
+/**
+ * The journal's record of one atomic commit or undo. It is saved whole at each step; commit-machine.ts says what each value means
+ * and what follows from it after a crash.
+ */
+export interface TransactionRecord {
+  readonly id: string;
+  readonly planId: string;
+  readonly direction: "commit" | "undo";
+  readonly message?: string;
+  /** For an undo: the transaction that is taken back. */
+  readonly undoes?: string;
+  readonly owner: Owner;
+  readonly startedAt: string;
+  readonly phase: TransactionPhase;
+  /** In the order in which they prepare and land. */
+  readonly participants: readonly Participant[];
+  /** Why it is being undone. */
+  readonly failure?: { readonly report: ParticipantReport; readonly conflicts: readonly Conflict[] };
+  readonly finishedAt?: string;
+  /** For a landed commit: why what an undo needs is no longer kept. */
+  readonly undoRecord?: "used" | "discarded";
+}
+
+/**
+ * - `preparing`: no decision. A crash here undoes everything.
+ * - `landing`: decided; the instant of commit has passed. A crash here finishes everything.
+ * - `landed`: every participant has landed and is flushed. What is no longer needed is being removed.
+ * - `aborting`: decided against; what was prepared is being taken back.
+ * - `in-doubt`: an irreversible participant started and nobody knows whether it finished. A person settles it.
+ * - `done`, `aborted`: over.
+ */
+export type TransactionPhase = "preparing" | "landing" | "landed" | "aborting" | "in-doubt" | "done" | "aborted";
+
+/** How a participant votes; derived from its strategy's capabilities when the transaction begins. */
+export type ParticipantKind = "two-phase" | "reversible" | "irreversible" | "in-place";
+
+/**
+ * - `waiting`: nothing is recorded. Its prepare may have begun.
+ * - `prepared`: its prepare returned.
+ * - `unchanged`: it has nothing to land.
+ * - `started`: (one-phase) its commit has begun.
+ * - `committed`: (one-phase) its commit returned; (two-phase) commitPrepared returned.
+ * - `undone`: taken back.
+ * - `not-undone`: could not be taken back, for the reason in `message`.
+ */
+export type ParticipantStatus =
+  | "waiting"
+  | "prepared"
+  | "unchanged"
+  | "started"
+  | "committed"
+  | "undone"
+  | "not-undone";
+
+export interface Participant {
+  readonly ref: SandboxRef;
+  /** The resource's name, for messages. */
+  readonly resource: string;
+  readonly kind: ParticipantKind;
+  readonly status: ParticipantStatus;
+  readonly prepared?: PreparedCommit;
+  /** For an undo: what the landed transaction had prepared. */
+  readonly undoes?: PreparedCommit;
+  /** How many changes landed. */
+  readonly changes?: number;
+  readonly attention?: readonly Attention[];
+  /** Why it is not undone. */
+  readonly message?: string;
+}

@@ -1,0 +1,399 @@
+import { baseName, bytesFromPath, parentPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
+import { StateError } from "../core/errors.ts";
+import { type EntryKind, type Facts, type Identity, kindOf, type Time } from "../system/facts.ts";
+import type { Xattrs } from "../system/xattrs.ts";
+import type { CopiedEntry } from "./copy-tree.ts";
+
+/**
+ * The baseline of a copied tree: what each entry of the original was when it was copied, and what its copy was once it was made. An
+ * entry of the copy whose inode, change time, times, size and mode are still those in the baseline was not touched, so a diff reads nothing of it.
+ *
+ * Format of the file, little-endian:
+ *   8 bytes   magic "DRYBASE1"
+ *   u32 ×4    entries, bytes of names, bytes of extras, blocks
+ *   f64 ×7×n  see F
+ *   u32 ×14×n see U
+ *   u32 ×2×b  each block: first entry, number of entries
+ *   names     the last names, one after the other
+ *   extras    JSON: { index: { xattrs?, target?, rdev? } } for the few entries that have any
+ * The entries of one folder stand together as a block, in the order in which they were copied; the last block holds only the root.
+ */
+const MAGIC = "DRYBASE1";
+const F = { ino: 0, btime: 1, size: 2, mtime: 3, copyIno: 4, copyCtime: 5, ctime: 6 } as const;
+const F_COLUMNS = 7;
+const U = {
+  mode: 0,
+  uid: 1,
+  gid: 2,
+  nlink: 3,
+  btimeNs: 4,
+  mtimeNs: 5,
+  copyMode: 6,
+  copyUid: 7,
+  copyGid: 8,
+  copyCtimeNs: 9,
+  nameAt: 10,
+  nameLength: 11,
+  block: 12,
+  ctimeNs: 13,
+} as const;
+const U_COLUMNS = 14;
+const NO_BLOCK = 0xffffffff;
+const HEADER = 8 + 16;
+
+const TYPE_BITS: { readonly [kind in EntryKind]: number } = {
+  file: 0o100000,
+  directory: 0o040000,
+  symlink: 0o120000,
+  fifo: 0o010000,
+  socket: 0o140000,
+  device: 0o020000,
+  "block-device": 0o060000,
+};
+
+/** What the original was. */
+export interface BaseFacts extends Identity {
+  readonly kind: EntryKind;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly size: number;
+  readonly nlink: number;
+  readonly mtime: Time;
+  /** As it was copied: one with this change time is still the same. Absent where a strategy does not copy. */
+  readonly ctime?: Time;
+  readonly xattrs: Xattrs;
+  readonly target?: string;
+  /** Of a device, "major:minor". */
+  readonly rdev?: string;
+}
+
+/** What the copy was; `mode`, `uid` and `gid` can differ from the original's only without privilege. */
+export interface CopyFacts {
+  readonly ino: number;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+interface Extras {
+  readonly xattrs?: Xattrs;
+  readonly target?: string;
+  readonly rdev?: string;
+}
+
+const NO_XATTRS: Xattrs = Object.freeze({});
+
+/** A loaded baseline. Entries are known by their index, folders' contents by their block. */
+export class Baseline {
+  readonly #floats: Float64Array;
+  readonly #words: Uint32Array;
+  readonly #blocks: Uint32Array;
+  readonly #names: Buffer;
+  readonly #extras: { readonly [index: string]: Extras };
+
+  constructor(
+    floats: Float64Array,
+    words: Uint32Array,
+    blocks: Uint32Array,
+    names: Buffer,
+    extras: { [index: string]: Extras },
+  ) {
+    this.#floats = floats;
+    this.#words = words;
+    this.#blocks = blocks;
+    this.#names = names;
+    this.#extras = extras;
+  }
+
+  /** The index of the root, or of the single file that is the resource. */
+  get root(): number {
+    return this.count - 1;
+  }
+
+  get count(): number {
+    return this.#words.length / U_COLUMNS;
+  }
+
+  name(index: number): string {
+    const start = this.#u(index, U.nameAt);
+    return decodeName(this.#names, start, start + this.#u(index, U.nameLength));
+  }
+
+  /** First index and one past the last of what is in the folder with this index. */
+  children(index: number): readonly [from: number, to: number] {
+    const block = this.#u(index, U.block);
+    if (block === NO_BLOCK) return [0, 0];
+    const from = this.#blocks[block * 2] as number;
+    return [from, from + (this.#blocks[block * 2 + 1] as number)];
+  }
+
+  isFolder(index: number): boolean {
+    return this.#u(index, U.block) !== NO_BLOCK;
+  }
+
+  /** Whether these words of a statx result (see system/facts.ts) are what the copy was: inode, change time, mode, size, time. */
+  isUntouched(
+    index: number,
+    ino: number,
+    mode: number,
+    size: number,
+    ctime: number,
+    ctimeNs: number,
+    mtime: number,
+    mtimeNs: number,
+  ): boolean {
+    return (
+      this.#f(index, F.copyCtime) === ctime &&
+      this.#u(index, U.copyCtimeNs) === ctimeNs &&
+      this.#f(index, F.copyIno) === ino &&
+      this.#u(index, U.copyMode) === mode &&
+      this.#f(index, F.mtime) === mtime &&
+      this.#u(index, U.mtimeNs) === mtimeNs &&
+      (this.#f(index, F.size) === size || this.isFolder(index))
+    );
+  }
+
+  copy(index: number): CopyFacts {
+    return {
+      ino: this.#f(index, F.copyIno),
+      mode: this.#u(index, U.copyMode) & 0o7777,
+      uid: this.#u(index, U.copyUid),
+      gid: this.#u(index, U.copyGid),
+    };
+  }
+
+  facts(index: number): BaseFacts {
+    const mode = this.#u(index, U.mode);
+    const extras = this.#extras[index];
+    return {
+      kind: kindOf(mode),
+      mode: mode & 0o7777,
+      uid: this.#u(index, U.uid),
+      gid: this.#u(index, U.gid),
+      size: this.#f(index, F.size),
+      nlink: this.#u(index, U.nlink),
+      ino: this.#f(index, F.ino),
+      btime: [this.#f(index, F.btime), this.#u(index, U.btimeNs)],
+      mtime: [this.#f(index, F.mtime), this.#u(index, U.mtimeNs)],
+      ctime: [this.#f(index, F.ctime), this.#u(index, U.ctimeNs)],
+      xattrs: extras?.xattrs ?? NO_XATTRS,
+      ...(extras?.target !== undefined && { target: extras.target }),
+      ...(extras?.rdev !== undefined && { rdev: extras.rdev }),
+    };
+  }
+
+  /** The index of the entry at this path, or undefined if the original had none. */
+  find(path: string): number | undefined {
+    let index = this.root;
+    if (path === ROOT_PATH) return index;
+    for (const name of path.split("/")) {
+      const [from, to] = this.children(index);
+      let found: number | undefined;
+      for (let at = from; at < to && found === undefined; at += 1) if (this.name(at) === name) found = at;
+      if (found === undefined) return undefined;
+      index = found;
+    }
+    return index;
+  }
+
+  /** Says that the copy of this entry is now another one, and untouched. */
+  setCopy(index: number, copy: Facts): void {
+    writeCopy(this.#floats, this.#words, index, copy);
+  }
+
+  /** Says that the original of this entry is now another one. */
+  setOriginal(index: number, original: Facts): void {
+    writeOriginal(this.#floats, this.#words, index, original);
+  }
+
+  toBytes(): Buffer {
+    const extras = Buffer.from(JSON.stringify(this.#extras));
+    const header = Buffer.alloc(HEADER);
+    header.write(MAGIC, "latin1");
+    [this.count, this.#names.length, extras.length, this.#blocks.length / 2].forEach((value, at) => {
+      header.writeUInt32LE(value, 8 + at * 4);
+    });
+    return Buffer.concat([
+      header,
+      bytesOf(this.#floats),
+      bytesOf(this.#words),
+      bytesOf(this.#blocks),
+      this.#names,
+      extras,
+    ]);
+  }
+
+  static fromBytes(bytes: Buffer, label: string): Baseline {
+    if (bytes.length < HEADER || bytes.toString("latin1", 0, 8) !== MAGIC) throw damaged(label);
+    const [count, nameBytes, extraBytes, blocks] = [0, 1, 2, 3].map((at) => bytes.readUInt32LE(8 + at * 4)) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    const sizes = [count * F_COLUMNS * 8, count * U_COLUMNS * 4, blocks * 8, nameBytes, extraBytes];
+    if (bytes.length !== HEADER + sizes.reduce((sum, size) => sum + size, 0)) throw damaged(label);
+    let at = HEADER;
+    const [floats, words, blockWords, names, extras] = sizes.map((size) => bytes.subarray(at, (at += size))) as [
+      Buffer,
+      Buffer,
+      Buffer,
+      Buffer,
+      Buffer,
+    ];
+    return new Baseline(
+      new Float64Array(alignedCopy(floats)),
+      new Uint32Array(alignedCopy(words)),
+      new Uint32Array(alignedCopy(blockWords)),
+      names,
+      JSON.parse(extras.toString()) as { [index: string]: Extras },
+    );
+  }
+
+  #f(index: number, column: number): number {
+    return this.#floats[index * F_COLUMNS + column] as number;
+  }
+
+  #u(index: number, column: number): number {
+    return this.#words[index * U_COLUMNS + column] as number;
+  }
+}
+
+function decodeName(names: Buffer, start: number, end: number): string {
+  for (let at = start; at < end; at += 1) {
+    if ((names[at] as number) > 0x7f) return pathFromBytes(names.subarray(start, end));
+  }
+  return names.toString("latin1", start, end);
+}
+
+function bytesOf(array: Float64Array | Uint32Array): Buffer {
+  return Buffer.from(array.buffer, array.byteOffset, array.byteLength);
+}
+
+function alignedCopy(bytes: Buffer): ArrayBuffer {
+  const copy = new ArrayBuffer(bytes.length);
+  new Uint8Array(copy).set(bytes);
+  return copy;
+}
+
+function isDevice(kind: EntryKind): boolean {
+  return kind === "device" || kind === "block-device";
+}
+
+function damaged(label: string): StateError {
+  return new StateError(`The baseline ${label} of a sandbox is damaged.`, {
+    hint: "The sandbox can't be compared with its original any more: take what you need from it and cancel the plan.",
+  });
+}
+
+function writeOriginal(floats: Float64Array, words: Uint32Array, index: number, original: Facts): void {
+  const f = index * F_COLUMNS;
+  const u = index * U_COLUMNS;
+  floats[f + F.ino] = original.ino;
+  floats[f + F.btime] = original.btime[0];
+  floats[f + F.size] = original.size;
+  floats[f + F.mtime] = original.mtime[0];
+  words[u + U.mode] = TYPE_BITS[original.kind] | original.mode;
+  words[u + U.uid] = original.uid;
+  words[u + U.gid] = original.gid;
+  words[u + U.nlink] = original.nlink;
+  words[u + U.btimeNs] = original.btime[1];
+  words[u + U.mtimeNs] = original.mtime[1];
+  floats[f + F.ctime] = original.ctime[0];
+  words[u + U.ctimeNs] = original.ctime[1];
+}
+
+function writeCopy(floats: Float64Array, words: Uint32Array, index: number, copy: Facts): void {
+  const f = index * F_COLUMNS;
+  const u = index * U_COLUMNS;
+  floats[f + F.copyIno] = copy.ino;
+  floats[f + F.copyCtime] = copy.ctime[0];
+  words[u + U.copyCtimeNs] = copy.ctime[1];
+  words[u + U.copyMode] = TYPE_BITS[copy.kind] | copy.mode;
+  words[u + U.copyUid] = copy.uid;
+  words[u + U.copyGid] = copy.gid;
+}
+
+/** Builds a baseline while a tree is copied: `add` is called for each entry, a folder after all that is in it. */
+export class BaselineBuilder {
+  #floats = new Float64Array(1024 * F_COLUMNS);
+  #words = new Uint32Array(1024 * U_COLUMNS);
+  #count = 0;
+  readonly #blocks: number[] = [];
+  readonly #nameParts: Buffer[] = [];
+  #nameBytes = 0;
+  readonly #extras: { [index: string]: Extras } = {};
+  readonly #waiting = new Map<string, CopiedEntry[]>();
+  readonly #blockOf = new Map<string, number>();
+  /** Entries whose copy has several names: linking the later ones changed the change time of the earlier. */
+  readonly #linked: (readonly [index: number, path: string])[] = [];
+
+  add(entry: CopiedEntry): void {
+    if (entry.original.kind === "directory") this.#closeFolder(entry.path);
+    if (entry.path === ROOT_PATH) {
+      this.#append(entry);
+      return;
+    }
+    const parent = parentPath(entry.path);
+    const siblings = this.#waiting.get(parent);
+    if (siblings === undefined) this.#waiting.set(parent, [entry]);
+    else siblings.push(entry);
+  }
+
+  /** `lookAgain` gives the facts of a copy as they are now that all is copied. */
+  finish(lookAgain: (path: string) => Facts | undefined): Baseline {
+    for (const [index, path] of this.#linked) {
+      const copy = lookAgain(path);
+      if (copy !== undefined) writeCopy(this.#floats, this.#words, index, copy);
+    }
+    return new Baseline(
+      this.#floats.slice(0, this.#count * F_COLUMNS),
+      this.#words.slice(0, this.#count * U_COLUMNS),
+      Uint32Array.from(this.#blocks),
+      Buffer.concat(this.#nameParts),
+      this.#extras,
+    );
+  }
+
+  #closeFolder(path: string): void {
+    const children = this.#waiting.get(path) ?? [];
+    this.#waiting.delete(path);
+    this.#blockOf.set(path, this.#blocks.length / 2);
+    this.#blocks.push(this.#count, children.length);
+    for (const child of children) this.#append(child);
+  }
+
+  #append({ path, original, copy, xattrs, target }: CopiedEntry): void {
+    const index = this.#count;
+    this.#grow();
+    this.#count += 1;
+    writeOriginal(this.#floats, this.#words, index, original);
+    writeCopy(this.#floats, this.#words, index, copy);
+    const name = bytesFromPath(baseName(path));
+    const u = index * U_COLUMNS;
+    this.#words[u + U.nameAt] = this.#nameBytes;
+    this.#words[u + U.nameLength] = name.length;
+    this.#words[u + U.block] = this.#blockOf.get(path) ?? NO_BLOCK;
+    this.#blockOf.delete(path);
+    this.#nameParts.push(name);
+    this.#nameBytes += name.length;
+    const extras: Extras = {
+      ...(Object.keys(xattrs).length > 0 && { xattrs }),
+      ...(target !== undefined && { target }),
+      ...(isDevice(original.kind) && { rdev: original.rdev }),
+    };
+    if (Object.keys(extras).length > 0) this.#extras[index] = extras;
+    if (original.nlink > 1 && original.kind !== "directory") this.#linked.push([index, path]);
+  }
+
+  #grow(): void {
+    if ((this.#count + 1) * F_COLUMNS <= this.#floats.length) return;
+    const floats = new Float64Array(this.#floats.length * 2);
+    floats.set(this.#floats);
+    this.#floats = floats;
+    const words = new Uint32Array(this.#words.length * 2);
+    words.set(this.#words);
+    this.#words = words;
+  }
+}

@@ -1,0 +1,149 @@
+import { createHash } from "node:crypto";
+import { baseName, parentPath } from "../core/byte-path.ts";
+import type { LandingPolicy } from "../core/strategy.ts";
+import { failedWith } from "../system/errno.ts";
+import { factsOfOpen } from "../system/facts.ts";
+import { readChunks } from "../system/file-data.ts";
+import type { Folder } from "../system/folder.ts";
+import { closeFile } from "../system/handles.ts";
+import type { BaseFacts } from "./baseline.ts";
+import type { TreeChange } from "./change-set.ts";
+import { isBinary, LARGEST_TEXT } from "./text-diff.ts";
+
+/** The two trees that changes are between, and how a view of them is made. */
+export interface DiffSides {
+  /** Absent where work is done in place: then nothing is left of what was before. */
+  readonly original?: Folder;
+  readonly sandbox: Folder;
+  readonly policy: LandingPolicy;
+  /** Whether the original still has at this path what the sandbox was made from. */
+  readonly originalIsBase: (path: string, before: BaseFacts) => boolean;
+  /** The path that people see for one of the trees; the same if absent. */
+  readonly mapPath?: (path: string) => string;
+}
+
+/** The content of a file. */
+export interface FileContent {
+  /** SHA-256, in hex. */
+  readonly digest: string;
+  readonly binary: boolean;
+  /** Absent if it is binary or too large to be compared by line. */
+  readonly text?: Buffer;
+}
+
+/** What could be read of one side of a change. */
+export interface ReadSide {
+  readonly content?: FileContent;
+  /** Where a symbolic link points. */
+  readonly target?: string;
+  /** It is there, but may not be read by this user. */
+  readonly unreadable?: boolean;
+}
+
+export interface ReadChange {
+  /** The original is no longer what the sandbox was made from, so its content before is not known. */
+  readonly originalChanged: boolean;
+  readonly before: ReadSide;
+  readonly after: ReadSide;
+}
+
+const NOTHING: ReadSide = Object.freeze({});
+
+/** Reads what changed on both sides, in path order, without following a link. What is gone meanwhile is left out. */
+export class ChangeReader {
+  readonly #sides: DiffSides;
+  readonly #original: SideReader | undefined;
+  readonly #sandbox: SideReader;
+
+  constructor(sides: DiffSides) {
+    this.#sides = sides;
+    this.#original = sides.original && new SideReader(sides.original);
+    this.#sandbox = new SideReader(sides.sandbox);
+  }
+
+  read(change: TreeChange): ReadChange {
+    const { path, before, after } = change;
+    const withContent = change.parts === undefined;
+    const readAfter = after === undefined ? NOTHING : this.#sandbox.read(path, after.kind, withContent);
+    if (before === undefined) return { originalChanged: false, before: NOTHING, after: readAfter };
+    return { ...this.#before(path, before, withContent), after: readAfter };
+  }
+
+  /** Asks again after reading, because the original may change while it is read. */
+  #before(path: string, before: BaseFacts, withContent: boolean): Omit<ReadChange, "after"> {
+    const known: ReadSide = before.target === undefined ? NOTHING : { target: before.target };
+    if (this.#original === undefined) return { originalChanged: false, before: known };
+    const originalChanged = !this.#sides.originalIsBase(path, before);
+    if (originalChanged || known !== NOTHING) return { originalChanged, before: known };
+    const side = this.#original.read(path, before.kind, withContent);
+    if (side === NOTHING || this.#sides.originalIsBase(path, before)) return { originalChanged, before: side };
+    return { originalChanged: true, before: NOTHING };
+  }
+
+  [Symbol.dispose](): void {
+    this.#original?.close();
+    this.#sandbox.close();
+  }
+}
+
+/** Reads entries of one tree, with the folder of the last one kept open. */
+class SideReader {
+  readonly #root: Folder;
+  #open: { readonly path: string; readonly folder: Folder | undefined } | undefined;
+
+  constructor(root: Folder) {
+    this.#root = root;
+  }
+
+  read(path: string, kind: string, withContent: boolean): ReadSide {
+    if (kind !== "symlink" && (kind !== "file" || !withContent)) return NOTHING;
+    try {
+      const folder = this.#folder(parentPath(path));
+      if (folder === undefined) return NOTHING;
+      if (kind === "symlink") return { target: folder.readLink(baseName(path)) };
+      const content = readContent(folder, baseName(path));
+      return content === undefined ? NOTHING : { content };
+    } catch (thrown) {
+      // EINVAL: no longer a link; ELOOP: now a link; ENXIO: now a socket.
+      if (failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP", "EINVAL", "ENXIO")) return NOTHING;
+      if (failedWith(thrown, "EACCES", "EPERM")) return { unreadable: true };
+      throw thrown;
+    }
+  }
+
+  close(): void {
+    this.#open?.folder?.close();
+    this.#open = undefined;
+  }
+
+  #folder(path: string): Folder | undefined {
+    if (this.#open?.path === path) return this.#open.folder;
+    this.close();
+    this.#open = { path, folder: this.#root.openBelowIfThere(path) };
+    return this.#open.folder;
+  }
+}
+
+/** Undefined if it is no longer a file. */
+function readContent(folder: Folder, name: string): FileContent | undefined {
+  const label = folder.label(name);
+  const fd = folder.openFile(name);
+  try {
+    if (factsOfOpen(fd, label).kind !== "file") return undefined;
+    const hash = createHash("sha256");
+    const parts: Buffer[] = [];
+    let size = 0;
+    let binary = false;
+    readChunks(fd, label, (bytes) => {
+      hash.update(bytes);
+      binary ||= size === 0 && isBinary(bytes);
+      size += bytes.length;
+      if (binary || size > LARGEST_TEXT) parts.length = 0;
+      else parts.push(Buffer.from(bytes));
+    });
+    const digest = hash.digest("hex");
+    return binary || size > LARGEST_TEXT ? { digest, binary } : { digest, binary, text: Buffer.concat(parts) };
+  } finally {
+    closeFile(fd);
+  }
+}

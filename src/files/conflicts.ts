@@ -1,0 +1,185 @@
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import type { Conflict } from "../core/errors.ts";
+import { failedWith } from "../system/errno.ts";
+import { type Facts, lastFacts, sameIdentity, sameTime, statInto, type Time } from "../system/facts.ts";
+import { type Folder, readNames } from "../system/folder.ts";
+import { readXattrs, sameXattrs } from "../system/xattrs.ts";
+import { isAfter } from "./barrier.ts";
+import type { BaseFacts } from "./baseline.ts";
+import type { TreeEntry } from "./change-set.ts";
+import { sameEntry } from "./same-entry.ts";
+
+/**
+ * Whether somebody else changed, in the original, what the plan changes too. One table for all file strategies:
+ *
+ * | the plan                                      | the original now                                | verdict                              |
+ * |-----------------------------------------------|-------------------------------------------------|--------------------------------------|
+ * | modifies, deletes or retypes a file or link   | there, change time before T0                    | fine                                 |
+ * |                                               | at or after T0, another inode, or gone          | conflict; same outcome: fine         |
+ * | adds                                          | nothing there                                   | fine                                 |
+ * |                                               | something there                                 | conflict; identical: fine            |
+ * | adds into a folder                            | somebody else added there too                   | fine                                 |
+ * | changes a folder's mode, owner, attributes    | its own differ from the base, and after T0      | conflict                             |
+ * | deletes or replaces a folder                  | anything inside changed at or after T0          | conflict                             |
+ * | anything below a folder                       | the folder or one above gone, replaced, a link  | conflict                             |
+ *
+ * "Same outcome" entries have nothing left to do and drop out.
+ */
+export interface ConflictCheck {
+  readonly original: Folder;
+  readonly sandbox: Folder;
+  readonly barrier: Time;
+  /** What the original had at this path when the sandbox was made. */
+  readonly baseOf: (path: string) => BaseFacts | undefined;
+}
+
+export interface ConflictVerdict {
+  readonly conflicts: readonly Conflict[];
+  /** What is left to land, with what is in the original now. */
+  readonly entries: readonly { readonly entry: TreeEntry; readonly now: Facts | undefined }[];
+}
+
+export function checkConflicts(check: ConflictCheck, entries: readonly TreeEntry[]): ConflictVerdict {
+  using ancestors = new Ancestors(check);
+  const conflicts: Conflict[] = [];
+  const left: { entry: TreeEntry; now: Facts | undefined }[] = [];
+  for (const entry of entries) {
+    const parent = ancestors.open(entry.path);
+    if (typeof parent === "string") {
+      conflicts.push({ path: entry.path, why: parent });
+      continue;
+    }
+    const name = entry.path === ROOT_PATH ? ROOT_PATH : baseName(entry.path);
+    const now = parent.facts(name);
+    const why = new EntryCheck(check, entry, parent, name, now).verdict();
+    if (why === undefined) left.push({ entry, now });
+    else if (why !== "done") conflicts.push({ path: entry.path, why });
+  }
+  return { conflicts, entries: left };
+}
+
+/** Judges one entry: undefined is fine, "done" is nothing left to do, anything else is why it is a conflict. */
+class EntryCheck {
+  readonly #check: ConflictCheck;
+  readonly #entry: TreeEntry;
+  readonly #parent: Folder;
+  readonly #name: string;
+  readonly #now: Facts | undefined;
+
+  constructor(check: ConflictCheck, entry: TreeEntry, parent: Folder, name: string, now: Facts | undefined) {
+    this.#check = check;
+    this.#entry = entry;
+    this.#parent = parent;
+    this.#name = name;
+    this.#now = now;
+  }
+
+  verdict(): string | undefined {
+    const { operation, before } = this.#entry;
+    if (this.#now === undefined) {
+      if (operation === "add") return undefined;
+      return operation === "delete" ? "done" : "deleted in the original";
+    }
+    if (before === undefined) return this.#isSameOutcome() ? "done" : "added in the original too";
+    if (operation === "metadata" && before.kind === "directory") return this.#folderMetadata(this.#now, before);
+    const why = this.#changedSince(this.#now, before);
+    return why !== undefined && this.#isSameOutcome() ? "done" : why;
+  }
+
+  #changedSince(now: Facts, before: BaseFacts): string | undefined {
+    if (!sameIdentity(now, before)) return "replaced in the original";
+    if (isAfter(now, this.#check.barrier) && !wasCopiedLikeThis(now, before)) return "changed in the original";
+    if (before.kind !== "directory") return undefined;
+    using folder = this.#parent.openChild(this.#name);
+    const changed = firstChangeBelow(folder, this.#check.barrier);
+    return changed === undefined ? undefined : `changed in the original: ${changed}`;
+  }
+
+  #folderMetadata(now: Facts, before: BaseFacts): string | undefined {
+    if (!sameIdentity(now, before)) return "replaced in the original";
+    if (!isAfter(now, this.#check.barrier)) return undefined;
+    const same =
+      now.mode === before.mode &&
+      now.uid === before.uid &&
+      now.gid === before.gid &&
+      sameXattrs(readXattrs(this.#parent, this.#name), before.xattrs);
+    return same ? undefined : "mode, owner or attributes changed in the original";
+  }
+
+  #isSameOutcome(): boolean {
+    const { path, after } = this.#entry;
+    if (after === undefined || path === ROOT_PATH) return false;
+    using sandboxParent = this.#check.sandbox.openBelow(parentPath(path));
+    return sameEntry(sandboxParent, this.#name, this.#parent, this.#name);
+  }
+}
+
+/** Changed after the barrier, but before it was copied: the sandbox knows this version. */
+function wasCopiedLikeThis(now: Facts, before: BaseFacts): boolean {
+  return before.kind !== "directory" && before.ctime !== undefined && sameTime(now.ctime, before.ctime);
+}
+
+/** The path, below this folder, of something that was changed at or after the barrier. */
+export function firstChangeBelow(folder: Folder, barrier: Time, path: string = ROOT_PATH): string | undefined {
+  let changed: string | undefined;
+  const folders: string[] = [];
+  readNames(folder, (name, pointer) => {
+    if (changed !== undefined || statInto(folder.fd, pointer) !== 0) return;
+    const facts = lastFacts();
+    if (isAfter(facts, barrier)) changed = joinPath(path, name);
+    else if (facts.kind === "directory") folders.push(name);
+  });
+  for (const name of folders) {
+    if (changed !== undefined) break;
+    using below = folder.openChild(name);
+    changed = firstChangeBelow(below, barrier, joinPath(path, name));
+  }
+  return changed;
+}
+
+/** Opens the folders above entries, one after the other, and sees that they are still the ones that the plan knew. */
+class Ancestors {
+  readonly #check: ConflictCheck;
+  readonly #judged = new Map<string, string | undefined>();
+  #open: { readonly path: string; readonly folder: Folder } | undefined;
+
+  constructor(check: ConflictCheck) {
+    this.#check = check;
+  }
+
+  /** The folder that holds this path, or why it is a conflict. */
+  open(path: string): Folder | string {
+    const folderPath = path === ROOT_PATH ? ROOT_PATH : parentPath(path);
+    const why = this.#judge(folderPath);
+    if (why !== undefined) return why;
+    if (this.#open?.path !== folderPath) {
+      this.#open?.folder.close();
+      this.#open = { path: folderPath, folder: this.#check.original.openBelow(folderPath) };
+    }
+    return this.#open.folder;
+  }
+
+  [Symbol.dispose](): void {
+    this.#open?.folder.close();
+  }
+
+  #judge(path: string): string | undefined {
+    if (path === ROOT_PATH) return undefined;
+    if (!this.#judged.has(path)) this.#judged.set(path, this.#judge(parentPath(path)) ?? this.#judgeItself(path));
+    return this.#judged.get(path);
+  }
+
+  #judgeItself(path: string): string | undefined {
+    const base = this.#check.baseOf(path);
+    try {
+      using folder = this.#check.original.openBelow(path);
+      if (base !== undefined && sameIdentity(folder.ownFacts(), base)) return undefined;
+      return `its folder ${path} was replaced in the original`;
+    } catch (thrown) {
+      if (failedWith(thrown, "ENOENT")) return `its folder ${path} was deleted in the original`;
+      if (failedWith(thrown, "ENOTDIR", "ELOOP", "EXDEV"))
+        return `its folder ${path} is no longer a folder in the original`;
+      throw thrown;
+    }
+  }
+}

@@ -1,0 +1,194 @@
+import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { StateError } from "../core/errors.ts";
+import { sameIdentity, type Time } from "../system/facts.ts";
+import { failpoint } from "../system/failpoints.ts";
+import type { Folder } from "../system/folder.ts";
+import { currentBootId } from "../system/process-identity.ts";
+import { isAfter, takeBarrier } from "./barrier.ts";
+import { type BaseFacts, Baseline, BaselineBuilder } from "./baseline.ts";
+import type { ChangeSet } from "./change-set.ts";
+import { type CopyOptions, copyEntry, copyTree } from "./copy-tree.ts";
+import type { Steps } from "./pace.ts";
+import { ensureFolder, removeTree } from "./remove-tree.ts";
+import { sameFileContent } from "./same-entry.ts";
+import type { Scope } from "./scope.ts";
+import { readSmallFile, writeSmallFile } from "./small-file.ts";
+import { diffTree } from "./tree-diff.ts";
+import { OWN_NAME } from "./workspace.ts";
+
+/**
+ * A copy of an original in a workspace, with what is needed to tell later what changed on either side.
+ *
+ *   tree/      the copy; programs work here
+ *   baseline   what every entry was (baseline.ts)
+ *   sandbox    JSON: the barrier T0, the boot it was made in. Written last: a workspace without it is not finished
+ *   stale      there after a landing: the copy no longer mirrors the original and is made anew before it is used again
+ * T0 is taken before the copying, so that what somebody changes while it lasts is noticed.
+ */
+const POINTS = {
+  tree: failpoint("copy.create-tree"),
+  baseline: failpoint("copy.baseline"),
+  finish: failpoint("copy.finish"),
+  stale: failpoint("copy.mark-stale"),
+  fresh: failpoint("copy.mark-fresh"),
+  removeOld: failpoint("copy.remove-old"),
+};
+const TREE = "tree";
+const BASELINE = "baseline";
+const SANDBOX = "sandbox";
+const STALE = "stale";
+
+interface SandboxFile {
+  readonly barrier: Time;
+  readonly bootId: string;
+}
+
+export type DataWay = CopyOptions["data"];
+
+export class CopiedTree {
+  readonly #workspace: Folder;
+  readonly #scope: Scope;
+
+  constructor(workspace: Folder, scope: Scope) {
+    this.#workspace = workspace;
+    this.#scope = scope;
+  }
+
+  get isFinished(): boolean {
+    return this.#workspace.facts(SANDBOX) !== undefined;
+  }
+
+  get isStale(): boolean {
+    return this.#workspace.facts(STALE) !== undefined;
+  }
+
+  /** Whether the machine was restarted since the copy was made: what was written to it and not flushed may be gone. */
+  get isFromEarlierBoot(): boolean {
+    return this.#sandboxFile().bootId !== currentBootId();
+  }
+
+  get barrier(): Time {
+    return this.#sandboxFile().barrier;
+  }
+
+  /** The path of what programs work on. */
+  get path(): string {
+    return treePath(this.#workspace.path, this.#scope);
+  }
+
+  openTree(): Folder {
+    return this.#workspace.openChild(TREE);
+  }
+
+  /** Copies the original; what an earlier, unfinished try left is removed first. */
+  *make(original: Folder, data: DataWay): Steps {
+    for (const name of [SANDBOX, TREE, BASELINE]) removeTree(POINTS.removeOld, this.#workspace, name);
+    const barrier = takeBarrier(this.#workspace);
+    using tree = ensureFolder(POINTS.tree, this.#workspace, TREE);
+    const builder = new BaselineBuilder();
+    const options: CopyOptions = {
+      data,
+      filter: (path) => !this.#isOurs(path),
+      onCopied: (entry) => builder.add(entry),
+    };
+    if (this.#scope.only === undefined) yield* copyTree(original, tree, options);
+    else yield* this.#copySingleFile(original, tree, this.#scope.only, options, builder);
+    this.saveBaseline(builder.finish((path) => factsBelow(tree, path)));
+    const file: SandboxFile = { barrier, bootId: currentBootId() };
+    writeSmallFile(POINTS.finish, this.#workspace, SANDBOX, Buffer.from(JSON.stringify(file)));
+  }
+
+  /** Says that a landing is about to take parts out of the copy. */
+  markStale(): void {
+    if (!this.isStale) writeSmallFile(POINTS.stale, this.#workspace, STALE, Buffer.alloc(0));
+  }
+
+  /** Makes the copy anew if a landing has made it stale. */
+  *freshen(original: Folder, data: DataWay): Steps {
+    if (!this.isStale) return;
+    yield* this.make(original, data);
+    this.#workspace.removeFile(POINTS.fresh, STALE);
+  }
+
+  diff(original: Folder, tree: Folder, tick?: (entries: number) => void): ChangeSet {
+    const { only } = this.#scope;
+    return diffTree(tree, this.loadBaseline(), {
+      ...(only !== undefined && { only }),
+      ...(tick !== undefined && { tick }),
+      hasBaseContent: (path, folder, name, base) => this.#hasBaseContent(original, path, folder, name, base),
+    });
+  }
+
+  /** Whether the original still holds, at this path, what was copied. */
+  isOriginalUnchanged(original: Folder, path: string, base: BaseFacts): boolean {
+    using parent = original.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
+    const now = parent?.facts(path === ROOT_PATH ? ROOT_PATH : baseName(path));
+    if (now === undefined || !sameIdentity(now, base)) return false;
+    return (
+      !isAfter(now, this.barrier) ||
+      (base.ctime !== undefined && now.ctime[0] === base.ctime[0] && now.ctime[1] === base.ctime[1])
+    );
+  }
+
+  loadBaseline(): Baseline {
+    const bytes = readSmallFile(this.#workspace, BASELINE);
+    if (bytes === undefined) throw unfinished(this.#workspace.path);
+    return Baseline.fromBytes(bytes, this.#workspace.label(BASELINE));
+  }
+
+  /** Looks up what the original was. The folder around a single file is not ours to know. */
+  baseLookup(): (path: string) => BaseFacts | undefined {
+    const baseline = this.loadBaseline();
+    return (path) => {
+      if (path === ROOT_PATH && this.#scope.only !== undefined) return undefined;
+      const index = baseline.find(path);
+      return index === undefined ? undefined : baseline.facts(index);
+    };
+  }
+
+  saveBaseline(baseline: Baseline): void {
+    writeSmallFile(POINTS.baseline, this.#workspace, BASELINE, baseline.toBytes());
+  }
+
+  *#copySingleFile(
+    original: Folder,
+    tree: Folder,
+    name: string,
+    options: CopyOptions,
+    builder: BaselineBuilder,
+  ): Steps {
+    yield* copyEntry(original, name, tree, name, options);
+    builder.add({ path: ROOT_PATH, original: original.ownFacts(), copy: tree.ownFacts(), xattrs: {} });
+  }
+
+  /** Workspaces, also those of other plans, are not part of what they are made for. */
+  #isOurs(path: string): boolean {
+    return OWN_NAME.test(baseName(path));
+  }
+
+  #hasBaseContent(original: Folder, path: string, folder: Folder, name: string, base: BaseFacts): boolean {
+    if (!this.isOriginalUnchanged(original, path, base)) return false;
+    using parent = original.openBelow(parentPath(path));
+    return sameFileContent(parent, baseName(path), folder, name);
+  }
+
+  #sandboxFile(): SandboxFile {
+    const bytes = readSmallFile(this.#workspace, SANDBOX);
+    if (bytes === undefined) throw unfinished(this.#workspace.path);
+    return JSON.parse(bytes.toString()) as SandboxFile;
+  }
+}
+
+/** Where programs find the copy that is, or will be, in this workspace. */
+export function treePath(workspace: string, scope: Scope): string {
+  return scope.only === undefined ? `${workspace}/${TREE}` : `${workspace}/${TREE}/${scope.only}`;
+}
+
+function factsBelow(tree: Folder, path: string) {
+  using parent = tree.openBelow(parentPath(path));
+  return parent.facts(baseName(path));
+}
+
+function unfinished(path: string): StateError {
+  return new StateError(`The sandbox in ${path} is incomplete.`, { hint: "Cancel its plan and make a new one." });
+}

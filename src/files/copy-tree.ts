@@ -1,0 +1,249 @@
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { BusyError, UnsupportedError } from "../core/errors.ts";
+import { failedWith } from "../system/errno.ts";
+import { type Facts, factsOfOpen, identityOf, lastFacts, sameIdentity, sameTime, statInto } from "../system/facts.ts";
+import { failpoint } from "../system/failpoints.ts";
+import { cloneData, copyData } from "../system/file-data.ts";
+import { type Folder, readNames } from "../system/folder.ts";
+import { closeFile } from "../system/handles.ts";
+import { readXattrs, type Xattrs } from "../system/xattrs.ts";
+import { giveMetadata } from "./metadata.ts";
+import type { Steps } from "./pace.ts";
+
+/**
+ * Copies trees with everything in them: contents with their holes, links and link groups, fifos, sockets and devices, modes, owners, times,
+ * attributes. What changes while it is copied is copied again, and what is gone by then was never there.
+ */
+export interface CopyOptions {
+  /** `reflink` shares blocks and fails where the file system can't; `copy` never does; `auto` tries. */
+  readonly data: "copy" | "reflink" | "auto";
+  /** Called for each entry once it and all below it are copied. */
+  readonly onCopied?: (entry: CopiedEntry) => void;
+  /** Whether an entry is copied at all. */
+  readonly filter?: (path: string, facts: Facts) => boolean;
+  /** The mode that the copy gets, if not the original's. */
+  readonly mode?: (path: string, facts: Facts) => number;
+  /** Names that share an inode share one in the copy; the map may be shared by several copies into one file system. */
+  readonly links?: LinkMap;
+}
+
+/** One entry, once it is copied. */
+export interface CopiedEntry {
+  readonly path: string;
+  readonly original: Facts;
+  readonly copy: Facts;
+  readonly xattrs: Xattrs;
+  /** Of a symbolic link. */
+  readonly target?: string;
+}
+
+/** Where, below the folder that is copied into, the first copy of an inode with several names is. */
+export type LinkMap = Map<number, string>;
+
+const POINTS = {
+  folder: failpoint("copy.create-folder"),
+  file: failpoint("copy.create-file"),
+  data: failpoint("copy.write"),
+  reflink: failpoint("copy.reflink"),
+  link: failpoint("copy.create-symlink"),
+  node: failpoint("copy.create-node"),
+  hardLink: failpoint("copy.create-hard-link"),
+  metadata: failpoint("copy.metadata"),
+  again: failpoint("copy.remove-changed"),
+};
+const TRIES_WHILE_CHANGING = 20;
+const STEP = 64;
+
+/** Copies what is in `from` into the empty folder `to`, and gives `to` the metadata of `from`. Stepwise: see pace.ts. */
+export function* copyTree(from: Folder, to: Folder, options: CopyOptions): Steps {
+  const copy = new TreeCopy(options, to, ROOT_PATH, ROOT_PATH);
+  yield* copy.contents(from, to, ROOT_PATH);
+  copy.finishFolder(from.ownFacts(), from, to, ROOT_PATH);
+}
+
+/** Copies one entry of any kind, a folder with all that is in it. `path` is what the options' functions get as its path. */
+export function* copyEntry(
+  from: Folder,
+  name: string,
+  to: Folder,
+  toName: string,
+  options: CopyOptions,
+  path = name,
+): Steps {
+  const facts = from.facts(name);
+  if (facts !== undefined) yield* new TreeCopy(options, to, path, toName).entry(from, name, facts, to, toName, path);
+}
+
+class TreeCopy {
+  readonly #options: CopyOptions;
+  readonly #links: LinkMap;
+  readonly #target: Folder;
+  readonly #base: string;
+  readonly #targetBase: string;
+  #count = 0;
+
+  constructor(options: CopyOptions, target: Folder, base: string, targetBase: string) {
+    this.#options = options;
+    this.#links = options.links ?? new Map();
+    this.#target = target;
+    this.#base = base;
+    this.#targetBase = targetBase;
+  }
+
+  *contents(from: Folder, to: Folder, path: string): Steps {
+    const found: (readonly [name: string, facts: Facts])[] = [];
+    readNames(from, (name, pointer) => {
+      // What vanished between listing and looking was never there.
+      if (statInto(from.fd, pointer) === 0) found.push([name, lastFacts()]);
+    });
+    for (const [name, facts] of found) yield* this.entry(from, name, facts, to, name, joinPath(path, name));
+  }
+
+  *entry(from: Folder, name: string, facts: Facts, to: Folder, toName: string, path: string): Steps {
+    if (this.#options.filter !== undefined && !this.#options.filter(path, facts)) return;
+    this.#count += 1;
+    if (this.#count % STEP === 0) yield STEP;
+    if (facts.kind === "directory") yield* this.#folder(from, name, to, toName, path);
+    else yield* this.#leaf(from, name, facts, to, toName, path);
+  }
+
+  /** What the copy of a folder gets once it is full: its metadata, which filling it would have changed. */
+  finishFolder(facts: Facts, from: Folder, to: Folder, path: string): void {
+    const xattrs = readXattrs(from, ROOT_PATH);
+    giveMetadata(POINTS.metadata, to, ROOT_PATH, this.#wantedFacts(path, facts), xattrs, to.ownFacts());
+    this.#options.onCopied?.({ path, original: facts, copy: to.ownFacts(), xattrs });
+  }
+
+  *#folder(from: Folder, name: string, to: Folder, toName: string, path: string): Steps {
+    using source = from.openBelowIfThere(name);
+    if (source === undefined) {
+      const now = from.facts(name);
+      if (now !== undefined) yield* this.entry(from, name, now, to, toName, path);
+      return;
+    }
+    const facts = source.ownFacts();
+    to.createFolder(POINTS.folder, toName, 0o700);
+    using target = to.openChild(toName);
+    yield* this.contents(source, target, path);
+    this.finishFolder(facts, source, target, path);
+  }
+
+  #linkToFirst(facts: Facts, to: Folder, toName: string): boolean {
+    const first = this.#links.get(facts.ino);
+    if (first === undefined) return false;
+    using folder = this.#target.openBelow(parentPath(first));
+    to.createHardLink(POINTS.hardLink, toName, folder, baseName(first));
+    return true;
+  }
+
+  /** Copies until the entry was the same before and after. */
+  *#leaf(from: Folder, name: string, first: Facts, to: Folder, toName: string, path: string): Steps {
+    let facts: Facts = first;
+    for (let tries = 0; tries < TRIES_WHILE_CHANGING; tries += 1) {
+      const copied = this.#leafOnce(from, name, facts, to, toName, path);
+      const after = from.facts(name);
+      if (copied !== undefined && after !== undefined && isSameVersion(facts, after)) {
+        if (facts.nlink > 1 && !this.#links.has(facts.ino)) this.#links.set(facts.ino, this.#targetPath(path));
+        this.#options.onCopied?.(copied);
+        return;
+      }
+      if (to.facts(toName) !== undefined) to.removeFile(POINTS.again, toName);
+      if (after === undefined) return;
+      if (after.kind === "directory") {
+        yield* this.entry(from, name, after, to, toName, path);
+        return;
+      }
+      facts = after;
+    }
+    throw new BusyError(`${from.label(name)} keeps changing while it is copied.`, {
+      holder: "another process",
+      hint: "Stop what writes to it, or leave it out of the plan.",
+    });
+  }
+
+  /** Undefined if it is gone, or something else is there now. */
+  #leafOnce(
+    from: Folder,
+    name: string,
+    facts: Facts,
+    to: Folder,
+    toName: string,
+    path: string,
+  ): CopiedEntry | undefined {
+    try {
+      const isLinked = facts.nlink > 1 && this.#linkToFirst(facts, to, toName);
+      const target = facts.kind === "symlink" ? from.readLink(name) : undefined;
+      if (!isLinked && !this.#make(from, name, facts, target, to, toName, path)) return undefined;
+      const xattrs = readXattrs(from, name);
+      if (!isLinked)
+        giveMetadata(POINTS.metadata, to, toName, this.#wantedFacts(path, facts), xattrs, ownCopy(to, toName));
+      return { path, original: facts, copy: ownCopy(to, toName), xattrs, ...(target !== undefined && { target }) };
+    } catch (thrown) {
+      const now = from.facts(name);
+      const isStillThere = now !== undefined && sameIdentity(now, facts);
+      if (isStillThere || !failedWith(thrown, "ENOENT", "ELOOP", "EINVAL", "ENXIO")) throw thrown;
+      return undefined;
+    }
+  }
+
+  /** Makes the copy without its metadata. False if it is no longer a file. */
+  #make(
+    from: Folder,
+    name: string,
+    facts: Facts,
+    target: string | undefined,
+    to: Folder,
+    toName: string,
+    path: string,
+  ): boolean {
+    if (facts.kind === "file") return this.#file(from, name, facts, to, toName, path);
+    if (target !== undefined) to.createLink(POINTS.link, toName, target);
+    else to.createNode(POINTS.node, toName, facts);
+    return true;
+  }
+
+  #file(from: Folder, name: string, facts: Facts, to: Folder, toName: string, path: string): boolean {
+    const source = from.openFile(name);
+    try {
+      if (factsOfOpen(source, from.label(name)).kind !== "file") return false;
+      const target = to.createFile(POINTS.file, toName, this.#wantedFacts(path, facts).mode & 0o777);
+      try {
+        this.#data(source, target, facts.size, from.label(name));
+        return true;
+      } finally {
+        closeFile(target);
+      }
+    } finally {
+      closeFile(source);
+    }
+  }
+
+  #data(source: number, target: number, size: number, label: string): void {
+    const { data } = this.#options;
+    if (size === 0) return;
+    if (data !== "copy" && cloneData(POINTS.reflink, source, target, label)) return;
+    if (data === "reflink") throw new UnsupportedError(`${label} can't share blocks with a copy on this file system.`);
+    copyData(POINTS.data, source, target, size, label);
+  }
+
+  #targetPath(path: string): string {
+    if (this.#base === ROOT_PATH) return path;
+    return this.#targetBase + path.slice(this.#base.length);
+  }
+
+  #wantedFacts(path: string, facts: Facts): Facts {
+    return this.#options.mode === undefined ? facts : { ...facts, mode: this.#options.mode(path, facts) };
+  }
+}
+
+function ownCopy(to: Folder, toName: string): Facts {
+  const facts = to.facts(toName);
+  if (facts !== undefined) return facts;
+  throw new BusyError(`${to.label(toName)} was removed while it was written.`, { holder: "another process" });
+}
+
+function isSameVersion(a: Facts, b: Facts): boolean {
+  return (
+    sameIdentity(identityOf(a), b) && sameTime(a.ctime, b.ctime) && sameTime(a.mtime, b.mtime) && a.size === b.size
+  );
+}

@@ -1,0 +1,381 @@
+import { randomBytes } from "node:crypto";
+import type { StrategyCapabilities } from "../core/capabilities.ts";
+import type { Change, DiffView } from "../core/change.ts";
+import {
+  InterruptedError,
+  messageOf,
+  SandboxCommitError,
+  SandboxCreationError,
+  SandboxRollbackError,
+  SandboxStateError,
+  UsageError,
+} from "../core/errors.ts";
+import type { Resource } from "../core/resource.ts";
+import { type SandboxRef, sandboxIdFor } from "../core/sandbox.ts";
+import type {
+  CommitResult,
+  PreparedCommit,
+  ProbeResult,
+  StrategyContext,
+  Transaction,
+  TwoPhaseSandboxStrategy,
+} from "../core/strategy.ts";
+import { failedWith } from "../system/errno.ts";
+import { failpoint } from "../system/failpoints.ts";
+import { Folder } from "../system/folder.ts";
+import { CopiedTree, type DataWay, treePath } from "./copied-tree.ts";
+import { diffView } from "./diff-view.ts";
+import { Landings } from "./landings.ts";
+import { runInTurns, type Steps } from "./pace.ts";
+import { removeTree } from "./remove-tree.ts";
+import { type Scope, scopeOf, toEnginePath, toResourcePath } from "./scope.ts";
+import { restoreCheckpoint, saveCheckpoint } from "./tree-checkpoints.ts";
+import {
+  choosePlace,
+  findPlace,
+  makeWorkspace,
+  openWorkspace,
+  type Placement,
+  removeWorkspace,
+  type WorkspacePlace,
+} from "./workspace.ts";
+import { readFileBelow, writeFileBelow } from "./writing.ts";
+import { writtenChange } from "./written-change.ts";
+
+const TRIM = failpoint("cleanup.remove");
+
+/** What a strategy that works on a copy of a folder or file says of itself. */
+export interface CopyingOptions {
+  readonly name: string;
+  readonly data: DataWay;
+  readonly capabilities: StrategyCapabilities;
+}
+
+/**
+ * A sandbox that is a copy of the original: everything that `filesystem_copy` and `copy_on_write` share, which is all but the way in which the
+ * content of a file is copied.
+ */
+export class CopyingStrategy implements TwoPhaseSandboxStrategy {
+  readonly name: string;
+  readonly capabilities: StrategyCapabilities;
+  protected readonly context: StrategyContext;
+  readonly #data: DataWay;
+
+  constructor(context: StrategyContext, { name, data, capabilities }: CopyingOptions) {
+    this.context = context;
+    this.name = name;
+    this.capabilities = capabilities;
+    this.#data = data;
+  }
+
+  async create(planId: string, resource: Resource): Promise<SandboxRef> {
+    const sandboxId = sandboxIdFor(planId, resource.id);
+    const scope = scopeOf(resource);
+    this.#removeUnfinished(sandboxId, scope);
+    const place = choosePlace(this.context.stateDir, sandboxId, scope);
+    const metadata = {
+      workspace: place.path,
+      placement: place.placement,
+      root: scope.root,
+      path: treePath(place.path, scope),
+      ...(scope.only !== undefined && { only: scope.only }),
+    };
+    const ref: SandboxRef = { sandboxId, planId, resourceId: resource.id, strategyName: this.name, metadata };
+    await this.context.recordIntent(ref, [{ kind: "folder", location: place.path }]);
+    try {
+      using original = openOriginal(scope);
+      using workspace = makeWorkspace(this.context.stateDir, sandboxId, place);
+      await this.#run("copying", new CopiedTree(workspace, scope).make(original, this.#data));
+      return ref;
+    } catch (thrown) {
+      removeWorkspace(this.context.stateDir, sandboxId, place);
+      if (thrown instanceof InterruptedError) throw thrown;
+      throw new SandboxCreationError(`No copy of ${resource.location} could be made: ${messageOf(thrown)}`, {
+        cause: thrown,
+        hint: hintOf(thrown) ?? "Nothing was changed. Mend the cause and try again.",
+      });
+    }
+  }
+
+  async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
+    using sandbox = await this.#open(ref);
+    return readFileBelow(sandbox.tree, toEnginePath(sandbox.scope, path));
+  }
+
+  async readOriginal(ref: SandboxRef, path: string): Promise<Uint8Array | undefined> {
+    using sandbox = await this.#open(ref);
+    const enginePath = toEnginePath(sandbox.scope, path);
+    const base = sandbox.copy.baseLookup()(enginePath);
+    if (base?.kind !== "file") return undefined;
+    return readFileBelow(sandbox.original, enginePath);
+  }
+
+  async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
+    using sandbox = await this.#open(ref);
+    const { before, after } = writeFileBelow(sandbox.tree, toEnginePath(sandbox.scope, path), bytes);
+    return writtenChange(toResourcePath(sandbox.scope, toEnginePath(sandbox.scope, path)), before, after);
+  }
+
+  async diff(ref: SandboxRef): Promise<DiffView> {
+    using sandbox = await this.#open(ref);
+    const { changes } = sandbox.copy.diff(sandbox.original, sandbox.tree);
+    return diffView(changes, {
+      original: sandbox.original,
+      sandbox: sandbox.tree,
+      policy: this.context.policy,
+      originalIsBase: (path, before) => sandbox.copy.isOriginalUnchanged(sandbox.original, path, before),
+      mapPath: (path) => toResourcePath(sandbox.scope, path),
+    });
+  }
+
+  async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+    if (transaction.undoes !== undefined) return this.#prepareUndo(ref, transaction.undoes.prepared);
+    using sandbox = await this.#open(ref);
+    assertSameBoot(sandbox.copy);
+    const changes = sandbox.copy.diff(sandbox.original, sandbox.tree, () => this.#stopIfAsked());
+    if (changes.entries.length === 0 && changes.folderTimes.length === 0) return null;
+    const tick = this.#counter("preparing", changes.entries.length);
+    return await new Landings(sandbox.workspace).prepare(transaction, {
+      original: sandbox.original,
+      sandbox: sandbox.tree,
+      changes,
+      barrier: sandbox.copy.barrier,
+      baseOf: sandbox.copy.baseLookup(),
+      policy: this.context.policy,
+      tick: () => {
+        this.#stopIfAsked();
+        tick();
+      },
+    });
+  }
+
+  async commitPrepared(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<CommitResult> {
+    const { scope, workspace } = this.#place(ref);
+    using folder = workspace;
+    using original = openOriginal(scope);
+    const copy = new CopiedTree(folder, scope);
+    if (copy.isFinished) copy.markStale();
+    const direction = transaction.direction === "undo" ? "backward" : "forward";
+    return await new Landings(folder).run(original, prepared, direction, this.#counter("landing", prepared.changes));
+  }
+
+  async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<void> {
+    // Preparing an undo only looks, so there is nothing to take back.
+    if (transaction.direction === "undo") return;
+    using workspace = openWorkspace(placeOf(ref).path);
+    if (workspace === undefined) return;
+    using tree = new CopiedTree(workspace, scopeFrom(ref)).openTree();
+    new Landings(workspace).rollbackPrepared(transaction, tree);
+  }
+
+  async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
+    using workspace = openWorkspace(placeOf(ref).path);
+    if (workspace === undefined) return;
+    new Landings(workspace).discard(prepared);
+    this.#removeIfEmpty(ref, workspace);
+  }
+
+  async commit(ref: SandboxRef): Promise<CommitResult> {
+    const transaction: Transaction = {
+      id: `alone-${randomBytes(8).toString("hex")}`,
+      planId: ref.planId,
+      direction: "commit",
+    };
+    try {
+      const prepared = await this.prepare(ref, transaction);
+      if (prepared === null) {
+        await this.rollbackPrepared(ref, transaction);
+        return { changes: 0, attention: [] };
+      }
+      return await this.commitPrepared(ref, transaction, prepared);
+    } catch (thrown) {
+      await this.rollbackPrepared(ref, transaction);
+      throw thrown;
+    }
+  }
+
+  async rollback(ref: SandboxRef): Promise<void> {
+    const { scope, workspace } = this.#place(ref);
+    using folder = workspace;
+    using original = openOriginal(scope);
+    const landings = new Landings(folder);
+    const copy = new CopiedTree(folder, scope);
+    try {
+      copy.markStale();
+      for (const id of landings.ids()) landings.revert(id, original);
+      removeTree(TRIM, folder, "checkpoints");
+      await this.#run("copying", copy.freshen(original, this.#data));
+    } catch (thrown) {
+      throw new SandboxRollbackError(`The sandbox of ${scope.root} could not be rolled back: ${messageOf(thrown)}`, {
+        cause: thrown,
+        hint: hintOf(thrown) ?? "Mend the cause and try again.",
+      });
+    }
+  }
+
+  async checkpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    using sandbox = await this.#open(ref);
+    const { changes } = sandbox.copy.diff(sandbox.original, sandbox.tree);
+    await this.#run(
+      "saving",
+      saveCheckpoint(
+        sandbox.workspace,
+        checkpointId,
+        sandbox.tree,
+        changes.map(({ path }) => path),
+      ),
+    );
+  }
+
+  async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    using sandbox = await this.#open(ref);
+    const baseline = sandbox.copy.loadBaseline();
+    await this.#run("restoring", restoreCheckpoint(sandbox.workspace, checkpointId, sandbox.tree, baseline));
+    sandbox.copy.saveBaseline(baseline);
+  }
+
+  async cleanup(ref: SandboxRef): Promise<void> {
+    const place = placeOf(ref);
+    using workspace = openWorkspace(place.path);
+    if (workspace === undefined) {
+      removeWorkspace(this.context.stateDir, ref.sandboxId, place);
+      return;
+    }
+    for (const name of workspace.names()) if (name !== "landings") removeTree(TRIM, workspace, name);
+    this.#removeIfEmpty(ref, workspace);
+  }
+
+  async path(ref: SandboxRef): Promise<string> {
+    using sandbox = await this.#open(ref);
+    return sandbox.copy.path;
+  }
+
+  async probe(_resource: Resource): Promise<ProbeResult> {
+    return { works: true };
+  }
+
+  async #prepareUndo(ref: SandboxRef, undoes: PreparedCommit): Promise<PreparedCommit> {
+    const { scope, workspace } = this.#place(ref);
+    using folder = workspace;
+    using original = openOriginal(scope);
+    return new Landings(folder).prepareUndo(original, undoes);
+  }
+
+  /** A landed transaction's undo record keeps the workspace. */
+  #removeIfEmpty(ref: SandboxRef, workspace: Folder): void {
+    const isSandbox = new CopiedTree(workspace, scopeFrom(ref)).isFinished;
+    if (!isSandbox && new Landings(workspace).ids().length === 0)
+      removeWorkspace(this.context.stateDir, ref.sandboxId, placeOf(ref));
+  }
+
+  #removeUnfinished(sandboxId: string, scope: Scope): void {
+    const earlier = findPlace(this.context.stateDir, sandboxId);
+    if (earlier === undefined) return;
+    using workspace = openWorkspace(earlier.path);
+    if (workspace !== undefined && new CopiedTree(workspace, scope).isFinished) {
+      throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
+        from: "CREATED",
+        to: "PENDING",
+        hint: "Use the sandbox that is there, or clean it up first.",
+      });
+    }
+    removeWorkspace(this.context.stateDir, sandboxId, earlier);
+  }
+
+  #place(ref: SandboxRef): { readonly scope: Scope; readonly workspace: Folder } {
+    const workspace = openWorkspace(placeOf(ref).path);
+    if (workspace !== undefined) return { scope: scopeFrom(ref), workspace };
+    throw new SandboxStateError(`The workspace ${placeOf(ref).path} of sandbox ${ref.sandboxId} is gone.`, {
+      from: "ACTIVE",
+      to: "ACTIVE",
+      hint: "Somebody removed it. Cancel the plan and make a new one.",
+    });
+  }
+
+  /** Opens a sandbox for use; one whose work has landed gets a new copy first. */
+  async #open(ref: SandboxRef): Promise<OpenSandbox> {
+    const { scope, workspace } = this.#place(ref);
+    const original = openOriginal(scope);
+    const copy = new CopiedTree(workspace, scope);
+    if (copy.isStale) await this.#run("copying", copy.freshen(original, this.#data));
+    return new OpenSandbox(scope, workspace, original, copy);
+  }
+
+  async #run(task: string, steps: Steps): Promise<void> {
+    let done = 0;
+    await runInTurns(steps, (entries) => {
+      this.#stopIfAsked();
+      done += entries;
+      this.context.progress({ task, done });
+    });
+  }
+
+  #counter(task: string, total: number): () => void {
+    let done = 0;
+    return () => {
+      done += 1;
+      this.context.progress({ task, done, total });
+    };
+  }
+
+  #stopIfAsked(): void {
+    if (this.context.signal.aborted) throw new InterruptedError();
+  }
+}
+
+/** A sandbox with everything that belongs to it open. */
+class OpenSandbox {
+  readonly scope: Scope;
+  readonly workspace: Folder;
+  readonly original: Folder;
+  readonly copy: CopiedTree;
+  readonly tree: Folder;
+
+  constructor(scope: Scope, workspace: Folder, original: Folder, copy: CopiedTree) {
+    this.scope = scope;
+    this.workspace = workspace;
+    this.original = original;
+    this.copy = copy;
+    this.tree = copy.openTree();
+  }
+
+  [Symbol.dispose](): void {
+    for (const folder of [this.tree, this.original, this.workspace]) folder.close();
+  }
+}
+
+function openOriginal(scope: Scope): Folder {
+  try {
+    return Folder.open(scope.root);
+  } catch (thrown) {
+    if (!failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP")) throw thrown;
+    throw new UsageError(`The original ${scope.root} is gone, or is no longer a folder.`, {
+      hint: "Bring it back, or cancel the plan.",
+      cause: thrown,
+    });
+  }
+}
+
+function placeOf(ref: SandboxRef): WorkspacePlace {
+  return { path: String(ref.metadata["workspace"]), placement: String(ref.metadata["placement"]) as Placement };
+}
+
+function scopeFrom(ref: SandboxRef): Scope {
+  const { root, only } = ref.metadata;
+  return { root: String(root), ...(typeof only === "string" && { only }) };
+}
+
+function assertSameBoot(copy: CopiedTree): void {
+  if (!copy.isFromEarlierBoot) return;
+  throw new SandboxCommitError(
+    "The machine was restarted since this sandbox was made, so work in it that was not yet on disk may be missing.",
+    {
+      hint: "Take what you need out of it ('drydock plan path') and make a new plan.",
+      code: "RESTARTED",
+    },
+  );
+}
+
+function hintOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && "hint" in thrown && typeof thrown.hint === "string" ? thrown.hint : undefined;
+}

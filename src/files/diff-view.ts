@@ -1,0 +1,105 @@
+import { type Change, type ChangeFacts, type ChangeKind, type DiffView, statsOf } from "../core/change.ts";
+import { type EntryKind, type Facts, isoTime } from "../system/facts.ts";
+import type { BaseFacts } from "./baseline.ts";
+import { ChangeReader, type DiffSides, type ReadChange, type ReadSide } from "./change-reader.ts";
+import type { TreeChange } from "./change-set.ts";
+import { policyWarnings } from "./landing-policy.ts";
+import { countLines, type LineCounts } from "./text-diff.ts";
+
+/**
+ * Makes of the changes between two trees what people and programs get to see: facts and digests of both sides, lines counted, and a
+ * warning for whatever will not land as it is. Content is read only where it changed.
+ */
+export function diffView(changes: readonly TreeChange[], sides: DiffSides): DiffView {
+  using reader = new ChangeReader(sides);
+  const names = replacedNames(changes);
+  const shown = changes.map((change) => shownChange(change, reader.read(change), sides, names));
+  return { changes: shown, stats: statsOf(shown) };
+}
+
+function shownChange(
+  change: TreeChange,
+  read: ReadChange,
+  sides: DiffSides,
+  names: ReadonlyMap<string, number>,
+): Change {
+  const { path, operation, before, after } = change;
+  const warnings = warningsOf(change, read, sides, names);
+  return {
+    path: sides.mapPath?.(path) ?? path,
+    operation,
+    kind: kindOfChange(after?.kind ?? before?.kind ?? "file"),
+    ...(before !== undefined && { before: shownFacts(before, read.before) }),
+    ...(after !== undefined && { after: shownFacts(after, read.after) }),
+    ...(isBinaryChange(read) && { binary: true }),
+    ...(warnings.length > 0 && { warnings }),
+    ...lineCounts(change, read),
+  };
+}
+
+function kindOfChange(kind: EntryKind): ChangeKind {
+  return kind === "block-device" ? "device" : kind;
+}
+
+/** Only a file has a size that means something, and a link has no mode of its own. */
+function shownFacts(facts: Facts | BaseFacts, { content, target }: ReadSide): ChangeFacts {
+  return {
+    ...(facts.kind === "file" && { size: facts.size }),
+    ...(facts.kind !== "symlink" && { mode: facts.mode }),
+    uid: facts.uid,
+    gid: facts.gid,
+    mtime: isoTime(facts.mtime),
+    ...(target !== undefined && { target }),
+    ...(content !== undefined && { digest: content.digest }),
+  };
+}
+
+function isBinaryChange({ before, after }: ReadChange): boolean {
+  return before.content?.binary === true || after.content?.binary === true;
+}
+
+/** Nothing unless the text of every side that is a file is known: a guess would be worse. */
+function lineCounts({ before, after, parts }: TreeChange, read: ReadChange): LineCounts | undefined {
+  if (parts !== undefined || (before?.kind !== "file" && after?.kind !== "file")) return undefined;
+  const old = before?.kind === "file" ? read.before.content?.text : NO_TEXT;
+  const fresh = after?.kind === "file" ? read.after.content?.text : NO_TEXT;
+  return old === undefined || fresh === undefined ? undefined : countLines(old, fresh);
+}
+
+const NO_TEXT = Buffer.alloc(0);
+
+function warningsOf(
+  change: TreeChange,
+  read: ReadChange,
+  { policy, original }: DiffSides,
+  names: ReadonlyMap<string, number>,
+): string[] {
+  const { before, after } = change;
+  const warnings = after === undefined ? [] : policyWarnings(after, before, policy);
+  if (before !== undefined && original !== undefined && keepsOtherNames(change, before, names)) {
+    warnings.push("has other names outside the plan, which keep the old content");
+  }
+  if (read.originalChanged) warnings.push("the original changed meanwhile");
+  if (read.before.unreadable || read.after.unreadable) warnings.push("its content may not be read by this user");
+  return warnings;
+}
+
+/** New content under one name of a file that has more of them than the plan changes. */
+function keepsOtherNames(change: TreeChange, before: BaseFacts, names: ReadonlyMap<string, number>): boolean {
+  if (change.operation !== "modified" || change.parts !== undefined || before.kind === "directory") return false;
+  return before.nlink > (names.get(inodeKey(before)) ?? 1);
+}
+
+/** How many names of each inode of the original get other content or go. */
+function replacedNames(changes: readonly TreeChange[]): Map<string, number> {
+  const names = new Map<string, number>();
+  for (const { before, parts } of changes) {
+    if (before === undefined || parts !== undefined || before.nlink < 2) continue;
+    names.set(inodeKey(before), (names.get(inodeKey(before)) ?? 0) + 1);
+  }
+  return names;
+}
+
+function inodeKey({ ino, btime }: BaseFacts): string {
+  return `${ino} ${btime.join(".")}`;
+}

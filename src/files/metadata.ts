@@ -1,0 +1,85 @@
+import { UnsupportedError } from "../core/errors.ts";
+import { type Facts, sameTime, type Time } from "../system/facts.ts";
+import { type Failpoint, failpoint } from "../system/failpoints.ts";
+import type { Folder } from "../system/folder.ts";
+import { readXattrs, sameXattrs, writeXattrs, type Xattrs } from "../system/xattrs.ts";
+
+/** What an entry carries besides its content. */
+export interface Metadata {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly mtime: Time;
+  readonly xattrs: Xattrs;
+}
+
+export function metadataOf(folder: Folder, name: string, facts: Facts): Metadata {
+  return { mode: facts.mode, uid: facts.uid, gid: facts.gid, mtime: facts.mtime, xattrs: readXattrs(folder, name) };
+}
+
+/**
+ * Gives a copy that has just been made the metadata of what it is a copy of. Order matters: a change of owner clears set-id bits
+ * and file capabilities, so it comes first; times come last, because everything else moves them.
+ * Without privilege, what may not be kept (another's ownership, trusted attributes) is not; the copy then differs, as `cp -a` would.
+ */
+export function giveMetadata(
+  point: Failpoint,
+  folder: Folder,
+  name: string,
+  facts: Facts,
+  xattrs: Xattrs,
+  made: Facts,
+): void {
+  if (made.uid !== facts.uid || made.gid !== facts.gid) changeOwner(point, folder, name, facts);
+  if (facts.kind !== "symlink" && (made.mode !== facts.mode || made.uid !== facts.uid || made.gid !== facts.gid)) {
+    folder.setMode(point, name, facts.mode);
+  }
+  if (Object.keys(xattrs).length > 0) writeXattrs(point, folder, name, xattrs, readXattrs(folder, name));
+  folder.setTimes(point, name, { atime: facts.atime, mtime: facts.mtime });
+}
+
+function changeOwner(point: Failpoint, folder: Folder, name: string, facts: Facts): void {
+  try {
+    folder.setOwner(point, name, facts.uid, facts.gid);
+  } catch (thrown) {
+    if (process.geteuid?.() === 0) throw thrown;
+  }
+}
+
+const POINTS = {
+  owner: failpoint("metadata.owner"),
+  mode: failpoint("metadata.mode"),
+  xattrs: failpoint("metadata.xattrs"),
+  times: failpoint("metadata.times"),
+};
+
+/** Which parts of the metadata a change touches; the others stay as they are in the original. */
+export type MetadataPart = "mode" | "owner" | "xattrs" | "mtime";
+
+/** Sets these parts of an entry's metadata in place. Doing it again does no harm. */
+export function setMetadata(
+  folder: Folder,
+  name: string,
+  wanted: Metadata,
+  parts: readonly MetadataPart[],
+  isLink: boolean,
+): void {
+  if (parts.includes("owner")) folder.setOwner(POINTS.owner, name, wanted.uid, wanted.gid);
+  if ((parts.includes("mode") || parts.includes("owner")) && !isLink) folder.setMode(POINTS.mode, name, wanted.mode);
+  if (parts.includes("xattrs")) {
+    const refused = writeXattrs(POINTS.xattrs, folder, name, wanted.xattrs, readXattrs(folder, name));
+    if (refused.length > 0)
+      throw new UnsupportedError(`${folder.label(name)} does not take the attributes ${refused.join(", ")}.`);
+  }
+  if (parts.includes("mtime")) folder.setTimes(POINTS.times, name, { mtime: wanted.mtime });
+}
+
+/** Whether two sets of metadata agree in these parts. */
+export function sameParts(a: Metadata, b: Metadata, parts: readonly MetadataPart[]): boolean {
+  return parts.every((part) => {
+    if (part === "mode") return a.mode === b.mode;
+    if (part === "owner") return a.uid === b.uid && a.gid === b.gid;
+    if (part === "mtime") return sameTime(a.mtime, b.mtime);
+    return sameXattrs(a.xattrs, b.xattrs);
+  });
+}

@@ -1,0 +1,33 @@
+import { joinPath, ROOT_PATH } from "../core/byte-path.ts";
+import { type Facts, lastFacts, statInto } from "../system/facts.ts";
+import { type Folder, readNames } from "../system/folder.ts";
+import { readXattrs } from "../system/xattrs.ts";
+import type { BaselineBuilder } from "./baseline.ts";
+import type { Steps } from "./pace.ts";
+
+/** Puts a tree as it is into a baseline, without copying it: what is compared later is the tree itself. */
+export function* recordTree(folder: Folder, builder: BaselineBuilder, path: string = ROOT_PATH, only?: string): Steps {
+  const found: (readonly [name: string, facts: Facts])[] = [];
+  readNames(folder, (name, pointer) => {
+    if ((only === undefined || name === only) && statInto(folder.fd, pointer) === 0) found.push([name, lastFacts()]);
+  });
+  for (const [name, facts] of found) {
+    const childPath = joinPath(path, name);
+    if (facts.kind === "directory") {
+      using below = folder.openChild(name);
+      yield* recordTree(below, builder, childPath);
+      continue;
+    }
+    const target = facts.kind === "symlink" ? folder.readLink(name) : undefined;
+    builder.add({
+      path: childPath,
+      original: facts,
+      copy: facts,
+      xattrs: readXattrs(folder, name),
+      ...(target !== undefined && { target }),
+    });
+  }
+  const facts = folder.ownFacts();
+  builder.add({ path, original: facts, copy: facts, xattrs: readXattrs(folder, ROOT_PATH) });
+  yield found.length;
+}

@@ -1,0 +1,70 @@
+import { StateError } from "../core/errors.ts";
+import { failpoint } from "../system/failpoints.ts";
+import type { Folder } from "../system/folder.ts";
+import { Baseline, BaselineBuilder } from "./baseline.ts";
+import type { TreeChange } from "./change-set.ts";
+import type { Steps } from "./pace.ts";
+import { recordTree } from "./record-tree.ts";
+import { ensureFolder, removeTree } from "./remove-tree.ts";
+import type { Scope } from "./scope.ts";
+import { readSmallFile, writeSmallFile } from "./small-file.ts";
+import { diffTree } from "./tree-diff.ts";
+import { openHomes } from "./workspace.ts";
+
+const POINTS = {
+  create: failpoint("record.create"),
+  baseline: failpoint("record.baseline"),
+  remove: failpoint("record.remove"),
+};
+const BASELINE = "baseline";
+
+/** A record, in the sandbox's home, of what every entry of a tree was: enough to say what changed, not to take it back. */
+export class RecordedTree {
+  readonly #stateDir: string;
+  readonly #sandboxId: string;
+
+  constructor(stateDir: string, sandboxId: string) {
+    this.#stateDir = stateDir;
+    this.#sandboxId = sandboxId;
+  }
+
+  get path(): string {
+    using homes = openHomes(this.#stateDir);
+    return homes.label(this.#sandboxId);
+  }
+
+  get isFinished(): boolean {
+    return this.#bytes() !== undefined;
+  }
+
+  *make(original: Folder, scope: Scope): Steps {
+    const builder = new BaselineBuilder();
+    yield* recordTree(original, builder, ".", scope.only);
+    using homes = openHomes(this.#stateDir);
+    using home = ensureFolder(POINTS.create, homes, this.#sandboxId);
+    writeSmallFile(POINTS.baseline, home, BASELINE, builder.finish(() => undefined).toBytes());
+  }
+
+  diff(original: Folder, scope: Scope): readonly TreeChange[] {
+    const bytes = this.#bytes();
+    if (bytes === undefined)
+      throw new StateError(`The record of ${scope.root} is gone.`, { hint: "Cancel the plan and make a new one." });
+    const baseline = Baseline.fromBytes(bytes, this.#sandboxId);
+    // An entry that was touched and kept its size may hold something else: without a copy nobody can tell, so it counts as changed.
+    return diffTree(original, baseline, {
+      ...(scope.only !== undefined && { only: scope.only }),
+      hasBaseContent: () => false,
+    }).changes;
+  }
+
+  remove(): void {
+    using homes = openHomes(this.#stateDir);
+    removeTree(POINTS.remove, homes, this.#sandboxId);
+  }
+
+  #bytes(): Buffer | undefined {
+    using homes = openHomes(this.#stateDir);
+    using home = homes.openBelowIfThere(this.#sandboxId);
+    return home === undefined ? undefined : readSmallFile(home, BASELINE);
+  }
+}

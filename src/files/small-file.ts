@@ -1,0 +1,36 @@
+import { type Failpoint, failpoint } from "../system/failpoints.ts";
+import { readBytes, writeBytes } from "../system/file-data.ts";
+import type { Folder } from "../system/folder.ts";
+import { closeFile } from "../system/handles.ts";
+
+const REPLACE = failpoint("record.replace");
+const REMOVE_OLD = failpoint("record.remove-old");
+
+/** The content of a file of our own, or undefined if it is not there. */
+export function readSmallFile(folder: Folder, name: string): Buffer | undefined {
+  if (folder.facts(name)?.kind !== "file") return undefined;
+  const fd = folder.openFile(name);
+  try {
+    return readBytes(fd, folder.label(name));
+  } finally {
+    closeFile(fd);
+  }
+}
+
+/** Writes a file of our own, whole or not at all: the old one stays until the new one is complete. Flushing is the caller's. */
+export function writeSmallFile(point: Failpoint, folder: Folder, name: string, bytes: Uint8Array): void {
+  const fresh = `${name}.new`;
+  if (folder.facts(fresh) !== undefined) folder.removeFile(REMOVE_OLD, fresh);
+  const fd = folder.createFile(point, fresh, 0o600);
+  try {
+    writeBytes(point, fd, bytes, folder.label(fresh));
+  } finally {
+    closeFile(fd);
+  }
+  if (folder.facts(name) === undefined) {
+    folder.move(REPLACE, fresh, folder, name);
+    return;
+  }
+  folder.exchange(REPLACE, fresh, folder, name);
+  folder.removeFile(REMOVE_OLD, fresh);
+}

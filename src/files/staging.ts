@@ -1,0 +1,320 @@
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { SandboxCommitError, SandboxConflictError } from "../core/errors.ts";
+import type { LandingPolicy } from "../core/strategy.ts";
+import { compareTimes, type Facts, sameTime, type Time } from "../system/facts.ts";
+import { failpoint } from "../system/failpoints.ts";
+import { isOpenForWriting, reserveRoom } from "../system/file-data.ts";
+import type { Folder } from "../system/folder.ts";
+import { closeFile } from "../system/handles.ts";
+import { folderHolders } from "../system/holders.ts";
+import { readXattrs } from "../system/xattrs.ts";
+import { assertClockWentOn, takeBarrier } from "./barrier.ts";
+import type { BaseFacts } from "./baseline.ts";
+import type { ChangeSet, TreeEntry } from "./change-set.ts";
+import { checkConflicts } from "./conflicts.ts";
+import { copyEntry, type LinkMap } from "./copy-tree.ts";
+import { landingMode, lands } from "./landing-policy.ts";
+import { encodeManifest, entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
+import { metadataOf } from "./metadata.ts";
+import { moveEntry } from "./move-entry.ts";
+import { findObstacles } from "./obstacles.ts";
+import { runAtOnce } from "./pace.ts";
+import { ensureFolder, removeTree } from "./remove-tree.ts";
+import { readSmallFile, writeSmallFile } from "./small-file.ts";
+import { Survey, type SurveyedEntry } from "./survey.ts";
+
+/**
+ * The first half of the exchange transaction: everything that can fail. When `stage` has returned and its file system has been flushed,
+ * the landing needs nothing but renames. The original is not touched here. manifest.ts describes the files and the order of writes.
+ */
+export interface StagingInput {
+  readonly original: Folder;
+  readonly sandbox: Folder;
+  /** Empty, and where a rename into the original works. */
+  readonly landing: Folder;
+  readonly transaction: string;
+  readonly changes: ChangeSet;
+  /** T0 of the sandbox. */
+  readonly barrier: Time;
+  readonly baseOf: (path: string) => BaseFacts | undefined;
+  readonly policy: LandingPolicy;
+  /** Called after each entry; throws to stop. */
+  readonly tick: () => void;
+}
+
+export interface Staged {
+  readonly digest: string;
+  readonly entries: number;
+}
+
+/** What was taken out of the sandbox, so that it can be put back. */
+interface StagingRecord {
+  readonly moved: readonly { readonly slot: number; readonly path: string }[];
+  readonly folders: readonly { readonly path: string; readonly mtime: Time; readonly atime: Time }[];
+}
+
+const POINTS = {
+  slots: failpoint("stage.create-slots"),
+  record: failpoint("stage.record"),
+  move: failpoint("stage.take-out"),
+  putBack: failpoint("stage.put-back"),
+  folderTimes: failpoint("stage.folder-times"),
+  discard: failpoint("stage.discard"),
+  ballast: failpoint("stage.ballast"),
+  manifest: failpoint("stage.manifest"),
+};
+
+export const SLOTS = "slots";
+export const BALLAST = "ballast";
+export const MANIFEST = "manifest";
+const RECORD = "staging";
+
+/** Stages a landing; null if there is nothing to land. Throws `SandboxConflictError` or what else is in the way. */
+export function stage(input: StagingInput): Staged | null {
+  assertClockWentOn(input.barrier, takeBarrier(input.landing));
+  const { conflicts, entries } = checkConflicts(
+    input,
+    input.changes.entries.filter((entry) => entryLands(entry, input)),
+  );
+  if (conflicts.length > 0) throw new SandboxConflictError(conflicts);
+  if (entries.length === 0 && input.changes.folderTimes.length === 0) return null;
+  const unlock = findObstacles(input.original, entries);
+  const surveyed = new Survey(input.sandbox, input.policy, input.baseOf, input.changes.anchors).decide(
+    entries.map(({ entry }) => entry),
+  );
+  const folderTimes = plannedFolderTimes(input, surveyed);
+  using slots = fillSlots(input, surveyed);
+  const nowByPath = new Map(entries.map(({ entry, now }) => [entry.path, now]));
+  const manifest: Manifest = {
+    version: 1,
+    transaction: input.transaction,
+    entries: surveyed.map((item, slot) => manifestEntry(input, item, nowByPath.get(item.entry.path), slots, slot)),
+    folderTimes,
+    unlock,
+    barrier: takeBarrier(input.landing),
+  };
+  makeBallast(input.landing, manifest);
+  const { bytes, digest } = encodeManifest(manifest);
+  writeSmallFile(POINTS.manifest, input.landing, MANIFEST, bytes);
+  return { digest, entries: manifest.entries.length };
+}
+
+/** Puts back into the sandbox what a staging took out, finished or not, and removes the rest of it. */
+export function unstage(sandbox: Folder, landing: Folder): void {
+  const bytes = readSmallFile(landing, RECORD);
+  const record = bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as StagingRecord);
+  if (record !== undefined && landing.facts(SLOTS) !== undefined) {
+    using slots = landing.openChild(SLOTS);
+    for (const { slot, path } of record.moved) putBack(sandbox, slots, String(slot), path);
+    restoreFolderTimes(sandbox, record.folders);
+  }
+  for (const name of landing.names()) removeTree(POINTS.discard, landing, name);
+}
+
+function entryLands(entry: TreeEntry, input: StagingInput): boolean {
+  return entry.after === undefined || lands(entry.after, entry.before, input.policy);
+}
+
+function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[]): Folder {
+  const moved = surveyed.flatMap(({ entry, way }, slot) =>
+    comesIn(entry) && way === "move" ? [{ slot, path: entry.path }] : [],
+  );
+  const record: StagingRecord = {
+    moved,
+    folders: foldersOf(
+      input.sandbox,
+      moved.map(({ path }) => path),
+    ),
+  };
+  writeSmallFile(POINTS.record, input.landing, RECORD, Buffer.from(JSON.stringify(record)));
+  const slots = ensureFolder(POINTS.slots, input.landing, SLOTS);
+  const links: LinkMap = new Map();
+  surveyed.forEach((item, slot) => {
+    if (comesIn(item.entry) && item.way !== "link") fillSlot(input, item, slots, String(slot), links);
+    input.tick();
+  });
+  copyWhatIsHeld(input, surveyed, slots, links);
+  restoreFolderTimes(input.sandbox, record.folders);
+  return slots;
+}
+
+function comesIn(entry: TreeEntry): boolean {
+  return entry.operation === "add" || entry.operation === "replace";
+}
+
+function fillSlot(input: StagingInput, item: SurveyedEntry, slots: Folder, slot: string, links: LinkMap): void {
+  using parent = input.sandbox.openBelow(parentPath(item.entry.path));
+  if (item.way === "move") moveEntry(POINTS.move, parent, baseName(item.entry.path), slots, slot);
+  else copyIntoSlot(input, item, parent, slots, slot, links);
+}
+
+function copyIntoSlot(
+  input: StagingInput,
+  item: SurveyedEntry,
+  parent: Folder,
+  slots: Folder,
+  slot: string,
+  links: LinkMap,
+): void {
+  const { path } = item.entry;
+  const later = new Set(item.innerLinks.map((link) => joinPath(path, link.path)));
+  const options = {
+    data: "auto",
+    links,
+    filter: (at: string, facts: Facts) => !later.has(at) && lands(facts, input.baseOf(at), input.policy),
+    mode: (at: string, facts: Facts) => landingMode(facts, input.baseOf(at), input.policy),
+  } as const;
+  runAtOnce(copyEntry(parent, baseName(path), slots, slot, options, path));
+}
+
+/**
+ * What somebody still has open for writing, or works in, would be written to after it has landed: a copy of it lands instead, and it goes
+ * back into the sandbox. This is looked at after the move, because from then on nobody can open it by its path.
+ */
+function copyWhatIsHeld(input: StagingInput, surveyed: readonly SurveyedEntry[], slots: Folder, links: LinkMap): void {
+  const moved = surveyed
+    .map((item, slot) => ({ item, slot: String(slot) }))
+    .filter(({ item }) => comesIn(item.entry) && item.way === "move");
+  const hasFolders = moved.some(({ item }) => item.entry.after?.kind === "directory");
+  const held = hasFolders ? folderHolders(slots.path).map(({ path }) => path) : [];
+  for (const { item, slot } of moved) {
+    const label = slots.label(slot);
+    const workedIn = held.some((path) => path === label || path.startsWith(`${label}/`));
+    if (!workedIn && !hasWriters(slots, slot)) continue;
+    putBack(input.sandbox, slots, slot, item.entry.path);
+    using parent = input.sandbox.openBelow(parentPath(item.entry.path));
+    copyIntoSlot(input, { ...item, way: "copy" }, parent, slots, slot, links);
+  }
+}
+
+function hasWriters(parent: Folder, name: string): boolean {
+  const facts = parent.facts(name);
+  if (facts?.kind === "directory") {
+    using folder = parent.openChild(name);
+    return folder.names().some((child) => hasWriters(folder, child));
+  }
+  if (facts?.kind !== "file") return false;
+  const fd = parent.openFile(name);
+  try {
+    return isOpenForWriting(fd);
+  } finally {
+    closeFile(fd);
+  }
+}
+
+/** If somebody has made something new at its old place meanwhile, both are kept. */
+function putBack(sandbox: Folder, slots: Folder, slot: string, path: string): void {
+  if (slots.facts(slot) === undefined) return;
+  using parent = sandbox.openBelow(parentPath(path));
+  const name = baseName(path);
+  const free = parent.facts(name) === undefined ? name : `${name}.taken-back-${process.hrtime.bigint()}`;
+  moveEntry(POINTS.putBack, slots, slot, parent, free);
+}
+
+function foldersOf(sandbox: Folder, paths: readonly string[]): StagingRecord["folders"] {
+  return [...new Set(paths.map(parentPath))].map((path) => {
+    using folder = sandbox.openBelow(path);
+    const { mtime, atime } = folder.ownFacts();
+    return { path, mtime, atime };
+  });
+}
+
+/** Taking entries out and in moved the folders' times, which are part of the work. */
+function restoreFolderTimes(sandbox: Folder, folders: StagingRecord["folders"]): void {
+  for (const { path, mtime, atime } of folders) {
+    using folder = sandbox.openBelow(path);
+    folder.setTimes(POINTS.folderTimes, ROOT_PATH, { mtime, atime });
+  }
+}
+
+/** The times that folders have at the end: the sandbox's, unless somebody else changed the folder in the original meanwhile. */
+function plannedFolderTimes(input: StagingInput, surveyed: readonly SurveyedEntry[]): Manifest["folderTimes"] {
+  const wanted = new Map<string, Time>();
+  for (const { entry } of surveyed) {
+    if (entry.operation === "metadata" || input.baseOf(ROOT_PATH) === undefined) continue;
+    const path = parentPath(entry.path);
+    if (wanted.has(path)) continue;
+    using folder = input.sandbox.openBelow(path);
+    wanted.set(path, folder.ownFacts().mtime);
+  }
+  for (const { path, mtime } of input.changes.folderTimes) wanted.set(path, mtime);
+  const times: Manifest["folderTimes"][number][] = [];
+  for (const [path, after] of wanted) {
+    const base = input.baseOf(path);
+    using folder = openIfSame(input.original, path, base);
+    if (base === undefined || folder === undefined) continue;
+    const before = folder.ownFacts().mtime;
+    if (sameTime(before, base.mtime)) times.push({ path, before, after });
+  }
+  // The deepest first, the root last.
+  return times.sort((a, b) => b.path.length - a.path.length || compareTimes(a.before, b.before));
+}
+
+function openIfSame(original: Folder, path: string, base: BaseFacts | undefined): Folder | undefined {
+  if (base === undefined) return undefined;
+  const parentFacts = path === ROOT_PATH ? original.ownFacts() : factsBelow(original, path);
+  return parentFacts?.kind === "directory" && parentFacts.ino === base.ino ? original.openBelow(path) : undefined;
+}
+
+function factsBelow(original: Folder, path: string): Facts | undefined {
+  using parent = original.openBelow(parentPath(path));
+  return parent.facts(baseName(path));
+}
+
+function manifestEntry(
+  input: StagingInput,
+  item: SurveyedEntry,
+  now: Facts | undefined,
+  slots: Folder,
+  slot: number,
+): ManifestEntry {
+  const { entry } = item;
+  const staged = comesIn(entry) && item.way !== "link" ? slots.facts(String(slot)) : undefined;
+  if (comesIn(entry) && item.way !== "link" && staged === undefined) {
+    throw new SandboxCommitError(`${input.sandbox.label(entry.path)} vanished while it was prepared.`, {
+      hint: "Something is still working in the sandbox. End it and try again.",
+    });
+  }
+  return {
+    path: entry.path,
+    operation: entry.operation,
+    ...(now !== undefined && { before: entryIdentity(now) }),
+    ...(staged !== undefined && { after: entryIdentity(staged) }),
+    ...(item.linkTo !== undefined && { linkTo: item.linkTo }),
+    ...(item.innerLinks.length > 0 && { innerLinks: item.innerLinks }),
+    ...(entry.operation === "metadata" && now !== undefined && { metadata: metadataChange(input, entry, now) }),
+  };
+}
+
+function metadataChange(input: StagingInput, entry: TreeEntry, now: Facts): NonNullable<ManifestEntry["metadata"]> {
+  const name = entry.path === ROOT_PATH ? ROOT_PATH : baseName(entry.path);
+  using parent = input.original.openBelow(entry.path === ROOT_PATH ? ROOT_PATH : parentPath(entry.path));
+  using sandboxParent = input.sandbox.openBelow(entry.path === ROOT_PATH ? ROOT_PATH : parentPath(entry.path));
+  const before = metadataOf(parent, name, now);
+  const after = entry.after as Facts;
+  return {
+    before,
+    after: {
+      mode: landingMode(after, entry.before, input.policy),
+      uid: after.uid,
+      gid: after.gid,
+      mtime: after.mtime,
+      xattrs: entry.parts?.includes("xattrs") ? readXattrs(sandboxParent, name) : before.xattrs,
+    },
+    parts: entry.parts ?? [],
+  };
+}
+
+/** Two blocks for each folder that gets a new name, so that a full disk is found out here and not in the middle of the landing. */
+function makeBallast(landing: Folder, manifest: Manifest): void {
+  const folders = new Set(
+    manifest.entries.filter(({ operation }) => operation === "add").map(({ path }) => parentPath(path)),
+  );
+  const size = 64 * 1024 + folders.size * 8192;
+  const fd = landing.createFile(POINTS.ballast, BALLAST, 0o600);
+  try {
+    reserveRoom(POINTS.ballast, fd, size, landing.label(BALLAST));
+  } finally {
+    closeFile(fd);
+  }
+}

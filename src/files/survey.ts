@@ -1,0 +1,127 @@
+import { baseName, joinPath, parentPath } from "../core/byte-path.ts";
+import type { LandingPolicy } from "../core/strategy.ts";
+import type { Facts } from "../system/facts.ts";
+import type { Folder } from "../system/folder.ts";
+import type { BaseFacts } from "./baseline.ts";
+import type { TreeEntry } from "./change-set.ts";
+import { landingMode, lands } from "./landing-policy.ts";
+
+/** How an entry that comes into the original gets into its slot. */
+export type StagingWay =
+  /** Taken out of the sandbox by a rename: costs nothing, whatever its size. */
+  | "move"
+  /** Copied, because it may not leave the sandbox as it is, or shares an inode with something that stays. */
+  | "copy"
+  /** Made when it lands, as another name of a file that stays in the original. */
+  | "link";
+
+/** A name inside a copied folder that is made when the folder lands, as another name of a file that stays in the original. */
+export interface InnerLink {
+  /** Relative to the entry. */
+  readonly path: string;
+  readonly linkTo: string;
+  readonly folderTime: Facts["mtime"];
+}
+
+export interface SurveyedEntry {
+  readonly entry: TreeEntry;
+  readonly way: StagingWay;
+  readonly linkTo?: string;
+  readonly innerLinks: readonly InnerLink[];
+}
+
+interface Inode {
+  readonly nlink: number;
+  readonly places: { readonly slot: number; readonly path: string; readonly folderTime: Facts["mtime"] }[];
+}
+
+/**
+ * Looks at everything that is going to land and decides how each entry is staged, so that no inode is ever in the sandbox and in the
+ * original at once, names that share an inode go on sharing one, and what the policy keeps out stays out.
+ */
+export class Survey {
+  readonly #sandbox: Folder;
+  readonly #policy: LandingPolicy;
+  readonly #baseOf: (path: string) => BaseFacts | undefined;
+  readonly #anchors: ReadonlyMap<number, string>;
+  readonly #inodes = new Map<number, Inode>();
+  readonly #mustCopy = new Set<number>();
+
+  constructor(
+    sandbox: Folder,
+    policy: LandingPolicy,
+    baseOf: (path: string) => BaseFacts | undefined,
+    anchors: ReadonlyMap<number, string>,
+  ) {
+    this.#sandbox = sandbox;
+    this.#policy = policy;
+    this.#baseOf = baseOf;
+    this.#anchors = anchors;
+  }
+
+  decide(entries: readonly TreeEntry[]): SurveyedEntry[] {
+    entries.forEach((entry, slot) => {
+      if (entry.after !== undefined && entry.operation !== "metadata") this.#look(entry, slot);
+    });
+    this.#spreadCopies();
+    return entries.map((entry, slot) => this.#surveyed(entry, slot));
+  }
+
+  #look(entry: TreeEntry, slot: number): void {
+    using parent = this.#sandbox.openBelow(parentPath(entry.path));
+    const facts = parent.facts(baseName(entry.path));
+    if (facts !== undefined)
+      this.#lookAt(parent, baseName(entry.path), entry.path, facts, slot, parent.ownFacts().mtime);
+  }
+
+  #lookAt(parent: Folder, name: string, path: string, facts: Facts, slot: number, folderTime: Facts["mtime"]): void {
+    const before = this.#baseOf(path);
+    if (!lands(facts, before, this.#policy) || landingMode(facts, before, this.#policy) !== facts.mode)
+      this.#mustCopy.add(slot);
+    if (facts.kind === "directory") {
+      using folder = parent.openChild(name);
+      for (const child of folder.names()) {
+        const childFacts = folder.facts(child);
+        if (childFacts !== undefined) this.#lookAt(folder, child, joinPath(path, child), childFacts, slot, facts.mtime);
+      }
+    } else if (facts.nlink > 1) {
+      const inode = this.#inodes.get(facts.ino) ?? { nlink: facts.nlink, places: [] };
+      inode.places.push({ slot, path, folderTime });
+      this.#inodes.set(facts.ino, inode);
+    }
+  }
+
+  /** An inode that also has a name outside of what lands may not move; and if one of its names is copied, all are. */
+  #spreadCopies(): void {
+    for (const inode of this.#inodes.values()) {
+      if (inode.places.length < inode.nlink) for (const { slot } of inode.places) this.#mustCopy.add(slot);
+    }
+    for (let grew = true; grew; ) {
+      grew = false;
+      for (const { places } of this.#inodes.values()) {
+        if (!places.some(({ slot }) => this.#mustCopy.has(slot))) continue;
+        for (const { slot } of places) {
+          grew ||= !this.#mustCopy.has(slot);
+          this.#mustCopy.add(slot);
+        }
+      }
+    }
+  }
+
+  #surveyed(entry: TreeEntry, slot: number): SurveyedEntry {
+    const links = [...this.#inodes].flatMap(([ino, { places }]) => {
+      const linkTo = this.#anchors.get(ino);
+      return linkTo === undefined
+        ? []
+        : places.filter((place) => place.slot === slot).map((place) => ({ ...place, linkTo }));
+    });
+    const itself = links.find(({ path }) => path === entry.path);
+    if (itself !== undefined) return { entry, way: "link", linkTo: itself.linkTo, innerLinks: [] };
+    const innerLinks = links.map(({ path, linkTo, folderTime }) => ({
+      path: path.slice(entry.path.length + 1),
+      linkTo,
+      folderTime,
+    }));
+    return { entry, way: this.#mustCopy.has(slot) ? "copy" : "move", innerLinks };
+  }
+}

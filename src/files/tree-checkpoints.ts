@@ -1,0 +1,76 @@
+import { UsageError } from "../core/errors.ts";
+import type { Facts } from "../system/facts.ts";
+import { failpoint } from "../system/failpoints.ts";
+import type { Folder } from "../system/folder.ts";
+import type { Baseline } from "./baseline.ts";
+import { type CopyOptions, copyTree } from "./copy-tree.ts";
+import type { Steps } from "./pace.ts";
+import { ensureFolder, removeTree } from "./remove-tree.ts";
+import { readSmallFile, writeSmallFile } from "./small-file.ts";
+
+/**
+ * Checkpoints of a copied tree, in the workspace: `checkpoints/ID/tree`, a copy that shares blocks where the file system can, and
+ * `checkpoints/ID/changed`, the paths that differed from the original then. `changed` is written last; a checkpoint without it does not count.
+ */
+const POINTS = {
+  create: failpoint("checkpoint.create"),
+  finish: failpoint("checkpoint.finish"),
+  remove: failpoint("checkpoint.remove"),
+  restore: failpoint("checkpoint.restore"),
+};
+const CHECKPOINTS = "checkpoints";
+const TREE = "tree";
+const CHANGED = "changed";
+
+/** Saves the tree under this id, replacing a checkpoint of the same id. */
+export function* saveCheckpoint(workspace: Folder, id: string, tree: Folder, changed: readonly string[]): Steps {
+  using checkpoints = ensureFolder(POINTS.create, workspace, CHECKPOINTS);
+  removeTree(POINTS.remove, checkpoints, id);
+  using checkpoint = ensureFolder(POINTS.create, checkpoints, id);
+  using copy = ensureFolder(POINTS.create, checkpoint, TREE);
+  yield* copyTree(tree, copy, { data: "auto" });
+  writeSmallFile(POINTS.finish, checkpoint, CHANGED, Buffer.from(JSON.stringify(changed)));
+}
+
+/**
+ * Makes `tree` what it was at the checkpoint. The entries that were as in the original then are told to the baseline as untouched,
+ * because the copies that are made here are new files.
+ */
+export function* restoreCheckpoint(workspace: Folder, id: string, tree: Folder, baseline: Baseline): Steps {
+  using checkpoint = workspace.openBelowIfThere(`${CHECKPOINTS}/${id}`);
+  const bytes = checkpoint === undefined ? undefined : readSmallFile(checkpoint, CHANGED);
+  if (checkpoint === undefined || bytes === undefined) {
+    throw new UsageError(`There is no checkpoint ${id}.`, {
+      hint: "It may have been dropped by a later restore, or by a landing.",
+    });
+  }
+  const changed = new Set(JSON.parse(bytes.toString()) as string[]);
+  const restored = new Map<string, Facts>();
+  const options: CopyOptions = { data: "auto", onCopied: ({ path, copy }) => restored.set(path, copy) };
+  for (const name of tree.names()) removeTree(POINTS.restore, tree, name);
+  using saved = checkpoint.openChild(TREE);
+  yield* copyTree(saved, tree, options);
+  noteUntouched(baseline, baseline.root, ".", changed, (path) => lookAgain(tree, path, restored.get(path)));
+}
+
+function lookAgain(tree: Folder, path: string, copied: Facts | undefined): Facts | undefined {
+  if (copied === undefined || copied.nlink === 1 || copied.kind === "directory") return copied;
+  const slash = path.lastIndexOf("/");
+  using parent = tree.openBelow(slash < 0 ? "." : path.slice(0, slash));
+  return parent.facts(path.slice(slash + 1));
+}
+
+function noteUntouched(
+  baseline: Baseline,
+  index: number,
+  path: string,
+  changed: ReadonlySet<string>,
+  find: (path: string) => Facts | undefined,
+): void {
+  const copy = changed.has(path) ? undefined : find(path);
+  if (copy !== undefined) baseline.setCopy(index, copy);
+  const [from, to] = baseline.children(index);
+  for (let at = from; at < to; at += 1) {
+    noteUntouched(baseline, at, path === "." ? baseline.name(at) : `${path}/${baseline.name(at)}`, changed, find);
+  }
+}

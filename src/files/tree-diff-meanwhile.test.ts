@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { TreeFixture } from "../../test/trees/tree-fixture.ts";
+
+let trees: TreeFixture;
+
+beforeEach(() => {
+  trees = new TreeFixture();
+});
+
+afterEach(() => {
+  trees.remove();
+});
+
+/** What a diff finds if this happens right after the nth folder was listed, and before anything in it was looked at. */
+function changesWhile(nth: number, act: () => void): string[] {
+  let listed = 0;
+  return trees.changes(undefined, () => {
+    listed += 1;
+    if (listed === nth) act();
+  });
+}
+
+const remove = (path: string) => rmSync(trees.inSandbox(path).toString(), { recursive: true });
+
+describe("a diff of a sandbox in which somebody is at work", () => {
+  beforeEach(() => {
+    mkdirSync(trees.inOriginal("folder/deep"), { recursive: true });
+    writeFileSync(trees.inOriginal("file"), "content");
+    symlinkSync("target", trees.inOriginal("link"));
+    trees.copy();
+  });
+
+  it("takes a file and a link for deleted that go after they were listed", () => {
+    for (const name of ["file", "link"]) trees.setTime(name, [1000, 1]);
+    const found = changesWhile(1, () => {
+      for (const name of ["file", "link"]) remove(name);
+    });
+    assert.deepEqual(found, ["deleted file file", "deleted symlink link"]);
+  });
+
+  it("takes a folder for deleted that goes after it was listed, with all that was in it", () => {
+    assert.deepEqual(
+      changesWhile(1, () => remove("folder")),
+      ["deleted directory folder", "deleted directory folder/deep"],
+    );
+  });
+
+  it("takes a folder for deleted in whose place a link is put, and never follows that", () => {
+    const replace = () => {
+      remove("folder");
+      symlinkSync("/", trees.inSandbox("folder"));
+    };
+    assert.deepEqual(changesWhile(1, replace), ["deleted directory folder", "deleted directory folder/deep"]);
+    assert.deepEqual(trees.changes(), ["typechanged directory to symlink folder", "deleted directory folder/deep"]);
+  });
+
+  it("finds a new folder without what goes from it", () => {
+    mkdirSync(trees.inSandbox("new/gone/deep"), { recursive: true });
+    assert.deepEqual(
+      changesWhile(2, () => remove("new/gone")),
+      ["added directory new", "added directory new/gone"],
+    );
+  });
+
+  it("passes on an error that has another cause", () => {
+    trees.setTime("file", [1000, 1]);
+    rmSync(trees.inOriginal("file"));
+    assert.throws(() => trees.changes(), /original\/file: no such file/);
+  });
+
+  it("stops where the caller throws", () => {
+    assert.throws(
+      () =>
+        changesWhile(2, () => {
+          throw new Error("enough");
+        }),
+      /enough/,
+    );
+  });
+});

@@ -1,0 +1,75 @@
+import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { type Conflict, SandboxConflictError, StateError } from "../core/errors.ts";
+import { type Facts, sameIdentity, sameTime, type Time } from "../system/facts.ts";
+import type { Folder } from "../system/folder.ts";
+import { isAfter } from "./barrier.ts";
+import { firstChangeBelow } from "./conflicts.ts";
+import type { EntryIdentity, Manifest, ManifestEntry } from "./manifest.ts";
+import { metadataOf, sameParts } from "./metadata.ts";
+
+/**
+ * Whether a landed transaction can be taken back: every path is still as it was left, and everything that would come back is still
+ * there. Throws `SandboxConflictError` with every path that is not, or `StateError` if the record is incomplete.
+ */
+export function checkUndo(original: Folder, slots: Folder, manifest: Manifest, landedAt: Time): void {
+  const conflicts: Conflict[] = [];
+  manifest.entries.forEach((entry, slot) => {
+    if (entry.before !== undefined && entry.operation !== "metadata")
+      assertBackup(slots, String(slot), entry, entry.before);
+    const why = whyNot(original, entry, landedAt);
+    if (why !== undefined) conflicts.push({ path: entry.path, why });
+  });
+  if (conflicts.length > 0) {
+    const first = conflicts[0];
+    throw new SandboxConflictError(conflicts, {
+      message: `It can't be taken back, because somebody changed what landed: ${first?.path} (${first?.why})${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,
+      hint: "Look at these paths in the original. Take them back by hand, or move them away and try again.",
+    });
+  }
+}
+
+function assertBackup(slots: Folder, slot: string, entry: ManifestEntry, before: EntryIdentity): void {
+  const kept = slots.facts(slot);
+  if (kept !== undefined && sameIdentity(kept, before)) return;
+  throw new StateError(`The undo record is damaged: what was at ${entry.path} is no longer kept.`, {
+    hint: "Nothing is taken back, because not all of it could be. Restore what you need from a backup of your own.",
+  });
+}
+
+function whyNot(original: Folder, entry: ManifestEntry, landedAt: Time): string | undefined {
+  const isRoot = entry.path === ROOT_PATH;
+  using parent = original.openBelowIfThere(isRoot ? ROOT_PATH : parentPath(entry.path));
+  if (parent === undefined) return "its folder is gone or was replaced";
+  const name = isRoot ? ROOT_PATH : baseName(entry.path);
+  const now = parent.facts(name);
+  if (entry.operation === "delete") return now === undefined ? undefined : "something is there again";
+  if (now === undefined) return "deleted since";
+  if (entry.operation === "metadata") return whyNotMetadata(parent, name, entry, now);
+  return whyNotContent(parent, name, entry, now, landedAt);
+}
+
+function whyNotMetadata(parent: Folder, name: string, entry: ManifestEntry, now: Facts): string | undefined {
+  if (entry.before === undefined || !sameIdentity(now, entry.before)) return "replaced since";
+  const { metadata } = entry;
+  if (metadata === undefined || sameParts(metadataOf(parent, name, now), metadata.after, metadata.parts))
+    return undefined;
+  return "changed since";
+}
+
+function whyNotContent(
+  parent: Folder,
+  name: string,
+  entry: ManifestEntry,
+  now: Facts,
+  landedAt: Time,
+): string | undefined {
+  if (entry.after !== undefined && !sameIdentity(now, entry.after)) return "replaced since";
+  if (isAfter(now, landedAt)) return "changed since";
+  if (now.kind !== "directory") {
+    const same = entry.after === undefined || (now.size === entry.after.size && sameTime(now.mtime, entry.after.mtime));
+    return same ? undefined : "changed since";
+  }
+  using folder = parent.openChild(name);
+  const changed = firstChangeBelow(folder, landedAt);
+  return changed === undefined ? undefined : `changed since: ${changed}`;
+}

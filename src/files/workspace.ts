@@ -1,0 +1,164 @@
+import { randomBytes } from "node:crypto";
+import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { UnsupportedError } from "../core/errors.ts";
+import { failedWith } from "../system/errno.ts";
+import { failpoint } from "../system/failpoints.ts";
+import { Folder } from "../system/folder.ts";
+import { closeFile } from "../system/handles.ts";
+import { ensureFolder, removeTree } from "./remove-tree.ts";
+import type { Scope } from "./scope.ts";
+import { readSmallFile, writeSmallFile } from "./small-file.ts";
+
+/**
+ * Where the things of a sandbox are kept: a private folder on the mount of the original, because a landing is made of renames, and
+ * those do not cross mounts. Tried in this order: the state directory, beside the original, inside it.
+ *
+ * Every sandbox has a *home* in the state directory, `sandboxes/ID`. If its workspace is elsewhere, the home holds a file `place` with the
+ * path, written before the workspace is made, so that it is always found again.
+ */
+export interface WorkspacePlace {
+  readonly path: string;
+  readonly placement: Placement;
+}
+
+export type Placement = "state" | "beside" | "inside";
+
+const POINTS = {
+  sandboxes: failpoint("workspace.create-sandboxes"),
+  home: failpoint("workspace.create-home"),
+  place: failpoint("workspace.record-place"),
+  create: failpoint("workspace.create"),
+  keepTime: failpoint("workspace.keep-time"),
+  probe: failpoint("workspace.probe"),
+  remove: failpoint("workspace.remove"),
+};
+const PLACE = "place";
+
+const OWN_NAME_PREFIX = ".drydock-";
+/** A workspace beside or inside an original: our prefix and the ULID of a plan. Never part of anybody's data. */
+export const OWN_NAME = /^\.drydock-[0-9A-HJKMNP-TV-Z]{26}-/;
+
+/** The folder in the state directory that holds all homes. */
+export function openHomes(stateDir: string): Folder {
+  using state = Folder.open(stateDir);
+  return ensureFolder(POINTS.sandboxes, state, "sandboxes");
+}
+
+/** Chooses where the workspace goes. Changes nothing. */
+export function choosePlace(stateDir: string, sandboxId: string, scope: Scope): WorkspacePlace {
+  using original = Folder.open(scope.root);
+  using homes = openHomes(stateDir);
+  if (canRenameBetween(homes, original)) return { path: homes.label(sandboxId), placement: "state" };
+  const name = `${OWN_NAME_PREFIX}${sandboxId}-${randomBytes(6).toString("hex")}`;
+  const besidePath = scope.only === undefined ? parentFolder(scope.root) : undefined;
+  if (besidePath !== undefined) {
+    using beside = openIfAllowed(besidePath);
+    if (beside?.isWritable() === true && canRenameBetween(beside, original))
+      return { path: beside.label(name), placement: "beside" };
+  }
+  if (original.isWritable()) return { path: original.label(name), placement: "inside" };
+  throw new UnsupportedError(`There is no place from which files could be renamed into ${scope.root}.`, {
+    hint: "Make the folder writable, or choose another with --state-dir on the same file system.",
+  });
+}
+
+/** Makes the folders that `choosePlace` chose, and sees that they can do what a landing needs. */
+export function makeWorkspace(stateDir: string, sandboxId: string, place: WorkspacePlace): Folder {
+  using homes = openHomes(stateDir);
+  using home = ensureFolder(POINTS.home, homes, sandboxId);
+  if (place.placement === "state") {
+    assertExchangeWorks(home);
+    return home.duplicate();
+  }
+  writeSmallFile(POINTS.place, home, PLACE, Buffer.from(JSON.stringify(place)));
+  using parent = Folder.open(parentFolder(place.path) ?? "/");
+  keepingTime(parent, place.placement, () => parent.createFolder(POINTS.create, baseName(place.path), 0o700));
+  const workspace = parent.openChild(baseName(place.path));
+  assertExchangeWorks(workspace);
+  return workspace;
+}
+
+/** Opens the workspace of a sandbox, if there is one. */
+export function openWorkspace(path: string): Folder | undefined {
+  return openIfAllowed(path);
+}
+
+/** Where an earlier, maybe unfinished, creation of this sandbox put its workspace. */
+export function findPlace(stateDir: string, sandboxId: string): WorkspacePlace | undefined {
+  using homes = openHomes(stateDir);
+  using home = homes.openBelowIfThere(sandboxId);
+  if (home === undefined) return undefined;
+  const elsewhere = readSmallFile(home, PLACE);
+  if (elsewhere !== undefined) return JSON.parse(elsewhere.toString()) as WorkspacePlace;
+  return { path: home.path, placement: "state" };
+}
+
+/** Removes the workspace and the home. */
+export function removeWorkspace(stateDir: string, sandboxId: string, place: WorkspacePlace): void {
+  if (place.placement !== "state") {
+    using parent = openIfAllowed(parentFolder(place.path) ?? "/");
+    if (parent !== undefined)
+      keepingTime(parent, place.placement, () => removeTree(POINTS.remove, parent, baseName(place.path)));
+  }
+  using homes = openHomes(stateDir);
+  removeTree(POINTS.remove, homes, sandboxId);
+}
+
+/** Our coming and going inside an original leaves no trace in its time. */
+function keepingTime(parent: Folder, placement: Placement, action: () => void): void {
+  const { mtime, atime } = parent.ownFacts();
+  action();
+  if (placement === "inside") parent.setTimes(POINTS.keepTime, ROOT_PATH, { mtime, atime });
+}
+
+/**
+ * Whether a rename from one folder to the other works: tried with a rename that can't succeed, because it would replace the folder itself,
+ * but gets past the question whether both are on one mount. Subvolumes of btrfs share a mount and still refuse; those differ in device.
+ */
+function canRenameBetween(from: Folder, to: Folder): boolean {
+  if (from.ownFacts().device !== to.ownFacts().device) return false;
+  try {
+    from.move(POINTS.probe, "no-such-name", to, ROOT_PATH);
+    return true;
+  } catch (thrown) {
+    if (failedWith(thrown, "EEXIST", "EBUSY", "ENOENT")) return true;
+    if (failedWith(thrown, "EXDEV")) return false;
+    throw thrown;
+  }
+}
+
+/** Makes two files and swaps them. */
+function assertExchangeWorks(workspace: Folder): void {
+  const names = ["probe-a", "probe-b"] as const;
+  try {
+    for (const name of names)
+      if (workspace.facts(name) === undefined) closeFile(workspace.createFile(POINTS.probe, name, 0o600));
+    workspace.exchange(POINTS.probe, names[0], workspace, names[1]);
+  } catch (thrown) {
+    if (!failedWith(thrown, "EINVAL", "ENOSYS", "EOPNOTSUPP", "ENOTSUP")) throw thrown;
+    throw new UnsupportedError(
+      `The file system of ${workspace.path} can't exchange two files in one step, so nothing could land there atomically.`,
+      {
+        hint: "Use a file system with renameat2(RENAME_EXCHANGE), such as ext4, xfs, btrfs or tmpfs.",
+        cause: thrown,
+      },
+    );
+  } finally {
+    for (const name of names) if (workspace.facts(name) !== undefined) workspace.removeFile(POINTS.probe, name);
+  }
+}
+
+function parentFolder(path: string): string | undefined {
+  const parent = parentPath(path);
+  if (path === "/") return undefined;
+  return parent === "" ? "/" : parent;
+}
+
+function openIfAllowed(path: string): Folder | undefined {
+  try {
+    return Folder.open(path);
+  } catch (thrown) {
+    if (failedWith(thrown, "ENOENT", "EACCES", "ENOTDIR", "ELOOP")) return undefined;
+    throw thrown;
+  }
+}

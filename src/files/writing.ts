@@ -1,0 +1,97 @@
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { UsageError } from "../core/errors.ts";
+import { failedWith } from "../system/errno.ts";
+import type { Facts } from "../system/facts.ts";
+import { failpoint } from "../system/failpoints.ts";
+import { readBytes, writeBytes } from "../system/file-data.ts";
+import type { Folder } from "../system/folder.ts";
+import { closeFile } from "../system/handles.ts";
+
+const POINTS = {
+  folder: failpoint("write.create-folder"),
+  file: failpoint("write.create-file"),
+  overwrite: failpoint("write.overwrite"),
+  data: failpoint("write.data"),
+};
+
+/** The content of a file below this folder. */
+export function readFileBelow(tree: Folder, path: string): Buffer {
+  using parent = openParent(tree, path);
+  const facts = parent?.facts(baseName(path));
+  if (parent === undefined || facts === undefined) throw notThere(path);
+  assertFile(path, facts);
+  const fd = parent.openFile(baseName(path));
+  try {
+    return readBytes(fd, parent.label(baseName(path)));
+  } finally {
+    closeFile(fd);
+  }
+}
+
+/** Writes a file below this folder, making folders on the way. Returns the facts before and after. */
+export function writeFileBelow(
+  tree: Folder,
+  path: string,
+  bytes: Uint8Array,
+): { readonly before: Facts | undefined; readonly after: Facts } {
+  if (path === ROOT_PATH)
+    throw new UsageError("The root of a folder is not a file.", {
+      hint: "Give the path of a file inside it.",
+      code: "BAD_PATH",
+    });
+  makeFolders(tree, parentPath(path));
+  using parent = tree.openBelow(parentPath(path));
+  const name = baseName(path);
+  const before = parent.facts(name);
+  if (before !== undefined) assertFile(path, before);
+  const fd =
+    before === undefined
+      ? parent.createFile(POINTS.file, name, 0o666 & ~process.umask())
+      : parent.openToOverwrite(POINTS.overwrite, name);
+  try {
+    writeBytes(POINTS.data, fd, bytes, parent.label(name));
+  } finally {
+    closeFile(fd);
+  }
+  return { before, after: parent.facts(name) as Facts };
+}
+
+function makeFolders(tree: Folder, path: string): void {
+  if (path === ROOT_PATH) return;
+  let at = ROOT_PATH;
+  for (const name of path.split("/")) {
+    using folder = tree.openBelow(at);
+    const facts = folder.facts(name);
+    if (facts === undefined) folder.createFolder(POINTS.folder, name, 0o777 & ~process.umask());
+    else if (facts.kind !== "directory")
+      throw new UsageError(`${joinPath(at, name)} is a ${facts.kind}, not a folder.`, {
+        hint: "Choose another path.",
+        code: "BAD_PATH",
+      });
+    at = joinPath(at, name);
+  }
+}
+
+function openParent(tree: Folder, path: string): Folder | undefined {
+  try {
+    return tree.openBelow(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
+  } catch (thrown) {
+    if (failedWith(thrown, "ENOENT", "ENOTDIR")) return undefined;
+    throw thrown;
+  }
+}
+
+function assertFile(path: string, facts: Facts): void {
+  if (facts.kind === "file") return;
+  throw new UsageError(`${path} is a ${facts.kind}, not a file.`, {
+    hint: "Only files can be read and written.",
+    code: "BAD_PATH",
+  });
+}
+
+function notThere(path: string): UsageError {
+  return new UsageError(`There is no file ${path} in the sandbox.`, {
+    hint: "Look at 'drydock plan diff', or list the folder at 'drydock plan path'.",
+    code: "NO_SUCH_FILE",
+  });
+}

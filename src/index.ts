@@ -1,0 +1,35 @@
+export type { RecoveredPlan, RecoveryReport } from "./commit/recovery.ts";
+export { bytesFromPath, displayPath, pathFromBytes } from "./core/byte-path.ts";
+export type { FullCapabilities, StrategyCapabilities } from "./core/capabilities.ts";
+export {
+  type Change,
+  type ChangeFacts,
+  type ChangeKind,
+  type ChangeOperation,
+  type DiffStats,
+  type DiffView,
+  statsOf,
+} from "./core/change.ts";
+export * from "./core/errors.ts";
+export type { PlanState } from "./core/plan.ts";
+export type { PlainData, Resource } from "./core/resource.ts";
+export type { SandboxRecord, SandboxRef } from "./core/sandbox.ts";
+export { SANDBOX_MOVES, SANDBOX_STATES, type SandboxState } from "./core/sandbox-states.ts";
+export type {
+  Attention,
+  CommitResult,
+  PreparedCommit,
+  ProbeResult,
+  Progress,
+  SandboxStrategy,
+  StrategyContext,
+  Transaction,
+  TwoPhaseSandboxStrategy,
+} from "./core/strategy.ts";
+export { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "./core/strategy-names.ts";
+export type { DoctorReport } from "./plans/doctor.ts";
+export type * from "./plans/plan-views.ts";
+export type { Plans } from "./plans/plans.ts";
+export { type Drydock, type DrydockOptions, openDrydock } from "./runtime.ts";
+export type { CommitAllOptions, CommitAllResult, SandboxManager, SweepReport } from "./sandboxes/manager.ts";
+export type { RegisteredStrategy, SandboxStrategyRegistry } from "./sandboxes/registry.ts";

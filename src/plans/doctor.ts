@@ -1,0 +1,95 @@
+import { messageOf } from "../core/errors.ts";
+import { BUILT_IN_RESOURCE_TYPES } from "../core/resource.ts";
+import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
+import type { SandboxStrategyRegistry } from "../sandboxes/registry.ts";
+import { kernelRelease } from "../system/machine.ts";
+import type { StrategyChooser } from "./choose-strategy.ts";
+
+/** What works on this machine. */
+export interface DoctorReport {
+  readonly node: string;
+  readonly kernel: string;
+  readonly platform: string;
+  readonly stateDir: string;
+  readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
+  readonly strategies: readonly {
+    readonly name: string;
+    readonly works: boolean;
+    readonly detail: string;
+    readonly strength: number;
+  }[];
+  readonly resourceTypes: readonly { readonly type: string; readonly strategy: string | null; readonly why: string }[];
+}
+
+export interface DoctorParts {
+  readonly stateDir: string;
+  readonly registry: SandboxStrategyRegistry;
+  readonly chooser: StrategyChooser;
+}
+
+/** Tries everything on a folder in the state directory's own place, and leaves nothing behind. */
+export async function examine({ stateDir, registry, chooser }: DoctorParts): Promise<DoctorReport> {
+  const kernel = kernelRelease();
+  const isNewEnough = atLeast(kernel, 5, 15);
+  return {
+    node: process.version,
+    kernel,
+    platform: `${process.platform} ${process.arch}`,
+    stateDir,
+    checks: [
+      {
+        name: "node",
+        ok: atLeast(process.version.slice(1), 24, 0),
+        detail: `${process.version} (24 or later is needed)`,
+      },
+      { name: "kernel", ok: isNewEnough, detail: `${kernel} (5.15 or later is needed)` },
+      { name: "state directory", ok: true, detail: stateDir },
+    ],
+    strategies: await strategies(registry, stateDir),
+    resourceTypes: await resourceTypes(chooser, stateDir),
+  };
+}
+
+function atLeast(version: string, major: number, minor: number): boolean {
+  const [a = 0, b = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
+  return a > major || (a === major && b >= minor);
+}
+
+async function strategies(registry: SandboxStrategyRegistry, stateDir: string): Promise<DoctorReport["strategies"]> {
+  const known = await Promise.all(
+    registry.list().map(async ({ name, strategy, capabilities }) => {
+      const probed = (await strategy.probe?.(sample("fs-directory", stateDir))) ?? { works: true };
+      return {
+        name,
+        works: probed.works,
+        detail: probed.works ? (probed.note ?? "works") : probed.reason,
+        strength: capabilities.strength,
+      };
+    }),
+  );
+  const missing = BUILT_IN_STRATEGY_NAMES.filter((name) => !registry.has(name)).map((name) => ({
+    name,
+    works: false,
+    detail: "not part of this version",
+    strength: 0,
+  }));
+  return [...known, ...missing];
+}
+
+async function resourceTypes(chooser: StrategyChooser, stateDir: string): Promise<DoctorReport["resourceTypes"]> {
+  return await Promise.all(
+    BUILT_IN_RESOURCE_TYPES.map(async (type) => {
+      try {
+        return { type, ...(await chooser.choose(sample(type, stateDir))) };
+      } catch (thrown) {
+        return { type, strategy: null, why: messageOf(thrown) };
+      }
+    }),
+  );
+}
+
+/** A stand-in for a resource of this type, on the file system of the state directory. */
+function sample(type: string, stateDir: string) {
+  const location = type === "fs-file" ? `${stateDir}/drydock.db` : stateDir;
+  return { id: "doctor", name: `a ${type}`, type, location, properties: {} };
+}

@@ -1,0 +1,308 @@
+import { createHash } from "node:crypto";
+import { ulid } from "ulid";
+import type { AtomicCommit } from "../commit/atomic-commit.ts";
+import { isAtOrBelow, pathFromBytes } from "../core/byte-path.ts";
+import { type Change, statsOf } from "../core/change.ts";
+import { DrydockError, SandboxConflictError, SandboxRollbackError, UsageError } from "../core/errors.ts";
+import { movePlan, type PlanRecord } from "../core/plan.ts";
+import { sandboxIdFor } from "../core/sandbox.ts";
+import { filePatch } from "../files/file-patch.ts";
+import { type Claims, planKey } from "../sandboxes/claims.ts";
+import type { CommitAllResult, SandboxManager, SweepReport } from "../sandboxes/manager.ts";
+import type { HistoryEntry, Store } from "../store/store.ts";
+import type { StrategyChooser } from "./choose-strategy.ts";
+import { findPlan } from "./find-plan.ts";
+import type {
+  ApplyOptions,
+  ApplyResult,
+  CreatePlanOptions,
+  PlanChange,
+  PlanDiff,
+  PlanResourceView,
+  PlanView,
+} from "./plan-views.ts";
+import { assertName, type ResourceResolver } from "./resources.ts";
+
+export interface PlansParts {
+  readonly store: Store;
+  readonly sandboxes: SandboxManager;
+  readonly claims: Claims;
+  readonly commit: AtomicCommit;
+  readonly resolver: ResourceResolver;
+  readonly chooser: StrategyChooser;
+  readonly now: () => Date;
+  readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
+}
+
+/**
+ * What users do, in their words. Wherever a plan is asked for, its id, a unique prefix of it or its name will do; without one the only open
+ * plan is meant.
+ */
+export class Plans {
+  readonly #parts: PlansParts;
+
+  constructor(parts: PlansParts) {
+    this.#parts = parts;
+  }
+
+  /** Makes a plan and its sandboxes, all of them or none. Everything that can be refused is refused before anything is made. */
+  async create(options: CreatePlanOptions): Promise<PlanView> {
+    const { store, claims, sandboxes } = this.#parts;
+    if (options.name !== undefined) assertName(options.name);
+    const plan = await this.#newPlan(options);
+    return await claims.holding([planKey(plan.id)], `The plan ${plan.name}`, async () => {
+      await store.write(
+        [
+          { put: "plan", record: plan },
+          { put: "history", record: this.#parts.history(plan.id, "created", { name: plan.name }) },
+        ],
+        "ordered",
+      );
+      try {
+        for (const resource of plan.resources) await sandboxes.getOrCreate(plan, resource);
+      } catch (thrown) {
+        await this.#close(plan);
+        throw thrown;
+      }
+      const open: PlanRecord = { ...plan, state: movePlan(plan, "open") };
+      await store.write([{ put: "plan", record: open }], "durable");
+      return await this.#view(open);
+    });
+  }
+
+  async list(options: { readonly all?: boolean } = {}): Promise<readonly PlanView[]> {
+    const plans = await this.#parts.store.listPlans(options.all === true ? "all" : "open");
+    return await Promise.all(plans.map((plan) => this.#view(plan)));
+  }
+
+  async show(plan?: string): Promise<PlanView> {
+    return await this.#view(await this.#find(plan));
+  }
+
+  /** Where the sandbox of a resource is; without a name that of the only resource. */
+  async path(plan: string | undefined, resource?: string): Promise<string> {
+    const found = await this.#find(plan);
+    const { record, strategy } = await this.#parts.sandboxes.usable(found, resource ?? onlyResource(found), "change");
+    const path = await strategy.path(record.ref);
+    if (path === undefined)
+      throw new UsageError(`A sandbox of ${record.ref.strategyName} has no path.`, {
+        hint: "Use 'drydock plan read' and 'plan write'.",
+      });
+    return path;
+  }
+
+  async read(plan: string | undefined, resource: string, path: string): Promise<Uint8Array> {
+    const { record, strategy } = await this.#parts.sandboxes.usable(await this.#find(plan), resource, "look");
+    return await strategy.read(record.ref, path);
+  }
+
+  async write(plan: string | undefined, resource: string, path: string, bytes: Uint8Array): Promise<Change> {
+    const found = await this.#find(plan);
+    if (found.readOnly) throw readOnly(found);
+    return await this.#parts.claims.holding([planKey(found.id)], `The plan ${found.name}`, async () => {
+      const { record, strategy } = await this.#parts.sandboxes.usable(found, resource, "change");
+      return await strategy.write(record.ref, path, bytes);
+    });
+  }
+
+  /** What would change. The digest is over all of it, also where `paths` narrows what is shown. */
+  async diff(plan: string | undefined, options: { readonly paths?: readonly string[] } = {}): Promise<PlanDiff> {
+    const found = await this.#find(plan);
+    const all = await this.#changes(found);
+    const changes = all.filter(
+      ({ path }) =>
+        options.paths === undefined ||
+        options.paths.length === 0 ||
+        options.paths.some((wanted) => isAtOrBelow(path, wanted)),
+    );
+    return { planId: found.id, digest: digestOf(all), stats: statsOf(changes), changes };
+  }
+
+  /** The changes as unified text, one piece per path; bytes that are not UTF-8 as in byte-path.ts. */
+  async *patch(plan: string | undefined, options: { readonly paths?: readonly string[] } = {}): AsyncGenerator<string> {
+    const found = await this.#find(plan);
+    const { changes } = await this.diff(found.id, options);
+    for (const change of changes) {
+      const { record, strategy } = await this.#parts.sandboxes.usable(found, change.resource, "look");
+      const patch = await filePatch(change, {
+        before: () => strategy.readOriginal(record.ref, change.path),
+        after: () => strategy.read(record.ref, change.path),
+      });
+      yield pathFromBytes(patch);
+    }
+  }
+
+  /** Lands everything, or nothing. Fails only by `AtomicCommitError`, but for requests that make no sense. */
+  async apply(plan: string | undefined, options: ApplyOptions = {}): Promise<ApplyResult> {
+    const found = await this.#find(plan);
+    if (options.digest !== undefined && digestOf(await this.#changes(found)) !== options.digest) {
+      throw new SandboxConflictError([], {
+        message: "What would land now is not what was reviewed: the digest differs.",
+        hint: "Look at 'drydock plan diff' again and use its digest.",
+      });
+    }
+    const { digest: _, ...rest } = options;
+    return await this.#result(found, await this.#parts.sandboxes.commitAll(found.id, rest));
+  }
+
+  /** Takes an applied plan back. */
+  async undo(plan: string | undefined): Promise<ApplyResult> {
+    const found = await this.#find(plan);
+    return await this.#result(found, await this.#parts.commit.undo(found.id));
+  }
+
+  /** Throws the changes away and keeps the plan open. */
+  async rollback(plan: string | undefined): Promise<PlanView> {
+    return await this.#exclusively(plan, async (found) => {
+      if (found.state !== "open") movePlan(found, "closing");
+      throwIfFailed(await this.#parts.sandboxes.rollbackAll(found));
+      await this.#note(found, "rolled back");
+      return await this.#view(found);
+    });
+  }
+
+  /** Throws the changes away and closes the plan. */
+  async cancel(plan: string | undefined): Promise<PlanView> {
+    return await this.#exclusively(plan, async (found) => await this.#view(await this.#close(found)));
+  }
+
+  /** The closing is recorded before anything is removed, so that a crash in between only delays it. */
+  async #close(plan: PlanRecord): Promise<PlanRecord> {
+    const { store, sandboxes, history } = this.#parts;
+    const closing: PlanRecord = plan.state === "closing" ? plan : { ...plan, state: movePlan(plan, "closing") };
+    await store.write([{ put: "plan", record: closing }], "durable");
+    throwIfFailed(await sandboxes.cleanupAll(closing));
+    const closed: PlanRecord = { ...closing, state: movePlan(closing, "cancelled") };
+    await store.write(
+      [
+        { put: "plan", record: closed },
+        { put: "history", record: history(plan.id, "cancelled", {}) },
+      ],
+      "ordered",
+    );
+    return closed;
+  }
+
+  async #newPlan(options: CreatePlanOptions): Promise<PlanRecord> {
+    const { resolver, chooser, now } = this.#parts;
+    const id = ulid();
+    const resolved = resolver.resolveAll(options.resources);
+    const resources = [];
+    for (const { resource, wanted } of resolved)
+      resources.push({ resource, ...(await chooser.choose(resource, wanted)) });
+    const allowIrreversible = options.allowIrreversible === true;
+    this.#assertAllowed(resources, allowIrreversible);
+    return {
+      id,
+      name: options.name ?? `${resources[0]?.resource.name ?? "plan"}-${id.slice(-6).toLowerCase()}`,
+      state: "creating",
+      readOnly: options.readOnly === true,
+      allowIrreversible,
+      createdAt: now().toISOString(),
+      resources,
+    };
+  }
+
+  /** Work in place changes originals from the first moment, so the word for it is needed here, not at apply. */
+  #assertAllowed(resources: PlanRecord["resources"], allowIrreversible: boolean): void {
+    const inPlace = resources.find(
+      ({ strategy }) => this.#parts.sandboxes.capabilities(strategy).commit === "in-place",
+    );
+    if (inPlace === undefined || allowIrreversible) return;
+    throw new UsageError(
+      `${inPlace.resource.name} would be worked on in place (${inPlace.strategy}): nothing of it could be taken back.`,
+      {
+        hint: "If that is what you want, say so with --allow-irreversible.",
+        code: "IRREVERSIBLE",
+      },
+    );
+  }
+
+  async #find(plan: string | undefined): Promise<PlanRecord> {
+    return await findPlan(this.#parts.store, plan);
+  }
+
+  async #exclusively<T>(plan: string | undefined, action: (plan: PlanRecord) => Promise<T>): Promise<T> {
+    const { id, name } = await this.#find(plan);
+    return await this.#parts.claims.holding([planKey(id)], `The plan ${name}`, async () =>
+      action(await this.#find(id)),
+    );
+  }
+
+  async #changes(plan: PlanRecord): Promise<PlanChange[]> {
+    const all: PlanChange[] = [];
+    for (const { resource } of plan.resources) {
+      const { record, strategy } = await this.#parts.sandboxes.usable(plan, resource.name, "look");
+      const { changes } = await strategy.diff(record.ref);
+      all.push(...changes.map((change) => ({ resource: resource.name, ...change })));
+    }
+    return all;
+  }
+
+  async #result(plan: PlanRecord, result: CommitAllResult): Promise<ApplyResult> {
+    const now = (await this.#parts.store.plan(plan.id)) ?? plan;
+    return { planId: plan.id, state: now.state, ...(now.message !== undefined && { message: now.message }), ...result };
+  }
+
+  async #view(plan: PlanRecord): Promise<PlanView> {
+    const { id, name, state, readOnly: isReadOnly, createdAt, message } = plan;
+    const resources = await Promise.all(plan.resources.map((item) => this.#resourceView(plan, item)));
+    return { id, name, state, readOnly: isReadOnly, createdAt, ...(message !== undefined && { message }), resources };
+  }
+
+  async #resourceView(
+    plan: PlanRecord,
+    { resource, strategy, why }: PlanRecord["resources"][number],
+  ): Promise<PlanResourceView> {
+    const record = await this.#parts.store.sandbox(sandboxIdFor(plan.id, resource.id));
+    const { name, type, location } = resource;
+    const path =
+      typeof record?.ref.metadata["path"] === "string" && record.state !== "CLEANED_UP"
+        ? record.ref.metadata["path"]
+        : null;
+    return {
+      name,
+      type,
+      location,
+      strategy,
+      why,
+      status: record?.state ?? "PENDING",
+      ...(record?.error !== undefined && { error: record.error }),
+      path,
+    };
+  }
+
+  async #note(plan: PlanRecord, event: string): Promise<void> {
+    await this.#parts.store.write([{ put: "history", record: this.#parts.history(plan.id, event, {}) }], "ordered");
+  }
+}
+
+function onlyResource(plan: PlanRecord): string {
+  const [first, ...others] = plan.resources;
+  if (first !== undefined && others.length === 0) return first.resource.name;
+  throw new UsageError(`The plan ${plan.name} has several resources.`, {
+    hint: `Name one of ${plan.resources.map(({ resource }) => resource.name).join(", ")}.`,
+  });
+}
+
+function readOnly(plan: PlanRecord): UsageError {
+  return new UsageError(`The plan ${plan.name} is read-only.`, {
+    hint: "Make a plan without --read-only.",
+    code: "READ_ONLY",
+  });
+}
+
+/** Over everything that would land and what it is based on: the facts and digests of both sides of every change. */
+function digestOf(changes: readonly PlanChange[]): string {
+  return createHash("sha256").update(JSON.stringify(changes)).digest("hex");
+}
+
+function throwIfFailed({ failed }: SweepReport): void {
+  const first = failed[0];
+  if (first === undefined) return;
+  if (failed.length === 1 && first.cause instanceof DrydockError) throw first.cause;
+  throw new SandboxRollbackError(failed.map(({ resource, message }) => `${resource}: ${message}`).join("; "), {
+    cause: first.cause,
+    hint: "Mend the causes and try again.",
+  });
+}

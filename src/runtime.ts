@@ -1,0 +1,218 @@
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { AtomicCommit } from "./commit/atomic-commit.ts";
+import { Cleaning } from "./commit/cleaning.ts";
+import { Coordinator } from "./commit/coordinator.ts";
+import { Journal } from "./commit/journal.ts";
+import { NOTHING_TO_RECOVER, Recovery, type RecoveryReport } from "./commit/recovery.ts";
+import { locateConfig } from "./config/find.ts";
+import { DEFAULT_SETTINGS, type Settings } from "./config/settings.ts";
+import { TrustStore } from "./config/trust.ts";
+import { UnsupportedError, UsageError } from "./core/errors.ts";
+import type { Progress, SandboxStrategy, StrategyContext } from "./core/strategy.ts";
+import { StrategyChooser } from "./plans/choose-strategy.ts";
+import { type DoctorReport, examine } from "./plans/doctor.ts";
+import { findPlan } from "./plans/find-plan.ts";
+import { Plans } from "./plans/plans.ts";
+import { ResourceResolver } from "./plans/resources.ts";
+import { Claims } from "./sandboxes/claims.ts";
+import { SandboxManager } from "./sandboxes/manager.ts";
+import { SandboxStrategyRegistry } from "./sandboxes/registry.ts";
+import { openSqliteStore } from "./store/sqlite-store.ts";
+import type { HistoryEntry, Store } from "./store/store.ts";
+import { BUILT_IN_STRATEGIES } from "./strategies/built-in-strategies.ts";
+import { armFailpoints, failpoint, passFailpoint } from "./system/failpoints.ts";
+import { currentActor, MachineOwners } from "./system/machine.ts";
+
+export interface DrydockOptions {
+  /** Where Drydock keeps its state. Default: DRYDOCK_STATE_DIR, else $XDG_STATE_HOME/drydock, else ~/.local/state/drydock. */
+  readonly stateDir?: string;
+  /** A config file; one that is named is trusted. Default: DRYDOCK_CONFIG, else the nearest trusted drydock.yaml upward. */
+  readonly config?: string;
+  /** What relative paths are meant from. Default: the current folder. */
+  readonly cwd?: string;
+  readonly environment?: { readonly [name: string]: string | undefined };
+  /** What this process is, for messages to others. Default: "drydock". */
+  readonly command?: string;
+  readonly onProgress?: (progress: Progress) => void;
+  /** One line that the user should see: an ignored config, something that was recovered. */
+  readonly onNotice?: (line: string) => void;
+  /** Aborting it before the decision of a commit is a clean failure; after it, the commit finishes. */
+  readonly signal?: AbortSignal;
+  /** Strategies of your own, each made with the context it needs. */
+  readonly strategies?: readonly ((context: StrategyContext) => SandboxStrategy)[];
+  readonly now?: () => Date;
+}
+
+/** An open state directory, and everything that can be done with it. */
+export interface Drydock {
+  readonly stateDir: string;
+  readonly plans: Plans;
+  readonly sandboxes: SandboxManager;
+  readonly registry: SandboxStrategyRegistry;
+  /** What opening settled by itself of what dead processes had left. */
+  readonly recovery: RecoveryReport;
+  /** Settles what dead processes left. */
+  recover(): Promise<RecoveryReport>;
+  /** Settles by a person's word what is in doubt. */
+  settle(plan: string, how: "commit" | "abort"): Promise<RecoveryReport>;
+  /** What works on this machine. */
+  doctor(): Promise<DoctorReport>;
+  /** Trusts a config with its present content. */
+  trust(file: string): Promise<{ readonly file: string }>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens Drydock: the one place that knows every concrete class and puts them together. What a crash left is settled before it returns.
+ *
+ * @example
+ * ```ts
+ * const drydock = await openDrydock({ stateDir });
+ * const plan = await drydock.plans.create({ resources: [{ location: folder }] });
+ * await drydock.plans.write(plan.id, plan.resources[0].name, "notes.txt", Buffer.from("hello"));
+ * await drydock.plans.apply(plan.id, { message: "add notes" });
+ * await drydock.close();
+ * ```
+ */
+export async function openDrydock(options: DrydockOptions = {}): Promise<Drydock> {
+  if (process.platform !== "linux")
+    throw new UnsupportedError("Drydock works on Linux only.", {
+      hint: "Use a Linux machine, container or virtual machine.",
+    });
+  const environment = options.environment ?? process.env;
+  armFailpoints(environment["DRYDOCK_FAILPOINT"], environment["DRYDOCK_FAILPOINT_TRACE"]);
+  const cwd = options.cwd ?? process.cwd();
+  const now = options.now ?? (() => new Date());
+  const stateDir = stateDirOf(options, environment, cwd);
+  const store = await openSqliteStore({ stateDir });
+  try {
+    const trusted = new TrustStore({
+      stateDir,
+      user: { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 },
+      now,
+    });
+    const settings = await settingsFor(options, environment, cwd, trusted);
+    const parts = assemble({ options, stateDir, store, settings, cwd, now });
+    const recovery = await parts.recovery.run();
+    announce(recovery, options.onNotice ?? (() => {}));
+    return {
+      stateDir,
+      plans: parts.plans,
+      sandboxes: parts.sandboxes,
+      registry: parts.registry,
+      recovery,
+      recover: () => parts.recovery.run(),
+      settle: async (plan, how) => {
+        await parts.commit.settle((await findPlan(store, plan)).id, how);
+        return (await store.hasUnfinishedWork()) ? await parts.recovery.run() : NOTHING_TO_RECOVER;
+      },
+      doctor: () => examine({ stateDir, registry: parts.registry, chooser: parts.chooser }),
+      trust: async (file) => ({ file: trusted.trust(resolve(cwd, file)).file }),
+      close: async () => store.close(),
+    };
+  } catch (thrown) {
+    store.close();
+    throw thrown;
+  }
+}
+
+function stateDirOf(
+  options: DrydockOptions,
+  environment: NonNullable<DrydockOptions["environment"]>,
+  cwd: string,
+): string {
+  const given = options.stateDir ?? environment["DRYDOCK_STATE_DIR"];
+  if (given === "")
+    throw new UsageError("The state directory is empty.", {
+      hint: "Give --state-dir or DRYDOCK_STATE_DIR a path, or leave it out.",
+    });
+  if (given !== undefined) return resolve(cwd, given);
+  const home = environment["XDG_STATE_HOME"] || join(environment["HOME"] || homedir(), ".local", "state");
+  return join(home, "drydock");
+}
+
+async function settingsFor(
+  options: DrydockOptions,
+  environment: NonNullable<DrydockOptions["environment"]>,
+  cwd: string,
+  trusted: TrustStore,
+): Promise<Settings> {
+  const explicit = options.config ?? environment["DRYDOCK_CONFIG"];
+  const located = locateConfig({ cwd, trusted, ...(explicit !== undefined && { explicit }) });
+  if (located.kind === "ignored") options.onNotice?.(located.notice);
+  if (located.kind !== "found") return DEFAULT_SETTINGS;
+  const { loadConfig } = await import("./config/load.ts");
+  return loadConfig({ file: located.file, text: located.text, environment });
+}
+
+interface Foundations {
+  readonly options: DrydockOptions;
+  readonly stateDir: string;
+  readonly store: Store;
+  readonly settings: Settings;
+  readonly cwd: string;
+  readonly now: () => Date;
+}
+
+function assemble({ options, stateDir, store, settings, cwd, now }: Foundations) {
+  const signal = options.signal ?? new AbortController().signal;
+  const owners = new MachineOwners(stateDir, options.command ?? "drydock");
+  const claims = new Claims(store, owners, signal);
+  const registry = new SandboxStrategyRegistry();
+  const actor = currentActor();
+  const history = (planId: string, event: string, details: HistoryEntry["details"]): HistoryEntry => ({
+    planId,
+    at: now().toISOString(),
+    actor,
+    event,
+    details,
+  });
+  const sandboxes: SandboxManager = new SandboxManager(store, registry, now, () => commit);
+  const context: StrategyContext = {
+    stateDir,
+    policy: { allowSetid: settings.sandbox.allowSetid, allowDevices: settings.sandbox.allowDevices },
+    recordIntent: (ref, places) => sandboxes.recordIntent(ref, places, owners.self()),
+    failpoint: (name) => void passFailpoint(failpoint(name)),
+    now,
+    progress: options.onProgress ?? (() => {}),
+    signal,
+  };
+  for (const make of Object.values(BUILT_IN_STRATEGIES)) registry.register(new make(context));
+  for (const make of options.strategies ?? []) registry.register(make(context));
+  const journal = new Journal(store);
+  const cleaning = new Cleaning(store, sandboxes, settings.sandbox.cleanup === "manual");
+  const coordinator = new Coordinator({
+    journal,
+    sandboxes,
+    now,
+    signal,
+    clean: (record) => cleaning.after(record),
+    history,
+  });
+  const commit: AtomicCommit = new AtomicCommit({ store, registry, sandboxes, claims, journal, coordinator, now });
+  const chooser = new StrategyChooser(registry, settings);
+  const plans = new Plans({
+    store,
+    sandboxes,
+    claims,
+    commit,
+    resolver: new ResourceResolver(settings, cwd, stateDir),
+    chooser,
+    now,
+    history,
+  });
+  const recovery = new Recovery({ store, claims, sandboxes, commit, history });
+  return { registry, sandboxes, commit, chooser, plans, recovery };
+}
+
+function announce({ finished, undone, cleaned, pending }: RecoveryReport, notice: (line: string) => void): void {
+  for (const { planName, planId, direction } of finished)
+    notice(`recovered: the ${direction === "commit" ? "apply" : "undo"} of plan ${planName} (${planId}) is finished`);
+  for (const { planName, planId, direction } of undone)
+    notice(
+      `recovered: the ${direction === "commit" ? "apply" : "undo"} of plan ${planName} (${planId}) had not been decided and is taken back`,
+    );
+  for (const { planId, what } of cleaned) notice(`recovered: removed ${what} (${planId})`);
+  for (const { planName, planId, why } of pending) notice(`pending: plan ${planName} (${planId}): ${why}`);
+}

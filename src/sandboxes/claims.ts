@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { BusyError, InterruptedError } from "../core/errors.ts";
+import type { Owner } from "../core/owner.ts";
+import type { Store } from "../store/store.ts";
+
+/** Who may claim, and who is alive; the operating system's side of it is given from outside. */
+export interface OwnerRegistry {
+  /** A new owner that counts as alive until it is released, or this process dies. */
+  enter(): { readonly owner: Owner; release(): void };
+  isAlive(owner: Owner): boolean;
+  /** Removes what a dead owner left. */
+  forget(owner: Owner): void;
+}
+
+const WAIT_MS = 10_000;
+const POLL_MS = 50;
+
+/**
+ * Exclusive access to plans and originals, across processes and within one: every operation is an owner of its own. Others wait, for a
+ * while, then are refused with the name of who holds it.
+ */
+export class Claims {
+  readonly #store: Store;
+  readonly #owners: OwnerRegistry;
+  readonly #signal: AbortSignal;
+
+  constructor(store: Store, owners: OwnerRegistry, signal: AbortSignal) {
+    this.#store = store;
+    this.#owners = owners;
+    this.#signal = signal;
+  }
+
+  /** Runs the action while holding all these keys. */
+  async holding<T>(
+    keys: readonly string[],
+    what: string,
+    action: (owner: Owner) => Promise<T>,
+    waitMs: number = WAIT_MS,
+  ): Promise<T> {
+    const { owner, release } = this.#owners.enter();
+    try {
+      await this.#acquire(keys, what, owner, waitMs);
+      try {
+        return await action(owner);
+      } finally {
+        await this.#store.release(keys, owner);
+      }
+    } finally {
+      release();
+    }
+  }
+
+  /** The same, but undefined at once if somebody living holds any of them. */
+  async ifFree<T>(keys: readonly string[], action: (owner: Owner) => Promise<T>): Promise<T | undefined> {
+    try {
+      return await this.holding(keys, "", action, 0);
+    } catch (thrown) {
+      if (thrown instanceof BusyError && thrown.code === "CLAIMED") return undefined;
+      throw thrown;
+    }
+  }
+
+  async #acquire(keys: readonly string[], what: string, owner: Owner, waitMs: number): Promise<void> {
+    const giveUpAt = Date.now() + waitMs;
+    for (;;) {
+      const result = await this.#store.claim(keys, owner, (other) => this.#owners.isAlive(other));
+      if (result.granted) return;
+      if (Date.now() >= giveUpAt) {
+        const { command, pid, host } = result.holder;
+        throw new BusyError(`${what} is in use by '${command}' (pid ${pid} on ${host}).`, {
+          holder: `${command} (pid ${pid} on ${host})`,
+          code: "CLAIMED",
+        });
+      }
+      if (this.#signal.aborted) throw new InterruptedError();
+      await sleep(POLL_MS);
+    }
+  }
+}
+
+export function planKey(planId: string): string {
+  return `plan:${planId}`;
+}
+
+/** The claim on an original: paths exclude what contains them and what is in them, anything else only itself. */
+export function originalKey(location: string): string {
+  return location.startsWith("/") ? `path:${location}` : `location:${location}`;
+}

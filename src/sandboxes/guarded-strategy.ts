@@ -1,0 +1,148 @@
+import type { DiffView } from "../core/change.ts";
+import {
+  DrydockError,
+  messageOf,
+  SandboxCommitError,
+  SandboxCreationError,
+  SandboxRollbackError,
+  UnsupportedError,
+} from "../core/errors.ts";
+import type { PlainData, Resource } from "../core/resource.ts";
+import { assertResourcePath } from "../core/resource-path.ts";
+import type { SandboxRef } from "../core/sandbox.ts";
+import {
+  type CommitResult,
+  isTwoPhase,
+  type PreparedCommit,
+  type SandboxStrategy,
+  type Transaction,
+  type TwoPhaseSandboxStrategy,
+} from "../core/strategy.ts";
+
+/**
+ * Stands between Drydock and a strategy, so that the rules hold whatever the strategy does: paths are checked, what is to be stored is plain data,
+ * and what it throws becomes an error that names it. An error of ours passes as it is; nothing is wrapped twice.
+ */
+export class GuardedStrategy {
+  readonly name: string;
+  readonly #strategy: SandboxStrategy;
+
+  constructor(strategy: SandboxStrategy) {
+    this.#strategy = strategy;
+    this.name = strategy.name;
+  }
+
+  async create(planId: string, resource: Resource): Promise<SandboxRef> {
+    const ref = await this.#call("create", () => this.#strategy.create(planId, resource), SandboxCreationError);
+    if (ref?.planId !== planId || ref.resourceId !== resource.id || typeof ref.sandboxId !== "string") {
+      throw new SandboxCreationError(
+        `The strategy ${this.name} did not return a reference to the sandbox it was asked for.`,
+        { hint: BLAME },
+      );
+    }
+    return plain(ref, this.name);
+  }
+
+  async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
+    const checked = assertResourcePath(path);
+    return await this.#call("read", () => this.#strategy.read(ref, checked));
+  }
+
+  async readOriginal(ref: SandboxRef, path: string): Promise<Uint8Array | undefined> {
+    const checked = assertResourcePath(path);
+    return await this.#call("readOriginal", async () => this.#strategy.readOriginal?.(ref, checked));
+  }
+
+  async write(ref: SandboxRef, path: string, bytes: Uint8Array) {
+    const checked = assertResourcePath(path);
+    return await this.#call("write", () => this.#strategy.write(ref, checked, bytes));
+  }
+
+  async diff(ref: SandboxRef): Promise<DiffView> {
+    return await this.#call("diff", () => this.#strategy.diff(ref));
+  }
+
+  async commit(ref: SandboxRef): Promise<CommitResult> {
+    return await this.#call("commit", () => this.#strategy.commit(ref), SandboxCommitError);
+  }
+
+  async rollback(ref: SandboxRef): Promise<void> {
+    await this.#call("rollback", () => this.#strategy.rollback(ref), SandboxRollbackError);
+  }
+
+  async checkpoint(ref: SandboxRef, id: string): Promise<void> {
+    await this.#call("checkpoint", () => this.#strategy.checkpoint(ref, id));
+  }
+
+  async restoreCheckpoint(ref: SandboxRef, id: string): Promise<void> {
+    await this.#call("restoreCheckpoint", () => this.#strategy.restoreCheckpoint(ref, id), SandboxRollbackError);
+  }
+
+  async cleanup(ref: SandboxRef): Promise<void> {
+    await this.#call("cleanup", () => this.#strategy.cleanup(ref));
+  }
+
+  async path(ref: SandboxRef): Promise<string | undefined> {
+    return await this.#call("path", async () => this.#strategy.path?.(ref));
+  }
+
+  async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+    const prepared = await this.#call("prepare", () => this.#twoPhase().prepare(ref, transaction), SandboxCommitError);
+    return prepared === null ? null : plain(prepared, this.name);
+  }
+
+  async commitPrepared(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<CommitResult> {
+    return await this.#call(
+      "commitPrepared",
+      () => this.#twoPhase().commitPrepared(ref, transaction, prepared),
+      SandboxCommitError,
+    );
+  }
+
+  async rollbackPrepared(
+    ref: SandboxRef,
+    transaction: Transaction,
+    prepared: PreparedCommit | undefined,
+  ): Promise<void> {
+    await this.#call(
+      "rollbackPrepared",
+      () => this.#twoPhase().rollbackPrepared(ref, transaction, prepared),
+      SandboxRollbackError,
+    );
+  }
+
+  async discardUndo(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<void> {
+    await this.#call("discardUndo", async () => this.#twoPhase().discardUndo?.(ref, transaction, prepared));
+  }
+
+  #twoPhase(): TwoPhaseSandboxStrategy {
+    if (isTwoPhase(this.#strategy)) return this.#strategy;
+    throw new UnsupportedError(`The strategy ${this.name} is not two-phase.`, { hint: BLAME });
+  }
+
+  async #call<T>(
+    method: string,
+    action: () => Promise<T>,
+    type: new (message: string, options: object) => DrydockError = SandboxCommitError,
+  ): Promise<T> {
+    try {
+      return await action();
+    } catch (thrown) {
+      if (thrown instanceof DrydockError) throw thrown;
+      throw new type(`${method} of the strategy ${this.name} failed: ${messageOf(thrown)}`, {
+        cause: thrown,
+        hint: BLAME,
+      });
+    }
+  }
+}
+
+const BLAME = "This is a defect of that strategy; --debug shows where.";
+
+/** Only what survives JSON may go into the journal. */
+function plain<T>(value: T, name: string): T {
+  const text = JSON.stringify(value);
+  if (text === undefined)
+    throw new SandboxCommitError(`The strategy ${name} returned something that can't be stored.`, { hint: BLAME });
+  return JSON.parse(text) as T & PlainData as T;
+}

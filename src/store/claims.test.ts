@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import type { Owner } from "../core/owner.ts";
+import { armFailpoints } from "../system/failpoints.ts";
+import { claimsExclude } from "./claims.ts";
+import { openSqliteStore } from "./sqlite-store.ts";
+import type { Store } from "./store.ts";
+
+const GRANTED = { granted: true };
+const alive = () => true;
+
+function owner(id: string): Owner {
+  return { id, host: "host", bootId: "boot", pid: 1, startTime: "2", command: `command of ${id}` };
+}
+
+describe("claimsExclude", () => {
+  const cases: readonly (readonly [string, string, boolean])[] = [
+    ["plan:P", "plan:P", true],
+    ["plan:P", "plan:Q", false],
+    ["plan:/a", "plan:/a/b", false],
+    ["path:/a/b", "path:/a/b", true],
+    ["path:/a/b", "path:/a/b/c/d", true],
+    ["path:/a/b", "path:/a/bc", false],
+    ["path:/a/b", "path:/a/c", false],
+    ["path:/a/b/c", "path:/x/b/c", false],
+    ["path:/", "path:/a", true],
+    ["path:/a", "path:/a/", true],
+    ["path:/a", "plan:/a", false],
+    ["path:/a\udcff", "path:/a\udcff/b", true],
+    ["path:/a\udcff", "path:/a\udcfe/b", false],
+  ];
+  for (const [one, other, expected] of cases) {
+    it(`[A14] says ${expected} for ${JSON.stringify(one)} and ${JSON.stringify(other)}, in both orders`, () => {
+      assert.equal(claimsExclude(one, other), expected);
+      assert.equal(claimsExclude(other, one), expected);
+    });
+  }
+});
+
+describe("claims of the store", () => {
+  let folder: string;
+  let store: Store;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "drydock-claims-"));
+    store = await openSqliteStore({ stateDir: folder });
+  });
+
+  afterEach(() => {
+    armFailpoints(undefined);
+    store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it("[A14] refuses a key that another living owner has, and names the key and the owner", async () => {
+    assert.deepEqual(await store.claim(["plan:P", "path:/a/b"], owner("one"), alive), GRANTED);
+    const refusal = { granted: false, key: "path:/a", holder: owner("one") };
+    assert.deepEqual(await store.claim(["plan:Q", "path:/a"], owner("two"), alive), refusal);
+    assert.deepEqual(await store.claim(["plan:P"], owner("two"), alive), { ...refusal, key: "plan:P" });
+  });
+
+  it("[A14] grants what does not overlap to others meanwhile", async () => {
+    assert.deepEqual(await store.claim(["plan:P", "path:/a/b"], owner("one"), alive), GRANTED);
+    assert.deepEqual(await store.claim(["plan:Q", "path:/a/bc", "path:/c"], owner("two"), alive), GRANTED);
+  });
+
+  it("claims every key or none", async () => {
+    await store.claim(["path:/taken"], owner("one"), alive);
+    const result = await store.claim(["path:/free", "path:/taken/below"], owner("two"), alive);
+    assert.equal(result.granted, false);
+    assert.deepEqual(await store.claim(["path:/free"], owner("three"), alive), GRANTED);
+  });
+
+  it("grants an owner again what it has, and what overlaps with that", async () => {
+    assert.deepEqual(await store.claim(["path:/a", "plan:P"], owner("one"), alive), GRANTED);
+    assert.deepEqual(await store.claim(["path:/a", "path:/a/b", "path:/a"], owner("one"), alive), GRANTED);
+    assert.deepEqual(await store.claim([], owner("one"), alive), GRANTED);
+  });
+
+  it("frees only what the owner releases of its own", async () => {
+    await store.claim(["path:/a", "path:/b"], owner("one"), alive);
+    await store.release(["path:/a", "path:/b", "path:/never"], owner("two"));
+    assert.equal((await store.claim(["path:/a"], owner("two"), alive)).granted, false);
+    await store.release(["path:/a"], owner("one"));
+    assert.deepEqual(await store.claim(["path:/a"], owner("two"), alive), GRANTED);
+    assert.equal((await store.claim(["path:/b"], owner("two"), alive)).granted, false);
+  });
+
+  it("drops the claims of dead owners, also those that nobody asks for, and asks about each owner once", async () => {
+    await store.claim(["path:/a", "path:/elsewhere"], owner("dead"), alive);
+    await store.claim(["path:/b", "path:/c"], owner("living"), alive);
+    const asked: string[] = [];
+    const isAlive = ({ id }: Owner): boolean => {
+      asked.push(id);
+      return id !== "dead";
+    };
+    assert.deepEqual(await store.claim(["path:/a"], owner("heir"), isAlive), GRANTED);
+    assert.deepEqual(asked.sort(), ["dead", "living"]);
+    assert.deepEqual(await store.claim(["path:/elsewhere"], owner("third"), alive), GRANTED);
+    assert.equal((await store.claim(["path:/b"], owner("third"), alive)).granted, false);
+  });
+
+  it("changes nothing when it cannot be known whether a holder lives", async () => {
+    await store.claim(["path:/a"], owner("one"), alive);
+    const unknown = () => {
+      throw new Error("no /proc here");
+    };
+    await assert.rejects(store.claim(["path:/free"], owner("two"), unknown), /no \/proc here/);
+    assert.deepEqual(await store.claim(["path:/free"], owner("three"), alive), GRANTED);
+    assert.equal((await store.claim(["path:/a"], owner("three"), alive)).granted, false);
+  });
+
+  it("tells keys apart that differ only in bytes that are no text", async () => {
+    assert.deepEqual(await store.claim(["path:/x\udcff"], owner("one"), alive), GRANTED);
+    assert.deepEqual(await store.claim(["path:/x\udcfe"], owner("two"), alive), GRANTED);
+    assert.equal((await store.claim(["path:/x\udcff/y"], owner("two"), alive)).granted, false);
+    await store.release(["path:/x\udcff"], owner("one"));
+    assert.deepEqual(await store.claim(["path:/x\udcff/y"], owner("two"), alive), GRANTED);
+  });
+
+  it("claims and releases nothing when it fails before", async () => {
+    await store.claim(["path:/a"], owner("one"), alive);
+    armFailpoints("store.claim=error,store.release=error");
+    await assert.rejects(store.claim(["path:/b"], owner("one"), alive), { code: "EIO" });
+    await assert.rejects(store.release(["path:/a"], owner("one")), { code: "EIO" });
+    armFailpoints(undefined);
+    assert.equal((await store.claim(["path:/a"], owner("two"), alive)).granted, false);
+    assert.deepEqual(await store.claim(["path:/b"], owner("two"), alive), GRANTED);
+  });
+});

@@ -1,0 +1,85 @@
+import type { Owner } from "../core/owner.ts";
+import { columnText } from "./row-codec.ts";
+import type { SqliteConnection } from "./sqlite-connection.ts";
+import type { ClaimResult } from "./store.ts";
+
+/**
+ * Claims: who may work on what. A row is one key and the owner that has it. Only the transaction that looks also writes, so two
+ * processes never both find a key free. A claim needs no flush: a power cut ends its owner with it.
+ */
+interface HeldClaim {
+  readonly key: string;
+  readonly owner: Owner;
+}
+
+const PATH_PREFIX = "path:";
+
+/** Whether two claims by different owners exclude each other: the same key, or paths of which one contains the other. */
+export function claimsExclude(one: string, other: string): boolean {
+  if (one === other) return true;
+  if (!one.startsWith(PATH_PREFIX) || !other.startsWith(PATH_PREFIX)) return false;
+  const [shorter, longer] = [componentsOf(one), componentsOf(other)].sort((a, b) => a.length - b.length);
+  return shorter?.every((name, index) => name === longer?.[index]) ?? false;
+}
+
+/** Grants all keys or none; see Store.claim. */
+export function claimKeys(
+  connection: SqliteConnection,
+  keys: readonly string[],
+  owner: Owner,
+  isAlive: (owner: Owner) => boolean,
+): ClaimResult {
+  return connection.transaction("ordered", () => {
+    const rivals = livingRivals(connection, owner, isAlive);
+    for (const key of keys) {
+      const holder = rivals.find((claim) => claimsExclude(claim.key, key))?.owner;
+      if (holder !== undefined) return { granted: false, key, holder };
+    }
+    for (const key of keys) insertClaim(connection, { key, owner });
+    return { granted: true };
+  });
+}
+
+/** Gives up those of the keys that this owner has. */
+export function releaseKeys(connection: SqliteConnection, keys: readonly string[], owner: Owner): void {
+  connection.transaction("ordered", () => {
+    for (const key of keys) {
+      connection.run("DELETE FROM claims WHERE key = ? AND owner_id = ?", columnText(key), columnText(owner.id));
+    }
+  });
+}
+
+/** The claims of others that still count. Those of the dead are dropped here, wanted or not: nobody else would ever drop them. */
+function livingRivals(
+  connection: SqliteConnection,
+  owner: Owner,
+  isAlive: (owner: Owner) => boolean,
+): readonly HeldClaim[] {
+  const others = connection.records<HeldClaim>("SELECT record FROM claims WHERE owner_id <> ?", columnText(owner.id));
+  const aliveById = new Map<string, boolean>();
+  for (const claim of others) {
+    if (aliveById.has(claim.owner.id)) continue;
+    const alive = isAlive(claim.owner);
+    aliveById.set(claim.owner.id, alive);
+    if (!alive) connection.run("DELETE FROM claims WHERE owner_id = ?", columnText(claim.owner.id));
+  }
+  return others.filter((claim) => aliveById.get(claim.owner.id) === true);
+}
+
+function insertClaim(connection: SqliteConnection, claim: HeldClaim): void {
+  connection.run(
+    `INSERT INTO claims (key, owner_id, record) VALUES (?, ?, ?)
+      ON CONFLICT (key) DO UPDATE SET owner_id = excluded.owner_id, record = excluded.record`,
+    columnText(claim.key),
+    columnText(claim.owner.id),
+    JSON.stringify(claim),
+  );
+}
+
+/** The root has none, so it contains every path. */
+function componentsOf(key: string): readonly string[] {
+  return key
+    .slice(PATH_PREFIX.length)
+    .split("/")
+    .filter((name) => name !== "");
+}

@@ -1,0 +1,175 @@
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { bytesFromPath, displayPath } from "../core/byte-path.ts";
+import { failpoint, passFailpoint } from "../system/failpoints.ts";
+import { ensureStateFile, ensureStateFolder } from "../system/state-folder.ts";
+import { isCurrent, migrate, SCHEMA_VERSION } from "./schema.ts";
+import { corruptState, isBusy, newerState, storeError } from "./sqlite-errors.ts";
+import type { Durability } from "./store.ts";
+
+/** The name of the database inside the state directory. */
+const DATABASE_NAME = "drydock.db";
+
+/** Writes take milliseconds, so who waits this long waits for a process that hangs. */
+const DEFAULT_BUSY_TIMEOUT_MS = 20_000;
+
+const PAUSE_BETWEEN_TRIES_MS = 10;
+
+export interface SqliteStoreOptions {
+  /** The absolute path (see byte-path.ts) of the folder where Drydock keeps its own things. Made if it is missing. */
+  readonly stateDir: string;
+  /** How long to wait for other processes that write. Default: 20 seconds. */
+  readonly busyTimeoutMs?: number;
+}
+
+/**
+ * One connection to the database of the state directory.
+ *
+ * ## What is on disk when
+ * The database is in WAL mode: a commit appends frames to `drydock.db-wal`, each with a checksum over all before it, so what a power cut
+ * leaves is always a prefix of the commits.
+ * - A durable commit runs with synchronous=FULL and ends with an fsync of the log, which flushes every earlier frame too, whichever
+ *   process wrote it.
+ * - An ordered commit runs with synchronous=NORMAL: its frames are written but not flushed. They survive the death of the process.
+ * - The first commit into a new log also flushes its header and its folder; a checkpoint (every 1,000 pages and when the last process
+ *   closes) flushes the log before it writes to the database, and the database before the log is used anew.
+ */
+export class SqliteConnection {
+  readonly #db: DatabaseSync;
+  readonly #file: string;
+  readonly #statements = new Map<string, StatementSync>();
+  #synchronous: "FULL" | "NORMAL" | undefined;
+  #rowsChanged = 0;
+
+  constructor(db: DatabaseSync, file: string) {
+    this.#db = db;
+    this.#file = file;
+  }
+
+  /** The records that a query gives in its column `record`. */
+  records<T>(sql: string, ...values: readonly string[]): T[] {
+    return this.#guarded(() =>
+      this.#statement(sql)
+        .all(...values)
+        .map((row) => this.#parsed<T>(row["record"])),
+    );
+  }
+
+  /** The record of the only row, if there is one. */
+  record<T>(sql: string, ...values: readonly string[]): T | undefined {
+    return this.records<T>(sql, ...values)[0];
+  }
+
+  /** Whether a query gives 1 in its column `answer`. */
+  answers(sql: string): boolean {
+    return this.#guarded(() => this.#statement(sql).get()?.["answer"] === 1);
+  }
+
+  /** Runs a changing statement; only inside a transaction. */
+  run(sql: string, ...values: readonly string[]): void {
+    const result = this.#guarded(() => this.#statement(sql).run(...values));
+    this.#rowsChanged += Number(result.changes);
+  }
+
+  /** Makes everything that `work` does visible together, or nothing of it if it throws. */
+  transaction<T>(durability: Durability, work: () => T): T {
+    return this.#guarded(() => {
+      this.#setSynchronous(durability === "durable" ? "FULL" : "NORMAL");
+      this.#db.exec("BEGIN IMMEDIATE");
+      try {
+        this.#refuseNewerSchema();
+        this.#rowsChanged = 0;
+        const result = work();
+        if (durability === "durable" && this.#rowsChanged === 0) this.#touch();
+        this.#db.exec("COMMIT");
+        return result;
+      } catch (error) {
+        if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+        throw error;
+      }
+    });
+  }
+
+  /** Frees the database; calling it again does nothing. */
+  close(): void {
+    if (!this.#db.isOpen) return;
+    this.#statements.clear();
+    this.#guarded(() => this.#db.close());
+  }
+
+  #setSynchronous(mode: "FULL" | "NORMAL"): void {
+    if (this.#synchronous === mode) return;
+    this.#db.exec(`PRAGMA synchronous = ${mode}`);
+    this.#synchronous = mode;
+  }
+
+  /** A newer Drydock may have migrated the database while this process had it open. */
+  #refuseNewerSchema(): void {
+    const version = Number(this.#statement("PRAGMA user_version").get()?.["user_version"]);
+    if (version > SCHEMA_VERSION) throw newerState(this.#file, version, SCHEMA_VERSION);
+  }
+
+  /** A commit without a changed page flushes nothing, but the earlier ordered writes must be on disk too. */
+  #touch(): void {
+    this.#db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+  }
+
+  #statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  #parsed<T>(text: unknown): T {
+    try {
+      return JSON.parse(String(text)) as T;
+    } catch (error) {
+      throw corruptState(this.#file, error);
+    }
+  }
+
+  #guarded<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw storeError(error, this.#file);
+    }
+  }
+}
+
+/** Opens the database of the state directory, which is made or brought to the current schema if need be. */
+export async function openConnection(options: SqliteStoreOptions): Promise<SqliteConnection> {
+  const path = `${options.stateDir}/${DATABASE_NAME}`;
+  const file = displayPath(path);
+  const timeout = options.busyTimeoutMs ?? DEFAULT_BUSY_TIMEOUT_MS;
+  ensureStateFolder(failpoint("store.folder"), options.stateDir);
+  ensureStateFile(failpoint("store.file"), path);
+  passFailpoint(failpoint("store.open"));
+  const db = new DatabaseSync(bytesFromPath(path), { open: false, timeout });
+  try {
+    db.open();
+    if (!isCurrent(db, file)) await migrateInTurn(db, file, timeout);
+    return new SqliteConnection(db, file);
+  } catch (error) {
+    if (db.isOpen) db.close();
+    throw storeError(error, file);
+  }
+}
+
+/** Many processes may find the same fresh state directory at once. */
+async function migrateInTurn(db: DatabaseSync, file: string, timeout: number): Promise<void> {
+  passFailpoint(failpoint("store.migrate"));
+  const deadline = performance.now() + timeout;
+  for (;;) {
+    try {
+      migrate(db, file);
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+    }
+    await sleep(PAUSE_BETWEEN_TRIES_MS);
+  }
+}

@@ -1,0 +1,131 @@
+import type { Owner } from "../core/owner.ts";
+import type { PlanRecord } from "../core/plan.ts";
+import type { SandboxRecord } from "../core/sandbox.ts";
+import type { TransactionRecord } from "../core/transaction.ts";
+import { failpoint, passFailpoint } from "../system/failpoints.ts";
+import { claimKeys, releaseKeys } from "./claims.ts";
+import { columnText, statementFor } from "./row-codec.ts";
+import { openConnection, type SqliteConnection, type SqliteStoreOptions } from "./sqlite-connection.ts";
+import type { ClaimResult, Durability, HistoryEntry, IntentRecord, Store, StoreChange } from "./store.ts";
+
+/** These stand word for word in the partial indexes of schema.ts, which is how SQLite knows that it may use them. */
+const PLAN_IS_OPEN = "state NOT IN ('applied', 'undone', 'cancelled')";
+const SANDBOX_IS_LIVE = "state <> 'CLEANED_UP'";
+const TRANSACTION_IS_UNFINISHED = "phase NOT IN ('done', 'aborted')";
+
+const NEWEST_FIRST = "ORDER BY created_at DESC, seq DESC";
+const OLDEST_FIRST = "ORDER BY created_at, seq";
+
+/** Sorts after every string that begins with what stands before it. */
+const AFTER_ALL = "\u{10ffff}";
+
+/** Opens the durable state in this directory; the first one to come makes it. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  return new SqliteStore(await openConnection(options));
+}
+
+/** The store in one SQLite database. SQLite's calls are synchronous and short, so each method has happened when its promise is made. */
+class SqliteStore implements Store {
+  readonly #connection: SqliteConnection;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+  }
+
+  async plan(id: string): Promise<PlanRecord | undefined> {
+    return this.#connection.record("SELECT record FROM plans WHERE id = ?", columnText(id));
+  }
+
+  /** The empty key finds nothing: that every id begins with it must not make it mean the only plan. */
+  async findPlans(key: string): Promise<readonly PlanRecord[]> {
+    if (key === "") return [];
+    return this.#connection.records(
+      `SELECT record FROM plans WHERE seq IN (
+        SELECT seq FROM plans WHERE name = ?
+        UNION SELECT seq FROM plans WHERE id COLLATE NOCASE >= ? AND id COLLATE NOCASE < ?
+      ) ${NEWEST_FIRST}`,
+      columnText(key),
+      columnText(key),
+      `${columnText(key)}${AFTER_ALL}`,
+    );
+  }
+
+  async listPlans(which: "all" | "open"): Promise<readonly PlanRecord[]> {
+    const condition = which === "open" ? `WHERE ${PLAN_IS_OPEN}` : "";
+    return this.#connection.records(`SELECT record FROM plans ${condition} ${NEWEST_FIRST}`);
+  }
+
+  async sandbox(sandboxId: string): Promise<SandboxRecord | undefined> {
+    return this.#connection.record("SELECT record FROM sandboxes WHERE id = ?", columnText(sandboxId));
+  }
+
+  async sandboxesOf(planId: string): Promise<readonly SandboxRecord[]> {
+    return this.#connection.records(
+      `SELECT record FROM sandboxes WHERE plan_id = ? ${OLDEST_FIRST}`,
+      columnText(planId),
+    );
+  }
+
+  async liveSandboxes(): Promise<readonly SandboxRecord[]> {
+    return this.#connection.records(`SELECT record FROM sandboxes WHERE ${SANDBOX_IS_LIVE} ${OLDEST_FIRST}`);
+  }
+
+  async transaction(id: string): Promise<TransactionRecord | undefined> {
+    return this.#connection.record("SELECT record FROM transactions WHERE id = ?", columnText(id));
+  }
+
+  async transactionsOf(planId: string): Promise<readonly TransactionRecord[]> {
+    return this.#connection.records(
+      "SELECT record FROM transactions WHERE plan_id = ? ORDER BY started_at, seq",
+      columnText(planId),
+    );
+  }
+
+  async unfinishedTransactions(): Promise<readonly TransactionRecord[]> {
+    return this.#connection.records(
+      `SELECT record FROM transactions WHERE ${TRANSACTION_IS_UNFINISHED} ORDER BY started_at, seq`,
+    );
+  }
+
+  async hasUnfinishedWork(): Promise<boolean> {
+    return this.#connection.answers(
+      `SELECT EXISTS (SELECT 1 FROM transactions WHERE ${TRANSACTION_IS_UNFINISHED})
+        OR EXISTS (SELECT 1 FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND state = 'PENDING')
+        OR EXISTS (SELECT 1 FROM plans WHERE ${PLAN_IS_OPEN} AND state IN ('creating', 'closing')) AS answer`,
+    );
+  }
+
+  async intents(): Promise<readonly IntentRecord[]> {
+    return this.#connection.records("SELECT record FROM intents ORDER BY seq");
+  }
+
+  async history(planId: string): Promise<readonly HistoryEntry[]> {
+    return this.#connection.records("SELECT record FROM history WHERE plan_id = ? ORDER BY seq", columnText(planId));
+  }
+
+  async write(changes: readonly StoreChange[], durability: Durability): Promise<void> {
+    passFailpoint(failpoint("store.write"));
+    this.#connection.transaction(durability, () => {
+      for (const change of changes) {
+        const { sql, values } = statementFor(change);
+        this.#connection.run(sql, ...values);
+      }
+    });
+    passFailpoint(failpoint("store.written"));
+  }
+
+  async claim(keys: readonly string[], owner: Owner, isAlive: (owner: Owner) => boolean): Promise<ClaimResult> {
+    passFailpoint(failpoint("store.claim"));
+    return claimKeys(this.#connection, keys, owner, isAlive);
+  }
+
+  async release(keys: readonly string[], owner: Owner): Promise<void> {
+    passFailpoint(failpoint("store.release"));
+    releaseKeys(this.#connection, keys, owner);
+  }
+
+  close(): void {
+    passFailpoint(failpoint("store.close"));
+    this.#connection.close();
+  }
+}

@@ -1,0 +1,85 @@
+import type { Owner } from "../core/owner.ts";
+import type { PlanRecord } from "../core/plan.ts";
+import type { PlainData } from "../core/resource.ts";
+import type { SandboxRecord } from "../core/sandbox.ts";
+import type { TransactionRecord } from "../core/transaction.ts";
+
+/**
+ * Drydock's durable state behind one interface: plans, sandboxes, the journal, intents, claims and history.
+ *
+ * Reads see what was last written by any process. Writes are lists of records that become visible together or not at all.
+ * Nothing here belongs to one machine alone: who is alive is asked of the caller.
+ */
+export interface Store {
+  plan(id: string): Promise<PlanRecord | undefined>;
+  /** Plans whose id is or begins with `key`, or whose name is `key`; the newest first. */
+  findPlans(key: string): Promise<readonly PlanRecord[]>;
+  /** All plans, or only those that are not over (neither applied, undone nor cancelled); the newest first. */
+  listPlans(which: "all" | "open"): Promise<readonly PlanRecord[]>;
+
+  sandbox(sandboxId: string): Promise<SandboxRecord | undefined>;
+  sandboxesOf(planId: string): Promise<readonly SandboxRecord[]>;
+  /** Sandboxes of every plan that are not CLEANED_UP. */
+  liveSandboxes(): Promise<readonly SandboxRecord[]>;
+
+  transaction(id: string): Promise<TransactionRecord | undefined>;
+  transactionsOf(planId: string): Promise<readonly TransactionRecord[]>;
+  /** Transactions that are neither `done` nor `aborted`, the oldest first. */
+  unfinishedTransactions(): Promise<readonly TransactionRecord[]>;
+  /** Whether a start has anything to look at: unfinished transactions, PENDING sandboxes, plans that are being made or closed. Cheap. */
+  hasUnfinishedWork(): Promise<boolean>;
+
+  intents(): Promise<readonly IntentRecord[]>;
+  history(planId: string): Promise<readonly HistoryEntry[]>;
+
+  /** Writes all of these, or none. */
+  write(changes: readonly StoreChange[], durability: Durability): Promise<void>;
+
+  /**
+   * Claims every key for this owner, or none. Keys beginning with `path:` exclude claims on paths that contain them or lie below them;
+   * others exclude themselves. Claims of dead owners are dropped on the way; claiming again what one has is fine.
+   */
+  claim(keys: readonly string[], owner: Owner, isAlive: (owner: Owner) => boolean): Promise<ClaimResult>;
+  release(keys: readonly string[], owner: Owner): Promise<void>;
+
+  close(): void;
+}
+
+/**
+ * - `durable`: on disk, with everything written before it, when the promise settles.
+ * - `ordered`: seen by every process at once and kept through kill -9; a power cut may lose it, but never without what was written after it.
+ */
+export type Durability = "durable" | "ordered";
+
+export type StoreChange =
+  | { readonly put: "plan"; readonly record: PlanRecord }
+  | { readonly put: "sandbox"; readonly record: SandboxRecord }
+  | { readonly put: "transaction"; readonly record: TransactionRecord }
+  | { readonly put: "intent"; readonly record: IntentRecord }
+  | { readonly put: "history"; readonly record: HistoryEntry }
+  | { readonly drop: "intents"; readonly sandboxId: string };
+
+/** Something in the world that a sandbox has, or was about to have. */
+export interface IntentRecord {
+  readonly sandboxId: string;
+  readonly planId: string;
+  readonly kind: string;
+  readonly location: string;
+  readonly recordedAt: string;
+  /** Who was making it; once that process is dead and the sandbox is still PENDING, its creation has died. */
+  readonly owner: Owner;
+}
+
+/** One step in the life of a plan. */
+export interface HistoryEntry {
+  readonly planId: string;
+  /** UTC, ISO 8601. */
+  readonly at: string;
+  readonly actor: string;
+  readonly event: string;
+  readonly details: { readonly [key: string]: PlainData };
+}
+
+export type ClaimResult =
+  | { readonly granted: true }
+  | { readonly granted: false; readonly key: string; readonly holder: Owner };

@@ -1,0 +1,33 @@
+import type { Resource } from "../../core/resource.ts";
+import type { ProbeResult, StrategyContext } from "../../core/strategy.ts";
+import { builtInStrength } from "../../core/strategy-names.ts";
+import { CopyingStrategy } from "../../files/copying-strategy.ts";
+import { canShareBlocks } from "../../files/reflink-probe.ts";
+import { scopeOf } from "../../files/scope.ts";
+
+/**
+ * A copy that shares its blocks with the original until one of them is changed (reflink): takes hardly any room, and the time of making
+ * the names. Only where the file system can: btrfs, xfs, bcachefs.
+ */
+export class CopyOnWriteStrategy extends CopyingStrategy {
+  constructor(context: StrategyContext) {
+    super(context, {
+      name: "copy_on_write",
+      data: "reflink",
+      capabilities: {
+        commit: "two-phase",
+        undo: true,
+        checkpoint: true,
+        isolation: "copy",
+        strength: builtInStrength("copy_on_write"),
+        resourceTypes: ["fs-directory", "fs-file", "fs-mount", "git-checkout"],
+      },
+    });
+  }
+
+  override async probe(resource: Resource): Promise<ProbeResult> {
+    const scope = scopeOf(resource);
+    if (canShareBlocks(this.context.stateDir, scope)) return { works: true };
+    return { works: false, reason: `the file system of ${scope.root} can't share blocks between files (no reflink)` };
+  }
+}

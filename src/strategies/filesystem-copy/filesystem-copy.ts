@@ -1,0 +1,24 @@
+import type { StrategyContext } from "../../core/strategy.ts";
+import { builtInStrength } from "../../core/strategy-names.ts";
+import { CopyingStrategy } from "../../files/copying-strategy.ts";
+
+/**
+ * A full copy of the original. Costs as much as copying it, works on every file system that can exchange files, and shares nothing with
+ * the original, not even blocks.
+ */
+export class FilesystemCopyStrategy extends CopyingStrategy {
+  constructor(context: StrategyContext) {
+    super(context, {
+      name: "filesystem_copy",
+      data: "copy",
+      capabilities: {
+        commit: "two-phase",
+        undo: true,
+        checkpoint: true,
+        isolation: "copy",
+        strength: builtInStrength("filesystem_copy"),
+        resourceTypes: ["fs-directory", "fs-file", "fs-mount", "git-checkout"],
+      },
+    });
+  }
+}

@@ -1,0 +1,146 @@
+import type { Change, DiffView } from "../../core/change.ts";
+import {
+  messageOf,
+  SandboxCreationError,
+  SandboxRollbackError,
+  SandboxStateError,
+  UnsupportedError,
+} from "../../core/errors.ts";
+import type { Resource } from "../../core/resource.ts";
+import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
+import type { CommitResult, SandboxStrategy, StrategyContext } from "../../core/strategy.ts";
+import { builtInStrength } from "../../core/strategy-names.ts";
+import { diffView } from "../../files/diff-view.ts";
+import { runInTurns } from "../../files/pace.ts";
+import { RecordedTree } from "../../files/recorded-tree.ts";
+import { type Scope, scopeOf, toEnginePath, toResourcePath } from "../../files/scope.ts";
+import { readFileBelow, writeFileBelow } from "../../files/writing.ts";
+import { writtenChange } from "../../files/written-change.ts";
+import { Folder } from "../../system/folder.ts";
+
+/**
+ * No isolation: the original itself is worked on. It can show what changed since the plan was made, by a record of what every entry was,
+ * but it holds no copy, so nothing can be taken back. Only used where the user said so.
+ */
+export class NoneStrategy implements SandboxStrategy {
+  readonly name = "none";
+  readonly capabilities = {
+    commit: "in-place",
+    undo: false,
+    checkpoint: false,
+    isolation: "none",
+    strength: builtInStrength("none"),
+    resourceTypes: ["fs-directory", "fs-file", "fs-mount", "git-checkout"],
+  } as const;
+  readonly #context: StrategyContext;
+
+  constructor(context: StrategyContext) {
+    this.#context = context;
+  }
+
+  async create(planId: string, resource: Resource): Promise<SandboxRef> {
+    const scope = scopeOf(resource);
+    const sandboxId = sandboxIdFor(planId, resource.id);
+    const record = this.#record(sandboxId);
+    if (record.isFinished) {
+      throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
+        from: "CREATED",
+        to: "PENDING",
+        hint: "Use the one that is there.",
+      });
+    }
+    const metadata = {
+      root: scope.root,
+      path: resource.location,
+      ...(scope.only !== undefined && { only: scope.only }),
+    };
+    const ref: SandboxRef = { sandboxId, planId, resourceId: resource.id, strategyName: this.name, metadata };
+    await this.#context.recordIntent(ref, [{ kind: "folder", location: record.path }]);
+    try {
+      using original = Folder.open(scope.root);
+      let done = 0;
+      await runInTurns(record.make(original, scope), (entries) => {
+        done += entries;
+        this.#context.progress({ task: "recording", done });
+      });
+    } catch (thrown) {
+      record.remove();
+      throw new SandboxCreationError(`${resource.location} could not be recorded: ${messageOf(thrown)}`, {
+        cause: thrown,
+      });
+    }
+    return ref;
+  }
+
+  async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
+    using original = Folder.open(scopeFrom(ref).root);
+    return readFileBelow(original, toEnginePath(scopeFrom(ref), path));
+  }
+
+  async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
+    const scope = scopeFrom(ref);
+    using original = Folder.open(scope.root);
+    const { before, after } = writeFileBelow(original, toEnginePath(scope, path), bytes);
+    return writtenChange(toResourcePath(scope, toEnginePath(scope, path)), before, after);
+  }
+
+  async diff(ref: SandboxRef): Promise<DiffView> {
+    const scope = scopeFrom(ref);
+    using original = Folder.open(scope.root);
+    return diffView(this.#record(ref.sandboxId).diff(original, scope), {
+      original,
+      sandbox: original,
+      policy: { allowSetid: true, allowDevices: true },
+      originalIsBase: () => false,
+      mapPath: (path) => toResourcePath(scope, path),
+    });
+  }
+
+  /** There is no commit step: everything is in the original already. */
+  async commit(ref: SandboxRef): Promise<CommitResult> {
+    return { changes: (await this.diff(ref)).changes.length, attention: [] };
+  }
+
+  async rollback(ref: SandboxRef): Promise<void> {
+    const { changes } = await this.diff(ref);
+    if (changes.length === 0) return;
+    throw new SandboxRollbackError(
+      `${scopeFrom(ref).root} is worked on in place, so its ${changes.length} changes can't be taken back.`,
+      {
+        hint: "Look at them with 'drydock plan diff' and take them back by hand.",
+      },
+    );
+  }
+
+  async checkpoint(): Promise<void> {
+    throw noCheckpoints();
+  }
+
+  async restoreCheckpoint(): Promise<void> {
+    throw noCheckpoints();
+  }
+
+  async cleanup(ref: SandboxRef): Promise<void> {
+    this.#record(ref.sandboxId).remove();
+  }
+
+  async path(ref: SandboxRef): Promise<string> {
+    const { root, only } = scopeFrom(ref);
+    return only === undefined ? root : `${root}/${only}`;
+  }
+
+  #record(sandboxId: string): RecordedTree {
+    return new RecordedTree(this.#context.stateDir, sandboxId);
+  }
+}
+
+function noCheckpoints(): UnsupportedError {
+  return new UnsupportedError("Work in place has no checkpoints.", {
+    hint: "Choose a strategy that isolates the resource.",
+  });
+}
+
+function scopeFrom(ref: SandboxRef): Scope {
+  const { root, only } = ref.metadata;
+  return { root: String(root), ...(typeof only === "string" && { only }) };
+}

@@ -1,0 +1,20 @@
+/** What a strategy of your own imports: the contract and the errors it throws, and nothing that runs. */
+
+export type { StrategyCapabilities } from "./core/capabilities.ts";
+export type { Change, ChangeFacts, ChangeKind, ChangeOperation, DiffView } from "./core/change.ts";
+export * from "./core/errors.ts";
+export type { PlainData, Resource } from "./core/resource.ts";
+export { type SandboxRef, sandboxIdFor } from "./core/sandbox.ts";
+export type {
+  Attention,
+  CommitResult,
+  IntendedPlace,
+  LandingPolicy,
+  PreparedCommit,
+  ProbeResult,
+  Progress,
+  SandboxStrategy,
+  StrategyContext,
+  Transaction,
+  TwoPhaseSandboxStrategy,
+} from "./core/strategy.ts";

@@ -1,0 +1,41 @@
+import { constants } from "node:os";
+import { displayPath } from "../core/byte-path.ts";
+import { SystemCallError } from "../core/errors.ts";
+
+const nameByNumber = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]));
+
+const DESCRIPTIONS: { readonly [errno: string]: string } = {
+  EACCES: "permission denied",
+  EAGAIN: "resource busy",
+  EBUSY: "in use",
+  EDQUOT: "disk quota exceeded",
+  EEXIST: "already there",
+  EINVAL: "not supported in this form",
+  EIO: "input/output error",
+  EISDIR: "is a folder",
+  ELOOP: "a symbolic link where none may be",
+  EMFILE: "too many open files",
+  ENAMETOOLONG: "name too long",
+  ENOENT: "no such file or folder",
+  ENOSPC: "no space left on device",
+  ENOSYS: "not known to this kernel",
+  ENOTDIR: "not a folder",
+  ENOTEMPTY: "folder not empty",
+  ENOTSUP: "not supported by this file system",
+  EOPNOTSUPP: "not supported by this file system",
+  EPERM: "operation not permitted",
+  EROFS: "read-only file system",
+  ETXTBSY: "program is running",
+  EXDEV: "across file systems",
+};
+
+/** The error for a failed call, from the number that errno had. */
+export function systemCallError(errno: number, call: string, path: string): SystemCallError {
+  const name = nameByNumber.get(errno) ?? `errno ${errno}`;
+  return new SystemCallError(name, call, displayPath(path), DESCRIPTIONS[name] ?? "failed");
+}
+
+/** Whether what was thrown is a failed system call (ours or Node's) with one of these codes. */
+export function failedWith(thrown: unknown, ...codes: readonly string[]): boolean {
+  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" && codes.includes(thrown.code);
+}

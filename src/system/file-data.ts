@@ -1,0 +1,165 @@
+import { failedWith, systemCallError } from "./errno.ts";
+import { type Failpoint, passFailpoint } from "./failpoints.ts";
+import { calls, check, lastErrno, PinnedBuffer } from "./native.ts";
+
+/**
+ * Moving the content of files: sharing blocks where the file system can (reflink), copying otherwise, holes kept.
+ */
+const FICLONE = 0x40049409;
+const SEEK_DATA = 3;
+const SEEK_HOLE = 4;
+const ENXIO = 6;
+const SMALL = 128 * 1024;
+const CHUNK = 8 * 1024 * 1024;
+
+const read = (fd: number, buffer: PinnedBuffer, label: string) =>
+  readSome(fd, buffer.address, buffer.bytes.length, label);
+
+let smallBuffer: PinnedBuffer | undefined;
+let otherBuffer: PinnedBuffer | undefined;
+
+/** Makes `to` share its blocks with `from`. False if the file system can't, or not between these two. */
+export function cloneData(point: Failpoint, from: number, to: number, label: string): boolean {
+  passFailpoint(point);
+  if (calls.ioctlNumber(to, FICLONE, from) === 0) return true;
+  const error = systemCallError(lastErrno(), "reflink", label);
+  if (failedWith(error, "EOPNOTSUPP", "ENOTSUP", "EXDEV", "EINVAL", "ENOTTY", "ENOSYS", "EBADF", "EPERM")) return false;
+  throw error;
+}
+
+/**
+ * Copies the content of one open file into another that is empty. If it changes meanwhile the copy is of no use: the caller compares
+ * the facts before and after and copies again.
+ */
+export function copyData(point: Failpoint, from: number, to: number, size: number, label: string): void {
+  if (size === 0) return;
+  if (size <= SMALL) copySmall(point, from, to, label);
+  else copyExtents(point, from, to, size, label);
+}
+
+function copySmall(point: Failpoint, from: number, to: number, label: string): void {
+  smallBuffer ??= new PinnedBuffer(SMALL);
+  for (let length = read(from, smallBuffer, label); length > 0; length = read(from, smallBuffer, label)) {
+    writeAll(point, to, smallBuffer, length, label);
+  }
+}
+
+function copyExtents(point: Failpoint, from: number, to: number, size: number, label: string): void {
+  passFailpoint(point);
+  check(calls.ftruncate(to, size), "truncate", label);
+  for (let at = 0; at < size; ) {
+    const start = calls.lseek(from, at, SEEK_DATA);
+    if (start < 0 && lastErrno() === ENXIO) return;
+    const data = start < 0 ? at : start;
+    const hole = calls.lseek(from, data, SEEK_HOLE);
+    const end = hole < 0 ? size : Math.min(hole, size);
+    copyRange(point, from, to, data, end, label);
+    at = end;
+    if (end <= data) return;
+  }
+}
+
+function copyRange(point: Failpoint, from: number, to: number, start: number, end: number, label: string): void {
+  check(calls.lseek(from, start, 0), "seek", label);
+  check(calls.lseek(to, start, 0), "seek", label);
+  for (let at = start; at < end; ) {
+    passFailpoint(point);
+    const copied = calls.copyFileRange(from, 0, to, 0, Math.min(CHUNK, end - at), 0);
+    if (copied > 0) at += copied;
+    else if (copied === 0) return;
+    else if (failedWith(systemCallError(lastErrno(), "copy", label), "EXDEV", "EINVAL", "ENOSYS", "EOPNOTSUPP")) {
+      at += copyByHand(point, from, to, end - at, label);
+    } else throw systemCallError(lastErrno(), "copy", label);
+  }
+}
+
+function copyByHand(point: Failpoint, from: number, to: number, wanted: number, label: string): number {
+  smallBuffer ??= new PinnedBuffer(SMALL);
+  const length = readSome(from, smallBuffer.address, Math.min(SMALL, wanted), label);
+  if (length === 0) return wanted;
+  writeAll(point, to, smallBuffer, length, label);
+  return length;
+}
+
+function writeAll(point: Failpoint, to: number, buffer: PinnedBuffer, length: number, label: string): void {
+  for (let at = 0; at < length; ) {
+    passFailpoint(point);
+    at += check(calls.write(to, buffer.address + at, length - at), "write", label);
+  }
+}
+
+/** Writes these bytes at the end of what has been written to the descriptor. */
+export function writeBytes(point: Failpoint, to: number, bytes: Uint8Array, label: string): void {
+  const buffer = new PinnedBuffer(Math.max(1, bytes.length));
+  buffer.bytes.set(bytes);
+  writeAll(point, to, buffer, bytes.length, label);
+}
+
+/** Everything that can be read from here on. */
+export function readBytes(from: number, label: string): Buffer {
+  smallBuffer ??= new PinnedBuffer(SMALL);
+  const parts: Buffer[] = [];
+  for (;;) {
+    const length = read(from, smallBuffer, label);
+    if (length === 0) return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
+    parts.push(Buffer.from(smallBuffer.bytes.subarray(0, length)));
+  }
+}
+
+/** Hands over the content piece by piece; the bytes are only valid during the call. */
+export function readChunks(from: number, label: string, visit: (bytes: Buffer) => void): void {
+  smallBuffer ??= new PinnedBuffer(SMALL);
+  for (let length = read(from, smallBuffer, label); length > 0; length = read(from, smallBuffer, label)) {
+    visit(smallBuffer.bytes.subarray(0, length));
+  }
+}
+
+/** Whether two open files hold the same bytes. */
+export function sameData(a: number, b: number, label: string): boolean {
+  smallBuffer ??= new PinnedBuffer(SMALL);
+  otherBuffer ??= new PinnedBuffer(SMALL);
+  for (;;) {
+    const lengthA = readFully(a, smallBuffer, label);
+    const lengthB = readFully(b, otherBuffer, label);
+    if (lengthA !== lengthB) return false;
+    if (lengthA === 0) return true;
+    if (Buffer.compare(smallBuffer.bytes.subarray(0, lengthA), otherBuffer.bytes.subarray(0, lengthB)) !== 0)
+      return false;
+  }
+}
+
+function readFully(fd: number, buffer: PinnedBuffer, label: string): number {
+  let total = 0;
+  while (total < buffer.bytes.length) {
+    const length = readSome(fd, buffer.address + total, buffer.bytes.length - total, label);
+    if (length === 0) break;
+    total += length;
+  }
+  return total;
+}
+
+function readSome(fd: number, address: number, size: number, label: string): number {
+  return check(calls.read(fd, address, size), "read", label);
+}
+
+/** Takes room on the disk for a file without writing it. */
+export function reserveRoom(point: Failpoint, fd: number, size: number, label: string): void {
+  passFailpoint(point);
+  const result = calls.fallocate(fd, 0, 0, size);
+  if (result < 0 && !failedWith(systemCallError(lastErrno(), "fallocate", label), "EOPNOTSUPP", "ENOSYS"))
+    check(result, "fallocate", label);
+}
+
+const F_SETLEASE = 1024;
+const F_RDLCK = 0;
+const F_UNLCK = 2;
+
+/**
+ * Whether anybody has this file open for writing, a shared mapping included: a read lease is only given when nobody has. Where
+ * leases are not to be had (not the owner's, not supported) the answer is the careful one: yes.
+ */
+export function isOpenForWriting(fd: number): boolean {
+  if (calls.fcntl(fd, F_SETLEASE, F_RDLCK) < 0) return true;
+  calls.fcntl(fd, F_SETLEASE, F_UNLCK);
+  return false;
+}

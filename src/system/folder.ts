@@ -1,0 +1,308 @@
+import { constants } from "node:fs";
+import { pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
+import { failedWith } from "./errno.ts";
+import { type Facts, factsAt, lastFacts, statInto } from "./facts.ts";
+import { type Failpoint, passFailpoint } from "./failpoints.ts";
+import {
+  AT_EMPTY_PATH,
+  AT_FDCWD,
+  AT_REMOVEDIR,
+  AT_SYMLINK_NOFOLLOW,
+  calls,
+  check,
+  openBeneath,
+  PinnedBuffer,
+  pathPointer,
+  RENAME_EXCHANGE,
+  RENAME_NOREPLACE,
+} from "./native.ts";
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
+const O_CLOEXEC = 0o2000000;
+const O_PATH = 0o10000000;
+const LONGEST_STEP = 1000;
+
+/**
+ * An open folder, and what can be done to the names directly in it. This is how Drydock reaches every file: from a folder that is held
+ * open, one name at a time or beneath it, never through a link. Nobody can make it act elsewhere by swapping a folder for a link.
+ *
+ * Every method that changes something takes its failpoint first. `path` is only for messages.
+ */
+export class Folder {
+  readonly fd: number;
+  readonly path: string;
+  #open = true;
+
+  constructor(fd: number, path: string) {
+    this.fd = fd;
+    this.path = path;
+  }
+
+  /** Opens a folder by its absolute path. The last name may not be a link; the ones before it are the caller's to have resolved. */
+  static open(path: string): Folder {
+    const fd = calls.openat(AT_FDCWD, pathPointer(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    return new Folder(check(fd, "open", path), path);
+  }
+
+  /** Opens the folder at this path below, refusing links and `..` on the way. */
+  openBelow(path: string): Folder {
+    if (path.length > LONGEST_STEP && path.includes("/")) return this.#openInSteps(path);
+    const label = this.label(path);
+    return new Folder(openBeneath(this.fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0, label), label);
+  }
+
+  /** The same, or undefined if it is gone, or something on the way is no longer a folder. */
+  openBelowIfThere(path: string): Folder | undefined {
+    try {
+      return this.openBelow(path);
+    } catch (thrown) {
+      if (failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP", "EXDEV")) return undefined;
+      throw thrown;
+    }
+  }
+
+  /** The kernel takes no path above 4,096 bytes at once, but trees may be deeper. */
+  #openInSteps(path: string): Folder {
+    const cut = path.lastIndexOf("/", LONGEST_STEP);
+    const end = cut > 0 ? cut : path.indexOf("/");
+    using first = this.openBelow(path.slice(0, end));
+    return first.openBelow(path.slice(end + 1));
+  }
+
+  /** Opens a folder directly in this one. */
+  openChild(name: string): Folder {
+    const fd = calls.openat(this.fd, pathPointer(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    return new Folder(check(fd, "open", this.label(name)), this.label(name));
+  }
+
+  /** Another handle on the same folder. */
+  duplicate(): Folder {
+    return this.openBelow(ROOT_PATH);
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    calls.close(this.fd);
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  label(name: string): string {
+    return name === ROOT_PATH ? this.path : `${this.path}/${name}`;
+  }
+
+  /** The facts of a name directly in this folder, or undefined if there is nothing. */
+  facts(name: string): Facts | undefined {
+    return factsAt(this.fd, name, this.label(name));
+  }
+
+  /** The facts of the folder itself. */
+  ownFacts(): Facts {
+    check(statInto(this.fd, pathPointer(""), AT_EMPTY_PATH), "stat", this.path);
+    return lastFacts();
+  }
+
+  /** The names in this folder, in the order the file system gives them. */
+  names(): string[] {
+    const names: string[] = [];
+    readNames(this, (name) => names.push(name));
+    return names;
+  }
+
+  /** Opens a file for reading without following a link; a fifo or device never blocks. */
+  openFile(name: string): number {
+    const fd = calls.openat(this.fd, pathPointer(name), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+    return check(fd, "open", this.label(name));
+  }
+
+  /** Opens a handle that can do nothing but name what is there, whatever its kind and permissions. */
+  openHandle(name: string): number {
+    return check(
+      calls.openat(this.fd, pathPointer(name), O_PATH | O_NOFOLLOW | O_CLOEXEC, 0),
+      "open",
+      this.label(name),
+    );
+  }
+
+  readLink(name: string): string {
+    const buffer = linkBuffer();
+    const length = calls.readlinkat(this.fd, pathPointer(name), buffer.address, buffer.bytes.length);
+    return pathFromBytes(buffer.bytes.subarray(0, check(length, "readlink", this.label(name))));
+  }
+
+  /** Whether this process may make and remove names here. */
+  isWritable(): boolean {
+    const W_OK_AND_X_OK = 3;
+    const AT_EACCESS = 0x200;
+    return calls.faccessat(this.fd, pathPointer(ROOT_PATH), W_OK_AND_X_OK, AT_EACCESS) === 0;
+  }
+
+  createFolder(point: Failpoint, name: string, mode: number): void {
+    passFailpoint(point);
+    check(calls.mkdirat(this.fd, pathPointer(name), mode), "mkdir", this.label(name));
+  }
+
+  /** Creates a file that was not there before; returns its descriptor, for writing. */
+  createFile(point: Failpoint, name: string, mode: number): number {
+    passFailpoint(point);
+    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    return check(calls.openat(this.fd, pathPointer(name), flags, mode), "create", this.label(name));
+  }
+
+  /** Opens a file for writing over it from the start; it keeps its mode, owner and other names. */
+  openToOverwrite(point: Failpoint, name: string): number {
+    passFailpoint(point);
+    const flags = constants.O_WRONLY | constants.O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    return check(calls.openat(this.fd, pathPointer(name), flags, 0), "open", this.label(name));
+  }
+
+  createLink(point: Failpoint, name: string, target: string): void {
+    passFailpoint(point);
+    check(calls.symlinkat(pathPointer(target, 1), this.fd, pathPointer(name)), "symlink", this.label(name));
+  }
+
+  /** Makes a fifo, socket or device node like the one these facts describe. */
+  createNode(point: Failpoint, name: string, like: Facts): void {
+    passFailpoint(point);
+    const type = { fifo: 0o010000, socket: 0o140000, device: 0o020000, "block-device": 0o060000 }[like.kind as "fifo"];
+    const [major = 0, minor = 0] = like.rdev.split(":").map(Number);
+    check(
+      calls.mknodat(this.fd, pathPointer(name), type | like.mode, deviceNumber(major, minor)),
+      "mknod",
+      this.label(name),
+    );
+  }
+
+  /** Gives a file that is in another folder a second name here. */
+  createHardLink(point: Failpoint, name: string, from: Folder, existing: string): void {
+    passFailpoint(point);
+    check(calls.linkat(from.fd, pathPointer(existing, 1), this.fd, pathPointer(name), 0), "link", this.label(name));
+  }
+
+  removeFile(point: Failpoint, name: string): void {
+    passFailpoint(point);
+    check(calls.unlinkat(this.fd, pathPointer(name), 0), "unlink", this.label(name));
+  }
+
+  removeFolder(point: Failpoint, name: string): void {
+    passFailpoint(point);
+    check(calls.unlinkat(this.fd, pathPointer(name), AT_REMOVEDIR), "rmdir", this.label(name));
+  }
+
+  /** Moves a name to where nothing is. */
+  move(point: Failpoint, name: string, to: Folder, toName: string): void {
+    this.#rename(point, name, to, toName, RENAME_NOREPLACE);
+  }
+
+  /** Swaps two names, in one instant. */
+  exchange(point: Failpoint, name: string, other: Folder, otherName: string): void {
+    this.#rename(point, name, other, otherName, RENAME_EXCHANGE);
+  }
+
+  #rename(point: Failpoint, name: string, to: Folder, toName: string, flags: number): void {
+    passFailpoint(point);
+    const result = calls.renameat2(this.fd, pathPointer(name), to.fd, pathPointer(toName, 1), flags);
+    check(result, flags === RENAME_EXCHANGE ? "exchange" : "rename", `${this.label(name)} to ${to.label(toName)}`);
+  }
+
+  setMode(point: Failpoint, name: string, mode: number): void {
+    passFailpoint(point);
+    // chmod of an O_PATH handle, because fchmodat follows links on kernels before 6.6.
+    const handle = this.openHandle(name);
+    try {
+      check(calls.chmod(pathPointer(`/proc/self/fd/${handle}`), mode), "chmod", this.label(name));
+    } finally {
+      calls.close(handle);
+    }
+  }
+
+  setOwner(point: Failpoint, name: string, uid: number, gid: number): void {
+    passFailpoint(point);
+    check(calls.fchownat(this.fd, pathPointer(name), uid, gid, AT_SYMLINK_NOFOLLOW), "chown", this.label(name));
+  }
+
+  /** Sets both times; a missing one stays as it is. */
+  setTimes(
+    point: Failpoint,
+    name: string,
+    times: { readonly atime?: Facts["atime"]; readonly mtime?: Facts["mtime"] },
+  ): void {
+    passFailpoint(point);
+    const result = calls.utimensat(
+      this.fd,
+      pathPointer(name),
+      timesBuffer(times.atime, times.mtime),
+      AT_SYMLINK_NOFOLLOW,
+    );
+    check(result, "utimensat", this.label(name));
+  }
+}
+
+const UTIME_OMIT = 0x3ffffffe;
+const timeBytes = Buffer.alloc(32);
+
+function timesBuffer(atime: Facts["atime"] | undefined, mtime: Facts["mtime"] | undefined): Buffer {
+  for (const [at, time] of [
+    [0, atime],
+    [16, mtime],
+  ] as const) {
+    timeBytes.writeBigInt64LE(BigInt(time?.[0] ?? 0), at);
+    timeBytes.writeBigInt64LE(BigInt(time?.[1] ?? UTIME_OMIT), at + 8);
+  }
+  return timeBytes;
+}
+
+function deviceNumber(major: number, minor: number): number {
+  // The C library's makedev: 12 bits of major and 8 of minor low, the rest above. Devices beyond 2^53 do not exist.
+  return (minor & 0xff) + ((major & 0xfff) << 8) + (minor & ~0xff) * 0x1000;
+}
+
+let sharedLinkBuffer: PinnedBuffer | undefined;
+
+function linkBuffer(): PinnedBuffer {
+  sharedLinkBuffer ??= new PinnedBuffer(8192);
+  return sharedLinkBuffer;
+}
+
+const DENTS_BYTES = 64 * 1024;
+const freeListings: PinnedBuffer[] = [];
+
+/**
+ * Reads a folder's names (getdents64). `visit` also gets the address of the name, NUL-terminated and valid during the call, so
+ * that a stat needs no copy of it; it must not be called for another folder's listing at the same time from the same buffer, which is
+ * why each listing takes a buffer of its own.
+ */
+export function readNames(folder: Folder, visit: (name: string, namePointer: number) => void): void {
+  const buffer = freeListings.pop() ?? new PinnedBuffer(DENTS_BYTES);
+  const { bytes, address } = buffer;
+  // The handle may have been listed before; a listing goes on where the last one ended.
+  check(calls.lseek(folder.fd, 0, 0), "seek", folder.path);
+  try {
+    for (;;) {
+      const length = check(calls.getdents64(folder.fd, address, DENTS_BYTES), "readdir", folder.path);
+      if (length === 0) return;
+      for (let at = 0; at < length; ) {
+        const size = (bytes[at + 16] as number) | ((bytes[at + 17] as number) << 8);
+        const start = at + 19;
+        const end = bytes.indexOf(0, start);
+        const first = bytes[start];
+        const isDot = first === 46 && (end - start === 1 || (end - start === 2 && bytes[start + 1] === 46));
+        if (!isDot) visit(nameFrom(bytes, start, end), address + start);
+        at += size;
+      }
+    }
+  } finally {
+    freeListings.push(buffer);
+  }
+}
+
+/** Most names are ASCII, and then Latin-1 is the same and ten times faster to read. */
+function nameFrom(bytes: Buffer, start: number, end: number): string {
+  for (let at = start; at < end; at += 1) {
+    if ((bytes[at] as number) > 0x7f) return pathFromBytes(bytes.subarray(start, end));
+  }
+  return bytes.toString("latin1", start, end);
+}

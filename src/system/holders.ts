@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { failedWith } from "./errno.ts";
+
+/** A process that has something open, or works in it. */
+export interface Holder {
+  readonly pid: number;
+  readonly command: string;
+  /** What it holds, as the kernel names it. */
+  readonly path: string;
+}
+
+/**
+ * Processes that work in a folder below this path or have one open: they could make files in it wherever it is moved to. Only
+ * processes that the user may look at are seen.
+ */
+export function folderHolders(below: string): Holder[] {
+  const holders: Holder[] = [];
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)) {
+    for (const link of linksOf(pid)) {
+      const path = readLinkIfThere(`/proc/${pid}/${link}`);
+      if (path !== undefined && (path === below || path.startsWith(`${below}/`)))
+        holders.push({ pid: Number(pid), command: commandOf(pid), path });
+    }
+  }
+  return holders;
+}
+
+function linksOf(pid: string): string[] {
+  try {
+    return ["cwd", "root", ...readdirSync(`/proc/${pid}/fd`).map((fd) => `fd/${fd}`)];
+  } catch (thrown) {
+    if (isGoneOrNotOurs(thrown)) return ["cwd", "root"];
+    throw thrown;
+  }
+}
+
+function readLinkIfThere(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch (thrown) {
+    if (isGoneOrNotOurs(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+  } catch (thrown) {
+    if (isGoneOrNotOurs(thrown)) return "a process that has ended";
+    throw thrown;
+  }
+}
+
+function isGoneOrNotOurs(thrown: unknown): boolean {
+  return failedWith(thrown, "ENOENT", "ESRCH", "EACCES", "EPERM", "EINVAL");
+}

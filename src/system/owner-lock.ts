@@ -1,0 +1,77 @@
+import { closeSync, constants, mkdirSync, openSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Owner } from "../core/owner.ts";
+import { failedWith, systemCallError } from "./errno.ts";
+import { type Failpoint, passFailpoint } from "./failpoints.ts";
+import { calls, lastErrno } from "./native.ts";
+import { isProcessAlive } from "./process-identity.ts";
+
+/**
+ * Who is alive, as the kernel knows it: each process that claims something holds a lock (flock) on a file of its own in the state
+ * directory for as long as it lives. The lock goes only with the process, whatever kills it, and it tells the truth across pid namespaces,
+ * where process ids do not.
+ */
+const LOCK_EXCLUSIVE = 2;
+const LOCK_NOW = 4;
+const LOCKS_NOT_TO_BE_HAD = ["ENOLCK", "EOPNOTSUPP", "ENOTSUP", "ENOSYS"];
+
+export class OwnerLock {
+  readonly #folder: string;
+
+  constructor(stateDir: string) {
+    this.#folder = join(stateDir, "owners");
+  }
+
+  /** Takes this owner's lock, until the process ends or the returned function gives it up. */
+  hold(point: Failpoint, owner: Owner): () => void {
+    passFailpoint(point);
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const file = this.#file(owner);
+    const fd = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+    this.#lock(fd, LOCK_EXCLUSIVE, file);
+    return () => {
+      rmSync(file, { force: true });
+      closeSync(fd);
+    };
+  }
+
+  /** Whether the owner still holds its lock. Where the file system has no locks, whether its process lives. */
+  isAlive(owner: Owner): boolean {
+    const file = this.#file(owner);
+    const fd = openIfThere(file);
+    if (fd === undefined) return false;
+    try {
+      const taken = this.#lock(fd, LOCK_EXCLUSIVE | LOCK_NOW, file);
+      return taken === "unsupported" ? isProcessAlive(owner) : taken === "held-by-another";
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** Removes what a dead owner left. */
+  forget(point: Failpoint, owner: Owner): void {
+    passFailpoint(point);
+    rmSync(this.#file(owner), { force: true });
+  }
+
+  #lock(fd: number, operation: number, file: string): "taken" | "held-by-another" | "unsupported" {
+    if (calls.flock(fd, operation) === 0) return "taken";
+    const error = systemCallError(lastErrno(), "flock", file);
+    if (failedWith(error, "EAGAIN", "EWOULDBLOCK")) return "held-by-another";
+    if (failedWith(error, ...LOCKS_NOT_TO_BE_HAD)) return "unsupported";
+    throw error;
+  }
+
+  #file(owner: Owner): string {
+    return join(this.#folder, `${owner.id}.lock`);
+  }
+}
+
+function openIfThere(file: string): number | undefined {
+  try {
+    return openSync(file, constants.O_RDWR | constants.O_NOFOLLOW);
+  } catch (thrown) {
+    if (failedWith(thrown, "ENOENT")) return undefined;
+    throw thrown;
+  }
+}

@@ -1,0 +1,116 @@
+import { pathFromBytes } from "../core/byte-path.ts";
+import { failedWith, systemCallError } from "./errno.ts";
+import { type Failpoint, passFailpoint } from "./failpoints.ts";
+import type { Folder } from "./folder.ts";
+import { calls, check, lastErrno, pathPointer } from "./native.ts";
+
+/**
+ * Extended attributes: the user's own, ACLs (system.posix_acl_*), file capabilities and labels (security.*), trusted.* when privileged.
+ * Values are base64, so that a set of them is plain data. Keys are in order.
+ */
+export type Xattrs = { readonly [name: string]: string };
+
+const ENODATA = 61;
+const ERANGE = 34;
+const EOPNOTSUPP = 95;
+let listBuffer = Buffer.alloc(4096);
+let valueBuffer = Buffer.alloc(4096);
+const NONE: Xattrs = Object.freeze({});
+
+/** Overlay's private marks say how a layer is stacked and are nobody's data. */
+const PRIVATE = /^(?:trusted|user)\.overlay\./;
+
+export function readXattrs(folder: Folder, name: string): Xattrs {
+  const names = listXattrs(folder, name);
+  if (names.length === 0) return NONE;
+  const values: { [name: string]: string } = {};
+  for (const key of names.filter((key) => !PRIVATE.test(key)).sort()) {
+    const value = readXattr(folder, name, key);
+    if (value !== undefined) values[key] = value.toString("base64");
+  }
+  return values;
+}
+
+export function sameXattrs(a: Xattrs, b: Xattrs): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}
+
+/**
+ * Makes the attributes of an entry exactly these, given what it has now. Without privilege, some may not be set: those that may not are
+ * returned, unless the entry has them already.
+ */
+export function writeXattrs(point: Failpoint, folder: Folder, name: string, wanted: Xattrs, present: Xattrs): string[] {
+  const refused: string[] = [];
+  for (const key of Object.keys(present)) {
+    if (!(key in wanted)) attempt(refused, key, () => removeXattr(point, folder, name, key));
+  }
+  for (const [key, value] of Object.entries(wanted)) {
+    if (present[key] !== value)
+      attempt(refused, key, () => setXattr(point, folder, name, key, Buffer.from(value, "base64")));
+  }
+  return refused;
+}
+
+function attempt(refused: string[], key: string, action: () => void): void {
+  try {
+    action();
+  } catch (thrown) {
+    if (!failedWith(thrown, "EPERM", "EOPNOTSUPP", "ENOTSUP")) throw thrown;
+    refused.push(key);
+  }
+}
+
+function setXattr(point: Failpoint, folder: Folder, name: string, key: string, value: Buffer): void {
+  passFailpoint(point);
+  const [path, keyPointer] = pointers(folder, name, key);
+  check(calls.lsetxattr(path, keyPointer, value, value.length, 0), "setxattr", `${folder.label(name)} (${key})`);
+}
+
+function removeXattr(point: Failpoint, folder: Folder, name: string, key: string): void {
+  passFailpoint(point);
+  const [path, keyPointer] = pointers(folder, name, key);
+  const result = calls.lremovexattr(path, keyPointer);
+  if (result < 0 && lastErrno() !== ENODATA)
+    throw systemCallError(lastErrno(), "removexattr", `${folder.label(name)} (${key})`);
+}
+
+/** The way in goes through the open folder's own handle, so no link on the way is followed. */
+function pointers(folder: Folder, name: string, key: string): [path: number, key: number] {
+  return [pathPointer(`/proc/self/fd/${folder.fd}/${name}`), pathPointer(key, 1)];
+}
+
+function listXattrs(folder: Folder, name: string): string[] {
+  for (;;) {
+    const path = pathPointer(`/proc/self/fd/${folder.fd}/${name}`);
+    const length = calls.llistxattr(path, listBuffer, listBuffer.length);
+    if (length === 0) return [];
+    if (length > 0) return splitNames(listBuffer.subarray(0, length));
+    const errno = lastErrno();
+    if (errno === EOPNOTSUPP) return [];
+    if (errno !== ERANGE) throw systemCallError(errno, "listxattr", folder.label(name));
+    listBuffer = Buffer.alloc(listBuffer.length * 4);
+  }
+}
+
+function splitNames(bytes: Buffer): string[] {
+  const names: string[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = bytes.indexOf(0, at);
+    names.push(pathFromBytes(bytes.subarray(at, end)));
+    at = end + 1;
+  }
+  return names;
+}
+
+function readXattr(folder: Folder, name: string, key: string): Buffer | undefined {
+  for (;;) {
+    const [path, keyPointer] = pointers(folder, name, key);
+    const length = calls.lgetxattr(path, keyPointer, valueBuffer, valueBuffer.length);
+    if (length >= 0) return Buffer.from(valueBuffer.subarray(0, length));
+    const errno = lastErrno();
+    if (errno === ENODATA) return undefined;
+    if (errno !== ERANGE) throw systemCallError(errno, "getxattr", `${folder.label(name)} (${key})`);
+    valueBuffer = Buffer.alloc(valueBuffer.length * 4);
+  }
+}

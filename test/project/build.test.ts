@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { runProgram, TemporaryFolder } from "./project-copy.ts";
+
+/** A project of four tiny entries. */
+function project(): TemporaryFolder {
+  const folder = new TemporaryFolder();
+  folder.copy("bin", "scripts", "package.json", "tsconfig.json", "tsconfig.build.json");
+  folder.linkPackages();
+  folder.write("src/core/shared.ts", "export class Shared {}\n");
+  folder.write("src/cli/main.ts", 'await import("./command.ts");\n');
+  folder.write("src/cli/command.ts", 'import { Shared } from "../core/shared.ts";\nconsole.log(Shared.name);\n');
+  folder.write("src/index.ts", 'export { Shared } from "./core/shared.ts";\n');
+  folder.write("src/strategy.ts", 'export { Shared } from "./core/shared.ts";\n');
+  folder.write("src/testing/index.ts", 'export { Shared } from "../core/shared.ts";\n');
+  return folder;
+}
+
+const build = (folder: TemporaryFolder) => runProgram(process.execPath, ["scripts/build.ts"], { cwd: folder.path });
+
+describe("the build", () => {
+  it("makes commands that are loaded on demand, entries that share their classes, and declarations that resolve", () => {
+    using folder = project();
+    const { status, stderr } = build(folder);
+    assert.equal(status, 0, stderr);
+    const dist = join(folder.path, "dist");
+    assert.match(readFileSync(join(dist, "cli.js"), "utf8"), /import\("\.\/chunks\/command-\w+\.js"\)/);
+    assert.equal(runProgram(join(folder.path, "bin/drydock"), []).stdout, "Shared\n");
+    const definitions = readdirSync(dist, { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".js"))
+      .filter((name) => /class\b/.test(readFileSync(join(dist, name), "utf8")));
+    assert.equal(definitions.length, 1, definitions.join(", "));
+    assert.equal(readFileSync(join(dist, "types/index.d.ts"), "utf8"), 'export { Shared } from "./core/shared.js";\n');
+  });
+
+  it("keeps the last good build when it fails, leaves nothing else behind, and says what is missing", () => {
+    using folder = project();
+    build(folder);
+    folder.write("src/cli/main.ts", "this is not TypeScript\n");
+    assert.equal(build(folder).status, 1);
+    using incomplete = project();
+    incomplete.write("dist/cli.js", "kept\n");
+    incomplete.remove("src/strategy.ts");
+    const { status, stderr } = build(incomplete);
+    assert.equal(status, 1);
+    assert.equal(stderr, "Nothing was built: src/strategy.ts is missing.\n");
+    assert.equal(readFileSync(join(incomplete.path, "dist/cli.js"), "utf8"), "kept\n");
+    assert.equal(runProgram(join(folder.path, "bin/drydock"), []).stdout, "Shared\n");
+    assert.deepEqual(
+      readdirSync(folder.path).filter((name) => name.startsWith("dist")),
+      ["dist"],
+    );
+  });
+
+  it("runs from source when there is no build, or when asked to", () => {
+    using folder = project();
+    const program = join(folder.path, "bin/drydock");
+    assert.equal(runProgram(program, []).stdout, "Shared\n");
+    folder.write("dist/cli.js", 'console.log("built");\n');
+    assert.equal(runProgram(program, []).stdout, "built\n");
+    assert.equal(runProgram(program, [], { env: { DRYDOCK_FROM_SOURCE: "1" } }).stdout, "Shared\n");
+  });
+});

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { projectRoot, runProgram, TemporaryFolder } from "./project-copy.ts";
+
+const SOURCES = ["src", "bin", "scripts", "docs", "schema", "tsconfig.json", "tsconfig.build.json", "package.json"];
+const TEXTS = ["README.md", "LICENSE", "CHANGELOG.md"];
+
+/** What a program that uses the package may look like; its types must fit, and wrong ones must not. */
+const CONSUMER = `
+import * as drydock from "drydock";
+import type { SandboxRef, SandboxStrategy } from "drydock/strategy";
+import * as testing from "drydock/testing";
+
+export const everything: readonly string[] = [...Object.keys(drydock), ...Object.keys(testing)];
+export async function size(strategy: SandboxStrategy, ref: SandboxRef): Promise<number> {
+  return (await strategy.read(ref, "file")).length;
+}
+// @ts-expect-error a name is a string
+export const wrong = (strategy: SandboxStrategy): number => strategy.name;
+`;
+
+/** Counts the names that two entries share, and those of them that are not the same thing. */
+const COMPARE = `
+import * as library from "drydock";
+import * as strategy from "drydock/strategy";
+import * as testing from "drydock/testing";
+const shared = Object.keys(strategy).filter((name) => name in library);
+const apart = shared.filter((name) => library[name] !== strategy[name]);
+console.log(JSON.stringify({ shared: shared.length, apart, testing: Object.keys(testing).length }));
+`;
+
+describe("the package", () => {
+  const version: string = JSON.parse(readFileSync(join(projectRoot, "package.json"), "utf8")).version;
+  let sources: TemporaryFolder;
+  let consumer: TemporaryFolder;
+  let packed: readonly { readonly path: string; readonly mode: number }[];
+
+  // npm pack builds, so it works on a copy: other tests use the build of the project meanwhile.
+  before(() => {
+    sources = new TemporaryFolder();
+    consumer = new TemporaryFolder();
+    sources.copy(...SOURCES, ...TEXTS);
+    sources.linkPackages();
+    const pack = run(sources.path, "npm", "pack", "--json", "--pack-destination", consumer.path);
+    packed = JSON.parse(pack.slice(pack.lastIndexOf("\n[") + 1))[0].files;
+    consumer.write("package.json", '{ "name": "consumer", "version": "1.0.0", "type": "module" }\n');
+    const [tarball = ""] = readdirSync(consumer.path).filter((name) => name.endsWith(".tgz"));
+    run(consumer.path, "npm", "install", "--prefer-offline", "--no-audit", "--no-fund", `./${tarball}`);
+  });
+  after(() => {
+    sources[Symbol.dispose]();
+    consumer[Symbol.dispose]();
+  });
+
+  it("has what a user needs and nothing else", () => {
+    const paths = packed.map(({ path }) => path);
+    for (const path of [
+      "LICENSE",
+      "package.json",
+      "bin/drydock",
+      "bin/start.cjs",
+      "dist/cli.js",
+      "dist/types/index.d.ts",
+    ]) {
+      assert.ok(paths.includes(path), `${path} is missing`);
+    }
+    const known = /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|(?:bin|dist|docs|schema)\/.+)$/;
+    assert.deepEqual(
+      paths.filter((path) => !known.test(path) || path.includes(".compile-cache")),
+      [],
+    );
+    assert.equal((packed.find(({ path }) => path === "bin/drydock")?.mode ?? 0) & 0o111, 0o111);
+  });
+
+  it("names no place of the machine that built it", () => {
+    const installed = join(consumer.path, "node_modules/drydock");
+    for (const { path } of packed) {
+      assert.ok(!readFileSync(join(installed, path)).includes(sources.path), path);
+    }
+  });
+
+  it("starts the command line when it is installed", () => {
+    const program = join(consumer.path, "node_modules/.bin/drydock");
+    assert.ok(run(consumer.path, program, "--version").includes(version));
+    const plans = JSON.parse(
+      run(consumer.path, program, "plan", "list", "--json", "--state-dir", join(consumer.path, "state")),
+    );
+    assert.deepEqual(plans, { plans: [] });
+  });
+
+  it("gives a program the library, with the same classes from every entry", () => {
+    consumer.write("compare.js", COMPARE);
+    const { shared, apart, testing } = JSON.parse(run(consumer.path, process.execPath, "compare.js"));
+    assert.ok(shared > 0 && testing > 0);
+    assert.deepEqual(apart, []);
+  });
+
+  it("ships declarations that a strict program is checked against", () => {
+    consumer.write("consumer.ts", CONSUMER);
+    const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "esnext"];
+    const types = ["--typeRoots", join(projectRoot, "node_modules/@types"), "--types", "node"];
+    const tsc = join(projectRoot, "node_modules/typescript-7/bin/tsc");
+    run(consumer.path, process.execPath, tsc, ...options, ...types, "consumer.ts");
+  });
+});
+
+/** Runs a program that must succeed, and gives what it printed. */
+function run(cwd: string, program: string, ...args: readonly string[]): string {
+  const { status, stdout, stderr } = runProgram(program, args, { cwd });
+  assert.equal(status, 0, `${program} ${args.join(" ")}\n${stdout}${stderr}`);
+  return stdout;
+}

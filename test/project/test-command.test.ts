@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { runProgram, TemporaryFolder } from "./project-copy.ts";
+
+/** Runs `npm test -- src` in a project that has only this test file. */
+function runTests(source: string, env: NodeJS.ProcessEnv = {}) {
+  using folder = new TemporaryFolder();
+  folder.copy("scripts", "package.json");
+  folder.linkPackages();
+  folder.write("src/a.test.ts", `import { describe, it } from "node:test";\n${source}`);
+  return runProgram(process.execPath, ["scripts/test.ts", "src"], { cwd: folder.path, env: { CI: "", ...env } });
+}
+
+describe("the test command", () => {
+  it("ends with the closing lines of Node's test runner", () => {
+    const { status, stdout } = runTests('it("passes", () => {});\n');
+    assert.equal(status, 0, stdout);
+    assert.match(stdout, /ℹ tests 1\n[\s\S]*ℹ pass 1\nℹ fail 0\n[\s\S]*ℹ skipped 0\n/);
+  });
+
+  it("prints a failure in full and fails", () => {
+    const { status, stdout } = runTests(
+      'describe("a", () => it("b", () => { throw new Error("first", { cause: new Error("second") }); }));\n',
+    );
+    assert.equal(status, 1);
+    assert.match(stdout, /✖ src\/a\.test\.ts: a > b\nError: first\n[\s\S]*\[cause\]: Error: second\n/);
+    assert.match(stdout, /1 FAILED:\n {2}- src\/a\.test\.ts: a > b\n/);
+  });
+
+  it("shows skipped tests with their reasons, and fails because of them under CI only", () => {
+    const source = 'it("passes", () => {});\nit("skips", { skip: "no xfs here" }, () => {});\n';
+    const local = runTests(source);
+    assert.equal(local.status, 0, local.stdout);
+    assert.match(local.stdout, /1 SKIPPED:\n {2}- src\/a\.test\.ts: skips: no xfs here\n/);
+    const ci = runTests(source, { CI: "true" });
+    assert.equal(ci.status, 1);
+    assert.match(ci.stderr, /1 tests were skipped, and CI=true/);
+  });
+
+  it("counts what is still to do as skipped", () => {
+    const { status, stdout } = runTests('it("waits", { todo: "for later" }, () => {});\n', { CI: "true" });
+    assert.equal(status, 1);
+    assert.match(stdout, /1 SKIPPED:\n {2}- src\/a\.test\.ts: waits: to do, for later\n/);
+  });
+
+  it("fails when a file has no tests, can't be loaded, or dies", () => {
+    assert.equal(runTests("describe;\nit;\n").status, 1);
+    assert.equal(runTests('throw new Error("broken");\n').status, 1);
+    assert.equal(runTests('it("passes", () => {});\nprocess.exit(3);\n').status, 1);
+  });
+
+  it("fails when no file matches", () => {
+    using folder = new TemporaryFolder();
+    folder.copy("scripts", "package.json");
+    folder.linkPackages();
+    const { status, stderr } = runProgram(process.execPath, ["scripts/test.ts", "nowhere"], { cwd: folder.path });
+    assert.equal(status, 1);
+    assert.match(stderr, /No test file has nowhere in its path/);
+  });
+});

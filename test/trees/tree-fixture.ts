@@ -1,0 +1,95 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { baseName, bytesFromPath, displayPath, parentPath } from "../../src/core/byte-path.ts";
+import { type BaseFacts, Baseline, BaselineBuilder } from "../../src/files/baseline.ts";
+import type { ChangeSet, TreeChange } from "../../src/files/change-set.ts";
+import { type CopyOptions, copyTree } from "../../src/files/copy-tree.ts";
+import { runAtOnce } from "../../src/files/pace.ts";
+import { sameFileContent } from "../../src/files/same-entry.ts";
+import { diffTree } from "../../src/files/tree-diff.ts";
+import type { Facts } from "../../src/system/facts.ts";
+import { failpoint } from "../../src/system/failpoints.ts";
+import { Folder } from "../../src/system/folder.ts";
+
+const POINT = failpoint("test.fixture");
+
+/** Two real folders: an original, and a sandbox that is made as a copy of it with its baseline. */
+export class TreeFixture {
+  readonly root: string;
+  readonly original: Folder;
+  readonly sandbox: Folder;
+  #baseline: Buffer | undefined;
+
+  constructor(parent = tmpdir()) {
+    this.root = mkdtempSync(join(parent, "drydock-trees-"));
+    for (const name of ["original", "sandbox"]) mkdirSync(join(this.root, name));
+    this.original = Folder.open(join(this.root, "original"));
+    this.sandbox = Folder.open(join(this.root, "sandbox"));
+  }
+
+  /** A path in the original for calls of Node, which takes bytes where a name is not UTF-8. */
+  inOriginal(path: string): Buffer {
+    return bytesFromPath(join(this.root, "original", path));
+  }
+
+  inSandbox(path: string): Buffer {
+    return bytesFromPath(join(this.root, "sandbox", path));
+  }
+
+  /** Copies the original into the sandbox. The baseline goes through its file format, as it does in life. */
+  copy(options: CopyOptions = { data: "auto" }): void {
+    const builder = new BaselineBuilder();
+    runAtOnce(copyTree(this.original, this.sandbox, { ...options, onCopied: (entry) => builder.add(entry) }));
+    this.#baseline = builder.finish((path) => this.facts("sandbox", path)).toBytes();
+  }
+
+  get baseline(): Baseline {
+    if (this.#baseline === undefined) throw new Error("nothing has been copied yet");
+    return Baseline.fromBytes(this.#baseline, "fixture");
+  }
+
+  facts(side: "original" | "sandbox", path: string): Facts | undefined {
+    using parent = this[side].openBelowIfThere(parentPath(path));
+    return parent?.facts(baseName(path));
+  }
+
+  /** Gives an entry of the sandbox exactly this modification time. */
+  setTime(path: string, mtime: Facts["mtime"]): void {
+    using parent = this.sandbox.openBelow(parentPath(path));
+    parent.setTimes(POINT, baseName(path), { mtime });
+  }
+
+  diff(only?: string, tick?: () => void): ChangeSet {
+    return diffTree(this.sandbox, this.baseline, {
+      hasBaseContent: (path, folder, name) => {
+        using parent = this.original.openBelow(parentPath(path));
+        return sameFileContent(parent, baseName(path), folder, name);
+      },
+      ...(only !== undefined && { only }),
+      ...(tick !== undefined && { tick }),
+    });
+  }
+
+  /** Whether the original at this path was not touched since it was copied. */
+  originalIsBase(path: string, before: BaseFacts): boolean {
+    const now = this.facts("original", path);
+    return now !== undefined && now.ino === before.ino && now.ctime.join() === before.ctime?.join();
+  }
+
+  /** The changes as a list to compare: "modified file a/b", with what of its metadata changed if that is all. */
+  changes(only?: string, tick?: () => void): string[] {
+    return this.diff(only, tick).changes.map(describeChange);
+  }
+
+  remove(): void {
+    this.original.close();
+    this.sandbox.close();
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+function describeChange({ path, operation, before, after, parts }: TreeChange): string {
+  const kind = operation === "typechanged" ? `${before?.kind} to ${after?.kind}` : (after ?? before)?.kind;
+  return [operation, kind, displayPath(path), ...(parts === undefined ? [] : [`(${parts.join(", ")})`])].join(" ");
+}

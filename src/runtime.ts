@@ -95,7 +95,7 @@ export async function openDrydock(options: DrydockOptions = {}): Promise<Drydock
     const settings = await settingsFor(options, environment, cwd, trusted);
     const parts = assemble({ options, stateDir, store, settings, cwd, now });
     const recovery = await parts.recovery.run();
-    announce(recovery, options.onNotice ?? (() => {}));
+    if (options.onNotice !== undefined) announce(recovery, options.onNotice);
     return {
       stateDir,
       plans: parts.plans,
@@ -175,7 +175,7 @@ function assemble({ options, stateDir, store, settings, cwd, now }: Foundations)
     recordIntent: (ref, places) => sandboxes.recordIntent(ref, places, owners.self()),
     failpoint: (name) => void passFailpoint(failpoint(name)),
     now,
-    progress: options.onProgress ?? (() => {}),
+    progress: (progress) => options.onProgress?.(progress),
     signal,
   };
   for (const make of Object.values(BUILT_IN_STRATEGIES)) registry.register(new make(context));

@@ -46,36 +46,38 @@ export class Coordinator {
 
   /** Runs a transaction that has been saved, to its end or as far as it goes. */
   async run(start: TransactionRecord, options: { readonly dryRun?: boolean } = {}): Promise<Outcome> {
-    let record = start;
-    let cause: unknown;
-    const warnings: string[] = [];
-    for (let effect = nextEffect(record); effect !== undefined; effect = nextEffect(record)) {
-      if (effect.do === "clean") {
-        warnings.push(...(await this.#parts.clean(record)));
-        // What could not be removed now keeps the transaction open, and the next start tries again. It has landed all the same.
-        if (warnings.length > 0) return { record, unfinished: [], warnings };
-        record = await this.#save(record, { was: "cleaned" }, "ordered");
-        continue;
-      }
-      if (effect.do === "land" || effect.do === "take-back") {
-        const step = await this.#forAll(record, effect.do);
-        record = step.record;
-        if (step.unfinished.length > 0)
-          return { record, unfinished: step.unfinished, warnings, cause: cause ?? step.cause };
-        continue;
-      }
-      try {
-        if (effect.do === "decide" && options.dryRun === true)
-          throw new DryRunEnd("This was a dry run: everything was prepared and taken back.");
-        record = await this.#step(record, effect);
-      } catch (thrown) {
-        if (record.phase !== "preparing" || isDecisionUnknown(thrown))
-          return { record, unfinished: [{ resource: "", message: messageOf(thrown) }], warnings, cause: thrown };
-        cause = thrown;
-        record = await this.#fail(record, effect, thrown);
-      }
+    let outcome: Outcome = { record: start, unfinished: [], warnings: [] };
+    for (
+      let effect = nextEffect(start);
+      effect !== undefined && !isStuck(outcome);
+      effect = nextEffect(outcome.record)
+    ) {
+      outcome = { ...outcome, ...(await this.#perform(outcome, effect, options.dryRun === true)) };
     }
-    return { record, unfinished: [], warnings, ...(cause !== undefined && { cause }) };
+    return outcome;
+  }
+
+  async #perform({ record, cause }: Outcome, effect: Effect, dryRun: boolean): Promise<Partial<Outcome>> {
+    if (effect.do === "clean") return await this.#clean(record);
+    if (effect.do === "land" || effect.do === "take-back") {
+      const step = await this.#forAll(record, effect.do);
+      return { ...step, cause: cause ?? step.cause };
+    }
+    try {
+      if (effect.do === "decide" && dryRun)
+        throw new DryRunEnd("This was a dry run: everything was prepared and taken back.");
+      return { record: await this.#step(record, effect) };
+    } catch (thrown) {
+      const isBeforeDecision = record.phase === "preparing" && !isDecisionUnknown(thrown);
+      if (!isBeforeDecision) return { unfinished: [{ resource: "", message: messageOf(thrown) }], cause: thrown };
+      return { record: await this.#fail(record, effect, thrown), cause: thrown };
+    }
+  }
+
+  /** What could not be removed now keeps the transaction open, and the next start tries again. It has landed all the same. */
+  async #clean(record: TransactionRecord): Promise<Partial<Outcome>> {
+    const warnings = await this.#parts.clean(record);
+    return warnings.length > 0 ? { warnings } : { record: await this.#save(record, { was: "cleaned" }, "ordered") };
   }
 
   async #step(record: TransactionRecord, effect: Effect): Promise<TransactionRecord> {
@@ -229,6 +231,11 @@ export class Coordinator {
   #stopIfAsked(): void {
     if (this.#parts.signal.aborted) throw new InterruptedError();
   }
+}
+
+/** Something is left to recovery, so there is no going on now. */
+function isStuck({ unfinished, warnings }: Outcome): boolean {
+  return unfinished.length > 0 || warnings.length > 0;
 }
 
 /** Whether the machine would have this done if all the others were settled. */

@@ -225,3 +225,8 @@ export class AtomicCommitError extends DrydockError {
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
+
+/** What to do about it, if what was thrown says so. */
+export function hintOf(thrown: unknown): string | undefined {
+  return thrown instanceof DrydockError ? thrown.hint : undefined;
+}

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { linkSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { TreeFixture } from "../../test/trees/tree-fixture.ts";
-import { pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
+import { bytesFromPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
 import { StateError } from "../core/errors.ts";
 import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
@@ -43,7 +43,7 @@ describe("a baseline", () => {
     mkdirSync(original("a/b"), { recursive: true });
     writeFileSync(original("a/b/f"), "content", { mode: 0o640 });
     writeFileSync(original(ODD_NAME), "");
-    symlinkSync(ODD_NAME, original("link"));
+    symlinkSync(bytesFromPath(ODD_NAME), original("link"));
     writeXattrs(POINT, trees.original, "a", { "user.drydock": "AAE=" }, {});
     trees.original.setTimes(POINT, "link", { mtime: [-1, 999_999_999] });
     trees.copy();

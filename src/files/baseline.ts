@@ -2,6 +2,7 @@ import { baseName, bytesFromPath, parentPath, pathFromBytes, ROOT_PATH } from ".
 import { StateError } from "../core/errors.ts";
 import { type EntryKind, type Facts, type Identity, kindOf, type Time } from "../system/facts.ts";
 import type { Xattrs } from "../system/xattrs.ts";
+import { F, F_COLUMNS, U, U_COLUMNS, writeCopy, writeOriginal } from "./baseline-columns.ts";
 import type { CopiedEntry } from "./copy-tree.ts";
 
 /**
@@ -11,45 +12,16 @@ import type { CopiedEntry } from "./copy-tree.ts";
  * Format of the file, little-endian:
  *   8 bytes   magic "DRYBASE1"
  *   u32 ×4    entries, bytes of names, bytes of extras, blocks
- *   f64 ×7×n  see F
- *   u32 ×14×n see U
+ *   f64 ×7×n  F in baseline-columns.ts
+ *   u32 ×14×n U in baseline-columns.ts
  *   u32 ×2×b  each block: first entry, number of entries
  *   names     the last names, one after the other
  *   extras    JSON: { index: { xattrs?, target?, rdev? } } for the few entries that have any
  * The entries of one folder stand together as a block, in the order in which they were copied; the last block holds only the root.
  */
 const MAGIC = "DRYBASE1";
-const F = { ino: 0, btime: 1, size: 2, mtime: 3, copyIno: 4, copyCtime: 5, ctime: 6 } as const;
-const F_COLUMNS = 7;
-const U = {
-  mode: 0,
-  uid: 1,
-  gid: 2,
-  nlink: 3,
-  btimeNs: 4,
-  mtimeNs: 5,
-  copyMode: 6,
-  copyUid: 7,
-  copyGid: 8,
-  copyCtimeNs: 9,
-  nameAt: 10,
-  nameLength: 11,
-  block: 12,
-  ctimeNs: 13,
-} as const;
-const U_COLUMNS = 14;
 const NO_BLOCK = 0xffffffff;
 const HEADER = 8 + 16;
-
-const TYPE_BITS: { readonly [kind in EntryKind]: number } = {
-  file: 0o100000,
-  directory: 0o040000,
-  symlink: 0o120000,
-  fifo: 0o010000,
-  socket: 0o140000,
-  device: 0o020000,
-  "block-device": 0o060000,
-};
 
 /** What the original was. */
 export interface BaseFacts extends Identity {
@@ -81,6 +53,9 @@ interface Extras {
   readonly target?: string;
   readonly rdev?: string;
 }
+
+type Numbers = [number, number, number, number];
+type Parts = [Buffer, Buffer, Buffer, Buffer, Buffer];
 
 const NO_XATTRS: Xattrs = Object.freeze({});
 
@@ -226,28 +201,20 @@ export class Baseline {
 
   static fromBytes(bytes: Buffer, label: string): Baseline {
     if (bytes.length < HEADER || bytes.toString("latin1", 0, 8) !== MAGIC) throw damaged(label);
-    const [count, nameBytes, extraBytes, blocks] = [0, 1, 2, 3].map((at) => bytes.readUInt32LE(8 + at * 4)) as [
-      number,
-      number,
-      number,
-      number,
-    ];
+    const [count, nameBytes, extraBytes, blocks] = [8, 12, 16, 20].map((at) => bytes.readUInt32LE(at)) as Numbers;
     const sizes = [count * F_COLUMNS * 8, count * U_COLUMNS * 4, blocks * 8, nameBytes, extraBytes];
     if (bytes.length !== HEADER + sizes.reduce((sum, size) => sum + size, 0)) throw damaged(label);
     let at = HEADER;
-    const [floats, words, blockWords, names, extras] = sizes.map((size) => bytes.subarray(at, (at += size))) as [
-      Buffer,
-      Buffer,
-      Buffer,
-      Buffer,
-      Buffer,
-    ];
+    const [floats, words, blockWords, names, extras] = sizes.map((size) => {
+      at += size;
+      return bytes.subarray(at - size, at);
+    }) as Parts;
     return new Baseline(
       new Float64Array(alignedCopy(floats)),
       new Uint32Array(alignedCopy(words)),
       new Uint32Array(alignedCopy(blockWords)),
       names,
-      JSON.parse(extras.toString()) as { [index: string]: Extras },
+      parseExtras(extras, label),
     );
   }
 
@@ -281,38 +248,19 @@ function isDevice(kind: EntryKind): boolean {
   return kind === "device" || kind === "block-device";
 }
 
-function damaged(label: string): StateError {
+function parseExtras(bytes: Buffer, label: string): { [index: string]: Extras } {
+  try {
+    return JSON.parse(bytes.toString()) as { [index: string]: Extras };
+  } catch (thrown) {
+    throw damaged(label, thrown);
+  }
+}
+
+function damaged(label: string, cause?: unknown): StateError {
   return new StateError(`The baseline ${label} of a sandbox is damaged.`, {
+    cause,
     hint: "The sandbox can't be compared with its original any more: take what you need from it and cancel the plan.",
   });
-}
-
-function writeOriginal(floats: Float64Array, words: Uint32Array, index: number, original: Facts): void {
-  const f = index * F_COLUMNS;
-  const u = index * U_COLUMNS;
-  floats[f + F.ino] = original.ino;
-  floats[f + F.btime] = original.btime[0];
-  floats[f + F.size] = original.size;
-  floats[f + F.mtime] = original.mtime[0];
-  words[u + U.mode] = TYPE_BITS[original.kind] | original.mode;
-  words[u + U.uid] = original.uid;
-  words[u + U.gid] = original.gid;
-  words[u + U.nlink] = original.nlink;
-  words[u + U.btimeNs] = original.btime[1];
-  words[u + U.mtimeNs] = original.mtime[1];
-  floats[f + F.ctime] = original.ctime[0];
-  words[u + U.ctimeNs] = original.ctime[1];
-}
-
-function writeCopy(floats: Float64Array, words: Uint32Array, index: number, copy: Facts): void {
-  const f = index * F_COLUMNS;
-  const u = index * U_COLUMNS;
-  floats[f + F.copyIno] = copy.ino;
-  floats[f + F.copyCtime] = copy.ctime[0];
-  words[u + U.copyCtimeNs] = copy.ctime[1];
-  words[u + U.copyMode] = TYPE_BITS[copy.kind] | copy.mode;
-  words[u + U.copyUid] = copy.uid;
-  words[u + U.copyGid] = copy.gid;
 }
 
 /** Builds a baseline while a tree is copied: `add` is called for each entry, a folder after all that is in it. */

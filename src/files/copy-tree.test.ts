@@ -22,7 +22,7 @@ import {
 } from "node:fs";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { TreeFixture } from "../../test/trees/tree-fixture.ts";
-import { joinPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
+import { bytesFromPath, joinPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
 import { BusyError, UnsupportedError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
 import type { Facts } from "../system/facts.ts";
@@ -86,7 +86,7 @@ describe("copyTree", () => {
     writeFileSync(original("d/f"), "content", { mode: 0o640 });
     writeFileSync(original(ODD_NAME), "");
     symlinkSync("/nowhere", original("link"));
-    symlinkSync(ODD_NAME, original("odd link"));
+    symlinkSync(bytesFromPath(ODD_NAME), original("odd link"));
     linkSync(original("d/f"), original("second name"));
     trees.original.createNode(POINT, "fifo", { kind: "fifo", mode: 0o604, rdev: "0:0" } as Facts);
     writeXattrs(POINT, trees.original, "d", { "user.drydock": "AAE=" }, {});

@@ -2,13 +2,12 @@ import { randomBytes } from "node:crypto";
 import type { StrategyCapabilities } from "../core/capabilities.ts";
 import type { Change, DiffView } from "../core/change.ts";
 import {
+  hintOf,
   InterruptedError,
   messageOf,
-  SandboxCommitError,
   SandboxCreationError,
   SandboxRollbackError,
   SandboxStateError,
-  UsageError,
 } from "../core/errors.ts";
 import type { Resource } from "../core/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../core/sandbox.ts";
@@ -20,25 +19,17 @@ import type {
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "../core/strategy.ts";
-import { failedWith } from "../system/errno.ts";
 import { failpoint } from "../system/failpoints.ts";
-import { Folder } from "../system/folder.ts";
+import type { Folder } from "../system/folder.ts";
 import { CopiedTree, type DataWay, treePath } from "./copied-tree.ts";
+import { assertSameBoot, OpenSandbox, openOriginal, placeOf, scopeFrom } from "./copy-reference.ts";
 import { diffView } from "./diff-view.ts";
 import { Landings } from "./landings.ts";
 import { runInTurns, type Steps } from "./pace.ts";
 import { removeTree } from "./remove-tree.ts";
 import { type Scope, scopeOf, toEnginePath, toResourcePath } from "./scope.ts";
 import { restoreCheckpoint, saveCheckpoint } from "./tree-checkpoints.ts";
-import {
-  choosePlace,
-  findPlace,
-  makeWorkspace,
-  openWorkspace,
-  type Placement,
-  removeWorkspace,
-  type WorkspacePlace,
-} from "./workspace.ts";
+import { choosePlace, findPlace, makeWorkspace, openWorkspace, removeWorkspace } from "./workspace.ts";
 import { readFileBelow, writeFileBelow } from "./writing.ts";
 import { writtenChange } from "./written-change.ts";
 
@@ -321,61 +312,4 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
   #stopIfAsked(): void {
     if (this.context.signal.aborted) throw new InterruptedError();
   }
-}
-
-/** A sandbox with everything that belongs to it open. */
-class OpenSandbox {
-  readonly scope: Scope;
-  readonly workspace: Folder;
-  readonly original: Folder;
-  readonly copy: CopiedTree;
-  readonly tree: Folder;
-
-  constructor(scope: Scope, workspace: Folder, original: Folder, copy: CopiedTree) {
-    this.scope = scope;
-    this.workspace = workspace;
-    this.original = original;
-    this.copy = copy;
-    this.tree = copy.openTree();
-  }
-
-  [Symbol.dispose](): void {
-    for (const folder of [this.tree, this.original, this.workspace]) folder.close();
-  }
-}
-
-function openOriginal(scope: Scope): Folder {
-  try {
-    return Folder.open(scope.root);
-  } catch (thrown) {
-    if (!failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP")) throw thrown;
-    throw new UsageError(`The original ${scope.root} is gone, or is no longer a folder.`, {
-      hint: "Bring it back, or cancel the plan.",
-      cause: thrown,
-    });
-  }
-}
-
-function placeOf(ref: SandboxRef): WorkspacePlace {
-  return { path: String(ref.metadata["workspace"]), placement: String(ref.metadata["placement"]) as Placement };
-}
-
-function scopeFrom(ref: SandboxRef): Scope {
-  const { root, only } = ref.metadata;
-  return { root: String(root), ...(typeof only === "string" && { only }) };
-}
-
-function assertSameBoot(copy: CopiedTree): void {
-  if (!copy.isFromEarlierBoot) return;
-  throw new SandboxCommitError(
-    "The machine was restarted since this sandbox was made, so work in it that was not yet on disk may be missing.",
-    {
-      hint: "Take what you need out of it ('drydock plan path') and make a new plan.",
-      code: "RESTARTED",
-    },
-  );
-}
-
-function hintOf(thrown: unknown): string | undefined {
-  return thrown instanceof Error && "hint" in thrown && typeof thrown.hint === "string" ? thrown.hint : undefined;
 }

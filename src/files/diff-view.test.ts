@@ -18,7 +18,7 @@ import {
 } from "node:fs";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { TreeFixture } from "../../test/trees/tree-fixture.ts";
-import { pathFromBytes } from "../core/byte-path.ts";
+import { bytesFromPath, pathFromBytes } from "../core/byte-path.ts";
 import type { Change } from "../core/change.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { DiffSides } from "./change-reader.ts";
@@ -143,7 +143,7 @@ describe("diffView", () => {
     trees.copy();
     for (const name of ["link", "file", "gone"]) unlinkSync(sandbox(name));
     symlinkSync("new", sandbox("link"));
-    symlinkSync(ODD_NAME, trees.inSandbox("file"));
+    symlinkSync(bytesFromPath(ODD_NAME), trees.inSandbox("file"));
     assert.deepEqual([changeOf("link").before?.target, changeOf("link").after?.target], ["old", "new"]);
     assert.equal(changeOf("gone").before?.target, "x");
     const file = changeOf("file");

@@ -117,7 +117,7 @@ export class Landings {
       const landed = readLanded(landing);
       using slots = landing.openChild(SLOTS);
       if (landed !== undefined) checkUndo(original, slots, manifest, landed.barrier);
-      runLanding(original, landing, manifest, "backward", () => {});
+      runLanding(original, landing, manifest, "backward");
     }
     removeTree(POINTS.discard, landings, id);
     this.#removeIfEmpty();

@@ -73,7 +73,8 @@ class TreeDiff {
     for (const [name, child, facts] of touched) {
       const childPath = joinPath(path, name);
       if (child === undefined) this.#added(folder, name, childPath, facts, covered);
-      else if (!this.#compareIfThere(folder, name, childPath, child, facts, covered)) folders.push([name, child, covered]);
+      else if (!this.#compareIfThere(folder, name, childPath, child, facts, covered))
+        folders.push([name, child, covered]);
     }
     for (let at = 0; at < seen.length; at += 1) {
       if (seen[at] === 0) this.#deleted(joinPath(path, baseline.name(from + at)), from + at, covered);

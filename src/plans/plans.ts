@@ -4,7 +4,7 @@ import type { AtomicCommit } from "../commit/atomic-commit.ts";
 import { isAtOrBelow, pathFromBytes } from "../core/byte-path.ts";
 import { type Change, statsOf } from "../core/change.ts";
 import { DrydockError, SandboxConflictError, SandboxRollbackError, UsageError } from "../core/errors.ts";
-import { movePlan, type PlanRecord } from "../core/plan.ts";
+import { movePlan, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import { sandboxIdFor } from "../core/sandbox.ts";
 import { filePatch } from "../files/file-patch.ts";
 import { type Claims, planKey } from "../sandboxes/claims.ts";
@@ -187,7 +187,7 @@ export class Plans {
     const { resolver, chooser, now } = this.#parts;
     const id = ulid();
     const resolved = resolver.resolveAll(options.resources);
-    const resources = [];
+    const resources: PlanResource[] = [];
     for (const { resource, wanted } of resolved)
       resources.push({ resource, ...(await chooser.choose(resource, wanted)) });
     const allowIrreversible = options.allowIrreversible === true;

@@ -1,5 +1,5 @@
 import type { FullCapabilities } from "../core/capabilities.ts";
-import { AtomicCommitError, DrydockError, messageOf, SandboxStateError, UsageError } from "../core/errors.ts";
+import { AtomicCommitError, hintOf, messageOf, SandboxStateError, UsageError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
 import type { PlanRecord, PlanResource } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
@@ -126,14 +126,7 @@ export class SandboxManager {
       return await this.#committer().commitAll(planId, options);
     } catch (thrown) {
       if (thrown instanceof AtomicCommitError) throw thrown;
-      throw new AtomicCommitError(
-        `The plan was not applied: ${messageOf(thrown)}`,
-        { failed: { resource: "", message: messageOf(thrown) }, undone: [], notUndone: [], conflicts: [] },
-        {
-          cause: thrown,
-          hint: thrown instanceof DrydockError ? thrown.hint : "Nothing was changed.",
-        },
-      );
+      throw notBegun(thrown);
     }
   }
 
@@ -201,6 +194,13 @@ export class SandboxManager {
   #pending(ref: SandboxRef): SandboxRecord {
     return { ref, state: "PENDING", createdAt: this.#now().toISOString() };
   }
+}
+
+/** What was refused before anything was prepared. */
+function notBegun(cause: unknown): AtomicCommitError {
+  const failure = { failed: { resource: "", message: messageOf(cause) }, undone: [], notUndone: [], conflicts: [] };
+  const hint = hintOf(cause) ?? "Nothing was changed.";
+  return new AtomicCommitError(`The plan was not applied: ${messageOf(cause)}`, failure, { cause, hint });
 }
 
 function resourceOf(plan: PlanRecord, name: string): PlanResource {

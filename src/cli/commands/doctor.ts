@@ -32,7 +32,7 @@ function withoutDrydock(name: string, { message, hint }: DrydockError): DoctorRe
     node: process.version,
     kernel: release(),
     platform: `${process.platform} ${process.arch}`,
-    stateDir: null,
+    stateDir: "-",
     checks: [{ name, ok: false, detail: `${message} ${hint}` }],
     strategies: [],
     resourceTypes: [],

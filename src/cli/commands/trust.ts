@@ -11,7 +11,9 @@ export function defineTrust(command: Command, context: CommandContext): void {
   command
     .argument("[FILE]", "the config; default: the nearest drydock.yaml upward from the current folder")
     .action(async (given?: string) => {
-      const file = given === undefined ? nearest(context.cwd) : unescapePath(given);
+      const file = given === undefined ? (context.options.config ?? nearest(context.cwd)) : unescapePath(given);
+      // Opened with this very config, so that one that makes no sense is refused, with its line.
+      context.options = { ...context.options, config: file };
       const trusted = await change(context, undefined, (drydock) => drydock.trust(file));
       await context.result(trusted, () => [`Trusted ${displayPath(trusted.file)} as it is now.`]);
     });

@@ -7,7 +7,7 @@ export function changeNotes(change: Change): readonly string[] {
   const notes = [
     kind === "file" ? "" : kind,
     lineCounts(change),
-    change.binary ? `binary, ${sizes(before, after)}` : "",
+    contentSize(change),
     targets(before, after),
     differing("mode", before.mode, after.mode, (mode) => mode.toString(8).padStart(3, "0")),
     differing("owner", ownerOf(before), ownerOf(after), String),
@@ -20,6 +20,14 @@ export function changeNotes(change: Change): readonly string[] {
 export function lineCounts({ insertions = 0, deletions = 0 }: Change): string {
   const counts = [insertions === 0 ? "" : `+${insertions}`, deletions === 0 ? "" : `-${deletions}`];
   return counts.filter((count) => count !== "").join(" ");
+}
+
+/** The size of a file, where there are no lines to count. */
+function contentSize(change: Change): string {
+  const { kind, operation, binary, before = {}, after = {} } = change;
+  if (binary) return `binary, ${sizes(before, after)}`;
+  if (kind !== "file" || operation === "deleted" || after.size === undefined || lineCounts(change) !== "") return "";
+  return before.size === after.size ? "" : sizes(before, after);
 }
 
 /** "10 → 12 bytes". */

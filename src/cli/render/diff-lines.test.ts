@@ -48,12 +48,15 @@ describe("a diff for people", () => {
     assert.equal(onlyLine(modified({}, { kind: "directory" })), "M  app/x  directory, metadata");
     assert.equal(onlyLine(modified({ size: 12 }, { binary: true })), "M  app/x  binary, 10 → 12 bytes");
     assert.equal(onlyLine(modified({}, { binary: true })), "M  app/x  binary, 10 bytes");
+    assert.equal(onlyLine(modified({ size: 12 })), "M  app/x  10 → 12 bytes");
+    const empty = { resource, path: "x", operation: "added", kind: "file", after: { size: 0 } } as const;
+    assert.equal(onlyLine(empty), "A  app/x  0 bytes");
     const link = { kind: "symlink", before: { target: "a\n" }, after: { target: "b" } } as const;
     assert.equal(onlyLine({ resource, path: "x", operation: "modified", ...link }), "M  app/x  symlink, to a\\n → b");
     const gone = { resource, path: "x", operation: "deleted", kind: "symlink", before: { target: "a" } } as const;
     assert.equal(onlyLine(gone), "D  app/x  symlink, was to a");
     const owned = modified({}, { before: { uid: 1 }, operation: "typechanged" });
-    assert.equal(onlyLine(owned), "T  app/x  owner 1:? → 0:0");
+    assert.equal(onlyLine(owned), "T  app/x  10 bytes, owner 1:? → 0:0");
   });
 
   it("[A12] has each warning below its change", () => {

@@ -50,7 +50,12 @@ export function* nameLines(diff: PlanDiff): Generator<string> {
 function summaryLine({ changes, stats }: PlanDiff): string {
   if (changes.length === 0) return "No changes.";
   const parts = [`${stats.added} added`, `${stats.modified} modified`, `${stats.deleted} deleted`];
-  return `${parts.join(", ")}; ${stats.insertions} insertions(+), ${stats.deletions} deletions(-)`;
+  const lines = [counted(stats.insertions, "insertion", "+"), counted(stats.deletions, "deletion", "-")];
+  return `${parts.join(", ")}; ${lines.join(", ")}`;
+}
+
+function counted(count: number, what: string, sign: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}(${sign})`;
 }
 
 function statOf(change: PlanChange, most: number, styles: Styles): string {

@@ -2,7 +2,7 @@ import { displayPath } from "../../core/byte-path.ts";
 import type { DoctorReport } from "../../plans/doctor.ts";
 import { oneLine } from "../printable.ts";
 import type { Styles } from "./styles.ts";
-import { textTable } from "./text-table.ts";
+import { type Cell, textTable } from "./text-table.ts";
 
 /** What works on this machine. */
 export function doctorLines(report: DoctorReport, styles: Styles): readonly string[] {
@@ -15,19 +15,26 @@ export function doctorLines(report: DoctorReport, styles: Styles): readonly stri
       ],
       [{ text: "state", style: styles.dim }, displayPath(report.stateDir)],
     ]),
-    ...section("Checks", styles),
-    ...textTable(report.checks.map(({ name, ok, detail }) => [mark(ok), name, oneLine(detail)])),
-    ...section("Strategies, strongest first", styles),
-    ...textTable(
+    ...section(
+      "Checks",
+      styles,
+      report.checks.map(({ name, ok, detail }) => [mark(ok), name, oneLine(detail)]),
+    ),
+    ...section(
+      "Strategies, strongest first",
+      styles,
       report.strategies
         .toSorted((a, b) => b.strength - a.strength)
         .map(({ name, works, detail, strength }) => [mark(works), name, String(strength), oneLine(detail)]),
     ),
-    ...section("What each type of resource would get", styles),
-    ...textTable(report.resourceTypes.map(({ type, strategy, why }) => [type, strategy ?? "-", oneLine(why)])),
+    ...section(
+      "What each type of resource would get",
+      styles,
+      report.resourceTypes.map(({ type, strategy, why }) => [type, strategy ?? "-", oneLine(why)]),
+    ),
   ];
 }
 
-function section(title: string, styles: Styles): readonly string[] {
-  return ["", styles.bold(title)];
+function section(title: string, styles: Styles, rows: readonly (readonly (Cell | string)[])[]): readonly string[] {
+  return rows.length === 0 ? [] : ["", styles.bold(title), ...textTable(rows)];
 }

@@ -1,0 +1,64 @@
+import { SandboxCommitError, UsageError } from "../core/errors.ts";
+import type { SandboxRef } from "../core/sandbox.ts";
+import { failedWith } from "../system/errno.ts";
+import { Folder } from "../system/folder.ts";
+import type { CopiedTree } from "./copied-tree.ts";
+import type { Scope } from "./scope.ts";
+import type { Placement, WorkspacePlace } from "./workspace.ts";
+
+/** A sandbox with everything that belongs to it open. */
+export class OpenSandbox {
+  readonly scope: Scope;
+  readonly workspace: Folder;
+  readonly original: Folder;
+  readonly copy: CopiedTree;
+  readonly tree: Folder;
+
+  constructor(scope: Scope, workspace: Folder, original: Folder, copy: CopiedTree) {
+    this.scope = scope;
+    this.workspace = workspace;
+    this.original = original;
+    this.copy = copy;
+    this.tree = copy.openTree();
+  }
+
+  [Symbol.dispose](): void {
+    for (const folder of [this.tree, this.original, this.workspace]) folder.close();
+  }
+}
+
+/** Opens the original, which may have gone away. */
+export function openOriginal(scope: Scope): Folder {
+  try {
+    return Folder.open(scope.root);
+  } catch (thrown) {
+    if (!failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP")) throw thrown;
+    throw new UsageError(`The original ${scope.root} is gone, or is no longer a folder.`, {
+      hint: "Bring it back, or cancel the plan.",
+      cause: thrown,
+    });
+  }
+}
+
+/** Where the workspace is, from what the reference says. */
+export function placeOf(ref: SandboxRef): WorkspacePlace {
+  return { path: String(ref.metadata["workspace"]), placement: String(ref.metadata["placement"]) as Placement };
+}
+
+/** What the sandbox is a copy of, from what the reference says. */
+export function scopeFrom(ref: SandboxRef): Scope {
+  const { root, only } = ref.metadata;
+  return { root: String(root), ...(typeof only === "string" && { only }) };
+}
+
+/** After a restart of the machine nobody knows whether the work in a copy is all there. */
+export function assertSameBoot(copy: CopiedTree): void {
+  if (!copy.isFromEarlierBoot) return;
+  throw new SandboxCommitError(
+    "The machine was restarted since this sandbox was made, so work in it that was not yet on disk may be missing.",
+    {
+      hint: "Take what you need out of it ('drydock plan path') and make a new plan.",
+      code: "RESTARTED",
+    },
+  );
+}

@@ -1,0 +1,85 @@
+import { parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { sameTime, type Time } from "../system/facts.ts";
+import { type Failpoint, failpoint } from "../system/failpoints.ts";
+import type { Folder } from "../system/folder.ts";
+import type { Manifest } from "./manifest.ts";
+
+const POINTS = {
+  unlock: failpoint("land.unlock"),
+  lock: failpoint("land.lock"),
+  times: failpoint("land.times"),
+};
+
+/**
+ * The folders of an original around a landing: those that do not let their owner write are opened up before it; after it they are closed again, and
+ * all that were touched get the times they should have.
+ */
+export class LandingFolders {
+  readonly #original: Folder;
+  readonly #manifest: Manifest;
+  readonly #forward: boolean;
+
+  constructor(original: Folder, manifest: Manifest, forward: boolean) {
+    this.#original = original;
+    this.#manifest = manifest;
+    this.#forward = forward;
+  }
+
+  open(): void {
+    for (const { path, mode } of this.#manifest.unlock) this.#setMode(POINTS.unlock, path, mode | 0o700);
+  }
+
+  close(): void {
+    for (const { path, before, after } of this.#manifest.folderTimes)
+      this.#setTime(path, this.#forward ? after : before);
+    const modes = this.#changedModes();
+    for (const { path, mode } of this.#manifest.unlock) this.#setMode(POINTS.lock, path, modes.get(path) ?? mode);
+  }
+
+  /** The modes that the landing itself gives to folders. */
+  #changedModes(): ReadonlyMap<string, number> {
+    const modes = new Map<string, number>();
+    for (const { path, metadata } of this.#manifest.entries) {
+      if (metadata !== undefined) modes.set(path, (this.#forward ? metadata.after : metadata.before).mode);
+    }
+    return modes;
+  }
+
+  #setTime(path: string, mtime: Time): void {
+    using folder = this.#original.openBelowIfThere(path);
+    if (folder !== undefined && !sameTime(folder.ownFacts().mtime, mtime)) {
+      folder.setTimes(POINTS.times, ROOT_PATH, { mtime });
+    }
+  }
+
+  #setMode(point: Failpoint, path: string, mode: number): void {
+    using folder = this.#original.openBelowIfThere(path);
+    if (folder !== undefined && folder.ownFacts().mode !== mode) folder.setMode(point, ROOT_PATH, mode);
+  }
+}
+
+/** Entries come in path order, so the folder they are in is mostly the one just used. */
+export class OpenParent {
+  readonly #original: Folder;
+  #path: string | undefined;
+  #folder: Folder | undefined;
+
+  constructor(original: Folder) {
+    this.#original = original;
+  }
+
+  of(path: string): Folder | undefined {
+    const folderPath = path === ROOT_PATH ? ROOT_PATH : parentPath(path);
+    if (this.#path === folderPath) return this.#folder;
+    this.close();
+    this.#path = folderPath;
+    this.#folder = this.#original.openBelowIfThere(folderPath);
+    return this.#folder;
+  }
+
+  close(): void {
+    this.#folder?.close();
+    this.#folder = undefined;
+    this.#path = undefined;
+  }
+}

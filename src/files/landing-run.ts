@@ -1,0 +1,317 @@
+import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import type { Attention } from "../core/strategy.ts";
+import { failedWith } from "../system/errno.ts";
+import { type Facts, sameIdentity, sameTime, type Time } from "../system/facts.ts";
+import { type Failpoint, failpoint } from "../system/failpoints.ts";
+import type { Folder } from "../system/folder.ts";
+import { firstChangeBelow } from "./conflicts.ts";
+import { LandingFolders, OpenParent } from "./landing-folders.ts";
+import type { EntryIdentity, Manifest, ManifestEntry } from "./manifest.ts";
+import { setMetadata } from "./metadata.ts";
+import { exchangeEntries, moveEntry } from "./move-entry.ts";
+
+const POINTS = {
+  add: failpoint("land.add"),
+  exchange: failpoint("land.exchange"),
+  remove: failpoint("land.remove"),
+  giveBack: failpoint("land.give-back"),
+  link: failpoint("land.link"),
+  innerLink: failpoint("land.inner-link"),
+  innerTimes: failpoint("land.inner-times"),
+  modes: failpoint("land.modes"),
+};
+
+/**
+ * The second half of the exchange transaction: the landing itself, and its undo, which is the same the other way round.
+ *
+ * How far it has come is read from the identities of what is in the original and in the slots, never from memory: so both directions can
+ * be run any number of times, by any process, after any crash, and do only what is left. Each entry changes in one rename, and at no
+ * moment is a path missing that was there before and is there after.
+ *
+ * A rival who changes a path after prepare loses nothing: what comes out of the original is compared with what prepare saw, and if
+ * it is something else it stays in its slot for good and is reported. A delete whose target is something else is not done.
+ */
+export class LandingRun {
+  readonly #original: Folder;
+  readonly #slots: Folder;
+  readonly #manifest: Manifest;
+  readonly #forward: boolean;
+  readonly #folders: LandingFolders;
+  /** What changed at or after it, inside a folder that goes out, is a rival's. Unknown when a half-done landing is taken back. */
+  readonly #barrier: Time | undefined;
+  readonly attention: Attention[] = [];
+  readonly keptSlots: number[] = [];
+
+  constructor(
+    original: Folder,
+    slots: Folder,
+    manifest: Manifest,
+    direction: "forward" | "backward",
+    landedAt: Time | undefined,
+  ) {
+    this.#barrier = direction === "forward" ? manifest.barrier : landedAt;
+    this.#original = original;
+    this.#slots = slots;
+    this.#manifest = manifest;
+    this.#forward = direction === "forward";
+    this.#folders = new LandingFolders(original, manifest, this.#forward);
+  }
+
+  /** What comes first, then what goes; metadata of folders last, because it may close them. */
+  all(tick: (() => void) | undefined): void {
+    this.#folders.open();
+    const entries = this.#manifest.entries.map((entry, slot) => ({ entry, slot }));
+    const goes = (entry: ManifestEntry) => entry.operation === (this.#forward ? "delete" : "add");
+    const isFolderMetadata = (entry: ManifestEntry) =>
+      entry.operation === "metadata" && entry.before?.kind === "directory";
+    const ordered = [
+      ...entries.filter(({ entry }) => !goes(entry) && !isFolderMetadata(entry)),
+      ...entries.filter(({ entry }) => goes(entry)),
+      ...entries.filter(({ entry }) => isFolderMetadata(entry)).reverse(),
+    ];
+    const parents = new OpenParent(this.#original);
+    try {
+      for (const { entry, slot } of ordered) {
+        this.#one(entry, slot, parents);
+        tick?.();
+      }
+    } finally {
+      parents.close();
+    }
+    this.#folders.close();
+  }
+
+  #one(entry: ManifestEntry, slot: number, parents: OpenParent): void {
+    const parent = parents.of(entry.path);
+    if (parent === undefined) {
+      this.#report(entry, "its folder is gone from the original, so it did not land", slot, "kept");
+      return;
+    }
+    const place: Place = {
+      entry,
+      slot,
+      parent,
+      name: entry.path === ROOT_PATH ? ROOT_PATH : baseName(entry.path),
+      slotName: String(slot),
+    };
+    if (entry.operation === "metadata") this.#metadata(place);
+    else if (entry.operation === "replace") this.#replace(place);
+    else if ((entry.operation === "add") === this.#forward) this.#bringIn(place);
+    else this.#takeOut(place);
+  }
+
+  /** What should be in the original when this direction starts, and when it has ended. */
+  #ends(entry: ManifestEntry): { readonly from: EntryIdentity | undefined; readonly to: EntryIdentity | undefined } {
+    return this.#forward ? { from: entry.before, to: entry.after } : { from: entry.after, to: entry.before };
+  }
+
+  #replace(place: Place): void {
+    const { entry, parent, name, slotName } = place;
+    this.#makeLinks(place);
+    const { from, to } = this.#endsOf(place);
+    const now = parent.facts(name);
+    if (isThere(now, to)) {
+      this.#inspectOutcome(place, from);
+      return;
+    }
+    if (!isThere(this.#slots.facts(slotName), to)) {
+      this.#report(
+        entry,
+        "what was to come in its place is no longer kept, so it was left alone",
+        place.slot,
+        "nothing",
+      );
+      return;
+    }
+    if (now === undefined) {
+      moveEntry(POINTS.add, this.#slots, slotName, parent, name);
+      this.#report(
+        entry,
+        "somebody deleted it while the plan was landing; the plan's version is there now",
+        place.slot,
+        "nothing",
+      );
+      return;
+    }
+    // The exchange moves the change time, so a change that left size and time alone shows only now.
+    const touched = this.#forward && from !== undefined && isThere(now, from) && !this.#isAsPrepared(now, from);
+    exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
+    this.#setModeOfMoved(parent, name, to);
+    if (touched) this.#reportRival(place);
+    else this.#inspectOutcome(place, from);
+  }
+
+  #bringIn(place: Place): void {
+    const { entry, parent, name, slotName } = place;
+    this.#makeLinks(place);
+    const { to } = this.#endsOf(place);
+    const now = parent.facts(name);
+    if (isThere(now, to)) {
+      this.#inspectOutcome(place, undefined);
+      return;
+    }
+    if (!isThere(this.#slots.facts(slotName), to)) {
+      this.#report(entry, "what was to come here is no longer kept, so it was left alone", place.slot, "nothing");
+      return;
+    }
+    try {
+      moveEntry(POINTS.add, this.#slots, slotName, parent, name);
+      this.#setModeOfMoved(parent, name, to);
+    } catch (thrown) {
+      if (!failedWith(thrown, "EEXIST")) throw thrown;
+      exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
+      this.#reportRival(place);
+    }
+  }
+
+  #takeOut(place: Place): void {
+    const { entry, parent, name, slotName } = place;
+    const { from } = this.#endsOf(place);
+    const now = parent.facts(name);
+    if (now === undefined) return;
+    if (!isThere(now, from)) {
+      if (!isThere(this.#slots.facts(slotName), from)) this.#reportLeftAlone(entry);
+      else
+        this.#report(
+          entry,
+          "somebody made it anew while the plan was landing; it was left alone",
+          place.slot,
+          "nothing",
+        );
+      return;
+    }
+    if (from !== undefined && this.#forward && !this.#isAsPrepared(now, from)) {
+      this.#reportLeftAlone(entry);
+      return;
+    }
+    moveEntry(POINTS.remove, parent, name, this.#slots, slotName);
+    if (!this.#forward) {
+      this.#inspectOutcome(place, from);
+      return;
+    }
+    if (!isThere(this.#slots.facts(slotName), from) || this.#wasChangedInside(place)) {
+      moveEntry(POINTS.giveBack, this.#slots, slotName, parent, name);
+      this.#reportLeftAlone(entry);
+    }
+  }
+
+  /** Unchanged since prepare looked; the change time is only moved by us when it is moved by us. */
+  #isAsPrepared(now: Facts, seen: EntryIdentity): boolean {
+    return (
+      sameTime(now.ctime, seen.ctime) ||
+      (now.kind === "directory" && sameTime(now.mtime, seen.mtime) && now.mode === seen.mode)
+    );
+  }
+
+  /** What came out of the original and lies in the slot: is it what prepare saw? */
+  #inspectOutcome(place: Place, expected: EntryIdentity | undefined): void {
+    const kept = this.#slots.facts(place.slotName);
+    if (kept === undefined) return;
+    const same =
+      expected !== undefined &&
+      isThere(kept, expected) &&
+      sameContentFacts(kept, expected) &&
+      !this.#wasChangedInside(place);
+    if (!same) this.#reportRival(place);
+  }
+
+  #wasChangedInside({ slotName }: Place): boolean {
+    if (this.#barrier === undefined || this.#slots.facts(slotName)?.kind !== "directory") return false;
+    using folder = this.#slots.openChild(slotName);
+    return firstChangeBelow(folder, this.#barrier) !== undefined;
+  }
+
+  #metadata({ entry, parent, name, slot }: Place): void {
+    const change = entry.metadata;
+    const now = parent.facts(name);
+    if (change === undefined) return;
+    if (!isThere(now, entry.before)) {
+      this.#report(entry, "somebody replaced it while the plan was landing; it was left alone", slot, "nothing");
+      return;
+    }
+    setMetadata(parent, name, this.#forward ? change.after : change.before, change.parts, now?.kind === "symlink");
+  }
+
+  /** Names that are other names of a file that stays are made here, because making them changes that file's inode. */
+  #makeLinks(place: Place): void {
+    const { entry, slotName } = place;
+    if (!this.#forward) return;
+    if (entry.linkTo !== undefined && this.#slots.facts(slotName) === undefined && !this.#hasLanded(place)) {
+      this.#linkFrom(entry.linkTo, this.#slots, slotName, POINTS.link);
+    }
+    const staged = entry.innerLinks === undefined ? undefined : this.#slots.facts(slotName);
+    if (entry.innerLinks === undefined || !isThere(staged, entry.after)) return;
+    using folder = this.#slots.openChild(slotName);
+    for (const { path, linkTo, folderTime } of entry.innerLinks) {
+      using inner = folder.openBelow(parentPath(path));
+      if (inner.facts(baseName(path)) === undefined) this.#linkFrom(linkTo, inner, baseName(path), POINTS.innerLink);
+      inner.setTimes(POINTS.innerTimes, ROOT_PATH, { mtime: folderTime });
+    }
+  }
+
+  #hasLanded({ entry, parent, name }: Place): boolean {
+    return isThere(parent.facts(name), this.#anchorIdentity(entry));
+  }
+
+  #linkFrom(path: string, to: Folder, name: string, point: Failpoint): void {
+    using parent = this.#original.openBelow(parentPath(path));
+    to.createHardLink(point, name, parent, baseName(path));
+  }
+
+  /** A link has no identity of its own: it is the file it is another name of. */
+  #endsOf(place: Place): { readonly from: EntryIdentity | undefined; readonly to: EntryIdentity | undefined } {
+    const { from, to } = this.#ends(place.entry);
+    if (place.entry.linkTo === undefined) return { from, to };
+    const anchor = this.#anchorIdentity(place.entry);
+    return this.#forward ? { from, to: anchor } : { from: anchor, to };
+  }
+
+  #anchorIdentity(entry: ManifestEntry): EntryIdentity | undefined {
+    if (entry.linkTo === undefined) return entry.after;
+    using parent = this.#original.openBelow(parentPath(entry.linkTo));
+    return parent.facts(baseName(entry.linkTo));
+  }
+
+  /** A crash between opening a folder up and closing it again leaves a wrong mode. */
+  #setModeOfMoved(parent: Folder, name: string, to: EntryIdentity | undefined): void {
+    if (to?.kind !== "directory") return;
+    const now = parent.facts(name);
+    if (now !== undefined && now.mode !== to.mode) parent.setMode(POINTS.modes, name, to.mode);
+  }
+
+  #reportRival({ entry, slot }: Place): void {
+    this.#report(entry, "somebody changed it while the plan was landing; that version is kept", slot, "kept");
+  }
+
+  #reportLeftAlone(entry: ManifestEntry): void {
+    this.attention.push({
+      path: entry.path,
+      message: "somebody changed it while the plan was landing; it was not deleted",
+    });
+  }
+
+  #report(entry: ManifestEntry, message: string, slot: number, what: "kept" | "nothing"): void {
+    const keptAt =
+      what === "kept" && this.#slots.facts(String(slot)) !== undefined ? this.#slots.label(String(slot)) : undefined;
+    this.attention.push({ path: entry.path, message, ...(keptAt !== undefined && { keptAt }) });
+    if (keptAt !== undefined) this.keptSlots.push(slot);
+  }
+}
+
+interface Place {
+  readonly entry: ManifestEntry;
+  readonly slot: number;
+  readonly parent: Folder;
+  readonly name: string;
+  readonly slotName: string;
+}
+
+function isThere(now: Facts | undefined, identity: EntryIdentity | undefined): boolean {
+  return now !== undefined && identity !== undefined && now.kind === identity.kind && sameIdentity(now, identity);
+}
+
+/** A folder's own time moves when names in it do, which its contents tell better. */
+function sameContentFacts(now: Facts, seen: EntryIdentity): boolean {
+  if (now.kind === "directory") return now.mode === seen.mode && sameTime(now.mtime, seen.mtime);
+  return now.size === seen.size && sameTime(now.mtime, seen.mtime) && now.mode === seen.mode;
+}

@@ -164,17 +164,21 @@ class Ancestors {
   }
 
   #judge(path: string): string | undefined {
-    if (path === ROOT_PATH) return undefined;
-    if (!this.#judged.has(path)) this.#judged.set(path, this.#judge(parentPath(path)) ?? this.#judgeItself(path));
+    const above = path === ROOT_PATH ? undefined : this.#judge(parentPath(path));
+    if (!this.#judged.has(path)) this.#judged.set(path, above ?? this.#judgeItself(path));
     return this.#judged.get(path);
   }
 
   #judgeItself(path: string): string | undefined {
     const base = this.#check.baseOf(path);
+    // The folder around a single file is not part of the resource.
+    if (path === ROOT_PATH && base === undefined) return undefined;
     try {
       using folder = this.#check.original.openBelow(path);
       if (base !== undefined && sameIdentity(folder.ownFacts(), base)) return undefined;
-      return `its folder ${path} was replaced in the original`;
+      return path === ROOT_PATH
+        ? "the original itself was replaced"
+        : `its folder ${path} was replaced in the original`;
     } catch (thrown) {
       if (failedWith(thrown, "ENOENT")) return `its folder ${path} was deleted in the original`;
       if (failedWith(thrown, "ENOTDIR", "ELOOP", "EXDEV"))

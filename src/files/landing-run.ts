@@ -7,7 +7,7 @@ import type { Folder } from "../system/folder.ts";
 import { firstChangeBelow } from "./conflicts.ts";
 import { LandingFolders, OpenParent } from "./landing-folders.ts";
 import type { EntryIdentity, Manifest, ManifestEntry } from "./manifest.ts";
-import { setMetadata } from "./metadata.ts";
+import { metadataOf, sameParts, setMetadata } from "./metadata.ts";
 import { exchangeEntries, moveEntry } from "./move-entry.ts";
 
 const POINTS = {
@@ -225,11 +225,25 @@ export class LandingRun {
     const change = entry.metadata;
     const now = parent.facts(name);
     if (change === undefined) return;
-    if (!isThere(now, entry.before)) {
+    if (now === undefined || !isThere(now, entry.before)) {
       this.#report(entry, "somebody replaced it while the plan was landing; it was left alone", slot, "nothing");
       return;
     }
-    setMetadata(parent, name, this.#forward ? change.after : change.before, change.parts, now?.kind === "symlink");
+    // A part that is neither as it was nor as it will be was set by somebody else.
+    const current = metadataOf(parent, name, now);
+    const rivals = change.parts.filter(
+      (part) => !sameParts(current, change.before, [part]) && !sameParts(current, change.after, [part]),
+    );
+    if (rivals.length > 0) {
+      this.#report(
+        entry,
+        `somebody changed its ${rivals.join(", ")} while the plan was landing; that was left alone`,
+        slot,
+        "nothing",
+      );
+    }
+    const parts = change.parts.filter((part) => !rivals.includes(part));
+    setMetadata(parent, name, this.#forward ? change.after : change.before, parts, now.kind === "symlink");
   }
 
   /** Names that are other names of a file that stays are made here, because making them changes that file's inode. */

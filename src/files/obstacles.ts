@@ -2,6 +2,7 @@ import { parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { SandboxCommitError, UnsupportedError } from "../core/errors.ts";
 import type { Facts } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
+import { mountsBelow } from "../system/mounts.ts";
 import type { TreeEntry } from "./change-set.ts";
 
 /** Folders of the user's own that do not let him write, with their modes: they are opened up while a landing lasts. */
@@ -16,43 +17,76 @@ export function findObstacles(
   entries: readonly { readonly entry: TreeEntry; readonly now: Facts | undefined }[],
 ): Unlocks {
   const root = original.ownFacts();
-  const unlocks: { path: string; mode: number }[] = [];
-  const parents = new Map<string, Facts>();
+  const folders = new FolderJudge(original, root);
+  const mounts = mountsBelow(original.path);
   for (const { entry, now } of entries) {
-    const folderPath = entry.path === ROOT_PATH ? ROOT_PATH : parentPath(entry.path);
-    let parent = parents.get(folderPath);
-    if (parent === undefined) {
-      parent = judgeFolder(original, folderPath, root, entry, unlocks);
-      parents.set(folderPath, parent);
-    }
+    const parent = folders.judge(entry);
     judgeTarget(original, entry, now, parent, root);
+    assertNoMountInside(original, entry, mounts);
   }
-  return unlocks;
+  return folders.unlocks;
 }
 
-function judgeFolder(
-  original: Folder,
-  path: string,
-  root: Facts,
-  entry: TreeEntry,
-  unlocks: { path: string; mode: number }[],
-): Facts {
-  using folder = original.openBelow(path);
-  const facts = folder.ownFacts();
-  if (facts.mountId !== root.mountId) {
+/** Looks at the folders that entries are in, each once, and whether names in them may change. */
+class FolderJudge {
+  readonly unlocks: { path: string; mode: number }[] = [];
+  readonly #original: Folder;
+  readonly #root: Facts;
+  readonly #known = new Map<string, Facts>();
+  readonly #writable = new Set<string>();
+
+  constructor(original: Folder, root: Facts) {
+    this.#original = original;
+    this.#root = root;
+  }
+
+  judge(entry: TreeEntry): Facts {
+    const path = entry.path === ROOT_PATH ? ROOT_PATH : parentPath(entry.path);
+    const needsWriting = entry.operation !== "metadata";
+    const known = this.#known.get(path);
+    if (known !== undefined && (!needsWriting || this.#writable.has(path))) return known;
+    using folder = this.#original.openBelow(path);
+    const facts = known ?? this.#look(folder);
+    this.#known.set(path, facts);
+    if (needsWriting) this.#assertWritable(folder, path, facts);
+    return facts;
+  }
+
+  #look(folder: Folder): Facts {
+    const facts = folder.ownFacts();
+    if (facts.mountId === this.#root.mountId) return facts;
     throw new UnsupportedError(
-      `${folder.path} is another file system mounted inside the original, so nothing can land there as one.`,
+      `${folder.path} is another file system mounted inside the original; nothing can land there.`,
       {
         hint: "Make it a resource of its own in the plan.",
       },
     );
   }
-  if (entry.operation === "metadata") return facts;
-  if (facts.locked) throw immutable(folder.path);
-  if (folder.isWritable()) return facts;
-  if (facts.uid !== process.geteuid?.()) throw notPermitted(`${folder.path} does not let you change what is in it.`);
-  unlocks.push({ path, mode: facts.mode });
-  return facts;
+
+  #assertWritable(folder: Folder, path: string, facts: Facts): void {
+    this.#writable.add(path);
+    if (facts.locked) throw immutable(folder.path);
+    if (folder.isWritable()) return;
+    if (facts.uid !== process.geteuid?.()) throw notPermitted(`${folder.path} does not let you change what is in it.`);
+    this.unlocks.push({ path, mode: facts.mode });
+  }
+}
+
+/** A folder that goes would take a file system that is mounted in it along. */
+function assertNoMountInside(
+  original: Folder,
+  { path, operation, before }: TreeEntry,
+  mounts: readonly string[],
+): void {
+  if (before?.kind !== "directory" || operation === "metadata") return;
+  const mounted = mounts.find((point) => point.startsWith(`${original.label(path)}/`));
+  if (mounted === undefined) return;
+  throw new UnsupportedError(
+    `${mounted} is mounted inside ${original.label(path)}, which the plan removes or replaces.`,
+    {
+      hint: "Unmount it first, or leave that folder alone.",
+    },
+  );
 }
 
 function judgeTarget(original: Folder, entry: TreeEntry, now: Facts | undefined, parent: Facts, root: Facts): void {

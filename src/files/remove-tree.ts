@@ -1,11 +1,20 @@
+import { UnsupportedError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
 import type { Failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 
-/** Removes an entry with all that is in it, if it is there. Folders that do not let us in are opened up first. */
+/**
+ * Removes an entry with all that is in it, if it is there. Folders that do not let us in are opened up first. What is mounted in it
+ * is somebody else's and stops it.
+ */
 export function removeTree(point: Failpoint, parent: Folder, name: string): void {
   const facts = parent.facts(name);
   if (facts === undefined) return;
+  if (facts.mountId !== parent.ownFacts().mountId) {
+    throw new UnsupportedError(`${parent.label(name)} is a mount point and is not removed.`, {
+      hint: "Unmount it and try again.",
+    });
+  }
   if (facts.kind !== "directory") {
     parent.removeFile(point, name);
     return;

@@ -257,8 +257,8 @@ function openIfSame(original: Folder, path: string, base: BaseFacts | undefined)
 }
 
 function factsBelow(original: Folder, path: string): Facts | undefined {
-  using parent = original.openBelow(parentPath(path));
-  return parent.facts(baseName(path));
+  using parent = original.openBelowIfThere(parentPath(path));
+  return parent?.facts(baseName(path));
 }
 
 function manifestEntry(

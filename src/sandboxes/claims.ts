@@ -8,8 +8,6 @@ export interface OwnerRegistry {
   /** A new owner that counts as alive until it is released, or this process dies. */
   enter(): { readonly owner: Owner; release(): void };
   isAlive(owner: Owner): boolean;
-  /** Removes what a dead owner left. */
-  forget(owner: Owner): void;
 }
 
 const WAIT_MS = 10_000;

@@ -4,7 +4,7 @@ import { failpoint } from "./failpoints.ts";
 import { OwnerLock } from "./owner-lock.ts";
 import { currentOwner } from "./process-identity.ts";
 
-const POINTS = { hold: failpoint("owner.hold"), forget: failpoint("owner.forget") };
+const POINTS = { hold: failpoint("owner.hold") };
 
 /** Who acts here, for histories: "name@host". */
 export function currentActor(): string {
@@ -43,9 +43,5 @@ export class MachineOwners {
 
   isAlive(owner: Owner): boolean {
     return this.#lock.isAlive(owner);
-  }
-
-  forget(owner: Owner): void {
-    this.#lock.forget(POINTS.forget, owner);
   }
 }

@@ -1,4 +1,4 @@
-import { closeSync, constants, mkdirSync, openSync, rmSync } from "node:fs";
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Owner } from "../core/owner.ts";
 import { failedWith, systemCallError } from "./errno.ts";
@@ -13,6 +13,8 @@ import { isProcessAlive } from "./process-identity.ts";
  */
 const LOCK_EXCLUSIVE = 2;
 const LOCK_NOW = 4;
+/** Between making its file and locking it, a living owner looks dead: for no more than a moment. */
+const LONG_AGO_MS = 60_000;
 const LOCKS_NOT_TO_BE_HAD = ["ENOLCK", "EOPNOTSUPP", "ENOTSUP", "ENOSYS"];
 
 export class OwnerLock {
@@ -29,29 +31,45 @@ export class OwnerLock {
     const file = this.#file(owner);
     const fd = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
     this.#lock(fd, LOCK_EXCLUSIVE, file);
+    this.#sweep();
     return () => {
       rmSync(file, { force: true });
       closeSync(fd);
     };
   }
 
-  /** Whether the owner still holds its lock. Where the file system has no locks, whether its process lives. */
+  /**
+   * Whether the owner still holds its lock; where the file system has no locks, whether its process lives. What a dead one left is
+   * removed. Only owners that have claimed something are asked about, and those have their lock.
+   */
   isAlive(owner: Owner): boolean {
     const file = this.#file(owner);
     const fd = openIfThere(file);
     if (fd === undefined) return false;
     try {
       const taken = this.#lock(fd, LOCK_EXCLUSIVE | LOCK_NOW, file);
-      return taken === "unsupported" ? isProcessAlive(owner) : taken === "held-by-another";
+      const alive = taken === "unsupported" ? isProcessAlive(owner) : taken === "held-by-another";
+      if (!alive) rmSync(file, { force: true });
+      return alive;
     } finally {
       closeSync(fd);
     }
   }
 
-  /** Removes what a dead owner left. */
-  forget(point: Failpoint, owner: Owner): void {
-    passFailpoint(point);
-    rmSync(this.#file(owner), { force: true });
+  /** Removes the locks of processes that died before they claimed anything, so that nobody ever asks about them. */
+  #sweep(): void {
+    const before = Date.now() - LONG_AGO_MS;
+    for (const name of readdirSync(this.#folder)) {
+      const file = join(this.#folder, name);
+      const fd = openIfThere(file);
+      if (fd === undefined) continue;
+      try {
+        const isOld = fstatSync(fd).mtimeMs < before;
+        if (isOld && this.#lock(fd, LOCK_EXCLUSIVE | LOCK_NOW, file) === "taken") rmSync(file, { force: true });
+      } finally {
+        closeSync(fd);
+      }
+    }
   }
 
   #lock(fd: number, operation: number, file: string): "taken" | "held-by-another" | "unsupported" {

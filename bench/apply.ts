@@ -1,0 +1,135 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { openDrydock } from "../src/index.ts";
+import { failpoint } from "../src/system/failpoints.ts";
+import { flush } from "../src/system/flush.ts";
+import { Folder } from "../src/system/folder.ts";
+import { answer, compare, type Row } from "./answer.ts";
+import { alternate, type Side } from "./measure.ts";
+import { imageOrFolder, type Place, withPrivateMounts } from "./places.ts";
+import { makeTree, text } from "./trees.ts";
+
+/**
+ * How long does it take to land changed files so that they survive a power cut?
+ *
+ * Ours is `plans.apply` alone: the comparison, the conflict check, staging, the journal, the exchanges and the removal of the sandbox. Its
+ * peers are what careful programs do (for each file: write a temporary file, flush it, rename it, flush the folder), and the floor, which
+ * nothing durable can beat: one flush, the exchanges alone, one flush. All three find the new content as unwritten pages or as bytes
+ * in memory, so each of them pays for bringing it to the disk.
+ */
+const CONTENT_BYTES = 2000;
+const PER_FOLDER = 20;
+const EXCHANGE = failpoint("bench.exchange");
+const FLUSH = failpoint("bench.flush");
+
+withPrivateMounts();
+const place = imageOrFolder("ext4");
+const drydock = await openDrydock({ stateDir: join(place.path, "state") });
+const rows: Row[] = [];
+for (const { count, fasterBy, rounds } of [
+  { count: 20, fasterBy: 8, rounds: 25 },
+  { count: 2000, fasterBy: 40, rounds: 7 },
+]) {
+  const { ours, perFile, floor } = await alternate(rounds, {
+    ours: apply(place, count),
+    perFile: oneByOne(place, count),
+    floor: exchangesAlone(place, count),
+  });
+  const what = `durable apply of ${count} changed files (${place.label})`;
+  rows.push(compare(what, ours, "fsync+rename each", perFile, { fasterBy }));
+  rows.push(compare("  the same against the floor", ours, "2 syncfs+exchanges", floor, { atMost: 3 }));
+}
+await drydock.close();
+answer(rows);
+
+function apply({ path }: Place, count: number): Side {
+  const original = join(path, "ours");
+  let plan = "";
+  return {
+    before: async () => {
+      const files = makeTree(original, count, PER_FOLDER, oldContent);
+      plan = (await drydock.plans.create({ resources: [{ location: original, strategy: "filesystem_copy" }] })).id;
+      const sandbox = await drydock.plans.path(plan);
+      await drydock.plans.list();
+      syncPlace(path);
+      files.forEach((file, at) => {
+        writeFileSync(join(sandbox, file), newContent(at));
+      });
+    },
+    run: async () => {
+      await drydock.plans.apply(plan);
+    },
+    after: () => removeAll(original, join(path, "state/sandboxes")),
+  };
+}
+
+function oneByOne({ path }: Place, count: number): Side {
+  const original = join(path, "one-by-one");
+  let files: readonly string[] = [];
+  return {
+    before: () => {
+      files = makeTree(original, count, PER_FOLDER, oldContent);
+      syncPlace(path);
+    },
+    run: () => {
+      files.forEach((file, at) => {
+        replaceDurably(join(original, file), newContent(at));
+      });
+    },
+    after: () => removeAll(original),
+  };
+}
+
+function replaceDurably(file: string, content: Buffer): void {
+  const temporary = `${file}.new`;
+  const fd = openSync(temporary, "wx");
+  writeSync(fd, content);
+  fsyncSync(fd);
+  closeSync(fd);
+  renameSync(temporary, file);
+  const folder = openSync(dirname(file), "r");
+  fsyncSync(folder);
+  closeSync(folder);
+}
+
+function exchangesAlone({ path }: Place, count: number): Side {
+  const original = join(path, "floor");
+  const slots = join(path, "floor-slots");
+  let folders: readonly Folder[] = [];
+  let names: readonly string[] = [];
+  return {
+    before: () => {
+      const files = makeTree(original, count, PER_FOLDER, oldContent);
+      mkdirSync(slots);
+      syncPlace(path);
+      for (let at = 0; at < count; at += 1) writeFileSync(join(slots, String(at)), newContent(at));
+      const parents = new Map(files.map((file) => [dirname(file), Folder.open(join(original, dirname(file)))]));
+      folders = files.map((file) => parents.get(dirname(file)) as Folder);
+      names = files.map((file) => file.slice(dirname(file).length + 1));
+    },
+    run: async () => {
+      using staged = Folder.open(slots);
+      await flush(FLUSH, staged, () => []);
+      for (let at = 0; at < count; at += 1) {
+        staged.exchange(EXCHANGE, String(at), folders[at] as Folder, names[at] as string);
+      }
+      await flush(FLUSH, staged, () => []);
+    },
+    after: () => {
+      for (const folder of new Set(folders)) folder.close();
+      removeAll(original, slots);
+    },
+  };
+}
+
+function oldContent(at: number): Buffer {
+  return text(at, CONTENT_BYTES);
+}
+
+function newContent(at: number): Buffer {
+  return text(at + 1_000_000, CONTENT_BYTES);
+}
+
+function removeAll(...paths: readonly string[]): void {
+  for (const path of paths) rmSync(path, { recursive: true, force: true });
+}

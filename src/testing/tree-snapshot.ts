@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import { comparePaths, displayPath, joinPath, ROOT_PATH } from "../core/byte-path.ts";
+import { type Facts, isoTime } from "../system/facts.ts";
+import { readChunks } from "../system/file-data.ts";
+import { dataRanges } from "../system/file-editing.ts";
+import { Folder } from "../system/folder.ts";
+import { closeFile } from "../system/handles.ts";
+import { readXattrs } from "../system/xattrs.ts";
+
+/** Everything about one entry that anybody could see, as text to compare and to show. */
+export type EntrySnapshot = { readonly [attribute: string]: string };
+
+/** Everything about a folder and all that is in it that anybody could see, by path. */
+export type TreeSnapshot = ReadonlyMap<string, EntrySnapshot>;
+
+/** Takes a snapshot of a folder: of every entry its kind, content, holes, mode, owner, time, attributes, target and other names. */
+export function snapshotTree(path: string): TreeSnapshot {
+  using root = Folder.open(path);
+  const entries = new Map<string, { facts: Facts; snapshot: EntrySnapshot }>();
+  const visit = (folder: Folder, name: string, at: string): void => {
+    const facts = name === ROOT_PATH ? folder.ownFacts() : folder.facts(name);
+    if (facts === undefined) throw new Error(`${folder.label(name)} vanished while it was looked at`);
+    entries.set(at, { facts, snapshot: snapshotEntry(folder, name, facts) });
+    if (facts.kind !== "directory") return;
+    using inside = name === ROOT_PATH ? folder.duplicate() : folder.openChild(name);
+    for (const child of inside.names()) visit(inside, child, joinPath(at, child));
+  };
+  visit(root, ROOT_PATH, ROOT_PATH);
+  return withLinkGroups(entries);
+}
+
+/** What differs between two snapshots, a line for each; none if they are equal. */
+export function compareSnapshots(actual: TreeSnapshot, expected: TreeSnapshot): string[] {
+  const paths = [...new Set([...actual.keys(), ...expected.keys()])].sort(comparePaths);
+  return paths.flatMap((path) => {
+    const [is, should] = [actual.get(path), expected.get(path)];
+    const shown = displayPath(path);
+    if (is === undefined) return [`${shown} is missing (${should?.["kind"]})`];
+    if (should === undefined) return [`${shown} should not be there (${is["kind"]})`];
+    return Object.keys({ ...is, ...should })
+      .filter((attribute) => is[attribute] !== should[attribute])
+      .map((attribute) => `${shown}: ${attribute} is ${is[attribute]}, should be ${should[attribute]}`);
+  });
+}
+
+/** The inodes of everything in a folder but folders, which can't be shared. */
+export function inodesOf(path: string): ReadonlyMap<string, string> {
+  using root = Folder.open(path);
+  const inodes = new Map<string, string>();
+  const visit = (folder: Folder, at: string): void => {
+    for (const name of folder.names()) {
+      const facts = folder.facts(name);
+      if (facts?.kind === "directory") {
+        using inside = folder.openChild(name);
+        visit(inside, joinPath(at, name));
+      } else if (facts !== undefined) inodes.set(joinPath(at, name), `${facts.device} ${facts.ino}`);
+    }
+  };
+  visit(root, ROOT_PATH);
+  return inodes;
+}
+
+function snapshotEntry(folder: Folder, name: string, facts: Facts): EntrySnapshot {
+  return {
+    kind: facts.kind,
+    ...(facts.kind !== "symlink" && { mode: facts.mode.toString(8) }),
+    owner: `${facts.uid}:${facts.gid}`,
+    mtime: isoTime(facts.mtime),
+    xattrs: JSON.stringify(readXattrs(folder, name)),
+    ...(facts.kind === "file" && fileContent(folder, name, facts)),
+    ...(facts.kind === "symlink" && { target: folder.readLink(name) }),
+    ...(facts.kind.endsWith("device") && { device: facts.rdev }),
+  };
+}
+
+function fileContent(folder: Folder, name: string, facts: Facts): EntrySnapshot {
+  const fd = folder.openFile(name);
+  try {
+    const hash = createHash("sha256");
+    const data = dataRanges(fd, facts.size, folder.label(name));
+    readChunks(fd, folder.label(name), (bytes) => hash.update(bytes));
+    return { size: String(facts.size), content: hash.digest("hex"), data: JSON.stringify(data) };
+  } finally {
+    closeFile(fd);
+  }
+}
+
+/** Inode numbers differ between equal trees; which names share one does not. */
+function withLinkGroups(entries: ReadonlyMap<string, { facts: Facts; snapshot: EntrySnapshot }>): TreeSnapshot {
+  const groups = Map.groupBy(entries, ([, { facts }]) => facts.ino);
+  return new Map(
+    [...entries].map(([path, { facts, snapshot }]) => {
+      if (facts.kind === "directory") return [path, snapshot];
+      const names = (groups.get(facts.ino) ?? []).map(([other]) => displayPath(other)).sort();
+      return [path, { ...snapshot, links: `${facts.nlink} (${names.join(", ")})` }];
+    }),
+  );
+}

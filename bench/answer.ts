@@ -16,10 +16,16 @@ export type Goal = { readonly atMost: number } | { readonly fasterBy: number } |
 /** Compares the medians. */
 export function compare(what: string, ours: Times, peerName: string, peer: Times, goal: Goal): Row {
   const line = { what, ours: shown(ours), peer: `${peerName} ${shown(peer)}` };
-  if (goal === undefined) return { ...line, ratio: `${(median(ours) / median(peer)).toFixed(2)}×`, goal: "", verdict: "" };
+  if (goal === undefined)
+    return { ...line, ratio: `${(median(ours) / median(peer)).toFixed(2)}×`, goal: "", verdict: "" };
   if ("atMost" in goal) {
     const ratio = median(ours) / median(peer);
-    return { ...line, ratio: `${ratio.toFixed(2)}×`, goal: `≤ ${goal.atMost}×`, verdict: verdict(ratio <= goal.atMost) };
+    return {
+      ...line,
+      ratio: `${ratio.toFixed(2)}×`,
+      goal: `≤ ${goal.atMost}×`,
+      verdict: verdict(ratio <= goal.atMost),
+    };
   }
   const ratio = median(peer) / median(ours);
   return {

@@ -2,10 +2,10 @@ import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFil
 import { dirname, join } from "node:path";
 import { openDrydock } from "../src/index.ts";
 import { failpoint } from "../src/system/failpoints.ts";
-import { flush } from "../src/system/flush.ts";
 import { Folder } from "../src/system/folder.ts";
+import { syncfs } from "../src/system/native.ts";
 import { answer, compare, type Row } from "./answer.ts";
-import { alternate, type Side } from "./measure.ts";
+import { alternate, flushPlace, type Side } from "./measure.ts";
 import { imageOrFolder, type Place, withPrivateMounts } from "./places.ts";
 import { makeTree, text } from "./trees.ts";
 
@@ -20,7 +20,6 @@ import { makeTree, text } from "./trees.ts";
 const CONTENT_BYTES = 2000;
 const PER_FOLDER = 20;
 const EXCHANGE = failpoint("bench.exchange");
-const FLUSH = failpoint("bench.flush");
 
 withPrivateMounts();
 const place = imageOrFolder("ext4");
@@ -51,7 +50,7 @@ function apply({ path }: Place, count: number): Side {
       plan = (await drydock.plans.create({ resources: [{ location: original, strategy: "filesystem_copy" }] })).id;
       const sandbox = await drydock.plans.path(plan);
       await drydock.plans.list();
-      syncPlace(path);
+      flushPlace(path);
       files.forEach((file, at) => {
         writeFileSync(join(sandbox, file), newContent(at));
       });
@@ -69,7 +68,7 @@ function oneByOne({ path }: Place, count: number): Side {
   return {
     before: () => {
       files = makeTree(original, count, PER_FOLDER, oldContent);
-      syncPlace(path);
+      flushPlace(path);
     },
     run: () => {
       files.forEach((file, at) => {
@@ -101,19 +100,19 @@ function exchangesAlone({ path }: Place, count: number): Side {
     before: () => {
       const files = makeTree(original, count, PER_FOLDER, oldContent);
       mkdirSync(slots);
-      syncPlace(path);
+      flushPlace(path);
       for (let at = 0; at < count; at += 1) writeFileSync(join(slots, String(at)), newContent(at));
-      const parents = new Map(files.map((file) => [dirname(file), Folder.open(join(original, dirname(file)))]));
+      const parents = new Map([...new Set(files.map(dirname))].map((name) => [name, Folder.open(join(original, name))]));
       folders = files.map((file) => parents.get(dirname(file)) as Folder);
       names = files.map((file) => file.slice(dirname(file).length + 1));
     },
     run: async () => {
       using staged = Folder.open(slots);
-      await flush(FLUSH, staged, () => []);
+      await syncfs(staged.fd, slots);
       for (let at = 0; at < count; at += 1) {
         staged.exchange(EXCHANGE, String(at), folders[at] as Folder, names[at] as string);
       }
-      await flush(FLUSH, staged, () => []);
+      await syncfs(staged.fd, slots);
     },
     after: () => {
       for (const folder of new Set(folders)) folder.close();

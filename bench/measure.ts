@@ -43,8 +43,13 @@ async function measured({ before, run, after }: Side): Promise<number> {
 }
 
 /** Otherwise one side would pay for the dirty pages of the other. */
-export function flushEverything(): void {
+function flushEverything(): void {
   runProgram("sync");
+}
+
+/** Brings everything that was written to the file system of this path to the disk. */
+export function flushPlace(path: string): void {
+  runProgram("sync", "-f", path);
 }
 
 export function median(sorted: Times): number {

@@ -31,5 +31,6 @@ export type { DoctorReport } from "./plans/doctor.ts";
 export type * from "./plans/plan-views.ts";
 export type { Plans } from "./plans/plans.ts";
 export { type Drydock, type DrydockOptions, openDrydock } from "./runtime.ts";
-export type { CommitAllOptions, CommitAllResult, SandboxManager, SweepReport } from "./sandboxes/manager.ts";
+export type { CommitAllOptions, CommitAllResult, SandboxManager } from "./sandboxes/manager.ts";
+export type { SweepReport } from "./sandboxes/plan-sandboxes.ts";
 export type { RegisteredStrategy, SandboxStrategyRegistry } from "./sandboxes/registry.ts";

@@ -17,6 +17,7 @@ import { Plans } from "./plans/plans.ts";
 import { ResourceResolver } from "./plans/resources.ts";
 import { Claims } from "./sandboxes/claims.ts";
 import { SandboxManager } from "./sandboxes/manager.ts";
+import { PlanSandboxes } from "./sandboxes/plan-sandboxes.ts";
 import { SandboxStrategyRegistry } from "./sandboxes/registry.ts";
 import { openSqliteStore } from "./store/sqlite-store.ts";
 import type { HistoryEntry, Store } from "./store/store.ts";
@@ -99,7 +100,7 @@ export async function openDrydock(options: DrydockOptions = {}): Promise<Drydock
     return {
       stateDir,
       plans: parts.plans,
-      sandboxes: parts.sandboxes,
+      sandboxes: parts.manager,
       registry: parts.registry,
       recovery,
       recover: () => parts.recovery.run(),
@@ -168,7 +169,7 @@ function assemble({ options, stateDir, store, settings, cwd, now }: Foundations)
     event,
     details,
   });
-  const sandboxes: SandboxManager = new SandboxManager(store, registry, now, () => commit);
+  const sandboxes = new PlanSandboxes(store, registry, now);
   const context: StrategyContext = {
     stateDir,
     policy: { allowSetid: settings.sandbox.allowSetid, allowDevices: settings.sandbox.allowDevices },
@@ -190,11 +191,13 @@ function assemble({ options, stateDir, store, settings, cwd, now }: Foundations)
     clean: (record) => cleaning.after(record),
     history,
   });
-  const commit: AtomicCommit = new AtomicCommit({ store, registry, sandboxes, claims, journal, coordinator, now });
+  const commit = new AtomicCommit({ store, registry, claims, journal, coordinator, now });
+  const manager = new SandboxManager({ store, claims, sandboxes, committer: commit });
   const chooser = new StrategyChooser(registry, settings);
   const plans = new Plans({
     store,
     sandboxes,
+    manager,
     claims,
     commit,
     resolver: new ResourceResolver(settings, cwd, stateDir),
@@ -203,7 +206,7 @@ function assemble({ options, stateDir, store, settings, cwd, now }: Foundations)
     history,
   });
   const recovery = new Recovery({ store, claims, sandboxes, commit, history });
-  return { registry, sandboxes, commit, chooser, plans, recovery };
+  return { registry, manager, commit, chooser, plans, recovery };
 }
 
 function announce({ finished, undone, cleaned, pending }: RecoveryReport, notice: (line: string) => void): void {

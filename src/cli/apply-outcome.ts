@@ -4,12 +4,8 @@ import { EXIT } from "./exit-codes.ts";
 import { attentionLine } from "./render/attention-line.ts";
 
 /** Prints what an apply or undo did, and what somebody has to look at. */
-export async function reportApply(
-  context: CommandContext,
-  result: ApplyResult,
-  lines: () => Iterable<string>,
-): Promise<void> {
-  await context.result(result, lines);
+export function reportApply(context: CommandContext, result: ApplyResult, lines: () => Iterable<string>): void {
+  context.result(result, lines);
   if (!context.options.json) {
     for (const warning of result.warnings) context.output.warning(warning);
     for (const attention of result.attention) {

@@ -32,8 +32,8 @@ export class CommandContext {
   }
 
   /** Prints the result of the command: as it is with `--json`, else as lines for people. */
-  async result(value: object, lines: () => Iterable<string>): Promise<void> {
-    if (this.options.json) await this.output.document(value);
-    else await this.output.lines(lines());
+  result(value: object, lines: () => Iterable<string>): void {
+    if (this.options.json) this.output.document(value);
+    else this.output.lines(lines());
   }
 }

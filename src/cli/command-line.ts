@@ -1,4 +1,5 @@
 import { exactArguments, exactEnvironment } from "../system/raw-arguments.ts";
+import { StandardStream } from "../system/standard-stream.ts";
 import { CommandContext } from "./command-context.ts";
 import { errorDocument, errorLines, traceOf } from "./error-report.ts";
 import { EXIT, exitCodeOf } from "./exit-codes.ts";
@@ -11,13 +12,13 @@ import { terminalFeatures } from "./terminal.ts";
 export async function runCommandLine(): Promise<number> {
   const context = makeContext(process.argv.slice(2));
   process.on("uncaughtException", (thrown) => {
-    void reportError(context, thrown).finally(() => process.exit(EXIT.failed));
+    process.exit(reportError(context, thrown));
   });
   try {
     const args = exactArguments(process.argv.slice(2));
     await buildProgram(context, process.platform).parseAsync(withHelpOption(args), { from: "user" });
   } catch (thrown) {
-    if (!(thrown instanceof TextRequest)) return await reportError(context, thrown);
+    if (!(thrown instanceof TextRequest)) return reportError(context, thrown);
     await printText(context, thrown);
   }
   return reportLostOutput(context);
@@ -26,8 +27,9 @@ export async function runCommandLine(): Promise<number> {
 /** What is known before the arguments are parsed, so that an error in them is reported as the user wants it. */
 function makeContext(args: readonly string[]): CommandContext {
   const environment = exactEnvironment(process.env);
-  const streams = { stdoutIsTerminal: process.stdout.isTTY === true, stderrIsTerminal: process.stderr.isTTY === true };
-  const output = new Output(process.stdout, process.stderr, terminalFeatures(streams, environment));
+  const [stdout, stderr] = [new StandardStream(1), new StandardStream(2)];
+  const terminals = { stdoutIsTerminal: stdout.isTerminal, stderrIsTerminal: stderr.isTerminal };
+  const output = new Output(stdout, stderr, terminalFeatures(terminals, environment));
   return new CommandContext(output, environment, { json: hasFlag(args, "--json"), debug: hasFlag(args, "--debug") });
 }
 
@@ -38,8 +40,8 @@ function withHelpOption(args: readonly string[]): readonly string[] {
 
 async function printText({ output, options }: CommandContext, { request }: TextRequest): Promise<void> {
   const answer = "help" in request ? request : { version: await version() };
-  if (options.json) await output.document(answer);
-  else await output.write("help" in answer ? answer.help : `${answer.version}\n`);
+  if (options.json) output.document(answer);
+  else output.write("help" in answer ? answer.help : `${answer.version}\n`);
 }
 
 async function version(): Promise<string> {
@@ -47,8 +49,8 @@ async function version(): Promise<string> {
   return manifest.version;
 }
 
-async function reportError({ output, options, exitCode }: CommandContext, thrown: unknown): Promise<number> {
-  if (options.json) await output.document(errorDocument(thrown));
+function reportError({ output, options, exitCode }: CommandContext, thrown: unknown): number {
+  if (options.json) output.document(errorDocument(thrown));
   else for (const line of errorLines(thrown, output.errorStyles)) output.notice(line);
   if (options.debug) output.notice(traceOf(thrown));
   return exitCode === EXIT.done ? exitCodeOf(thrown) : exitCode;

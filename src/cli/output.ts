@@ -7,8 +7,7 @@ import type { TerminalFeatures } from "./terminal.ts";
 
 /** One of the standard streams, as far as we use it. */
 export interface OutputStream {
-  write(bytes: Uint8Array, done: (error?: Error | null) => void): boolean;
-  on(event: "error", listener: (error: Error) => void): unknown;
+  write(bytes: Uint8Array): void;
 }
 
 const BATCH_CHARACTERS = 64 * 1024;
@@ -17,7 +16,7 @@ const BATCH_CHARACTERS = 64 * 1024;
  * What a command says. Results go to stdout: text, or with `--json` exactly one document. Everything else goes to stderr.
  *
  * A reader that went away (`| head`) is no failure: the rest is not written, and nobody is told. It must not end a command in the middle
- * of its work either, so errors of the streams are always handled.
+ * of its work either, so that is found out here and kept.
  */
 export class Output {
   readonly terminal: TerminalFeatures;
@@ -29,6 +28,7 @@ export class Output {
   readonly #stdout: OutputStream;
   readonly #stderr: OutputStream;
   #failure: Error | undefined;
+  #stderrIsGone = false;
 
   constructor(stdout: OutputStream, stderr: OutputStream, terminal: TerminalFeatures) {
     this.#stdout = stdout;
@@ -41,8 +41,6 @@ export class Output {
       (text) => this.#toStderr(text),
       () => performance.now(),
     );
-    stdout.on("error", (error) => this.#failed(error));
-    stderr.on("error", () => undefined);
   }
 
   /** Why stdout can't be written to, if it can't. */
@@ -50,35 +48,33 @@ export class Output {
     return this.#failure;
   }
 
-  /** Writes to stdout and waits until it is taken. Lone surrogates become the bytes that they stand for. */
-  async write(content: string | Uint8Array): Promise<void> {
+  /** Writes to stdout. Lone surrogates become the bytes that they stand for. */
+  write(content: string | Uint8Array): void {
     if (this.#failure !== undefined) return;
     this.progress.clear();
-    const bytes = typeof content === "string" ? bytesFromPath(content) : content;
-    await new Promise<void>((resolve) => {
-      this.#stdout.write(bytes, (error) => {
-        if (error) this.#failed(error);
-        resolve();
-      });
-    });
+    try {
+      this.#stdout.write(typeof content === "string" ? bytesFromPath(content) : content);
+    } catch (thrown) {
+      this.#failure = thrown instanceof Error ? thrown : new Error(String(thrown));
+    }
   }
 
   /** Writes lines to stdout, many at a time. */
-  async lines(lines: Iterable<string>): Promise<void> {
+  lines(lines: Iterable<string>): void {
     let batch = "";
     for (const line of lines) {
       batch += `${line}\n`;
       if (batch.length < BATCH_CHARACTERS) continue;
-      await this.write(batch);
+      this.write(batch);
       batch = "";
       if (this.#failure !== undefined) return;
     }
-    if (batch !== "") await this.write(batch);
+    if (batch !== "") this.write(batch);
   }
 
   /** Writes the one document of `--json`. */
-  async document(value: object): Promise<void> {
-    for (const piece of jsonDocument(value, this.terminal.interactive ? 2 : 0)) await this.write(piece);
+  document(value: object): void {
+    for (const piece of jsonDocument(value, this.terminal.interactive ? 2 : 0)) this.write(piece);
   }
 
   /** Writes one line to stderr. */
@@ -92,16 +88,18 @@ export class Output {
     this.notice(`${this.errorStyles.yellow("warning:")} ${oneLine(text)}`);
   }
 
+  /** Nobody can be told that nobody can be told, and the command has better things to do. */
   #toStderr(text: string): void {
-    this.#stderr.write(Buffer.from(text), () => undefined);
-  }
-
-  #failed(error: Error): void {
-    this.#failure ??= error;
+    if (this.#stderrIsGone) return;
+    try {
+      this.#stderr.write(Buffer.from(text));
+    } catch {
+      this.#stderrIsGone = true;
+    }
   }
 }
 
 /** Whether a stream failed because nobody reads it any more. */
 export function readerIsGone(failure: Error): boolean {
-  return "code" in failure && (failure.code === "EPIPE" || failure.code === "ERR_STREAM_DESTROYED");
+  return "code" in failure && failure.code === "EPIPE";
 }

@@ -6,7 +6,7 @@ import { movePlan, type PlanRecord } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
 import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
-import type { CommitAllOptions, CommitAllResult, PlanCommitter, SandboxManager } from "../sandboxes/manager.ts";
+import type { CommitAllOptions, CommitAllResult, PlanCommitter } from "../sandboxes/manager.ts";
 import type { SandboxStrategyRegistry } from "../sandboxes/registry.ts";
 import { claimsExclude } from "../store/claims.ts";
 import type { Store } from "../store/store.ts";
@@ -18,7 +18,6 @@ import { assertReversible, participantsOf } from "./participants.ts";
 export interface AtomicCommitParts {
   readonly store: Store;
   readonly registry: SandboxStrategyRegistry;
-  readonly sandboxes: SandboxManager;
   readonly claims: Claims;
   readonly journal: Journal;
   readonly coordinator: Coordinator;

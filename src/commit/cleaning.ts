@@ -1,7 +1,7 @@
 import { messageOf } from "../core/errors.ts";
 import { moveSandbox } from "../core/sandbox-states.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
-import type { SandboxManager } from "../sandboxes/manager.ts";
+import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { Store } from "../store/store.ts";
 import { transactionFor } from "./coordinator.ts";
 
@@ -11,10 +11,10 @@ import { transactionFor } from "./coordinator.ts";
  */
 export class Cleaning {
   readonly #store: Store;
-  readonly #sandboxes: SandboxManager;
+  readonly #sandboxes: PlanSandboxes;
   readonly #keepsSandboxes: boolean;
 
-  constructor(store: Store, sandboxes: SandboxManager, keepsSandboxes: boolean) {
+  constructor(store: Store, sandboxes: PlanSandboxes, keepsSandboxes: boolean) {
     this.#store = store;
     this.#sandboxes = sandboxes;
     this.#keepsSandboxes = keepsSandboxes;

@@ -3,14 +3,14 @@ import { advance, type CommitEvent, type Effect, nextEffect } from "../core/comm
 import { type Conflict, InterruptedError, messageOf, SandboxConflictError, StateError } from "../core/errors.ts";
 import type { CommitResult, Transaction } from "../core/strategy.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
-import type { SandboxManager } from "../sandboxes/manager.ts";
+import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { HistoryEntry } from "../store/store.ts";
 import type { Journal } from "./journal.ts";
 
 /** What the coordinator needs from outside. */
 export interface CoordinatorParts {
   readonly journal: Journal;
-  readonly sandboxes: SandboxManager;
+  readonly sandboxes: PlanSandboxes;
   readonly now: () => Date;
   readonly signal: AbortSignal;
   /** Removes what a landed transaction no longer needs; says what it could not. */

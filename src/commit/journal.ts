@@ -1,4 +1,5 @@
 import type { PlanRecord, PlanState } from "../core/plan.ts";
+import type { SandboxRecord } from "../core/sandbox.ts";
 import { moveSandbox, type SandboxState } from "../core/sandbox-states.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
 import type { Durability, HistoryEntry, Store, StoreChange } from "../store/store.ts";
@@ -29,14 +30,18 @@ export class Journal {
       const sandbox = await this.#store.sandbox(participant.ref.sandboxId);
       if (sandbox === undefined) continue;
       const state = sandboxState(sandbox.state, participant, transaction);
-      if (state !== sandbox.state)
-        changes.push({
-          put: "sandbox",
-          record: { ...sandbox, state: moveSandbox(sandbox.ref.sandboxId, sandbox.state, state) },
-        });
+      if (state === sandbox.state) continue;
+      changes.push({ put: "sandbox", record: { ...sandbox, state: move(sandbox, state) } });
     }
     await this.#store.write(changes, durability);
   }
+}
+
+/** A sandbox that holds work again, whatever it was used for before, is ACTIVE, though nobody has told us. */
+function move({ ref, state }: SandboxRecord, to: SandboxState): SandboxState {
+  const holdsWork = (to === "PREPARED" && state !== "CREATED") || (to === "COMMITTED" && state !== "PREPARED");
+  const from = holdsWork ? moveSandbox(ref.sandboxId, state, "ACTIVE") : state;
+  return moveSandbox(ref.sandboxId, from, to);
 }
 
 function planChanges(plan: PlanRecord, transaction: TransactionRecord): StoreChange[] {

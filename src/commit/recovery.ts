@@ -3,7 +3,7 @@ import { movePlan, type PlanRecord } from "../core/plan.ts";
 import type { Attention } from "../core/strategy.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
 import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
-import type { SandboxManager } from "../sandboxes/manager.ts";
+import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { HistoryEntry, Store } from "../store/store.ts";
 import type { AtomicCommit } from "./atomic-commit.ts";
 import type { Outcome } from "./coordinator.ts";
@@ -29,7 +29,7 @@ export const NOTHING_TO_RECOVER: RecoveryReport = { finished: [], undone: [], cl
 export interface RecoveryParts {
   readonly store: Store;
   readonly claims: Claims;
-  readonly sandboxes: SandboxManager;
+  readonly sandboxes: PlanSandboxes;
   readonly commit: AtomicCommit;
   readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
 }

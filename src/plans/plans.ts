@@ -8,7 +8,8 @@ import { movePlan, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import { sandboxIdFor } from "../core/sandbox.ts";
 import { filePatch } from "../files/file-patch.ts";
 import { type Claims, planKey } from "../sandboxes/claims.ts";
-import type { CommitAllResult, SandboxManager, SweepReport } from "../sandboxes/manager.ts";
+import type { CommitAllResult, SandboxManager } from "../sandboxes/manager.ts";
+import type { PlanSandboxes, SweepReport } from "../sandboxes/plan-sandboxes.ts";
 import type { HistoryEntry, Store } from "../store/store.ts";
 import type { StrategyChooser } from "./choose-strategy.ts";
 import { findPlan } from "./find-plan.ts";
@@ -25,7 +26,8 @@ import { assertName, type ResourceResolver } from "./resources.ts";
 
 export interface PlansParts {
   readonly store: Store;
-  readonly sandboxes: SandboxManager;
+  readonly sandboxes: PlanSandboxes;
+  readonly manager: SandboxManager;
   readonly claims: Claims;
   readonly commit: AtomicCommit;
   readonly resolver: ResourceResolver;
@@ -142,7 +144,7 @@ export class Plans {
       });
     }
     const { digest: _, ...rest } = options;
-    return await this.#result(found, await this.#parts.sandboxes.commitAll(found.id, rest));
+    return await this.#result(found, await this.#parts.manager.commitAll(found.id, rest));
   }
 
   /** Takes an applied plan back. */

@@ -11,6 +11,9 @@ import { readXattrs, writeXattrs } from "../system/xattrs.ts";
 /** What the suite does to folders is no step of Drydock's, so this name is not in the list of failpoints and no crash test stops here. */
 const POINT = "conformance.step" as Failpoint;
 
+/** What somebody does in a folder. */
+export type Steps = (tree: WorkTree) => void;
+
 /** When the times of an era begin; eras are a day apart. */
 const FIRST_ERA = 1_500_000_000;
 const ERA = 86_400;

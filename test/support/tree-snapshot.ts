@@ -110,9 +110,9 @@ function kindOf(mode: number): string {
 const SEEK_DATA = 3;
 const SEEK_HOLE = 4;
 
-/** The digest of the content, and for a file with holes where its data is. A file system may report data where others see a hole only at its end. */
+/** The digest of the content and, where a large file has holes, where its data is. */
 function describeContent(path: Buffer, size: number): string {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NOATIME);
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
     const hash = createHash("sha256");
     const buffer = Buffer.alloc(64 * 1024);

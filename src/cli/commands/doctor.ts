@@ -11,7 +11,7 @@ import { look } from "../session.ts";
 export function defineDoctor(command: Command, context: CommandContext): void {
   command.action(async () => {
     const report = await examine(context);
-    await context.result(report, () => doctorLines(report, context.output.styles));
+    context.result(report, () => doctorLines(report, context.output.styles));
     if (report.checks.some(({ ok }) => !ok)) context.exitWith(EXIT.failed);
   });
 }

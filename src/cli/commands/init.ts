@@ -14,7 +14,7 @@ export function defineInit(command: Command, context: CommandContext): void {
     const file = join(context.cwd, CONFIG_FILE_NAME);
     const { initTemplate } = await import("../../config/init-template.ts");
     create(file, initTemplate());
-    await context.result({ file }, () => [
+    context.result({ file }, () => [
       `Wrote ${displayPath(file)}. It counts once you trust it: edit it, then run 'drydock trust'.`,
     ]);
   });

@@ -22,6 +22,6 @@ export function definePlanApply(command: Command, context: CommandContext): void
           dryRun,
         }),
       );
-      await reportApply(context, result, () => applyLines(result, dryRun));
+      reportApply(context, result, () => applyLines(result, dryRun));
     });
 }

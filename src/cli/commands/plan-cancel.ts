@@ -8,6 +8,6 @@ import { change } from "../session.ts";
 export function definePlanCancel(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (name?: string) => {
     const plan = await change(context, name, (drydock) => drydock.plans.cancel(name));
-    await context.result(plan, () => [`Cancelled plan ${displayPath(plan.name)} (${plan.id}).`]);
+    context.result(plan, () => [`Cancelled plan ${displayPath(plan.name)} (${plan.id}).`]);
   });
 }

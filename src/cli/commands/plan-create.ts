@@ -34,7 +34,7 @@ export function definePlanCreate(command: Command, context: CommandContext): voi
       const plan = await change(context, undefined, (drydock) =>
         drydock.plans.create({ resources, ...(name === undefined ? {} : { name }), readOnly, allowIrreversible }),
       );
-      await context.result(plan, () => [plan.id]);
+      context.result(plan, () => [plan.id]);
       if (context.options.json || !context.output.terminal.interactive) return;
       // Only the id is on stdout, for scripts; a person wants to see what was made.
       for (const resource of plan.resources) {

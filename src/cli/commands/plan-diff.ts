@@ -48,7 +48,7 @@ async function printPatch(
   paths: readonly string[],
 ): Promise<void> {
   for await (const part of drydock.plans.patch(plan, { paths })) {
-    await output.write(output.terminal.interactive ? forTerminal(part, output) : part);
+    output.write(output.terminal.interactive ? forTerminal(part, output) : part);
     if (output.failure !== undefined) return;
   }
 }

@@ -9,6 +9,6 @@ export function definePlanList(command: Command, context: CommandContext): void 
     .option("-a, --all", "also those that are applied, undone or cancelled")
     .action(async ({ all = false }: { readonly all?: boolean }) => {
       const plans = await look(context, (drydock) => drydock.plans.list({ all }));
-      await context.result({ plans }, () => planListLines(plans, context.output.styles));
+      context.result({ plans }, () => planListLines(plans, context.output.styles));
     });
 }

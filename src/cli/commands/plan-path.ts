@@ -12,6 +12,6 @@ export function definePlanPath(command: Command, context: CommandContext): void 
       const path = await look(context, (drydock) => drydock.plans.path(plan, resource));
       // A program gets the very bytes, so that `cd "$(drydock plan path …)"` works for every path.
       const shown = context.output.terminal.interactive ? displayPath(path) : path;
-      await context.result({ path }, () => [shown]);
+      context.result({ path }, () => [shown]);
     });
 }

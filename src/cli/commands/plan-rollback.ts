@@ -8,7 +8,7 @@ import { change } from "../session.ts";
 export function definePlanRollback(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (name?: string) => {
     const plan = await change(context, name, (drydock) => drydock.plans.rollback(name));
-    await context.result(plan, () => [
+    context.result(plan, () => [
       `Rolled back plan ${displayPath(plan.name)} (${plan.id}): its sandboxes show the originals again.`,
     ]);
   });

@@ -8,6 +8,6 @@ import { look } from "../session.ts";
 export function definePlanShow(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (name?: string) => {
     const plan = await look(context, (drydock) => drydock.plans.show(name));
-    await context.result(plan, () => planLines(plan, context.output.styles));
+    context.result(plan, () => planLines(plan, context.output.styles));
   });
 }

@@ -9,6 +9,6 @@ import { change } from "../session.ts";
 export function definePlanUndo(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (plan?: string) => {
     const result = await change(context, plan, (drydock) => drydock.plans.undo(plan));
-    await reportApply(context, result, () => undoLines(result));
+    reportApply(context, result, () => undoLines(result));
   });
 }

@@ -17,6 +17,6 @@ export function definePlanWrite(command: Command, context: CommandContext): void
       return drydock.plans.write(id, resource, unescapePath(path), bytes);
     });
     const result = { resource, ...written };
-    await context.result(result, () => changeLines(result, 0, context.output.styles));
+    context.result(result, () => changeLines(result, 0, context.output.styles));
   });
 }

@@ -22,7 +22,7 @@ export function defineRecover(command: Command, context: CommandContext): void {
       const how = decision(plan, options);
       await change(context, plan, async (drydock) => {
         const now = plan === undefined || how === undefined ? await drydock.recover() : await drydock.settle(plan, how);
-        await print(context, drydock.recovery, now);
+        print(context, drydock.recovery, now);
       });
     });
 }
@@ -41,7 +41,7 @@ function decision(plan: string | undefined, { commit, abort }: RecoverOptions): 
 }
 
 /** Opening the state already recovers, so what that did is part of the answer. What is pending is what is still pending now. */
-async function print(context: CommandContext, opening: RecoveryReport, now: RecoveryReport): Promise<void> {
+function print(context: CommandContext, opening: RecoveryReport, now: RecoveryReport): void {
   const { output } = context;
   const report: RecoveryReport = {
     finished: [...opening.finished, ...now.finished],
@@ -49,7 +49,7 @@ async function print(context: CommandContext, opening: RecoveryReport, now: Reco
     cleaned: [...opening.cleaned, ...now.cleaned],
     pending: now.pending,
   };
-  await context.result(report, () => recoveryLines(report, output.styles));
+  context.result(report, () => recoveryLines(report, output.styles));
   for (const attention of attentionIn(now)) output.notice(attentionLine(attention, output.errorStyles));
   if (attentionIn(report).length > 0 || report.pending.length > 0) context.exitWith(EXIT.attention);
 }

@@ -13,6 +13,6 @@ export function defineStrategyList(command: Command, context: CommandContext): v
         .map(({ name, builtIn, strategy }) => ({ name, builtIn, ...withDefaults(strategy.capabilities) }))
         .toSorted((a, b) => b.strength - a.strength),
     );
-    await context.result({ strategies }, () => strategyLines(strategies, context.output.styles));
+    context.result({ strategies }, () => strategyLines(strategies, context.output.styles));
   });
 }

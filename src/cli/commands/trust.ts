@@ -15,7 +15,7 @@ export function defineTrust(command: Command, context: CommandContext): void {
       // Opened with this very config, so that one that makes no sense is refused, with its line.
       context.options = { ...context.options, config: file };
       const trusted = await change(context, undefined, (drydock) => drydock.trust(file));
-      await context.result(trusted, () => [`Trusted ${displayPath(trusted.file)} as it is now.`]);
+      context.result(trusted, () => [`Trusted ${displayPath(trusted.file)} as it is now.`]);
     });
 }
 

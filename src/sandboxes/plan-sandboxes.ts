@@ -1,0 +1,167 @@
+import type { FullCapabilities } from "../core/capabilities.ts";
+import { messageOf, SandboxStateError, UsageError } from "../core/errors.ts";
+import type { Owner } from "../core/owner.ts";
+import type { PlanRecord, PlanResource } from "../core/plan.ts";
+import type { SandboxRef } from "../core/sandbox.ts";
+import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
+import { moveSandbox, type SandboxState, USABLE_STATES } from "../core/sandbox-states.ts";
+import type { IntendedPlace } from "../core/strategy.ts";
+import type { Store, StoreChange } from "../store/store.ts";
+import { GuardedStrategy } from "./guarded-strategy.ts";
+import type { SandboxStrategyRegistry } from "./registry.ts";
+
+/** What became of something that was done to every sandbox of a plan: it goes on after a failure, and lists what it could not do. */
+export interface SweepReport {
+  readonly done: readonly string[];
+  readonly failed: readonly { readonly resource: string; readonly message: string; readonly cause: unknown }[];
+}
+
+/**
+ * The sandboxes of plans: finds or makes them, sees that only legal moves happen, and does to all sandboxes of a plan what is done to
+ * one. Whoever calls it for a plan holds the plan's claim; `SandboxManager` is the same for everybody else.
+ */
+export class PlanSandboxes {
+  readonly #store: Store;
+  readonly #registry: SandboxStrategyRegistry;
+  readonly #now: () => Date;
+
+  constructor(store: Store, registry: SandboxStrategyRegistry, now: () => Date) {
+    this.#store = store;
+    this.#registry = registry;
+    this.#now = now;
+  }
+
+  /** The strategy that made a sandbox, or would make one. */
+  strategy(name: string): GuardedStrategy {
+    return new GuardedStrategy(this.#registry.get(name).strategy);
+  }
+
+  /** What that strategy can do. */
+  capabilities(name: string): FullCapabilities {
+    return this.#registry.get(name).capabilities;
+  }
+
+  /** The sandbox of a resource of a plan; made if it is not there. The same one however often it is asked for. */
+  async getOrCreate(plan: PlanRecord, { resource, strategy }: PlanResource): Promise<SandboxRecord> {
+    const id = sandboxIdFor(plan.id, resource.id);
+    const known = await this.#store.sandbox(id);
+    if (known !== undefined && known.state !== "PENDING" && known.state !== "CLEANED_UP") return known;
+    if (known?.state === "PENDING") await this.#cleanUp(known);
+    const guarded = this.strategy(strategy);
+    try {
+      const ref = await guarded.create(plan.id, resource);
+      return await this.#move((await this.#store.sandbox(id)) ?? this.#pending(ref), "CREATED", ref);
+    } catch (thrown) {
+      const left = await this.#store.sandbox(id);
+      if (left?.state === "PENDING") await this.#cleanUp(left);
+      throw thrown;
+    }
+  }
+
+  /** What the context's recordIntent does: the sandbox is known before anything of it exists. */
+  async recordIntent(ref: SandboxRef, places: readonly IntendedPlace[], owner: Owner): Promise<void> {
+    const recordedAt = this.#now().toISOString();
+    const intents: StoreChange[] = places.map(({ kind, location }) => ({
+      put: "intent",
+      record: { sandboxId: ref.sandboxId, planId: ref.planId, kind, location, recordedAt, owner },
+    }));
+    await this.#store.write([{ put: "sandbox", record: this.#pending(ref) }, ...intents], "durable");
+  }
+
+  /** A sandbox that may be used now, by the name of its resource. Using one whose work has landed or was thrown away begins new work. */
+  async usable(
+    plan: PlanRecord,
+    name: string,
+    purpose: "look" | "change",
+  ): Promise<{ readonly record: SandboxRecord; readonly strategy: GuardedStrategy }> {
+    const found = resourceOf(plan, name);
+    const record = await this.#store.sandbox(sandboxIdFor(plan.id, found.resource.id));
+    if (record === undefined || !USABLE_STATES.includes(record.state)) {
+      throw new SandboxStateError(
+        `The sandbox of ${name} is ${record?.state ?? "not there"}${record?.error === undefined ? "" : `: ${record.error}`}.`,
+        {
+          from: record?.state ?? "CLEANED_UP",
+          to: "ACTIVE",
+          hint: record?.state === "PREPARED" ? "The plan is being applied; wait for that." : "Make a new plan.",
+        },
+      );
+    }
+    const strategy = this.strategy(found.strategy);
+    return { record: purpose === "change" ? await this.#move(record, "ACTIVE") : record, strategy };
+  }
+
+  /** Throws the work of every sandbox away; where it had landed, the original is restored. */
+  async rollbackAll(plan: PlanRecord): Promise<SweepReport> {
+    return await this.#sweep(plan, async (record, strategy) => {
+      if (record.state === "CLEANED_UP" || record.state === "PENDING") return;
+      await strategy.rollback(record.ref);
+      await this.#move(record, "ROLLED_BACK");
+    });
+  }
+
+  /** Removes every sandbox. */
+  async cleanupAll(plan: PlanRecord): Promise<SweepReport> {
+    return await this.#sweep(plan, async (record) => this.#cleanUp(record));
+  }
+
+  /** Removes sandboxes whose creation died with its process. The caller has made sure that nobody living works on the plan. */
+  async cleanupAbandoned(plan: PlanRecord): Promise<SweepReport> {
+    return await this.#sweep(plan, async (record) => {
+      if (record.state === "PENDING") await this.#cleanUp(record);
+    });
+  }
+
+  async #sweep(
+    plan: PlanRecord,
+    action: (record: SandboxRecord, strategy: GuardedStrategy) => Promise<void>,
+  ): Promise<SweepReport> {
+    const done: string[] = [];
+    const failed: { resource: string; message: string; cause: unknown }[] = [];
+    for (const record of await this.#store.sandboxesOf(plan.id)) {
+      const resource =
+        plan.resources.find((candidate) => candidate.resource.id === record.ref.resourceId)?.resource.name ??
+        record.ref.resourceId;
+      try {
+        await action(record, this.strategy(record.ref.strategyName));
+        done.push(resource);
+      } catch (cause) {
+        failed.push({ resource, message: messageOf(cause), cause });
+      }
+    }
+    return { done, failed };
+  }
+
+  async #cleanUp(record: SandboxRecord): Promise<void> {
+    if (record.state === "CLEANED_UP") return;
+    await this.strategy(record.ref.strategyName).cleanup(record.ref);
+    const state = moveSandbox(record.ref.sandboxId, record.state, "CLEANED_UP");
+    await this.#store.write(
+      [
+        { put: "sandbox", record: { ...record, state } },
+        { drop: "intents", sandboxId: record.ref.sandboxId },
+      ],
+      "ordered",
+    );
+  }
+
+  async #move(record: SandboxRecord, to: SandboxState, ref: SandboxRef = record.ref): Promise<SandboxRecord> {
+    if (record.state === to) return record;
+    const moved: SandboxRecord = { ...record, ref, state: moveSandbox(ref.sandboxId, record.state, to) };
+    await this.#store.write([{ put: "sandbox", record: moved }], "ordered");
+    return moved;
+  }
+
+  #pending(ref: SandboxRef): SandboxRecord {
+    return { ref, state: "PENDING", createdAt: this.#now().toISOString() };
+  }
+}
+
+/** The resource of a plan that has this name. */
+export function resourceOf(plan: PlanRecord, name: string): PlanResource {
+  const found = plan.resources.find(({ resource }) => resource.name === name);
+  if (found !== undefined) return found;
+  throw new UsageError(`The plan ${plan.name} has no resource called '${name}'.`, {
+    hint: `Its resources are ${plan.resources.map(({ resource }) => resource.name).join(", ")}.`,
+    code: "UNKNOWN_RESOURCE",
+  });
+}

@@ -1,0 +1,43 @@
+import { fstatSync, writeSync } from "node:fs";
+import { failedWith } from "./errno.ts";
+
+const RETRY_MS = 2;
+const waiting = new Int32Array(new SharedArrayBuffer(4));
+
+/**
+ * stdout or stderr, written to directly: Node's own streams take five milliseconds to load, which every command would pay, and a process
+ * that ends must not cut off what they still hold.
+ */
+export class StandardStream {
+  readonly #fd: 1 | 2;
+
+  constructor(fd: 1 | 2) {
+    this.#fd = fd;
+  }
+
+  /** Whether a person is looking at it. */
+  get isTerminal(): boolean {
+    try {
+      if (!fstatSync(this.#fd).isCharacterDevice()) return false;
+      // Loaded only here, because it brings the streams along.
+      return process.getBuiltinModule("node:tty").isatty(this.#fd);
+    } catch (thrown) {
+      // Whoever started us closed it.
+      if (failedWith(thrown, "EBADF")) return false;
+      throw thrown;
+    }
+  }
+
+  /** Writes all of it, waiting for a reader that is slow. Fails with EPIPE if there is none any more. */
+  write(bytes: Uint8Array): void {
+    for (let from = 0; from < bytes.length; ) {
+      try {
+        from += writeSync(this.#fd, bytes, from);
+      } catch (thrown) {
+        // Somebody who shares the pipe with us made it non-blocking, and it is full.
+        if (!failedWith(thrown, "EAGAIN")) throw thrown;
+        Atomics.wait(waiting, 0, 0, RETRY_MS);
+      }
+    }
+  }
+}

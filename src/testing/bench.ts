@@ -1,0 +1,94 @@
+import { join } from "node:path";
+import type { Resource } from "../core/resource.ts";
+import type { SandboxRef } from "../core/sandbox.ts";
+import type { IntendedPlace, SandboxStrategy, StrategyContext } from "../core/strategy.ts";
+import { expectNone } from "./expectation.ts";
+import { SandboxBench } from "./sandbox-bench.ts";
+import type { MadeResource, StrategyFactory } from "./strategy-factory.ts";
+import { compareSnapshots, snapshotTree, type TreeSnapshot } from "./tree-snapshot.ts";
+import { type Steps, WorkTree } from "./work-tree.ts";
+
+/** An intent that a strategy recorded. */
+export interface RecordedIntent {
+  readonly ref: SandboxRef;
+  readonly places: readonly IntendedPlace[];
+}
+
+/**
+ * What a case works with: a strategy, a resource that is filled with a sample tree, and the oracle, a plain folder with the same content.
+ * What is done in a sandbox is done to the oracle too, and once it has landed the two must be equal.
+ */
+export class Bench {
+  readonly resource: Resource;
+  readonly originalPath: string;
+  /** The plain folder that everything is compared with. */
+  readonly oraclePath: string;
+  /** A folder outside of resource and sandbox, for looking whether anything gets there. */
+  readonly outsidePath: string;
+  readonly strategy: SandboxStrategy;
+  readonly intents: RecordedIntent[] = [];
+  readonly #factory: StrategyFactory;
+  readonly #context: StrategyContext;
+  #era = 1;
+
+  /** `folder` is an empty folder of the suite's own. */
+  constructor(factory: StrategyFactory, made: MadeResource, folder: string) {
+    this.resource = made.resource;
+    this.originalPath = made.originalPath;
+    this.oraclePath = join(folder, "oracle");
+    this.outsidePath = join(folder, "outside");
+    this.#factory = factory;
+    this.#context = this.#makeContext(join(folder, "state"));
+    this.strategy = factory.create(this.#context);
+  }
+
+  /** Another instance of the strategy, which knows no more than another process would. */
+  fresh(): SandboxStrategy {
+    return this.#factory.create(this.#context);
+  }
+
+  /** Makes a sandbox. */
+  async sandbox(planId = "plan"): Promise<SandboxBench> {
+    return new SandboxBench(this, await this.strategy.create(planId, this.resource));
+  }
+
+  /** Does the same in several folders; all end equal. */
+  inFolders(paths: readonly string[], steps: Steps): void {
+    for (const path of paths) {
+      using tree = new WorkTree(path, this.#era);
+      steps(tree);
+    }
+    this.#era += 1;
+  }
+
+  /** Does this in the original, behind the strategy's back, and not to the oracle. */
+  rival(steps: Steps): void {
+    this.inFolders([this.originalPath], steps);
+  }
+
+  original(): TreeSnapshot {
+    return snapshotTree(this.originalPath);
+  }
+
+  /** Fails unless the original is equal to the oracle in every attribute. */
+  expectOriginalIsOracle(what: string): void {
+    this.expectOriginal(snapshotTree(this.oraclePath), what);
+  }
+
+  /** Fails unless the original is equal to this in every attribute. */
+  expectOriginal(expected: TreeSnapshot, what: string): void {
+    expectNone(compareSnapshots(this.original(), expected), what);
+  }
+
+  #makeContext(stateDir: string): StrategyContext {
+    return {
+      stateDir,
+      policy: { allowSetid: false, allowDevices: false },
+      recordIntent: async (ref, places) => void this.intents.push({ ref, places }),
+      failpoint: () => {},
+      now: () => new Date(),
+      progress: () => {},
+      signal: new AbortController().signal,
+    };
+  }
+}

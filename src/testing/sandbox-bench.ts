@@ -1,0 +1,132 @@
+import type { Change, DiffView } from "../core/change.ts";
+import type { SandboxRef } from "../core/sandbox.ts";
+import {
+  type CommitResult,
+  isTwoPhase,
+  type PreparedCommit,
+  type SandboxStrategy,
+  type Transaction,
+  type TwoPhaseSandboxStrategy,
+} from "../core/strategy.ts";
+import { ConformanceFailure, expect, expectNone } from "./expectation.ts";
+import { compareSnapshots, snapshotTree, type TreeSnapshot } from "./tree-snapshot.ts";
+import type { Steps } from "./work-tree.ts";
+
+/** What a sandbox needs of the bench that it is on. */
+interface SandboxHost {
+  readonly oraclePath: string;
+  fresh(): SandboxStrategy;
+  inFolders(paths: readonly string[], steps: Steps): void;
+}
+
+/** A sandbox on a bench. Every call goes to an instance of the strategy of its own, with a ref that has been through JSON. */
+export class SandboxBench {
+  readonly #bench: SandboxHost;
+  readonly #ref: string;
+
+  constructor(bench: SandboxHost, ref: SandboxRef) {
+    this.#bench = bench;
+    this.#ref = JSON.stringify(ref);
+  }
+
+  get ref(): SandboxRef {
+    return JSON.parse(this.#ref) as SandboxRef;
+  }
+
+  async read(path: string): Promise<string> {
+    return Buffer.from(await this.#bench.fresh().read(this.ref, path)).toString();
+  }
+
+  async write(path: string, text: string): Promise<Change> {
+    return await this.#bench.fresh().write(this.ref, path, Buffer.from(text));
+  }
+
+  async diff(): Promise<DiffView> {
+    return await this.#bench.fresh().diff(this.ref);
+  }
+
+  /** The changes as lines to compare: "modified file src/app.ts". */
+  async changes(): Promise<string[]> {
+    const { changes } = await this.diff();
+    return changes.map(({ operation, kind, path }) => `${operation} ${kind} ${path}`).sort();
+  }
+
+  async commit(): Promise<CommitResult> {
+    return await this.#bench.fresh().commit(this.ref);
+  }
+
+  async rollback(): Promise<void> {
+    await this.#bench.fresh().rollback(this.ref);
+  }
+
+  async checkpoint(id: string): Promise<void> {
+    await this.#bench.fresh().checkpoint(this.ref, id);
+  }
+
+  async restoreCheckpoint(id: string): Promise<void> {
+    await this.#bench.fresh().restoreCheckpoint(this.ref, id);
+  }
+
+  async cleanup(): Promise<void> {
+    await this.#bench.fresh().cleanup(this.ref);
+  }
+
+  async prepare(transaction: Transaction): Promise<PreparedCommit | null> {
+    const prepared = await this.#twoPhase().prepare(this.ref, transaction);
+    // What is prepared is read by another process.
+    return JSON.parse(JSON.stringify(prepared)) as PreparedCommit | null;
+  }
+
+  /** Prepares something that has to be there. */
+  async prepareChanges(transaction: Transaction): Promise<PreparedCommit> {
+    const prepared = await this.prepare(transaction);
+    expect(prepared !== null, "prepare returns null although there is something to land");
+    return prepared;
+  }
+
+  async commitPrepared(transaction: Transaction, prepared: PreparedCommit): Promise<CommitResult> {
+    return await this.#twoPhase().commitPrepared(this.ref, transaction, prepared);
+  }
+
+  async rollbackPrepared(transaction: Transaction, prepared?: PreparedCommit): Promise<void> {
+    await this.#twoPhase().rollbackPrepared(this.ref, transaction, prepared);
+  }
+
+  /** The transaction with which this sandbox's plan commits, or undoes what it committed. */
+  transaction(id: string, undoes?: Transaction["undoes"]): Transaction {
+    const direction = undoes === undefined ? "commit" : "undo";
+    return { id, planId: this.ref.planId, direction, ...(undoes !== undefined && { undoes }) };
+  }
+
+  /** The folder in which programs work. */
+  async path(): Promise<string> {
+    const path = await this.#bench.fresh().path?.(this.ref);
+    if (path === undefined) throw new ConformanceFailure("the strategy has no path()");
+    return path;
+  }
+
+  /** Works in the sandbox as a program would, and does the same to the oracle. */
+  async work(steps: Steps): Promise<void> {
+    this.#bench.inFolders([await this.path(), this.#bench.oraclePath], steps);
+  }
+
+  /** Works in the sandbox only. */
+  async workAlone(steps: Steps): Promise<void> {
+    this.#bench.inFolders([await this.path()], steps);
+  }
+
+  async snapshot(): Promise<TreeSnapshot> {
+    return snapshotTree(await this.path());
+  }
+
+  /** Fails unless the sandbox is equal to this in every attribute. */
+  async expectIs(expected: TreeSnapshot, what: string): Promise<void> {
+    expectNone(compareSnapshots(await this.snapshot(), expected), what);
+  }
+
+  #twoPhase(): TwoPhaseSandboxStrategy {
+    const strategy = this.#bench.fresh();
+    if (isTwoPhase(strategy)) return strategy;
+    throw new ConformanceFailure("the strategy is not two-phase");
+  }
+}

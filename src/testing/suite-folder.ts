@@ -1,0 +1,23 @@
+import { basename, dirname } from "node:path";
+import { removeTree } from "../files/remove-tree.ts";
+import type { Failpoint } from "../system/failpoints.ts";
+import { Folder } from "../system/folder.ts";
+import { makeScratchFolder } from "../system/scratch-folder.ts";
+
+const POINT = "conformance.folder" as Failpoint;
+
+/** A folder of one case, with those in it that a bench needs. Removed with all that is in it. */
+export class SuiteFolder {
+  readonly path: string;
+
+  constructor(parent?: string) {
+    this.path = makeScratchFolder("drydock-conformance", parent);
+    using folder = Folder.open(this.path);
+    for (const name of ["state", "oracle", "outside"]) folder.createFolder(POINT, name, 0o700);
+  }
+
+  [Symbol.dispose](): void {
+    using parent = Folder.open(dirname(this.path));
+    removeTree(POINT, parent, basename(this.path));
+  }
+}

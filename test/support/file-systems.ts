@@ -1,0 +1,120 @@
+import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/**
+ * File systems of their own for tests: an image file, mounted by a loop device that goes with the mount. Each run keeps its images in a
+ * folder whose name holds its process and that process's start time; they go with the test, at the latest with the process, and what a
+ * killed run left is swept away by the next one that makes an image.
+ */
+export const IMAGE_FILE_SYSTEMS = ["ext4", "xfs", "btrfs"] as const;
+export type ImageFileSystem = (typeof IMAGE_FILE_SYSTEMS)[number];
+
+export interface MountedImage {
+  readonly kind: ImageFileSystem;
+  /** Where it is mounted. */
+  readonly path: string;
+  /** The image itself. */
+  readonly image: string;
+  /** Unmounts and removes it. May be called again. */
+  remove(): void;
+}
+
+const MARKER = "drydock-test-fs-";
+const MEGABYTES: { readonly [kind in ImageFileSystem]: number } = { ext4: 64, xfs: 320, btrfs: 160 };
+const MAKE: { readonly [kind in ImageFileSystem]: readonly string[] } = {
+  ext4: ["mkfs.ext4", "-q", "-F", "-j", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1"],
+  xfs: ["mkfs.xfs", "-q", "-f", "-K"],
+  btrfs: ["mkfs.btrfs", "-q", "-f", "-K"],
+};
+const live = new Set<MountedImage>();
+let folder: string | undefined;
+
+/** Why images can't be had here, if they can't. */
+export function whyNoImages(): string | undefined {
+  if (process.geteuid?.() !== 0) return "not root, so nothing can be mounted";
+  if (!existsSync("/dev/loop-control")) return "no loop devices here";
+  return undefined;
+}
+
+/** Makes and mounts an empty file system. */
+export function mountImage(kind: ImageFileSystem, options: { readonly megabytes?: number } = {}): MountedImage {
+  const name = `${kind}-${randomBytes(4).toString("hex")}`;
+  const image = join(runFolder(), `${name}.img`);
+  const path = join(runFolder(), name);
+  mkdirSync(path);
+  const fd = openSync(image, "wx");
+  ftruncateSync(fd, (options.megabytes ?? MEGABYTES[kind]) * 1024 * 1024);
+  closeSync(fd);
+  const [program = "", ...args] = MAKE[kind];
+  must(program, [...args, image]);
+  must("mount", ["-t", kind, "-o", "loop", image, path]);
+  const mounted: MountedImage = { kind, path, image, remove: () => remove(mounted) };
+  live.add(mounted);
+  return mounted;
+}
+
+function remove(mounted: MountedImage): void {
+  if (!live.delete(mounted)) return;
+  unmount(mounted.path);
+  rmSync(mounted.path, { recursive: true, force: true });
+  rmSync(mounted.image, { force: true });
+  if (live.size > 0 || folder === undefined) return;
+  rmSync(folder, { recursive: true, force: true });
+  folder = undefined;
+}
+
+function runFolder(): string {
+  if (folder !== undefined) return folder;
+  sweepDeadRuns();
+  folder = join(tmpdir(), `${MARKER}${process.pid}-${startTime(process.pid)}`);
+  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  process.once("exit", () => {
+    for (const mounted of [...live]) remove(mounted);
+  });
+  return folder;
+}
+
+/** Unmounts and removes what runs left that are no longer alive. */
+function sweepDeadRuns(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const owner = new RegExp(`^${MARKER}(\\d+)-(\\d+)$`).exec(name);
+    if (owner === null || startTime(Number(owner[1])) === owner[2]) continue;
+    const left = join(tmpdir(), name);
+    for (const mountPoint of mountsBelow(left)) unmount(mountPoint);
+    rmSync(left, { recursive: true, force: true });
+  }
+}
+
+function mountsBelow(path: string): string[] {
+  return readFileSync("/proc/self/mounts", "utf8")
+    .split("\n")
+    .map((line) => line.split(" ")[1] ?? "")
+    .filter((mountPoint) => mountPoint.startsWith(`${path}/`))
+    .reverse();
+}
+
+/** A mount that somebody still uses goes as soon as they let go of it, its loop device with it. */
+function unmount(path: string): void {
+  if (spawnSync("umount", [path]).status !== 0) spawnSync("umount", ["--lazy", path]);
+}
+
+/** When a process started, in the kernel's words; undefined if there is none, a zombie included. */
+function startTime(pid: number): string | undefined {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /s, "").split(" ");
+    return fields[0] === "Z" ? undefined : fields[19];
+  } catch {
+    // No such process.
+    return undefined;
+  }
+}
+
+function must(program: string, args: readonly string[]): void {
+  const path = `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin`;
+  const result = spawnSync(program, args, { encoding: "utf8", env: { ...process.env, PATH: path } });
+  if (result.status !== 0)
+    throw new Error(`${program} ${args.join(" ")}: ${result.error?.message ?? result.stderr.trim()}`);
+}

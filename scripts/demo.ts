@@ -17,9 +17,19 @@ function say(text: string): void {
 }
 
 /** Runs a command as a shell would, shows it, and sees that it ends as it should. */
-function run(args: readonly string[], expected: { readonly code?: number; readonly signal?: string; readonly input?: string; readonly env?: object } = {}): string {
-  process.stdout.write(`$ ${expected.input === undefined ? "" : `echo ${JSON.stringify(expected.input.trim())} | `}drydock ${args.map(quoted).join(" ")}\n`);
-  const result = spawnSync(drydock, args, { cwd: home, env: { ...environment, ...expected.env }, input: expected.input ?? "", encoding: "utf8" });
+function run(
+  args: readonly string[],
+  expected: { readonly code?: number; readonly signal?: string; readonly input?: string; readonly env?: object } = {},
+): string {
+  process.stdout.write(
+    `$ ${expected.input === undefined ? "" : `echo ${JSON.stringify(expected.input.trim())} | `}drydock ${args.map(quoted).join(" ")}\n`,
+  );
+  const result = spawnSync(drydock, args, {
+    cwd: home,
+    env: { ...environment, ...expected.env },
+    input: expected.input ?? "",
+    encoding: "utf8",
+  });
   process.stdout.write(result.stdout + result.stderr);
   const ended = result.signal ?? result.status;
   const wanted = expected.signal ?? expected.code ?? 0;

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { unescapePath } from "./escaped-path.ts";
 
 /** What every command takes, before or after its name. */
@@ -12,14 +12,24 @@ export interface GlobalOptions {
 
 /** Lets a command, or a group of commands, take the global options. */
 export function addGlobalOptions(command: Command): void {
-  command
-    .optionsGroup("Options of every command:")
-    .option("--json", "print one JSON document")
-    .option("--state-dir <dir>", "where Drydock keeps its state (DRYDOCK_STATE_DIR)", unescapePath)
-    .option("--config <file>", "the drydock.yaml to use (DRYDOCK_CONFIG)", unescapePath)
-    .option("-y, --yes", "answer yes to questions")
-    .option("--debug", "show stack traces of errors")
-    .helpOption("-h, --help", "show this help");
+  options ??= makeOptions();
+  for (const option of options) command.addOption(option);
+  command.optionsGroup(GROUP).helpOption("-h, --help", "show this help");
+}
+
+const GROUP = "Options of every command:";
+
+/** Made once and shared: each takes longer to make than one would think. */
+let options: readonly Option[] | undefined;
+
+function makeOptions(): readonly Option[] {
+  return [
+    new Option("--json", "print one JSON document"),
+    new Option("--state-dir <dir>", "where Drydock keeps its state (DRYDOCK_STATE_DIR)").argParser(unescapePath),
+    new Option("--config <file>", "the drydock.yaml to use (DRYDOCK_CONFIG)").argParser(unescapePath),
+    new Option("-y, --yes", "answer yes to questions"),
+    new Option("--debug", "show stack traces of errors"),
+  ].map((option) => option.helpGroup(GROUP));
 }
 
 /** The global options of a call, wherever they stood; what stood last counts. */

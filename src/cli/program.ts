@@ -44,16 +44,17 @@ interface Frame {
   readonly takeHelp: () => string;
 }
 
+/** What is in a group within it is made when that one is called: a start pays for each command that is made. */
 function makeGroup(group: Command, entries: readonly CommandEntry[], frame: Frame): void {
   // An option behind the name of a command belongs to that command, whatever the group knows.
   group.enablePositionalOptions().helpCommand(false).usage("[options] COMMAND");
   addGlobalOptions(group);
   translateExits(group, frame);
-  const loads = new Map<Command, () => Promise<void>>();
+  const loads = new Map<Command, () => Promise<void> | void>();
   for (const entry of entries) {
     const command = group.command(entry.name).summary(entry.summary).description(sentence(entry.summary));
-    if (entry.commands === undefined) loads.set(command, () => loadCommand(command, entry, frame));
-    else makeGroup(command, entry.commands, frame);
+    const { commands } = entry;
+    loads.set(command, () => (commands ? makeGroup(command, commands, frame) : loadCommand(command, entry, frame)));
   }
   group.hook("preSubcommand", async (_, command) => loads.get(command)?.());
 }

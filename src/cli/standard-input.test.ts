@@ -18,6 +18,7 @@ describe("standard input", () => {
     const content = readStandardInput(new PassThrough(), controller.signal);
     controller.abort();
     await assert.rejects(content, InterruptedError);
+    await assert.rejects(readStandardInput(new PassThrough(), controller.signal), InterruptedError);
   });
 
   it("fails with the reason when it can't be read", async () => {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { ulid } from "ulid";
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
-import { isAtOrBelow, pathFromBytes } from "../core/byte-path.ts";
+import { isAtOrBelow, joinPath, pathFromBytes } from "../core/byte-path.ts";
 import { type Change, statsOf } from "../core/change.ts";
 import { DrydockError, SandboxConflictError, SandboxRollbackError, UsageError } from "../core/errors.ts";
 import { movePlan, type PlanRecord, type PlanResource } from "../core/plan.ts";
@@ -120,16 +120,18 @@ export class Plans {
     return { planId: found.id, digest: digestOf(all), stats: statsOf(changes), changes };
   }
 
-  /** The changes as unified text, one piece per path; bytes that are not UTF-8 as in byte-path.ts. */
+  /** The changes as unified text, one piece per path, under the resource's name where there are several; bytes that are not UTF-8 as in byte-path.ts. */
   async *patch(plan: string | undefined, options: { readonly paths?: readonly string[] } = {}): AsyncGenerator<string> {
     const found = await this.#find(plan);
     const { changes } = await this.diff(found.id, options);
     for (const change of changes) {
       const { record, strategy } = await this.#parts.sandboxes.usable(found, change.resource, "look");
-      const patch = await filePatch(change, {
+      const sources = {
         before: () => strategy.readOriginal(record.ref, change.path),
         after: () => strategy.read(record.ref, change.path),
-      });
+      };
+      const shownPath = found.resources.length === 1 ? change.path : joinPath(change.resource, change.path);
+      const patch = await filePatch(change, sources, shownPath);
       yield pathFromBytes(patch);
     }
   }

@@ -80,7 +80,7 @@ function act(action: FailpointAction, point: Failpoint): void {
 }
 
 function parseTrap(text: string): Trap {
-  const match = /^(?<name>[a-z][a-z0-9.-]*)(?::(?<nth>\d+))?=(?<action>[a-z]+)$/.exec(text.trim());
+  const match = /^(?<name>[a-z][a-z0-9.-]*)(?::(?<nth>[1-9]\d*))?=(?<action>[a-z]+)$/.exec(text.trim());
   const action = FAILPOINT_ACTIONS.find((known) => known === match?.groups?.["action"]);
   if (match?.groups === undefined || action === undefined) {
     throw new UsageError(`'${text}' is not a failpoint.`, {

@@ -1,0 +1,38 @@
+import { baseName, parentPath } from "../core/byte-path.ts";
+import { type Facts, sameTime, type Time } from "../system/facts.ts";
+import type { Folder } from "../system/folder.ts";
+import type { Manifest } from "./manifest.ts";
+
+/**
+ * The change times that a landing has moved itself. Moving one name of a file, making another or setting its metadata moves the change
+ * time that all its names show, so without this the second name would look as if somebody else had changed it.
+ */
+export class OwnChanges {
+  readonly #times = new Map<number, Time>();
+
+  /** Says that the change time it has now is ours. */
+  note(facts: Facts | undefined): void {
+    if (facts !== undefined && facts.kind !== "directory" && facts.nlink > 1) this.#times.set(facts.ino, facts.ctime);
+  }
+
+  /** Whether we were the last to change it. */
+  has(facts: Facts): boolean {
+    const ours = this.#times.get(facts.ino);
+    return ours !== undefined && sameTime(ours, facts.ctime);
+  }
+
+  /** What an earlier run, that was cut off, had already done. */
+  noteEarlier(original: Folder, slots: Folder, { entries }: Manifest): void {
+    entries.forEach((entry, slot) => {
+      this.note(slots.facts(String(slot)));
+      if (entry.linkTo !== undefined) this.#noteBelow(original, entry.linkTo);
+      else if (entry.operation === "metadata" && entry.before?.kind !== "directory")
+        this.#noteBelow(original, entry.path);
+    });
+  }
+
+  #noteBelow(original: Folder, path: string): void {
+    using parent = original.openBelowIfThere(parentPath(path));
+    this.note(parent?.facts(baseName(path)));
+  }
+}

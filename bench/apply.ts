@@ -102,7 +102,9 @@ function exchangesAlone({ path }: Place, count: number): Side {
       mkdirSync(slots);
       flushPlace(path);
       for (let at = 0; at < count; at += 1) writeFileSync(join(slots, String(at)), newContent(at));
-      const parents = new Map([...new Set(files.map(dirname))].map((name) => [name, Folder.open(join(original, name))]));
+      const parents = new Map(
+        [...new Set(files.map(dirname))].map((name) => [name, Folder.open(join(original, name))]),
+      );
       folders = files.map((file) => parents.get(dirname(file)) as Folder);
       names = files.map((file) => file.slice(dirname(file).length + 1));
     },

@@ -22,7 +22,7 @@ import { SandboxStrategyRegistry } from "./sandboxes/registry.ts";
 import { openSqliteStore } from "./store/sqlite-store.ts";
 import type { HistoryEntry, Store } from "./store/store.ts";
 import { BUILT_IN_STRATEGIES } from "./strategies/built-in-strategies.ts";
-import { armFailpoints, failpoint, passFailpoint } from "./system/failpoints.ts";
+import { armFailpoints, passForeignFailpoint } from "./system/failpoints.ts";
 import { currentActor, MachineOwners } from "./system/machine.ts";
 
 export interface DrydockOptions {
@@ -174,7 +174,7 @@ function assemble({ options, stateDir, store, settings, cwd, now }: Foundations)
     stateDir,
     policy: { allowSetid: settings.sandbox.allowSetid, allowDevices: settings.sandbox.allowDevices },
     recordIntent: (ref, places) => sandboxes.recordIntent(ref, places, owners.self()),
-    failpoint: (name) => void passFailpoint(failpoint(name)),
+    failpoint: passForeignFailpoint,
     now,
     progress: (progress) => options.onProgress?.(progress),
     signal,

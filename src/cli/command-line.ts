@@ -50,7 +50,7 @@ async function version(): Promise<string> {
 }
 
 function reportError({ output, options, exitCode }: CommandContext, thrown: unknown): number {
-  if (options.json) output.document(errorDocument(thrown));
+  if (options.json && !output.hasDocument) output.document(errorDocument(thrown));
   else for (const line of errorLines(thrown, output.errorStyles)) output.notice(line);
   if (options.debug) output.notice(traceOf(thrown));
   return exitCode === EXIT.done ? exitCodeOf(thrown) : exitCode;

@@ -29,6 +29,7 @@ export class Output {
   readonly #stderr: OutputStream;
   #failure: Error | undefined;
   #stderrIsGone = false;
+  #hasDocument = false;
 
   constructor(stdout: OutputStream, stderr: OutputStream, terminal: TerminalFeatures) {
     this.#stdout = stdout;
@@ -72,8 +73,14 @@ export class Output {
     if (batch !== "") this.write(batch);
   }
 
+  /** Whether the one document of `--json` is written. */
+  get hasDocument(): boolean {
+    return this.#hasDocument;
+  }
+
   /** Writes the one document of `--json`. */
   document(value: object): void {
+    this.#hasDocument = true;
     for (const piece of jsonDocument(value, this.terminal.interactive ? 2 : 0)) this.write(piece);
   }
 

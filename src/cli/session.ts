@@ -18,7 +18,8 @@ export async function change<T>(
   work: (drydock: Drydock, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   using interruption = new Interruption((line) => context.output.notice(line));
-  return whileOpen(context, interruption.signal, async (drydock) => {
+  // Awaited here: the interruption must not go out of scope before the work is over.
+  return await whileOpen(context, interruption.signal, async (drydock) => {
     try {
       return await work(drydock, interruption.signal);
     } catch (thrown) {

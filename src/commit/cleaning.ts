@@ -26,6 +26,7 @@ export class Cleaning {
       try {
         if (record.direction === "undo") await this.#dropUndoRecord(record, participant, index);
         if (!this.#keepsSandboxes) await this.#removeSandbox(participant);
+        await this.#forgetPlaces(record, participant);
       } catch (thrown) {
         left.push(`${participant.resource}: not everything could be removed: ${messageOf(thrown)}`);
       }
@@ -48,6 +49,15 @@ export class Cleaning {
     await this.#sandboxes.strategy(ref.strategyName).cleanup(ref);
     const state = moveSandbox(ref.sandboxId, sandbox.state, "CLEANED_UP");
     await this.#store.write([{ put: "sandbox", record: { ...sandbox, state } }], "ordered");
+  }
+
+  /** What is gone for good need no longer be known as something that we made. An undo record, or what a rival had made, is not gone. */
+  async #forgetPlaces({ direction }: TransactionRecord, { ref, status, attention }: Participant): Promise<void> {
+    const keepsUndoRecord = direction === "commit" && status === "committed";
+    const keepsRivals = attention?.some(({ keptAt }) => keptAt !== undefined) === true;
+    if (keepsUndoRecord || keepsRivals) return;
+    if ((await this.#store.sandbox(ref.sandboxId))?.state !== "CLEANED_UP") return;
+    await this.#store.write([{ drop: "intents", sandboxId: ref.sandboxId }], "ordered");
   }
 
   async #noteUsed(transactionId: string): Promise<void> {

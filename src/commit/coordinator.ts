@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { advance, type CommitEvent, type Effect, nextEffect } from "../core/commit-machine.ts";
 import { type Conflict, InterruptedError, messageOf, SandboxConflictError, StateError } from "../core/errors.ts";
 import type { CommitResult, Transaction } from "../core/strategy.ts";
@@ -64,7 +64,8 @@ export class Coordinator {
       return { ...step, cause: cause ?? step.cause };
     }
     try {
-      if (effect.do === "decide" && dryRun)
+      // A one-phase commit is already the real thing, so a dry run ends before the first of them.
+      if (dryRun && record.phase === "preparing" && effect.do !== "prepare")
         throw new DryRunEnd("This was a dry run: everything was prepared and taken back.");
       return { record: await this.#step(record, effect) };
     } catch (thrown) {
@@ -82,14 +83,16 @@ export class Coordinator {
 
   async #step(record: TransactionRecord, effect: Effect): Promise<TransactionRecord> {
     const { now } = this.#parts;
-    if (record.phase === "preparing" && effect.do !== "decide") this.#stopIfAsked();
+    if (record.phase === "preparing" && !hasBegunIrreversible(record)) await this.#stopIfAsked();
     switch (effect.do) {
       case "prepare":
         return await this.#prepare(record, effect.index);
       case "start-reversible":
+        if (await this.#hasNothing(record, effect.index)) return await this.#passOver(record, effect.index);
         await this.#strategyOf(record, effect.index).checkpoint(refOf(record, effect.index), checkpointId(record));
         return await this.#save(record, { was: "started", index: effect.index }, "durable");
       case "start-irreversible":
+        if (await this.#hasNothing(record, effect.index)) return await this.#passOver(record, effect.index);
         return await this.#save(record, { was: "started", index: effect.index }, "durable");
       case "commit-reversible":
       case "commit-irreversible": {
@@ -115,6 +118,15 @@ export class Coordinator {
   async #prepare(record: TransactionRecord, index: number): Promise<TransactionRecord> {
     const prepared = await this.#strategyOf(record, index).prepare(refOf(record, index), transactionFor(record, index));
     return await this.#save(record, { was: "prepared", index, prepared }, "ordered");
+  }
+
+  /** A one-phase participant has no prepare that could say so. */
+  async #hasNothing(record: TransactionRecord, index: number): Promise<boolean> {
+    return (await this.#strategyOf(record, index).diff(refOf(record, index))).changes.length === 0;
+  }
+
+  async #passOver(record: TransactionRecord, index: number): Promise<TransactionRecord> {
+    return await this.#save(record, { was: "prepared", index, prepared: null }, "ordered");
   }
 
   /**
@@ -228,7 +240,9 @@ export class Coordinator {
     return this.#parts.sandboxes.strategy(refOf(record, index).strategyName);
   }
 
-  #stopIfAsked(): void {
+  /** A signal from outside is only noticed when the event loop turns, and preparing may not have let it. */
+  async #stopIfAsked(): Promise<void> {
+    await nextTurn();
     if (this.#parts.signal.aborted) throw new InterruptedError();
   }
 }
@@ -248,6 +262,13 @@ function isWanted(record: TransactionRecord, index: number, what: "land" | "take
   };
   const effect = nextEffect(only);
   return effect?.do === what && "index" in effect && effect.index === index;
+}
+
+/** From here on stopping would only leave behind what can't be taken back. */
+function hasBegunIrreversible({ participants }: TransactionRecord): boolean {
+  return participants.some(
+    ({ kind, status }) => kind === "irreversible" && (status === "started" || status === "committed"),
+  );
 }
 
 const DECISION_UNKNOWN = "DECISION_UNKNOWN";

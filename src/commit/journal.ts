@@ -70,6 +70,7 @@ function sandboxState(
   if (direction === "undo") return status === "committed" && phase !== "aborted" ? "ROLLED_BACK" : now;
   if (status === "prepared") return kind === "two-phase" ? "PREPARED" : now;
   if (status === "committed") return "COMMITTED";
-  if (status === "undone" || status === "waiting" || status === "unchanged") return now === "PREPARED" ? "ACTIVE" : now;
-  return now;
+  if (status === "not-undone") return now;
+  // Whoever takes part in a commit is in use; one that was never used and has nothing to land stays so.
+  return now === "CREATED" && status !== "started" ? now : "ACTIVE";
 }

@@ -43,6 +43,32 @@ describe("a path and its bytes", () => {
     }
   });
 
+  it("are taken apart as a strict decoder of UTF-8 does it", () => {
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    const isValid = (value: Uint8Array) => {
+      try {
+        return decoder.decode(value) !== undefined;
+      } catch {
+        return false;
+      }
+    };
+    for (let lead = 0x80; lead < 0x100; lead += 1) {
+      for (const second of [0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0]) {
+        for (const rest of [[], [0x80], [0x80, 0xbf], [0x80, 0x41], [0x41, 0x80]]) {
+          const value = bytes(lead, second, ...rest);
+          // A byte before it makes the whole not valid, so that the careful way is taken.
+          const path = pathFromBytes(Buffer.concat([bytes(0xff), value]));
+          assert.equal(
+            /[\udc80-\udcff]/.test(path.slice(1).replace(/[\ud800-\udbff][\udc00-\udfff]/g, "")),
+            !isValid(value),
+            value.toString("hex"),
+          );
+          assert.deepEqual(bytesFromPath(path), Buffer.concat([bytes(0xff), value]));
+        }
+      }
+    }
+  });
+
   it("come back exactly, whatever the bytes are", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (value) =>
@@ -79,10 +105,15 @@ describe("a path and its bytes", () => {
     }
   });
 
-  it("are read in a time that grows with their length only", () => {
+  it("take a time that grows with their length only, so that whole texts can be carried like this", () => {
     const began = performance.now();
-    assert.equal(pathFromBytes(Buffer.alloc(4000, 0xff)).length, 4000);
-    assert.ok(performance.now() - began < 1000);
+    for (const value of [
+      Buffer.alloc(1_000_000, 0xff),
+      Buffer.concat([Buffer.alloc(1_000_000, "text"), bytes(0xff)]),
+    ]) {
+      assert.ok(bytesFromPath(pathFromBytes(value)).equals(value));
+    }
+    assert.ok(performance.now() - began < 10_000);
   });
 });
 

@@ -25,8 +25,9 @@ export function pathFromBytes(bytes: Uint8Array): string {
 /** The bytes that this string stands for. */
 export function bytesFromPath(path: string): Buffer {
   if (!LONE_BYTE.test(path)) return Buffer.from(path, "utf8");
-  const parts: Buffer[] = [];
-  let from = 0;
+  // A character is at most three bytes for each unit of the string.
+  const bytes = Buffer.alloc(path.length * 3);
+  let [from, length] = [0, 0];
   for (let at = 0; at < path.length; at += 1) {
     const code = path.charCodeAt(at);
     if (isHighSurrogate(code) && isLowSurrogate(path.charCodeAt(at + 1))) {
@@ -34,11 +35,13 @@ export function bytesFromPath(path: string): Buffer {
       continue;
     }
     if (code < 0xdc80 || code > 0xdcff) continue;
-    parts.push(Buffer.from(path.slice(from, at), "utf8"), Buffer.of(code - 0xdc00));
+    if (at > from) length += bytes.write(path.slice(from, at), length, "utf8");
+    bytes[length] = code - 0xdc00;
+    length += 1;
     from = at + 1;
   }
-  parts.push(Buffer.from(path.slice(from), "utf8"));
-  return Buffer.concat(parts);
+  length += bytes.write(path.slice(from), length, "utf8");
+  return Buffer.from(bytes.subarray(0, length));
 }
 
 /** The path as a terminal may show it: control characters, lone bytes and backslashes escaped, on one line. */
@@ -104,30 +107,47 @@ function isLowSurrogate(code: number): boolean {
 
 /** Takes the longest valid run at each place; what is in no valid run becomes a lone surrogate, byte by byte. */
 function decodeWithLoneBytes(bytes: Uint8Array): string {
-  let text = "";
-  let at = 0;
-  while (at < bytes.length) {
-    const length = validSequenceLength(bytes, at);
-    if (length === 0) {
-      text += String.fromCharCode(0xdc00 + (bytes[at] ?? 0));
-      at += 1;
-    } else {
-      text += strictDecoder.decode(bytes.subarray(at, at + length));
-      at += length;
-    }
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = validRunEnd(bytes, at);
+    if (end > at) parts.push(strictDecoder.decode(bytes.subarray(at, end)));
+    if (end < bytes.length) parts.push(String.fromCharCode(0xdc00 + byteAt(bytes, end)));
+    at = end + 1;
   }
-  return text;
+  return parts.join("");
 }
 
+function validRunEnd(bytes: Uint8Array, from: number): number {
+  let at = from;
+  for (let length = 1; length > 0; at += length) length = validSequenceLength(bytes, at);
+  return at;
+}
+
+/** The table of RFC 3629: first and last lead byte, bytes in all, least and most of the second byte. */
+const SEQUENCES = [
+  [0xc2, 0xdf, 2, 0x80, 0xbf],
+  [0xe0, 0xe0, 3, 0xa0, 0xbf],
+  [0xe1, 0xec, 3, 0x80, 0xbf],
+  [0xed, 0xed, 3, 0x80, 0x9f],
+  [0xee, 0xef, 3, 0x80, 0xbf],
+  [0xf0, 0xf0, 4, 0x90, 0xbf],
+  [0xf1, 0xf3, 4, 0x80, 0xbf],
+  [0xf4, 0xf4, 4, 0x80, 0x8f],
+] as const;
+
+/** How many bytes the UTF-8 character here has; 0 if there is none. */
 function validSequenceLength(bytes: Uint8Array, at: number): number {
-  const lead = bytes[at] ?? 0;
-  const length =
-    lead < 0x80 ? 1 : lead >= 0xc2 && lead <= 0xdf ? 2 : lead >= 0xe0 && lead <= 0xef ? 3 : lead >= 0xf0 ? 4 : 0;
-  if (length === 0 || at + length > bytes.length) return 0;
-  try {
-    strictDecoder.decode(bytes.subarray(at, at + length));
-    return length;
-  } catch {
-    return 0;
-  }
+  const [lead, second] = [byteAt(bytes, at), byteAt(bytes, at + 1)];
+  if (lead < 0x80) return at < bytes.length ? 1 : 0;
+  const sequence = SEQUENCES.find(([first, last]) => lead >= first && lead <= last);
+  if (sequence === undefined) return 0;
+  const [, , length, least, most] = sequence;
+  if (second < least || second > most) return 0;
+  for (let more = 2; more < length; more += 1) if ((byteAt(bytes, at + more) & 0xc0) !== 0x80) return 0;
+  return length;
+}
+
+/** Beyond the end it is 0, which continues no character. */
+function byteAt(bytes: Uint8Array, at: number): number {
+  return bytes[at] ?? 0;
 }

@@ -66,6 +66,7 @@ export class Baseline {
   readonly #blocks: Uint32Array;
   readonly #names: Buffer;
   readonly #extras: { readonly [index: string]: Extras };
+  readonly #tables = new Map<number, Map<string, number>>();
 
   constructor(
     floats: Float64Array,
@@ -160,14 +161,13 @@ export class Baseline {
 
   /** The index of the entry at this path, or undefined if the original had none. */
   find(path: string): number | undefined {
-    let index = this.root;
+    let index: number | undefined = this.root;
     if (path === ROOT_PATH) return index;
-    for (const name of path.split("/")) {
-      const [from, to] = this.children(index);
-      let found: number | undefined;
-      for (let at = from; at < to && found === undefined; at += 1) if (this.name(at) === name) found = at;
-      if (found === undefined) return undefined;
-      index = found;
+    for (let from = 0; from <= path.length && index !== undefined; ) {
+      const slash = path.indexOf("/", from);
+      const end = slash < 0 ? path.length : slash;
+      index = this.#table(index).get(path.slice(from, end));
+      from = end + 1;
     }
     return index;
   }
@@ -210,12 +210,24 @@ export class Baseline {
       return bytes.subarray(at - size, at);
     }) as Parts;
     return new Baseline(
-      new Float64Array(alignedCopy(floats)),
-      new Uint32Array(alignedCopy(words)),
-      new Uint32Array(alignedCopy(blockWords)),
+      new Float64Array(...aligned(floats, 8)),
+      new Uint32Array(...aligned(words, 4)),
+      new Uint32Array(...aligned(blockWords, 4)),
       names,
       parseExtras(extras, label),
     );
+  }
+
+  /** Made on first use: who asks for one path of a folder asks for more. */
+  #table(folder: number): ReadonlyMap<string, number> {
+    let table = this.#tables.get(folder);
+    if (table === undefined) {
+      table = new Map();
+      const [from, to] = this.children(folder);
+      for (let at = from; at < to; at += 1) table.set(this.name(at), at);
+      this.#tables.set(folder, table);
+    }
+    return table;
   }
 
   #f(index: number, column: number): number {
@@ -238,10 +250,11 @@ function bytesOf(array: Float64Array | Uint32Array): Buffer {
   return Buffer.from(array.buffer, array.byteOffset, array.byteLength);
 }
 
-function alignedCopy(bytes: Buffer): ArrayBuffer {
-  const copy = new ArrayBuffer(bytes.length);
-  new Uint8Array(copy).set(bytes);
-  return copy;
+/** What a typed array of elements of this size is made over: the bytes where they are, if they stand right, else a copy. */
+function aligned(bytes: Buffer, size: number): [buffer: ArrayBufferLike, offset: number, length: number] {
+  if (bytes.byteOffset % size === 0) return [bytes.buffer, bytes.byteOffset, bytes.length / size];
+  const copy = new Uint8Array(bytes);
+  return [copy.buffer, 0, copy.length / size];
 }
 
 function isDevice(kind: EntryKind): boolean {

@@ -119,20 +119,25 @@ function wasCopiedLikeThis(now: Facts, before: BaseFacts): boolean {
   return before.kind !== "directory" && before.ctime !== undefined && sameTime(now.ctime, before.ctime);
 }
 
-/** The path, below this folder, of something that was changed at or after the barrier. */
-export function firstChangeBelow(folder: Folder, barrier: Time, path: string = ROOT_PATH): string | undefined {
+/** The path, below this folder, of something that was changed at or after the barrier, by others than ourselves. */
+export function firstChangeBelow(
+  folder: Folder,
+  barrier: Time,
+  isOurs: (facts: Facts) => boolean = () => false,
+  path: string = ROOT_PATH,
+): string | undefined {
   let changed: string | undefined;
   const folders: string[] = [];
   readNames(folder, (name, pointer) => {
     if (changed !== undefined || statInto(folder.fd, pointer) !== 0) return;
     const facts = lastFacts();
-    if (isAfter(facts, barrier)) changed = joinPath(path, name);
+    if (isAfter(facts, barrier) && !isOurs(facts)) changed = joinPath(path, name);
     else if (facts.kind === "directory") folders.push(name);
   });
   for (const name of folders) {
     if (changed !== undefined) break;
     using below = folder.openChild(name);
-    changed = firstChangeBelow(below, barrier, joinPath(path, name));
+    changed = firstChangeBelow(below, barrier, isOurs, joinPath(path, name));
   }
   return changed;
 }

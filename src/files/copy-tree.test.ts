@@ -91,6 +91,9 @@ describe("copyTree", () => {
     trees.original.createNode(POINT, "fifo", { kind: "fifo", mode: 0o604, rdev: "0:0" } as Facts);
     writeXattrs(POINT, trees.original, "d", { "user.drydock": "AAE=" }, {});
     writeXattrs(POINT, trees.original, "second name", { "user.drydock": "" }, {});
+    writeFileSync(original("read-only"), "");
+    writeXattrs(POINT, trees.original, "read-only", { "user.drydock": "AAE=" }, {});
+    chmodSync(original("read-only"), 0o444);
     chmodSync(original("d/empty"), 0o500);
     chmodSync(original("d"), 0o1555);
     trees.original.setTimes(POINT, "link", { mtime: [1000, 123_456_789] });

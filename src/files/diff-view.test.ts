@@ -248,6 +248,31 @@ describe("the warnings of a diff", () => {
     );
   });
 
+  it("say that this user may not read the content, of which nothing is said then", { skip: NEEDS_ROOT }, () => {
+    writeFileSync(original("f"), "a\n");
+    trees.copy();
+    writeFileSync(sandbox("f"), "b\n");
+    chmodSync(sandbox("f"), 0o600);
+    for (const path of ["", "original", "sandbox"]) chmodSync(`${trees.root}/${path}`, 0o755);
+    const { changes } = trees.diff();
+    process.seteuid?.(65_534);
+    try {
+      const [change] = diffView(changes, {
+        original: trees.original,
+        sandbox: trees.sandbox,
+        policy: { allowSetid: false, allowDevices: false },
+        originalIsBase: () => true,
+      }).changes;
+      assert.deepEqual(change?.warnings, ["its content may not be read by this user"]);
+      assert.deepEqual(
+        [change?.before?.digest, change?.after?.digest, change?.insertions],
+        [sha256("a\n"), undefined, undefined],
+      );
+    } finally {
+      process.seteuid?.(0);
+    }
+  });
+
   it("are silent about work in place, where there is no other original", () => {
     writeFileSync(original("f"), "a\n");
     linkSync(original("f"), trees.root.concat("/outside"));

@@ -1,4 +1,4 @@
-import { parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { ROOT_PATH } from "../core/byte-path.ts";
 import { sameTime, type Time } from "../system/facts.ts";
 import { type Failpoint, failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
@@ -55,31 +55,5 @@ export class LandingFolders {
   #setMode(point: Failpoint, path: string, mode: number): void {
     using folder = this.#original.openBelowIfThere(path);
     if (folder !== undefined && folder.ownFacts().mode !== mode) folder.setMode(point, ROOT_PATH, mode);
-  }
-}
-
-/** Entries come in path order, so the folder they are in is mostly the one just used. */
-export class OpenParent {
-  readonly #original: Folder;
-  #path: string | undefined;
-  #folder: Folder | undefined;
-
-  constructor(original: Folder) {
-    this.#original = original;
-  }
-
-  of(path: string): Folder | undefined {
-    const folderPath = path === ROOT_PATH ? ROOT_PATH : parentPath(path);
-    if (this.#path === folderPath) return this.#folder;
-    this.close();
-    this.#path = folderPath;
-    this.#folder = this.#original.openBelowIfThere(folderPath);
-    return this.#folder;
-  }
-
-  close(): void {
-    this.#folder?.close();
-    this.#folder = undefined;
-    this.#path = undefined;
   }
 }

@@ -5,10 +5,13 @@ import { type Facts, sameIdentity, sameTime, type Time } from "../system/facts.t
 import { type Failpoint, failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { firstChangeBelow } from "./conflicts.ts";
-import { LandingFolders, OpenParent } from "./landing-folders.ts";
-import type { EntryIdentity, Manifest, ManifestEntry } from "./manifest.ts";
+import { LandingFolders } from "./landing-folders.ts";
+import { type EntryIdentity, entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
 import { metadataOf, sameParts, setMetadata } from "./metadata.ts";
 import { exchangeEntries, moveEntry } from "./move-entry.ts";
+import { mendModeOfMoved, mendTimeOfExchanged } from "./moved-folder.ts";
+import { OpenParent } from "./open-parent.ts";
+import { OwnChanges } from "./own-changes.ts";
 
 const POINTS = {
   add: failpoint("land.add"),
@@ -18,7 +21,6 @@ const POINTS = {
   link: failpoint("land.link"),
   innerLink: failpoint("land.inner-link"),
   innerTimes: failpoint("land.inner-times"),
-  modes: failpoint("land.modes"),
 };
 
 /**
@@ -39,6 +41,8 @@ export class LandingRun {
   readonly #folders: LandingFolders;
   /** What changed at or after it, inside a folder that goes out, is a rival's. Unknown when a half-done landing is taken back. */
   readonly #barrier: Time | undefined;
+  readonly #own = new OwnChanges();
+  #goesOn = false;
   readonly attention: Attention[] = [];
   readonly keptSlots: number[] = [];
 
@@ -55,6 +59,12 @@ export class LandingRun {
     this.#manifest = manifest;
     this.#forward = direction === "forward";
     this.#folders = new LandingFolders(original, manifest, this.#forward);
+  }
+
+  /** Tells it that an earlier run may have been cut off. */
+  goOn(): void {
+    this.#goesOn = true;
+    this.#own.noteEarlier(this.#original, this.#slots, this.#manifest);
   }
 
   /** What comes first, then what goes; metadata of folders last, because it may close them. */
@@ -84,7 +94,7 @@ export class LandingRun {
   #one(entry: ManifestEntry, slot: number, parents: OpenParent): void {
     const parent = parents.of(entry.path);
     if (parent === undefined) {
-      this.#report(entry, "its folder is gone from the original, so it did not land", slot, "kept");
+      this.#reportFolderGone(entry, slot);
       return;
     }
     const place: Place = {
@@ -94,10 +104,30 @@ export class LandingRun {
       name: entry.path === ROOT_PATH ? ROOT_PATH : baseName(entry.path),
       slotName: String(slot),
     };
+    const slotBefore = this.#slots.facts(place.slotName);
+    const reported = this.attention.length;
     if (entry.operation === "metadata") this.#metadata(place);
     else if (entry.operation === "replace") this.#replace(place);
     else if ((entry.operation === "add") === this.#forward) this.#bringIn(place);
     else this.#takeOut(place);
+    if (parents.isStillThere()) return;
+    this.attention.length = reported;
+    this.#leaveMovedFolder(place, slotBefore);
+    parents.close();
+  }
+
+  /** A rival moved the folder away between our look and our deed, so this was done wherever it is now, and is taken back there. */
+  #leaveMovedFolder({ entry, parent, name, slot, slotName }: Place, slotBefore: Facts | undefined): void {
+    const change = entry.metadata;
+    const slotNow = this.#slots.facts(slotName);
+    const [there, kept] = [parent.facts(name) !== undefined, slotNow !== undefined];
+    if (change !== undefined && there)
+      setMetadata(parent, name, this.#forward ? change.before : change.after, change.parts, entry.before?.kind === "symlink");
+    else if (slotNow?.ino === slotBefore?.ino) return this.#reportFolderGone(entry, slot);
+    else if (there && kept) exchangeEntries(POINTS.giveBack, this.#slots, slotName, parent, name);
+    else if (kept) moveEntry(POINTS.giveBack, this.#slots, slotName, parent, name);
+    else if (there) moveEntry(POINTS.giveBack, parent, name, this.#slots, slotName);
+    this.#reportFolderGone(entry, slot);
   }
 
   /** What should be in the original when this direction starts, and when it has ended. */
@@ -111,6 +141,10 @@ export class LandingRun {
     const { from, to } = this.#endsOf(place);
     const now = parent.facts(name);
     if (isThere(now, to)) {
+      if (this.#goesOn) {
+        mendTimeOfExchanged(parent, name, to);
+        mendTimeOfExchanged(this.#slots, slotName, from);
+      }
       this.#inspectOutcome(place, from);
       return;
     }
@@ -135,10 +169,12 @@ export class LandingRun {
     }
     // The exchange moves the change time, so a change that left size and time alone shows only now.
     const touched = this.#forward && from !== undefined && isThere(now, from) && !this.#isAsPrepared(now, from);
+    // Metadata that we have set through another of its names is not a rival's.
+    const seen = from !== undefined && isThere(now, from) && this.#own.has(now) ? entryIdentity(now) : from;
     exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
-    this.#setModeOfMoved(parent, name, to);
+    mendModeOfMoved(parent, name, to);
     if (touched) this.#reportRival(place);
-    else this.#inspectOutcome(place, from);
+    else this.#inspectOutcome(place, seen);
   }
 
   #bringIn(place: Place): void {
@@ -156,7 +192,7 @@ export class LandingRun {
     }
     try {
       moveEntry(POINTS.add, this.#slots, slotName, parent, name);
-      this.#setModeOfMoved(parent, name, to);
+      mendModeOfMoved(parent, name, to);
     } catch (thrown) {
       if (!failedWith(thrown, "EEXIST")) throw thrown;
       exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
@@ -192,13 +228,14 @@ export class LandingRun {
     if (!isThere(this.#slots.facts(slotName), from) || this.#wasChangedInside(place)) {
       moveEntry(POINTS.giveBack, this.#slots, slotName, parent, name);
       this.#reportLeftAlone(entry);
-    }
+    } else this.#own.note(this.#slots.facts(slotName));
   }
 
   /** Unchanged since prepare looked; the change time is only moved by us when it is moved by us. */
   #isAsPrepared(now: Facts, seen: EntryIdentity): boolean {
     return (
       sameTime(now.ctime, seen.ctime) ||
+      this.#own.has(now) ||
       (now.kind === "directory" && sameTime(now.mtime, seen.mtime) && now.mode === seen.mode)
     );
   }
@@ -210,15 +247,16 @@ export class LandingRun {
     const same =
       expected !== undefined &&
       isThere(kept, expected) &&
-      sameContentFacts(kept, expected) &&
+      (sameContentFacts(kept, expected) || this.#own.has(kept)) &&
       !this.#wasChangedInside(place);
-    if (!same) this.#reportRival(place);
+    if (same) this.#own.note(kept);
+    else this.#reportRival(place);
   }
 
   #wasChangedInside({ slotName }: Place): boolean {
     if (this.#barrier === undefined || this.#slots.facts(slotName)?.kind !== "directory") return false;
     using folder = this.#slots.openChild(slotName);
-    return firstChangeBelow(folder, this.#barrier) !== undefined;
+    return firstChangeBelow(folder, this.#barrier, (facts) => this.#own.has(facts)) !== undefined;
   }
 
   #metadata({ entry, parent, name, slot }: Place): void {
@@ -244,6 +282,7 @@ export class LandingRun {
     }
     const parts = change.parts.filter((part) => !rivals.includes(part));
     setMetadata(parent, name, this.#forward ? change.after : change.before, parts, now.kind === "symlink");
+    this.#own.note(parent.facts(name));
   }
 
   /** Names that are other names of a file that stays are made here, because making them changes that file's inode. */
@@ -259,6 +298,8 @@ export class LandingRun {
     for (const { path, linkTo, folderTime } of entry.innerLinks) {
       using inner = folder.openBelow(parentPath(path));
       if (inner.facts(baseName(path)) === undefined) this.#linkFrom(linkTo, inner, baseName(path), POINTS.innerLink);
+      if (inner.facts(baseName(path)) === undefined)
+        this.attention.push({ path: `${entry.path}/${path}`, message: `it was another name of ${linkTo}, which is gone` });
       inner.setTimes(POINTS.innerTimes, ROOT_PATH, { mtime: folderTime });
     }
   }
@@ -268,8 +309,11 @@ export class LandingRun {
   }
 
   #linkFrom(path: string, to: Folder, name: string, point: Failpoint): void {
-    using parent = this.#original.openBelow(parentPath(path));
+    using parent = this.#original.openBelowIfThere(parentPath(path));
+    // A rival may have taken it away; what should have been another name of it is then left out.
+    if (parent?.facts(baseName(path)) === undefined) return;
     to.createHardLink(point, name, parent, baseName(path));
+    this.#own.note(to.facts(name));
   }
 
   /** A link has no identity of its own: it is the file it is another name of. */
@@ -282,19 +326,16 @@ export class LandingRun {
 
   #anchorIdentity(entry: ManifestEntry): EntryIdentity | undefined {
     if (entry.linkTo === undefined) return entry.after;
-    using parent = this.#original.openBelow(parentPath(entry.linkTo));
-    return parent.facts(baseName(entry.linkTo));
-  }
-
-  /** A crash between opening a folder up and closing it again leaves a wrong mode. */
-  #setModeOfMoved(parent: Folder, name: string, to: EntryIdentity | undefined): void {
-    if (to?.kind !== "directory") return;
-    const now = parent.facts(name);
-    if (now !== undefined && now.mode !== to.mode) parent.setMode(POINTS.modes, name, to.mode);
+    using parent = this.#original.openBelowIfThere(parentPath(entry.linkTo));
+    return parent?.facts(baseName(entry.linkTo));
   }
 
   #reportRival({ entry, slot }: Place): void {
     this.#report(entry, "somebody changed it while the plan was landing; that version is kept", slot, "kept");
+  }
+
+  #reportFolderGone(entry: ManifestEntry, slot: number): void {
+    this.#report(entry, "its folder is gone from the original, so it did not land", slot, "kept");
   }
 
   #reportLeftAlone(entry: ManifestEntry): void {

@@ -38,6 +38,7 @@ export function runLanding(
   using slots = landing.openChild(SLOTS);
   const run = new LandingRun(original, slots, manifest, direction, readLanded(landing)?.barrier);
   if (landing.facts(BALLAST) !== undefined) landing.removeFile(POINTS.ballast, BALLAST);
+  else run.goOn();
   run.all(tick);
   return recordEnd(landing, run);
 }

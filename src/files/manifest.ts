@@ -26,7 +26,7 @@ export interface Manifest {
   readonly folderTimes: readonly { readonly path: string; readonly before: Time; readonly after: Time }[];
   /** Folders of ours that do not let us write: opened up for the landing, and closed again. */
   readonly unlock: readonly { readonly path: string; readonly mode: number }[];
-  /** Taken when everything was staged: what changes later, inside folders that were staged or are deleted, is a rival's. */
+  /** Taken before the look for conflicts: what changes later, inside folders that go out, is a rival's. */
   readonly barrier: Time;
 }
 

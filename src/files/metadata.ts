@@ -19,7 +19,8 @@ export function metadataOf(folder: Folder, name: string, facts: Facts): Metadata
 
 /**
  * Gives a copy that has just been made the metadata of what it is a copy of. Order matters: a change of owner clears set-id bits
- * and file capabilities, so it comes first; times come last, because everything else moves them.
+ * and file capabilities, so it comes first; the mode comes after the attributes, because it may forbid writing them; times come last,
+ * because everything else moves them.
  * Without privilege, what may not be kept (another's ownership, trusted attributes) is not; the copy then differs, as `cp -a` would.
  */
 export function giveMetadata(
@@ -31,10 +32,14 @@ export function giveMetadata(
   made: Facts,
 ): void {
   if (made.uid !== facts.uid || made.gid !== facts.gid) changeOwner(point, folder, name, facts);
-  if (facts.kind !== "symlink" && (made.mode !== facts.mode || made.uid !== facts.uid || made.gid !== facts.gid)) {
+  const isLink = facts.kind === "symlink";
+  const hasXattrs = Object.keys(xattrs).length > 0;
+  // Without privilege, attributes of a read-only file can't be written, not even by its owner.
+  if (hasXattrs && !isLink && (made.mode & 0o200) === 0) folder.setMode(point, name, made.mode | 0o200);
+  if (hasXattrs) writeXattrs(point, folder, name, xattrs, readXattrs(folder, name));
+  if (!isLink && (hasXattrs || made.mode !== facts.mode || made.uid !== facts.uid || made.gid !== facts.gid)) {
     folder.setMode(point, name, facts.mode);
   }
-  if (Object.keys(xattrs).length > 0) writeXattrs(point, folder, name, xattrs, readXattrs(folder, name));
   folder.setTimes(point, name, { atime: facts.atime, mtime: facts.mtime });
 }
 

@@ -1,9 +1,11 @@
 import { failedWith } from "../system/errno.ts";
+import { sameTime, type Time } from "../system/facts.ts";
 import { type Failpoint, failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 
 const UNLOCK = failpoint("move.unlock");
 const LOCK = failpoint("move.lock");
+const TIMES = failpoint("move.times");
 const OWNER_WRITE = 0o200;
 
 /** Moves an entry to where nothing is. */
@@ -11,16 +13,30 @@ export function moveEntry(point: Failpoint, from: Folder, name: string, to: Fold
   withWritableFolders([[from, name]], () => from.move(point, name, to, toName), [[to, toName]]);
 }
 
-/** Swaps two entries in one instant. */
+/**
+ * Swaps two entries in one instant. xfs gives the folders among them a new modification time, which is taken back; a crash in between is
+ * mended by the landing.
+ */
 export function exchangeEntries(point: Failpoint, a: Folder, nameA: string, b: Folder, nameB: string): void {
-  const both: Places = [
+  const before: Places = [
     [a, nameA],
     [b, nameB],
   ];
-  withWritableFolders(both, () => a.exchange(point, nameA, b, nameB), [
+  const after: Places = [
     [b, nameB],
     [a, nameA],
-  ]);
+  ];
+  const times = before.map(([folder, name]) => folderTime(folder, name));
+  withWritableFolders(before, () => a.exchange(point, nameA, b, nameB), after);
+  after.forEach(([folder, name], at) => {
+    const [was, now] = [times[at], times[at] && folderTime(folder, name)];
+    if (was !== undefined && now !== undefined && !sameTime(was, now)) folder.setTimes(TIMES, name, { mtime: was });
+  });
+}
+
+function folderTime(parent: Folder, name: string): Time | undefined {
+  const facts = parent.facts(name);
+  return facts?.kind === "directory" ? facts.mtime : undefined;
 }
 
 type Places = readonly (readonly [folder: Folder, name: string])[];

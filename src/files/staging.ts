@@ -18,6 +18,7 @@ import { encodeManifest, entryIdentity, type Manifest, type ManifestEntry } from
 import { metadataOf } from "./metadata.ts";
 import { moveEntry } from "./move-entry.ts";
 import { findObstacles } from "./obstacles.ts";
+import { OpenParent } from "./open-parent.ts";
 import { runAtOnce } from "./pace.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import { readSmallFile, writeSmallFile } from "./small-file.ts";
@@ -71,7 +72,9 @@ const RECORD = "staging";
 
 /** Stages a landing; null if there is nothing to land. Throws `SandboxConflictError` or what else is in the way. */
 export function stage(input: StagingInput): Staged | null {
-  assertClockWentOn(input.barrier, takeBarrier(input.landing));
+  // Before the look for conflicts: what a rival changes after that look has to show up as later than this.
+  const barrier = takeBarrier(input.landing);
+  assertClockWentOn(input.barrier, barrier);
   const { conflicts, entries } = checkConflicts(
     input,
     input.changes.entries.filter((entry) => entryLands(entry, input)),
@@ -91,7 +94,7 @@ export function stage(input: StagingInput): Staged | null {
     entries: surveyed.map((item, slot) => manifestEntry(input, item, nowByPath.get(item.entry.path), slots, slot)),
     folderTimes,
     unlock,
-    barrier: takeBarrier(input.landing),
+    barrier,
   };
   makeBallast(input.landing, manifest);
   const { bytes, digest } = encodeManifest(manifest);
@@ -129,8 +132,10 @@ function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[]): Fol
   writeSmallFile(POINTS.record, input.landing, RECORD, Buffer.from(JSON.stringify(record)));
   const slots = ensureFolder(POINTS.slots, input.landing, SLOTS);
   const links: LinkMap = new Map();
+  using parents = new OpenParent(input.sandbox);
   surveyed.forEach((item, slot) => {
-    if (comesIn(item.entry) && item.way !== "link") fillSlot(input, item, slots, String(slot), links);
+    if (comesIn(item.entry) && item.way !== "link")
+      fillSlot(input, item, parents.need(item.entry.path), slots, String(slot), links);
     input.tick();
   });
   copyWhatIsHeld(input, surveyed, slots, links);
@@ -142,8 +147,14 @@ function comesIn(entry: TreeEntry): boolean {
   return entry.operation === "add" || entry.operation === "replace";
 }
 
-function fillSlot(input: StagingInput, item: SurveyedEntry, slots: Folder, slot: string, links: LinkMap): void {
-  using parent = input.sandbox.openBelow(parentPath(item.entry.path));
+function fillSlot(
+  input: StagingInput,
+  item: SurveyedEntry,
+  parent: Folder,
+  slots: Folder,
+  slot: string,
+  links: LinkMap,
+): void {
   if (item.way === "move") moveEntry(POINTS.move, parent, baseName(item.entry.path), slots, slot);
   else copyIntoSlot(input, item, parent, slots, slot, links);
 }

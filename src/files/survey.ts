@@ -1,10 +1,11 @@
-import { baseName, joinPath, parentPath } from "../core/byte-path.ts";
+import { baseName, joinPath } from "../core/byte-path.ts";
 import type { LandingPolicy } from "../core/strategy.ts";
-import type { Facts } from "../system/facts.ts";
+import type { Facts, Time } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import type { BaseFacts } from "./baseline.ts";
 import type { TreeEntry } from "./change-set.ts";
 import { landingMode, lands } from "./landing-policy.ts";
+import { OpenParent } from "./open-parent.ts";
 
 /** How an entry that comes into the original gets into its slot. */
 export type StagingWay =
@@ -20,7 +21,7 @@ export interface InnerLink {
   /** Relative to the entry. */
   readonly path: string;
   readonly linkTo: string;
-  readonly folderTime: Facts["mtime"];
+  readonly folderTime: Time;
 }
 
 export interface SurveyedEntry {
@@ -30,9 +31,19 @@ export interface SurveyedEntry {
   readonly innerLinks: readonly InnerLink[];
 }
 
+interface Place {
+  readonly slot: number;
+  readonly path: string;
+  readonly folderTime: Time;
+}
+
+interface LinkPlace extends Place {
+  readonly linkTo: string;
+}
+
 interface Inode {
   readonly nlink: number;
-  readonly places: { readonly slot: number; readonly path: string; readonly folderTime: Facts["mtime"] }[];
+  readonly places: Place[];
 }
 
 /**
@@ -60,21 +71,23 @@ export class Survey {
   }
 
   decide(entries: readonly TreeEntry[]): SurveyedEntry[] {
+    using parents = new OpenParent(this.#sandbox);
     entries.forEach((entry, slot) => {
-      if (entry.after !== undefined && entry.operation !== "metadata") this.#look(entry, slot);
+      if (entry.after !== undefined && entry.operation !== "metadata")
+        this.#look(parents.need(entry.path), entry, slot);
     });
     this.#spreadCopies();
-    return entries.map((entry, slot) => this.#surveyed(entry, slot));
+    const links = this.#linksBySlot();
+    return entries.map((entry, slot) => this.#surveyed(entry, slot, links.get(slot) ?? []));
   }
 
-  #look(entry: TreeEntry, slot: number): void {
-    using parent = this.#sandbox.openBelow(parentPath(entry.path));
+  #look(parent: Folder, entry: TreeEntry, slot: number): void {
     const facts = parent.facts(baseName(entry.path));
     if (facts !== undefined)
-      this.#lookAt(parent, baseName(entry.path), entry.path, facts, slot, parent.ownFacts().mtime);
+      this.#lookAt(parent, baseName(entry.path), entry.path, facts, slot, () => parent.ownFacts().mtime);
   }
 
-  #lookAt(parent: Folder, name: string, path: string, facts: Facts, slot: number, folderTime: Facts["mtime"]): void {
+  #lookAt(parent: Folder, name: string, path: string, facts: Facts, slot: number, folderTime: () => Time): void {
     const before = this.#baseOf(path);
     if (!lands(facts, before, this.#policy) || landingMode(facts, before, this.#policy) !== facts.mode)
       this.#mustCopy.add(slot);
@@ -82,11 +95,12 @@ export class Survey {
       using folder = parent.openChild(name);
       for (const child of folder.names()) {
         const childFacts = folder.facts(child);
-        if (childFacts !== undefined) this.#lookAt(folder, child, joinPath(path, child), childFacts, slot, facts.mtime);
+        if (childFacts !== undefined)
+          this.#lookAt(folder, child, joinPath(path, child), childFacts, slot, () => facts.mtime);
       }
     } else if (facts.nlink > 1) {
       const inode = this.#inodes.get(facts.ino) ?? { nlink: facts.nlink, places: [] };
-      inode.places.push({ slot, path, folderTime });
+      inode.places.push({ slot, path, folderTime: folderTime() });
       this.#inodes.set(facts.ino, inode);
     }
   }
@@ -108,13 +122,22 @@ export class Survey {
     }
   }
 
-  #surveyed(entry: TreeEntry, slot: number): SurveyedEntry {
-    const links = [...this.#inodes].flatMap(([ino, { places }]) => {
+  /** For each slot, its names of files that stay in the original. */
+  #linksBySlot(): ReadonlyMap<number, readonly LinkPlace[]> {
+    const links = new Map<number, LinkPlace[]>();
+    for (const [ino, { places }] of this.#inodes) {
       const linkTo = this.#anchors.get(ino);
-      return linkTo === undefined
-        ? []
-        : places.filter((place) => place.slot === slot).map((place) => ({ ...place, linkTo }));
-    });
+      if (linkTo === undefined) continue;
+      for (const place of places) {
+        const known = links.get(place.slot);
+        if (known === undefined) links.set(place.slot, [{ ...place, linkTo }]);
+        else known.push({ ...place, linkTo });
+      }
+    }
+    return links;
+  }
+
+  #surveyed(entry: TreeEntry, slot: number, links: readonly LinkPlace[]): SurveyedEntry {
     const itself = links.find(({ path }) => path === entry.path);
     if (itself !== undefined) return { entry, way: "link", linkTo: itself.linkTo, innerLinks: [] };
     const innerLinks = links.map(({ path, linkTo, folderTime }) => ({

@@ -26,6 +26,7 @@ const DESCRIPTIONS: { readonly [errno: string]: string } = {
   EPERM: "operation not permitted",
   EROFS: "read-only file system",
   ETXTBSY: "program is running",
+  EWOULDBLOCK: "resource busy",
   EXDEV: "across file systems",
 };
 

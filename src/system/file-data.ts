@@ -1,4 +1,5 @@
 import { failedWith, systemCallError } from "./errno.ts";
+import { factsOfOpen } from "./facts.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { calls, check, lastErrno, PinnedBuffer } from "./native.ts";
 
@@ -33,14 +34,18 @@ export function cloneData(point: Failpoint, from: number, to: number, label: str
  */
 export function copyData(point: Failpoint, from: number, to: number, size: number, label: string): void {
   if (size === 0) return;
-  if (size <= SMALL) copySmall(point, from, to, label);
+  if (size <= SMALL) copySmall(point, from, to, size, label);
   else copyExtents(point, from, to, size, label);
 }
 
-function copySmall(point: Failpoint, from: number, to: number, label: string): void {
+/** Reads no further than the size that was seen: what comes behind it was written since, and the copy is of no use then. */
+function copySmall(point: Failpoint, from: number, to: number, size: number, label: string): void {
   smallBuffer ??= new PinnedBuffer(SMALL);
-  for (let length = read(from, smallBuffer, label); length > 0; length = read(from, smallBuffer, label)) {
+  for (let left = size; left > 0; ) {
+    const length = read(from, smallBuffer, label);
+    if (length === 0) return;
     writeAll(point, to, smallBuffer, length, label);
+    left -= length;
   }
 }
 
@@ -99,6 +104,12 @@ export function writeBytes(point: Failpoint, to: number, bytes: Uint8Array, labe
 export function readBytes(from: number, label: string): Buffer {
   smallBuffer ??= new PinnedBuffer(SMALL);
   const parts: Buffer[] = [];
+  // A large file is read into one piece of memory of its size, because joining pieces would take twice that.
+  const { size } = factsOfOpen(from, label);
+  if (size > SMALL) {
+    const whole = new PinnedBuffer(size);
+    parts.push(whole.bytes.subarray(0, readFully(from, whole, label)));
+  }
   for (;;) {
     const length = read(from, smallBuffer, label);
     if (length === 0) return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);

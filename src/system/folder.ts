@@ -234,7 +234,7 @@ export class Folder {
     const result = calls.utimensat(
       this.fd,
       pathPointer(name),
-      timesBuffer(times.atime, times.mtime),
+      timesPointer(times.atime, times.mtime),
       AT_SYMLINK_NOFOLLOW,
     );
     check(result, "utimensat", this.label(name));
@@ -242,17 +242,28 @@ export class Folder {
 }
 
 const UTIME_OMIT = 0x3ffffffe;
-const timeBytes = Buffer.alloc(32);
+let timeWords: { readonly address: number; readonly words: Int32Array } | undefined;
 
-function timesBuffer(atime: Facts["atime"] | undefined, mtime: Facts["mtime"] | undefined): Buffer {
-  for (const [at, time] of [
-    [0, atime],
-    [16, mtime],
-  ] as const) {
-    timeBytes.writeBigInt64LE(BigInt(time?.[0] ?? 0), at);
-    timeBytes.writeBigInt64LE(BigInt(time?.[1] ?? UTIME_OMIT), at + 8);
-  }
-  return timeBytes;
+/** Two of struct timespec, each two 64-bit numbers, and where they are. */
+function timesPointer(atime: Facts["atime"] | undefined, mtime: Facts["mtime"] | undefined): number {
+  timeWords ??= newTimeWords();
+  writeTime(timeWords.words, 0, atime);
+  writeTime(timeWords.words, 4, mtime);
+  return timeWords.address;
+}
+
+function newTimeWords(): { readonly address: number; readonly words: Int32Array } {
+  const { bytes, address } = new PinnedBuffer(32);
+  return { address, words: new Int32Array(bytes.buffer, bytes.byteOffset, 8) };
+}
+
+/** Seconds before 1970 are negative, so their upper half is too. */
+function writeTime(words: Int32Array, at: number, time: Facts["mtime"] | undefined): void {
+  const seconds = time?.[0] ?? 0;
+  words[at] = seconds % 0x1_0000_0000;
+  words[at + 1] = Math.floor(seconds / 0x1_0000_0000);
+  words[at + 2] = time?.[1] ?? UTIME_OMIT;
+  words[at + 3] = 0;
 }
 
 function deviceNumber(major: number, minor: number): number {

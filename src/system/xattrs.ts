@@ -2,7 +2,7 @@ import { pathFromBytes } from "../core/byte-path.ts";
 import { failedWith, systemCallError } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import type { Folder } from "./folder.ts";
-import { calls, check, lastErrno, pathPointer } from "./native.ts";
+import { calls, check, lastErrno, PinnedBuffer, pathPointer } from "./native.ts";
 
 /**
  * Extended attributes: the user's own, ACLs (system.posix_acl_*), file capabilities and labels (security.*), trusted.* when privileged.
@@ -13,9 +13,10 @@ export type Xattrs = { readonly [name: string]: string };
 const ENODATA = 61;
 const ERANGE = 34;
 const EOPNOTSUPP = 95;
-let listBuffer = Buffer.alloc(4096);
+let listBuffer: PinnedBuffer | undefined;
 let valueBuffer = Buffer.alloc(4096);
 const NONE: Xattrs = Object.freeze({});
+const NO_NAMES: readonly string[] = Object.freeze([]);
 
 /** Overlay's private marks say how a layer is stacked and are nobody's data. */
 const PRIVATE = /^(?:trusted|user)\.overlay\./;
@@ -80,16 +81,17 @@ function pointers(folder: Folder, name: string, key: string): [path: number, key
   return [pathPointer(`/proc/self/fd/${folder.fd}/${name}`), pathPointer(key, 1)];
 }
 
-function listXattrs(folder: Folder, name: string): string[] {
+function listXattrs(folder: Folder, name: string): readonly string[] {
+  listBuffer ??= new PinnedBuffer(4096);
   for (;;) {
     const path = pathPointer(`/proc/self/fd/${folder.fd}/${name}`);
-    const length = calls.llistxattr(path, listBuffer, listBuffer.length);
-    if (length === 0) return [];
-    if (length > 0) return splitNames(listBuffer.subarray(0, length));
+    const length = calls.llistxattr(path, listBuffer.address, listBuffer.bytes.length);
+    if (length === 0) return NO_NAMES;
+    if (length > 0) return splitNames(listBuffer.bytes.subarray(0, length));
     const errno = lastErrno();
-    if (errno === EOPNOTSUPP) return [];
+    if (errno === EOPNOTSUPP) return NO_NAMES;
     if (errno !== ERANGE) throw systemCallError(errno, "listxattr", folder.label(name));
-    listBuffer = Buffer.alloc(listBuffer.length * 4);
+    listBuffer = new PinnedBuffer(listBuffer.bytes.length * 4);
   }
 }
 

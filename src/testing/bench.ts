@@ -30,6 +30,7 @@ export class Bench {
   readonly #factory: StrategyFactory;
   readonly #context: StrategyContext;
   #era = 1;
+  #failsIntent = false;
 
   /** `folder` is an empty folder of the suite's own. */
   constructor(factory: StrategyFactory, made: MadeResource, folder: string) {
@@ -45,6 +46,11 @@ export class Bench {
   /** Another instance of the strategy, which knows no more than another process would. */
   fresh(): SandboxStrategy {
     return this.#factory.create(this.#context);
+  }
+
+  /** Makes the next recording of an intent fail after it was recorded, which ends that create as a crash would. */
+  failNextIntent(): void {
+    this.#failsIntent = true;
   }
 
   /** Makes a sandbox. */
@@ -80,15 +86,27 @@ export class Bench {
     expectNone(compareSnapshots(this.original(), expected), what);
   }
 
+  #recordIntent(intent: RecordedIntent): void {
+    this.intents.push(intent);
+    if (!this.#failsIntent) return;
+    this.#failsIntent = false;
+    throw new Error("the suite stops this create here");
+  }
+
   #makeContext(stateDir: string): StrategyContext {
     return {
       stateDir,
       policy: { allowSetid: false, allowDevices: false },
-      recordIntent: async (ref, places) => void this.intents.push({ ref, places }),
-      failpoint: () => {},
+      recordIntent: async (ref, places) => this.#recordIntent({ ref, places }),
+      failpoint: ignore,
       now: () => new Date(),
-      progress: () => {},
+      progress: ignore,
       signal: new AbortController().signal,
     };
   }
+}
+
+/** Tests of crashes and of progress are not part of the suite. */
+function ignore(): undefined {
+  return undefined;
 }

@@ -65,7 +65,7 @@ export async function runConformance(
 }
 
 /** Why this case makes no sense for a strategy; undefined if it does. */
-export function exclusionOf(strategy: SandboxStrategy, needs: readonly ConformanceNeed[]): string | undefined {
+function exclusionOf(strategy: SandboxStrategy, needs: readonly ConformanceNeed[]): string | undefined {
   const { commit, undo, checkpoint, isolation } = withDefaults(strategy.capabilities);
   const lacks: { readonly [need in ConformanceNeed]: string | undefined } = {
     isolation: isolation === "none" ? "it declares that it isolates nothing" : undefined,

@@ -77,22 +77,39 @@ function fileContent(folder: Folder, name: string, facts: Facts): EntrySnapshot 
   const fd = folder.openFile(name);
   try {
     const hash = createHash("sha256");
-    const data = dataRanges(fd, facts.size, folder.label(name));
+    const holes = largeHoles(dataRanges(fd, facts.size, folder.label(name)), facts.size);
     readChunks(fd, folder.label(name), (bytes) => hash.update(bytes));
-    return { size: String(facts.size), content: hash.digest("hex"), data: JSON.stringify(data) };
+    return { size: String(facts.size), content: hash.digest("hex"), holes: JSON.stringify(holes) };
   } finally {
     closeFile(fd);
   }
 }
 
-/** Inode numbers differ between equal trees; which names share one does not. */
+/** File systems differ in their block size, and some put data where a short hole was; but none fills a long one. */
+const HOLE_STEP = 256 * 1024;
+
+function largeHoles(data: readonly (readonly [start: number, end: number])[], size: number): (readonly number[])[] {
+  const starts = [0, ...data.map(([, end]) => end)];
+  const ends = [...data.map(([start]) => start), size];
+  return starts
+    .map((start, at) => [
+      Math.ceil(start / HOLE_STEP) * HOLE_STEP,
+      Math.floor((ends[at] ?? size) / HOLE_STEP) * HOLE_STEP,
+    ])
+    .filter(([start = 0, end = 0]) => start < end);
+}
+
+/**
+ * Inode numbers differ between equal trees; which names share one does not. The link count may: what an undo needs can hold another name of
+ * the same file.
+ */
 function withLinkGroups(entries: ReadonlyMap<string, { facts: Facts; snapshot: EntrySnapshot }>): TreeSnapshot {
   const groups = Map.groupBy(entries, ([, { facts }]) => facts.ino);
   return new Map(
     [...entries].map(([path, { facts, snapshot }]) => {
       if (facts.kind === "directory") return [path, snapshot];
       const names = (groups.get(facts.ino) ?? []).map(([other]) => displayPath(other)).sort();
-      return [path, { ...snapshot, links: `${facts.nlink} (${names.join(", ")})` }];
+      return names.length > 1 ? [path, { ...snapshot, "same file": names.join(", ") }] : [path, snapshot];
     }),
   );
 }

@@ -87,9 +87,9 @@ export class Mailbox implements TwoPhaseSandboxStrategy {
       const letters = readFileSync(fileOf(ref, "outbox"));
       const length = statSync(mailboxOf(ref)).size;
       if (this.capabilities.undo === true) writeFileSync(fileOf(ref, "sent"), JSON.stringify({ length }));
-      this.#context.failpoint(`${this.name}.send`);
+      this.#context.failpoint("mailbox.send");
       appendFileSync(mailboxOf(ref), letters);
-      this.#context.failpoint(`${this.name}.sent`);
+      this.#context.failpoint("mailbox.sent");
       writeFileSync(fileOf(ref, "outbox"), "");
       return { changes: letters.length === 0 ? 0 : 1, attention: [] };
     });

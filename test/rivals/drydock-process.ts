@@ -45,7 +45,7 @@ export class DrydockProcess {
   /** Waits until it has stopped at a failpoint. False if it ended instead. */
   async stops(): Promise<boolean> {
     for (const giveUpAt = Date.now() + PATIENCE_MS; Date.now() < giveUpAt; await sleep(3)) {
-      if (this.#hasEnded) return false;
+      if (this.#hasEnded) return await this.#endedInPeace();
       if (stateOf(this.pid) === "T") return true;
     }
     throw new Error(`Process ${this.pid} neither stopped nor ended.`);
@@ -68,6 +68,12 @@ export class DrydockProcess {
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#hasEnded) this.signal("SIGKILL");
     await this.#end;
+  }
+
+  async #endedInPeace(): Promise<false> {
+    const { code, signal, stderr } = await this.#end;
+    if (code === 0) return false;
+    throw new Error(`Process ${this.pid} ended with ${signal ?? code}: ${stderr}`);
   }
 
   async #collect(): Promise<ProcessEnd> {

@@ -66,7 +66,7 @@ function buildKinds(hand: TreeHand): void {
 
 function buildLinks(hand: TreeHand): void {
   hand.folder("links");
-  for (const group of ["changed", "split", "shrinking", "growing"]) {
+  for (const group of ["changed", "split", "shrinking", "growing", "both-gone", "moved-mode"]) {
     hand.file(`links/${group}-1`, `${group} group\n`, 0o600);
     hand.hardLink(`links/${group}-2`, `links/${group}-1`);
   }
@@ -87,6 +87,8 @@ function buildFolders(hand: TreeHand): void {
   hand.file("deleted/deep/file", "to be deleted\n", 0o444);
   hand.hardLink("deleted/second-name", "deleted/deep/file");
   hand.node("deleted/fifo", "fifo");
+  // Files with another name that stays: edited, with other metadata, with one more name.
+  for (const group of ["changed", "moved-mode", "growing"]) hand.hardLink(`deleted/${group}-0`, `links/${group}-1`);
   hand.folder("read-only/deep");
   for (const name of ["edit", "gone", "deep/edit"]) hand.file(`read-only/${name}`, `${name}\n`, 0o444);
   hand.mode("read-only/deep", 0o500);
@@ -150,6 +152,9 @@ function changeLinks(hand: TreeHand): void {
   hand.remove("links/split-2");
   hand.file("links/split-2", "on its own now\n");
   hand.remove("links/shrinking-2");
+  hand.remove("links/both-gone-1");
+  hand.remove("links/both-gone-2");
+  hand.mode("links/moved-mode-1", 0o640);
   hand.hardLink("links/growing-3", "links/growing-1");
   hand.folder("links/new-folder");
   hand.hardLink("links/new-folder/growing-4", "links/growing-1");

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -85,6 +86,8 @@ export class TreeFixture {
   remove(): void {
     this.original.close();
     this.sandbox.close();
+    // Read-only folders keep what is in them, but for root.
+    spawnSync("chmod", ["-R", "u+rwx", this.root]);
     rmSync(this.root, { recursive: true, force: true });
   }
 }

@@ -6,14 +6,20 @@ export function changeNotes(change: Change): readonly string[] {
   const { kind, before = {}, after = {} } = change;
   const notes = [
     kind === "file" ? "" : kind,
+    targets(before, after),
     lineCounts(change),
     contentSize(change),
-    targets(before, after),
     differing("mode", before.mode, after.mode, (mode) => mode.toString(8).padStart(3, "0")),
     differing("owner", ownerOf(before), ownerOf(after), String),
   ].filter((note) => note !== "");
   if (change.operation !== "modified" || notes.length > (kind === "file" ? 0 : 1)) return notes;
-  return [...notes, before.mtime === after.mtime ? "metadata" : "time"];
+  return [...notes, restOf(before, after)];
+}
+
+/** What a modification is that shows in nothing else: other content of the same size, a time, or what has no place among the facts. */
+function restOf(before: ChangeFacts, after: ChangeFacts): string {
+  if (before.digest !== after.digest) return "content";
+  return before.mtime === after.mtime ? "metadata" : "time";
 }
 
 /** "+3 -1" for a text file whose lines changed. */

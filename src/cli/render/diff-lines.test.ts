@@ -44,6 +44,7 @@ describe("a diff for people", () => {
     assert.equal(onlyLine(modified({ mode: 0o755 })), "M  app/x  mode 644 → 755");
     assert.equal(onlyLine(modified({ uid: 7 })), "M  app/x  owner 0:0 → 7:0");
     assert.equal(onlyLine(modified({ mtime: "2025-01-02T00:00:00.000000000Z" })), "M  app/x  time");
+    assert.equal(onlyLine(modified({ digest: "d2" })), "M  app/x  content");
     assert.equal(onlyLine(modified({})), "M  app/x  metadata");
     assert.equal(onlyLine(modified({}, { kind: "directory" })), "M  app/x  directory, metadata");
     assert.equal(onlyLine(modified({ size: 12 }, { binary: true })), "M  app/x  binary, 10 → 12 bytes");

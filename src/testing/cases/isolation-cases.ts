@@ -1,19 +1,7 @@
 import type { ConformanceCase } from "../conformance-case.ts";
 import { expectNone } from "../expectation.ts";
+import { workOfEveryKind } from "../mixed-work.ts";
 import { inodesOf } from "../tree-snapshot.ts";
-import type { WorkTree } from "../work-tree.ts";
-
-function workOfEveryKind(tree: WorkTree): void {
-  tree.write("readme.txt", "work\n");
-  tree.append("src/app.ts", "// more\n");
-  tree.write("names/first", "still shared\n");
-  tree.remove("gone");
-  tree.rename("src/old.ts", "src/new.ts");
-  tree.setMode("locked", 0o700);
-  tree.setTime(".", [1_450_000_000, 5]);
-  tree.makeFolder("fresh");
-  tree.write("fresh/file", "fresh\n");
-}
 
 function sharedInodes(first: string, second: string): string[] {
   const theirs = new Map([...inodesOf(second)].map(([path, inode]) => [inode, path]));

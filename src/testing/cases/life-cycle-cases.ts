@@ -1,5 +1,5 @@
 import type { ConformanceCase } from "../conformance-case.ts";
-import { expectEqual, expectRefusal } from "../expectation.ts";
+import { expect, expectEqual, expectRefusal } from "../expectation.ts";
 
 /** From create to cleanup. */
 export const lifeCycleCases: readonly ConformanceCase[] = [
@@ -98,16 +98,19 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: "cleans up after a create that never returned",
+    name: "cleans up, and makes again, a sandbox whose create died right after its intent",
     group: "life cycle",
     needs: [],
     run: async (bench) => {
-      const { ref } = await bench.sandbox();
-      await bench.fresh().cleanup(ref);
       const before = bench.original();
-      // As after a crash right behind the intent: there is a ref, and nothing of it exists.
-      await bench.fresh().cleanup({ ...ref, sandboxId: ref.sandboxId });
+      bench.failNextIntent();
+      await expectRefusal(() => bench.sandbox(), "create, when its intent can't be recorded,");
+      const intended = bench.intents.at(-1);
+      expect(intended !== undefined, "create did not call recordIntent");
+      await bench.fresh().cleanup(intended.ref);
       bench.expectOriginal(before, "the original should be as before");
+      const again = await bench.sandbox();
+      expectEqual(await again.read("readme.txt"), "one\ntwo\nthree\n", "what the sandbox made after that shows");
     },
   },
 ];

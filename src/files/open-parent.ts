@@ -1,0 +1,56 @@
+import { parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { sameIdentity } from "../system/facts.ts";
+import type { Folder } from "../system/folder.ts";
+
+/** Opens the folders that paths are in. Entries come in path order, so the folder they are in is mostly the one just used. */
+export class OpenParent {
+  readonly #root: Folder;
+  #path: string | undefined;
+  #folder: Folder | undefined;
+
+  constructor(root: Folder) {
+    this.#root = root;
+  }
+
+  /** The folder that holds this path; undefined if it is gone. The root's is the root. Valid until the next call. */
+  of(path: string): Folder | undefined {
+    const folderPath = folderOf(path);
+    if (this.#path !== folderPath) this.#keep(folderPath, this.#root.openBelowIfThere(folderPath));
+    return this.#folder;
+  }
+
+  /** The same, and an error if it is gone. */
+  need(path: string): Folder {
+    const folderPath = folderOf(path);
+    if (this.#path === folderPath && this.#folder !== undefined) return this.#folder;
+    return this.#keep(folderPath, this.#root.openBelow(folderPath));
+  }
+
+  /** Whether the folder that was asked for last is still where it was opened, and not moved away meanwhile. */
+  isStillThere(): boolean {
+    if (this.#path === undefined || this.#path === ROOT_PATH || this.#folder === undefined) return true;
+    using again = this.#root.openBelowIfThere(this.#path);
+    return again !== undefined && sameIdentity(again.ownFacts(), this.#folder.ownFacts());
+  }
+
+  close(): void {
+    this.#folder?.close();
+    this.#folder = undefined;
+    this.#path = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #keep<Opened extends Folder | undefined>(path: string, folder: Opened): Opened {
+    this.close();
+    this.#path = path;
+    this.#folder = folder;
+    return folder;
+  }
+}
+
+function folderOf(path: string): string {
+  return path === ROOT_PATH ? ROOT_PATH : parentPath(path);
+}

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { folderHolders } from "./holders.ts";
+
+let root: string;
+let child: ChildProcess | undefined;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "drydock-holders-"));
+  mkdirSync(join(root, "in/deep"), { recursive: true });
+  mkdirSync(join(root, "in2"));
+});
+
+afterEach(() => {
+  child?.kill("SIGKILL");
+  rmSync(root, { recursive: true, force: true });
+});
+
+async function start(cwd: string, program: string): Promise<number> {
+  child = spawn(process.execPath, ["-e", `${program}; process.stdout.write("ready"); setInterval(() => {}, 1000)`], {
+    cwd,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(child.stdout!, "data");
+  return child.pid!;
+}
+
+describe("folderHolders", () => {
+  it("[O5] names a process that works in the folder, or deeper, with what it holds", async () => {
+    const pid = await start(join(root, "in/deep"), "");
+    const [holder] = folderHolders(join(root, "in"));
+    assert.deepEqual([holder?.pid, holder?.path], [pid, join(root, "in/deep")]);
+    assert.ok(holder!.command.length > 0);
+  });
+
+  it("[O5] names a process that has it open", async () => {
+    const pid = await start("/", `require("node:fs").openSync(${JSON.stringify(join(root, "in"))}, "r")`);
+    assert.deepEqual(
+      folderHolders(join(root, "in")).map((holder) => holder.pid),
+      [pid],
+    );
+  });
+
+  it("names nobody who is beside it, above it, or gone", async () => {
+    await start(join(root, "in2"), `process.chdir(${JSON.stringify(root)}); process.chdir("in2")`);
+    assert.deepEqual(folderHolders(join(root, "in")), []);
+    assert.deepEqual(folderHolders(join(root, "in2")).length, 1);
+  });
+});

@@ -1,0 +1,127 @@
+import type { ConformanceCase } from "../conformance-case.ts";
+import { expectEqual } from "../expectation.ts";
+import type { Steps } from "../work-tree.ts";
+
+/** Only root may give things away; anybody else gives them to themselves. */
+const OWNER = process.geteuid?.() === 0 ? 12_345 : (process.geteuid?.() ?? 0);
+
+const LANDINGS: { readonly [name: string]: Steps } = {
+  "contents, new, changed, appended, cut and emptied": (tree) => {
+    tree.write("readme.txt", "work\n");
+    tree.replace("src/app.ts", "replaced\n");
+    tree.append("src/deep/leaf.txt", "more\n");
+    tree.truncate("same-size", 2);
+    tree.write("tool.sh", "");
+    tree.write("new.txt", "new\n");
+  },
+  "folders, made, removed, moved and replaced": (tree) => {
+    tree.makeFolder("made");
+    tree.makeFolder("made/inside", 0o711);
+    tree.write("made/inside/file", "x\n");
+    tree.makeFolder("made/empty");
+    tree.remove("gone");
+    tree.remove("hollow");
+    tree.rename("src", "lib");
+    tree.remove("names");
+    tree.makeFolder("names");
+    tree.write("names/only", "other\n");
+  },
+  "links, broken ones too": (tree) => {
+    tree.makeLink("src/up", "../readme.txt");
+    tree.makeLink("lost", "no/such/place");
+    tree.remove("link");
+    tree.makeLink("link", "tool.sh");
+    tree.remove("broken");
+    tree.setTime("lost", [1_300_000_000, 7]);
+  },
+  "entries that became another kind": (tree) => {
+    tree.remove("readme.txt");
+    tree.makeFolder("readme.txt");
+    tree.write("readme.txt/inside", "x\n");
+    tree.replace("gone", "a file now\n");
+    tree.remove("hollow");
+    tree.makeLink("hollow", "src");
+    tree.remove("link");
+    tree.makeFolder("link");
+    tree.replace("broken", "a file now\n");
+    tree.remove("pipe");
+    tree.makeLink("pipe", "empty");
+  },
+  "modes, read-only ones too": (tree) => {
+    tree.setMode("tool.sh", 0o500);
+    tree.setMode("empty", 0o000);
+    tree.write("new", "x");
+    tree.setMode("new", 0o440);
+    tree.makeFolder("closed");
+    tree.write("closed/file", "x");
+    tree.setMode("closed", 0o555);
+    tree.setMode("src", 0o700);
+    tree.setMode(".", 0o750);
+  },
+  "changes inside read-only folders": (tree) => {
+    tree.setMode("locked", 0o755);
+    tree.replace("locked/file", "changed\n");
+    tree.write("locked/more", "more\n");
+    tree.setMode("locked/file", 0o444);
+    tree.setMode("locked", 0o555);
+  },
+  "times of files, links and folders, the root's too": (tree) => {
+    tree.write("src/app.ts", "work\n");
+    tree.setTime("src/app.ts", [1_000_000_000, 1]);
+    tree.setTime("readme.txt", [1_100_000_000, 999_999_999]);
+    tree.setTime("link", [1_200_000_000, 2]);
+    tree.setTime("hollow", [1_300_000_000, 3]);
+    tree.setTime("src", [-86_400, 5]);
+    tree.setTime(".", [1_234_567_890, 123_456_789]);
+  },
+  owners: (tree) => {
+    for (const path of ["readme.txt", "hollow", "link", "src"]) tree.setOwner(path, OWNER, OWNER);
+    tree.write("theirs", "x\n");
+    tree.setOwner("theirs", OWNER, OWNER);
+  },
+  "extended attributes": (tree) => {
+    tree.setXattr("readme.txt", "user.mark", "set");
+    tree.setXattr("src", "user.folder", "set");
+    tree.write("marked", "x\n");
+    tree.setXattr("marked", "user.one", "1");
+    tree.setXattr("marked", "user.two", "2");
+    tree.setXattr("marked", "user.one");
+  },
+  "hard links, made, broken and moved": (tree) => {
+    tree.makeHardLink("third", "names/first");
+    tree.write("pair-1", "pair\n");
+    tree.makeHardLink("pair-2", "pair-1");
+    tree.makeHardLink("tool-too.sh", "tool.sh");
+    tree.replace("names/second", "on its own\n");
+  },
+  "a change of a file with several names": (tree) => {
+    tree.write("names/first", "changed through one name\n");
+  },
+  holes: (tree) => {
+    tree.writeAt("sparse", 4_194_304, "further out");
+    tree.write("hollowed", "x");
+    tree.truncate("hollowed", 2_097_152);
+  },
+  "fifos and names of any bytes": (tree) => {
+    tree.makeFifo("src/pipe");
+    tree.remove("pipe");
+    tree.write("new\nline \udcff\udcfe", "changed\n");
+    tree.makeFolder("\udc80\n");
+    tree.write("\udc80\n/tab\t\\", "x\n");
+  },
+};
+
+/** What lands is exactly what was in the sandbox: the same steps on a plain folder end with the same folder. */
+export const exactnessCases: readonly ConformanceCase[] = Object.entries(LANDINGS).map(([what, steps]) => ({
+  name: `lands exactly: ${what}`,
+  group: "exactness",
+  needs: ["isolation", "path"],
+  run: async (bench) => {
+    const sandbox = await bench.sandbox();
+    await sandbox.work(steps);
+    const { attention } = await sandbox.commit();
+    expectEqual(attention, [], "what the commit wants a person to look at");
+    bench.expectOriginalIsOracle("the original should be as the plain folder");
+    await sandbox.expectIs(bench.original(), "the sandbox after the commit should be as the original");
+  },
+}));

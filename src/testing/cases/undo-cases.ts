@@ -1,0 +1,88 @@
+import type { ConformanceCase } from "../conformance-case.ts";
+import { expectEqual, expectRefusal } from "../expectation.ts";
+import { workOfEveryKind } from "../mixed-work.ts";
+import type { SandboxBench } from "../sandbox-bench.ts";
+
+/** Lands, and returns the transaction that would take it back. */
+async function landed(sandbox: SandboxBench, id: string) {
+  const transaction = sandbox.transaction(id);
+  const prepared = await sandbox.prepareChanges(transaction);
+  await sandbox.commitPrepared(transaction, prepared);
+  return sandbox.transaction(`undo-${id}`, { id, prepared });
+}
+
+/** A landed commit can be taken back. */
+export const undoCases: readonly ConformanceCase[] = [
+  {
+    name: "takes a commit back by rollback, exactly",
+    group: "undo",
+    needs: ["undo", "isolation", "path"],
+    run: async (bench) => {
+      const before = bench.original();
+      const sandbox = await bench.sandbox();
+      await sandbox.workAlone(workOfEveryKind);
+      await sandbox.commit();
+      await sandbox.rollback();
+      bench.expectOriginal(before, "the original after a rollback should be as before the commit");
+      expectEqual(await sandbox.changes(), [], "the diff after a rollback");
+    },
+  },
+  {
+    name: "takes a landed transaction back by one of the other direction, exactly",
+    group: "undo",
+    needs: ["two-phase", "undo", "path"],
+    run: async (bench) => {
+      const before = bench.original();
+      const sandbox = await bench.sandbox();
+      await sandbox.workAlone(workOfEveryKind);
+      const undo = await landed(sandbox, "t1");
+      const prepared = await sandbox.prepareChanges(undo);
+      await sandbox.commitPrepared(undo, prepared);
+      bench.expectOriginal(before, "the original after undo should be as before the commit");
+      await sandbox.commitPrepared(undo, prepared);
+      bench.expectOriginal(before, "the original after a repeated undo should be as before the commit");
+    },
+  },
+  {
+    name: "takes a landed transaction back after its sandbox was cleaned up",
+    group: "undo",
+    needs: ["two-phase", "undo", "path"],
+    run: async (bench) => {
+      const before = bench.original();
+      const sandbox = await bench.sandbox();
+      await sandbox.workAlone(workOfEveryKind);
+      const undo = await landed(sandbox, "t1");
+      await sandbox.cleanup();
+      await sandbox.commitPrepared(undo, await sandbox.prepareChanges(undo));
+      bench.expectOriginal(before, "the original after undo should be as before the commit");
+    },
+  },
+  {
+    name: "leaves what landed alone when a prepared undo is taken back",
+    group: "undo",
+    needs: ["two-phase", "undo", "path"],
+    run: async (bench) => {
+      const sandbox = await bench.sandbox();
+      await sandbox.work(workOfEveryKind);
+      const undo = await landed(sandbox, "t1");
+      await sandbox.rollbackPrepared(undo, await sandbox.prepareChanges(undo));
+      bench.expectOriginalIsOracle("the original should be as it landed");
+      await sandbox.rollbackPrepared(undo);
+      bench.expectOriginalIsOracle("the original should still be as it landed");
+    },
+  },
+  {
+    name: "refuses to undo over what somebody changed since",
+    group: "undo",
+    needs: ["two-phase", "undo"],
+    run: async (bench) => {
+      const sandbox = await bench.sandbox();
+      await sandbox.write("readme.txt", "work\n");
+      const undo = await landed(sandbox, "t1");
+      bench.rival((tree) => tree.write("readme.txt", "somebody else's\n"));
+      const theirs = bench.original();
+      await expectRefusal(() => sandbox.prepare(undo), "an undo over somebody's change", "SandboxConflictError");
+      bench.expectOriginal(theirs, "the original should be as they left it");
+    },
+  },
+];

@@ -1,0 +1,27 @@
+import { checkpointCases } from "./cases/checkpoint-cases.ts";
+import { conflictCases } from "./cases/conflict-cases.ts";
+import { contractCases } from "./cases/contract-cases.ts";
+import { diffCases } from "./cases/diff-cases.ts";
+import { exactnessCases } from "./cases/exactness-cases.ts";
+import { isolationCases } from "./cases/isolation-cases.ts";
+import { lifeCycleCases } from "./cases/life-cycle-cases.ts";
+import { nothingToCommitCases } from "./cases/nothing-to-commit-cases.ts";
+import { pathSafetyCases } from "./cases/path-safety-cases.ts";
+import { twoPhaseCases } from "./cases/two-phase-cases.ts";
+import { undoCases } from "./cases/undo-cases.ts";
+import type { ConformanceCase } from "./conformance-case.ts";
+
+/** The conformance suite: what has to hold for every strategy, built in or not. */
+export const conformanceCases: readonly ConformanceCase[] = [
+  ...contractCases,
+  ...lifeCycleCases,
+  ...isolationCases,
+  ...diffCases,
+  ...pathSafetyCases,
+  ...exactnessCases,
+  ...nothingToCommitCases,
+  ...twoPhaseCases,
+  ...undoCases,
+  ...checkpointCases,
+  ...conflictCases,
+];

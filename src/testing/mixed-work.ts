@@ -1,0 +1,22 @@
+import type { WorkTree } from "./work-tree.ts";
+
+/** Work in the sample tree that has something of every kind, for cases that are about something else. */
+export function workOfEveryKind(tree: WorkTree): void {
+  tree.write("readme.txt", "work\n");
+  tree.append("src/app.ts", "// more\n");
+  tree.write("names/first", "still shared\n");
+  tree.remove("gone");
+  tree.rename("src/old.ts", "src/new.ts");
+  tree.remove("link");
+  tree.makeFolder("link");
+  tree.write("link/inside", "was a link\n");
+  tree.makeFolder("fresh");
+  tree.write("fresh/file", "fresh\n");
+  tree.makeLink("fresh/link", "file");
+  tree.makeHardLink("fresh/again", "fresh/file");
+  tree.setXattr("tool.sh", "user.mark", "set");
+  tree.setMode("tool.sh", 0o711);
+  tree.setMode("locked", 0o700);
+  tree.setTime("hollow", [1_350_000_000, 17]);
+  tree.setTime(".", [1_450_000_000, 5]);
+}

@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { SandboxStrategy, StrategyContext } from "../../src/core/strategy.ts";
+import { conformanceCases, runConformance, type StrategyFactory } from "../../src/testing/index.ts";
+
+/** The promises that a case keeps, by the beginning of its name. */
+const PROMISES: readonly (readonly [caseName: string, ids: string])[] = [
+  ["has a name, capabilities", "[S1] [S7]"],
+  ["works in another process", "[L4]"],
+  ["refuses a second create", "[L3]"],
+  ["shows the original again after a rollback", "[L2]"],
+  ["is usable after a rollback", "[L2]"],
+  ["never shares an inode", "[A20]"],
+  ["finds added, modified and deleted", "[D1]"],
+  ["finds other content of the same size", "[D2]"],
+  ["finds a link that leads elsewhere", "[D3]"],
+  ["finds entries that became another kind", "[D1] [D3]"],
+  ["finds changes of nothing but mode", "[D4]"],
+  ["does not hang on a fifo", "[D5]"],
+  ["tells text from binary", "[D7]"],
+  ["refuses to read or write", "[X1]"],
+  ["lands a link that leads out", "[X1]"],
+  ["does not land through a link", "[X1]"],
+  ["lands exactly", "[A11]"],
+  ["takes a commit back by rollback, exactly", "[A11]"],
+  ["takes a landed transaction back by one", "[A11]"],
+  ["commits a sandbox without work", "[A13]"],
+  ["prepares a sandbox without work", "[A13]"],
+  ["gives the work back", "[A7]"],
+  ["brings back exactly the state", "[C6]"],
+  ["refuses to land over somebody's changes", "[A15]"],
+];
+
+/** A factory of strategies for folders below this one. */
+export function folderFactory(
+  create: (context: StrategyContext) => SandboxStrategy,
+  parent: string | (() => string) = tmpdir(),
+): StrategyFactory {
+  return {
+    create,
+    makeResource: () => {
+      const path = mkdtempSync(join(typeof parent === "string" ? parent : parent(), "drydock-resource-"));
+      return {
+        resource: { id: "resource", name: "resource", type: "fs-directory", location: path, properties: {} },
+        originalPath: path,
+        dispose: () => rmSync(path, { recursive: true, force: true }),
+      };
+    },
+  };
+}
+
+/** One test for each case of the suite. What the strategy's capabilities exclude must be exactly what is given. */
+export function describeConformance(
+  title: string,
+  factory: StrategyFactory,
+  options: { readonly scratchDir?: () => string; readonly excludes?: readonly string[]; readonly skip?: string } = {},
+): void {
+  describe(`[S9] ${title}`, { skip: options.skip ?? false }, () => {
+    const excluded: string[] = [];
+    for (const candidate of conformanceCases) {
+      const promise = PROMISES.find(([start]) => candidate.name.startsWith(start));
+      const ids = promise === undefined ? "" : `${promise[1]} `;
+      it(`${ids}${candidate.name} (${candidate.group})`, async (t) => {
+        const scratchDir = options.scratchDir?.();
+        const report = await runConformance(factory, {
+          cases: [candidate],
+          ...(scratchDir !== undefined && { scratchDir }),
+        });
+        for (const { error } of report.failed) throw error;
+        for (const { reason } of report.excluded) {
+          excluded.push(candidate.group);
+          t.diagnostic(`excluded: ${reason}`);
+        }
+      });
+    }
+    it("leaves out exactly the groups that the capabilities exclude", (t) => {
+      t.assert.deepEqual([...new Set(excluded)].sort(), [...(options.excludes ?? [])].sort());
+    });
+  });
+}

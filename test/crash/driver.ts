@@ -1,0 +1,52 @@
+import { openDrydock } from "../../src/runtime.ts";
+import type { DriverRequest } from "./run-driver.ts";
+
+/**
+ * The program that has to die: opens a state directory and does one thing, with failpoints armed by its environment. What came of it goes
+ * to its output as one line of JSON.
+ */
+const request = JSON.parse(process.argv[2] ?? "") as DriverRequest;
+
+try {
+  process.stdout.write(JSON.stringify({ done: await act() }));
+} catch (thrown) {
+  process.stdout.write(JSON.stringify({ failed: describeError(thrown) }));
+}
+
+async function act(): Promise<unknown> {
+  const drydock = await openDrydock({ stateDir: request.stateDir, cwd: "/" });
+  try {
+    return await operate(drydock.plans, drydock.recovery);
+  } finally {
+    await drydock.close();
+  }
+}
+
+async function operate(
+  plans: Awaited<ReturnType<typeof openDrydock>>["plans"],
+  recovery: unknown,
+): Promise<unknown> {
+  switch (request.operation) {
+    case "create":
+      return await plans.create({ name: request.plan, resources: request.resources ?? [] });
+    case "write":
+      return await plans.write(request.plan, request.resource ?? "", request.path ?? "", Buffer.from("written\n"));
+    case "apply":
+      return await plans.apply(request.plan, { message: "from the driver" });
+    case "undo":
+      return await plans.undo(request.plan);
+    case "rollback":
+      return await plans.rollback(request.plan);
+    case "cancel":
+      return await plans.cancel(request.plan);
+    case "recover":
+      return recovery;
+  }
+}
+
+function describeError(thrown: unknown): unknown {
+  if (!(thrown instanceof Error)) return { name: "", message: String(thrown) };
+  const { name, message, stack } = thrown;
+  const details = "details" in thrown ? thrown.details : {};
+  return { name, message, details, stack, ...(thrown.cause instanceof Error && { cause: thrown.cause.stack }) };
+}

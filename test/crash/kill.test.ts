@@ -1,0 +1,59 @@
+import { after, before, describe, it, type TestContext } from "node:test";
+import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
+import { runCases } from "./case-run.ts";
+import { killCases } from "./kill-cases.ts";
+import { choosePoints, IS_LONG, tracePoints } from "./points.ts";
+import { apply, cancel, create, recoveryAfter, rollback, type Scenario, undo, write } from "./scenarios.ts";
+import type { WorldOptions } from "./world.ts";
+
+const COPY: WorldOptions = { strategy: "filesystem_copy" };
+
+/** Kills the scenario at its points; says how many there were. */
+async function killEverywhere(t: TestContext, scenario: Scenario, options: WorldOptions): Promise<void> {
+  const passes = await tracePoints(scenario, options);
+  const points = choosePoints(passes);
+  await runCases(scenario, options, killCases(scenario, points));
+  t.diagnostic(`${scenario.name} with ${options.strategy}: ${passes.size} points, ${points.length} kills`);
+}
+
+describe("SIGKILL at every failpoint, with filesystem_copy", () => {
+  it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) => killEverywhere(t, create, COPY));
+  it("[A3][A17] a crash in write leaves the plan usable and the original alone", (t) => killEverywhere(t, write, COPY));
+  it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) => killEverywhere(t, apply, COPY));
+  it("[A3][A17] a crash in undo leaves every original new or every one old", (t) => killEverywhere(t, undo, COPY));
+  it("[A3][L4] a crash in rollback leaves the plan open", (t) => killEverywhere(t, rollback, COPY));
+  it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) => killEverywhere(t, cancel, COPY));
+  for (const [first, failpoints] of [
+    [apply, "landings.flush-staged:2=kill"],
+    [apply, "land.exchange:5=kill"],
+    [apply, "cleanup.remove:3=kill"],
+    [undo, "land.add:4=kill"],
+    [create, "copy.finish:2=kill"],
+    [cancel, "cleanup.remove:5=kill"],
+  ] as const)
+    it(`[A3][A17] a crash in the recovery from a crash (${first.name} at ${failpoints}) is just another crash`, (t) =>
+      killEverywhere(t, recoveryAfter(first, failpoints), COPY));
+});
+
+for (const kind of ["xfs", "btrfs"] as const)
+  describe(`SIGKILL at every failpoint, with copy_on_write on ${kind}`, { skip: whyNoImages() ?? false }, () => {
+    let image: MountedImage;
+    before(() => {
+      image = mountImage(kind);
+    });
+    after(() => image.remove());
+    const here = (): WorldOptions => ({
+      strategy: "copy_on_write",
+      places: [{ folder: image.path }, { folder: image.path }],
+      statePlace: image.path,
+    });
+
+    it("[C2][A17] a crash in create leaves a whole plan or none", (t) => killEverywhere(t, create, here()));
+    it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
+      killEverywhere(t, apply, here()));
+    it("[A3][A17] a crash in undo leaves every original new or every one old", (t) => killEverywhere(t, undo, here()));
+    if (IS_LONG) {
+      it("[A3][L4] a crash in rollback leaves the plan open", (t) => killEverywhere(t, rollback, here()));
+      it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) => killEverywhere(t, cancel, here()));
+    }
+  });

@@ -1,0 +1,44 @@
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { runDriver } from "./run-driver.ts";
+import type { Scenario } from "./scenarios.ts";
+import { World, type WorldOptions } from "./world.ts";
+
+/** Whether all passes of every point are tried, instead of a choice of them. */
+export const IS_LONG = process.env["DRYDOCK_TEST"] === "long";
+
+/** One pass of one failpoint. */
+export interface Point {
+  readonly name: string;
+  readonly pass: number;
+}
+
+/** Runs the scenario undisturbed and returns how often each failpoint is passed, in the order in which they first are. */
+export async function tracePoints(scenario: Scenario, options: WorldOptions): Promise<ReadonlyMap<string, number>> {
+  const world = new World(options);
+  const file = join(world.stateDir, "..", "trace");
+  try {
+    await scenario.arrange(world);
+    const { done, failed, stderr } = await runDriver(world.request(scenario.operation), { trace: file });
+    if (done === undefined) throw new Error(`${scenario.name} fails undisturbed: ${failed?.stack ?? stderr}`);
+    const passes = new Map<string, number>();
+    for (const line of readFileSync(file, "utf8").split("\n").filter(Boolean)) {
+      const name = line.slice("failpoint ".length);
+      passes.set(name, (passes.get(name) ?? 0) + 1);
+    }
+    return passes;
+  } finally {
+    rmSync(file, { force: true });
+    world.remove();
+  }
+}
+
+/** The first, second, middle and last pass of each point; all of them in a long run. */
+export function choosePoints(passes: ReadonlyMap<string, number>, all = IS_LONG): Point[] {
+  return [...passes].flatMap(([name, count]) => {
+    const chosen = all
+      ? Array.from({ length: count }, (_, index) => index + 1)
+      : [...new Set([1, 2, Math.ceil(count / 2), count])].filter((pass) => pass <= count).sort((a, b) => a - b);
+    return chosen.map((pass) => ({ name, pass }));
+  });
+}

@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+import type { ResourceRequest } from "../../src/plans/plan-views.ts";
+
+/** What the driver is to do. Plans are meant by name. */
+export interface DriverRequest {
+  readonly operation: "create" | "write" | "apply" | "undo" | "rollback" | "cancel" | "recover";
+  readonly stateDir: string;
+  readonly plan: string;
+  readonly resources?: readonly ResourceRequest[];
+  /** For `write`: where to. */
+  readonly resource?: string;
+  readonly path?: string;
+}
+
+export interface DriverError {
+  readonly name: string;
+  readonly message: string;
+  readonly details: { readonly [key: string]: unknown };
+  readonly stack: string;
+  readonly cause?: string;
+}
+
+/** How it ended: by a signal, or with what it did or why it failed. */
+export interface DriverEnd {
+  readonly signal: NodeJS.Signals | null;
+  readonly done?: { readonly [key: string]: unknown };
+  readonly failed?: DriverError;
+  readonly stderr: string;
+}
+
+const root = join(import.meta.dirname, "../..");
+let built: Promise<string> | undefined;
+
+/** Bundles the driver once for each test process: it then starts in a third of the time. Beneath node_modules, where it finds koffi. */
+export function builtDriver(): Promise<string> {
+  built ??= bundle();
+  return built;
+}
+
+async function bundle(): Promise<string> {
+  const folder = join(root, "node_modules/.cache", `drydock-driver-${process.pid}`);
+  mkdirSync(folder, { recursive: true });
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const outfile = join(folder, "driver.mjs");
+  await build({
+    absWorkingDir: root,
+    entryPoints: ["test/crash/driver.ts"],
+    outfile,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    external: ["koffi"],
+    banner: { js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);' },
+    keepNames: true,
+    // Only coverage asks where a line came from.
+    sourcemap: process.env["NODE_V8_COVERAGE"] === undefined ? false : "linked",
+    logLevel: "warning",
+  });
+  return outfile;
+}
+
+export interface DriverOptions {
+  /** DRYDOCK_FAILPOINT */
+  readonly failpoints?: string;
+  /** DRYDOCK_FAILPOINT_TRACE */
+  readonly trace?: string;
+  /** Run by another program, such as strace with its options. */
+  readonly by?: readonly string[];
+}
+
+/** Runs the driver to its end, whatever end that is. */
+export async function runDriver(request: DriverRequest, options: DriverOptions = {}): Promise<DriverEnd> {
+  const { DRYDOCK_FAILPOINT: _, DRYDOCK_FAILPOINT_TRACE: __, NODE_OPTIONS: ___, ...inherited } = process.env;
+  const command = [...(options.by ?? []), process.execPath, await builtDriver(), JSON.stringify(request)];
+  const child = spawn(command[0] as string, command.slice(1), {
+    env: {
+      ...inherited,
+      ...(options.failpoints !== undefined && { DRYDOCK_FAILPOINT: options.failpoints }),
+      ...(options.trace !== undefined && { DRYDOCK_FAILPOINT_TRACE: options.trace }),
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [stdout, stderr, signal] = await Promise.all([textOf(child, "stdout"), textOf(child, "stderr"), endOf(child)]);
+  const outcome = stdout === "" ? {} : (JSON.parse(stdout) as Pick<DriverEnd, "done" | "failed">);
+  return { signal, stderr, ...outcome };
+}
+
+async function textOf(child: ChildProcess, stream: "stdout" | "stderr"): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of child[stream] ?? []) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString();
+}
+
+function endOf(child: ChildProcess): Promise<NodeJS.Signals | null> {
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (_code, signal) => resolve(signal));
+  });
+}

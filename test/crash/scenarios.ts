@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import type { RecoveryReport } from "../../src/commit/recovery.ts";
+import type { ResourceRequest } from "../../src/plans/plan-views.ts";
+import type { Drydock } from "../../src/runtime.ts";
+import { snapshotTree, treeDifferences } from "../support/tree-snapshot.ts";
+import { type DriverRequest, runDriver } from "./run-driver.ts";
+import { PLAN, type Sides, type World } from "./world.ts";
+
+/** What a case starts from, and what it has to know at its end. */
+export interface Arranged {
+  readonly world: World;
+  readonly sides: Sides;
+  /** Of the diff, before anything was done to the plan. */
+  readonly digest: string;
+}
+
+/** Something that a process does and can die in. */
+export interface Scenario {
+  readonly name: string;
+  readonly operation: DriverRequest["operation"];
+  /** Brings the world to where the operation can begin; returns the digest of the diff. */
+  arrange(world: World): Promise<string>;
+  /** The world after the crash and after recovery has run twice: sees that all is well, and that all goes on from here. */
+  verify(arranged: Arranged): Promise<void>;
+}
+
+export const create: Scenario = {
+  name: "create",
+  operation: "create",
+  arrange: async () => "",
+  verify: async ({ world, sides }) => {
+    assert.equal(world.side(sides, "after a crash in create"), "old");
+    const [plan] = await world.with(({ plans }) => plans.list({ all: true }));
+    if (plan === undefined || plan.state === "cancelled") return await assertNothingLeft(world);
+    assert.equal(plan.state, "open");
+    await world.with(async ({ plans }) => {
+      for (const [index, before] of sides.before.entries()) {
+        const copy = snapshotTree(await plans.path(PLAN, `r${index}`));
+        assert.deepEqual(treeDifferences(copy, before), [], "the sandbox is not a copy of the original");
+      }
+      assert.deepEqual((await plans.diff(PLAN)).changes, []);
+      await world.work(plans);
+    });
+    await applyAndUndo(world, sides);
+  },
+};
+
+export const write: Scenario = {
+  name: "write",
+  operation: "write",
+  arrange: (world) => world.plan(),
+  verify: async ({ world, sides }) => {
+    assert.equal(world.side(sides, "after a crash in write"), "old");
+    await world.with(async ({ plans }) => {
+      const { changes } = await plans.diff(PLAN, { paths: ["folder/written"] });
+      if (changes.some(({ path }) => path === "folder/written/file"))
+        assert.match(Buffer.from(await plans.read(PLAN, "r1", "folder/written/file")).toString(), /^(?:written\n)?$/);
+      await plans.cancel(PLAN);
+    });
+    await assertNothingLeft(world);
+  },
+};
+
+export const apply: Scenario = {
+  name: "apply",
+  operation: "apply",
+  arrange: (world) => world.plan(),
+  verify: verifyApply,
+};
+
+export const undo: Scenario = {
+  name: "undo",
+  operation: "undo",
+  arrange: async (world) => {
+    const digest = await world.plan();
+    await world.with(({ plans }) => plans.apply(PLAN));
+    return digest;
+  },
+  verify: async ({ world, sides }) => {
+    const side = world.side(sides, "after a crash in undo");
+    assert.equal(await stateOf(world), side === "new" ? "applied" : "undone");
+    if (side === "new") await undoAgain(world, sides);
+    await assertNothingLeft(world);
+  },
+};
+
+export const rollback: Scenario = {
+  name: "rollback",
+  operation: "rollback",
+  arrange: (world) => world.plan(),
+  verify: async ({ world, sides }) => {
+    assert.equal(world.side(sides, "after a crash in rollback"), "old");
+    assert.equal(await stateOf(world), "open");
+    await world.with(async ({ plans }) => {
+      await plans.diff(PLAN);
+      await plans.rollback(PLAN);
+      assert.deepEqual((await plans.diff(PLAN)).changes, []);
+      await world.work(plans);
+    });
+    await applyAndUndo(world, sides);
+  },
+};
+
+export const cancel: Scenario = {
+  name: "cancel",
+  operation: "cancel",
+  arrange: (world) => world.plan(),
+  verify: async ({ world, sides, digest }) => {
+    assert.equal(world.side(sides, "after a crash in cancel"), "old");
+    if ((await stateOf(world)) !== "cancelled") {
+      assert.equal(await stateOf(world), "open");
+      await world.with(async ({ plans }) => {
+        assert.equal((await plans.diff(PLAN)).digest, digest, "the work is not as it was");
+        await plans.cancel(PLAN);
+      });
+    }
+    await assertNothingLeft(world);
+  },
+};
+
+/** A crash at this point of an operation comes first; then recovery is what dies. */
+export function recoveryAfter(first: Scenario, failpoints: string): Scenario {
+  return {
+    name: `recovery after ${first.name} with ${failpoints}`,
+    operation: "recover",
+    arrange: async (world) => {
+      const digest = await first.arrange(world);
+      await runDriver(world.request(first.operation), { failpoints });
+      return digest;
+    },
+    verify: (arranged) => first.verify(arranged),
+  };
+}
+
+async function verifyApply({ world, sides, digest }: Arranged): Promise<void> {
+  const side = world.side(sides, "after a crash in apply");
+  assert.equal(await stateOf(world), side === "old" ? "open" : "applied");
+  if (side === "new") return await undoLanded(world, sides);
+  await world.with(async ({ plans }) =>
+    assert.equal((await plans.diff(PLAN)).digest, digest, "the work is not as it was"),
+  );
+  await applyAndUndo(world, sides);
+}
+
+async function applyAndUndo(world: World, sides: Sides): Promise<void> {
+  const { attention, warnings } = await world.with(({ plans }) => plans.apply(PLAN));
+  assert.deepEqual([attention, warnings], [[], []], "applying again");
+  assert.equal(world.side(sides, "after applying again"), "new");
+  await undoLanded(world, sides);
+}
+
+/** What landed leaves its undo record and nothing else; the undo leaves nothing. */
+async function undoLanded(world: World, sides: Sides): Promise<void> {
+  const isUndoRecord = /^(?:home|home\/place|(?:home|workspace)\/landings|workspace|owner)$/;
+  const left = world.leftovers().filter((name) => !isUndoRecord.test(name));
+  assert.deepEqual(left, [], "left behind by an apply");
+  assert.deepEqual(await world.openRecords(), [], "open records after an apply");
+  await undoAgain(world, sides);
+  await assertNothingLeft(world);
+}
+
+async function undoAgain(world: World, sides: Sides): Promise<void> {
+  const { attention, warnings } = await world.with(({ plans }) => plans.undo(PLAN));
+  assert.deepEqual([attention, warnings], [[], []], "undoing");
+  assert.equal(world.side(sides, "after the undo"), "old");
+}
+
+async function assertNothingLeft(world: World): Promise<void> {
+  // A lock is swept by the next one who takes one.
+  const resource = world.resources().at(-1);
+  if (resource !== undefined && world.leftovers().includes("owner"))
+    await world.with((drydock) => takeALock(drydock, resource));
+  assert.deepEqual(world.leftovers(), [], "left behind at the end");
+  assert.deepEqual(await world.openRecords(), [], "open records at the end");
+}
+
+async function takeALock({ plans }: Drydock, resource: ResourceRequest): Promise<void> {
+  await plans.create({ name: "other", resources: [resource] });
+  await plans.cancel("other");
+}
+
+async function stateOf(world: World): Promise<string> {
+  return (await world.with(({ plans }) => plans.show(PLAN))).state;
+}
+
+/** Opens twice: the first may recover, the second must find nothing to do. */
+export async function recoverTwice(world: World): Promise<RecoveryReport> {
+  world.ageLocks();
+  const first = await world.with(async ({ recovery }) => recovery);
+  assert.deepEqual(first.pending, [], "recovery could not settle everything");
+  const attention = [...first.finished, ...first.undone].flatMap((plan) => plan.attention);
+  assert.deepEqual(attention, [], "recovery asks for attention, though nobody interfered");
+  const second = await world.with(async ({ recovery }) => recovery);
+  assert.deepEqual(second, { finished: [], undone: [], cleaned: [], pending: [] }, "the second recovery found work");
+  return first;
+}

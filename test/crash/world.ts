@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { type Drydock, openDrydock } from "../../src/runtime.ts";
+import { openSqliteStore } from "../../src/store/sqlite-store.ts";
+import { buildRichTree, changeRichTree } from "../support/rich-tree.ts";
+import { buildSmallTree, changeSmallTree } from "../support/small-tree.ts";
+import { snapshotTree, type TreeSnapshot, treeDifferences } from "../support/tree-snapshot.ts";
+import type { DriverRequest } from "./run-driver.ts";
+
+/** Where a world puts its originals: each a folder of its own in one of these, or a whole mount. */
+export interface WorldOptions {
+  readonly strategy: string;
+  /** Folders on the file systems of the originals, one for each original. Default: two on the temporary one. */
+  readonly places?: readonly OriginalPlace[];
+  /** Where the state directory goes. Default: the temporary folder. */
+  readonly statePlace?: string;
+}
+
+export interface OriginalPlace {
+  readonly folder: string;
+  /** The folder itself is the original, as with a mount; it must be empty. Default: a new folder in it is. */
+  readonly isOriginal?: boolean;
+}
+
+export const PLAN = "crash";
+const OWN_NAME = /^\.drydock-/;
+
+interface Original {
+  readonly location: string;
+  readonly build: (root: string) => void;
+  readonly change: (root: string) => void;
+}
+
+/** Some originals and a state directory, with what the originals look like before and after the plan. */
+export class World {
+  readonly stateDir: string;
+  readonly originals: readonly Original[];
+  readonly #options: WorldOptions;
+  readonly #made: string[] = [];
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    this.stateDir = join(this.#folderIn(options.statePlace ?? tmpdir()), "state");
+    const places = options.places ?? [{ folder: tmpdir() }, { folder: tmpdir() }];
+    this.originals = places.map(({ folder, isOriginal }, index) => {
+      const [build, change] = index === 0 ? [buildRichTree, changeRichTree] : [buildSmallTree, changeSmallTree];
+      const location = isOriginal === true ? folder : join(this.#folderIn(folder), `original-${index}`);
+      return { location, build, change };
+    });
+    for (const { location, build } of this.originals) {
+      mkdirSync(location, { recursive: true });
+      build(location);
+    }
+  }
+
+  #folderIn(place: string): string {
+    const made = mkdtempSync(join(place, "drydock-crash-"));
+    this.#made.push(made);
+    return made;
+  }
+
+  request(operation: DriverRequest["operation"]): DriverRequest {
+    const written = { resource: "r1", path: "folder/written/file" };
+    return { operation, stateDir: this.stateDir, plan: PLAN, resources: this.resources(), ...written };
+  }
+
+  resources() {
+    return this.originals.map(({ location }, index) => ({
+      location,
+      name: `r${index}`,
+      strategy: this.#options.strategy,
+    }));
+  }
+
+  /** Opens the state, which recovers; whatever happens, closes it again. */
+  async with<T>(action: (drydock: Drydock) => Promise<T>): Promise<T> {
+    const drydock = await openDrydock({ stateDir: this.stateDir, cwd: "/", environment: {} });
+    try {
+      return await action(drydock);
+    } finally {
+      await drydock.close();
+    }
+  }
+
+  /** Makes the plan and does its work; returns what the diff says. */
+  async plan(): Promise<string> {
+    return await this.with(async ({ plans }) => {
+      await plans.create({ name: PLAN, resources: this.resources() });
+      await this.work(plans);
+      return (await plans.diff(PLAN)).digest;
+    });
+  }
+
+  async work(plans: Drydock["plans"]): Promise<void> {
+    for (const [index, { change }] of this.originals.entries()) change(await plans.path(PLAN, `r${index}`));
+  }
+
+  snapshots(): TreeSnapshot[] {
+    return this.originals.map(({ location }) =>
+      snapshotTree(location, { ignore: (path) => OWN_NAME.test(basename(path)) }),
+    );
+  }
+
+  /** On which side the originals are, all of them. Fails if one is on neither, or they are not on the same. */
+  side(expected: Sides, when: string): "old" | "new" {
+    const sides = this.snapshots().map((snapshot, index) => {
+      const [before, after] = [expected.before[index], expected.after[index]] as [TreeSnapshot, TreeSnapshot];
+      const fromOld = treeDifferences(snapshot, before);
+      if (fromOld.length === 0) return "old";
+      const fromNew = treeDifferences(snapshot, after);
+      if (fromNew.length === 0) return "new";
+      const nearer = fromOld.length < fromNew.length ? ["old", fromOld] : ["new", fromNew];
+      assert.fail(`${when}: original ${index} is neither old nor new. From ${nearer[0]}:\n${String(nearer[1])}`);
+    });
+    assert.equal(new Set(sides).size, 1, `${when}: the originals are not on the same side: ${sides.join(", ")}`);
+    return sides[0] as "old" | "new";
+  }
+
+  /** Everything of ours that is in the world, as paths: in the state directory, beside the originals, inside them. */
+  leftovers(): string[] {
+    const inState = existsSync(this.stateDir)
+      ? readdirSync(this.stateDir).flatMap((name) => {
+          if (/^drydock\.db(?:-wal|-shm)?$/.test(name)) return [];
+          if (name !== "sandboxes" && name !== "owners") return [`state/${name}`];
+          return readdirSync(join(this.stateDir, name)).flatMap((inner) => this.#homeLeftovers(name, inner));
+        })
+      : [];
+    const places = this.originals.flatMap(({ location }) => [location, dirname(location)]);
+    const elsewhere = places.flatMap((place) =>
+      readdirSync(place)
+        .filter((name) => OWN_NAME.test(name))
+        .flatMap((name) => readdirSync(join(place, name)).map((inner) => `workspace/${inner}`).concat("workspace")),
+    );
+    return [...inState, ...elsewhere];
+  }
+
+  #homeLeftovers(name: string, inner: string): string[] {
+    if (name === "owners") return ["owner"];
+    return ["home", ...readdirSync(join(this.stateDir, name, inner)).map((file) => `home/${file}`)];
+  }
+
+  /** What the store still believes to exist. */
+  async openRecords(): Promise<string[]> {
+    const store = await openSqliteStore({ stateDir: this.stateDir });
+    try {
+      const live = new Set((await store.liveSandboxes()).map(({ ref }) => ref.sandboxId));
+      // What an undo record needs is known as long as it is there.
+      const orphans = (await store.intents()).filter(
+        ({ sandboxId, location }) => !live.has(sandboxId) && !existsSync(location),
+      );
+      return [
+        ...(await store.unfinishedTransactions()).map(({ phase }) => `transaction ${phase}`),
+        ...orphans.map(({ location }) => `intent for ${location}`),
+      ];
+    } finally {
+      store.close();
+    }
+  }
+
+  /** As if a minute had passed: a lock that was never claimed with is only then known to be nobody's. */
+  ageLocks(): void {
+    const owners = join(this.stateDir, "owners");
+    if (!existsSync(owners)) return;
+    for (const name of readdirSync(owners)) utimesSync(join(owners, name), 0, 0);
+  }
+
+  remove(): void {
+    for (const { location } of this.originals.filter(({ location }) => !this.#made.includes(dirname(location))))
+      for (const name of readdirSync(location)) rmSync(join(location, name), { recursive: true, force: true });
+    for (const folder of this.#made) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What every original looks like before the plan and after it. */
+export interface Sides {
+  readonly before: readonly TreeSnapshot[];
+  readonly after: readonly TreeSnapshot[];
+}
+
+/** Finds out with plain folders, without Drydock: the same trees, the same changes. */
+export function sidesOf(options: WorldOptions): Sides {
+  const world = new World(options);
+  try {
+    const before = world.snapshots();
+    for (const { location, change } of world.originals) change(location);
+    return { before, after: world.snapshots() };
+  } finally {
+    world.remove();
+  }
+}

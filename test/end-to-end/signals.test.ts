@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { Workplace } from "./workplace.ts";
+
+const old = { "a.txt": "a\n", "b.txt": "b\n" };
+
+/** A plan called "fix" over app/ with a change of a.txt. */
+function planWithWork(place: Workplace): void {
+  place.folder("app", old);
+  place.done("plan", "create", "-r", "app", "--name", "fix");
+  place.drydock(["plan", "write", "fix", "app", "a.txt"], { input: "changed\n" });
+}
+
+describe("a signal", () => {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    it(`[A1] stops an apply cleanly before the decision (${signal})`, async () => {
+      using place = new Workplace();
+      planWithWork(place);
+      const apply = place.start(["plan", "apply", "fix"], { DRYDOCK_FAILPOINT: "stage.take-out:1=stop" });
+      await apply.stopped();
+      apply.signal(signal, "SIGCONT");
+      const { status, stdout, stderr } = await apply.ended();
+      assert.deepEqual({ status, stdout }, { status: 1, stdout: "" }, stderr);
+      assert.match(stderr, new RegExp(`^${signal}: stopping`));
+      assert.match(stderr, /^error: .*[Ii]nterrupted.*\n {2}hint: /m);
+      assert.deepEqual(place.tree("app"), old);
+      assert.match(place.done("plan", "apply", "fix"), /^Applied plan /);
+    });
+  }
+
+  it("[A1] does not stop an apply after the decision: it finishes, and a second one is answered", async () => {
+    using place = new Workplace();
+    planWithWork(place);
+    const apply = place.start(["plan", "apply", "fix"], { DRYDOCK_FAILPOINT: "land.exchange=stop,land.record:1=stop" });
+    await apply.stopped();
+    apply.signal("SIGINT", "SIGCONT");
+    await apply.stopped();
+    apply.signal("SIGINT", "SIGCONT");
+    const { status, stdout, stderr } = await apply.ended();
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /^Applied plan /);
+    assert.equal(place.read("app/a.txt"), "changed\n");
+  });
+
+  it("[L8] stops a create in the middle of a copy, and nothing of it is left", async () => {
+    using place = new Workplace();
+    mkdirSync(join(place.path, "big"));
+    for (let number = 0; number < 2000; number += 1) writeFileSync(join(place.path, "big", `${number}`), "x\n");
+    const create = place.start(["plan", "create", "-r", "big"], { DRYDOCK_FAILPOINT: "copy.create-file:50=stop" });
+    await create.stopped();
+    create.signal("SIGINT", "SIGCONT");
+    const { status, stdout, stderr } = await create.ended();
+    assert.deepEqual({ status, stdout }, { status: 1, stdout: "" }, stderr);
+    assert.match(stderr, /^error: .*[Ii]nterrupted/m);
+    assert.deepEqual(readdirSync(join(place.state, "sandboxes")), []);
+    assert.deepEqual(place.answer("plan", "list"), { plans: [] });
+  });
+
+  it("[A1] ends a write that waits for its input, and nothing is written", async () => {
+    using place = new Workplace();
+    planWithWork(place);
+    const write = place.start(["plan", "write", "fix", "app", "b.txt"]);
+    write.input("half of ");
+    await write.reading();
+    write.signal("SIGTERM");
+    const { status, stderr } = await write.ended();
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, /^error: Interrupted/m);
+    assert.equal(place.done("plan", "read", "fix", "app", "b.txt"), "b\n");
+  });
+
+  it("ends a command that only looks at once, as it ends any program", async () => {
+    using place = new Workplace();
+    planWithWork(place);
+    const diff = place.start(["plan", "diff", "fix"], { DRYDOCK_FAILPOINT: "store.open=stop" });
+    await diff.stopped();
+    diff.signal("SIGTERM", "SIGCONT");
+    const { status, signal, stdout } = await diff.ended();
+    assert.deepEqual({ status, signal, stdout }, { status: null, signal: "SIGTERM", stdout: "" });
+  });
+});

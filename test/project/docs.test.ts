@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, it } from "node:test";
+import { BUILT_IN_STRATEGY_NAMES } from "drydock";
+
+const root = join(import.meta.dirname, "..", "..");
+const documents = [
+  "README.md",
+  "ARCHITECTURE.md",
+  "CONTRIBUTING.md",
+  ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`),
+];
+
+function text(path: string): string {
+  return readFileSync(join(root, path), "utf8");
+}
+
+/** The first column of the table whose rows begin with a strategy's name. */
+function strategiesInTable(path: string): string[] {
+  return [...text(path).matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, name = ""]) => name);
+}
+
+describe("the documentation", () => {
+  for (const path of ["README.md", "docs/strategies.md"]) {
+    it(`[S6, S8] lists every built-in strategy in ${path}, strongest first`, () => {
+      assert.deepEqual(strategiesInTable(path), [...BUILT_IN_STRATEGY_NAMES]);
+    });
+  }
+
+  it("shows the two commands that work on a fresh machine", () => {
+    for (const command of ["npm ci && npm run demo", "npm ci && npm test"])
+      assert.ok(text("README.md").includes(command), command);
+  });
+
+  for (const path of documents) {
+    it(`has no link in ${path} that leads nowhere`, () => {
+      const links = [...text(path).matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)].map(([, link = ""]) => link);
+      const broken = links.filter((link) => !existsSync(join(root, dirname(path), link)));
+      assert.deepEqual(broken, []);
+    });
+  }
+});

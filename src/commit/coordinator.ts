@@ -77,8 +77,12 @@ export class Coordinator {
 
   /** What could not be removed now keeps the transaction open, and the next start tries again. It has landed all the same. */
   async #clean(record: TransactionRecord): Promise<Partial<Outcome>> {
-    const warnings = await this.#parts.clean(record);
-    return warnings.length > 0 ? { warnings } : { record: await this.#save(record, { was: "cleaned" }, "ordered") };
+    try {
+      const warnings = await this.#parts.clean(record);
+      return warnings.length > 0 ? { warnings } : { record: await this.#save(record, { was: "cleaned" }, "ordered") };
+    } catch (thrown) {
+      return { warnings: [`the next start tidies up once more: ${messageOf(thrown)}`] };
+    }
   }
 
   async #step(record: TransactionRecord, effect: Effect): Promise<TransactionRecord> {

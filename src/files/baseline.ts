@@ -96,6 +96,16 @@ export class Baseline {
     return decodeName(this.#names, start, start + this.#u(index, U.nameLength));
   }
 
+  /** Whether its name is the bytes from `start` to `end`. */
+  isNamed(index: number, bytes: Buffer, start: number, end: number): boolean {
+    const length = end - start;
+    if (this.#u(index, U.nameLength) !== length) return false;
+    const names = this.#names;
+    const from = this.#u(index, U.nameAt);
+    for (let at = 0; at < length; at += 1) if (names[from + at] !== bytes[start + at]) return false;
+    return true;
+  }
+
   /** First index and one past the last of what is in the folder with this index. */
   children(index: number): readonly [from: number, to: number] {
     const block = this.#u(index, U.block);

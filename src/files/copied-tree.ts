@@ -48,6 +48,7 @@ export type DataWay = CopyOptions["data"];
 export class CopiedTree {
   readonly #workspace: Folder;
   readonly #scope: Scope;
+  #known: SandboxFile | undefined;
 
   constructor(workspace: Folder, scope: Scope) {
     this.#workspace = workspace;
@@ -95,6 +96,7 @@ export class CopiedTree {
     else yield* this.#copySingleFile(original, tree, this.#scope.only, options, builder);
     this.saveBaseline(builder.finish((path) => factsBelow(tree, path)));
     const file: SandboxFile = { barrier, bootId: currentBootId() };
+    this.#known = undefined;
     writeSmallFile(POINTS.finish, this.#workspace, SANDBOX, Buffer.from(JSON.stringify(file)));
   }
 
@@ -124,6 +126,8 @@ export class CopiedTree {
     using parent = original.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
     const now = parent?.facts(path === ROOT_PATH ? ROOT_PATH : baseName(path));
     if (now === undefined || !sameIdentity(now, base)) return false;
+    // A folder's change time also moves when others add to it, which is not a change of the folder itself.
+    if (base.kind === "directory") return now.mode === base.mode && now.uid === base.uid && now.gid === base.gid;
     return (
       !isAfter(now, this.barrier) ||
       (base.ctime !== undefined && now.ctime[0] === base.ctime[0] && now.ctime[1] === base.ctime[1])
@@ -173,9 +177,11 @@ export class CopiedTree {
   }
 
   #sandboxFile(): SandboxFile {
+    if (this.#known !== undefined) return this.#known;
     const bytes = readSmallFile(this.#workspace, SANDBOX);
     if (bytes === undefined) throw unfinished(this.#workspace.path);
-    return JSON.parse(bytes.toString()) as SandboxFile;
+    this.#known = JSON.parse(bytes.toString()) as SandboxFile;
+    return this.#known;
   }
 }
 

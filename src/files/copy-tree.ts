@@ -1,13 +1,13 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { BusyError, UnsupportedError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
-import { type Facts, factsOfOpen, identityOf, lastFacts, sameIdentity, sameTime, statInto } from "../system/facts.ts";
+import { type Facts, factsOfOpen, lastFacts, sameIdentity, sameTime, statInto } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { cloneData, copyData } from "../system/file-data.ts";
 import { type Folder, readNames } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
-import { readXattrs, type Xattrs } from "../system/xattrs.ts";
-import { giveMetadata } from "./metadata.ts";
+import { readXattrs, readXattrsOfOpen, type Xattrs } from "../system/xattrs.ts";
+import { finishCopy, giveMetadata } from "./metadata.ts";
 import type { Steps } from "./pace.ts";
 
 /**
@@ -173,11 +173,13 @@ class TreeCopy {
     try {
       const isLinked = facts.nlink > 1 && this.#linkToFirst(facts, to, toName);
       const target = facts.kind === "symlink" ? from.readLink(name) : undefined;
-      if (!isLinked && !this.#make(from, name, facts, target, to, toName, path)) return undefined;
-      const xattrs = readXattrs(from, name);
-      if (!isLinked)
-        giveMetadata(POINTS.metadata, to, toName, this.#wantedFacts(path, facts), xattrs, ownCopy(to, toName));
-      return { path, original: facts, copy: ownCopy(to, toName), xattrs, ...(target !== undefined && { target }) };
+      const xattrs = isLinked ? readXattrs(from, name) : this.#make(from, name, facts, target, to, toName, path);
+      if (xattrs === undefined) return undefined;
+      const look = () => ownCopy(to, toName);
+      const copy = isLinked
+        ? look()
+        : finishCopy(POINTS.metadata, to, toName, this.#wantedFacts(path, facts), xattrs, look);
+      return { path, original: facts, copy, xattrs, ...(target !== undefined && { target }) };
     } catch (thrown) {
       const now = from.facts(name);
       const isStillThere = now !== undefined && sameIdentity(now, facts);
@@ -186,7 +188,7 @@ class TreeCopy {
     }
   }
 
-  /** Makes the copy without its metadata. False if it is no longer a file. */
+  /** Makes the copy without its metadata; gives the original's attributes. Undefined if it is no longer a file. */
   #make(
     from: Folder,
     name: string,
@@ -195,21 +197,21 @@ class TreeCopy {
     to: Folder,
     toName: string,
     path: string,
-  ): boolean {
+  ): Xattrs | undefined {
     if (facts.kind === "file") return this.#file(from, name, facts, to, toName, path);
     if (target !== undefined) to.createLink(POINTS.link, toName, target);
     else to.createNode(POINTS.node, toName, facts);
-    return true;
+    return readXattrs(from, name);
   }
 
-  #file(from: Folder, name: string, facts: Facts, to: Folder, toName: string, path: string): boolean {
+  #file(from: Folder, name: string, facts: Facts, to: Folder, toName: string, path: string): Xattrs | undefined {
     const source = from.openFile(name);
     try {
-      if (factsOfOpen(source, from.label(name)).kind !== "file") return false;
+      if (factsOfOpen(source, from.label(name)).kind !== "file") return undefined;
       const target = to.createFile(POINTS.file, toName, this.#wantedFacts(path, facts).mode & 0o777);
       try {
         this.#data(source, target, facts.size, from.label(name));
-        return true;
+        return readXattrsOfOpen(source, from, name);
       } finally {
         closeFile(target);
       }
@@ -243,7 +245,5 @@ function ownCopy(to: Folder, toName: string): Facts {
 }
 
 function isSameVersion(a: Facts, b: Facts): boolean {
-  return (
-    sameIdentity(identityOf(a), b) && sameTime(a.ctime, b.ctime) && sameTime(a.mtime, b.mtime) && a.size === b.size
-  );
+  return sameIdentity(a, b) && sameTime(a.ctime, b.ctime) && sameTime(a.mtime, b.mtime) && a.size === b.size;
 }

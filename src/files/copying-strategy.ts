@@ -24,6 +24,7 @@ import type { Folder } from "../system/folder.ts";
 import { CopiedTree, type DataWay, treePath } from "./copied-tree.ts";
 import { assertSameBoot, OpenSandbox, openOriginal, placeOf, scopeFrom } from "./copy-reference.ts";
 import { diffView } from "./diff-view.ts";
+import { LandingRules } from "./landing-policy.ts";
 import { Landings } from "./landings.ts";
 import { runInTurns, type Steps } from "./pace.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -125,14 +126,15 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
     assertSameBoot(sandbox.copy);
     const changes = sandbox.copy.diff(sandbox.original, sandbox.tree, () => this.#stopIfAsked());
     if (changes.entries.length === 0 && changes.folderTimes.length === 0) return null;
+    const baseOf = sandbox.copy.baseLookup();
     const tick = this.#counter("preparing", changes.entries.length);
     return await new Landings(sandbox.workspace).prepare(transaction, {
       original: sandbox.original,
       sandbox: sandbox.tree,
       changes,
       barrier: sandbox.copy.barrier,
-      baseOf: sandbox.copy.baseLookup(),
-      policy: this.context.policy,
+      baseOf,
+      rules: new LandingRules(this.context.policy, baseOf, changes.changes),
       tick: () => {
         this.#stopIfAsked();
         tick();

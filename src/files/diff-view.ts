@@ -74,8 +74,8 @@ function warningsOf(
   { policy, original }: DiffSides,
   names: ReadonlyMap<string, number>,
 ): string[] {
-  const { before, after } = change;
-  const warnings = after === undefined ? [] : policyWarnings(after, before, policy);
+  const { before } = change;
+  const warnings = policyWarnings(change, policy);
   if (before !== undefined && original !== undefined && keepsOtherNames(change, before, names)) {
     warnings.push("has other names outside the plan, which keep the old content");
   }

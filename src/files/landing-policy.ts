@@ -1,41 +1,69 @@
 import type { LandingPolicy } from "../core/strategy.ts";
-import { type Facts, sameTime } from "../system/facts.ts";
+import type { Facts } from "../system/facts.ts";
 import type { BaseFacts } from "./baseline.ts";
+import type { TreeChange } from "./change-set.ts";
 
 /**
  * Set-id programs and device nodes made inside a sandbox give power over the machine, so they do not land unless the config says
- * so: a set-id bit is taken off, a device is left out. What the original had already, unchanged, stays. The set-group bit of a
- * folder only says which group new files get, and lands.
+ * so: a set-id bit is taken off, a device is left out. What the original had already stays, as long as its content is still the same. The
+ * set-group bit of a folder only says which group new files get, and lands.
  */
 const SET_ID = 0o6000;
 
-/** The mode with which a file of the sandbox lands. */
-export function landingMode(after: Facts, before: BaseFacts | undefined, policy: LandingPolicy): number {
-  if (policy.allowSetid || after.kind === "directory" || (after.mode & SET_ID) === 0) return after.mode;
-  return isUnchangedContent(after, before) ? after.mode & (~SET_ID | before.mode) : after.mode & ~SET_ID;
+/** The policy at work on one change set. */
+export class LandingRules {
+  readonly #policy: LandingPolicy;
+  readonly #baseOf: (path: string) => BaseFacts | undefined;
+  readonly #newContent: ReadonlySet<string>;
+
+  constructor(policy: LandingPolicy, baseOf: (path: string) => BaseFacts | undefined, changes: readonly TreeChange[]) {
+    this.#policy = policy;
+    this.#baseOf = baseOf;
+    this.#newContent = new Set(changes.filter(isNewContent).map(({ path }) => path));
+  }
+
+  /** The mode with which an entry of the sandbox lands. */
+  mode(path: string, facts: Facts): number {
+    if (this.#policy.allowSetid || !hasSetId(facts)) return facts.mode;
+    const kept = this.#newContent.has(path) ? 0 : (this.#baseOf(path)?.mode ?? 0) & SET_ID;
+    return facts.mode & (~SET_ID | kept);
+  }
+
+  /** Whether an entry of the sandbox lands at all. */
+  lands(path: string, facts: Facts): boolean {
+    return this.#policy.allowDevices || !isDevice(facts) || isSameDevice(facts, this.#baseOf(path));
+  }
+
+  /** Whether an entry of the sandbox lands just as it is. */
+  landsAsIs(path: string, facts: Facts): boolean {
+    return this.lands(path, facts) && this.mode(path, facts) === facts.mode;
+  }
 }
 
-/** Whether an entry of the sandbox lands at all. */
-export function lands(after: Facts, before: BaseFacts | undefined, policy: LandingPolicy): boolean {
-  if (after.kind !== "device" && after.kind !== "block-device") return true;
-  return policy.allowDevices || before?.kind === after.kind;
-}
-
-/** What to tell the user about an entry that does not land as it is. */
-export function policyWarnings(after: Facts, before: BaseFacts | undefined, policy: LandingPolicy): string[] {
+/** What to tell the user about a change that does not land as it is. */
+export function policyWarnings(change: TreeChange, policy: LandingPolicy): string[] {
+  const { path, before, after } = change;
+  if (after === undefined) return [];
+  const rules = new LandingRules(policy, () => before, [change]);
   const warnings: string[] = [];
-  if (!lands(after, before, policy))
-    warnings.push("a device node made in a sandbox does not land (sandbox.allow_devices)");
-  if (landingMode(after, before, policy) !== after.mode)
-    warnings.push("lands without its set-id bits (sandbox.allow_setid)");
+  if (!rules.lands(path, after)) warnings.push("a device node made in a sandbox does not land (sandbox.allow_devices)");
+  if (rules.mode(path, after) !== after.mode) warnings.push("lands without its set-id bits (sandbox.allow_setid)");
   return warnings;
 }
 
-function isUnchangedContent(after: Facts, before: BaseFacts | undefined): before is BaseFacts {
-  return (
-    before !== undefined &&
-    before.kind === after.kind &&
-    before.size === after.size &&
-    sameTime(before.mtime, after.mtime)
-  );
+/** Not only metadata that changed. */
+function isNewContent({ operation, parts }: TreeChange): boolean {
+  return operation !== "deleted" && parts === undefined;
+}
+
+function hasSetId({ kind, mode }: Facts): boolean {
+  return kind !== "directory" && (mode & SET_ID) !== 0;
+}
+
+function isDevice({ kind }: Facts): boolean {
+  return kind === "device" || kind === "block-device";
+}
+
+function isSameDevice(facts: Facts, base: BaseFacts | undefined): boolean {
+  return base?.kind === facts.kind && base.rdev === facts.rdev;
 }

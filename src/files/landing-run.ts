@@ -1,10 +1,11 @@
 import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { Attention } from "../core/strategy.ts";
 import { failedWith } from "../system/errno.ts";
-import { type Facts, sameIdentity, sameTime, type Time } from "../system/facts.ts";
+import { type Facts, sameTime, type Time } from "../system/facts.ts";
 import { type Failpoint, failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { firstChangeBelow } from "./conflicts.ts";
+import { isThere, sameContentFacts } from "./entry-comparison.ts";
 import { LandingFolders } from "./landing-folders.ts";
 import { type EntryIdentity, entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
 import { metadataOf, sameParts, setMetadata } from "./metadata.ts";
@@ -12,6 +13,7 @@ import { exchangeEntries, moveEntry } from "./move-entry.ts";
 import { mendModeOfMoved, mendTimeOfExchanged } from "./moved-folder.ts";
 import { OpenParent } from "./open-parent.ts";
 import { OwnChanges } from "./own-changes.ts";
+import { leaveVanishedFolder, type Place } from "./vanished-folder.ts";
 
 const POINTS = {
   add: failpoint("land.add"),
@@ -112,22 +114,9 @@ export class LandingRun {
     else this.#takeOut(place);
     if (parents.isStillThere()) return;
     this.attention.length = reported;
-    this.#leaveMovedFolder(place, slotBefore);
-    parents.close();
-  }
-
-  /** A rival moved the folder away between our look and our deed, so this was done wherever it is now, and is taken back there. */
-  #leaveMovedFolder({ entry, parent, name, slot, slotName }: Place, slotBefore: Facts | undefined): void {
-    const change = entry.metadata;
-    const slotNow = this.#slots.facts(slotName);
-    const [there, kept] = [parent.facts(name) !== undefined, slotNow !== undefined];
-    if (change !== undefined && there)
-      setMetadata(parent, name, this.#forward ? change.before : change.after, change.parts, entry.before?.kind === "symlink");
-    else if (slotNow?.ino === slotBefore?.ino) return this.#reportFolderGone(entry, slot);
-    else if (there && kept) exchangeEntries(POINTS.giveBack, this.#slots, slotName, parent, name);
-    else if (kept) moveEntry(POINTS.giveBack, this.#slots, slotName, parent, name);
-    else if (there) moveEntry(POINTS.giveBack, parent, name, this.#slots, slotName);
+    leaveVanishedFolder(place, this.#slots, slotBefore, this.#forward);
     this.#reportFolderGone(entry, slot);
+    parents.close();
   }
 
   /** What should be in the original when this direction starts, and when it has ended. */
@@ -173,6 +162,7 @@ export class LandingRun {
     const seen = from !== undefined && isThere(now, from) && this.#own.has(now) ? entryIdentity(now) : from;
     exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
     mendModeOfMoved(parent, name, to);
+    this.#noteLinked(place);
     if (touched) this.#reportRival(place);
     else this.#inspectOutcome(place, seen);
   }
@@ -193,6 +183,7 @@ export class LandingRun {
     try {
       moveEntry(POINTS.add, this.#slots, slotName, parent, name);
       mendModeOfMoved(parent, name, to);
+      this.#noteLinked(place);
     } catch (thrown) {
       if (!failedWith(thrown, "EEXIST")) throw thrown;
       exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
@@ -299,7 +290,10 @@ export class LandingRun {
       using inner = folder.openBelow(parentPath(path));
       if (inner.facts(baseName(path)) === undefined) this.#linkFrom(linkTo, inner, baseName(path), POINTS.innerLink);
       if (inner.facts(baseName(path)) === undefined)
-        this.attention.push({ path: `${entry.path}/${path}`, message: `it was another name of ${linkTo}, which is gone` });
+        this.attention.push({
+          path: `${entry.path}/${path}`,
+          message: `it was another name of ${linkTo}, which is gone`,
+        });
       inner.setTimes(POINTS.innerTimes, ROOT_PATH, { mtime: folderTime });
     }
   }
@@ -314,6 +308,11 @@ export class LandingRun {
     if (parent?.facts(baseName(path)) === undefined) return;
     to.createHardLink(point, name, parent, baseName(path));
     this.#own.note(to.facts(name));
+  }
+
+  /** Moving a new name of a file that stays to its place has changed that file once more. */
+  #noteLinked({ entry, parent, name }: Place): void {
+    if (entry.linkTo !== undefined) this.#own.note(parent.facts(name));
   }
 
   /** A link has no identity of its own: it is the file it is another name of. */
@@ -351,22 +350,4 @@ export class LandingRun {
     this.attention.push({ path: entry.path, message, ...(keptAt !== undefined && { keptAt }) });
     if (keptAt !== undefined) this.keptSlots.push(slot);
   }
-}
-
-interface Place {
-  readonly entry: ManifestEntry;
-  readonly slot: number;
-  readonly parent: Folder;
-  readonly name: string;
-  readonly slotName: string;
-}
-
-function isThere(now: Facts | undefined, identity: EntryIdentity | undefined): boolean {
-  return now !== undefined && identity !== undefined && now.kind === identity.kind && sameIdentity(now, identity);
-}
-
-/** A folder's own time moves when names in it do, which its contents tell better. */
-function sameContentFacts(now: Facts, seen: EntryIdentity): boolean {
-  if (now.kind === "directory") return now.mode === seen.mode && sameTime(now.mtime, seen.mtime);
-  return now.size === seen.size && sameTime(now.mtime, seen.mtime) && now.mode === seen.mode;
 }

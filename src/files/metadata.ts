@@ -43,6 +43,28 @@ export function giveMetadata(
   folder.setTimes(point, name, { atime: facts.atime, mtime: facts.mtime });
 }
 
+/**
+ * The same, and what the copy is in the end, as `look` finds it. Most copies have the right owner and mode from the start and no attributes:
+ * then only the times are set, and one look afterwards tells that nothing else was to be done.
+ */
+export function finishCopy(
+  point: Failpoint,
+  folder: Folder,
+  name: string,
+  facts: Facts,
+  xattrs: Xattrs,
+  look: () => Facts,
+): Facts {
+  if (Object.keys(xattrs).length === 0) {
+    folder.setTimes(point, name, { atime: facts.atime, mtime: facts.mtime });
+    const made = look();
+    const hasMode = facts.kind === "symlink" || made.mode === facts.mode;
+    if (hasMode && made.uid === facts.uid && made.gid === facts.gid) return made;
+  }
+  giveMetadata(point, folder, name, facts, xattrs, look());
+  return look();
+}
+
 function changeOwner(point: Failpoint, folder: Folder, name: string, facts: Facts): void {
   try {
     folder.setOwner(point, name, facts.uid, facts.gid);
@@ -61,7 +83,9 @@ const POINTS = {
 /** Which parts of the metadata a change touches; the others stay as they are in the original. */
 export type MetadataPart = "mode" | "owner" | "xattrs" | "mtime";
 
-/** Sets these parts of an entry's metadata in place. Doing it again does no harm. */
+/**
+ * Sets these parts of an entry's metadata in place. Doing it again does no harm. The order is that of giveMetadata, for the same reasons.
+ */
 export function setMetadata(
   folder: Folder,
   name: string,
@@ -70,13 +94,16 @@ export function setMetadata(
   isLink: boolean,
 ): void {
   if (parts.includes("owner")) folder.setOwner(POINTS.owner, name, wanted.uid, wanted.gid);
-  if ((parts.includes("mode") || parts.includes("owner")) && !isLink) folder.setMode(POINTS.mode, name, wanted.mode);
-  if (parts.includes("xattrs")) {
-    const refused = writeXattrs(POINTS.xattrs, folder, name, wanted.xattrs, readXattrs(folder, name));
-    if (refused.length > 0)
-      throw new UnsupportedError(`${folder.label(name)} does not take the attributes ${refused.join(", ")}.`);
-  }
+  if (parts.includes("xattrs")) setXattrs(folder, name, wanted, isLink);
+  if (!isLink && parts.some((part) => part !== "mtime")) folder.setMode(POINTS.mode, name, wanted.mode);
   if (parts.includes("mtime")) folder.setTimes(POINTS.times, name, { mtime: wanted.mtime });
+}
+
+function setXattrs(folder: Folder, name: string, wanted: Metadata, isLink: boolean): void {
+  if (!isLink && process.geteuid?.() !== 0) folder.setMode(POINTS.mode, name, wanted.mode | 0o200);
+  const refused = writeXattrs(POINTS.xattrs, folder, name, wanted.xattrs, readXattrs(folder, name));
+  if (refused.length === 0) return;
+  throw new UnsupportedError(`${folder.label(name)} does not take the attributes ${refused.join(", ")}.`);
 }
 
 /** Whether two sets of metadata agree in these parts. */

@@ -1,6 +1,5 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { SandboxCommitError, SandboxConflictError } from "../core/errors.ts";
-import type { LandingPolicy } from "../core/strategy.ts";
 import { compareTimes, type Facts, sameTime, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { isOpenForWriting, reserveRoom } from "../system/file-data.ts";
@@ -13,7 +12,7 @@ import type { BaseFacts } from "./baseline.ts";
 import type { ChangeSet, TreeEntry } from "./change-set.ts";
 import { checkConflicts } from "./conflicts.ts";
 import { copyEntry, type LinkMap } from "./copy-tree.ts";
-import { landingMode, lands } from "./landing-policy.ts";
+import type { LandingRules } from "./landing-policy.ts";
 import { encodeManifest, entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
 import { metadataOf } from "./metadata.ts";
 import { moveEntry } from "./move-entry.ts";
@@ -38,7 +37,8 @@ export interface StagingInput {
   /** T0 of the sandbox. */
   readonly barrier: Time;
   readonly baseOf: (path: string) => BaseFacts | undefined;
-  readonly policy: LandingPolicy;
+  /** What may land, and how. */
+  readonly rules: LandingRules;
   /** Called after each entry; throws to stop. */
   readonly tick: () => void;
 }
@@ -77,12 +77,12 @@ export function stage(input: StagingInput): Staged | null {
   assertClockWentOn(input.barrier, barrier);
   const { conflicts, entries } = checkConflicts(
     input,
-    input.changes.entries.filter((entry) => entryLands(entry, input)),
+    input.changes.entries.filter((entry) => entryLands(entry, input.rules)),
   );
   if (conflicts.length > 0) throw new SandboxConflictError(conflicts);
   if (entries.length === 0 && input.changes.folderTimes.length === 0) return null;
   const unlock = findObstacles(input.original, entries);
-  const surveyed = new Survey(input.sandbox, input.policy, input.baseOf, input.changes.anchors).decide(
+  const surveyed = new Survey(input.sandbox, input.rules, input.changes.anchors).decide(
     entries.map(({ entry }) => entry),
   );
   const folderTimes = plannedFolderTimes(input, surveyed);
@@ -114,8 +114,8 @@ export function unstage(sandbox: Folder, landing: Folder): void {
   for (const name of landing.names()) removeTree(POINTS.discard, landing, name);
 }
 
-function entryLands(entry: TreeEntry, input: StagingInput): boolean {
-  return entry.after === undefined || lands(entry.after, entry.before, input.policy);
+function entryLands(entry: TreeEntry, rules: LandingRules): boolean {
+  return entry.after === undefined || rules.lands(entry.path, entry.after);
 }
 
 function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[]): Folder {
@@ -172,8 +172,8 @@ function copyIntoSlot(
   const options = {
     data: "auto",
     links,
-    filter: (at: string, facts: Facts) => !later.has(at) && lands(facts, input.baseOf(at), input.policy),
-    mode: (at: string, facts: Facts) => landingMode(facts, input.baseOf(at), input.policy),
+    filter: (at: string, facts: Facts) => !later.has(at) && input.rules.lands(at, facts),
+    mode: (at: string, facts: Facts) => input.rules.mode(at, facts),
   } as const;
   runAtOnce(copyEntry(parent, baseName(path), slots, slot, options, path));
 }
@@ -306,7 +306,7 @@ function metadataChange(input: StagingInput, entry: TreeEntry, now: Facts): NonN
   return {
     before,
     after: {
-      mode: landingMode(after, entry.before, input.policy),
+      mode: input.rules.mode(entry.path, after),
       uid: after.uid,
       gid: after.gid,
       mtime: after.mtime,

@@ -1,10 +1,8 @@
 import { baseName, joinPath } from "../core/byte-path.ts";
-import type { LandingPolicy } from "../core/strategy.ts";
 import type { Facts, Time } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
-import type { BaseFacts } from "./baseline.ts";
 import type { TreeEntry } from "./change-set.ts";
-import { landingMode, lands } from "./landing-policy.ts";
+import type { LandingRules } from "./landing-policy.ts";
 import { OpenParent } from "./open-parent.ts";
 
 /** How an entry that comes into the original gets into its slot. */
@@ -52,21 +50,14 @@ interface Inode {
  */
 export class Survey {
   readonly #sandbox: Folder;
-  readonly #policy: LandingPolicy;
-  readonly #baseOf: (path: string) => BaseFacts | undefined;
+  readonly #rules: LandingRules;
   readonly #anchors: ReadonlyMap<number, string>;
   readonly #inodes = new Map<number, Inode>();
   readonly #mustCopy = new Set<number>();
 
-  constructor(
-    sandbox: Folder,
-    policy: LandingPolicy,
-    baseOf: (path: string) => BaseFacts | undefined,
-    anchors: ReadonlyMap<number, string>,
-  ) {
+  constructor(sandbox: Folder, rules: LandingRules, anchors: ReadonlyMap<number, string>) {
     this.#sandbox = sandbox;
-    this.#policy = policy;
-    this.#baseOf = baseOf;
+    this.#rules = rules;
     this.#anchors = anchors;
   }
 
@@ -88,9 +79,7 @@ export class Survey {
   }
 
   #lookAt(parent: Folder, name: string, path: string, facts: Facts, slot: number, folderTime: () => Time): void {
-    const before = this.#baseOf(path);
-    if (!lands(facts, before, this.#policy) || landingMode(facts, before, this.#policy) !== facts.mode)
-      this.#mustCopy.add(slot);
+    if (!this.#rules.landsAsIs(path, facts)) this.#mustCopy.add(slot);
     if (facts.kind === "directory") {
       using folder = parent.openChild(name);
       for (const child of folder.names()) {

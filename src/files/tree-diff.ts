@@ -1,7 +1,7 @@
 import { comparePaths, joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import { failedWith } from "../system/errno.ts";
 import { type Facts, lastFacts, low53, STAT, sameTime, statInto, statWords } from "../system/facts.ts";
-import { type Folder, readNames } from "../system/folder.ts";
+import { type Folder, nameFrom, readNameBytes, readNames } from "../system/folder.ts";
 import { readXattrs, sameXattrs, type Xattrs } from "../system/xattrs.ts";
 import type { BaseFacts, Baseline } from "./baseline.ts";
 import type { ChangeSet, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";
@@ -61,13 +61,15 @@ class TreeDiff {
     const folders: (readonly [name: string, index: number, covered: boolean])[] = [];
     const touched: (readonly [name: string, index: number | undefined, facts: Facts])[] = [];
     const find = finder(baseline, from, to);
-    readNames(folder, (name, pointer) => {
-      if (path === ROOT_PATH && this.#options.only !== undefined && name !== this.#options.only) return;
+    const only = path === ROOT_PATH ? this.#options.only : undefined;
+    readNameBytes(folder, (bytes, start, end, pointer) => {
+      if (only !== undefined && nameFrom(bytes, start, end) !== only) return;
       if (statInto(folder.fd, pointer) !== 0) return;
-      const child = find(name);
+      const child = find(bytes, start, end);
       if (child !== undefined) seen[child - from] = 1;
-      if (child === undefined || !isUntouched(baseline, child)) touched.push([name, child, lastFacts()]);
-      else if (baseline.isFolder(child)) folders.push([name, child, covered]);
+      if (child === undefined || !isUntouched(baseline, child))
+        touched.push([nameFrom(bytes, start, end), child, lastFacts()]);
+      else if (baseline.isFolder(child)) folders.push([nameFrom(bytes, start, end), child, covered]);
     });
     this.#options.tick?.(to - from);
     for (const [name, child, facts] of touched) {
@@ -235,12 +237,14 @@ class TreeDiff {
   }
 }
 
+type FindByName = (bytes: Buffer, start: number, end: number) => number | undefined;
+
 /** Entries mostly come in the order they were copied in; only where they do not is a table made. */
-function finder(baseline: Baseline, from: number, to: number): (name: string) => number | undefined {
+function finder(baseline: Baseline, from: number, to: number): FindByName {
   let next = from;
   let table: Map<string, number> | undefined;
-  return (name) => {
-    if (table === undefined && next < to && baseline.name(next) === name) {
+  return (bytes, start, end) => {
+    if (table === undefined && next < to && baseline.isNamed(next, bytes, start, end)) {
       next += 1;
       return next - 1;
     }
@@ -248,7 +252,7 @@ function finder(baseline: Baseline, from: number, to: number): (name: string) =>
       table = new Map();
       for (let at = from; at < to; at += 1) table.set(baseline.name(at), at);
     }
-    return table.get(name);
+    return table.get(nameFrom(bytes, start, end));
   };
 }
 

@@ -5,6 +5,7 @@ import { failedWith } from "../system/errno.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
+import { readXattrs, writeXattrs } from "../system/xattrs.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import type { Scope } from "./scope.ts";
 import { readSmallFile, writeSmallFile } from "./small-file.ts";
@@ -28,6 +29,7 @@ const POINTS = {
   home: failpoint("workspace.create-home"),
   place: failpoint("workspace.record-place"),
   create: failpoint("workspace.create"),
+  inherited: failpoint("workspace.drop-inherited"),
   keepTime: failpoint("workspace.keep-time"),
   probe: failpoint("workspace.probe"),
   remove: failpoint("workspace.remove"),
@@ -74,6 +76,10 @@ export function makeWorkspace(stateDir: string, sandboxId: string, place: Worksp
   using parent = Folder.open(parentFolder(place.path) ?? "/");
   keepingTime(parent, place.placement, () => parent.createFolder(POINTS.create, baseName(place.path), 0o700));
   const workspace = parent.openChild(baseName(place.path));
+  // A default ACL of the folder around would be inherited by every copy.
+  const inherited = readXattrs(workspace, ROOT_PATH);
+  const own = Object.fromEntries(Object.entries(inherited).filter(([key]) => !key.startsWith("system.posix_acl_")));
+  writeXattrs(POINTS.inherited, workspace, ROOT_PATH, own, inherited);
   assertExchangeWorks(workspace);
   return workspace;
 }

@@ -128,7 +128,7 @@ export class Plans {
       const { record, strategy } = await this.#parts.sandboxes.usable(found, change.resource, "look");
       const sources = {
         before: () => strategy.readOriginal(record.ref, change.path),
-        after: () => strategy.read(record.ref, change.path),
+        after: () => unlessGone(strategy.read(record.ref, change.path)),
       };
       const shownPath = found.resources.length === 1 ? change.path : joinPath(change.resource, change.path);
       const patch = await filePatch(change, sources, shownPath);
@@ -278,6 +278,16 @@ export class Plans {
 
   async #note(plan: PlanRecord, event: string): Promise<void> {
     await this.#parts.store.write([{ put: "history", record: this.#parts.history(plan.id, event, {}) }], "ordered");
+  }
+}
+
+/** A file may vanish between the diff and the look at it. */
+async function unlessGone(content: Promise<Uint8Array>): Promise<Uint8Array | undefined> {
+  try {
+    return await content;
+  } catch (thrown) {
+    if (thrown instanceof UsageError && thrown.code === "NO_SUCH_FILE") return undefined;
+    throw thrown;
   }
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { BusyError, InterruptedError } from "../core/errors.ts";
+import { BusyError, DrydockError, InterruptedError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
 import type { Store } from "../store/store.ts";
 
@@ -41,7 +41,7 @@ export class Claims {
       try {
         return await action(owner);
       } finally {
-        await this.#store.release(keys, owner);
+        await this.#giveUp(keys, owner);
       }
     } finally {
       release();
@@ -55,6 +55,18 @@ export class Claims {
     } catch (thrown) {
       if (thrown instanceof BusyError && thrown.code === "CLAIMED") return undefined;
       throw thrown;
+    }
+  }
+
+  /**
+   * A claim counts only as long as its owner holds its lock, and that goes right after. So a release that fails changes nothing for
+   * anybody, and must not hide what came of the action.
+   */
+  async #giveUp(keys: readonly string[], owner: Owner): Promise<void> {
+    try {
+      await this.#store.release(keys, owner);
+    } catch (thrown) {
+      if (!(thrown instanceof DrydockError)) throw thrown;
     }
   }
 

@@ -126,10 +126,26 @@ export function lastFacts(): Facts {
     ctime: timeAt(w, STAT.ctime),
     btime: timeAt(w, STAT.btime),
     atime: timeAt(w, 16),
-    rdev: `${at(w, 32)}:${at(w, 33)}`,
+    rdev: rdevName(at(w, 32), at(w, 33)),
     mountId: low53(w, 36),
-    device: `${at(w, 34)}:${at(w, 35)}`,
+    device: deviceName(at(w, 34), at(w, 35)),
     locked: (at(w, STAT.attributes) & STATX_ATTR_IMMUTABLE_OR_APPEND) !== 0,
+  };
+}
+
+const rdevName = rememberingLast((major, minor) => `${major}:${minor}`);
+const deviceName = rememberingLast((major, minor) => `${major}:${minor}`);
+
+/** One entry after the other has the same, and making the text anew takes longer than all the rest. */
+function rememberingLast(textOf: (major: number, minor: number) => string): (major: number, minor: number) => string {
+  let [lastMajor, lastMinor] = [0, 0];
+  let text = textOf(0, 0);
+  return (major, minor) => {
+    if (major !== lastMajor || minor !== lastMinor) {
+      [lastMajor, lastMinor] = [major, minor];
+      text = textOf(major, minor);
+    }
+    return text;
   };
 }
 

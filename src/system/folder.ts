@@ -281,12 +281,19 @@ function linkBuffer(): PinnedBuffer {
 const DENTS_BYTES = 64 * 1024;
 const freeListings: PinnedBuffer[] = [];
 
-/**
- * Reads a folder's names (getdents64). `visit` also gets the address of the name, NUL-terminated and valid during the call, so
- * that a stat needs no copy of it; it must not be called for another folder's listing at the same time from the same buffer, which is
- * why each listing takes a buffer of its own.
- */
+/** A name in a listing: the bytes from `start` to `end`, and where they are in memory, NUL-terminated. Valid during the call. */
+type ListedName = (bytes: Buffer, start: number, end: number, namePointer: number) => void;
+
+/** Reads a folder's names. `visit` also gets the address of the name, valid during the call, so that a stat needs no copy of it. */
 export function readNames(folder: Folder, visit: (name: string, namePointer: number) => void): void {
+  readNameBytes(folder, (bytes, start, end, pointer) => visit(nameFrom(bytes, start, end), pointer));
+}
+
+/**
+ * The same (getdents64) without making strings of the names, for who compares a hundred thousand of them. While one listing is read another
+ * may begin, so each takes a buffer of its own.
+ */
+export function readNameBytes(folder: Folder, visit: ListedName): void {
   const buffer = freeListings.pop() ?? new PinnedBuffer(DENTS_BYTES);
   const { bytes, address } = buffer;
   // The handle may have been listed before; a listing goes on where the last one ended.
@@ -298,10 +305,11 @@ export function readNames(folder: Folder, visit: (name: string, namePointer: num
       for (let at = 0; at < length; ) {
         const size = (bytes[at + 16] as number) | ((bytes[at + 17] as number) << 8);
         const start = at + 19;
-        const end = bytes.indexOf(0, start);
+        let end = start;
+        while (bytes[end] !== 0) end += 1;
         const first = bytes[start];
         const isDot = first === 46 && (end - start === 1 || (end - start === 2 && bytes[start + 1] === 46));
-        if (!isDot) visit(nameFrom(bytes, start, end), address + start);
+        if (!isDot) visit(bytes, start, end, address + start);
         at += size;
       }
     }
@@ -311,7 +319,7 @@ export function readNames(folder: Folder, visit: (name: string, namePointer: num
 }
 
 /** Most names are ASCII, and then Latin-1 is the same and ten times faster to read. */
-function nameFrom(bytes: Buffer, start: number, end: number): string {
+export function nameFrom(bytes: Buffer, start: number, end: number): string {
   for (let at = start; at < end; at += 1) {
     if ((bytes[at] as number) > 0x7f) return pathFromBytes(bytes.subarray(start, end));
   }

@@ -163,6 +163,7 @@ export const calls = lazyCalls({
   chmod: "int chmod(uintptr_t path, uint32_t mode)",
   utimensat: "int utimensat(int folder, uintptr_t name, uintptr_t times, int flags)",
   llistxattr: "long llistxattr(uintptr_t path, uintptr_t list, size_t size)",
+  flistxattr: "long flistxattr(int fd, uintptr_t list, size_t size)",
   lgetxattr: "long lgetxattr(uintptr_t path, uintptr_t name, void *value, size_t size)",
   lsetxattr: "int lsetxattr(uintptr_t path, uintptr_t name, void *value, size_t size, int flags)",
   lremovexattr: "int lremovexattr(uintptr_t path, uintptr_t name)",

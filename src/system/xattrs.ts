@@ -32,6 +32,11 @@ export function readXattrs(folder: Folder, name: string): Xattrs {
   return values;
 }
 
+/** The same of a file in the folder that is open: asking its handle whether there are any takes no way through the folder. */
+export function readXattrsOfOpen(fd: number, folder: Folder, name: string): Xattrs {
+  return calls.flistxattr(fd, 0, 0) === 0 ? NONE : readXattrs(folder, name);
+}
+
 export function sameXattrs(a: Xattrs, b: Xattrs): boolean {
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AtomicCommitError, type Drydock, DrydockError, type PlanView, SandboxCommitError } from "../../src/index.ts";
+import {
+  AtomicCommitError,
+  type Drydock,
+  type DrydockError,
+  type PlanView,
+  SandboxCommitError,
+} from "../../src/index.ts";
 import type { MailboxOptions } from "./mailbox.ts";
 import { irreversible, letterbox, planWithWork, reversible, twoPhase, Workshop } from "./workshop.ts";
 

@@ -48,7 +48,11 @@ describe("A commit that is interrupted", () => {
       [twoPhase({ trouble: (at) => (at.endsWith(".commitPrepared") ? controller.abort() : undefined) })],
       { signal: controller.signal },
     );
-    const plan = await planWithWork(drydock, [letterbox("mail", "two_phase_mail"), { location: "a" }, { location: "b" }]);
+    const plan = await planWithWork(drydock, [
+      letterbox("mail", "two_phase_mail"),
+      { location: "a" },
+      { location: "b" },
+    ]);
     assert.equal((await drydock.plans.apply(plan.id)).state, "applied");
     assert.equal(workshop.text("b/old.txt"), "new of b\n");
   });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { moveSandbox } from "../../src/core/sandbox-states.ts";
+import { STRATEGY_METHODS } from "../../src/core/strategy.ts";
 import {
   BUILT_IN_STRATEGY_NAMES,
   type CreatePlanOptions,
@@ -11,7 +12,6 @@ import {
   SandboxStateError,
   type SandboxStrategy,
 } from "../../src/index.ts";
-import { STRATEGY_METHODS } from "../../src/core/strategy.ts";
 import { runProcess } from "../rivals/drydock-process.ts";
 import { Mailbox } from "./mailbox.ts";
 import { irreversible, letterbox, planWithWork, reversible, twoPhase, Workshop } from "./workshop.ts";
@@ -97,7 +97,11 @@ describe("Strategies", () => {
         (context) => {
           const mailbox = new Mailbox(context, reversible());
           const methods = STRATEGY_METHODS.map((name) => [name, (mailbox[name] as () => unknown).bind(mailbox)]);
-          return { name: "stranger", capabilities: mailbox.capabilities, ...Object.fromEntries(methods) } as SandboxStrategy;
+          return {
+            name: "stranger",
+            capabilities: mailbox.capabilities,
+            ...Object.fromEntries(methods),
+          } as SandboxStrategy;
         },
       ],
     });
@@ -110,7 +114,11 @@ describe("Strategies", () => {
 
   it("[S4] are refused with everything that is missing named at once", async () => {
     await using workshop = new Workshop();
-    const half = { name: "half", capabilities: { commit: "two-phase" }, create: () => {} } as unknown as SandboxStrategy;
+    const half = {
+      name: "half",
+      capabilities: { commit: "two-phase" },
+      create: () => {},
+    } as unknown as SandboxStrategy;
     await assert.rejects(workshop.open([], { strategies: [() => half] }), (error: Error) => {
       for (const method of ["read()", "cleanup()", "prepare()", "rollbackPrepared()"])
         assert.ok(error.message.includes(method), error.message);
@@ -208,7 +216,9 @@ describe("A plan that is refused", () => {
     "for resources that overlap": () => ({ resources: [{ location: "a" }, { name: "n", location: "a/inner" }] }),
     "for one resource twice": () => ({ resources: [{ location: "a" }, { name: "again", location: "a" }] }),
     "for an unknown strategy": () => ({ resources: [{ location: "a", strategy: "magic" }] }),
-    "for a strategy that does not fit": () => ({ resources: [{ location: "a" }, letterbox("mail", "filesystem_copy")] }),
+    "for a strategy that does not fit": () => ({
+      resources: [{ location: "a" }, letterbox("mail", "filesystem_copy")],
+    }),
     "for work in place without the user's word": () => ({ resources: [{ location: "a", strategy: "none" }] }),
   };
 

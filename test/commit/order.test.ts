@@ -12,7 +12,11 @@ describe("The order of a commit", () => {
     const drydock = await workshop.open([reversible({ log }), irreversible({ log }), twoPhase({ log })]);
     const plan = await planWithWork(
       drydock,
-      [letterbox("mail", "irreversible_mail"), letterbox("mail2", "reversible_mail"), letterbox("mail3", "two_phase_mail")],
+      [
+        letterbox("mail", "irreversible_mail"),
+        letterbox("mail2", "reversible_mail"),
+        letterbox("mail3", "two_phase_mail"),
+      ],
       { allowIrreversible: true },
     );
     const result = await drydock.plans.apply(plan.id);

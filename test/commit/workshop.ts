@@ -1,7 +1,13 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type CreatePlanOptions, type Drydock, type DrydockOptions, openDrydock, type PlanView } from "../../src/index.ts";
+import {
+  type CreatePlanOptions,
+  type Drydock,
+  type DrydockOptions,
+  openDrydock,
+  type PlanView,
+} from "../../src/index.ts";
 import { Mailbox, type MailboxOptions } from "./mailbox.ts";
 
 /** Places for one test: a state directory, folders `a` and `b` with a file each, and mailboxes. All of it goes at the end. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { type Drydock, openDrydock } from "../../src/runtime.ts";
 import { openSqliteStore } from "../../src/store/sqlite-store.ts";
+import { fastFolder } from "../support/fast-folder.ts";
 import { buildRichTree, changeRichTree } from "../support/rich-tree.ts";
 import { buildSmallTree, changeSmallTree } from "../support/small-tree.ts";
 import { snapshotTree, type TreeSnapshot, treeDifferences } from "../support/tree-snapshot.ts";
@@ -12,9 +12,9 @@ import type { DriverRequest } from "./run-driver.ts";
 /** Where a world puts its originals: each a folder of its own in one of these, or a whole mount. */
 export interface WorldOptions {
   readonly strategy: string;
-  /** Folders on the file systems of the originals, one for each original. Default: two on the temporary one. */
+  /** Folders on the file systems of the originals, one for each original. Default: two where it is fast. */
   readonly places?: readonly OriginalPlace[];
-  /** Where the state directory goes. Default: the temporary folder. */
+  /** Where the state directory goes. Default: where it is fast. */
   readonly statePlace?: string;
 }
 
@@ -42,8 +42,8 @@ export class World {
 
   constructor(options: WorldOptions) {
     this.#options = options;
-    this.stateDir = join(this.#folderIn(options.statePlace ?? tmpdir()), "state");
-    const places = options.places ?? [{ folder: tmpdir() }, { folder: tmpdir() }];
+    this.stateDir = join(this.#folderIn(options.statePlace ?? fastFolder()), "state");
+    const places = options.places ?? [{ folder: fastFolder() }, { folder: fastFolder() }];
     this.originals = places.map(({ folder, isOriginal }, index) => {
       const [build, change] = index === 0 ? [buildRichTree, changeRichTree] : [buildSmallTree, changeSmallTree];
       const location = isOriginal === true ? folder : join(this.#folderIn(folder), `original-${index}`);

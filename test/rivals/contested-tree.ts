@@ -28,7 +28,8 @@ export function buildContestedTree(base: string): void {
   mkdirSync(original);
   for (const name of ["in-place", "same-size", "replaced", "deleted", "mode", "retyped", "metadata"])
     writeFileSync(join(original, `${name}.txt`), "0123456789\n");
-  for (const name of ["goes-in-place", "goes-replaced", "goes-mode"]) writeFileSync(join(original, `${name}.txt`), "old\n");
+  for (const name of ["goes-in-place", "goes-replaced", "goes-mode"])
+    writeFileSync(join(original, `${name}.txt`), "old\n");
   for (const folder of ["goes-added-to", "goes-changed-below", "new-folder-added-to", "new-folder-changed-below"]) {
     mkdirSync(join(original, folder, "sub"), { recursive: true });
     writeFileSync(join(original, folder, "sub", "inner.txt"), "inner\n");
@@ -51,9 +52,11 @@ export function workInSandbox(sandbox: string): void {
   for (const name of ["goes-in-place.txt", "goes-replaced.txt", "goes-mode.txt", "goes-added-to", "goes-changed-below"])
     rmSync(join(sandbox, name), { recursive: true });
   for (const folder of ["new-folder-added-to", "new-folder-changed-below"]) {
+    // Made before the old one goes, so that it can't get the old one's inode and look like the same folder.
+    mkdirSync(join(sandbox, `${folder}.new`));
+    writeFileSync(join(sandbox, `${folder}.new`, "new.txt"), PLAN_MARK);
     rmSync(join(sandbox, folder), { recursive: true });
-    mkdirSync(join(sandbox, folder));
-    writeFileSync(join(sandbox, folder, "new.txt"), PLAN_MARK);
+    renameSync(join(sandbox, `${folder}.new`), join(sandbox, folder));
   }
   writeFileSync(join(sandbox, "added.txt"), PLAN_MARK);
   mkdirSync(join(sandbox, "added-folder"));

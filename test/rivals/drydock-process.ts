@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
 import type { ChildAnswer, ChildError, ChildTask } from "./drydock-child.ts";
 
-const DRIVER = fileURLToPath(new URL("./drydock-child.ts", import.meta.url));
-const PATIENCE_MS = 30_000;
+const ROOT = join(import.meta.dirname, "../..");
+const PATIENCE_MS = 60_000;
+let bundle: string | undefined;
 
 export interface ProcessOptions {
   /** As in DRYDOCK_FAILPOINT. */
@@ -30,7 +32,7 @@ export class DrydockProcess {
   #hasEnded = false;
 
   constructor(task: ChildTask, { failpoint, trace, wrapper = [] }: ProcessOptions = {}) {
-    const [program = process.execPath, ...args] = [...wrapper, process.execPath, DRIVER, JSON.stringify(task)];
+    const [program = process.execPath, ...args] = [...wrapper, process.execPath, driver(), JSON.stringify(task)];
     const env: NodeJS.ProcessEnv = { ...process.env, NODE_NO_WARNINGS: "1" };
     if (failpoint !== undefined) env["DRYDOCK_FAILPOINT"] = failpoint;
     if (trace !== undefined) env["DRYDOCK_FAILPOINT_TRACE"] = trace;
@@ -86,7 +88,10 @@ export class DrydockProcess {
     this.#child.on("close", (code, signal) => resolve({ code, signal }));
     const end = await promise;
     this.#hasEnded = true;
-    const lines = out.join("").split("\n").filter((line) => line !== "");
+    const lines = out
+      .join("")
+      .split("\n")
+      .filter((line) => line !== "");
     return { ...end, answers: lines.map((line) => JSON.parse(line) as ChildAnswer), stderr: err.join("") };
   }
 }
@@ -99,14 +104,16 @@ export async function runProcess(task: ChildTask, options: ProcessOptions = {}):
 /** What the last call of a process returned. */
 export function lastResult<T>(end: ProcessEnd): T {
   const last = end.answers.at(-1);
-  if (last === undefined || "error" in last) throw new Error(`The process failed: ${JSON.stringify(last)} ${end.stderr}`);
+  if (last === undefined || "error" in last)
+    throw new Error(`The process failed: ${JSON.stringify(last)} ${end.stderr}`);
   return last.result as T;
 }
 
 /** What the last call of a process threw. */
 export function lastError(end: ProcessEnd): ChildError {
   const last = end.answers.at(-1);
-  if (last === undefined || "result" in last) throw new Error(`The process did not fail: ${JSON.stringify(last)} ${end.stderr}`);
+  if (last === undefined || "result" in last)
+    throw new Error(`The process did not fail: ${JSON.stringify(last)} ${end.stderr}`);
   return last.error;
 }
 
@@ -116,7 +123,34 @@ function stateOf(pid: number): string {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
     return text.slice(text.lastIndexOf(")") + 2, text.lastIndexOf(")") + 3);
   } catch (thrown) {
-    if (thrown instanceof Error && "code" in thrown && (thrown.code === "ENOENT" || thrown.code === "ESRCH")) return "X";
+    if (thrown instanceof Error && "code" in thrown && (thrown.code === "ENOENT" || thrown.code === "ESRCH"))
+      return "X";
     throw thrown;
   }
+}
+
+/** Bundled once for each test process, it starts in a third of the time. Beneath node_modules, where it finds koffi. */
+function driver(): string {
+  if (bundle !== undefined) return bundle;
+  const folder = join(ROOT, "node_modules/.cache", `drydock-child-${process.pid}`);
+  mkdirSync(folder, { recursive: true });
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  bundle = join(folder, "drydock-child.mjs");
+  buildSync({
+    absWorkingDir: ROOT,
+    entryPoints: ["test/rivals/drydock-child.ts"],
+    outfile: bundle,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node24",
+    external: ["koffi"],
+    banner: {
+      js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
+    },
+    keepNames: true,
+    // Only coverage asks where a line came from.
+    sourcemap: process.env["NODE_V8_COVERAGE"] === undefined ? false : "linked",
+  });
+  return bundle;
 }

@@ -171,10 +171,12 @@ function changeFolders(hand: TreeHand): void {
   hand.xattr("folder-xattr", "user.folder", "set");
   hand.file("shared/new", "new in a shared folder\n");
   hand.mode("shared", 0o2770);
+  // Made before the old one goes, so that it is surely not the same inode.
+  hand.folder("replacement/deep");
+  hand.file("replacement/deep/other", "new content\n");
+  hand.folder("replacement", 0o755);
   hand.remove("replaced");
-  hand.folder("replaced/deep");
-  hand.file("replaced/deep/other", "new content\n");
-  hand.folder("replaced", 0o755);
+  hand.rename("replacement", "replaced");
   hand.remove("deleted");
   hand.mode("read-only", 0o755);
   hand.mode("read-only/deep", 0o755);

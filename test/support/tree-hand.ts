@@ -8,6 +8,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -87,6 +88,16 @@ export class TreeHand {
     rmSync(this.full(path), { recursive: true });
     for (const known of this.#touched) if (known === path || known.startsWith(`${path}/`)) this.#touched.delete(known);
     this.#touched.add(parentPath(path));
+  }
+
+  /** Gives it another name, in the same folder. */
+  rename(path: string, to: string): void {
+    renameSync(this.full(path), this.full(to));
+    for (const known of [...this.#touched]) {
+      if (known !== path && !known.startsWith(`${path}/`)) continue;
+      this.#touched.delete(known);
+      this.#touched.add(`${to}${known.slice(path.length)}`);
+    }
   }
 
   mode(path: string, mode: number): void {

@@ -88,7 +88,6 @@ export class NoneStrategy implements SandboxStrategy {
     const scope = scopeFrom(ref);
     using original = Folder.open(scope.root);
     return diffView(this.#record(ref.sandboxId).diff(original, scope), {
-      original,
       sandbox: original,
       policy: { allowSetid: true, allowDevices: true },
       originalIsBase: () => false,

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import * as errors from "../../src/core/errors.ts";
+import type { Case } from "./case-run.ts";
+import type { Point } from "./points.ts";
+import { type DriverEnd, runDriver } from "./run-driver.ts";
+import type { Arranged, Scenario } from "./scenarios.ts";
+
+const ACTIONS = ["error", "enospc", "eacces"] as const;
+const OUR_ERRORS = new Set(Object.keys(errors).filter((name) => name.endsWith("Error")));
+
+/** An error at each of these points, once at its pass; the kinds of error take turns. */
+export function errorCases(scenario: Scenario, points: readonly Point[]): Case[] {
+  return points.map(({ name, pass }, index) => errorCase(scenario, `${name}:${pass}=${actionAt(index)}`));
+}
+
+/** An error at every pass of a point, as when a disk is full and stays so. */
+export function lastingErrorCases(scenario: Scenario, names: readonly string[]): Case[] {
+  return names.map((name, index) => errorCase(scenario, `${name}=${actionAt(index)}`));
+}
+
+function actionAt(index: number): string {
+  return ACTIONS[index % ACTIONS.length] as string;
+}
+
+function errorCase(scenario: Scenario, failpoints: string): Case {
+  return {
+    name: `${scenario.name} with ${failpoints}`,
+    disturb: async (arranged) => {
+      const end = await runDriver(arranged.world.request(scenario.operation), { failpoints });
+      assertOrderlyEnd(end, failpoints);
+      if (scenario.operation === "apply") assertTrueReport(end, arranged, failpoints);
+    },
+  };
+}
+
+/** It succeeds, or says why not in words of ours; it never falls over. */
+function assertOrderlyEnd(end: DriverEnd, failpoints: string): void {
+  assert.equal(end.signal, null, end.stderr);
+  assert.ok(end.done !== undefined || end.failed !== undefined, `no outcome: ${end.stderr}`);
+  if (end.failed === undefined) return;
+  assert.ok(OUR_ERRORS.has(end.failed.name), `an error that is not ours: ${end.failed.stack}`);
+  assert.match(`${end.failed.message} ${end.failed.cause ?? ""}`, /failpoint/, `not because of ${failpoints}`);
+}
+
+/** What apply says is true at that moment, before anybody recovers anything. */
+function assertTrueReport({ done, failed }: DriverEnd, { world, sides }: Arranged, failpoints: string): void {
+  const isBeforeApply = /^store\.(?:open|file|folder|migrate|close)/.test(failpoints);
+  if (failed !== undefined && isBeforeApply) return;
+  if (done !== undefined) {
+    assert.equal(done["state"], "applied");
+    assert.deepEqual(done["attention"], [], "attention, though nobody interfered");
+    assert.equal(world.side(sides, "after apply said that it is done"), "new");
+    return;
+  }
+  assert.equal(failed?.name, "AtomicCommitError", failed?.stack);
+  const notUndone = failed?.details["notUndone"] as readonly unknown[];
+  if (notUndone.length === 0)
+    assert.equal(world.side(sides, `after apply said that nothing landed (${failed?.message})`), "old");
+}

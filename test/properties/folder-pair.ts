@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { compareSnapshots, snapshotTree, type TreeSnapshot } from "../../src/testing/tree-snapshot.ts";
+import { WorkTree } from "../../src/testing/work-tree.ts";
+import { type Operation, perform } from "./tree-operations.ts";
+
+/** An original, and a plain folder beside it to which the same is done. */
+export class FolderPair {
+  readonly #base: string;
+  readonly original: string;
+  readonly plain: string;
+  #era = 0;
+
+  constructor(parent = tmpdir()) {
+    this.#base = mkdtempSync(join(parent, "drydock-property-"));
+    this.original = join(this.#base, "original");
+    this.plain = join(this.#base, "plain");
+    for (const path of [this.original, this.plain]) mkdirSync(path);
+  }
+
+  /** Does the same in these folders. */
+  perform(paths: readonly string[], operations: readonly Operation[]): void {
+    for (const path of paths) {
+      using tree = new WorkTree(path, this.#era);
+      // So that the root's own time does not depend on when the folder was made.
+      if (this.#era === 0) tree.setTime(".", [1_400_000_000, 1]);
+      perform(tree, operations);
+    }
+    this.#era += 1;
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#base, { recursive: true, force: true });
+  }
+}
+
+/** Both folders are equal in every attribute. */
+export function assertSame(actual: string, expected: TreeSnapshot, message: string): void {
+  assert.deepEqual(compareSnapshots(snapshotTree(actual), expected), [], message);
+}

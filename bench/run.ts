@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { type Row, tableOf } from "./answer.ts";
 
@@ -30,6 +31,12 @@ for (const question of QUESTIONS) {
 
 console.log(tableOf(rows));
 for (const question of failed) console.log(`FAILED: ${question} gave no answer, see above.`);
+const [load = 0] = loadavg();
+if (load > availableParallelism()) {
+  console.log(
+    `The machine was busy with other things (load ${load.toFixed(1)}): what is bound by the processor looks slower than it is.`,
+  );
+}
 const missed = rows.filter(({ verdict }) => verdict === "MISSED").length;
 if (missed > 0) console.log(`${missed} ${missed === 1 ? "goal was" : "goals were"} missed.`);
 if (missed > 0 || failed.length > 0) process.exitCode = 1;

@@ -224,7 +224,9 @@ export class Coordinator {
 
   async #fail(record: TransactionRecord, effect: Effect, thrown: unknown): Promise<TransactionRecord> {
     const index = "index" in effect ? effect.index : undefined;
-    return await this.#save(record, { was: "failed", ...reportOf(record, index, thrown) }, "ordered");
+    // Else a power cut would leave it in doubt, and a person could have it landed after the others were taken back.
+    const durability = hasBegunIrreversible(record) ? "durable" : "ordered";
+    return await this.#save(record, { was: "failed", ...reportOf(record, index, thrown) }, durability);
   }
 
   async #save(

@@ -11,6 +11,7 @@ import type { Participant, ParticipantStatus, TransactionRecord } from "./transa
  * must be on disk before going on:
  *   begin → prepare … → commit-reversible … → start-irreversible* → commit-irreversible → decide* → land … → finish* → clean
  *                                                                                  (* durable, and so is begin)
+ * A failure is durable too once something that can't be taken back has started: whoever finds only the start would be in doubt.
  */
 export type Effect =
   /** Call prepare of a two-phase participant. */

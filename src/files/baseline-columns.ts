@@ -63,3 +63,15 @@ export function writeCopy(floats: Float64Array, words: Uint32Array, index: numbe
   words[u + U.copyUid] = copy.uid;
   words[u + U.copyGid] = copy.gid;
 }
+
+/** The bytes of a column, as they are written. */
+export function bytesOf(array: Float64Array | Uint32Array): Buffer {
+  return Buffer.from(array.buffer, array.byteOffset, array.byteLength);
+}
+
+/** What a typed array of elements of this size is made over: the bytes where they are, if they stand right, else a copy. */
+export function aligned(bytes: Buffer, size: number): [buffer: ArrayBufferLike, offset: number, length: number] {
+  if (bytes.byteOffset % size === 0) return [bytes.buffer, bytes.byteOffset, bytes.length / size];
+  const copy = new Uint8Array(bytes);
+  return [copy.buffer, 0, copy.length / size];
+}

@@ -1,8 +1,9 @@
-import { baseName, bytesFromPath, parentPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
+import { baseName, bytesFromPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { StateError } from "../core/errors.ts";
 import { type EntryKind, type Facts, type Identity, kindOf, type Time } from "../system/facts.ts";
+import { nameFrom } from "../system/folder.ts";
 import type { Xattrs } from "../system/xattrs.ts";
-import { F, F_COLUMNS, U, U_COLUMNS, writeCopy, writeOriginal } from "./baseline-columns.ts";
+import { aligned, bytesOf, F, F_COLUMNS, U, U_COLUMNS, writeCopy, writeOriginal } from "./baseline-columns.ts";
 import type { CopiedEntry } from "./copy-tree.ts";
 
 /**
@@ -93,7 +94,7 @@ export class Baseline {
 
   name(index: number): string {
     const start = this.#u(index, U.nameAt);
-    return decodeName(this.#names, start, start + this.#u(index, U.nameLength));
+    return nameFrom(this.#names, start, start + this.#u(index, U.nameLength));
   }
 
   /** Whether its name is the bytes from `start` to `end`. */
@@ -247,24 +248,6 @@ export class Baseline {
   #u(index: number, column: number): number {
     return this.#words[index * U_COLUMNS + column] as number;
   }
-}
-
-function decodeName(names: Buffer, start: number, end: number): string {
-  for (let at = start; at < end; at += 1) {
-    if ((names[at] as number) > 0x7f) return pathFromBytes(names.subarray(start, end));
-  }
-  return names.toString("latin1", start, end);
-}
-
-function bytesOf(array: Float64Array | Uint32Array): Buffer {
-  return Buffer.from(array.buffer, array.byteOffset, array.byteLength);
-}
-
-/** What a typed array of elements of this size is made over: the bytes where they are, if they stand right, else a copy. */
-function aligned(bytes: Buffer, size: number): [buffer: ArrayBufferLike, offset: number, length: number] {
-  if (bytes.byteOffset % size === 0) return [bytes.buffer, bytes.byteOffset, bytes.length / size];
-  const copy = new Uint8Array(bytes);
-  return [copy.buffer, 0, copy.length / size];
 }
 
 function isDevice(kind: EntryKind): boolean {

@@ -162,8 +162,12 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
   }
 
   async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
-    using workspace = openWorkspace(placeOf(ref).path);
-    if (workspace === undefined) return;
+    const place = placeOf(ref);
+    using workspace = openWorkspace(place.path);
+    if (workspace === undefined) {
+      removeWorkspace(this.context.stateDir, ref.sandboxId, place);
+      return;
+    }
     new Landings(workspace).discard(prepared);
     this.#removeIfEmpty(ref, workspace);
   }

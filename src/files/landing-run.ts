@@ -8,9 +8,9 @@ import { firstChangeBelow } from "./conflicts.ts";
 import { isThere, sameContentFacts } from "./entry-comparison.ts";
 import { LandingFolders } from "./landing-folders.ts";
 import { type EntryIdentity, entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
-import { metadataOf, sameParts, setMetadata } from "./metadata.ts";
+import { foreignParts, metadataOf, setMetadata } from "./metadata.ts";
 import { exchangeEntries, moveEntry } from "./move-entry.ts";
-import { mendModeOfMoved, mendTimeOfExchanged } from "./moved-folder.ts";
+import { closeLeftOpen, mendModeOfMoved, mendTimeOfExchanged } from "./moved-folder.ts";
 import { OpenParent } from "./open-parent.ts";
 import { OwnChanges } from "./own-changes.ts";
 import { leaveVanishedFolder, type Place } from "./vanished-folder.ts";
@@ -106,10 +106,11 @@ export class LandingRun {
       name: entry.path === ROOT_PATH ? ROOT_PATH : baseName(entry.path),
       slotName: String(slot),
     };
+    if (this.#goesOn) closeLeftOpen(place, this.#slots);
     const slotBefore = this.#slots.facts(place.slotName);
     const reported = this.attention.length;
     if (entry.operation === "metadata") this.#metadata(place);
-    else if (entry.operation === "replace") this.#replace(place);
+    else if (entry.operation === "replace") this.#replace(place, slotBefore);
     else if ((entry.operation === "add") === this.#forward) this.#bringIn(place);
     else this.#takeOut(place);
     if (parents.isStillThere()) return;
@@ -124,11 +125,12 @@ export class LandingRun {
     return this.#forward ? { from: entry.before, to: entry.after } : { from: entry.after, to: entry.before };
   }
 
-  #replace(place: Place): void {
+  #replace(place: Place, slotBefore: Facts | undefined): void {
     const { entry, parent, name, slotName } = place;
     this.#makeLinks(place);
     const { from, to } = this.#endsOf(place);
     const now = parent.facts(name);
+    const staged = entry.linkTo === undefined ? slotBefore : this.#slots.facts(slotName);
     if (isThere(now, to)) {
       if (this.#goesOn) {
         mendTimeOfExchanged(parent, name, to);
@@ -137,7 +139,7 @@ export class LandingRun {
       this.#inspectOutcome(place, from);
       return;
     }
-    if (!isThere(this.#slots.facts(slotName), to)) {
+    if (!isThere(staged, to)) {
       this.#report(
         entry,
         "what was to come in its place is no longer kept, so it was left alone",
@@ -160,7 +162,9 @@ export class LandingRun {
     const touched = this.#forward && from !== undefined && isThere(now, from) && !this.#isAsPrepared(now, from);
     // Metadata that we have set through another of its names is not a rival's.
     const seen = from !== undefined && isThere(now, from) && this.#own.has(now) ? entryIdentity(now) : from;
-    exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
+    if (now.kind === "directory" || staged?.kind === "directory")
+      exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
+    else this.#slots.exchange(POINTS.exchange, slotName, parent, name);
     mendModeOfMoved(parent, name, to);
     this.#noteLinked(place);
     if (touched) this.#reportRival(place);
@@ -239,7 +243,7 @@ export class LandingRun {
       expected !== undefined &&
       isThere(kept, expected) &&
       (sameContentFacts(kept, expected) || this.#own.has(kept)) &&
-      !this.#wasChangedInside(place);
+      !(kept.kind === "directory" && this.#wasChangedInside(place));
     if (same) this.#own.note(kept);
     else this.#reportRival(place);
   }
@@ -258,11 +262,7 @@ export class LandingRun {
       this.#report(entry, "somebody replaced it while the plan was landing; it was left alone", slot, "nothing");
       return;
     }
-    // A part that is neither as it was nor as it will be was set by somebody else.
-    const current = metadataOf(parent, name, now);
-    const rivals = change.parts.filter(
-      (part) => !sameParts(current, change.before, [part]) && !sameParts(current, change.after, [part]),
-    );
+    const rivals = foreignParts(metadataOf(parent, name, now), change, this.#goesOn);
     if (rivals.length > 0) {
       this.#report(
         entry,

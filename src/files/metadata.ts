@@ -115,3 +115,29 @@ export function sameParts(a: Metadata, b: Metadata, parts: readonly MetadataPart
     return sameXattrs(a.xattrs, b.xattrs);
   });
 }
+
+/**
+ * Which parts somebody else has set: those that are neither as they were nor as they will be. When a landing goes on that was cut off, what
+ * the cut left in between is ours: some attributes set and others not, a mode that follows from an owner or an ACL that was set before it.
+ */
+export function foreignParts(
+  current: Metadata,
+  change: { readonly before: Metadata; readonly after: Metadata; readonly parts: readonly MetadataPart[] },
+  goesOn: boolean,
+): MetadataPart[] {
+  const { before, after, parts } = change;
+  return parts.filter((part) => {
+    if (sameParts(current, before, [part]) || sameParts(current, after, [part])) return false;
+    if (goesOn && part === "xattrs") return hasForeignXattr(current.xattrs, before.xattrs, after.xattrs);
+    return !(goesOn && part === "mode" && (parts.includes("owner") || parts.includes("xattrs")));
+  });
+}
+
+/** The kernel rewrites this one when the mode is set, and the mode when this one is. */
+const ACL = "system.posix_acl_access";
+
+function hasForeignXattr(current: Xattrs, before: Xattrs, after: Xattrs): boolean {
+  const names = new Set([current, before, after].flatMap((xattrs) => Object.keys(xattrs)));
+  names.delete(ACL);
+  return [...names].some((name) => current[name] !== before[name] && current[name] !== after[name]);
+}

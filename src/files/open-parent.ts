@@ -1,5 +1,5 @@
 import { parentPath, ROOT_PATH } from "../core/byte-path.ts";
-import { sameIdentity } from "../system/facts.ts";
+import { type Identity, identityOf, sameIdentity } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 
 /** Opens the folders that paths are in. Entries come in path order, so the folder they are in is mostly the one just used. */
@@ -7,6 +7,7 @@ export class OpenParent {
   readonly #root: Folder;
   #path: string | undefined;
   #folder: Folder | undefined;
+  #identity: Identity | undefined;
 
   constructor(root: Folder) {
     this.#root = root;
@@ -30,13 +31,15 @@ export class OpenParent {
   isStillThere(): boolean {
     if (this.#path === undefined || this.#path === ROOT_PATH || this.#folder === undefined) return true;
     using again = this.#root.openBelowIfThere(this.#path);
-    return again !== undefined && sameIdentity(again.ownFacts(), this.#folder.ownFacts());
+    this.#identity ??= identityOf(this.#folder.ownFacts());
+    return again !== undefined && sameIdentity(again.ownFacts(), this.#identity);
   }
 
   close(): void {
     this.#folder?.close();
     this.#folder = undefined;
     this.#path = undefined;
+    this.#identity = undefined;
   }
 
   [Symbol.dispose](): void {

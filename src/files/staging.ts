@@ -50,7 +50,8 @@ export interface Staged {
 
 /** What was taken out of the sandbox, so that it can be put back. */
 interface StagingRecord {
-  readonly moved: readonly { readonly slot: number; readonly path: string }[];
+  /** With the mode of a read-only folder, which is opened up for its move. */
+  readonly moved: readonly { readonly slot: number; readonly path: string; readonly mode?: number }[];
   readonly folders: readonly { readonly path: string; readonly mtime: Time; readonly atime: Time }[];
 }
 
@@ -59,6 +60,7 @@ const POINTS = {
   record: failpoint("stage.record"),
   move: failpoint("stage.take-out"),
   putBack: failpoint("stage.put-back"),
+  mode: failpoint("stage.folder-mode"),
   folderTimes: failpoint("stage.folder-times"),
   discard: failpoint("stage.discard"),
   ballast: failpoint("stage.ballast"),
@@ -108,7 +110,10 @@ export function unstage(sandbox: Folder, landing: Folder): void {
   const record = bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as StagingRecord);
   if (record !== undefined && landing.facts(SLOTS) !== undefined) {
     using slots = landing.openChild(SLOTS);
-    for (const { slot, path } of record.moved) putBack(sandbox, slots, String(slot), path);
+    for (const { slot, path, mode } of record.moved) {
+      putBack(sandbox, slots, String(slot), path);
+      if (mode !== undefined) restoreMode(sandbox, path, mode);
+    }
     restoreFolderTimes(sandbox, record.folders);
   }
   for (const name of landing.names()) removeTree(POINTS.discard, landing, name);
@@ -120,7 +125,7 @@ function entryLands(entry: TreeEntry, rules: LandingRules): boolean {
 
 function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[]): Folder {
   const moved = surveyed.flatMap(({ entry, way }, slot) =>
-    comesIn(entry) && way === "move" ? [{ slot, path: entry.path }] : [],
+    comesIn(entry) && way === "move" ? [{ slot, path: entry.path, ...readOnlyMode(entry) }] : [],
   );
   const record: StagingRecord = {
     moved,
@@ -213,13 +218,26 @@ function hasWriters(parent: Folder, name: string): boolean {
   }
 }
 
-/** If somebody has made something new at its old place meanwhile, both are kept. */
+/** If somebody has made something new at its old place meanwhile, both are kept; if its folder is gone, it goes to the top. */
 function putBack(sandbox: Folder, slots: Folder, slot: string, path: string): void {
   if (slots.facts(slot) === undefined) return;
-  using parent = sandbox.openBelow(parentPath(path));
+  using parent = sandbox.openBelowIfThere(parentPath(path));
   const name = baseName(path);
-  const free = parent.facts(name) === undefined ? name : `${name}.taken-back-${process.hrtime.bigint()}`;
-  moveEntry(POINTS.putBack, slots, slot, parent, free);
+  const isFree = parent !== undefined && parent.facts(name) === undefined;
+  const free = isFree ? name : `${name}.taken-back-${process.hrtime.bigint()}`;
+  moveEntry(POINTS.putBack, slots, slot, parent ?? sandbox, free);
+}
+
+function readOnlyMode({ after }: TreeEntry): { readonly mode?: number } {
+  const OWNER_WRITE = 0o200;
+  return after?.kind === "directory" && (after.mode & OWNER_WRITE) === 0 ? { mode: after.mode } : {};
+}
+
+/** A crash between opening a folder up and closing it again, before its move or after it, leaves a wrong mode. */
+function restoreMode(sandbox: Folder, path: string, mode: number): void {
+  using parent = sandbox.openBelowIfThere(parentPath(path));
+  const now = parent?.facts(baseName(path));
+  if (now?.kind === "directory" && now.mode !== mode) parent?.setMode(POINTS.mode, baseName(path), mode);
 }
 
 function foldersOf(sandbox: Folder, paths: readonly string[]): StagingRecord["folders"] {
@@ -233,8 +251,8 @@ function foldersOf(sandbox: Folder, paths: readonly string[]): StagingRecord["fo
 /** Taking entries out and in moved the folders' times, which are part of the work. */
 function restoreFolderTimes(sandbox: Folder, folders: StagingRecord["folders"]): void {
   for (const { path, mtime, atime } of folders) {
-    using folder = sandbox.openBelow(path);
-    folder.setTimes(POINTS.folderTimes, ROOT_PATH, { mtime, atime });
+    using folder = sandbox.openBelowIfThere(path);
+    folder?.setTimes(POINTS.folderTimes, ROOT_PATH, { mtime, atime });
   }
 }
 

@@ -74,6 +74,8 @@ export class Survey {
 
   #look(parent: Folder, entry: TreeEntry, slot: number): void {
     const facts = parent.facts(baseName(entry.path));
+    // Nothing can be taken out of a read-only folder, but a copy of it can be made.
+    if (!parent.isWritable()) this.#mustCopy.add(slot);
     if (facts !== undefined)
       this.#lookAt(parent, baseName(entry.path), entry.path, facts, slot, () => parent.ownFacts().mtime);
   }

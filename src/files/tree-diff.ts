@@ -70,6 +70,9 @@ class TreeDiff {
       if (child === undefined || !isUntouched(baseline, child))
         touched.push([nameFrom(bytes, start, end), child, lastFacts()]);
       else if (baseline.isFolder(child)) folders.push([nameFrom(bytes, start, end), child, covered]);
+      // Untouched, but another of its names may have come along with a folder that was moved.
+      else if (!covered && (statWords()[STAT.nlink] as number) > 1)
+        this.#anchors.set(low53(statWords(), STAT.ino), joinPath(path, nameFrom(bytes, start, end)));
     });
     this.#options.tick?.(to - from);
     for (const [name, child, facts] of touched) {

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { UnsupportedError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
+import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
@@ -15,7 +16,8 @@ import { readSmallFile, writeSmallFile } from "./small-file.ts";
  * those do not cross mounts. Tried in this order: the state directory, beside the original, inside it.
  *
  * Every sandbox has a *home* in the state directory, `sandboxes/ID`. If its workspace is elsewhere, the home holds a file `place` with the
- * path, written before the workspace is made, so that it is always found again.
+ * path, written before the workspace is made, so that it is always found again. `original-time` is there while a workspace inside the
+ * original comes or goes: the time that the original's folder has to have afterwards.
  */
 export interface WorkspacePlace {
   readonly path: string;
@@ -31,10 +33,12 @@ const POINTS = {
   create: failpoint("workspace.create"),
   inherited: failpoint("workspace.drop-inherited"),
   keepTime: failpoint("workspace.keep-time"),
+  noteTime: failpoint("workspace.note-time"),
   probe: failpoint("workspace.probe"),
   remove: failpoint("workspace.remove"),
 };
 const PLACE = "place";
+const ORIGINAL_TIME = "original-time";
 
 const OWN_NAME_PREFIX = ".drydock-";
 /** A workspace beside or inside an original: our prefix and the ULID of a plan. Never part of anybody's data. */
@@ -74,7 +78,7 @@ export function makeWorkspace(stateDir: string, sandboxId: string, place: Worksp
   }
   writeSmallFile(POINTS.place, home, PLACE, Buffer.from(JSON.stringify(place)));
   using parent = Folder.open(parentFolder(place.path) ?? "/");
-  keepingTime(parent, place.placement, () => parent.createFolder(POINTS.create, baseName(place.path), 0o700));
+  keepingTime(home, parent, place.placement, () => parent.createFolder(POINTS.create, baseName(place.path), 0o700));
   const workspace = parent.openChild(baseName(place.path));
   // A default ACL of the folder around would be inherited by every copy.
   const inherited = readXattrs(workspace, ROOT_PATH);
@@ -101,21 +105,35 @@ export function findPlace(stateDir: string, sandboxId: string): WorkspacePlace |
 
 /** Removes the workspace and the home. */
 export function removeWorkspace(stateDir: string, sandboxId: string, place: WorkspacePlace): void {
+  using homes = openHomes(stateDir);
   if (place.placement !== "state") {
+    using home = homes.openBelowIfThere(sandboxId);
     using parent = openIfAllowed(parentFolder(place.path) ?? "/");
     if (parent !== undefined)
-      keepingTime(parent, place.placement, () => removeTree(POINTS.remove, parent, baseName(place.path)));
+      keepingTime(home, parent, place.placement, () => removeTree(POINTS.remove, parent, baseName(place.path)));
   }
-  using homes = openHomes(stateDir);
   removeTree(POINTS.remove, homes, sandboxId);
 }
 
-/** Our coming and going inside an original leaves no trace in its time. */
-function keepingTime(parent: Folder, placement: Placement, action: () => void): void {
-  const { mtime, atime } = parent.ownFacts();
+/**
+ * Our coming and going inside an original leaves no trace in its time. The time is noted in the home before, and the note is gone when it is set:
+ * one that is found there is from a crash in between.
+ */
+function keepingTime(home: Folder | undefined, parent: Folder, placement: Placement, action: () => void): void {
+  if (placement !== "inside") {
+    action();
+    return;
+  }
+  const noted = home === undefined ? undefined : readSmallFile(home, ORIGINAL_TIME);
+  const { mtime, atime } = noted === undefined ? parent.ownFacts() : (JSON.parse(noted.toString()) as NotedTime);
+  if (noted === undefined && home !== undefined)
+    writeSmallFile(POINTS.noteTime, home, ORIGINAL_TIME, Buffer.from(JSON.stringify({ mtime, atime })));
   action();
-  if (placement === "inside") parent.setTimes(POINTS.keepTime, ROOT_PATH, { mtime, atime });
+  parent.setTimes(POINTS.keepTime, ROOT_PATH, { mtime, atime });
+  if (home !== undefined) home.removeFile(POINTS.noteTime, ORIGINAL_TIME);
 }
+
+type NotedTime = Pick<Facts, "mtime" | "atime">;
 
 /**
  * Whether a rename from one folder to the other works: tried with a rename that can't succeed, because it would replace the folder itself,

@@ -51,4 +51,10 @@ describe("folderHolders", () => {
     assert.deepEqual(folderHolders(join(root, "in")), []);
     assert.deepEqual(folderHolders(join(root, "in2")).length, 1);
   });
+
+  it("goes on when a stranger works in a folder that is too deep to be named", async () => {
+    const dive = `for (let at = 0; at < 25; at += 1) { const name = "d".repeat(200); require("node:fs").mkdirSync(name); process.chdir(name); }`;
+    await start(join(root, "in2"), dive);
+    assert.deepEqual(folderHolders(join(root, "in")), []);
+  });
 });

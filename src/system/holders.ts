@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { closeSync, constants, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { failedWith } from "./errno.ts";
 
 /** A process that has something open, or works in it. */
@@ -38,7 +38,30 @@ function readLinkIfThere(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch (thrown) {
-    if (isGoneOrNotOurs(thrown)) return undefined;
+    if (failedWith(thrown, "ENAMETOOLONG")) return nearestNamed(path);
+    // The kernel can't name what is deeper than 4,096 bytes, whoever's it is; that of a stranger must not stop us.
+    if (isGoneOrNotOurs(thrown) || failedWith(thrown, "ENAMETOOLONG")) return undefined;
+    throw thrown;
+  }
+}
+
+/** The kernel names nothing whose path is longer than a page. The nearest folder above that it names tells as well where it is. */
+function nearestNamed(link: string): string | undefined {
+  const above = openAbove(link);
+  if (above === undefined) return undefined;
+  try {
+    return readLinkIfThere(`/proc/self/fd/${above}`);
+  } finally {
+    closeSync(above);
+  }
+}
+
+/** Undefined for what is no folder: only folders have something above them. */
+function openAbove(link: string): number | undefined {
+  try {
+    return openSync(`${link}/..`, constants.O_RDONLY | constants.O_DIRECTORY);
+  } catch (thrown) {
+    if (isGoneOrNotOurs(thrown) || failedWith(thrown, "ENOTDIR")) return undefined;
     throw thrown;
   }
 }

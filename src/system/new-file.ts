@@ -28,9 +28,7 @@ function guarded<T>(call: string, path: string, action: () => T): T {
   try {
     return action();
   } catch (thrown) {
-    if (thrown instanceof Error && "errno" in thrown && typeof thrown.errno === "number") {
-      throw systemCallError(-thrown.errno, call, path);
-    }
-    throw thrown;
+    const errno = thrown instanceof Error && "errno" in thrown ? thrown.errno : undefined;
+    throw typeof errno === "number" ? systemCallError(-errno, call, path) : thrown;
   }
 }

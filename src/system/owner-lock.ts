@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, mkdirSync, openSync, readdirSync, rmSy
 import { join } from "node:path";
 import type { Owner } from "../core/owner.ts";
 import { failedWith, systemCallError } from "./errno.ts";
-import { type Failpoint, passFailpoint } from "./failpoints.ts";
+import { type Failpoint, failpoint, passFailpoint } from "./failpoints.ts";
 import { calls, lastErrno } from "./native.ts";
 import { isProcessAlive } from "./process-identity.ts";
 
@@ -15,6 +15,12 @@ const LOCK_EXCLUSIVE = 2;
 const LOCK_NOW = 4;
 /** Between making its file and locking it, a living owner looks dead: for no more than a moment. */
 const LONG_AGO_MS = 60_000;
+const POINTS = {
+  file: failpoint("owner.file"),
+  release: failpoint("owner.release"),
+  forget: failpoint("owner.forget"),
+  sweep: failpoint("owner.sweep"),
+};
 const LOCKS_NOT_TO_BE_HAD = ["ENOLCK", "EOPNOTSUPP", "ENOTSUP", "ENOSYS"];
 
 export class OwnerLock {
@@ -28,13 +34,20 @@ export class OwnerLock {
   hold(point: Failpoint, owner: Owner): () => void {
     passFailpoint(point);
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    this.#sweep();
     const file = this.#file(owner);
+    passFailpoint(POINTS.file);
     const fd = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
     this.#lock(fd, LOCK_EXCLUSIVE, file);
-    this.#sweep();
     return () => {
-      rmSync(file, { force: true });
-      closeSync(fd);
+      try {
+        passFailpoint(POINTS.release);
+        rmSync(file, { force: true });
+      } catch {
+        // Without the lock on it, it is the file of a dead owner, and the next one who comes sweeps it away.
+      } finally {
+        closeSync(fd);
+      }
     };
   }
 
@@ -49,7 +62,7 @@ export class OwnerLock {
     try {
       const taken = this.#lock(fd, LOCK_EXCLUSIVE | LOCK_NOW, file);
       const alive = taken === "unsupported" ? isProcessAlive(owner) : taken === "held-by-another";
-      if (!alive) rmSync(file, { force: true });
+      if (!alive) remove(POINTS.forget, file);
       return alive;
     } finally {
       closeSync(fd);
@@ -65,7 +78,7 @@ export class OwnerLock {
       if (fd === undefined) continue;
       try {
         const isOld = fstatSync(fd).mtimeMs < before;
-        if (isOld && this.#lock(fd, LOCK_EXCLUSIVE | LOCK_NOW, file) === "taken") rmSync(file, { force: true });
+        if (isOld && this.#lock(fd, LOCK_EXCLUSIVE | LOCK_NOW, file) === "taken") remove(POINTS.sweep, file);
       } finally {
         closeSync(fd);
       }
@@ -83,6 +96,11 @@ export class OwnerLock {
   #file(owner: Owner): string {
     return join(this.#folder, `${owner.id}.lock`);
   }
+}
+
+function remove(point: Failpoint, file: string): void {
+  passFailpoint(point);
+  rmSync(file, { force: true });
 }
 
 function openIfThere(file: string): number | undefined {

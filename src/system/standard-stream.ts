@@ -17,15 +17,9 @@ export class StandardStream {
 
   /** Whether a person is looking at it. */
   get isTerminal(): boolean {
-    try {
-      if (!fstatSync(this.#fd).isCharacterDevice()) return false;
-      // Loaded only here, because it brings the streams along.
-      return process.getBuiltinModule("node:tty").isatty(this.#fd);
-    } catch (thrown) {
-      // Whoever started us closed it.
-      if (failedWith(thrown, "EBADF")) return false;
-      throw thrown;
-    }
+    if (!fstatSync(this.#fd).isCharacterDevice()) return false;
+    // Loaded only here, because it brings the streams along.
+    return process.getBuiltinModule("node:tty").isatty(this.#fd);
   }
 
   /** Writes all of it, waiting for a reader that is slow. Fails with EPIPE if there is none any more. */

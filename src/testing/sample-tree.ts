@@ -23,7 +23,10 @@ export function fillSampleTree(tree: WorkTree): void {
   tree.write("names/first", "shared\n");
   tree.makeHardLink("names/second", "names/first");
   tree.write("sparse", "start");
-  tree.writeAt("sparse", 1_048_576, "end");
+  tree.writeAt("sparse", 4_194_304, "end");
+  tree.write("apart", "one name here, one in a folder\n");
+  tree.makeFolder("pair");
+  tree.makeHardLink("pair/other", "apart");
   tree.makeFifo("pipe");
   tree.write("new\nline \udcff\udcfe", "odd\n");
   tree.makeFolder("locked");

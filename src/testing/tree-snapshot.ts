@@ -86,7 +86,7 @@ function fileContent(folder: Folder, name: string, facts: Facts): EntrySnapshot 
 }
 
 /** File systems differ in their block size, and some put data where a short hole was; but none fills a long one. */
-const HOLE_STEP = 256 * 1024;
+const HOLE_STEP = 1024 * 1024;
 
 function largeHoles(data: readonly (readonly [start: number, end: number])[], size: number): (readonly number[])[] {
   const starts = [0, ...data.map(([, end]) => end)];

@@ -117,7 +117,7 @@ describe("Strategies", () => {
     const half = {
       name: "half",
       capabilities: { commit: "two-phase" },
-      create: () => {},
+      create: () => undefined,
     } as unknown as SandboxStrategy;
     await assert.rejects(workshop.open([], { strategies: [() => half] }), (error: Error) => {
       for (const method of ["read()", "cleanup()", "prepare()", "rollbackPrepared()"])

@@ -154,7 +154,7 @@ export class Mailbox implements TwoPhaseSandboxStrategy {
   }
 
   async rollbackPrepared(): Promise<void> {
-    await this.#step("rollbackPrepared", () => {});
+    await this.#step("rollbackPrepared", () => undefined);
   }
 
   async #step<T>(method: string, action: () => T): Promise<T> {

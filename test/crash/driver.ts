@@ -22,13 +22,10 @@ async function act(): Promise<unknown> {
   }
 }
 
-async function operate(
-  plans: Awaited<ReturnType<typeof openDrydock>>["plans"],
-  recovery: unknown,
-): Promise<unknown> {
+async function operate(plans: Awaited<ReturnType<typeof openDrydock>>["plans"], recovery: unknown): Promise<unknown> {
   switch (request.operation) {
     case "create":
-      return await plans.create({ name: request.plan, resources: request.resources ?? [] });
+      return await plans.create({ name: request.plan, resources: request.resources ?? [], allowIrreversible: true });
     case "write":
       return await plans.write(request.plan, request.resource ?? "", request.path ?? "", Buffer.from("written\n"));
     case "apply":

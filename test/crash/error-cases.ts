@@ -3,7 +3,7 @@ import * as errors from "../../src/core/errors.ts";
 import type { Case } from "./case-run.ts";
 import type { Point } from "./points.ts";
 import { type DriverEnd, runDriver } from "./run-driver.ts";
-import type { Arranged, Scenario } from "./scenarios.ts";
+import { type Arranged, requestOf, type Scenario } from "./scenarios.ts";
 
 const ACTIONS = ["error", "enospc", "eacces"] as const;
 const OUR_ERRORS = new Set(Object.keys(errors).filter((name) => name.endsWith("Error")));
@@ -26,7 +26,7 @@ function errorCase(scenario: Scenario, failpoints: string): Case {
   return {
     name: `${scenario.name} with ${failpoints}`,
     disturb: async (arranged) => {
-      const end = await runDriver(arranged.world.request(scenario.operation), { failpoints });
+      const end = await runDriver(requestOf(scenario, arranged.world), { failpoints });
       assertOrderlyEnd(end, failpoints);
       if (scenario.operation === "apply") assertTrueReport(end, arranged, failpoints);
     },

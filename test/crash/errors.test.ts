@@ -1,18 +1,18 @@
 import { describe, it, type TestContext } from "node:test";
 import { runCases } from "./case-run.ts";
 import { errorCases, lastingErrorCases } from "./error-cases.ts";
-import { choosePoints, IS_LONG, type Point, tracePoints } from "./points.ts";
+import { choosePoints, firstAndLast, IS_LONG, tracePoints } from "./points.ts";
 import { apply, cancel, create, rollback, type Scenario, undo } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
 
 const COPY: WorldOptions = { strategy: "filesystem_copy" };
 
-/** Lets the scenario fail at its points: at the first and last pass, and at all passes. */
+/** Lets the scenario fail at its points: at the first and last pass, and, where something lands, at all passes. */
 async function failEverywhere(t: TestContext, scenario: Scenario): Promise<void> {
   const passes = await tracePoints(scenario, COPY);
-  const isChosen = ({ name, pass }: Point) => IS_LONG || pass === 1 || pass === passes.get(name);
-  const points = choosePoints(passes).filter(isChosen);
-  const cases = [...errorCases(scenario, points), ...lastingErrorCases(scenario, [...passes.keys()])];
+  const points = firstAndLast(choosePoints(passes), passes);
+  const lasting = IS_LONG || scenario === apply || scenario === undo ? [...passes.keys()] : [];
+  const cases = [...errorCases(scenario, points), ...lastingErrorCases(scenario, lasting)];
   await runCases(scenario, COPY, cases);
   t.diagnostic(`${scenario.name}: ${passes.size} points, ${cases.length} errors`);
 }

@@ -2,16 +2,33 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
 import { runCases } from "./case-run.ts";
 import { killCases } from "./kill-cases.ts";
-import { choosePoints, IS_LONG, tracePoints } from "./points.ts";
-import { apply, cancel, create, recoveryAfter, rollback, type Scenario, undo, write } from "./scenarios.ts";
+import { choosePoints, firstAndLast, IS_LONG, tracePoints } from "./points.ts";
+import {
+  apply,
+  cancel,
+  cancelInPlace,
+  create,
+  createInPlace,
+  overwrite,
+  recoveryAfter,
+  rollback,
+  type Scenario,
+  undo,
+  write,
+} from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
 
 const COPY: WorldOptions = { strategy: "filesystem_copy" };
 
 /** Kills the scenario at its points; says how many there were. */
-async function killEverywhere(t: TestContext, scenario: Scenario, options: WorldOptions): Promise<void> {
+async function killEverywhere(
+  t: TestContext,
+  scenario: Scenario,
+  options: WorldOptions,
+  choose = choosePoints,
+): Promise<void> {
   const passes = await tracePoints(scenario, options);
-  const points = choosePoints(passes);
+  const points = choose(passes);
   await runCases(scenario, options, killCases(scenario, points));
   t.diagnostic(`${scenario.name} with ${options.strategy}: ${passes.size} points, ${points.length} kills`);
 }
@@ -19,7 +36,9 @@ async function killEverywhere(t: TestContext, scenario: Scenario, options: World
 describe("SIGKILL at every failpoint, with filesystem_copy", () => {
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) => killEverywhere(t, create, COPY));
   it("[A3][A17] a crash in write leaves the plan usable and the original alone", (t) => killEverywhere(t, write, COPY));
-  it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) => killEverywhere(t, apply, COPY));
+  it("[A3][A17] a crash in writing over a file leaves the original alone", (t) => killEverywhere(t, overwrite, COPY));
+  it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
+    killEverywhere(t, apply, COPY));
   it("[A3][A17] a crash in undo leaves every original new or every one old", (t) => killEverywhere(t, undo, COPY));
   it("[A3][L4] a crash in rollback leaves the plan open", (t) => killEverywhere(t, rollback, COPY));
   it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) => killEverywhere(t, cancel, COPY));
@@ -35,6 +54,13 @@ describe("SIGKILL at every failpoint, with filesystem_copy", () => {
       killEverywhere(t, recoveryAfter(first, failpoints), COPY));
 });
 
+describe("SIGKILL at every failpoint, in place", () => {
+  it("[C2][A17] a crash in create leaves a whole plan or none", (t) =>
+    killEverywhere(t, createInPlace, { strategy: "none" }));
+  it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) =>
+    killEverywhere(t, cancelInPlace, { strategy: "none" }));
+});
+
 for (const kind of ["xfs", "btrfs"] as const)
   describe(`SIGKILL at every failpoint, with copy_on_write on ${kind}`, { skip: whyNoImages() ?? false }, () => {
     let image: MountedImage;
@@ -48,10 +74,13 @@ for (const kind of ["xfs", "btrfs"] as const)
       statePlace: image.path,
     });
 
-    it("[C2][A17] a crash in create leaves a whole plan or none", (t) => killEverywhere(t, create, here()));
+    const some = (passes: ReadonlyMap<string, number>) => firstAndLast(choosePoints(passes), passes);
+
+    it("[C2][A17] a crash in create leaves a whole plan or none", (t) => killEverywhere(t, create, here(), some));
     it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
-      killEverywhere(t, apply, here()));
-    it("[A3][A17] a crash in undo leaves every original new or every one old", (t) => killEverywhere(t, undo, here()));
+      killEverywhere(t, apply, here(), some));
+    it("[A3][A17] a crash in undo leaves every original new or every one old", (t) =>
+      killEverywhere(t, undo, here(), some));
     if (IS_LONG) {
       it("[A3][L4] a crash in rollback leaves the plan open", (t) => killEverywhere(t, rollback, here()));
       it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) => killEverywhere(t, cancel, here()));

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from "node:test";
 import { type Case, runCases } from "./case-run.ts";
 import { choosePoints, IS_LONG, type Point, tracePoints } from "./points.ts";
 import { runDriver } from "./run-driver.ts";
-import { apply, recoveryAfter, type Scenario, undo } from "./scenarios.ts";
+import { apply, recoveryAfter, requestOf, type Scenario, undo } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
 
 /** A failure while undoing a failure: the first one makes the operation take back what it did, or die; the second one hits that. */
@@ -44,7 +44,7 @@ async function failTwice(t: TestContext, first: string): Promise<void> {
   const failing: Scenario = { ...apply, name: `apply with ${first}` };
   const passes = await tracePoints(failing, COPY, first);
   const takingBack = [...passes.keys()].filter(
-    (name) => !undisturbed.has(name) || (passes.get(name) ?? 0) > 0 && /^(?:stage|landings|store|copy)\./.test(name),
+    (name) => !undisturbed.has(name) || ((passes.get(name) ?? 0) > 0 && /^(?:stage|landings|store|copy)\./.test(name)),
   );
   const chosen = choosePoints(new Map(takingBack.map((name) => [name, passes.get(name) ?? 0])));
   const cases = sample(chosen, 24).flatMap(({ name, pass }, index) => {
@@ -60,7 +60,7 @@ function driverCase(scenario: Scenario, failpoints: string): Case {
   return {
     name: `${scenario.name} with ${failpoints}`,
     disturb: async ({ world }) => {
-      const { signal, done, failed, stderr } = await runDriver(world.request(scenario.operation), { failpoints });
+      const { signal, done, failed, stderr } = await runDriver(requestOf(scenario, world), { failpoints });
       assert.ok(signal === "SIGKILL" || done !== undefined || failed !== undefined, stderr);
     },
   };

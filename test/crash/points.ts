@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { runDriver } from "./run-driver.ts";
-import type { Scenario } from "./scenarios.ts";
+import { requestOf, type Scenario } from "./scenarios.ts";
 import { World, type WorldOptions } from "./world.ts";
 
 /** Whether all passes of every point are tried, instead of a choice of them. */
@@ -13,14 +13,25 @@ export interface Point {
   readonly pass: number;
 }
 
-/** Runs the scenario undisturbed and returns how often each failpoint is passed, in the order in which they first are. */
-export async function tracePoints(scenario: Scenario, options: WorldOptions): Promise<ReadonlyMap<string, number>> {
+/**
+ * Runs the scenario, undisturbed or failing at the given points, and returns how often each failpoint is passed, in the order in which they
+ * first are.
+ */
+export async function tracePoints(
+  scenario: Scenario,
+  options: WorldOptions,
+  failpoints?: string,
+): Promise<ReadonlyMap<string, number>> {
   const world = new World(options);
   const file = join(world.stateDir, "..", "trace");
   try {
     await scenario.arrange(world);
-    const { done, failed, stderr } = await runDriver(world.request(scenario.operation), { trace: file });
-    if (done === undefined) throw new Error(`${scenario.name} fails undisturbed: ${failed?.stack ?? stderr}`);
+    const { done, failed, stderr } = await runDriver(requestOf(scenario, world), {
+      trace: file,
+      ...(failpoints !== undefined && { failpoints }),
+    });
+    if ((done === undefined) !== (failpoints !== undefined))
+      throw new Error(`${scenario.name} does not end as expected: ${failed?.stack ?? stderr}`);
     const passes = new Map<string, number>();
     for (const line of readFileSync(file, "utf8").split("\n").filter(Boolean)) {
       const name = line.slice("failpoint ".length);
@@ -31,6 +42,11 @@ export async function tracePoints(scenario: Scenario, options: WorldOptions): Pr
     rmSync(file, { force: true });
     world.remove();
   }
+}
+
+/** Only the first and the last pass of each point; all that were chosen in a long run. */
+export function firstAndLast(points: readonly Point[], passes: ReadonlyMap<string, number>): Point[] {
+  return points.filter(({ name, pass }) => IS_LONG || pass === 1 || pass === passes.get(name));
 }
 
 /** The first, second, middle and last pass of each point; all of them in a long run. */

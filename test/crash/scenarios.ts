@@ -18,6 +18,8 @@ export interface Arranged {
 export interface Scenario {
   readonly name: string;
   readonly operation: DriverRequest["operation"];
+  /** What to ask for besides the operation. */
+  readonly more?: Partial<DriverRequest>;
   /** Brings the world to where the operation can begin; returns the digest of the diff. */
   arrange(world: World): Promise<string>;
   /** The world after the crash and after recovery has run twice: sees that all is well, and that all goes on from here. */
@@ -58,6 +60,45 @@ export const write: Scenario = {
       await plans.cancel(PLAN);
     });
     await assertNothingLeft(world);
+  },
+};
+
+/** The same on a file that is there already. */
+export const overwrite: Scenario = {
+  ...write,
+  name: "write over a file",
+  more: { path: "same" },
+  verify: async ({ world, sides }) => {
+    assert.equal(world.side(sides, "after a crash in write"), "old");
+    await world.with(async ({ plans }) => {
+      const now = Buffer.from(await plans.read(PLAN, "r1", "same")).toString();
+      assert.ok(["same\n", "", "written\n"].includes(now), `it holds ${now}`);
+      await plans.cancel(PLAN);
+    });
+    await assertNothingLeft(world);
+  },
+};
+
+/** Work in place has no sandbox to speak of, but a record of what was there. */
+export const createInPlace: Scenario = {
+  ...create,
+  name: "create in place",
+  verify: async ({ world, sides }) => {
+    assert.equal(world.side(sides, "after a crash in create"), "old");
+    const [plan] = await world.with(({ plans }) => plans.list({ all: true }));
+    if (plan?.state === "open") await world.with(({ plans }) => plans.cancel(PLAN));
+    await assertNothingLeft(world);
+  },
+};
+
+export const cancelInPlace: Scenario = {
+  ...createInPlace,
+  name: "cancel in place",
+  operation: "cancel",
+  arrange: async (world) => {
+    const options = { name: PLAN, resources: world.resources(), allowIrreversible: true };
+    await world.with(({ plans }) => plans.create(options));
+    return "";
   },
 };
 
@@ -118,6 +159,11 @@ export const cancel: Scenario = {
   },
 };
 
+/** What the driver is asked to do in this scenario. */
+export function requestOf({ operation, more }: Scenario, world: World): DriverRequest {
+  return { ...world.request(operation), ...more };
+}
+
 /** A crash at this point of an operation comes first; then recovery is what dies. */
 export function recoveryAfter(first: Scenario, failpoints: string): Scenario {
   return {
@@ -125,7 +171,7 @@ export function recoveryAfter(first: Scenario, failpoints: string): Scenario {
     operation: "recover",
     arrange: async (world) => {
       const digest = await first.arrange(world);
-      await runDriver(world.request(first.operation), { failpoints });
+      await runDriver(requestOf(first, world), { failpoints });
       return digest;
     },
     verify: (arranged) => first.verify(arranged),
@@ -175,7 +221,7 @@ async function assertNothingLeft(world: World): Promise<void> {
 }
 
 async function takeALock({ plans }: Drydock, resource: ResourceRequest): Promise<void> {
-  await plans.create({ name: "other", resources: [resource] });
+  await plans.create({ name: "other", resources: [resource], allowIrreversible: true });
   await plans.cancel("other");
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type Drydock, openDrydock } from "../../src/runtime.ts";
@@ -22,6 +23,8 @@ export interface OriginalPlace {
   readonly folder: string;
   /** The folder itself is the original, as with a mount; it must be empty. Default: a new folder in it is. */
   readonly isOriginal?: boolean;
+  /** The folder around the original has a default ACL, which everything new in it inherits. */
+  readonly hasDefaultAcl?: boolean;
 }
 
 export const PLAN = "crash";
@@ -49,9 +52,10 @@ export class World {
       const location = isOriginal === true ? folder : join(this.#folderIn(folder), `original-${index}`);
       return { location, build, change };
     });
-    for (const { location, build } of this.originals) {
+    for (const [index, { location, build }] of this.originals.entries()) {
       mkdirSync(location, { recursive: true });
       build(location);
+      if (places[index]?.hasDefaultAcl === true) spawnSync("setfacl", ["-d", "-m", "u:12345:rwx", dirname(location)]);
     }
   }
 
@@ -105,15 +109,7 @@ export class World {
 
   /** On which side the originals are, all of them. Fails if one is on neither, or they are not on the same. */
   side(expected: Sides, when: string): "old" | "new" {
-    const sides = this.snapshots().map((snapshot, index) => {
-      const [before, after] = [expected.before[index], expected.after[index]] as [TreeSnapshot, TreeSnapshot];
-      const fromOld = treeDifferences(snapshot, before);
-      if (fromOld.length === 0) return "old";
-      const fromNew = treeDifferences(snapshot, after);
-      if (fromNew.length === 0) return "new";
-      const nearer = fromOld.length < fromNew.length ? ["old", fromOld] : ["new", fromNew];
-      assert.fail(`${when}: original ${index} is neither old nor new. From ${nearer[0]}:\n${String(nearer[1])}`);
-    });
+    const sides = this.snapshots().map((snapshot, index) => sideOf(snapshot, index, expected, when));
     assert.equal(new Set(sides).size, 1, `${when}: the originals are not on the same side: ${sides.join(", ")}`);
     return sides[0] as "old" | "new";
   }
@@ -131,7 +127,11 @@ export class World {
     const elsewhere = places.flatMap((place) =>
       readdirSync(place)
         .filter((name) => OWN_NAME.test(name))
-        .flatMap((name) => readdirSync(join(place, name)).map((inner) => `workspace/${inner}`).concat("workspace")),
+        .flatMap((name) =>
+          readdirSync(join(place, name))
+            .map((inner) => `workspace/${inner}`)
+            .concat("workspace"),
+        ),
     );
     return [...inState, ...elsewhere];
   }
@@ -169,8 +169,18 @@ export class World {
   remove(): void {
     for (const { location } of this.originals.filter(({ location }) => !this.#made.includes(dirname(location))))
       for (const name of readdirSync(location)) rmSync(join(location, name), { recursive: true, force: true });
+    if (process.geteuid?.() !== 0) spawnSync("chmod", ["-R", "u+rwx", ...this.#made]);
     for (const folder of this.#made) rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function sideOf(snapshot: TreeSnapshot, index: number, { before, after }: Sides, when: string): "old" | "new" {
+  const fromOld = treeDifferences(snapshot, before[index] ?? new Map());
+  if (fromOld.length === 0) return "old";
+  const fromNew = treeDifferences(snapshot, after[index] ?? new Map());
+  if (fromNew.length === 0) return "new";
+  const [side, differences] = fromOld.length < fromNew.length ? ["old", fromOld] : ["new", fromNew];
+  return assert.fail(`${when}: original ${index} is neither old nor new. From ${side}:\n${String(differences)}`);
 }
 
 /** What every original looks like before the plan and after it. */

@@ -136,5 +136,10 @@ describe("what the command line says of itself and the machine", () => {
     assert.deepEqual({ status, stderr }, { status: 1, stderr: "" });
     const [check] = JSON.parse(stdout).checks;
     assert.deepEqual([check.name, check.ok], ["state directory", false]);
+    assertRefused(
+      place.drydock(["doctor", "--state-dir", "other", "--config", "none.yaml"]),
+      2,
+      /There is no config at/,
+    );
   });
 });

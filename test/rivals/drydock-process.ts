@@ -53,14 +53,18 @@ export class DrydockProcess {
     throw new Error(`Process ${this.pid} neither stopped nor ended.`);
   }
 
+  /** The same, where it has to stop. */
+  async mustStop(): Promise<void> {
+    if (!(await this.stops())) throw new Error(`It did not stop: ${JSON.stringify((await this.#end).answers)}`);
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
 
-  /** Lets it go on from where it stopped. */
-  async goOn(): Promise<void> {
+  /** Lets it go on from where it stopped. It is no longer stopped when this returns. */
+  goOn(): void {
     this.signal("SIGCONT");
-    while (!this.#hasEnded && stateOf(this.pid) === "T") await sleep(1);
   }
 
   async ends(): Promise<ProcessEnd> {

@@ -53,7 +53,7 @@ describe("A rival who acts while a plan is landing", () => {
         return;
       }
       contest.rivalActs();
-      await child.goOn();
+      child.goOn();
       const end = await child.ends();
       contest.check(moment, attentionOf(end, moment));
     });
@@ -64,7 +64,7 @@ describe("A rival who acts while a plan is landing", () => {
     await inParallel(some, async (moment) => {
       await using contest = await Contest.begin();
       await using child = new DrydockProcess(contest.task, { failpoint: `${moment.point}:${moment.nth}=stop` });
-      assert.equal(await child.stops(), true, `${moment.point}:${moment.nth}`);
+      await child.mustStop();
       contest.rivalActs();
       child.signal("SIGKILL");
       await child.ends();

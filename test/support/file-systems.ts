@@ -104,7 +104,9 @@ function unmount(path: string): void {
 /** When a process started, in the kernel's words; undefined if there is none, a zombie included. */
 function startTime(pid: number): string | undefined {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /s, "").split(" ");
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ");
     return fields[0] === "Z" ? undefined : fields[19];
   } catch {
     // No such process.

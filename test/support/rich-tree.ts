@@ -93,6 +93,9 @@ function buildFolders(hand: TreeHand): void {
   for (const name of ["edit", "gone", "deep/edit"]) hand.file(`read-only/${name}`, `${name}\n`, 0o444);
   hand.mode("read-only/deep", 0o500);
   hand.mode("read-only", 0o555);
+  hand.folder("sealed-gone");
+  hand.file("sealed-gone/file", "sealed\n", 0o444);
+  hand.mode("sealed-gone", 0o555);
 }
 
 /** Changes a tree that buildRichTree made. */
@@ -125,17 +128,18 @@ export function changeRichTree(root: string): void {
 }
 
 function changeKinds(hand: TreeHand): void {
-  for (const from of ["file", "link", "folder"]) for (const to of ["file", "link", "folder"]) {
-    if (from === to) continue;
-    hand.remove(`kinds/${from}-to-${to}`);
-    if (to === "file") hand.file(`kinds/${from}-to-${to}`, "now a file\n");
-    else if (to === "link") hand.link(`kinds/${from}-to-${to}`, "../plain-new");
-    else {
-      hand.folder(`kinds/${from}-to-${to}/new`);
-      hand.file(`kinds/${from}-to-${to}/new/file`, "below\n");
-      hand.folder(`kinds/${from}-to-${to}`);
+  for (const from of ["file", "link", "folder"])
+    for (const to of ["file", "link", "folder"]) {
+      if (from === to) continue;
+      hand.remove(`kinds/${from}-to-${to}`);
+      if (to === "file") hand.file(`kinds/${from}-to-${to}`, "now a file\n");
+      else if (to === "link") hand.link(`kinds/${from}-to-${to}`, "../plain-new");
+      else {
+        hand.folder(`kinds/${from}-to-${to}/new`);
+        hand.file(`kinds/${from}-to-${to}/new/file`, "below\n");
+        hand.folder(`kinds/${from}-to-${to}`);
+      }
     }
-  }
   hand.remove("kinds/file-to-fifo");
   hand.node("kinds/file-to-fifo", "fifo");
   hand.remove("kinds/fifo-to-file");
@@ -188,4 +192,9 @@ function changeFolders(hand: TreeHand): void {
   hand.file("read-only/deep/edit", "edited too\n", 0o444);
   hand.mode("read-only/deep", 0o500);
   hand.mode("read-only", 0o555);
+  hand.mode("sealed-gone", 0o755);
+  hand.remove("sealed-gone");
+  hand.folder("sealed-new");
+  hand.file("sealed-new/file", "sealed\n", 0o444);
+  hand.mode("sealed-new", 0o555);
 }

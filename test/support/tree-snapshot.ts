@@ -50,13 +50,8 @@ export function treeDifferences(actual: TreeSnapshot, expected: TreeSnapshot): s
     if (found === undefined) lines.push(`missing: ${JSON.stringify(path)} (${line})`);
     else if (found !== line) lines.push(`differs: ${JSON.stringify(path)}\n    is     ${found}\n    should ${line}`);
   }
-  for (const [path, line] of actual)
-    if (!expected.has(path)) lines.push(`too much: ${JSON.stringify(path)} (${line})`);
+  for (const [path, line] of actual) if (!expected.has(path)) lines.push(`too much: ${JSON.stringify(path)} (${line})`);
   return lines;
-}
-
-export function sameTree(actual: TreeSnapshot, expected: TreeSnapshot): boolean {
-  return treeDifferences(actual, expected).length === 0;
 }
 
 export function assertSameTree(actual: TreeSnapshot, expected: TreeSnapshot, what: string): void {

@@ -23,7 +23,7 @@ function restOf(before: ChangeFacts, after: ChangeFacts): string {
 }
 
 /** "+3 -1" for a text file whose lines changed. */
-export function lineCounts({ insertions = 0, deletions = 0 }: Change): string {
+function lineCounts({ insertions = 0, deletions = 0 }: Change): string {
   const counts = [insertions === 0 ? "" : `+${insertions}`, deletions === 0 ? "" : `-${deletions}`];
   return counts.filter((count) => count !== "").join(" ");
 }

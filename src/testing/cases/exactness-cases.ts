@@ -94,13 +94,16 @@ const LANDINGS: { readonly [name: string]: Steps } = {
     tree.makeHardLink("tool-too.sh", "tool.sh");
     tree.replace("names/second", "on its own\n");
   },
+  "a folder that moves, with one name of a file that stays": (tree) => {
+    tree.rename("pair", "moved");
+  },
   "a change of a file with several names": (tree) => {
     tree.write("names/first", "changed through one name\n");
   },
   holes: (tree) => {
-    tree.writeAt("sparse", 4_194_304, "further out");
+    tree.writeAt("sparse", 12_582_912, "further out");
     tree.write("hollowed", "x");
-    tree.truncate("hollowed", 2_097_152);
+    tree.truncate("hollowed", 4_194_304);
   },
   "fifos and names of any bytes": (tree) => {
     tree.makeFifo("src/pipe");

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { FAILPOINT_NAMES } from "../../src/system/failpoint-names.ts";
+import { mountImage, whyNoImages } from "../support/file-systems.ts";
+import { tracePoints } from "./points.ts";
+import {
+  apply,
+  cancel,
+  cancelInPlace,
+  create,
+  createInPlace,
+  overwrite,
+  recoveryAfter,
+  rollback,
+  type Scenario,
+  undo,
+  write,
+} from "./scenarios.ts";
+import { runUnprivileged } from "./unprivileged.ts";
+import type { WorldOptions } from "./world.ts";
+
+/** Names that the scenarios of this suite do not pass, each with the reason. */
+const ELSEWHERE: { readonly [name: string]: string } = {
+  "checkpoint.create": "checkpoints are taken around one-phase commits; the file strategies are two-phase",
+  "checkpoint.finish": "as checkpoint.create",
+  "checkpoint.remove": "as checkpoint.create",
+  "checkpoint.restore": "as checkpoint.create",
+  "copy.remove-changed": "only passed when a file changes while it is copied",
+  "init.write": "writes a config file; no plan is involved",
+  "land.give-back": "only passed when a rival changed what is deleted",
+  "land.leave-folder": "only passed when a rival moved a folder away",
+  "trust.state-folder": "belongs to 'drydock trust'; no plan is involved",
+  "trust.sweep": "as trust.state-folder",
+  "trust.write": "as trust.state-folder",
+};
+
+/** Somebody died a while ago, between taking its lock and claiming anything with it. */
+const applyAfterForgottenLock: Scenario = {
+  ...apply,
+  arrange: async (world) => {
+    const digest = await recoveryAfter(apply, "store.claim=kill").arrange(world);
+    world.ageLocks();
+    return digest;
+  },
+};
+
+async function reached(): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  const trace = async (scenario: Scenario, options: WorldOptions, failpoints?: string) => {
+    for (const name of (await tracePoints(scenario, options, failpoints)).keys()) names.add(name);
+  };
+  const copying: WorldOptions = { strategy: "filesystem_copy" };
+  for (const scenario of [create, write, overwrite, apply, undo, rollback, cancel]) await trace(scenario, copying);
+  for (const scenario of [createInPlace, cancelInPlace]) await trace(scenario, { strategy: "none" });
+  await trace(recoveryAfter(apply, "landings.flush-staged:2=kill"), copying);
+  await trace(recoveryAfter(apply, "land.exchange:5=kill"), copying);
+  await trace(applyAfterForgottenLock, copying);
+  await trace(apply, copying, "landings.flush-staged:2=error");
+  for (const scenario of ["apply", "undo"] as const)
+    for (const name of await runUnprivileged(scenario)) names.add(name);
+  for (const crash of ["move.lock:1=kill", "move.lock:2=kill"])
+    for (const name of await runUnprivileged("apply", { recoveryFrom: crash })) names.add(name);
+  const image = mountImage("xfs");
+  const whole = mountImage("btrfs");
+  try {
+    const elsewhere = [
+      { folder: whole.path, isOriginal: true },
+      { folder: image.path, hasDefaultAcl: true },
+    ];
+    for (const scenario of [create, cancel, undo]) await trace(scenario, { ...copying, places: elsewhere });
+    const onXfs = { ...copying, places: [{ folder: image.path }, { folder: image.path }] };
+    await trace(recoveryAfter(apply, "move.times:1=kill"), onXfs);
+    await trace(apply, onXfs);
+    await trace(create, { strategy: "copy_on_write", places: elsewhere });
+  } finally {
+    image.remove();
+    whole.remove();
+  }
+  return names;
+}
+
+describe("the points of the crash suite", { skip: whyNoImages() ?? false }, () => {
+  it("[A3] are all failpoints there are, but for those with a reason", async (t) => {
+    const names = await reached();
+    const missed = FAILPOINT_NAMES.filter((name) => !names.has(name) && !(name in ELSEWHERE));
+    assert.deepEqual(missed, [], "these failpoints are passed by no scenario");
+    const outdated = Object.keys(ELSEWHERE).filter(
+      (name) => names.has(name) || !(FAILPOINT_NAMES as readonly string[]).includes(name),
+    );
+    assert.deepEqual(outdated, [], "these have a reason not to be passed, but are, or are gone");
+    t.diagnostic(`${names.size} of ${FAILPOINT_NAMES.length} failpoints passed`);
+  });
+});

@@ -1,0 +1,22 @@
+import { runCases } from "./case-run.ts";
+import { killCases } from "./kill-cases.ts";
+import { choosePoints, type Point, tracePoints } from "./points.ts";
+import { apply, recoveryAfter, undo } from "./scenarios.ts";
+
+/**
+ * Runs as a user without privilege, for whom read-only folders have to be opened up: traces the scenario, and with "kill" also dies at the
+ * points that only such a user passes, and at the first and last pass of the others that land. Prints the points.
+ */
+const [name = "", how = "", crash = ""] = process.argv.slice(2);
+const plain = name === "undo" ? undo : apply;
+const scenario = crash === "" ? plain : recoveryAfter(plain, crash);
+const options = { strategy: "filesystem_copy" };
+const passes = await tracePoints(scenario, options);
+if (how === "kill") {
+  const isChosen = ({ name: point, pass }: Point) =>
+    /^(?:land\.(?:(?:un)?lock|remove|add)|move\.)/.test(point) ||
+    (/^(?:land|stage)\./.test(point) && pass === passes.get(point));
+  const points = choosePoints(passes).filter(isChosen);
+  await runCases(scenario, options, killCases(scenario, points));
+}
+console.log(JSON.stringify([...passes.keys()]));

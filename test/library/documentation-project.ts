@@ -1,0 +1,79 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+
+/** An example of a page: the code, and what it prints. */
+export interface Example {
+  /** The heading it stands under. */
+  readonly heading: string;
+  readonly code: string;
+  readonly output: string;
+}
+
+/** The `ts` blocks of a page, each with the `text` block that follows it. */
+export function examplesOf(page: string): Example[] {
+  const text = readFileSync(join(root, page), "utf8");
+  return [...text.matchAll(/^```ts\n(.*?)^```\n+```text\n(.*?)^```$/gms)].map((match) => ({
+    heading: [...text.slice(0, match.index).matchAll(/^#+ (.+)$/gm)].at(-1)?.[1] ?? "",
+    code: match[1] as string,
+    output: match[2] as string,
+  }));
+}
+
+/** How many `ts` blocks a page has, with or without an output. */
+export function blocksOf(page: string): number {
+  return [...readFileSync(join(root, page), "utf8").matchAll(/^```ts$/gm)].length;
+}
+
+/** A project of somebody who uses the library, with the examples as its modules. */
+export class DocumentationProject {
+  readonly path = mkdtempSync(join(tmpdir(), "drydock-library-"));
+
+  constructor(examples: readonly Example[]) {
+    mkdirSync(join(this.path, "node_modules"));
+    symlinkSync(root, join(this.path, "node_modules/drydock"));
+    symlinkSync(join(root, "node_modules/@types"), join(this.path, "node_modules/@types"));
+    writeFileSync(join(this.path, "package.json"), JSON.stringify({ type: "module" }));
+    writeFileSync(
+      join(this.path, "tsconfig.json"),
+      JSON.stringify({ extends: join(root, "tsconfig.json"), include: ["*.ts"] }),
+    );
+    examples.forEach((example, at) => {
+      writeFileSync(this.#module(at), example.code);
+    });
+  }
+
+  /** What the compiler has to say, against the types of the source. */
+  check(): string {
+    const tsc = join(root, "node_modules/typescript-7/bin/tsc");
+    const { stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", this.path], { encoding: "utf8" });
+    return stdout + stderr;
+  }
+
+  /** Runs an example in a folder of its own, and returns what it prints. */
+  run(at: number): { readonly output: string; readonly errors: string; readonly status: number | null } {
+    const cwd = mkdtempSync(join(this.path, "run-"));
+    mkdirSync(join(cwd, "website"));
+    mkdirSync(join(cwd, "settings"));
+    writeFileSync(join(cwd, "website/index.html"), "<h1>Old</h1>\n");
+    writeFileSync(join(cwd, "website/old.html"), "<h1>Older</h1>\n");
+    writeFileSync(join(cwd, "settings/port"), "80\n");
+    const result = spawnSync(process.execPath, ["--conditions=drydock-source", this.#module(at)], {
+      cwd,
+      encoding: "utf8",
+      env: { PATH: process.env["PATH"], HOME: cwd, TMPDIR: cwd },
+    });
+    return { output: result.stdout, errors: result.stderr, status: result.status };
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+
+  #module(at: number): string {
+    return join(this.path, `example-${at}.ts`);
+  }
+}

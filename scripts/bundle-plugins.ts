@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import type { Plugin } from "esbuild";
 
@@ -38,6 +39,30 @@ export const englishOnly: Plugin = {
 };
 
 /**
+ * The commands in one piece. From source each is loaded when it is called. Bundled that way, what two of them share ends up in a dozen
+ * chunks of a few lines each, and those take longer to load than all commands together: 10 ms of 75.
+ */
+export const commandsTogether: Plugin = {
+  name: "commands-together",
+  setup(build) {
+    build.onLoad({ filter: /[/]src[/]cli[/]command-table[.]ts$/ }, ({ path }) => {
+      const imports: string[] = [];
+      const table = readFileSync(path, "utf8").replace(
+        /\(await import\("([^"]+)"\)\)[.](\w+)/g,
+        (_, file: string, name: string) => {
+          imports.push(`import { ${name} } from "${file}";`);
+          return name;
+        },
+      );
+      return { contents: [...imports, table].join("\n"), loader: "ts" };
+    });
+  },
+};
+
+/** Takes 5 ms to load, and most commands never call it: each of its functions loads it when it is called. */
+const LOADED_WHEN_CALLED = ["node:crypto"];
+
+/**
  * commander and ulid import these for what they do only sometimes, as a whole and never by name, and they take 3 to 5
  * ms to load.
  */
@@ -51,7 +76,14 @@ function access(path: string): string {
 
 /** A module with one constant for each property; "pure" lets esbuild drop those that nobody imports, unread. */
 function properties(path: string): string {
-  const names = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) => /^[A-Za-z_]\w*$/.test(name));
+  const module: object = process.getBuiltinModule(path) ?? {};
+  const names = Object.keys(module).filter((name) => /^[A-Za-z_]\w*$/.test(name));
+  if (LOADED_WHEN_CALLED.includes(path)) {
+    const functions = names.filter((name) => typeof Reflect.get(module, name) === "function");
+    return functions
+      .map((name) => `export const ${name} = (...given) => ${access(path)}.${name}(...given);`)
+      .join("\n");
+  }
   return [
     `const whole = /* @__PURE__ */ ${access(path)};`,
     "export default whole;",

@@ -20,10 +20,12 @@ const POINTS = {
 export function takeBarrier(folder: Folder): Time {
   removeProbe(folder);
   closeFile(folder.createFile(POINTS.create, PROBE, 0o600));
-  const first = probeTime(folder);
+  let first = probeTime(folder);
   for (let mode = 0o400; ; mode ^= 0o200) {
     folder.setMode(POINTS.touch, PROBE, mode);
     const now = probeTime(folder);
+    // The clock was set back between two looks.
+    if (compareTimes(now, first) < 0) first = now;
     if (compareTimes(now, first) > 0) {
       folder.removeFile(POINTS.remove, PROBE);
       return now;

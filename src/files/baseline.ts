@@ -332,12 +332,14 @@ export class BaselineBuilder {
     this.#blockOf.delete(path);
     this.#nameParts.push(name);
     this.#nameBytes += name.length;
-    const extras: Extras = {
-      ...(Object.keys(xattrs).length > 0 && { xattrs }),
-      ...(target !== undefined && { target }),
-      ...(isDevice(original.kind) && { rdev: original.rdev }),
-    };
-    if (Object.keys(extras).length > 0) this.#extras[index] = extras;
+    const hasXattrs = Object.keys(xattrs).length > 0;
+    if (hasXattrs || target !== undefined || isDevice(original.kind)) {
+      this.#extras[index] = {
+        ...(hasXattrs && { xattrs }),
+        ...(target !== undefined && { target }),
+        ...(isDevice(original.kind) && { rdev: original.rdev }),
+      };
+    }
     if (original.nlink > 1 && original.kind !== "directory") this.#linked.push([index, path]);
   }
 

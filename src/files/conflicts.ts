@@ -8,6 +8,7 @@ import { isAfter } from "./barrier.ts";
 import type { BaseFacts } from "./baseline.ts";
 import type { TreeEntry } from "./change-set.ts";
 import { sameEntry } from "./same-entry.ts";
+import { OWN_NAME } from "./workspace.ts";
 
 /**
  * Whether somebody else changed, in the original, what the plan changes too. One table for all file strategies:
@@ -123,7 +124,7 @@ function wasCopiedLikeThis(now: Facts, before: BaseFacts): boolean {
 export function firstChangeBelow(
   folder: Folder,
   barrier: Time,
-  isOurs: (facts: Facts) => boolean = () => false,
+  isOurs: (facts: Facts, path: string) => boolean = () => false,
   path: string = ROOT_PATH,
 ): string | undefined {
   let changed: string | undefined;
@@ -131,7 +132,9 @@ export function firstChangeBelow(
   readNames(folder, (name, pointer) => {
     if (changed !== undefined || statInto(folder.fd, pointer) !== 0) return;
     const facts = lastFacts();
-    if (isAfter(facts, barrier) && !isOurs(facts)) changed = joinPath(path, name);
+    // What another plan keeps there must not be carried off.
+    if (OWN_NAME.test(name)) changed = joinPath(path, name);
+    else if (isAfter(facts, barrier) && !isOurs(facts, joinPath(path, name))) changed = joinPath(path, name);
     else if (facts.kind === "directory") folders.push(name);
   });
   for (const name of folders) {

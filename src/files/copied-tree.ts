@@ -109,7 +109,12 @@ export class CopiedTree {
   *freshen(original: Folder, data: DataWay): Steps {
     if (!this.isStale) return;
     yield* this.make(original, data);
-    this.#workspace.removeFile(POINTS.fresh, STALE);
+    this.markFresh();
+  }
+
+  /** Says that the copy mirrors the original again, but for the work in it. */
+  markFresh(): void {
+    if (this.isStale) this.#workspace.removeFile(POINTS.fresh, STALE);
   }
 
   diff(original: Folder, tree: Folder, tick?: (entries: number) => void): ChangeSet {

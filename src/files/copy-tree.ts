@@ -1,7 +1,7 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { BusyError, UnsupportedError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
-import { type Facts, factsOfOpen, lastFacts, sameIdentity, sameTime, statInto } from "../system/facts.ts";
+import { type Facts, kindOfOpen, lastFacts, sameIdentity, sameTime, statInto } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { cloneData, copyData } from "../system/file-data.ts";
 import { type Folder, readNames } from "../system/folder.ts";
@@ -38,7 +38,7 @@ export interface CopiedEntry {
 }
 
 /** Where, below the folder that is copied into, the first copy of an inode with several names is. */
-export type LinkMap = Map<number, string>;
+export type LinkMap = Map<string, string>;
 
 const POINTS = {
   folder: failpoint("copy.create-folder"),
@@ -129,7 +129,7 @@ class TreeCopy {
   }
 
   #linkToFirst(facts: Facts, to: Folder, toName: string): boolean {
-    const first = this.#links.get(facts.ino);
+    const first = this.#links.get(inodeKey(facts));
     if (first === undefined) return false;
     using folder = this.#target.openBelow(parentPath(first));
     to.createHardLink(POINTS.hardLink, toName, folder, baseName(first));
@@ -143,7 +143,8 @@ class TreeCopy {
       const copied = this.#leafOnce(from, name, facts, to, toName, path);
       const after = from.facts(name);
       if (copied !== undefined && after !== undefined && isSameVersion(facts, after)) {
-        if (facts.nlink > 1 && !this.#links.has(facts.ino)) this.#links.set(facts.ino, this.#targetPath(path));
+        if (facts.nlink > 1 && !this.#links.has(inodeKey(facts)))
+          this.#links.set(inodeKey(facts), this.#targetPath(path));
         this.#options.onCopied?.(copied);
         return;
       }
@@ -207,7 +208,7 @@ class TreeCopy {
   #file(from: Folder, name: string, facts: Facts, to: Folder, toName: string, path: string): Xattrs | undefined {
     const source = from.openFile(name);
     try {
-      if (factsOfOpen(source, from.label(name)).kind !== "file") return undefined;
+      if (kindOfOpen(source, from.label(name)) !== "file") return undefined;
       const target = to.createFile(POINTS.file, toName, this.#wantedFacts(path, facts).mode & 0o777);
       try {
         this.#data(source, target, facts.size, from.label(name));
@@ -242,6 +243,11 @@ function ownCopy(to: Folder, toName: string): Facts {
   const facts = to.facts(toName);
   if (facts !== undefined) return facts;
   throw new BusyError(`${to.label(toName)} was removed while it was written.`, { holder: "another process" });
+}
+
+/** What is mounted inside a tree numbers its inodes for itself. */
+function inodeKey({ device, ino }: Facts): string {
+  return `${device}:${ino}`;
 }
 
 function isSameVersion(a: Facts, b: Facts): boolean {

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { ulid } from "ulid";
 import type { StrategyCapabilities } from "../core/capabilities.ts";
 import type { Change, DiffView } from "../core/change.ts";
 import {
@@ -29,7 +29,7 @@ import { Landings } from "./landings.ts";
 import { runInTurns, type Steps } from "./pace.ts";
 import { removeTree } from "./remove-tree.ts";
 import { type Scope, scopeOf, toEnginePath, toResourcePath } from "./scope.ts";
-import { restoreCheckpoint, saveCheckpoint } from "./tree-checkpoints.ts";
+import { beginRestore, finishRestore, saveCheckpoint } from "./tree-checkpoints.ts";
 import { choosePlace, findPlace, makeWorkspace, openWorkspace, removeWorkspace } from "./workspace.ts";
 import { readFileBelow, writeFileBelow } from "./writing.ts";
 import { writtenChange } from "./written-change.ts";
@@ -157,8 +157,7 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
     if (transaction.direction === "undo") return;
     using workspace = openWorkspace(placeOf(ref).path);
     if (workspace === undefined) return;
-    using tree = new CopiedTree(workspace, scopeFrom(ref)).openTree();
-    new Landings(workspace).rollbackPrepared(transaction, tree);
+    new Landings(workspace).rollbackPrepared(transaction, () => new CopiedTree(workspace, scopeFrom(ref)).openTree());
   }
 
   async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
@@ -173,22 +172,34 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
   }
 
   async commit(ref: SandboxRef): Promise<CommitResult> {
-    const transaction: Transaction = {
-      id: `alone-${randomBytes(8).toString("hex")}`,
-      planId: ref.planId,
-      direction: "commit",
-    };
+    const transaction: Transaction = { id: `alone-${ulid()}`, planId: ref.planId, direction: "commit" };
+    const prepared = await this.#prepareAlone(ref, transaction);
+    if (prepared === null) return { changes: 0, attention: [] };
     try {
-      const prepared = await this.prepare(ref, transaction);
-      if (prepared === null) {
-        await this.rollbackPrepared(ref, transaction);
-        return { changes: 0, attention: [] };
-      }
       return await this.commitPrepared(ref, transaction, prepared);
+    } catch (thrown) {
+      await this.#takeLandingBack(ref, transaction, prepared);
+      throw thrown;
+    }
+  }
+
+  async #prepareAlone(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+    try {
+      return await this.prepare(ref, transaction);
     } catch (thrown) {
       await this.rollbackPrepared(ref, transaction);
       throw thrown;
     }
+  }
+
+  /** A landing that stopped half way: first the original gets back what was its own, then the sandbox its work. */
+  async #takeLandingBack(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<void> {
+    const { scope, workspace } = this.#place(ref);
+    using folder = workspace;
+    using original = openOriginal(scope);
+    await new Landings(folder).run(original, prepared, "backward");
+    await this.rollbackPrepared(ref, transaction);
+    new CopiedTree(folder, scope).markFresh();
   }
 
   async rollback(ref: SandboxRef): Promise<void> {
@@ -226,9 +237,8 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
 
   async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
     using sandbox = await this.#open(ref);
-    const baseline = sandbox.copy.loadBaseline();
-    await this.#run("restoring", restoreCheckpoint(sandbox.workspace, checkpointId, sandbox.tree, baseline));
-    sandbox.copy.saveBaseline(baseline);
+    beginRestore(sandbox.workspace, checkpointId);
+    await this.#run("restoring", finishRestore(sandbox.workspace, sandbox.copy));
   }
 
   async cleanup(ref: SandboxRef): Promise<void> {
@@ -269,7 +279,10 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
     const earlier = findPlace(this.context.stateDir, sandboxId);
     if (earlier === undefined) return;
     using workspace = openWorkspace(earlier.path);
-    if (workspace !== undefined && new CopiedTree(workspace, scope).isFinished) {
+    const isInUse =
+      workspace !== undefined &&
+      (new CopiedTree(workspace, scope).isFinished || new Landings(workspace).ids().length > 0);
+    if (isInUse) {
       throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
         from: "CREATED",
         to: "PENDING",
@@ -295,6 +308,7 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
     const original = openOriginal(scope);
     const copy = new CopiedTree(workspace, scope);
     if (copy.isStale) await this.#run("copying", copy.freshen(original, this.#data));
+    else await this.#run("restoring", finishRestore(workspace, copy));
     return new OpenSandbox(scope, workspace, original, copy);
   }
 

@@ -9,5 +9,11 @@ export function isThere(now: Facts | undefined, identity: EntryIdentity | undefi
 /** A folder's own time moves when names in it do, which its contents tell better. */
 export function sameContentFacts(now: Facts, seen: EntryIdentity): boolean {
   if (now.kind === "directory") return now.mode === seen.mode && sameTime(now.mtime, seen.mtime);
-  return now.size === seen.size && sameTime(now.mtime, seen.mtime) && now.mode === seen.mode;
+  return (
+    now.size === seen.size &&
+    sameTime(now.mtime, seen.mtime) &&
+    now.mode === seen.mode &&
+    now.uid === seen.uid &&
+    now.gid === seen.gid
+  );
 }

@@ -2,13 +2,15 @@ import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { Attention } from "../core/strategy.ts";
 import { failedWith } from "../system/errno.ts";
 import { type Facts, sameTime, type Time } from "../system/facts.ts";
-import { type Failpoint, failpoint } from "../system/failpoints.ts";
+import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
+import { isAfter } from "./barrier.ts";
 import { firstChangeBelow } from "./conflicts.ts";
 import { isThere, sameContentFacts } from "./entry-comparison.ts";
 import { LandingFolders } from "./landing-folders.ts";
+import { LandingLinks } from "./landing-links.ts";
 import { type EntryIdentity, entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
-import { foreignParts, metadataOf, setMetadata } from "./metadata.ts";
+import { foreignParts, type Metadata, metadataOf, setMetadata } from "./metadata.ts";
 import { exchangeEntries, moveEntry } from "./move-entry.ts";
 import { closeLeftOpen, mendModeOfMoved, mendTimeOfExchanged } from "./moved-folder.ts";
 import { OpenParent } from "./open-parent.ts";
@@ -20,9 +22,6 @@ const POINTS = {
   exchange: failpoint("land.exchange"),
   remove: failpoint("land.remove"),
   giveBack: failpoint("land.give-back"),
-  link: failpoint("land.link"),
-  innerLink: failpoint("land.inner-link"),
-  innerTimes: failpoint("land.inner-times"),
 };
 
 /**
@@ -41,9 +40,11 @@ export class LandingRun {
   readonly #manifest: Manifest;
   readonly #forward: boolean;
   readonly #folders: LandingFolders;
-  /** What changed at or after it, inside a folder that goes out, is a rival's. Unknown when a half-done landing is taken back. */
-  readonly #barrier: Time | undefined;
+  /** What changed at or after it, inside a folder that goes out, is a rival's. */
+  readonly #barrier: Time;
+  readonly #landedAt: Time | undefined;
   readonly #own = new OwnChanges();
+  readonly #links: LandingLinks;
   #goesOn = false;
   readonly attention: Attention[] = [];
   readonly keptSlots: number[] = [];
@@ -55,12 +56,14 @@ export class LandingRun {
     direction: "forward" | "backward",
     landedAt: Time | undefined,
   ) {
-    this.#barrier = direction === "forward" ? manifest.barrier : landedAt;
+    this.#barrier = direction === "forward" ? manifest.barrier : manifest.stagedAt;
+    this.#landedAt = landedAt;
     this.#original = original;
     this.#slots = slots;
     this.#manifest = manifest;
     this.#forward = direction === "forward";
     this.#folders = new LandingFolders(original, manifest, this.#forward);
+    this.#links = new LandingLinks(original, slots, this.#own, this.attention);
   }
 
   /** Tells it that an earlier run may have been cut off. */
@@ -127,7 +130,7 @@ export class LandingRun {
 
   #replace(place: Place, slotBefore: Facts | undefined): void {
     const { entry, parent, name, slotName } = place;
-    this.#makeLinks(place);
+    if (this.#forward) this.#links.make(place);
     const { from, to } = this.#endsOf(place);
     const now = parent.facts(name);
     const staged = entry.linkTo === undefined ? slotBefore : this.#slots.facts(slotName);
@@ -173,7 +176,7 @@ export class LandingRun {
 
   #bringIn(place: Place): void {
     const { entry, parent, name, slotName } = place;
-    this.#makeLinks(place);
+    if (this.#forward) this.#links.make(place);
     const { to } = this.#endsOf(place);
     const now = parent.facts(name);
     if (isThere(now, to)) {
@@ -199,7 +202,10 @@ export class LandingRun {
     const { entry, parent, name, slotName } = place;
     const { from } = this.#endsOf(place);
     const now = parent.facts(name);
-    if (now === undefined) return;
+    if (now === undefined) {
+      this.#inspectTakenOut(place, from);
+      return;
+    }
     if (!isThere(now, from)) {
       if (!isThere(this.#slots.facts(slotName), from)) this.#reportLeftAlone(entry);
       else
@@ -215,15 +221,33 @@ export class LandingRun {
       this.#reportLeftAlone(entry);
       return;
     }
-    moveEntry(POINTS.remove, parent, name, this.#slots, slotName);
+    // On the way back the slot may hold what a rival had put in this place: that returns to where it was.
+    if (this.#slots.facts(slotName) !== undefined)
+      exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
+    else moveEntry(POINTS.remove, parent, name, this.#slots, slotName);
+    this.#inspectTakenOut(place, from);
+  }
+
+  /** Between our look and the move, or before a crash, a rival may have changed what was to be deleted: then it goes back. */
+  #inspectTakenOut(place: Place, from: EntryIdentity | undefined): void {
+    const { entry, parent, name, slotName } = place;
     if (!this.#forward) {
       this.#inspectOutcome(place, from);
       return;
     }
-    if (!isThere(this.#slots.facts(slotName), from) || this.#wasChangedInside(place)) {
-      moveEntry(POINTS.giveBack, this.#slots, slotName, parent, name);
-      this.#reportLeftAlone(entry);
-    } else this.#own.note(this.#slots.facts(slotName));
+    const taken = this.#slots.facts(slotName);
+    if (taken === undefined) return;
+    const same = from !== undefined && isThere(taken, from) && (sameContentFacts(taken, from) || this.#own.has(taken));
+    if (same && !this.#wasChangedInside(place)) {
+      this.#own.note(taken);
+      return;
+    }
+    if (parent.facts(name) !== undefined) {
+      this.#reportRival(place);
+      return;
+    }
+    moveEntry(POINTS.giveBack, this.#slots, slotName, parent, name);
+    this.#reportLeftAlone(entry);
   }
 
   /** Unchanged since prepare looked; the change time is only moved by us when it is moved by us. */
@@ -231,6 +255,8 @@ export class LandingRun {
     return (
       sameTime(now.ctime, seen.ctime) ||
       this.#own.has(now) ||
+      // Landing another of its names, maybe one in another resource of the plan, moves the time of all.
+      (now.nlink > 1 && sameContentFacts(now, seen)) ||
       (now.kind === "directory" && sameTime(now.mtime, seen.mtime) && now.mode === seen.mode)
     );
   }
@@ -248,10 +274,17 @@ export class LandingRun {
     else this.#reportRival(place);
   }
 
-  #wasChangedInside({ slotName }: Place): boolean {
-    if (this.#barrier === undefined || this.#slots.facts(slotName)?.kind !== "directory") return false;
+  #wasChangedInside({ slotName, entry }: Place): boolean {
+    if (this.#slots.facts(slotName)?.kind !== "directory") return false;
     using folder = this.#slots.openChild(slotName);
-    return firstChangeBelow(folder, this.#barrier, (facts) => this.#own.has(facts)) !== undefined;
+    const linked = new Set((entry.innerLinks ?? []).flatMap(({ path }) => [path, parentPath(path)]));
+    const isOurs = (facts: Facts, path: string) =>
+      this.#own.has(facts) || (!this.#forward && linked.has(path) && !this.#isAfterLanding(facts));
+    return firstChangeBelow(folder, this.#barrier, isOurs) !== undefined;
+  }
+
+  #isAfterLanding(facts: Facts): boolean {
+    return this.#landedAt !== undefined && isAfter(facts, this.#landedAt);
   }
 
   #metadata({ entry, parent, name, slot }: Place): void {
@@ -262,7 +295,7 @@ export class LandingRun {
       this.#report(entry, "somebody replaced it while the plan was landing; it was left alone", slot, "nothing");
       return;
     }
-    const rivals = foreignParts(metadataOf(parent, name, now), change, this.#goesOn);
+    const rivals = foreignParts(this.#asIfLocked(entry.path, metadataOf(parent, name, now)), change, this.#goesOn);
     if (rivals.length > 0) {
       this.#report(
         entry,
@@ -276,38 +309,10 @@ export class LandingRun {
     this.#own.note(parent.facts(name));
   }
 
-  /** Names that are other names of a file that stays are made here, because making them changes that file's inode. */
-  #makeLinks(place: Place): void {
-    const { entry, slotName } = place;
-    if (!this.#forward) return;
-    if (entry.linkTo !== undefined && this.#slots.facts(slotName) === undefined && !this.#hasLanded(place)) {
-      this.#linkFrom(entry.linkTo, this.#slots, slotName, POINTS.link);
-    }
-    const staged = entry.innerLinks === undefined ? undefined : this.#slots.facts(slotName);
-    if (entry.innerLinks === undefined || !isThere(staged, entry.after)) return;
-    using folder = this.#slots.openChild(slotName);
-    for (const { path, linkTo, folderTime } of entry.innerLinks) {
-      using inner = folder.openBelow(parentPath(path));
-      if (inner.facts(baseName(path)) === undefined) this.#linkFrom(linkTo, inner, baseName(path), POINTS.innerLink);
-      if (inner.facts(baseName(path)) === undefined)
-        this.attention.push({
-          path: `${entry.path}/${path}`,
-          message: `it was another name of ${linkTo}, which is gone`,
-        });
-      inner.setTimes(POINTS.innerTimes, ROOT_PATH, { mtime: folderTime });
-    }
-  }
-
-  #hasLanded({ entry, parent, name }: Place): boolean {
-    return isThere(parent.facts(name), this.#anchorIdentity(entry));
-  }
-
-  #linkFrom(path: string, to: Folder, name: string, point: Failpoint): void {
-    using parent = this.#original.openBelowIfThere(parentPath(path));
-    // A rival may have taken it away; what should have been another name of it is then left out.
-    if (parent?.facts(baseName(path)) === undefined) return;
-    to.createHardLink(point, name, parent, baseName(path));
-    this.#own.note(to.facts(name));
+  /** A folder that is opened up for the landing has a mode that nobody asked for. */
+  #asIfLocked(path: string, current: Metadata): Metadata {
+    const locked = this.#manifest.unlock.find((folder) => folder.path === path);
+    return locked !== undefined && current.mode === (locked.mode | 0o700) ? { ...current, mode: locked.mode } : current;
   }
 
   /** Moving a new name of a file that stays to its place has changed that file once more. */
@@ -319,14 +324,8 @@ export class LandingRun {
   #endsOf(place: Place): { readonly from: EntryIdentity | undefined; readonly to: EntryIdentity | undefined } {
     const { from, to } = this.#ends(place.entry);
     if (place.entry.linkTo === undefined) return { from, to };
-    const anchor = this.#anchorIdentity(place.entry);
+    const anchor = this.#links.identity(place.entry);
     return this.#forward ? { from, to: anchor } : { from: anchor, to };
-  }
-
-  #anchorIdentity(entry: ManifestEntry): EntryIdentity | undefined {
-    if (entry.linkTo === undefined) return entry.after;
-    using parent = this.#original.openBelowIfThere(parentPath(entry.linkTo));
-    return parent?.facts(baseName(entry.linkTo));
   }
 
   #reportRival({ entry, slot }: Place): void {

@@ -1,12 +1,14 @@
 import type { Attention } from "../core/strategy.ts";
-import type { Time } from "../system/facts.ts";
+import type { Facts, Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { takeBarrier } from "./barrier.ts";
+import { isThere, sameContentFacts } from "./entry-comparison.ts";
 import { LandingRun } from "./landing-run.ts";
-import type { Manifest } from "./manifest.ts";
-import { readSmallFile, writeSmallFile } from "./small-file.ts";
-import { BALLAST, SLOTS } from "./staging.ts";
+import type { Manifest, ManifestEntry } from "./manifest.ts";
+import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
+import { BALLAST } from "./staged-manifest.ts";
+import { SLOTS } from "./staging.ts";
 
 /** `backward` is the undo. */
 export type Direction = "forward" | "backward";
@@ -40,22 +42,31 @@ export function runLanding(
   if (landing.facts(BALLAST) !== undefined) landing.removeFile(POINTS.ballast, BALLAST);
   else run.goOn();
   run.all(tick);
-  return recordEnd(landing, run);
+  return recordEnd(landing, slots, manifest, run);
 }
 
 /** What the end of a landing recorded, if it came to its end. */
 export function readLanded(landing: Folder): LandedRecord | undefined {
   const bytes = readSmallFile(landing, LANDED);
-  return bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as LandedRecord);
+  return bytes === undefined ? undefined : parsed<LandedRecord>(bytes);
 }
 
-function recordEnd(landing: Folder, run: LandingRun): LandingResult {
+function recordEnd(landing: Folder, slots: Folder, manifest: Manifest, run: LandingRun): LandingResult {
   const earlier = readLanded(landing);
+  const kept = [...new Set([...(earlier?.keptSlots ?? []), ...run.keptSlots])];
+  const keptSlots = kept.filter((slot) => isSomebodyElses(slots.facts(String(slot)), manifest.entries[slot]));
   const attention = merge(earlier?.attention ?? [], run.attention);
-  const keptSlots = [...new Set([...(earlier?.keptSlots ?? []), ...run.keptSlots])];
   const record: LandedRecord = { barrier: takeBarrier(landing), attention, keptSlots };
   writeSmallFile(POINTS.record, landing, LANDED, Buffer.from(JSON.stringify(record)));
   return { attention };
+}
+
+/** A version that was given back on the way back is no longer in its slot. */
+function isSomebodyElses(facts: Facts | undefined, entry: ManifestEntry | undefined): boolean {
+  if (facts === undefined || entry === undefined) return false;
+  return ![entry.before, entry.after].some(
+    (known) => isThere(facts, known) && known !== undefined && sameContentFacts(facts, known),
+  );
 }
 
 function merge(earlier: readonly Attention[], found: readonly Attention[]): Attention[] {

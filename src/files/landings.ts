@@ -1,14 +1,16 @@
-import { parentPath, ROOT_PATH } from "../core/byte-path.ts";
-import { StateError } from "../core/errors.ts";
+import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { SandboxCommitError, StateError } from "../core/errors.ts";
 import type { CommitResult, PreparedCommit, Transaction } from "../core/strategy.ts";
+import { sameIdentity } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { type FlushTarget, flush } from "../system/flush.ts";
 import type { Folder } from "../system/folder.ts";
-import { readLanded, runLanding } from "./landing.ts";
+import { LANDED, readLanded, runLanding } from "./landing.ts";
 import { decodeManifest, type Manifest } from "./manifest.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
-import { readSmallFile } from "./small-file.ts";
-import { MANIFEST, SLOTS, type StagingInput, stage, unstage } from "./staging.ts";
+import { readSmallFile, writeSmallFile } from "./small-file.ts";
+import { MANIFEST, SLOTS, stage, unstage } from "./staging.ts";
+import type { StagingInput } from "./staging-input.ts";
 import { checkUndo } from "./undo-check.ts";
 
 /**
@@ -20,8 +22,10 @@ const POINTS = {
   flushStaged: failpoint("landings.flush-staged"),
   flushLanded: failpoint("landings.flush-landed"),
   discard: failpoint("landings.discard"),
+  reverted: failpoint("landings.reverted"),
 };
 const LANDINGS = "landings";
+const REVERTED = "reverted";
 
 export class Landings {
   readonly #workspace: Folder;
@@ -39,7 +43,7 @@ export class Landings {
     using landing = ensureFolder(POINTS.create, landings, transaction.id);
     const staged = stage({ ...input, landing, transaction: transaction.id });
     if (staged === null) {
-      this.rollbackPrepared(transaction, input.sandbox);
+      this.rollbackPrepared(transaction, () => input.sandbox.duplicate());
       return null;
     }
     await flush(POINTS.flushStaged, landing, () => [
@@ -51,10 +55,11 @@ export class Landings {
   }
 
   /** Takes a prepare back, finished or not. */
-  rollbackPrepared(transaction: Transaction, sandbox: Folder): void {
+  rollbackPrepared(transaction: Transaction, openSandbox: () => Folder): void {
     using landings = this.#workspace.openBelowIfThere(LANDINGS);
     using landing = landings?.openBelowIfThere(transaction.id);
     if (landings === undefined || landing === undefined) return;
+    using sandbox = openSandbox();
     unstage(sandbox, landing);
     landings.removeFolder(POINTS.discard, transaction.id);
     this.#removeIfEmpty();
@@ -65,10 +70,11 @@ export class Landings {
     original: Folder,
     prepared: PreparedCommit,
     direction: "forward" | "backward",
-    tick: () => void,
+    tick?: () => void,
   ): Promise<CommitResult> {
     using landing = this.#open(prepared);
     const manifest = readManifest(landing, prepared);
+    assertSameOriginal(original, manifest);
     const { attention } = runLanding(original, landing, manifest, direction, tick);
     using parents = new TouchedFolders(original, landing, manifest);
     await flush(POINTS.flushLanded, landing, () => parents.targets());
@@ -81,13 +87,42 @@ export class Landings {
     const landed = readLanded(landing);
     if (landed === undefined) throw damaged(landing.path);
     using slots = landing.openChild(SLOTS);
-    checkUndo(original, slots, readManifest(landing, undoes), landed.barrier);
+    const manifest = readManifest(landing, undoes);
+    assertSameOriginal(original, manifest);
+    checkUndo(original, slots, manifest, landed.barrier);
     return undoes;
   }
 
   /** Removes what an undo would need, but for versions of rivals, which nobody else has. */
   discard(prepared: PreparedCommit): void {
-    const id = landingOf(prepared);
+    this.#remove(landingOf(prepared));
+  }
+
+  /** Ids of all landings, the latest first. */
+  ids(): string[] {
+    using landings = this.#workspace.openBelowIfThere(LANDINGS);
+    return landings?.names().sort().reverse() ?? [];
+  }
+
+  /** Takes back a landing of any stage, from what is on disk alone: nothing of it stays in the original, nor its work anywhere. */
+  revert(id: string, original: Folder): void {
+    using landing = this.#workspace.openBelow(`${LANDINGS}/${id}`);
+    const bytes = readSmallFile(landing, MANIFEST);
+    // What a crash interrupted after the end of the way back is only to be removed.
+    if (bytes !== undefined && landing.facts(REVERTED) === undefined) {
+      const manifest = JSON.parse(bytes.toString()) as Manifest;
+      assertSameOriginal(original, manifest);
+      const landed = readLanded(landing);
+      using slots = landing.openChild(SLOTS);
+      if (landed !== undefined) checkUndo(original, slots, manifest, landed.barrier);
+      runLanding(original, landing, manifest, "backward");
+      writeSmallFile(POINTS.reverted, landing, REVERTED, Buffer.alloc(0));
+    }
+    this.#remove(id);
+  }
+
+  /** Versions of rivals stay: nobody else has them. */
+  #remove(id: string): void {
     using landings = this.#workspace.openBelowIfThere(LANDINGS);
     using landing = landings?.openBelowIfThere(id);
     if (landings === undefined || landing === undefined) return;
@@ -99,28 +134,6 @@ export class Landings {
     }
     using slots = landing.openChild(SLOTS);
     for (const name of slots.names()) if (!kept.has(name)) removeTree(POINTS.discard, slots, name);
-  }
-
-  /** Ids of all landings, the latest first. */
-  ids(): string[] {
-    using landings = this.#workspace.openBelowIfThere(LANDINGS);
-    return landings?.names().sort().reverse() ?? [];
-  }
-
-  /** Takes back a landing of any stage, from what is on disk alone: nothing of it stays in the original, nor its work anywhere. */
-  revert(id: string, original: Folder): void {
-    using landings = this.#workspace.openBelow(LANDINGS);
-    using landing = landings.openBelow(id);
-    const bytes = readSmallFile(landing, MANIFEST);
-    if (bytes !== undefined) {
-      const manifest = JSON.parse(bytes.toString()) as Manifest;
-      const landed = readLanded(landing);
-      using slots = landing.openChild(SLOTS);
-      if (landed !== undefined) checkUndo(original, slots, manifest, landed.barrier);
-      runLanding(original, landing, manifest, "backward");
-    }
-    removeTree(POINTS.discard, landings, id);
-    this.#removeIfEmpty();
   }
 
   #open(prepared: PreparedCommit): Folder {
@@ -150,6 +163,15 @@ function damaged(path: string): StateError {
   });
 }
 
+/** Somebody may have put another folder, or a link to one, in the place of the original. What was prepared is not for that one. */
+function assertSameOriginal(original: Folder, { root }: Manifest): void {
+  if (sameIdentity(original.ownFacts(), root)) return;
+  throw new SandboxCommitError(`${original.path} is not the folder that this landing was prepared for.`, {
+    hint: "Put the folder back where it was; the landing then goes on.",
+    code: "REPLACED",
+  });
+}
+
 function itself(folder: Folder): FlushTarget {
   return { parent: folder, name: ROOT_PATH };
 }
@@ -168,13 +190,29 @@ class TouchedFolders {
   }
 
   targets(): FlushTarget[] {
-    const paths = new Set(this.#manifest.entries.map(({ path }) => (path === ROOT_PATH ? path : parentPath(path))));
-    for (const path of paths) {
+    const { entries, folderTimes, unlock } = this.#manifest;
+    const paths = [
+      ...entries.map(({ path }) => (path === ROOT_PATH ? path : parentPath(path))),
+      ...[...folderTimes, ...unlock].map(({ path }) => path),
+    ];
+    const byPath = new Map<string, Folder>();
+    for (const path of new Set(paths)) {
       const folder = this.#original.openBelowIfThere(path);
-      if (folder !== undefined) this.#open.push(folder);
+      if (folder !== undefined) byPath.set(path, folder);
     }
-    this.#open.push(this.#landing.openChild(SLOTS), this.#landing.duplicate());
-    return this.#open.map(itself);
+    const landing = this.#landing.duplicate();
+    this.#open.push(...byPath.values(), this.#landing.openChild(SLOTS), landing);
+    return [...this.#changedInPlace(byPath), { parent: landing, name: LANDED }, ...this.#open.map(itself)];
+  }
+
+  /** Entries whose metadata changed are not reached by flushing the folder they are in. */
+  #changedInPlace(byPath: ReadonlyMap<string, Folder>): FlushTarget[] {
+    return this.#manifest.entries.flatMap(({ path, operation }) => {
+      const parent = byPath.get(path === ROOT_PATH ? path : parentPath(path));
+      return operation !== "metadata" || parent === undefined
+        ? []
+        : [{ parent, name: path === ROOT_PATH ? path : baseName(path), alone: true }];
+    });
   }
 
   [Symbol.dispose](): void {

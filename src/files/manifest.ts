@@ -20,6 +20,8 @@ import type { InnerLink } from "./survey.ts";
 export interface Manifest {
   readonly version: 1;
   readonly transaction: string;
+  /** The original itself: what lands is for no other folder that may be in its place. */
+  readonly root: Identity;
   /** In path order. The index of an entry is its slot. */
   readonly entries: readonly ManifestEntry[];
   /** Folders whose times are set at the end, and what they were. */
@@ -28,6 +30,8 @@ export interface Manifest {
   readonly unlock: readonly { readonly path: string; readonly mode: number }[];
   /** Taken before the look for conflicts: what changes later, inside folders that go out, is a rival's. */
   readonly barrier: Time;
+  /** Taken when everything was staged: what is changed later inside a folder that came in is somebody else's. */
+  readonly stagedAt: Time;
 }
 
 export interface ManifestEntry {
@@ -49,6 +53,8 @@ export interface ManifestEntry {
 export interface EntryIdentity extends Identity {
   readonly kind: EntryKind;
   readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
   readonly size: number;
   readonly mtime: Time;
   /** As prepare saw it. */
@@ -56,8 +62,8 @@ export interface EntryIdentity extends Identity {
 }
 
 export function entryIdentity(facts: Facts): EntryIdentity {
-  const { kind, mode, size, mtime, ctime, ino, btime } = facts;
-  return { kind, mode, size, mtime, ctime, ino, btime };
+  const { kind, mode, uid, gid, size, mtime, ctime, ino, btime } = facts;
+  return { kind, mode, uid, gid, size, mtime, ctime, ino, btime };
 }
 
 export function encodeManifest(manifest: Manifest): { readonly bytes: Buffer; readonly digest: string } {

@@ -94,7 +94,8 @@ export function setMetadata(
   isLink: boolean,
 ): void {
   if (parts.includes("owner")) folder.setOwner(POINTS.owner, name, wanted.uid, wanted.gid);
-  if (parts.includes("xattrs")) setXattrs(folder, name, wanted, isLink);
+  // A new owner costs a file its capability.
+  if (parts.includes("xattrs") || parts.includes("owner")) setXattrs(folder, name, wanted, isLink);
   if (!isLink && parts.some((part) => part !== "mtime")) folder.setMode(POINTS.mode, name, wanted.mode);
   if (parts.includes("mtime")) folder.setTimes(POINTS.times, name, { mtime: wanted.mtime });
 }

@@ -1,4 +1,4 @@
-import { parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { SandboxCommitError, UnsupportedError } from "../core/errors.ts";
 import type { Facts } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
@@ -54,7 +54,7 @@ class FolderJudge {
 
   #look(folder: Folder): Facts {
     const facts = folder.ownFacts();
-    if (facts.mountId === this.#root.mountId) return facts;
+    if (facts.mountId === this.#root.mountId && facts.device === this.#root.device) return facts;
     throw new UnsupportedError(
       `${folder.path} is another file system mounted inside the original; nothing can land there.`,
       {
@@ -89,11 +89,23 @@ function assertNoMountInside(
   );
 }
 
+/** Making another name of a file is refused by the kernel for files of others, and beyond a number of names. */
+export function assertLinkable(original: Folder, path: string): void {
+  const MOST_NAMES = 60_000;
+  using parent = original.openBelowIfThere(parentPath(path));
+  const facts = parent?.facts(baseName(path));
+  const user = process.geteuid?.();
+  if (facts === undefined) return;
+  if (user !== 0 && facts.uid !== user)
+    throw notPermitted(`${original.label(path)} belongs to another user, so no other name of it can be made.`);
+  if (facts.nlink > MOST_NAMES) throw notPermitted(`${original.label(path)} has too many names already.`);
+}
+
 function judgeTarget(original: Folder, entry: TreeEntry, now: Facts | undefined, parent: Facts, root: Facts): void {
   if (now === undefined) return;
   const label = original.label(entry.path);
   if (now.locked) throw immutable(label);
-  if (now.mountId !== root.mountId) {
+  if (now.mountId !== root.mountId || (now.kind === "directory" && now.device !== root.device)) {
     throw new UnsupportedError(`${label} is a mount point; it can't be replaced or removed.`, {
       hint: "Unmount it first.",
     });

@@ -17,6 +17,16 @@ export function readSmallFile(folder: Folder, name: string): Buffer | undefined 
   }
 }
 
+/** What a file of our own says; undefined if a power cut left it empty or cut off, which is as good as not there. */
+export function parsed<T>(bytes: Uint8Array): T | undefined {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString()) as T;
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return undefined;
+    throw thrown;
+  }
+}
+
 /** Writes a file of our own, whole or not at all: the old one stays until the new one is complete. Flushing is the caller's. */
 export function writeSmallFile(point: Failpoint, folder: Folder, name: string, bytes: Uint8Array): void {
   const fresh = `${name}.new`;

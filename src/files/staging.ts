@@ -1,48 +1,31 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
-import { SandboxCommitError, SandboxConflictError } from "../core/errors.ts";
-import { compareTimes, type Facts, sameTime, type Time } from "../system/facts.ts";
+import { SandboxConflictError } from "../core/errors.ts";
+import { type Facts, identityOf, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
-import { isOpenForWriting, reserveRoom } from "../system/file-data.ts";
+import { isOpenForWriting } from "../system/file-data.ts";
 import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { folderHolders } from "../system/holders.ts";
-import { readXattrs } from "../system/xattrs.ts";
 import { assertClockWentOn, takeBarrier } from "./barrier.ts";
-import type { BaseFacts } from "./baseline.ts";
-import type { ChangeSet, TreeEntry } from "./change-set.ts";
+import type { TreeEntry } from "./change-set.ts";
 import { checkConflicts } from "./conflicts.ts";
 import { copyEntry, type LinkMap } from "./copy-tree.ts";
 import type { LandingRules } from "./landing-policy.ts";
-import { encodeManifest, entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
-import { metadataOf } from "./metadata.ts";
+import { encodeManifest, type Manifest } from "./manifest.ts";
 import { moveEntry } from "./move-entry.ts";
-import { findObstacles } from "./obstacles.ts";
+import { assertLinkable, findObstacles } from "./obstacles.ts";
 import { OpenParent } from "./open-parent.ts";
 import { runAtOnce } from "./pace.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
-import { readSmallFile, writeSmallFile } from "./small-file.ts";
+import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
+import { makeBallast, manifestEntry, plannedFolderTimes } from "./staged-manifest.ts";
+import { comesIn, type StagingInput } from "./staging-input.ts";
 import { Survey, type SurveyedEntry } from "./survey.ts";
 
 /**
  * The first half of the exchange transaction: everything that can fail. When `stage` has returned and its file system has been flushed,
  * the landing needs nothing but renames. The original is not touched here. manifest.ts describes the files and the order of writes.
  */
-export interface StagingInput {
-  readonly original: Folder;
-  readonly sandbox: Folder;
-  /** Empty, and where a rename into the original works. */
-  readonly landing: Folder;
-  readonly transaction: string;
-  readonly changes: ChangeSet;
-  /** T0 of the sandbox. */
-  readonly barrier: Time;
-  readonly baseOf: (path: string) => BaseFacts | undefined;
-  /** What may land, and how. */
-  readonly rules: LandingRules;
-  /** Called after each entry; throws to stop. */
-  readonly tick: () => void;
-}
-
 export interface Staged {
   readonly digest: string;
   readonly entries: number;
@@ -51,7 +34,12 @@ export interface Staged {
 /** What was taken out of the sandbox, so that it can be put back. */
 interface StagingRecord {
   /** With the mode of a read-only folder, which is opened up for its move. */
-  readonly moved: readonly { readonly slot: number; readonly path: string; readonly mode?: number }[];
+  readonly moved: readonly {
+    readonly slot: number;
+    readonly path: string;
+    readonly ino?: number;
+    readonly mode?: number;
+  }[];
   readonly folders: readonly { readonly path: string; readonly mtime: Time; readonly atime: Time }[];
 }
 
@@ -63,12 +51,10 @@ const POINTS = {
   mode: failpoint("stage.folder-mode"),
   folderTimes: failpoint("stage.folder-times"),
   discard: failpoint("stage.discard"),
-  ballast: failpoint("stage.ballast"),
   manifest: failpoint("stage.manifest"),
 };
 
 export const SLOTS = "slots";
-export const BALLAST = "ballast";
 export const MANIFEST = "manifest";
 const RECORD = "staging";
 
@@ -87,6 +73,10 @@ export function stage(input: StagingInput): Staged | null {
   const surveyed = new Survey(input.sandbox, input.rules, input.changes.anchors).decide(
     entries.map(({ entry }) => entry),
   );
+  for (const { linkTo, innerLinks } of surveyed) {
+    for (const path of [linkTo, ...innerLinks.map((link) => link.linkTo)])
+      if (path !== undefined) assertLinkable(input.original, path);
+  }
   const folderTimes = plannedFolderTimes(input, surveyed);
   using slots = fillSlots(input, surveyed);
   const nowByPath = new Map(entries.map(({ entry, now }) => [entry.path, now]));
@@ -96,7 +86,9 @@ export function stage(input: StagingInput): Staged | null {
     entries: surveyed.map((item, slot) => manifestEntry(input, item, nowByPath.get(item.entry.path), slots, slot)),
     folderTimes,
     unlock,
+    root: identityOf(input.original.ownFacts()),
     barrier,
+    stagedAt: takeBarrier(input.landing),
   };
   makeBallast(input.landing, manifest);
   const { bytes, digest } = encodeManifest(manifest);
@@ -106,17 +98,29 @@ export function stage(input: StagingInput): Staged | null {
 
 /** Puts back into the sandbox what a staging took out, finished or not, and removes the rest of it. */
 export function unstage(sandbox: Folder, landing: Folder): void {
-  const bytes = readSmallFile(landing, RECORD);
-  const record = bytes === undefined ? undefined : (JSON.parse(bytes.toString()) as StagingRecord);
-  if (record !== undefined && landing.facts(SLOTS) !== undefined) {
+  const record = readRecord(landing);
+  if (landing.facts(SLOTS) !== undefined) {
     using slots = landing.openChild(SLOTS);
-    for (const { slot, path, mode } of record.moved) {
+    for (const { slot, path, ino, mode } of record?.moved ?? unrecorded(slots)) {
+      // A copy that was made because somebody had the file open is not what was taken out.
+      if (ino !== undefined && slots.facts(String(slot))?.ino !== ino) continue;
       putBack(sandbox, slots, String(slot), path);
       if (mode !== undefined) restoreMode(sandbox, path, mode);
     }
-    restoreFolderTimes(sandbox, record.folders);
+    restoreFolderTimes(sandbox, record?.folders ?? []);
   }
   for (const name of landing.names()) removeTree(POINTS.discard, landing, name);
+}
+
+function readRecord(landing: Folder): StagingRecord | undefined {
+  const bytes = readSmallFile(landing, RECORD);
+  if (bytes === undefined) return { moved: [], folders: [] };
+  return parsed<StagingRecord>(bytes);
+}
+
+/** A power cut can leave the record empty but not what it spoke of: that goes back under names that say so. */
+function unrecorded(slots: Folder): StagingRecord["moved"] {
+  return slots.names().map((name) => ({ slot: Number(name), path: `taken-back-${name}` }));
 }
 
 function entryLands(entry: TreeEntry, rules: LandingRules): boolean {
@@ -125,7 +129,9 @@ function entryLands(entry: TreeEntry, rules: LandingRules): boolean {
 
 function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[]): Folder {
   const moved = surveyed.flatMap(({ entry, way }, slot) =>
-    comesIn(entry) && way === "move" ? [{ slot, path: entry.path, ...readOnlyMode(entry) }] : [],
+    comesIn(entry) && way === "move"
+      ? [{ slot, path: entry.path, ...(entry.after !== undefined && { ino: entry.after.ino }), ...readOnlyMode(entry) }]
+      : [],
   );
   const record: StagingRecord = {
     moved,
@@ -146,10 +152,6 @@ function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[]): Fol
   copyWhatIsHeld(input, surveyed, slots, links);
   restoreFolderTimes(input.sandbox, record.folders);
   return slots;
-}
-
-function comesIn(entry: TreeEntry): boolean {
-  return entry.operation === "add" || entry.operation === "replace";
 }
 
 function fillSlot(
@@ -196,20 +198,23 @@ function copyWhatIsHeld(input: StagingInput, surveyed: readonly SurveyedEntry[],
   for (const { item, slot } of moved) {
     const label = slots.label(slot);
     const workedIn = held.some((path) => path === label || path.startsWith(`${label}/`));
-    if (!workedIn && !hasWriters(slots, slot)) continue;
+    if (!workedIn && !mustBeCopied(slots, slot, item.entry.path, input.rules)) continue;
     putBack(input.sandbox, slots, slot, item.entry.path);
     using parent = input.sandbox.openBelow(parentPath(item.entry.path));
     copyIntoSlot(input, { ...item, way: "copy" }, parent, slots, slot, links);
   }
 }
 
-function hasWriters(parent: Folder, name: string): boolean {
+/** Nobody can reach it by its path any more, so what is true of it now stays true: no writer, and nothing that may not land. */
+function mustBeCopied(parent: Folder, name: string, path: string, rules: LandingRules): boolean {
   const facts = parent.facts(name);
-  if (facts?.kind === "directory") {
+  if (facts === undefined) return false;
+  if (!rules.landsAsIs(path, facts)) return true;
+  if (facts.kind === "directory") {
     using folder = parent.openChild(name);
-    return folder.names().some((child) => hasWriters(folder, child));
+    return folder.names().some((child) => mustBeCopied(folder, child, joinPath(path, child), rules));
   }
-  if (facts?.kind !== "file") return false;
+  if (facts.kind !== "file") return false;
   const fd = parent.openFile(name);
   try {
     return isOpenForWriting(fd);
@@ -253,97 +258,5 @@ function restoreFolderTimes(sandbox: Folder, folders: StagingRecord["folders"]):
   for (const { path, mtime, atime } of folders) {
     using folder = sandbox.openBelowIfThere(path);
     folder?.setTimes(POINTS.folderTimes, ROOT_PATH, { mtime, atime });
-  }
-}
-
-/** The times that folders have at the end: the sandbox's, unless somebody else changed the folder in the original meanwhile. */
-function plannedFolderTimes(input: StagingInput, surveyed: readonly SurveyedEntry[]): Manifest["folderTimes"] {
-  const wanted = new Map<string, Time>();
-  for (const { entry } of surveyed) {
-    if (entry.operation === "metadata" || input.baseOf(ROOT_PATH) === undefined) continue;
-    const path = parentPath(entry.path);
-    if (wanted.has(path)) continue;
-    using folder = input.sandbox.openBelow(path);
-    wanted.set(path, folder.ownFacts().mtime);
-  }
-  for (const { path, mtime } of input.changes.folderTimes) wanted.set(path, mtime);
-  const times: Manifest["folderTimes"][number][] = [];
-  for (const [path, after] of wanted) {
-    const base = input.baseOf(path);
-    using folder = openIfSame(input.original, path, base);
-    if (base === undefined || folder === undefined) continue;
-    const before = folder.ownFacts().mtime;
-    if (sameTime(before, base.mtime)) times.push({ path, before, after });
-  }
-  // The deepest first, the root last.
-  return times.sort((a, b) => b.path.length - a.path.length || compareTimes(a.before, b.before));
-}
-
-function openIfSame(original: Folder, path: string, base: BaseFacts | undefined): Folder | undefined {
-  if (base === undefined) return undefined;
-  const parentFacts = path === ROOT_PATH ? original.ownFacts() : factsBelow(original, path);
-  return parentFacts?.kind === "directory" && parentFacts.ino === base.ino ? original.openBelow(path) : undefined;
-}
-
-function factsBelow(original: Folder, path: string): Facts | undefined {
-  using parent = original.openBelowIfThere(parentPath(path));
-  return parent?.facts(baseName(path));
-}
-
-function manifestEntry(
-  input: StagingInput,
-  item: SurveyedEntry,
-  now: Facts | undefined,
-  slots: Folder,
-  slot: number,
-): ManifestEntry {
-  const { entry } = item;
-  const staged = comesIn(entry) && item.way !== "link" ? slots.facts(String(slot)) : undefined;
-  if (comesIn(entry) && item.way !== "link" && staged === undefined) {
-    throw new SandboxCommitError(`${input.sandbox.label(entry.path)} vanished while it was prepared.`, {
-      hint: "Something is still working in the sandbox. End it and try again.",
-    });
-  }
-  return {
-    path: entry.path,
-    operation: entry.operation,
-    ...(now !== undefined && { before: entryIdentity(now) }),
-    ...(staged !== undefined && { after: entryIdentity(staged) }),
-    ...(item.linkTo !== undefined && { linkTo: item.linkTo }),
-    ...(item.innerLinks.length > 0 && { innerLinks: item.innerLinks }),
-    ...(entry.operation === "metadata" && now !== undefined && { metadata: metadataChange(input, entry, now) }),
-  };
-}
-
-function metadataChange(input: StagingInput, entry: TreeEntry, now: Facts): NonNullable<ManifestEntry["metadata"]> {
-  const name = entry.path === ROOT_PATH ? ROOT_PATH : baseName(entry.path);
-  using parent = input.original.openBelow(entry.path === ROOT_PATH ? ROOT_PATH : parentPath(entry.path));
-  using sandboxParent = input.sandbox.openBelow(entry.path === ROOT_PATH ? ROOT_PATH : parentPath(entry.path));
-  const before = metadataOf(parent, name, now);
-  const after = entry.after as Facts;
-  return {
-    before,
-    after: {
-      mode: input.rules.mode(entry.path, after),
-      uid: after.uid,
-      gid: after.gid,
-      mtime: after.mtime,
-      xattrs: entry.parts?.includes("xattrs") ? readXattrs(sandboxParent, name) : before.xattrs,
-    },
-    parts: entry.parts ?? [],
-  };
-}
-
-/** Two blocks for each folder that gets a new name, so that a full disk is found out here and not in the middle of the landing. */
-function makeBallast(landing: Folder, manifest: Manifest): void {
-  const folders = new Set(
-    manifest.entries.filter(({ operation }) => operation === "add").map(({ path }) => parentPath(path)),
-  );
-  const size = 64 * 1024 + folders.size * 8192;
-  const fd = landing.createFile(POINTS.ballast, BALLAST, 0o600);
-  try {
-    reserveRoom(POINTS.ballast, fd, size, landing.label(BALLAST));
-  } finally {
-    closeFile(fd);
   }
 }

@@ -16,7 +16,7 @@ export function checkUndo(original: Folder, slots: Folder, manifest: Manifest, l
   manifest.entries.forEach((entry, slot) => {
     if (entry.before !== undefined && entry.operation !== "metadata")
       assertBackup(slots, String(slot), entry, entry.before);
-    const why = whyNot(original, entry, landedAt);
+    const why = whyNot(original, entry, { landedAt, stagedAt: manifest.stagedAt });
     if (why !== undefined) conflicts.push({ path: entry.path, why });
   });
   if (conflicts.length > 0) {
@@ -28,6 +28,11 @@ export function checkUndo(original: Folder, slots: Folder, manifest: Manifest, l
   }
 }
 
+interface LandingTimes {
+  readonly landedAt: Time;
+  readonly stagedAt: Time;
+}
+
 function assertBackup(slots: Folder, slot: string, entry: ManifestEntry, before: EntryIdentity): void {
   const kept = slots.facts(slot);
   if (kept !== undefined && sameIdentity(kept, before)) return;
@@ -36,7 +41,7 @@ function assertBackup(slots: Folder, slot: string, entry: ManifestEntry, before:
   });
 }
 
-function whyNot(original: Folder, entry: ManifestEntry, landedAt: Time): string | undefined {
+function whyNot(original: Folder, entry: ManifestEntry, times: LandingTimes): string | undefined {
   const isRoot = entry.path === ROOT_PATH;
   using parent = original.openBelowIfThere(isRoot ? ROOT_PATH : parentPath(entry.path));
   if (parent === undefined) return "its folder is gone or was replaced";
@@ -45,7 +50,7 @@ function whyNot(original: Folder, entry: ManifestEntry, landedAt: Time): string 
   if (entry.operation === "delete") return now === undefined ? undefined : "something is there again";
   if (now === undefined) return "deleted since";
   if (entry.operation === "metadata") return whyNotMetadata(parent, name, entry, now);
-  return whyNotContent(parent, name, entry, now, landedAt);
+  return whyNotContent(parent, name, entry, now, times);
 }
 
 function whyNotMetadata(parent: Folder, name: string, entry: ManifestEntry, now: Facts): string | undefined {
@@ -61,7 +66,7 @@ function whyNotContent(
   name: string,
   entry: ManifestEntry,
   now: Facts,
-  landedAt: Time,
+  { landedAt, stagedAt }: LandingTimes,
 ): string | undefined {
   if (entry.after !== undefined && !sameIdentity(now, entry.after)) return "replaced since";
   if (isAfter(now, landedAt)) return "changed since";
@@ -70,6 +75,8 @@ function whyNotContent(
     return same ? undefined : "changed since";
   }
   using folder = parent.openChild(name);
-  const changed = firstChangeBelow(folder, landedAt);
+  // What is inside came in as it was staged; only what was linked there when it landed is younger.
+  const linked = new Set((entry.innerLinks ?? []).flatMap(({ path }) => [path, parentPath(path)]));
+  const changed = firstChangeBelow(folder, stagedAt, (facts, path) => linked.has(path) && !isAfter(facts, landedAt));
   return changed === undefined ? undefined : `changed since: ${changed}`;
 }

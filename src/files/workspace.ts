@@ -73,6 +73,7 @@ export function makeWorkspace(stateDir: string, sandboxId: string, place: Worksp
   using homes = openHomes(stateDir);
   using home = ensureFolder(POINTS.home, homes, sandboxId);
   if (place.placement === "state") {
+    dropInherited(home);
     assertExchangeWorks(home);
     return home.duplicate();
   }
@@ -80,10 +81,7 @@ export function makeWorkspace(stateDir: string, sandboxId: string, place: Worksp
   using parent = Folder.open(parentFolder(place.path) ?? "/");
   keepingTime(home, parent, place.placement, () => parent.createFolder(POINTS.create, baseName(place.path), 0o700));
   const workspace = parent.openChild(baseName(place.path));
-  // A default ACL of the folder around would be inherited by every copy.
-  const inherited = readXattrs(workspace, ROOT_PATH);
-  const own = Object.fromEntries(Object.entries(inherited).filter(([key]) => !key.startsWith("system.posix_acl_")));
-  writeXattrs(POINTS.inherited, workspace, ROOT_PATH, own, inherited);
+  dropInherited(workspace);
   assertExchangeWorks(workspace);
   return workspace;
 }
@@ -149,6 +147,15 @@ function canRenameBetween(from: Folder, to: Folder): boolean {
     if (failedWith(thrown, "EXDEV")) return false;
     throw thrown;
   }
+}
+
+/** A default ACL of the folder around would be inherited by every copy. */
+function dropInherited(workspace: Folder): void {
+  const inherited = readXattrs(workspace, ROOT_PATH);
+  const own = Object.fromEntries(Object.entries(inherited).filter(([key]) => !key.startsWith("system.posix_acl_")));
+  if (Object.keys(own).length === Object.keys(inherited).length) return;
+  writeXattrs(POINTS.inherited, workspace, ROOT_PATH, own, inherited);
+  workspace.setMode(POINTS.inherited, ROOT_PATH, 0o700);
 }
 
 /** Makes two files and swaps them. */

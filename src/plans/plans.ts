@@ -7,7 +7,7 @@ import { DrydockError, SandboxConflictError, SandboxRollbackError, UsageError } 
 import { movePlan, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import { sandboxIdFor } from "../core/sandbox.ts";
 import { filePatch } from "../files/file-patch.ts";
-import { type Claims, planKey } from "../sandboxes/claims.ts";
+import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
 import type { CommitAllResult, SandboxManager } from "../sandboxes/manager.ts";
 import type { PlanSandboxes, SweepReport } from "../sandboxes/plan-sandboxes.ts";
 import type { HistoryEntry, Store } from "../store/store.ts";
@@ -52,7 +52,9 @@ export class Plans {
     const { store, claims, sandboxes } = this.#parts;
     if (options.name !== undefined) assertName(options.name);
     const plan = await this.#newPlan(options);
-    return await claims.holding([planKey(plan.id)], `The plan ${plan.name}`, async () => {
+    // Nothing may land in an original while it is copied, or the copy would be a mix.
+    const keys = [planKey(plan.id), ...plan.resources.map(({ resource }) => originalKey(resource.location))];
+    return await claims.holding(keys, "One of the originals", async () => {
       await store.write(
         [
           { put: "plan", record: plan },

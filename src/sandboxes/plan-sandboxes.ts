@@ -1,5 +1,5 @@
 import type { FullCapabilities } from "../core/capabilities.ts";
-import { messageOf, SandboxStateError, UsageError } from "../core/errors.ts";
+import { messageOf, PlanStateError, SandboxRollbackError, SandboxStateError, UsageError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
 import type { PlanRecord, PlanResource } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
@@ -46,6 +46,7 @@ export class PlanSandboxes {
     const id = sandboxIdFor(plan.id, resource.id);
     const known = await this.#store.sandbox(id);
     if (known !== undefined && known.state !== "PENDING" && known.state !== "CLEANED_UP") return known;
+    assertInMaking(plan);
     if (known?.state === "PENDING") await this.#cleanUp(known);
     const guarded = this.strategy(strategy);
     try {
@@ -92,8 +93,16 @@ export class PlanSandboxes {
 
   /** Throws the work of every sandbox away; where it had landed, the original is restored. */
   async rollbackAll(plan: PlanRecord): Promise<SweepReport> {
+    assertNotHeld(plan);
     return await this.#sweep(plan, async (record, strategy) => {
-      if (record.state === "CLEANED_UP" || record.state === "PENDING") return;
+      if (record.state === "PENDING") return;
+      if (record.state === "CLEANED_UP") {
+        if (plan.state !== "applied") return;
+        throw new SandboxRollbackError("The work has landed and its sandbox is gone.", {
+          hint: "Use 'drydock plan undo'.",
+        });
+      }
+      moveSandbox(record.ref.sandboxId, record.state, "ROLLED_BACK");
       await strategy.rollback(record.ref);
       await this.#move(record, "ROLLED_BACK");
     });
@@ -101,6 +110,7 @@ export class PlanSandboxes {
 
   /** Removes every sandbox. */
   async cleanupAll(plan: PlanRecord): Promise<SweepReport> {
+    assertNotHeld(plan);
     return await this.#sweep(plan, async (record) => this.#cleanUp(record));
   }
 
@@ -133,8 +143,8 @@ export class PlanSandboxes {
 
   async #cleanUp(record: SandboxRecord): Promise<void> {
     if (record.state === "CLEANED_UP") return;
-    await this.strategy(record.ref.strategyName).cleanup(record.ref);
     const state = moveSandbox(record.ref.sandboxId, record.state, "CLEANED_UP");
+    await this.strategy(record.ref.strategyName).cleanup(record.ref);
     await this.#store.write(
       [
         { put: "sandbox", record: { ...record, state } },
@@ -154,6 +164,17 @@ export class PlanSandboxes {
   #pending(ref: SandboxRef): SandboxRecord {
     return { ref, state: "PENDING", createdAt: this.#now().toISOString() };
   }
+}
+
+/** A plan that is over has no new sandboxes: what is left of the old ones may be all that can take it back. */
+function assertInMaking(plan: PlanRecord): void {
+  if (plan.state === "creating" || plan.state === "open") return;
+  throw new PlanStateError(plan, "open");
+}
+
+/** A sandbox that a commit holds is the commit's. */
+function assertNotHeld(plan: PlanRecord): void {
+  if (plan.state === "applying" || plan.state === "undoing") throw new PlanStateError(plan, "open");
 }
 
 /** The resource of a plan that has this name. */

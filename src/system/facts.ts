@@ -92,6 +92,12 @@ export function factsOfOpen(fd: number, label: string): Facts {
   return lastFacts();
 }
 
+/** The kind of what is open. */
+export function kindOfOpen(fd: number, label: string): EntryKind {
+  check(statInto(fd, pathPointer(""), AT_EMPTY_PATH), "stat", label);
+  return kindOf(at(words, STAT.mode));
+}
+
 /** Words of the shared buffer, for the walker, which compares without making objects. Indexes are offset / 4 of struct statx. */
 export const STAT = {
   attributes: 2,

@@ -18,16 +18,18 @@ export async function flush(point: Failpoint, folder: Folder, ours: () => Iterab
     await syncfs(folder.fd, folder.path);
     return;
   }
-  for (const { parent, name } of ours()) flushTree(parent, name);
+  for (const { parent, name, alone } of ours()) flushTree(parent, name, alone === true);
 }
 
 /** An entry with all that is in it; "." is the folder itself, without what is in it. */
 export interface FlushTarget {
   readonly parent: Folder;
   readonly name: string;
+  /** Only the entry itself, not what is in it. */
+  readonly alone?: boolean;
 }
 
-function flushTree(parent: Folder, name: string): void {
+function flushTree(parent: Folder, name: string, alone = false): void {
   if (name === ".") {
     fsyncSync(parent.fd);
     return;
@@ -35,7 +37,7 @@ function flushTree(parent: Folder, name: string): void {
   const kind = parent.facts(name)?.kind;
   if (kind === "directory") {
     using folder = parent.openChild(name);
-    for (const child of folder.names()) flushTree(folder, child);
+    if (!alone) for (const child of folder.names()) flushTree(folder, child);
     fsyncSync(folder.fd);
   } else if (kind === "file") {
     const fd = parent.openFile(name);

@@ -39,8 +39,7 @@ function readLinkIfThere(path: string): string | undefined {
     return readlinkSync(path);
   } catch (thrown) {
     if (failedWith(thrown, "ENAMETOOLONG")) return nearestNamed(path);
-    // The kernel can't name what is deeper than 4,096 bytes, whoever's it is; that of a stranger must not stop us.
-    if (isGoneOrNotOurs(thrown) || failedWith(thrown, "ENAMETOOLONG")) return undefined;
+    if (isGoneOrNotOurs(thrown)) return undefined;
     throw thrown;
   }
 }

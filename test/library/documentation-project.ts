@@ -46,11 +46,11 @@ export class DocumentationProject {
     });
   }
 
-  /** What the compiler has to say, against the types of the source. */
-  check(): string {
+  /** What the compiler has to say of the examples, against the types of the source. Of the source itself another check speaks. */
+  check(): string[] {
     const tsc = join(root, "node_modules/typescript-7/bin/tsc");
     const { stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", this.path], { encoding: "utf8" });
-    return stdout + stderr;
+    return (stdout + stderr).split("\n").filter((line) => /^error|example-\d+[.]ts/.test(line));
   }
 
   /** Runs an example in a folder of its own, and returns what it prints. */

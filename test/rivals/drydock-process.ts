@@ -29,6 +29,7 @@ export interface ProcessEnd {
 export class DrydockProcess {
   readonly #child: ChildProcess;
   readonly #end: Promise<ProcessEnd>;
+  readonly #out: string[] = [];
   #hasEnded = false;
 
   constructor(task: ChildTask, { failpoint, trace, wrapper = [] }: ProcessOptions = {}) {
@@ -67,6 +68,11 @@ export class DrydockProcess {
     this.signal("SIGCONT");
   }
 
+  /** Waits until it has answered that often; the first answer is that it has opened the state directory. */
+  async hasSaid(answers: number): Promise<void> {
+    while (!this.#hasEnded && this.#out.join("").split("\n").length <= answers) await sleep(3);
+  }
+
   async ends(): Promise<ProcessEnd> {
     return await this.#end;
   }
@@ -83,16 +89,15 @@ export class DrydockProcess {
   }
 
   async #collect(): Promise<ProcessEnd> {
-    const out: string[] = [];
     const err: string[] = [];
-    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => out.push(text));
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#out.push(text));
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => err.push(text));
     const { promise, resolve, reject } = Promise.withResolvers<Pick<ProcessEnd, "code" | "signal">>();
     this.#child.on("error", reject);
     this.#child.on("close", (code, signal) => resolve({ code, signal }));
     const end = await promise;
     this.#hasEnded = true;
-    const lines = out
+    const lines = this.#out
       .join("")
       .split("\n")
       .filter((line) => line !== "");

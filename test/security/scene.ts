@@ -9,6 +9,7 @@ export class Scene {
   readonly #open: Drydock[] = [];
 
   constructor(base: string = mkdtempSync(join(tmpdir(), "drydock-security-"))) {
+    mkdirSync(base, { recursive: true });
     this.base = realpathSync(base);
     for (const folder of ["original/folder", "outside"]) mkdirSync(this.at(folder), { recursive: true });
     writeFileSync(this.at("original/file"), "file\n");

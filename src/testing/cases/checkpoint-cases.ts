@@ -19,6 +19,8 @@ export const checkpointCases: readonly ConformanceCase[] = [
         tree.remove("src");
         tree.write("readme.txt", "worse\n");
         tree.setMode("tool.sh", 0o600);
+        tree.setXattr(".", "user.since", "set");
+        tree.setMode(".", 0o700);
         tree.remove("link");
         tree.makeLink("link", "empty");
       });

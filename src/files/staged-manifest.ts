@@ -1,0 +1,109 @@
+import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { SandboxCommitError } from "../core/errors.ts";
+import { compareTimes, type Facts, sameTime, type Time } from "../system/facts.ts";
+import { failpoint } from "../system/failpoints.ts";
+import { reserveRoom } from "../system/file-data.ts";
+import type { Folder } from "../system/folder.ts";
+import { closeFile } from "../system/handles.ts";
+import { readXattrs } from "../system/xattrs.ts";
+import type { BaseFacts } from "./baseline.ts";
+import type { TreeEntry } from "./change-set.ts";
+import { entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
+import { metadataOf } from "./metadata.ts";
+import { comesIn, type StagingInput } from "./staging-input.ts";
+import type { SurveyedEntry } from "./survey.ts";
+
+const BALLAST_POINT = failpoint("stage.ballast");
+export const BALLAST = "ballast";
+
+/** The times that folders have at the end: the sandbox's, unless somebody else changed the folder in the original meanwhile. */
+export function plannedFolderTimes(input: StagingInput, surveyed: readonly SurveyedEntry[]): Manifest["folderTimes"] {
+  const wanted = new Map<string, Time>();
+  for (const { entry } of surveyed) {
+    if (entry.operation === "metadata" || input.baseOf(ROOT_PATH) === undefined) continue;
+    const path = parentPath(entry.path);
+    if (wanted.has(path)) continue;
+    using folder = input.sandbox.openBelow(path);
+    wanted.set(path, folder.ownFacts().mtime);
+  }
+  for (const { path, mtime } of input.changes.folderTimes) wanted.set(path, mtime);
+  const times: Manifest["folderTimes"][number][] = [];
+  for (const [path, after] of wanted) {
+    const base = input.baseOf(path);
+    using folder = openIfSame(input.original, path, base);
+    if (base === undefined || folder === undefined) continue;
+    const before = folder.ownFacts().mtime;
+    if (sameTime(before, base.mtime)) times.push({ path, before, after });
+  }
+  // The deepest first, the root last.
+  return times.sort((a, b) => b.path.length - a.path.length || compareTimes(a.before, b.before));
+}
+
+function openIfSame(original: Folder, path: string, base: BaseFacts | undefined): Folder | undefined {
+  if (base === undefined) return undefined;
+  const parentFacts = path === ROOT_PATH ? original.ownFacts() : factsBelow(original, path);
+  return parentFacts?.kind === "directory" && parentFacts.ino === base.ino ? original.openBelow(path) : undefined;
+}
+
+function factsBelow(original: Folder, path: string): Facts | undefined {
+  using parent = original.openBelowIfThere(parentPath(path));
+  return parent?.facts(baseName(path));
+}
+
+export function manifestEntry(
+  input: StagingInput,
+  item: SurveyedEntry,
+  now: Facts | undefined,
+  slots: Folder,
+  slot: number,
+): ManifestEntry {
+  const { entry } = item;
+  const staged = comesIn(entry) && item.way !== "link" ? slots.facts(String(slot)) : undefined;
+  if (comesIn(entry) && item.way !== "link" && staged === undefined) {
+    throw new SandboxCommitError(`${input.sandbox.label(entry.path)} vanished while it was prepared.`, {
+      hint: "Something is still working in the sandbox. End it and try again.",
+    });
+  }
+  return {
+    path: entry.path,
+    operation: entry.operation,
+    ...(now !== undefined && { before: entryIdentity(now) }),
+    ...(staged !== undefined && { after: entryIdentity(staged) }),
+    ...(item.linkTo !== undefined && { linkTo: item.linkTo }),
+    ...(item.innerLinks.length > 0 && { innerLinks: item.innerLinks }),
+    ...(entry.operation === "metadata" && now !== undefined && { metadata: metadataChange(input, entry, now) }),
+  };
+}
+
+function metadataChange(input: StagingInput, entry: TreeEntry, now: Facts): NonNullable<ManifestEntry["metadata"]> {
+  const name = entry.path === ROOT_PATH ? ROOT_PATH : baseName(entry.path);
+  using parent = input.original.openBelow(entry.path === ROOT_PATH ? ROOT_PATH : parentPath(entry.path));
+  using sandboxParent = input.sandbox.openBelow(entry.path === ROOT_PATH ? ROOT_PATH : parentPath(entry.path));
+  const before = metadataOf(parent, name, now);
+  const after = entry.after as Facts;
+  return {
+    before,
+    after: {
+      mode: input.rules.mode(entry.path, after),
+      uid: after.uid,
+      gid: after.gid,
+      mtime: after.mtime,
+      xattrs: entry.parts?.includes("xattrs") ? readXattrs(sandboxParent, name) : before.xattrs,
+    },
+    parts: entry.parts ?? [],
+  };
+}
+
+/** Two blocks for each folder that gets a new name, so that a full disk is found out here and not in the middle of the landing. */
+export function makeBallast(landing: Folder, manifest: Manifest): void {
+  const folders = new Set(
+    manifest.entries.filter(({ operation }) => operation === "add").map(({ path }) => parentPath(path)),
+  );
+  const size = 64 * 1024 + folders.size * 8192;
+  const fd = landing.createFile(BALLAST_POINT, BALLAST, 0o600);
+  try {
+    reserveRoom(BALLAST_POINT, fd, size, landing.label(BALLAST));
+  } finally {
+    closeFile(fd);
+  }
+}

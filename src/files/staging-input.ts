@@ -1,0 +1,27 @@
+import type { Time } from "../system/facts.ts";
+import type { Folder } from "../system/folder.ts";
+import type { BaseFacts } from "./baseline.ts";
+import type { ChangeSet, TreeEntry } from "./change-set.ts";
+import type { LandingRules } from "./landing-policy.ts";
+
+/** What staging a landing needs to know. */
+export interface StagingInput {
+  readonly original: Folder;
+  readonly sandbox: Folder;
+  /** Empty, and where a rename into the original works. */
+  readonly landing: Folder;
+  readonly transaction: string;
+  readonly changes: ChangeSet;
+  /** T0 of the sandbox. */
+  readonly barrier: Time;
+  readonly baseOf: (path: string) => BaseFacts | undefined;
+  /** What may land, and how. */
+  readonly rules: LandingRules;
+  /** Called after each entry; throws to stop. */
+  readonly tick: () => void;
+}
+
+/** Whether something new comes into the original. */
+export function comesIn(entry: TreeEntry): boolean {
+  return entry.operation === "add" || entry.operation === "replace";
+}

@@ -45,6 +45,7 @@ export class AtomicCommit implements PlanCommitter {
         });
       const sandboxes = await this.#parts.store.sandboxesOf(plan.id);
       for (const sandbox of sandboxes) assertReady(plan, sandbox);
+      await options.review?.();
       const participants = participantsOf(plan, sandboxes, this.#parts.registry);
       assertAllowed(participants, plan, options);
       const outcome = await this.#begin(

@@ -32,6 +32,8 @@ export interface ConflictCheck {
   readonly barrier: Time;
   /** What the original had at this path when the sandbox was made. */
   readonly baseOf: (path: string) => BaseFacts | undefined;
+  /** The facts of an original with the change time that counts; see restored-times.ts. */
+  readonly asBefore: (facts: Facts) => Facts;
 }
 
 export interface ConflictVerdict {
@@ -89,16 +91,20 @@ class EntryCheck {
 
   #changedSince(now: Facts, before: BaseFacts): string | undefined {
     if (!sameIdentity(now, before)) return "replaced in the original";
-    if (isAfter(now, this.#check.barrier) && !wasCopiedLikeThis(now, before)) return "changed in the original";
+    if (this.#isAfter(now) && !wasCopiedLikeThis(now, before)) return "changed in the original";
     if (before.kind !== "directory") return undefined;
     using folder = this.#parent.openChild(this.#name);
-    const changed = firstChangeBelow(folder, this.#check.barrier);
+    const changed = firstChangeBelow(folder, this.#check.barrier, (facts) => !this.#isAfter(facts));
     return changed === undefined ? undefined : `changed in the original: ${changed}`;
+  }
+
+  #isAfter(facts: Facts): boolean {
+    return isAfter(this.#check.asBefore(facts), this.#check.barrier);
   }
 
   #folderMetadata(now: Facts, before: BaseFacts): string | undefined {
     if (!sameIdentity(now, before)) return "replaced in the original";
-    if (!isAfter(now, this.#check.barrier)) return undefined;
+    if (!this.#isAfter(now)) return undefined;
     const same =
       now.mode === before.mode &&
       now.uid === before.uid &&

@@ -1,6 +1,6 @@
 import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { StateError } from "../core/errors.ts";
-import { sameIdentity, type Time } from "../system/facts.ts";
+import { type Facts, sameIdentity, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { currentBootId } from "../system/process-identity.ts";
@@ -48,9 +48,11 @@ export type DataWay = CopyOptions["data"];
 export class CopiedTree {
   readonly #workspace: Folder;
   readonly #scope: Scope;
+  readonly #asBefore: (facts: Facts) => Facts;
   #known: SandboxFile | undefined;
 
-  constructor(workspace: Folder, scope: Scope) {
+  constructor(workspace: Folder, scope: Scope, asBefore: (facts: Facts) => Facts = (facts) => facts) {
+    this.#asBefore = asBefore;
     this.#workspace = workspace;
     this.#scope = scope;
   }
@@ -134,7 +136,7 @@ export class CopiedTree {
     // A folder's change time also moves when others add to it, which is not a change of the folder itself.
     if (base.kind === "directory") return now.mode === base.mode && now.uid === base.uid && now.gid === base.gid;
     return (
-      !isAfter(now, this.barrier) ||
+      !isAfter(this.#asBefore(now), this.barrier) ||
       (base.ctime !== undefined && now.ctime[0] === base.ctime[0] && now.ctime[1] === base.ctime[1])
     );
   }

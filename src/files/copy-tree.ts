@@ -1,5 +1,5 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
-import { BusyError, UnsupportedError } from "../core/errors.ts";
+import { BusyError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
 import { type Facts, kindOfOpen, lastFacts, sameIdentity, sameTime, statInto } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
@@ -15,8 +15,8 @@ import type { Steps } from "./pace.ts";
  * attributes. What changes while it is copied is copied again, and what is gone by then was never there.
  */
 export interface CopyOptions {
-  /** `reflink` shares blocks and fails where the file system can't; `copy` never does; `auto` tries. */
-  readonly data: "copy" | "reflink" | "auto";
+  /** `share` makes the copy share its blocks where the file system can, file by file; `copy` never does. */
+  readonly data: "copy" | "share";
   /** Called for each entry once it and all below it are copied. */
   readonly onCopied?: (entry: CopiedEntry) => void;
   /** Whether an entry is copied at all. */
@@ -225,7 +225,6 @@ class TreeCopy {
     const { data } = this.#options;
     if (size === 0) return;
     if (data !== "copy" && cloneData(POINTS.reflink, source, target, label)) return;
-    if (data === "reflink") throw new UnsupportedError(`${label} can't share blocks with a copy on this file system.`);
     copyData(POINTS.data, source, target, size, label);
   }
 

@@ -28,6 +28,7 @@ import { LandingRules } from "./landing-policy.ts";
 import { Landings } from "./landings.ts";
 import { runInTurns, type Steps } from "./pace.ts";
 import { removeTree } from "./remove-tree.ts";
+import { RestoredTimes } from "./restored-times.ts";
 import { type Scope, scopeOf, toEnginePath, toResourcePath } from "./scope.ts";
 import { beginRestore, finishRestore, saveCheckpoint } from "./tree-checkpoints.ts";
 import { choosePlace, findPlace, makeWorkspace, openWorkspace, removeWorkspace } from "./workspace.ts";
@@ -128,7 +129,7 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
     if (changes.entries.length === 0 && changes.folderTimes.length === 0) return null;
     const baseOf = sandbox.copy.baseLookup();
     const tick = this.#counter("preparing", changes.entries.length);
-    return await new Landings(sandbox.workspace).prepare(transaction, {
+    return await this.#landings(sandbox.workspace, sandbox.scope).prepare(transaction, {
       original: sandbox.original,
       sandbox: sandbox.tree,
       changes,
@@ -149,7 +150,12 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
     const copy = new CopiedTree(folder, scope);
     if (copy.isFinished) copy.markStale();
     const direction = transaction.direction === "undo" ? "backward" : "forward";
-    return await new Landings(folder).run(original, prepared, direction, this.#counter("landing", prepared.changes));
+    return await this.#landings(folder, scope).run(
+      original,
+      prepared,
+      direction,
+      this.#counter("landing", prepared.changes),
+    );
   }
 
   async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<void> {
@@ -157,7 +163,9 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
     if (transaction.direction === "undo") return;
     using workspace = openWorkspace(placeOf(ref).path);
     if (workspace === undefined) return;
-    new Landings(workspace).rollbackPrepared(transaction, () => new CopiedTree(workspace, scopeFrom(ref)).openTree());
+    this.#landings(workspace, scopeFrom(ref)).rollbackPrepared(transaction, () =>
+      new CopiedTree(workspace, scopeFrom(ref)).openTree(),
+    );
   }
 
   async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
@@ -167,7 +175,7 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
       removeWorkspace(this.context.stateDir, ref.sandboxId, place);
       return;
     }
-    new Landings(workspace).discard(prepared);
+    this.#landings(workspace, scopeFrom(ref)).discard(prepared);
     this.#removeIfEmpty(ref, workspace);
   }
 
@@ -197,7 +205,7 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
     const { scope, workspace } = this.#place(ref);
     using folder = workspace;
     using original = openOriginal(scope);
-    await new Landings(folder).run(original, prepared, "backward");
+    await this.#landings(folder, scope).run(original, prepared, "backward");
     await this.rollbackPrepared(ref, transaction);
     new CopiedTree(folder, scope).markFresh();
   }
@@ -206,7 +214,7 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
     const { scope, workspace } = this.#place(ref);
     using folder = workspace;
     using original = openOriginal(scope);
-    const landings = new Landings(folder);
+    const landings = this.#landings(folder, scope);
     const copy = new CopiedTree(folder, scope);
     try {
       copy.markStale();
@@ -265,13 +273,17 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
     const { scope, workspace } = this.#place(ref);
     using folder = workspace;
     using original = openOriginal(scope);
-    return new Landings(folder).prepareUndo(original, undoes);
+    return this.#landings(folder, scope).prepareUndo(original, undoes);
+  }
+
+  #landings(workspace: Folder, scope: Scope): Landings {
+    return new Landings(workspace, new RestoredTimes(this.context.stateDir, scope.root));
   }
 
   /** A landed transaction's undo record keeps the workspace. */
   #removeIfEmpty(ref: SandboxRef, workspace: Folder): void {
     const isSandbox = new CopiedTree(workspace, scopeFrom(ref)).isFinished;
-    if (!isSandbox && new Landings(workspace).ids().length === 0)
+    if (!isSandbox && this.#landings(workspace, scopeFrom(ref)).ids().length === 0)
       removeWorkspace(this.context.stateDir, ref.sandboxId, placeOf(ref));
   }
 
@@ -281,7 +293,7 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
     using workspace = openWorkspace(earlier.path);
     const isInUse =
       workspace !== undefined &&
-      (new CopiedTree(workspace, scope).isFinished || new Landings(workspace).ids().length > 0);
+      (new CopiedTree(workspace, scope).isFinished || this.#landings(workspace, scope).ids().length > 0);
     if (isInUse) {
       throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
         from: "CREATED",
@@ -306,7 +318,7 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
   async #open(ref: SandboxRef): Promise<OpenSandbox> {
     const { scope, workspace } = this.#place(ref);
     const original = openOriginal(scope);
-    const copy = new CopiedTree(workspace, scope);
+    const copy = new CopiedTree(workspace, scope, new RestoredTimes(this.context.stateDir, scope.root).asBefore);
     if (copy.isStale) await this.#run("copying", copy.freshen(original, this.#data));
     else await this.#run("restoring", finishRestore(workspace, copy));
     return new OpenSandbox(scope, workspace, original, copy);

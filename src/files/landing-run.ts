@@ -163,8 +163,7 @@ export class LandingRun {
     }
     // The exchange moves the change time, so a change that left size and time alone shows only now.
     const touched = this.#forward && from !== undefined && isThere(now, from) && !this.#isAsPrepared(now, from);
-    // Metadata that we have set through another of its names is not a rival's.
-    const seen = from !== undefined && isThere(now, from) && this.#own.has(now) ? entryIdentity(now) : from;
+    const seen = this.#asSeen(now, from);
     if (now.kind === "directory" || staged?.kind === "directory")
       exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
     else this.#slots.exchange(POINTS.exchange, slotName, parent, name);
@@ -221,11 +220,12 @@ export class LandingRun {
       this.#reportLeftAlone(entry);
       return;
     }
+    const seen = this.#asSeen(now, from);
     // On the way back the slot may hold what a rival had put in this place: that returns to where it was.
     if (this.#slots.facts(slotName) !== undefined)
       exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
     else moveEntry(POINTS.remove, parent, name, this.#slots, slotName);
-    this.#inspectTakenOut(place, from);
+    this.#inspectTakenOut(place, seen);
   }
 
   /** Between our look and the move, or before a crash, a rival may have changed what was to be deleted: then it goes back. */
@@ -248,6 +248,11 @@ export class LandingRun {
     }
     moveEntry(POINTS.giveBack, this.#slots, slotName, parent, name);
     this.#reportLeftAlone(entry);
+  }
+
+  /** What an entry has to be when it comes out: metadata that we have set through another of its names is not a rival's. */
+  #asSeen(now: Facts, from: EntryIdentity | undefined): EntryIdentity | undefined {
+    return from !== undefined && isThere(now, from) && this.#own.has(now) ? entryIdentity(now) : from;
   }
 
   /** Unchanged since prepare looked; the change time is only moved by us when it is moved by us. */

@@ -8,6 +8,7 @@ import type { Folder } from "../system/folder.ts";
 import { LANDED, readLanded, runLanding } from "./landing.ts";
 import { decodeManifest, type Manifest } from "./manifest.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
+import type { RestoredTimes } from "./restored-times.ts";
 import { readSmallFile, writeSmallFile } from "./small-file.ts";
 import { MANIFEST, SLOTS, stage, unstage } from "./staging.ts";
 import type { StagingInput } from "./staging-input.ts";
@@ -29,19 +30,21 @@ const REVERTED = "reverted";
 
 export class Landings {
   readonly #workspace: Folder;
+  readonly #restored: RestoredTimes;
 
-  constructor(workspace: Folder) {
+  constructor(workspace: Folder, restored: RestoredTimes) {
     this.#workspace = workspace;
+    this.#restored = restored;
   }
 
   /** Stages what the sandbox holds. */
   async prepare(
     transaction: Transaction,
-    input: Omit<StagingInput, "landing" | "transaction">,
+    input: Omit<StagingInput, "landing" | "transaction" | "asBefore">,
   ): Promise<PreparedCommit | null> {
     using landings = ensureFolder(POINTS.create, this.#workspace, LANDINGS);
     using landing = ensureFolder(POINTS.create, landings, transaction.id);
-    const staged = stage({ ...input, landing, transaction: transaction.id });
+    const staged = stage({ ...input, landing, transaction: transaction.id, asBefore: this.#restored.asBefore });
     if (staged === null) {
       this.rollbackPrepared(transaction, () => input.sandbox.duplicate());
       return null;
@@ -76,6 +79,7 @@ export class Landings {
     const manifest = readManifest(landing, prepared);
     assertSameOriginal(original, manifest);
     const { attention } = runLanding(original, landing, manifest, direction, tick);
+    if (direction === "backward") this.#restored.remember(original, manifest);
     using parents = new TouchedFolders(original, landing, manifest);
     await flush(POINTS.flushLanded, landing, () => parents.targets());
     return { changes: prepared.changes, attention };
@@ -89,7 +93,7 @@ export class Landings {
     using slots = landing.openChild(SLOTS);
     const manifest = readManifest(landing, undoes);
     assertSameOriginal(original, manifest);
-    checkUndo(original, slots, manifest, landed.barrier);
+    checkUndo(original, slots, manifest, landed.barrier, this.#restored.asBefore);
     return undoes;
   }
 
@@ -114,8 +118,9 @@ export class Landings {
       assertSameOriginal(original, manifest);
       const landed = readLanded(landing);
       using slots = landing.openChild(SLOTS);
-      if (landed !== undefined) checkUndo(original, slots, manifest, landed.barrier);
+      if (landed !== undefined) checkUndo(original, slots, manifest, landed.barrier, this.#restored.asBefore);
       runLanding(original, landing, manifest, "backward");
+      this.#restored.remember(original, manifest);
       writeSmallFile(POINTS.reverted, landing, REVERTED, Buffer.alloc(0));
     }
     this.#remove(id);

@@ -3,6 +3,7 @@ import { SandboxCommitError, UnsupportedError } from "../core/errors.ts";
 import type { Facts } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import { mountsBelow } from "../system/mounts.ts";
+import { inheritedProject } from "../system/project-quota.ts";
 import type { TreeEntry } from "./change-set.ts";
 
 /** Folders of the user's own that do not let him write, with their modes: they are opened up while a landing lasts. */
@@ -46,6 +47,7 @@ class FolderJudge {
     const known = this.#known.get(path);
     if (known !== undefined && (!needsWriting || this.#writable.has(path))) return known;
     using folder = this.#original.openBelow(path);
+    if (known === undefined) this.#assertSameProject(folder);
     const facts = known ?? this.#look(folder);
     this.#known.set(path, facts);
     if (needsWriting) this.#assertWritable(folder, path, facts);
@@ -57,6 +59,16 @@ class FolderJudge {
     if (facts.mountId === this.#root.mountId && facts.device === this.#root.device) return facts;
     throw new UnsupportedError(
       `${folder.path} is another file system mounted inside the original; nothing can land there.`,
+      {
+        hint: "Make it a resource of its own in the plan.",
+      },
+    );
+  }
+
+  #assertSameProject(folder: Folder): void {
+    if (inheritedProject(folder) === inheritedProject(this.#original)) return;
+    throw new UnsupportedError(
+      `${folder.path} belongs to another quota project than the original; nothing can be moved there.`,
       {
         hint: "Make it a resource of its own in the plan.",
       },

@@ -3,11 +3,37 @@ import { failedWith } from "../system/errno.ts";
 import type { Failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 
+/** A folder whose contents are being removed, and where it is to be removed from itself. */
+interface Level {
+  readonly parent: Folder;
+  readonly name: string;
+  readonly folder: Folder;
+  readonly names: string[];
+}
+
 /**
  * Removes an entry with all that is in it, if it is there. Folders that do not let us in are opened up first. What is mounted in it
- * is somebody else's and stops it.
+ * is somebody else's and stops it. Without recursion, because a hostile program can make folders deeper than any stack.
  */
 export function removeTree(point: Failpoint, parent: Folder, name: string): void {
+  const levels: Level[] = [];
+  try {
+    removeOrEnter(point, parent, name, levels);
+    for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+      const child = level.names.pop();
+      if (child !== undefined) removeOrEnter(point, level.folder, child, levels);
+      else {
+        levels.pop();
+        level.folder.close();
+        level.parent.removeFolder(point, level.name);
+      }
+    }
+  } finally {
+    for (const { folder } of levels) folder.close();
+  }
+}
+
+function removeOrEnter(point: Failpoint, parent: Folder, name: string, levels: Level[]): void {
   const facts = parent.facts(name);
   if (facts === undefined) return;
   if (facts.mountId !== parent.ownFacts().mountId) {
@@ -19,11 +45,8 @@ export function removeTree(point: Failpoint, parent: Folder, name: string): void
     parent.removeFile(point, name);
     return;
   }
-  {
-    using folder = openUp(point, parent, name, facts.mode);
-    for (const child of folder.names()) removeTree(point, folder, child);
-  }
-  parent.removeFolder(point, name);
+  const folder = openUp(point, parent, name, facts.mode);
+  levels.push({ parent, name, folder, names: folder.names() });
 }
 
 function openUp(point: Failpoint, parent: Folder, name: string, mode: number): Folder {

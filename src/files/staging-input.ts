@@ -1,4 +1,4 @@
-import type { Time } from "../system/facts.ts";
+import type { Facts, Time } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import type { BaseFacts } from "./baseline.ts";
 import type { ChangeSet, TreeEntry } from "./change-set.ts";
@@ -15,6 +15,8 @@ export interface StagingInput {
   /** T0 of the sandbox. */
   readonly barrier: Time;
   readonly baseOf: (path: string) => BaseFacts | undefined;
+  /** The facts of an original with the change time that counts; see restored-times.ts. */
+  readonly asBefore: (facts: Facts) => Facts;
   /** What may land, and how. */
   readonly rules: LandingRules;
   /** Called after each entry; throws to stop. */

@@ -177,7 +177,7 @@ function copyIntoSlot(
   const { path } = item.entry;
   const later = new Set(item.innerLinks.map((link) => joinPath(path, link.path)));
   const options = {
-    data: "auto",
+    data: "share",
     links,
     filter: (at: string, facts: Facts) => !later.has(at) && input.rules.lands(at, facts),
     mode: (at: string, facts: Facts) => input.rules.mode(at, facts),

@@ -35,7 +35,7 @@ export function* saveCheckpoint(workspace: Folder, id: string, tree: Folder, cha
   removeTree(POINTS.remove, checkpoints, id);
   using checkpoint = ensureFolder(POINTS.create, checkpoints, id);
   using copy = ensureFolder(POINTS.create, checkpoint, TREE);
-  yield* copyTree(tree, copy, { data: "auto" });
+  yield* copyTree(tree, copy, { data: "share" });
   writeSmallFile(POINTS.finish, checkpoint, CHANGED, Buffer.from(JSON.stringify(changed)));
 }
 
@@ -63,7 +63,7 @@ export function* finishRestore(workspace: Folder, copy: CopiedTree): Steps {
   using checkpoint = workspace.openBelow(`${CHECKPOINTS}/${id}`);
   const changed = new Set(JSON.parse(readSmallFile(checkpoint, CHANGED)?.toString() ?? "[]") as string[]);
   const restored = new Map<string, Facts>();
-  const options: CopyOptions = { data: "auto", onCopied: (entry) => restored.set(entry.path, entry.copy) };
+  const options: CopyOptions = { data: "share", onCopied: (entry) => restored.set(entry.path, entry.copy) };
   using tree = copy.openTree();
   using saved = checkpoint.openChild(TREE);
   const baseline = copy.loadBaseline();

@@ -247,7 +247,7 @@ describe("diffTree", () => {
   it("looks at nothing but the one name where the resource is a single file", () => {
     file("mine");
     file("other");
-    trees.copy({ data: "auto", filter: (path) => path === "mine" });
+    trees.copy({ data: "share", filter: (path) => path === "mine" });
     for (const name of ["mine", "other", "new"]) writeFileSync(sandbox(name), "changed");
     assert.deepEqual(trees.changes("mine"), ["modified file mine"]);
   });

@@ -11,12 +11,19 @@ import { metadataOf, sameParts } from "./metadata.ts";
  * Whether a landed transaction can be taken back: every path is still as it was left, and everything that would come back is still
  * there. Throws `SandboxConflictError` with every path that is not, or `StateError` if the record is incomplete.
  */
-export function checkUndo(original: Folder, slots: Folder, manifest: Manifest, landedAt: Time): void {
+export function checkUndo(
+  original: Folder,
+  slots: Folder,
+  manifest: Manifest,
+  landedAt: Time,
+  asBefore: (facts: Facts) => Facts,
+): void {
   const conflicts: Conflict[] = [];
   manifest.entries.forEach((entry, slot) => {
+    if (wasLeftAlone(original, entry)) return;
     if (entry.before !== undefined && entry.operation !== "metadata")
       assertBackup(slots, String(slot), entry, entry.before);
-    const why = whyNot(original, entry, { landedAt, stagedAt: manifest.stagedAt });
+    const why = whyNot(original, entry, { landedAt, stagedAt: manifest.stagedAt, asBefore });
     if (why !== undefined) conflicts.push({ path: entry.path, why });
   });
   if (conflicts.length > 0) {
@@ -28,9 +35,18 @@ export function checkUndo(original: Folder, slots: Folder, manifest: Manifest, l
   }
 }
 
+/** A delete that was not done, because somebody had changed its target, has nothing to take back. */
+function wasLeftAlone(original: Folder, { operation, path, before }: ManifestEntry): boolean {
+  if (operation !== "delete" || before === undefined) return false;
+  using parent = original.openBelowIfThere(parentPath(path));
+  const now = parent?.facts(baseName(path));
+  return now !== undefined && sameIdentity(now, before);
+}
+
 interface LandingTimes {
   readonly landedAt: Time;
   readonly stagedAt: Time;
+  readonly asBefore: (facts: Facts) => Facts;
 }
 
 function assertBackup(slots: Folder, slot: string, entry: ManifestEntry, before: EntryIdentity): void {
@@ -66,17 +82,25 @@ function whyNotContent(
   name: string,
   entry: ManifestEntry,
   now: Facts,
-  { landedAt, stagedAt }: LandingTimes,
+  { landedAt, stagedAt, asBefore }: LandingTimes,
 ): string | undefined {
   if (entry.after !== undefined && !sameIdentity(now, entry.after)) return "replaced since";
-  if (isAfter(now, landedAt)) return "changed since";
+  if (isAfter(asBefore(now), landedAt)) return "changed since";
   if (now.kind !== "directory") {
     const same = entry.after === undefined || (now.size === entry.after.size && sameTime(now.mtime, entry.after.mtime));
     return same ? undefined : "changed since";
   }
   using folder = parent.openChild(name);
-  // What is inside came in as it was staged; only what was linked there when it landed is younger.
+  // What is inside came in as it was staged; only what was linked there when it landed is younger, and what has another name that landed.
   const linked = new Set((entry.innerLinks ?? []).flatMap(({ path }) => [path, parentPath(path)]));
-  const changed = firstChangeBelow(folder, stagedAt, (facts, path) => linked.has(path) && !isAfter(facts, landedAt));
+  const changed = firstChangeBelow(
+    folder,
+    stagedAt,
+    (facts, path) => (linked.has(path) || isOfSeveralNames(facts)) && !isAfter(facts, landedAt),
+  );
   return changed === undefined ? undefined : `changed since: ${changed}`;
+}
+
+function isOfSeveralNames({ kind, nlink }: Facts): boolean {
+  return kind !== "directory" && nlink > 1;
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
@@ -6,12 +7,18 @@ import { failpoint } from "../system/failpoints.ts";
 import { readBytes, writeBytes } from "../system/file-data.ts";
 import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
+import { readXattrs } from "../system/xattrs.ts";
+import { giveMetadata } from "./metadata.ts";
 
 const POINTS = {
   folder: failpoint("write.create-folder"),
   file: failpoint("write.create-file"),
-  overwrite: failpoint("write.overwrite"),
   data: failpoint("write.data"),
+  name: failpoint("write.name-file"),
+  metadata: failpoint("write.metadata"),
+  exchange: failpoint("write.exchange"),
+  remove: failpoint("write.remove-old"),
+  overwrite: failpoint("write.overwrite"),
 };
 
 /** The content of a file below this folder. */
@@ -44,16 +51,51 @@ export function writeFileBelow(
   const name = baseName(path);
   const before = parent.facts(name);
   if (before !== undefined) assertFile(path, before);
-  const fd =
-    before === undefined
-      ? parent.createFile(POINTS.file, name, 0o666 & ~process.umask())
-      : parent.openToOverwrite(POINTS.overwrite, name);
+  if (before === undefined) createWhole(parent, name, bytes);
+  else if (before.nlink > 1) overwrite(parent, name, bytes);
+  else replaceWhole(parent, name, bytes, before);
+  return { before, after: parent.facts(name) as Facts };
+}
+
+/** The file has its name only once it is complete: a full disk or a crash leaves nothing. */
+function createWhole(parent: Folder, name: string, bytes: Uint8Array, mode = 0o666 & ~process.umask()): void {
+  const fd = parent.createNameless(POINTS.file, mode);
+  try {
+    writeBytes(POINTS.data, fd, bytes, parent.label(name));
+    parent.nameFile(POINTS.name, fd, name);
+  } finally {
+    closeFile(fd);
+  }
+}
+
+/** The old content stays until the new one is complete. */
+function replaceWhole(parent: Folder, name: string, bytes: Uint8Array, before: Facts): void {
+  const fresh = `.${randomBytes(8).toString("hex")}.drydock-new`;
+  createWhole(parent, fresh, bytes, before.mode & 0o777);
+  try {
+    const made = parent.facts(fresh) as Facts;
+    giveMetadata(
+      POINTS.metadata,
+      parent,
+      fresh,
+      { ...before, mtime: made.mtime, atime: made.atime },
+      readXattrs(parent, name),
+      made,
+    );
+    parent.exchange(POINTS.exchange, fresh, parent, name);
+  } finally {
+    parent.removeFile(POINTS.remove, fresh);
+  }
+}
+
+/** A file with several names keeps them, which only writing into it does. */
+function overwrite(parent: Folder, name: string, bytes: Uint8Array): void {
+  const fd = parent.openToOverwrite(POINTS.overwrite, name);
   try {
     writeBytes(POINTS.data, fd, bytes, parent.label(name));
   } finally {
     closeFile(fd);
   }
-  return { before, after: parent.facts(name) as Facts };
 }
 
 function makeFolders(tree: Folder, path: string): void {

@@ -17,7 +17,8 @@ export async function findPlan(store: Store, key: string | undefined): Promise<P
   const named = found.filter(({ name }) => name === key);
   const openNamed = named.filter(({ state }) => state === "open");
   if (named.length > 1 && openNamed.length === 1 && openNamed[0] !== undefined) return openNamed[0];
-  return onlyPlan(named.length > 0 ? named : found, `plan '${displayPath(key)}'`, "Use more of the id.");
+  if (named.length > 0) return onlyPlan(named, `plan '${displayPath(key)}'`, "Several have this name; use the id.");
+  return onlyPlan(found, `plan '${displayPath(key)}'`, "Use more of the id.");
 }
 
 function onlyPlan(candidates: readonly PlanRecord[], what: string, hint: string): PlanRecord {

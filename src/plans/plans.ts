@@ -3,7 +3,13 @@ import { ulid } from "ulid";
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
 import { isAtOrBelow, joinPath, pathFromBytes } from "../core/byte-path.ts";
 import { type Change, statsOf } from "../core/change.ts";
-import { DrydockError, SandboxConflictError, SandboxRollbackError, UsageError } from "../core/errors.ts";
+import {
+  DrydockError,
+  PlanStateError,
+  SandboxConflictError,
+  SandboxRollbackError,
+  UsageError,
+} from "../core/errors.ts";
 import { movePlan, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import { sandboxIdFor } from "../core/sandbox.ts";
 import { filePatch } from "../files/file-patch.ts";
@@ -85,11 +91,12 @@ export class Plans {
 
   /** Where the sandbox of a resource is; without a name that of the only resource. */
   async path(plan: string | undefined, resource?: string): Promise<string> {
-    const found = await this.#find(plan);
-    const { record, strategy } = await this.#parts.sandboxes.usable(found, resource ?? onlyResource(found), "change");
-    const path = await strategy.path(record.ref);
+    const path = await this.#exclusively(plan, async (found) => {
+      const { record, strategy } = await this.#parts.sandboxes.usable(found, resource ?? onlyResource(found), "change");
+      return await strategy.path(record.ref);
+    });
     if (path === undefined)
-      throw new UsageError(`A sandbox of ${record.ref.strategyName} has no path.`, {
+      throw new UsageError("This sandbox has no path.", {
         hint: "Use 'drydock plan read' and 'plan write'.",
       });
     return path;
@@ -113,12 +120,7 @@ export class Plans {
   async diff(plan: string | undefined, options: { readonly paths?: readonly string[] } = {}): Promise<PlanDiff> {
     const found = await this.#find(plan);
     const all = await this.#changes(found);
-    const changes = all.filter(
-      ({ path }) =>
-        options.paths === undefined ||
-        options.paths.length === 0 ||
-        options.paths.some((wanted) => isAtOrBelow(path, wanted)),
-    );
+    const changes = all.filter((change) => isWanted(change, options.paths));
     return { planId: found.id, digest: digestOf(all), stats: statsOf(changes), changes };
   }
 
@@ -141,14 +143,17 @@ export class Plans {
   /** Lands everything, or nothing. Fails only by `AtomicCommitError`, but for requests that make no sense. */
   async apply(plan: string | undefined, options: ApplyOptions = {}): Promise<ApplyResult> {
     const found = await this.#find(plan);
-    if (options.digest !== undefined && digestOf(await this.#changes(found)) !== options.digest) {
-      throw new SandboxConflictError([], {
-        message: "What would land now is not what was reviewed: the digest differs.",
-        hint: "Look at 'drydock plan diff' again and use its digest.",
-      });
-    }
-    const { digest: _, ...rest } = options;
-    return await this.#result(found, await this.#parts.manager.commitAll(found.id, rest));
+    const { digest, ...rest } = options;
+    const review = digest === undefined ? {} : { review: () => this.#assertDigest(found, digest) };
+    return await this.#result(found, await this.#parts.manager.commitAll(found.id, { ...rest, ...review }));
+  }
+
+  async #assertDigest(plan: PlanRecord, digest: string): Promise<void> {
+    if (digestOf(await this.#changes(plan)) === digest) return;
+    throw new SandboxConflictError([], {
+      message: "What would land now is not what was reviewed: the digest differs.",
+      hint: "Look at 'drydock plan diff' again and use its digest.",
+    });
   }
 
   /** Takes an applied plan back. */
@@ -160,7 +165,7 @@ export class Plans {
   /** Throws the changes away and keeps the plan open. */
   async rollback(plan: string | undefined): Promise<PlanView> {
     return await this.#exclusively(plan, async (found) => {
-      if (found.state !== "open") movePlan(found, "closing");
+      if (found.state !== "open") throw new PlanStateError(found, "open");
       throwIfFailed(await this.#parts.sandboxes.rollbackAll(found));
       await this.#note(found, "rolled back");
       return await this.#view(found);
@@ -291,6 +296,12 @@ async function unlessGone(content: Promise<Uint8Array>): Promise<Uint8Array | un
     if (thrown instanceof UsageError && thrown.code === "NO_SUCH_FILE") return undefined;
     throw thrown;
   }
+}
+
+/** A path is meant from inside its resource, or with the resource's name before it, as a diff over several shows it. */
+function isWanted({ resource, path }: PlanChange, wanted: readonly string[] | undefined): boolean {
+  if (wanted === undefined || wanted.length === 0) return true;
+  return wanted.some((given) => isAtOrBelow(path, given) || isAtOrBelow(joinPath(resource, path), given));
 }
 
 function onlyResource(plan: PlanRecord): string {

@@ -8,6 +8,8 @@ import { type PlanSandboxes, resourceOf, type SweepReport } from "./plan-sandbox
 /** How the sandboxes of a plan land; given from outside, because it is made of sandboxes itself. */
 export interface PlanCommitter {
   commitAll(planId: string, options: CommitAllOptions): Promise<CommitAllResult>;
+  /** Takes an applied plan back. */
+  undo(planId: string): Promise<CommitAllResult>;
 }
 
 export interface CommitAllOptions {
@@ -15,6 +17,8 @@ export interface CommitAllOptions {
   readonly allowIrreversible?: boolean;
   /** Stop right before the decision and take everything back. */
   readonly dryRun?: boolean;
+  /** Asked once nobody else can work on the plan, before anything is prepared; throws to refuse. */
+  readonly review?: () => Promise<void>;
 }
 
 export interface CommitAllResult {
@@ -68,7 +72,20 @@ export class SandboxManager {
 
   /** Throws the work of every sandbox away; where it had landed, the original is restored. */
   async rollbackAll(planId: string): Promise<SweepReport> {
-    return await this.#claimed(planId, (plan) => this.#parts.sandboxes.rollbackAll(plan));
+    const plan = await this.#parts.store.plan(planId);
+    if (plan?.state === "applied") return await this.#undo(plan);
+    return await this.#claimed(planId, (found) => this.#parts.sandboxes.rollbackAll(found));
+  }
+
+  /** What has landed together is taken back together. */
+  async #undo(plan: PlanRecord): Promise<SweepReport> {
+    const resources = plan.resources.map(({ resource }) => resource.name);
+    try {
+      await this.#parts.committer.undo(plan.id);
+      return { done: resources, failed: [] };
+    } catch (cause) {
+      return { done: [], failed: resources.map((resource) => ({ resource, message: messageOf(cause), cause })) };
+    }
   }
 
   /** Removes every sandbox. */

@@ -1,5 +1,5 @@
 import type { FullCapabilities } from "../core/capabilities.ts";
-import { messageOf, PlanStateError, SandboxRollbackError, SandboxStateError, UsageError } from "../core/errors.ts";
+import { messageOf, PlanStateError, SandboxStateError, UsageError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
 import type { PlanRecord, PlanResource } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
@@ -95,13 +95,7 @@ export class PlanSandboxes {
   async rollbackAll(plan: PlanRecord): Promise<SweepReport> {
     assertNotHeld(plan);
     return await this.#sweep(plan, async (record, strategy) => {
-      if (record.state === "PENDING") return;
-      if (record.state === "CLEANED_UP") {
-        if (plan.state !== "applied") return;
-        throw new SandboxRollbackError("The work has landed and its sandbox is gone.", {
-          hint: "Use 'drydock plan undo'.",
-        });
-      }
+      if (record.state === "PENDING" || record.state === "CLEANED_UP") return;
       moveSandbox(record.ref.sandboxId, record.state, "ROLLED_BACK");
       await strategy.rollback(record.ref);
       await this.#move(record, "ROLLED_BACK");

@@ -152,6 +152,31 @@ export class Folder {
     return check(calls.openat(this.fd, pathPointer(name), flags, mode), "create", this.label(name));
   }
 
+  /** Creates a file without a name: it is gone when it is closed, unless it is given one. */
+  createNameless(point: Failpoint, mode = 0o600): number {
+    passFailpoint(point);
+    const O_TMPFILE = 0o20000000 | O_DIRECTORY;
+    return check(
+      calls.openat(this.fd, pathPointer(ROOT_PATH), constants.O_RDWR | O_TMPFILE | O_CLOEXEC, mode),
+      "create",
+      this.path,
+    );
+  }
+
+  /** Gives a file without a name one that is not taken. */
+  nameFile(point: Failpoint, fd: number, name: string): void {
+    passFailpoint(point);
+    const AT_SYMLINK_FOLLOW = 0x400;
+    const result = calls.linkat(
+      AT_FDCWD,
+      pathPointer(`/proc/self/fd/${fd}`, 1),
+      this.fd,
+      pathPointer(name),
+      AT_SYMLINK_FOLLOW,
+    );
+    check(result, "link", this.label(name));
+  }
+
   /** Opens a file for writing over it from the start; it keeps its mode, owner and other names. */
   openToOverwrite(point: Failpoint, name: string): number {
     passFailpoint(point);

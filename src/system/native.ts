@@ -167,6 +167,7 @@ export const calls = lazyCalls({
   lgetxattr: "long lgetxattr(uintptr_t path, uintptr_t name, void *value, size_t size)",
   lsetxattr: "int lsetxattr(uintptr_t path, uintptr_t name, void *value, size_t size, int flags)",
   lremovexattr: "int lremovexattr(uintptr_t path, uintptr_t name)",
+  ioctlBuffer: "int ioctl(int fd, uint64_t request, void *argument)",
   ioctlNumber: "int ioctl(int fd, uint64_t request, int64_t value)",
   read: "long read(int fd, uintptr_t buffer, size_t size)",
   write: "long write(int fd, uintptr_t buffer, size_t size)",

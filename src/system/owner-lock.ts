@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { bytesFromPath } from "../core/byte-path.ts";
 import type { Owner } from "../core/owner.ts";
 import { failedWith, systemCallError } from "./errno.ts";
 import { type Failpoint, failpoint, passFailpoint } from "./failpoints.ts";
@@ -33,16 +34,20 @@ export class OwnerLock {
   /** Takes this owner's lock, until the process ends or the returned function gives it up. */
   hold(point: Failpoint, owner: Owner): () => void {
     passFailpoint(point);
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    mkdirSync(bytesFromPath(this.#folder), { recursive: true, mode: 0o700 });
     this.#sweep();
     const file = this.#file(owner);
     passFailpoint(POINTS.file);
-    const fd = openSync(file, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+    const fd = openSync(
+      bytesFromPath(file),
+      constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+      0o600,
+    );
     this.#lock(fd, LOCK_EXCLUSIVE, file);
     return () => {
       try {
         passFailpoint(POINTS.release);
-        rmSync(file, { force: true });
+        rmSync(bytesFromPath(file), { force: true });
       } catch {
         // Without the lock on it, it is the file of a dead owner, and the next one who comes sweeps it away.
       } finally {
@@ -72,7 +77,7 @@ export class OwnerLock {
   /** Removes the locks of processes that died before they claimed anything, so that nobody ever asks about them. */
   #sweep(): void {
     const before = Date.now() - LONG_AGO_MS;
-    for (const name of readdirSync(this.#folder)) {
+    for (const name of readdirSync(bytesFromPath(this.#folder))) {
       const file = join(this.#folder, name);
       const fd = openIfThere(file);
       if (fd === undefined) continue;
@@ -100,12 +105,12 @@ export class OwnerLock {
 
 function remove(point: Failpoint, file: string): void {
   passFailpoint(point);
-  rmSync(file, { force: true });
+  rmSync(bytesFromPath(file), { force: true });
 }
 
 function openIfThere(file: string): number | undefined {
   try {
-    return openSync(file, constants.O_RDWR | constants.O_NOFOLLOW);
+    return openSync(bytesFromPath(file), constants.O_RDWR | constants.O_NOFOLLOW);
   } catch (thrown) {
     if (failedWith(thrown, "ENOENT")) return undefined;
     throw thrown;

@@ -14,6 +14,7 @@ export function workOfEveryKind(tree: WorkTree): void {
   tree.write("fresh/file", "fresh\n");
   tree.makeLink("fresh/link", "file");
   tree.makeHardLink("fresh/again", "fresh/file");
+  tree.makeHardLink("fresh/app.ts", "src/app.ts");
   tree.setXattr("tool.sh", "user.mark", "set");
   tree.setMode("tool.sh", 0o711);
   tree.setMode("locked", 0o700);

@@ -121,7 +121,9 @@ describe("Two processes at once", () => {
 });
 
 describe("Ten processes at once", () => {
-  it("[A14] [L3] each make a plan over one folder, write and apply: all land, none mixed", { timeout: 120_000 }, async () => {
+  it("[A14] [L3] each make a plan over one folder, write and apply: all land, none mixed", {
+    timeout: 120_000,
+  }, async () => {
     await using scene = new Scene();
     const ends = await Promise.all(
       Array.from({ length: 10 }, (_, at) => {

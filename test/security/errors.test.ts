@@ -14,7 +14,8 @@ const FAILURES: { readonly [what: string]: (scene: Scene, drydock: Drydock, plan
   "a path that leads out": (_scene, drydock, plan) => drydock.plans.read(plan, "original", "../x"),
   "a missing resource": (_scene, drydock) => drydock.plans.create({ resources: [{ location: "/no/such/place" }] }),
   "the root": (_scene, drydock) => drydock.plans.create({ resources: [{ location: "/" }] }),
-  "an unknown strategy": (_scene, drydock) => drydock.plans.create({ resources: [{ location: "outside", strategy: "x" }] }),
+  "an unknown strategy": (_scene, drydock) =>
+    drydock.plans.create({ resources: [{ location: "outside", strategy: "x" }] }),
   "a long path": (_scene, drydock) => drydock.plans.create({ resources: [{ location: `/${"x/".repeat(2500)}` }] }),
   "a conflict": async (scene, drydock, plan) => {
     await drydock.plans.write(plan, "original", "file", Buffer.from("planned\n"));
@@ -35,7 +36,8 @@ const FAILURES: { readonly [what: string]: (scene: Scene, drydock: Drydock, plan
   "a settling of nothing": (_scene, drydock, plan) => drydock.settle(plan, "commit"),
   "a corrupt state directory": async (scene, drydock) => {
     await drydock.close();
-    for (const name of ["drydock.db", "drydock.db-wal"]) writeFileSync(scene.at(`state/${name}`), "garbage".repeat(999));
+    for (const name of ["drydock.db", "drydock.db-wal"])
+      writeFileSync(scene.at(`state/${name}`), "garbage".repeat(999));
     await openDrydock({ stateDir: scene.stateDir, environment: {} });
   },
   "a state directory that is a file": (scene) => openDrydock({ stateDir: scene.at("original/file"), environment: {} }),

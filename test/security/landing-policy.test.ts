@@ -42,21 +42,25 @@ describe("What gives power over the machine", () => {
     assert.equal(lstatSync(scene.at("original/block")).isBlockDevice(), true);
   });
 
-  it("[A12] that the original had stays where it was not changed, and goes where the content is another", needsRoot, async () => {
-    await using scene = new Scene();
-    for (const name of ["kept", "rewritten"]) {
-      writeFileSync(scene.at(`original/${name}`), "program\n");
-      chmodSync(scene.at(`original/${name}`), 0o4755);
-    }
-    const { drydock, plan, sandbox } = await scene.plan();
-    writeFileSync(join(sandbox, "rewritten"), "another program\n");
-    chmodSync(join(sandbox, "rewritten"), 0o4755);
-    await drydock.plans.apply(plan.id);
-    assert.equal(lstatSync(scene.at("original/kept")).mode & 0o7777, 0o4755);
-    assert.equal(lstatSync(scene.at("original/rewritten")).mode & 0o7777, 0o755);
-    await drydock.plans.undo(plan.id);
-    assert.equal(lstatSync(scene.at("original/rewritten")).mode & 0o7777, 0o4755);
-  });
+  it(
+    "[A12] that the original had stays where it was not changed, and goes where the content is another",
+    needsRoot,
+    async () => {
+      await using scene = new Scene();
+      for (const name of ["kept", "rewritten"]) {
+        writeFileSync(scene.at(`original/${name}`), "program\n");
+        chmodSync(scene.at(`original/${name}`), 0o4755);
+      }
+      const { drydock, plan, sandbox } = await scene.plan();
+      writeFileSync(join(sandbox, "rewritten"), "another program\n");
+      chmodSync(join(sandbox, "rewritten"), 0o4755);
+      await drydock.plans.apply(plan.id);
+      assert.equal(lstatSync(scene.at("original/kept")).mode & 0o7777, 0o4755);
+      assert.equal(lstatSync(scene.at("original/rewritten")).mode & 0o7777, 0o755);
+      await drydock.plans.undo(plan.id);
+      assert.equal(lstatSync(scene.at("original/rewritten")).mode & 0o7777, 0o4755);
+    },
+  );
 });
 
 describe("Fifos, sockets and devices", () => {

@@ -92,36 +92,40 @@ describe("What would stop a landing", () => {
     assertSameTree(snapshotTree(scene.at("original")), before, "the original");
   });
 
-  it("[A11] read-only folders of the user's own are no obstacle, and are read-only again, exactly", rooted, async () => {
-    await using scene = new Scene();
-    for (const folder of ["locked", "locked/deep", "locked/goes", "locked/replaced"]) {
-      mkdirSync(scene.at(`original/${folder}`));
-      writeFileSync(scene.at(`original/${folder}/file`), "old\n");
-      chmodSync(scene.at(`original/${folder}/file`), 0o444);
-    }
-    giveAway(scene);
-    for (const folder of ["locked/goes", "locked/replaced", "locked/deep", "locked"])
-      chmodSync(scene.at(`original/${folder}`), 0o555);
-    const before = snapshotTree(scene.at("original"));
-    const run = (...calls: Parameters<typeof runProcess>[0]["calls"]) =>
-      runProcess({ stateDir: scene.stateDir, calls }, { wrapper: AS_NOBODY });
-    const sandbox = lastResult<string>(
-      await run(["create", { name: "p", resources: [{ location: scene.at("original") }] }], ["path", "p"]),
-    );
-    for (const path of ["locked/file", "locked/added", "locked/deep/file"]) {
-      writeFileSync(join(sandbox, path), "planned\n");
-      chownSync(join(sandbox, path), NOBODY, NOBODY);
-    }
-    rmSync(join(sandbox, "locked/goes"), { recursive: true });
-    rmSync(join(sandbox, "locked/replaced"), { recursive: true });
-    writeFileSync(join(sandbox, "locked/replaced"), "a file now\n");
-    chownSync(join(sandbox, "locked/replaced"), NOBODY, NOBODY);
-    const wanted = snapshotTree(sandbox);
-    assert.deepEqual(lastResult<ApplyResult>(await run(["apply", "p"])).attention, []);
-    assertSameTree(snapshotTree(scene.at("original")), wanted, "after the apply");
-    assert.equal(lastResult<ApplyResult>(await run(["undo", "p"])).state, "undone");
-    assertSameTree(snapshotTree(scene.at("original")), before, "after the undo");
-  });
+  it(
+    "[A11] read-only folders of the user's own are no obstacle, and are read-only again, exactly",
+    rooted,
+    async () => {
+      await using scene = new Scene();
+      for (const folder of ["locked", "locked/deep", "locked/goes", "locked/replaced"]) {
+        mkdirSync(scene.at(`original/${folder}`));
+        writeFileSync(scene.at(`original/${folder}/file`), "old\n");
+        chmodSync(scene.at(`original/${folder}/file`), 0o444);
+      }
+      giveAway(scene);
+      for (const folder of ["locked/goes", "locked/replaced", "locked/deep", "locked"])
+        chmodSync(scene.at(`original/${folder}`), 0o555);
+      const before = snapshotTree(scene.at("original"));
+      const run = (...calls: Parameters<typeof runProcess>[0]["calls"]) =>
+        runProcess({ stateDir: scene.stateDir, calls }, { wrapper: AS_NOBODY });
+      const sandbox = lastResult<string>(
+        await run(["create", { name: "p", resources: [{ location: scene.at("original") }] }], ["path", "p"]),
+      );
+      for (const path of ["locked/file", "locked/added", "locked/deep/file"]) {
+        writeFileSync(join(sandbox, path), "planned\n");
+        chownSync(join(sandbox, path), NOBODY, NOBODY);
+      }
+      rmSync(join(sandbox, "locked/goes"), { recursive: true });
+      rmSync(join(sandbox, "locked/replaced"), { recursive: true });
+      writeFileSync(join(sandbox, "locked/replaced"), "a file now\n");
+      chownSync(join(sandbox, "locked/replaced"), NOBODY, NOBODY);
+      const wanted = snapshotTree(sandbox);
+      assert.deepEqual(lastResult<ApplyResult>(await run(["apply", "p"])).attention, []);
+      assertSameTree(snapshotTree(scene.at("original")), wanted, "after the apply");
+      assert.equal(lastResult<ApplyResult>(await run(["undo", "p"])).state, "undone");
+      assertSameTree(snapshotTree(scene.at("original")), before, "after the undo");
+    },
+  );
 });
 
 function giveAway(scene: Scene): void {

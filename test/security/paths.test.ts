@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { lstatSync, mkdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { Drydock } from "../../src/index.ts";
@@ -122,7 +131,13 @@ describe("A link that somebody planted", () => {
     assertSameTree(snapshotTree(scene.at("outside")), outside, "outside");
   });
 
-  for (const point of ["stage.record:1", "stage.take-out:1", "stage.take-out:2", "stage.folder-times:1", "stage.manifest:1"]) {
+  for (const point of [
+    "stage.record:1",
+    "stage.take-out:1",
+    "stage.take-out:2",
+    "stage.folder-times:1",
+    "stage.manifest:1",
+  ]) {
     it(`[X1] in the sandbox in the middle of an apply, at ${point}, takes nothing from outside and harms nothing there`, async () => {
       await using scene = new Scene();
       const { drydock, plan, sandbox } = await scene.plan();
@@ -147,7 +162,8 @@ describe("A link that somebody planted", () => {
       const again = await scene.open();
       assert.deepEqual(again.recovery.pending, []);
       for (const [path, line] of snapshotTree(scene.at("original")))
-        if (line.startsWith("file")) assert.notEqual(readFileSync(scene.at(`original/${path}`), "utf8"), "secret\n", path);
+        if (line.startsWith("file"))
+          assert.notEqual(readFileSync(scene.at(`original/${path}`), "utf8"), "secret\n", path);
     });
   }
 });

@@ -1,5 +1,15 @@
 import assert from "node:assert/strict";
-import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { PlanView } from "../../src/index.ts";
@@ -34,58 +44,75 @@ describe("What we make", () => {
     ["beside", "original"],
     ["inside", "."],
   ] as const) {
-    it(`[X3] ${where} an original has a name nobody can guess, is private, and goes without a trace`, rooted, async () => {
-      await using scene = new Scene();
-      const home = image.path;
-      const original = join(home, location);
-      mkdirSync(original, { recursive: true });
-      writeFileSync(join(original, "file"), "file\n");
-      const untouched = snapshotTree(original);
-      const drydock = await scene.open();
-      const plans: PlanView[] = [];
-      for (const _ of [1, 2]) plans.push(await drydock.plans.create({ resources: [{ name: "o", location: original }] }));
-      const names = readdirSync(home).filter((name) => OWN.test(name));
-      assert.equal(names.length, 2);
-      for (const name of names) {
-        assert.equal(lstatSync(join(home, name)).mode & 0o777, 0o700);
-        assert.match(name, /-[0-9a-f]{12}$/);
-      }
-      assert.equal(new Set(names.map((name) => name.slice(-12))).size, 2);
-      for (const { id } of plans) assert.deepEqual((await drydock.plans.diff(id)).changes, []);
-      for (const { id } of plans) await drydock.plans.cancel(id);
-      assert.deepEqual(readdirSync(home).filter((name) => OWN.test(name)), []);
-      assertSameTree(snapshotTree(original), untouched, "the original");
-    });
+    it(
+      `[X3] ${where} an original has a name nobody can guess, is private, and goes without a trace`,
+      rooted,
+      async () => {
+        await using scene = new Scene();
+        const home = image.path;
+        const original = join(home, location);
+        mkdirSync(original, { recursive: true });
+        writeFileSync(join(original, "file"), "file\n");
+        const untouched = snapshotTree(original);
+        const drydock = await scene.open();
+        const plans: PlanView[] = [];
+        for (const _ of [1, 2])
+          plans.push(await drydock.plans.create({ resources: [{ name: "o", location: original }] }));
+        const names = readdirSync(home).filter((name) => OWN.test(name));
+        assert.equal(names.length, 2);
+        for (const name of names) {
+          assert.equal(lstatSync(join(home, name)).mode & 0o777, 0o700);
+          assert.match(name, /-[0-9a-f]{12}$/);
+        }
+        assert.equal(new Set(names.map((name) => name.slice(-12))).size, 2);
+        for (const { id } of plans) assert.deepEqual((await drydock.plans.diff(id)).changes, []);
+        for (const { id } of plans) await drydock.plans.cancel(id);
+        assert.deepEqual(
+          readdirSync(home).filter((name) => OWN.test(name)),
+          [],
+        );
+        assertSameTree(snapshotTree(original), untouched, "the original");
+      },
+    );
   }
 
   for (const planted of ["a link", "a folder", "a file"] as const) {
-    it(`[X3] is refused when ${planted} with the very same name was planted right before, and harms nobody`, rooted, async () => {
-      await using scene = new Scene();
-      const original = join(image.path, "planted");
-      mkdirSync(original, { recursive: true });
-      writeFileSync(join(original, "file"), "file\n");
-      const outside = snapshotTree(scene.at("outside"));
-      const create = ["create", { name: "p", resources: [{ location: original }] }] as const;
-      await using child = new DrydockProcess(
-        { stateDir: scene.stateDir, calls: [create] },
-        { failpoint: "workspace.create:1=stop" },
-      );
-      await child.mustStop();
-      const [home = ""] = readdirSync(scene.at("state/sandboxes"));
-      const { path } = JSON.parse(readFileSync(scene.at(`state/sandboxes/${home}/place`), "utf8")) as { path: string };
-      assert.match(basename(path), OWN);
-      if (planted === "a link") symlinkSync(scene.at("outside"), path);
-      else if (planted === "a folder") mkdirSync(path, { mode: 0o777 });
-      else writeFileSync(path, "planted\n");
-      child.goOn();
-      const error = lastError(await child.ends());
-      assert.equal(error.name, "SandboxCreationError");
-      assertSameTree(snapshotTree(scene.at("outside")), outside, "outside");
-      rmSync(path, { recursive: true, force: true });
-      const again = await runProcess({ stateDir: scene.stateDir, calls: [create, ["cancel", "p"]] });
-      assert.equal(again.code, 0);
-      assert.ok(again.answers.every((answer) => "result" in answer), JSON.stringify(again.answers));
-    });
+    it(
+      `[X3] is refused when ${planted} with the very same name was planted right before, and harms nobody`,
+      rooted,
+      async () => {
+        await using scene = new Scene();
+        const original = join(image.path, "planted");
+        mkdirSync(original, { recursive: true });
+        writeFileSync(join(original, "file"), "file\n");
+        const outside = snapshotTree(scene.at("outside"));
+        const create = ["create", { name: "p", resources: [{ location: original }] }] as const;
+        await using child = new DrydockProcess(
+          { stateDir: scene.stateDir, calls: [create] },
+          { failpoint: "workspace.create:1=stop" },
+        );
+        await child.mustStop();
+        const [home = ""] = readdirSync(scene.at("state/sandboxes"));
+        const { path } = JSON.parse(readFileSync(scene.at(`state/sandboxes/${home}/place`), "utf8")) as {
+          path: string;
+        };
+        assert.match(basename(path), OWN);
+        if (planted === "a link") symlinkSync(scene.at("outside"), path);
+        else if (planted === "a folder") mkdirSync(path, { mode: 0o777 });
+        else writeFileSync(path, "planted\n");
+        child.goOn();
+        const error = lastError(await child.ends());
+        assert.equal(error.name, "SandboxCreationError");
+        assertSameTree(snapshotTree(scene.at("outside")), outside, "outside");
+        rmSync(path, { recursive: true, force: true });
+        const again = await runProcess({ stateDir: scene.stateDir, calls: [create, ["cancel", "p"]] });
+        assert.equal(again.code, 0);
+        assert.ok(
+          again.answers.every((answer) => "result" in answer),
+          JSON.stringify(again.answers),
+        );
+      },
+    );
   }
 
   it("[X3] is not trusted where others could have made it", rooted, async () => {

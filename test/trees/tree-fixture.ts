@@ -39,7 +39,7 @@ export class TreeFixture {
   }
 
   /** Copies the original into the sandbox. The baseline goes through its file format, as it does in life. */
-  copy(options: CopyOptions = { data: "auto" }): void {
+  copy(options: CopyOptions = { data: "share" }): void {
     const builder = new BaselineBuilder();
     runAtOnce(copyTree(this.original, this.sandbox, { ...options, onCopied: (entry) => builder.add(entry) }));
     this.#baseline = builder.finish((path) => this.facts("sandbox", path)).toBytes();

@@ -1,4 +1,6 @@
+import { SandboxCreationError } from "../../core/errors.ts";
 import type { Resource } from "../../core/resource.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
 import type { ProbeResult, StrategyContext } from "../../core/strategy.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import { CopyingStrategy } from "../../files/copying-strategy.ts";
@@ -13,7 +15,7 @@ export class CopyOnWriteStrategy extends CopyingStrategy {
   constructor(context: StrategyContext) {
     super(context, {
       name: "copy_on_write",
-      data: "reflink",
+      data: "share",
       capabilities: {
         commit: "two-phase",
         undo: true,
@@ -23,6 +25,15 @@ export class CopyOnWriteStrategy extends CopyingStrategy {
         resourceTypes: ["fs-directory", "fs-file", "fs-mount", "git-checkout"],
       },
     });
+  }
+
+  override async create(planId: string, resource: Resource): Promise<SandboxRef> {
+    const probed = await this.probe(resource);
+    if (!probed.works)
+      throw new SandboxCreationError(`copy_on_write does not work here: ${probed.reason}.`, {
+        hint: "Use filesystem_copy.",
+      });
+    return await super.create(planId, resource);
   }
 
   override async probe(resource: Resource): Promise<ProbeResult> {

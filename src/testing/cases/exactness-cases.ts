@@ -97,6 +97,9 @@ const LANDINGS: { readonly [name: string]: Steps } = {
   "a folder that moves, with one name of a file that stays": (tree) => {
     tree.rename("pair", "moved");
   },
+  "one of several names of a file that moves": (tree) => {
+    tree.rename("apart", "apart-no-more");
+  },
   "a change of a file with several names": (tree) => {
     tree.write("names/first", "changed through one name\n");
   },

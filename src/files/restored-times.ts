@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { type Facts, sameIdentity, sameTime, type Time } from "../system/facts.ts";
+import { failpoint } from "../system/failpoints.ts";
+import { Folder } from "../system/folder.ts";
+import type { Manifest } from "./manifest.ts";
+import { ensureFolder } from "./remove-tree.ts";
+import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
+
+/**
+ * What an undo has brought back is what it was, but its change time has moved. This remembers, for an original, which change time of ours
+ * stands for which earlier one, so that other plans do not take our own coming and going for somebody else's change.
+ * Kept in the state directory, `restored/HASH-OF-THE-PATH`, the latest entries only.
+ */
+interface Restored {
+  readonly ino: number;
+  readonly btime: Time;
+  readonly ctime: Time;
+  /** The change time that it had before it was taken out. */
+  readonly was: Time;
+}
+
+const POINTS = { folder: failpoint("restored.create-folder"), write: failpoint("restored.write") };
+const MOST = 20_000;
+
+export class RestoredTimes {
+  readonly #stateDir: string;
+  readonly #name: string;
+  #known: ReadonlyMap<number, Restored> | undefined;
+
+  constructor(stateDir: string, root: string) {
+    this.#stateDir = stateDir;
+    this.#name = createHash("sha256").update(root).digest("hex").slice(0, 32);
+  }
+
+  /** The facts with the change time that counts. */
+  asBefore = (facts: Facts): Facts => {
+    const restored = this.#load().get(facts.ino);
+    const isOurs = restored !== undefined && sameIdentity(facts, restored) && sameTime(facts.ctime, restored.ctime);
+    return isOurs ? { ...facts, ctime: restored.was } : facts;
+  };
+
+  /** Remembers what a landing that was taken back has left. */
+  remember(original: Folder, { entries }: Manifest): void {
+    const fresh: Restored[] = [];
+    for (const { path, before } of entries) {
+      using parent = original.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
+      const now = parent?.facts(path === ROOT_PATH ? ROOT_PATH : baseName(path));
+      if (now === undefined || before === undefined || !sameIdentity(now, before)) continue;
+      fresh.push({
+        ino: now.ino,
+        btime: now.btime,
+        ctime: now.ctime,
+        was: this.asBefore({ ...now, ctime: before.ctime }).ctime,
+      });
+    }
+    if (fresh.length === 0) return;
+    const all = new Map([...this.#load(), ...fresh.map((item) => [item.ino, item] as const)]);
+    this.#known = new Map([...all].slice(-MOST));
+    using folder = this.#openFolder();
+    writeSmallFile(POINTS.write, folder, this.#name, Buffer.from(JSON.stringify([...this.#known.values()])));
+  }
+
+  #load(): ReadonlyMap<number, Restored> {
+    if (this.#known === undefined) {
+      using folder = this.#openFolder();
+      const bytes = readSmallFile(folder, this.#name);
+      const items = bytes === undefined ? [] : (parsed<readonly Restored[]>(bytes) ?? []);
+      this.#known = new Map(items.map((item) => [item.ino, item]));
+    }
+    return this.#known;
+  }
+
+  #openFolder(): Folder {
+    using state = Folder.open(this.#stateDir);
+    return ensureFolder(POINTS.folder, state, "restored");
+  }
+}

@@ -33,8 +33,9 @@ export const home = mkdtempSync(join(tmpdir(), "drydock-bench-"));
 
 const mounted: string[] = [];
 
+// Lazily, because at an interruption the process still has files open there.
 process.on("exit", () => {
-  for (const path of mounted.reverse()) spawnSync("umount", [path]);
+  for (const path of mounted.reverse()) spawnSync("umount", ["--lazy", path]);
   rmSync(home, { recursive: true, force: true });
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(130));

@@ -87,7 +87,9 @@ export class AtomicCommit implements PlanCommitter {
       );
       if (pending === undefined)
         throw new UsageError(`Nothing of the plan ${plan.name} is in doubt.`, { hint: "There is nothing to settle." });
-      if (pending.phase !== "in-doubt") return await this.takeOver(pending, owner);
+      // A landing that can't finish may be given up; everything else knows its own way.
+      const isGivenUp = pending.phase === "landing" && pending.direction === "commit" && how === "abort";
+      if (pending.phase !== "in-doubt" && !isGivenUp) return await this.takeOver(pending, owner);
       const settled = advance({ ...pending, owner }, { was: "settled", how });
       await this.#parts.journal.save(settled, "durable");
       return await this.#parts.coordinator.run(settled);

@@ -59,7 +59,7 @@ export type CommitEvent =
     }
   /** Another process takes over after a crash. */
   | { readonly was: "recovered" }
-  /** A person settled what was in doubt. */
+  /** A person settled what was in doubt, or gave up a landing that can't finish. */
   | { readonly was: "settled"; readonly how: "commit" | "abort" };
 
 /** What is to be done next; undefined when it is over, or when only a person can go on. */
@@ -131,7 +131,7 @@ export function advance(record: TransactionRecord, event: CommitEvent): Transact
     case "recovered":
       return recovered(record);
     case "settled":
-      expectPhase(record, event, "in-doubt");
+      expectPhase(record, event, "in-doubt", "landing");
       return settled(record, event.how);
   }
 }
@@ -190,8 +190,14 @@ function recovered(record: TransactionRecord): TransactionRecord {
 
 function settled(record: TransactionRecord, how: "commit" | "abort"): TransactionRecord {
   if (how === "abort") {
+    // What has landed of a landing that is given up is taken back like what was only prepared.
+    const prepared = record.participants.map((participant) =>
+      participant.kind === "two-phase" && participant.status === "committed"
+        ? { ...participant, status: "prepared" as const }
+        : participant,
+    );
     return failed(
-      { ...record, phase: "preparing" },
+      { ...record, phase: "preparing", participants: prepared },
       { was: "failed", report: { resource: "", message: "settled by hand" }, conflicts: [] },
     );
   }

@@ -90,7 +90,10 @@ export interface TwoPhaseSandboxStrategy extends SandboxStrategy {
   /** Lands what was prepared. */
   commitPrepared(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<CommitResult>;
 
-  /** Takes prepare back: the work is in the sandbox again. Also called when prepare never returned, then without `prepared`. */
+  /**
+   * Takes prepare back: the work is in the sandbox again. Also called when prepare never returned, then without `prepared`; and, when a
+   * person gives up a landing that can't finish, after commitPrepared has begun: then the original gets back what it had.
+   */
   rollbackPrepared(ref: SandboxRef, transaction: Transaction, prepared?: PreparedCommit): Promise<void>;
 
   /**

@@ -23,6 +23,8 @@ export interface CopyOptions {
   readonly filter?: (path: string, facts: Facts) => boolean;
   /** The mode that the copy gets, if not the original's. */
   readonly mode?: (path: string, facts: Facts) => number;
+  /** The attributes that the copy gets, if not the original's. */
+  readonly xattrs?: (path: string, xattrs: Xattrs) => Xattrs;
   /** Names that share an inode share one in the copy; the map may be shared by several copies into one file system. */
   readonly links?: LinkMap;
 }
@@ -179,7 +181,14 @@ class TreeCopy {
       const look = () => ownCopy(to, toName);
       const copy = isLinked
         ? look()
-        : finishCopy(POINTS.metadata, to, toName, this.#wantedFacts(path, facts), xattrs, look);
+        : finishCopy(
+            POINTS.metadata,
+            to,
+            toName,
+            this.#wantedFacts(path, facts),
+            this.#options.xattrs?.(path, xattrs) ?? xattrs,
+            look,
+          );
       return { path, original: facts, copy, xattrs, ...(target !== undefined && { target }) };
     } catch (thrown) {
       const now = from.facts(name);

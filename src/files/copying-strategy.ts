@@ -161,11 +161,13 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
   async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<void> {
     // Preparing an undo only looks, so there is nothing to take back.
     if (transaction.direction === "undo") return;
+    const scope = scopeFrom(ref);
     using workspace = openWorkspace(placeOf(ref).path);
-    if (workspace === undefined) return;
-    this.#landings(workspace, scopeFrom(ref)).rollbackPrepared(transaction, () =>
-      new CopiedTree(workspace, scopeFrom(ref)).openTree(),
-    );
+    if (workspace === undefined || !this.#landings(workspace, scope).ids().includes(transaction.id)) return;
+    using original = openOriginal(scope);
+    const copy = new CopiedTree(workspace, scope);
+    this.#landings(workspace, scope).rollbackPrepared(transaction, original, () => copy.openTree());
+    copy.markFresh();
   }
 
   async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
@@ -186,7 +188,7 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
     try {
       return await this.commitPrepared(ref, transaction, prepared);
     } catch (thrown) {
-      await this.#takeLandingBack(ref, transaction, prepared);
+      await this.rollbackPrepared(ref, transaction);
       throw thrown;
     }
   }
@@ -198,16 +200,6 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
       await this.rollbackPrepared(ref, transaction);
       throw thrown;
     }
-  }
-
-  /** A landing that stopped half way: first the original gets back what was its own, then the sandbox its work. */
-  async #takeLandingBack(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<void> {
-    const { scope, workspace } = this.#place(ref);
-    using folder = workspace;
-    using original = openOriginal(scope);
-    await this.#landings(folder, scope).run(original, prepared, "backward");
-    await this.rollbackPrepared(ref, transaction);
-    new CopiedTree(folder, scope).markFresh();
   }
 
   async rollback(ref: SandboxRef): Promise<void> {

@@ -1,14 +1,17 @@
 import type { LandingPolicy } from "../core/strategy.ts";
 import type { Facts } from "../system/facts.ts";
+import type { Xattrs } from "../system/xattrs.ts";
 import type { BaseFacts } from "./baseline.ts";
 import type { TreeChange } from "./change-set.ts";
 
 /**
  * Set-id programs and device nodes made inside a sandbox give power over the machine, so they do not land unless the config says
- * so: a set-id bit is taken off, a device is left out. What the original had already stays, as long as its content is still the same. The
+ * so: a set-id bit or a file capability is taken off, a device is left out. What the original had already stays, as long as its content is still the same. The
  * set-group bit of a folder only says which group new files get, and lands.
  */
 const SET_ID = 0o6000;
+const ANY_EXECUTE = 0o111;
+const CAPABILITY = "security.capability";
 
 /** The policy at work on one change set. */
 export class LandingRules {
@@ -34,9 +37,21 @@ export class LandingRules {
     return this.#policy.allowDevices || !isDevice(facts) || isSameDevice(facts, this.#baseOf(path));
   }
 
-  /** Whether an entry of the sandbox lands just as it is. */
-  landsAsIs(path: string, facts: Facts): boolean {
-    return this.lands(path, facts) && this.mode(path, facts) === facts.mode;
+  /** The attributes with which an entry of the sandbox lands. */
+  xattrs(path: string, xattrs: Xattrs): Xattrs {
+    const capability = xattrs[CAPABILITY];
+    if (this.#policy.allowSetid || capability === undefined) return xattrs;
+    if (!this.#newContent.has(path) && this.#baseOf(path)?.xattrs[CAPABILITY] === capability) return xattrs;
+    const { [CAPABILITY]: _, ...rest } = xattrs;
+    return rest;
+  }
+
+  /** Whether an entry of the sandbox lands just as it is. Only what can be run is asked for its attributes. */
+  landsAsIs(path: string, facts: Facts, readXattrs: () => Xattrs): boolean {
+    if (!this.lands(path, facts) || this.mode(path, facts) !== facts.mode) return false;
+    if (facts.kind !== "file" || (facts.mode & ANY_EXECUTE) === 0) return true;
+    const xattrs = readXattrs();
+    return this.xattrs(path, xattrs) === xattrs;
   }
 }
 
@@ -48,6 +63,9 @@ export function policyWarnings(change: TreeChange, policy: LandingPolicy): strin
   const warnings: string[] = [];
   if (!rules.lands(path, after)) warnings.push("a device node made in a sandbox does not land (sandbox.allow_devices)");
   if (rules.mode(path, after) !== after.mode) warnings.push("lands without its set-id bits (sandbox.allow_setid)");
+  const { xattrs } = change;
+  if (xattrs !== undefined && rules.xattrs(path, xattrs) !== xattrs)
+    warnings.push("lands without its file capability (sandbox.allow_setid)");
   return warnings;
 }
 

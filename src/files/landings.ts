@@ -10,6 +10,7 @@ import { decodeManifest, type Manifest } from "./manifest.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import type { RestoredTimes } from "./restored-times.ts";
 import { readSmallFile, writeSmallFile } from "./small-file.ts";
+import { BALLAST } from "./staged-manifest.ts";
 import { MANIFEST, SLOTS, stage, unstage } from "./staging.ts";
 import type { StagingInput } from "./staging-input.ts";
 import { checkUndo } from "./undo-check.ts";
@@ -46,7 +47,7 @@ export class Landings {
     using landing = ensureFolder(POINTS.create, landings, transaction.id);
     const staged = stage({ ...input, landing, transaction: transaction.id, asBefore: this.#restored.asBefore });
     if (staged === null) {
-      this.rollbackPrepared(transaction, () => input.sandbox.duplicate());
+      this.rollbackPrepared(transaction, input.original, () => input.sandbox.duplicate());
       return null;
     }
     await flush(POINTS.flushStaged, landing, () => [
@@ -58,14 +59,22 @@ export class Landings {
   }
 
   /** Takes a prepare back, finished or not. */
-  rollbackPrepared(transaction: Transaction, openSandbox: () => Folder): void {
+  rollbackPrepared(transaction: Transaction, original: Folder, openSandbox: () => Folder): void {
     using landings = this.#workspace.openBelowIfThere(LANDINGS);
     using landing = landings?.openBelowIfThere(transaction.id);
     if (landings === undefined || landing === undefined) return;
+    if (hasBegun(landing)) this.#runBack(original, landing);
     using sandbox = openSandbox();
     unstage(sandbox, landing);
     landings.removeFolder(POINTS.discard, transaction.id);
     this.#removeIfEmpty();
+  }
+
+  #runBack(original: Folder, landing: Folder): void {
+    const manifest = JSON.parse(readSmallFile(landing, MANIFEST)?.toString() ?? "") as Manifest;
+    assertSameOriginal(original, manifest);
+    runLanding(original, landing, manifest, "backward");
+    this.#restored.remember(original, manifest);
   }
 
   /** Lands what was prepared, or takes back what had landed. */
@@ -166,6 +175,11 @@ function damaged(path: string): StateError {
   return new StateError(`The record of this landing is missing or incomplete: ${path}`, {
     hint: "Nothing is taken back or finished from an incomplete record.",
   });
+}
+
+/** Right before the first exchange the ballast is given back. */
+function hasBegun(landing: Folder): boolean {
+  return landing.facts(MANIFEST) !== undefined && landing.facts(BALLAST) === undefined;
 }
 
 /** Somebody may have put another folder, or a link to one, in the place of the original. What was prepared is not for that one. */

@@ -88,7 +88,9 @@ function metadataChange(input: StagingInput, entry: TreeEntry, now: Facts): NonN
       uid: after.uid,
       gid: after.gid,
       mtime: after.mtime,
-      xattrs: entry.parts?.includes("xattrs") ? readXattrs(sandboxParent, name) : before.xattrs,
+      xattrs: entry.parts?.includes("xattrs")
+        ? input.rules.xattrs(entry.path, readXattrs(sandboxParent, name))
+        : before.xattrs,
     },
     parts: entry.parts ?? [],
   };

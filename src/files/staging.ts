@@ -6,6 +6,7 @@ import { isOpenForWriting } from "../system/file-data.ts";
 import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { folderHolders } from "../system/holders.ts";
+import { readXattrs, type Xattrs } from "../system/xattrs.ts";
 import { assertClockWentOn, takeBarrier } from "./barrier.ts";
 import type { TreeEntry } from "./change-set.ts";
 import { checkConflicts } from "./conflicts.ts";
@@ -181,6 +182,7 @@ function copyIntoSlot(
     links,
     filter: (at: string, facts: Facts) => !later.has(at) && input.rules.lands(at, facts),
     mode: (at: string, facts: Facts) => input.rules.mode(at, facts),
+    xattrs: (at: string, xattrs: Xattrs) => input.rules.xattrs(at, xattrs),
   } as const;
   runAtOnce(copyEntry(parent, baseName(path), slots, slot, options, path));
 }
@@ -209,7 +211,7 @@ function copyWhatIsHeld(input: StagingInput, surveyed: readonly SurveyedEntry[],
 function mustBeCopied(parent: Folder, name: string, path: string, rules: LandingRules): boolean {
   const facts = parent.facts(name);
   if (facts === undefined) return false;
-  if (!rules.landsAsIs(path, facts)) return true;
+  if (!rules.landsAsIs(path, facts, () => readXattrs(parent, name))) return true;
   if (facts.kind === "directory") {
     using folder = parent.openChild(name);
     return folder.names().some((child) => mustBeCopied(folder, child, joinPath(path, child), rules));

@@ -1,6 +1,7 @@
 import { baseName, joinPath } from "../core/byte-path.ts";
 import type { Facts, Time } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
+import { readXattrs } from "../system/xattrs.ts";
 import type { TreeEntry } from "./change-set.ts";
 import type { LandingRules } from "./landing-policy.ts";
 import { OpenParent } from "./open-parent.ts";
@@ -81,7 +82,7 @@ export class Survey {
   }
 
   #lookAt(parent: Folder, name: string, path: string, facts: Facts, slot: number, folderTime: () => Time): void {
-    if (!this.#rules.landsAsIs(path, facts)) this.#mustCopy.add(slot);
+    if (!this.#rules.landsAsIs(path, facts, () => readXattrs(parent, name))) this.#mustCopy.add(slot);
     if (facts.kind === "directory") {
       using folder = parent.openChild(name);
       for (const child of folder.names()) {

@@ -4,6 +4,7 @@ import { UnsupportedError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
 import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
+import { isOnOverlay } from "../system/file-system-type.ts";
 import { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { readXattrs, writeXattrs } from "../system/xattrs.ts";
@@ -53,6 +54,7 @@ export function openHomes(stateDir: string): Folder {
 /** Chooses where the workspace goes. Changes nothing. */
 export function choosePlace(stateDir: string, sandboxId: string, scope: Scope): WorkspacePlace {
   using original = Folder.open(scope.root);
+  assertNotOverlay(original);
   using homes = openHomes(stateDir);
   if (canRenameBetween(homes, original)) return { path: homes.label(sandboxId), placement: "state" };
   const name = `${OWN_NAME_PREFIX}${sandboxId}-${randomBytes(6).toString("hex")}`;
@@ -156,6 +158,17 @@ function dropInherited(workspace: Folder): void {
   if (Object.keys(own).length === Object.keys(inherited).length) return;
   writeXattrs(POINTS.inherited, workspace, ROOT_PATH, own, inherited);
   workspace.setMode(POINTS.inherited, ROOT_PATH, 0o700);
+}
+
+/** On an overlay a folder of a lower layer can't be renamed, and a file becomes another one when it is first written. */
+function assertNotOverlay(original: Folder): void {
+  if (!isOnOverlay(original)) return;
+  throw new UnsupportedError(
+    `${original.path} is on an overlay file system (as in a container), where folders can't be moved as one.`,
+    {
+      hint: "Use a folder on a volume, a bind mount or a tmpfs.",
+    },
+  );
 }
 
 /** Makes two files and swaps them. */

@@ -10,6 +10,7 @@ import {
   create,
   createInPlace,
   overwrite,
+  overwriteLinked,
   recoveryAfter,
   rollback,
   type Scenario,
@@ -50,7 +51,8 @@ async function reached(): Promise<ReadonlySet<string>> {
     for (const name of (await tracePoints(scenario, options, failpoints)).keys()) names.add(name);
   };
   const copying: WorldOptions = { strategy: "filesystem_copy" };
-  for (const scenario of [create, write, overwrite, apply, undo, rollback, cancel]) await trace(scenario, copying);
+  for (const scenario of [create, write, overwrite, overwriteLinked, apply, undo, rollback, cancel])
+    await trace(scenario, copying);
   for (const scenario of [createInPlace, cancelInPlace]) await trace(scenario, { strategy: "none" });
   await trace(recoveryAfter(apply, "landings.flush-staged:2=kill"), copying);
   await trace(recoveryAfter(apply, "land.exchange:5=kill"), copying);

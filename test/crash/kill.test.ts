@@ -10,6 +10,7 @@ import {
   create,
   createInPlace,
   overwrite,
+  overwriteLinked,
   recoveryAfter,
   rollback,
   type Scenario,
@@ -37,6 +38,7 @@ describe("SIGKILL at every failpoint, with filesystem_copy", () => {
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) => killEverywhere(t, create, COPY));
   it("[A3][A17] a crash in write leaves the plan usable and the original alone", (t) => killEverywhere(t, write, COPY));
   it("[A3][A17] a crash in writing over a file leaves the original alone", (t) => killEverywhere(t, overwrite, COPY));
+  it("[A3][A17] and over one with several names", (t) => killEverywhere(t, overwriteLinked, COPY));
   it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
     killEverywhere(t, apply, COPY));
   it("[A3][A17] a crash in undo leaves every original new or every one old", (t) => killEverywhere(t, undo, COPY));

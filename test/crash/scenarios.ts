@@ -63,21 +63,29 @@ export const write: Scenario = {
   },
 };
 
-/** The same on a file that is there already. */
-export const overwrite: Scenario = {
-  ...write,
-  name: "write over a file",
-  more: { path: "same" },
-  verify: async ({ world, sides }) => {
-    assert.equal(world.side(sides, "after a crash in write"), "old");
-    await world.with(async ({ plans }) => {
-      const now = Buffer.from(await plans.read(PLAN, "r1", "same")).toString();
-      assert.ok(["same\n", "", "written\n"].includes(now), `it holds ${now}`);
-      await plans.cancel(PLAN);
-    });
-    await assertNothingLeft(world);
-  },
-};
+/** The same on a file that is there already, with one name or with several. Nothing else comes into the plan by it. */
+export const overwrite = overwriting("r1", "same", ["same\n", "written\n"]);
+export const overwriteLinked = overwriting("r0", "links/growing-1", ["growing group\n", "", "written\n"]);
+
+function overwriting(resource: string, path: string, contents: readonly string[]): Scenario {
+  return {
+    ...write,
+    name: `write over ${path}`,
+    more: { resource, path },
+    verify: async ({ world, sides }) => {
+      assert.equal(world.side(sides, "after a crash in write"), "old");
+      await world.with(async ({ plans }) => {
+        const now = Buffer.from(await plans.read(PLAN, resource, path)).toString();
+        assert.ok(contents.includes(now), `it holds ${JSON.stringify(now)}`);
+        const { changes } = await plans.diff(PLAN);
+        const strangers = changes.filter((change) => /\.(?:new|drydock)|drydock-/.test(change.path));
+        assert.deepEqual(strangers, [], "a file of ours is in the diff");
+        await plans.cancel(PLAN);
+      });
+      await assertNothingLeft(world);
+    },
+  };
+}
 
 /** Work in place has no sandbox to speak of, but a record of what was there. */
 export const createInPlace: Scenario = {

@@ -21,7 +21,7 @@ export function exitCodeOf(thrown: unknown): ExitCode {
   if (thrown instanceof SandboxConflictError) return EXIT.conflict;
   if (thrown instanceof AtomicCommitError) {
     if (thrown.notUndone.length > 0) return EXIT.attention;
-    if (thrown.conflicts.length > 0) return EXIT.conflict;
+    if (thrown.conflicts.length > 0 || thrown.cause instanceof SandboxConflictError) return EXIT.conflict;
     // A plan that may not be applied at all was refused before anything was tried.
     return thrown.cause instanceof UsageError ? EXIT.usage : EXIT.failed;
   }

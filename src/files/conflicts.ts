@@ -121,6 +121,21 @@ class EntryCheck {
   }
 }
 
+/** Files that stay, of which the plan makes other names: their content is part of what lands. */
+export function anchorConflicts(
+  check: ConflictCheck,
+  links: readonly { readonly path: string; readonly linkTo: string }[],
+): Conflict[] {
+  return links.flatMap(({ path, linkTo }) => {
+    using parent = check.original.openBelowIfThere(parentPath(linkTo));
+    const now = parent?.facts(baseName(linkTo));
+    const base = check.baseOf(linkTo);
+    const isSame = now !== undefined && base !== undefined && sameIdentity(now, base);
+    if (isSame && (!isAfter(check.asBefore(now), check.barrier) || wasCopiedLikeThis(now, base))) return [];
+    return [{ path, why: `${linkTo}, which it is another name of, changed in the original` }];
+  });
+}
+
 /** Changed after the barrier, but before it was copied: the sandbox knows this version. */
 function wasCopiedLikeThis(now: Facts, before: BaseFacts): boolean {
   return before.kind !== "directory" && before.ctime !== undefined && sameTime(now.ctime, before.ctime);

@@ -105,8 +105,9 @@ export class CopyingStrategy implements TwoPhaseSandboxStrategy {
 
   async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
     using sandbox = await this.#open(ref);
-    const { before, after } = writeFileBelow(sandbox.tree, toEnginePath(sandbox.scope, path), bytes);
-    return writtenChange(toResourcePath(sandbox.scope, toEnginePath(sandbox.scope, path)), before, after);
+    const enginePath = toEnginePath(sandbox.scope, path);
+    const { before, after } = writeFileBelow(sandbox.tree, enginePath, bytes, sandbox.workspace);
+    return writtenChange(toResourcePath(sandbox.scope, enginePath), before, after);
   }
 
   async diff(ref: SandboxRef): Promise<DiffView> {

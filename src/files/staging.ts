@@ -9,7 +9,7 @@ import { folderHolders } from "../system/holders.ts";
 import { readXattrs, type Xattrs } from "../system/xattrs.ts";
 import { assertClockWentOn, takeBarrier } from "./barrier.ts";
 import type { TreeEntry } from "./change-set.ts";
-import { checkConflicts } from "./conflicts.ts";
+import { anchorConflicts, checkConflicts } from "./conflicts.ts";
 import { copyEntry, type LinkMap } from "./copy-tree.ts";
 import type { LandingRules } from "./landing-policy.ts";
 import { encodeManifest, type Manifest } from "./manifest.ts";
@@ -74,10 +74,7 @@ export function stage(input: StagingInput): Staged | null {
   const surveyed = new Survey(input.sandbox, input.rules, input.changes.anchors).decide(
     entries.map(({ entry }) => entry),
   );
-  for (const { linkTo, innerLinks } of surveyed) {
-    for (const path of [linkTo, ...innerLinks.map((link) => link.linkTo)])
-      if (path !== undefined) assertLinkable(input.original, path);
-  }
+  assertLinks(input, surveyed);
   const folderTimes = plannedFolderTimes(input, surveyed);
   using slots = fillSlots(input, surveyed);
   const nowByPath = new Map(entries.map(({ entry, now }) => [entry.path, now]));
@@ -122,6 +119,16 @@ function readRecord(landing: Folder): StagingRecord | undefined {
 /** A power cut can leave the record empty but not what it spoke of: that goes back under names that say so. */
 function unrecorded(slots: Folder): StagingRecord["moved"] {
   return slots.names().map((name) => ({ slot: Number(name), path: `taken-back-${name}` }));
+}
+
+function assertLinks(input: StagingInput, surveyed: readonly SurveyedEntry[]): void {
+  const links = surveyed.flatMap(({ entry, linkTo, innerLinks }) => [
+    ...(linkTo === undefined ? [] : [{ path: entry.path, linkTo }]),
+    ...innerLinks.map((link) => ({ path: joinPath(entry.path, link.path), linkTo: link.linkTo })),
+  ]);
+  const conflicts = anchorConflicts(input, links);
+  if (conflicts.length > 0) throw new SandboxConflictError(conflicts);
+  for (const { linkTo } of links) assertLinkable(input.original, linkTo);
 }
 
 function entryLands(entry: TreeEntry, rules: LandingRules): boolean {

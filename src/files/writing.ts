@@ -35,11 +35,15 @@ export function readFileBelow(tree: Folder, path: string): Buffer {
   }
 }
 
-/** Writes a file below this folder, making folders on the way. Returns the facts before and after. */
+/**
+ * Writes a file below this folder, making folders on the way. Returns the facts before and after. What a crash could leave half done is made in
+ * `scratch`, a folder on the same mount that is nobody's data; without one, beside the file.
+ */
 export function writeFileBelow(
   tree: Folder,
   path: string,
   bytes: Uint8Array,
+  scratch?: Folder,
 ): { readonly before: Facts | undefined; readonly after: Facts } {
   if (path === ROOT_PATH)
     throw new UsageError("The root of a folder is not a file.", {
@@ -53,7 +57,7 @@ export function writeFileBelow(
   if (before !== undefined) assertFile(path, before);
   if (before === undefined) createWhole(parent, name, bytes);
   else if (before.nlink > 1) overwrite(parent, name, bytes);
-  else replaceWhole(parent, name, bytes, before);
+  else replaceWhole(parent, name, bytes, before, scratch ?? parent);
   return { before, after: parent.facts(name) as Facts };
 }
 
@@ -69,22 +73,22 @@ function createWhole(parent: Folder, name: string, bytes: Uint8Array, mode = 0o6
 }
 
 /** The old content stays until the new one is complete. */
-function replaceWhole(parent: Folder, name: string, bytes: Uint8Array, before: Facts): void {
+function replaceWhole(parent: Folder, name: string, bytes: Uint8Array, before: Facts, scratch: Folder): void {
   const fresh = `.${randomBytes(8).toString("hex")}.drydock-new`;
-  createWhole(parent, fresh, bytes, before.mode & 0o777);
+  createWhole(scratch, fresh, bytes, before.mode & 0o777);
   try {
-    const made = parent.facts(fresh) as Facts;
+    const made = scratch.facts(fresh) as Facts;
     giveMetadata(
       POINTS.metadata,
-      parent,
+      scratch,
       fresh,
       { ...before, mtime: made.mtime, atime: made.atime },
       readXattrs(parent, name),
       made,
     );
-    parent.exchange(POINTS.exchange, fresh, parent, name);
+    scratch.exchange(POINTS.exchange, fresh, parent, name);
   } finally {
-    parent.removeFile(POINTS.remove, fresh);
+    scratch.removeFile(POINTS.remove, fresh);
   }
 }
 

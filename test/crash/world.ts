@@ -29,6 +29,7 @@ export interface OriginalPlace {
 
 export const PLAN = "crash";
 const OWN_NAME = /^\.drydock-/;
+const KNOWN_FOLDERS = ["sandboxes", "owners", "restored"];
 
 interface Original {
   readonly location: string;
@@ -119,7 +120,7 @@ export class World {
     const inState = existsSync(this.stateDir)
       ? readdirSync(this.stateDir).flatMap((name) => {
           if (/^drydock\.db(?:-wal|-shm)?$/.test(name)) return [];
-          if (name !== "sandboxes" && name !== "owners") return [`state/${name}`];
+          if (!KNOWN_FOLDERS.includes(name)) return [`state/${name}`];
           return readdirSync(join(this.stateDir, name)).flatMap((inner) => this.#homeLeftovers(name, inner));
         })
       : [];
@@ -138,6 +139,8 @@ export class World {
 
   #homeLeftovers(name: string, inner: string): string[] {
     if (name === "owners") return ["owner"];
+    // What is remembered of originals beyond any plan, and may be cut off while it is written anew.
+    if (name === "restored") return /^[0-9a-f]{32}(?:\.new)?$/.test(inner) ? [] : [`restored/${inner}`];
     return ["home", ...readdirSync(join(this.stateDir, name, inner)).map((file) => `home/${file}`)];
   }
 

@@ -20,7 +20,7 @@ export interface Claim {
   readonly marker: string;
 }
 
-export const PLAN_MARK = "the plan's\n";
+const PLAN_MARK = "the plan's\n";
 
 /** Makes an original in which everything that a plan can do can be disputed, and a folder outside that nobody may touch. */
 export function buildContestedTree(base: string): void {

@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import { type ApplyResult, openDrydock } from "../../src/index.ts";
 import { buildRichTree, changeRichTree } from "../support/rich-tree.ts";
 import { DrydockProcess, lastResult } from "./drydock-process.ts";
@@ -147,7 +148,7 @@ class Holder {
   readonly #lines;
 
   private constructor(how: string, path: string) {
-    const script = join(import.meta.dirname, "holder.ts");
+    const script = fileURLToPath(import.meta.resolve("./holder.ts"));
     this.#child = spawn(process.execPath, [script, how, path], { stdio: ["pipe", "pipe", "inherit"] });
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }

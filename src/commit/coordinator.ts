@@ -109,7 +109,7 @@ export class Coordinator {
         return await this.#save(
           record,
           { was: "finished", at: now().toISOString() },
-          "durable",
+          this.#canLandAgain(record) ? "ordered" : "durable",
           record.direction === "commit" ? "applied" : "undone",
         );
       case "abort":
@@ -117,6 +117,18 @@ export class Coordinator {
       default:
         throw new Error(`No such step: ${effect.do}`);
     }
+  }
+
+  /**
+   * What a commit needs to land again stays, as its undo record, when the sandboxes are removed. So losing the end of such a commit in a
+   * power cut costs nothing but doing the last step once more.
+   */
+  #canLandAgain({ direction, participants }: TransactionRecord): boolean {
+    const keepsRecord = (name: string) => this.#parts.sandboxes.capabilities(name).undo;
+    return (
+      direction === "commit" &&
+      participants.every(({ kind, ref }) => kind === "two-phase" && keepsRecord(ref.strategyName))
+    );
   }
 
   async #prepare(record: TransactionRecord, index: number): Promise<TransactionRecord> {

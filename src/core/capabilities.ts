@@ -9,7 +9,10 @@ export interface StrategyCapabilities {
    * - `in-place`: there is no commit step at all, because the original is worked on directly. Needs the user's word.
    */
   readonly commit: "two-phase" | "one-phase" | "in-place";
-  /** A landed commit can be taken back later. Default: true for two-phase, else false. */
+  /**
+   * A landed commit can be taken back later; a two-phase strategy then keeps what commitPrepared and an undo need through cleanup, until
+   * discardUndo. Default: true for two-phase, else false.
+   */
   readonly undo?: boolean;
   /** checkpoint and restoreCheckpoint work. Default: true. */
   readonly checkpoint?: boolean;

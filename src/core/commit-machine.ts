@@ -9,8 +9,8 @@ import type { Participant, ParticipantStatus, TransactionRecord } from "./transa
  * Presumed abort: until `decide` is done, anything that goes wrong, a crash included, takes everything back; from then on everything is
  * finished, however often that takes. The record is saved before each effect that depends on it; `durable` says which saves
  * must be on disk before going on:
- *   begin → prepare … → commit-reversible … → start-irreversible* → commit-irreversible → decide* → land … → finish* → clean
- *                                                                                  (* durable, and so is begin)
+ *   begin → prepare … → commit-reversible … → start-irreversible* → commit-irreversible → decide* → land … → finish → clean
+ *                                  (* durable, and so are begin, and finish where what was landed from does not stay as the undo record)
  * A failure is durable too once something that can't be taken back has started: whoever finds only the start would be in doubt.
  */
 export type Effect =
@@ -164,7 +164,8 @@ function failed(record: TransactionRecord, event: CommitEvent & { was: "failed" 
         status: "not-undone" as const,
         message: "it is worked on in place, so its changes stay",
       };
-    if (participant.kind !== "irreversible" || participant.status === "waiting") return participant;
+    if (participant.kind !== "irreversible" || participant.status === "waiting" || participant.status === "unchanged")
+      return participant;
     return {
       ...participant,
       status: "not-undone" as const,

@@ -223,7 +223,12 @@ export class AtomicCommitError extends DrydockError {
 
 /** The message of anything that was thrown, an Error or not. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  if (thrown instanceof Error) return thrown.message;
+  try {
+    return String(thrown);
+  } catch {
+    return "something was thrown that can't be shown";
+  }
 }
 
 /** What to do about it, if what was thrown says so. */

@@ -129,7 +129,7 @@ export class GuardedStrategy {
       return await action();
     } catch (thrown) {
       if (thrown instanceof DrydockError) throw thrown;
-      throw new type(`${method} of the strategy ${this.name} failed: ${textOf(thrown)}`, {
+      throw new type(`${method} of the strategy ${this.name} failed: ${messageOf(thrown)}`, {
         cause: thrown,
         hint: BLAME,
       });
@@ -138,15 +138,6 @@ export class GuardedStrategy {
 }
 
 const BLAME = "This is a defect of that strategy; --debug shows where.";
-
-/** Somebody else's code may throw what can't even be made into text. */
-function textOf(thrown: unknown): string {
-  try {
-    return messageOf(thrown);
-  } catch {
-    return "it threw something that can't be shown";
-  }
-}
 
 /** Only what survives JSON may go into the journal. */
 function plain<T>(value: T, name: string): T {

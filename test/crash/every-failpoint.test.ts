@@ -22,6 +22,8 @@ import type { WorldOptions } from "./world.ts";
 
 /** Names that the scenarios of this suite do not pass, each with the reason. */
 const ELSEWHERE: { readonly [name: string]: string } = {
+  "checkpoint.begin-restore": "as checkpoint.create",
+  "checkpoint.end-restore": "as checkpoint.create",
   "checkpoint.create": "checkpoints are taken around one-phase commits; the file strategies are two-phase",
   "checkpoint.finish": "as checkpoint.create",
   "checkpoint.remove": "as checkpoint.create",
@@ -30,6 +32,7 @@ const ELSEWHERE: { readonly [name: string]: string } = {
   "init.write": "writes a config file; no plan is involved",
   "land.give-back": "only passed when a rival changed what is deleted",
   "land.leave-folder": "only passed when a rival moved a folder away",
+  "landings.reverted": "only passed when a strategy itself rolls back what it has landed; a plan does that by undo",
   "trust.state-folder": "belongs to 'drydock trust'; no plan is involved",
   "trust.sweep": "as trust.state-folder",
   "trust.write": "as trust.state-folder",

@@ -9,8 +9,6 @@ export const BUILT_IN_RESOURCE_TYPES = [
   "mysql-database",
 ] as const;
 
-export type BuiltInResourceType = (typeof BUILT_IN_RESOURCE_TYPES)[number];
-
 /** A value that survives JSON: what a durable record may hold. */
 export type PlainData = null | boolean | number | string | readonly PlainData[] | { readonly [key: string]: PlainData };
 

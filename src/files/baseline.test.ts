@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { linkSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { TreeFixture } from "../../test/trees/tree-fixture.ts";
+import { TreeFixture } from "../../test/support/tree-fixture.ts";
 import { bytesFromPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
 import { StateError } from "../core/errors.ts";
 import type { Facts } from "../system/facts.ts";

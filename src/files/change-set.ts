@@ -47,7 +47,3 @@ export interface FolderTime {
   readonly path: string;
   readonly mtime: Time;
 }
-
-export function isEmpty(set: ChangeSet): boolean {
-  return set.entries.length === 0 && set.folderTimes.length === 0;
-}

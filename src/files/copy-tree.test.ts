@@ -21,7 +21,7 @@ import {
   writeSync,
 } from "node:fs";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { TreeFixture } from "../../test/trees/tree-fixture.ts";
+import { TreeFixture } from "../../test/support/tree-fixture.ts";
 import { bytesFromPath, joinPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
 import { BusyError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";

@@ -7,6 +7,7 @@ import { cloneData, copyData } from "../system/file-data.ts";
 import { type Folder, readNames } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { readXattrs, readXattrsOfOpen, type Xattrs } from "../system/xattrs.ts";
+import { assertNotTooDeep } from "./depth-limit.ts";
 import { finishCopy, giveMetadata } from "./metadata.ts";
 import type { Steps } from "./pace.ts";
 
@@ -101,12 +102,27 @@ class TreeCopy {
     for (const [name, facts] of found) yield* this.entry(from, name, facts, to, name, joinPath(path, name));
   }
 
+  /** Not split further: each generator on the way down takes its part of the stack, and depth-limit.ts counts on there being enough. */
   *entry(from: Folder, name: string, facts: Facts, to: Folder, toName: string, path: string): Steps {
     if (this.#options.filter !== undefined && !this.#options.filter(path, facts)) return;
     this.#count += 1;
     if (this.#count % STEP === 0) yield STEP;
-    if (facts.kind === "directory") yield* this.#folder(from, name, to, toName, path);
-    else yield* this.#leaf(from, name, facts, to, toName, path);
+    if (facts.kind !== "directory") {
+      yield* this.#leaf(from, name, facts, to, toName, path);
+      return;
+    }
+    assertNotTooDeep(path);
+    using source = from.openBelowIfThere(name);
+    if (source === undefined) {
+      const now = from.facts(name);
+      if (now !== undefined) yield* this.entry(from, name, now, to, toName, path);
+      return;
+    }
+    const own = source.ownFacts();
+    to.createFolder(POINTS.folder, toName, 0o700);
+    using target = to.openChild(toName);
+    yield* this.contents(source, target, path);
+    this.finishFolder(own, source, target, path);
   }
 
   /** What the copy of a folder gets once it is full: its metadata, which filling it would have changed. */
@@ -114,20 +130,6 @@ class TreeCopy {
     const xattrs = readXattrs(from, ROOT_PATH);
     giveMetadata(POINTS.metadata, to, ROOT_PATH, this.#wantedFacts(path, facts), xattrs, to.ownFacts());
     this.#options.onCopied?.({ path, original: facts, copy: to.ownFacts(), xattrs });
-  }
-
-  *#folder(from: Folder, name: string, to: Folder, toName: string, path: string): Steps {
-    using source = from.openBelowIfThere(name);
-    if (source === undefined) {
-      const now = from.facts(name);
-      if (now !== undefined) yield* this.entry(from, name, now, to, toName, path);
-      return;
-    }
-    const facts = source.ownFacts();
-    to.createFolder(POINTS.folder, toName, 0o700);
-    using target = to.openChild(toName);
-    yield* this.contents(source, target, path);
-    this.finishFolder(facts, source, target, path);
   }
 
   #linkToFirst(facts: Facts, to: Folder, toName: string): boolean {

@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { TreeFixture } from "../../test/trees/tree-fixture.ts";
+import { TreeFixture } from "../../test/support/tree-fixture.ts";
 import { bytesFromPath, pathFromBytes } from "../core/byte-path.ts";
 import type { Change } from "../core/change.ts";
 import { failpoint } from "../system/failpoints.ts";

@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { TreeFixture } from "../../test/trees/tree-fixture.ts";
+import { TreeFixture } from "../../test/support/tree-fixture.ts";
 import { bytesFromPath, pathFromBytes } from "../core/byte-path.ts";
 import type { Change } from "../core/change.ts";
 import { diffView } from "./diff-view.ts";

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { TreeFixture } from "../../test/trees/tree-fixture.ts";
+import { TreeFixture } from "../../test/support/tree-fixture.ts";
 import type { EntryKind, Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";

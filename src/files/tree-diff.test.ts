@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { TreeFixture } from "../../test/trees/tree-fixture.ts";
+import { TreeFixture } from "../../test/support/tree-fixture.ts";
 import { pathFromBytes } from "../core/byte-path.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";

@@ -5,6 +5,7 @@ import { type Folder, nameFrom, readNameBytes, readNames } from "../system/folde
 import { readXattrs, sameXattrs, type Xattrs } from "../system/xattrs.ts";
 import type { BaseFacts, Baseline } from "./baseline.ts";
 import type { ChangeSet, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";
+import { assertNotTooDeep } from "./depth-limit.ts";
 import type { MetadataPart } from "./metadata.ts";
 
 /** What a diff of a copied tree needs to know from outside. */
@@ -55,6 +56,7 @@ class TreeDiff {
 
   /** `covered`: an entry above already moves everything here. */
   #contents(folder: Folder, path: string, index: number, covered: boolean): void {
+    assertNotTooDeep(path);
     const baseline = this.#baseline;
     const [from, to] = baseline.children(index);
     const seen = new Uint8Array(to - from);
@@ -206,6 +208,7 @@ class TreeDiff {
   }
 
   #addedContents(parent: Folder, name: string, path: string): void {
+    assertNotTooDeep(path);
     using folder = parent.openBelowIfThere(name);
     if (folder === undefined) return;
     const found: (readonly [string, Facts])[] = [];

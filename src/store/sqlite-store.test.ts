@@ -254,7 +254,7 @@ describe("records of the store", () => {
     );
   });
 
-  it("has unfinished work for every unfinished transaction, PENDING sandbox and closing plan, and for nothing else", async () => {
+  it("has unfinished work for every unfinished transaction, PENDING sandbox and plan that is being made or closed, and for nothing else", async () => {
     const unfinished: readonly string[] = [
       "preparing",
       "landing",
@@ -262,6 +262,7 @@ describe("records of the store", () => {
       "aborting",
       "in-doubt",
       "PENDING",
+      "creating",
       "closing",
     ];
     const steps: readonly { readonly value: string; readonly change: StoreChange }[] = [

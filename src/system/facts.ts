@@ -164,7 +164,7 @@ export function low53(w: Uint32Array, index: number): number {
 }
 
 /** Seconds are signed: files may be older than 1970. */
-export function timeAt(w: Uint32Array, index: number): Time {
+function timeAt(w: Uint32Array, index: number): Time {
   return [(at(w, index + 1) | 0) * 0x1_0000_0000 + at(w, index), at(w, index + 2)];
 }
 

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import koffi from "koffi";
-import { mountImage } from "../../test/trees/mounted-image.ts";
+import { mountImage } from "../../test/support/file-systems.ts";
 import { failedWith } from "./errno.ts";
 import { armFailpoints, failpoint } from "./failpoints.ts";
 import {
@@ -96,13 +96,13 @@ describe("copyData", () => {
   });
 
   it("copies to another file system", { skip: NEEDS_ROOT }, () => {
-    using image = mountImage("ext4", 64);
+    using image = mountImage("ext4", { megabytes: 64 });
     writeFileSync(at("large"), Buffer.alloc(3 * MIB, "0123456789abc"));
     assert.ok(areEqual(at("large"), copyOf(at("large"), join(image.path, "copy"))));
   });
 
   it("says so when the disk is full", { skip: NEEDS_ROOT }, () => {
-    using image = mountImage("ext4", 16);
+    using image = mountImage("ext4", { megabytes: 16 });
     writeFileSync(at("large"), Buffer.alloc(32 * MIB, "x"));
     assert.throws(
       () => copyOf(at("large"), join(image.path, "copy")),
@@ -125,7 +125,7 @@ describe("copyData", () => {
 
 describe("cloneData", () => {
   it("says where blocks can't be shared, so that the caller copies", { skip: NEEDS_ROOT }, () => {
-    using image = mountImage("ext4", 64);
+    using image = mountImage("ext4", { megabytes: 64 });
     writeFileSync(join(image.path, "f"), "content");
     writeFileSync(at("elsewhere"), "content");
     const to = open(join(image.path, "copy"), "w+");
@@ -136,7 +136,7 @@ describe("cloneData", () => {
 
   for (const kind of ["btrfs", "xfs"] as const) {
     it(`shares blocks on ${kind}, and a write to one file is not seen in the other`, { skip: NEEDS_ROOT }, () => {
-      using image = mountImage(kind, 320);
+      using image = mountImage(kind, { megabytes: 320 });
       const [path, copy] = [join(image.path, "f"), join(image.path, "copy")];
       writeFileSync(path, Buffer.alloc(2 * MIB, "x"));
       const [from, to] = [open(path, "r+"), open(copy, "w+")];
@@ -202,7 +202,7 @@ describe("reading and writing bytes", () => {
 
 describe("reserveRoom", () => {
   it("takes room without content, and says so where there is none", { skip: NEEDS_ROOT }, () => {
-    using image = mountImage("ext4", 16);
+    using image = mountImage("ext4", { megabytes: 16 });
     const fd = openSync(join(image.path, "f"), "w");
     try {
       reserveRoom(POINT, fd, MIB, "f");

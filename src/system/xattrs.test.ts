@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { mountImage } from "../../test/trees/mounted-image.ts";
+import { mountImage } from "../../test/support/file-systems.ts";
 import { bytesFromPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
 import { failedWith } from "./errno.ts";
 import { armFailpoints, failpoint } from "./failpoints.ts";
@@ -125,7 +125,7 @@ describe("extended attributes", () => {
   });
 
   it("[A11] may be many, and large", { skip: NEEDS_ROOT }, () => {
-    using image = mountImage("xfs", 320);
+    using image = mountImage("xfs", { megabytes: 320 });
     writeFileSync(join(image.path, "f"), "");
     using large = Folder.open(image.path);
     const names = Array.from({ length: 150 }, (_, at) => `user.${"n".repeat(60)}${at + 100}`);

@@ -45,7 +45,14 @@ const IMPORTS = [
   ["core/planted.test.ts", "node:fs", "", ""],
 ] as const;
 
-const PROJECT = ["src", "scripts/layers.ts", ".dependency-cruiser.cjs", "tsconfig.json", "package.json"];
+const PROJECT = [
+  "src",
+  "test/support",
+  "scripts/layers.ts",
+  ".dependency-cruiser.cjs",
+  "tsconfig.json",
+  "package.json",
+];
 
 describe("the import rule", () => {
   let folder: TemporaryFolder;

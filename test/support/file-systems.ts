@@ -12,7 +12,7 @@ import { join } from "node:path";
 export const IMAGE_FILE_SYSTEMS = ["ext4", "xfs", "btrfs"] as const;
 export type ImageFileSystem = (typeof IMAGE_FILE_SYSTEMS)[number];
 
-export interface MountedImage {
+export interface MountedImage extends Disposable {
   readonly kind: ImageFileSystem;
   /** Where it is mounted. */
   readonly path: string;
@@ -51,7 +51,13 @@ export function mountImage(kind: ImageFileSystem, options: { readonly megabytes?
   const [program = "", ...args] = MAKE[kind];
   must(program, [...args, image]);
   must("mount", ["-t", kind, "-o", "loop", image, path]);
-  const mounted: MountedImage = { kind, path, image, remove: () => remove(mounted) };
+  const mounted: MountedImage = {
+    kind,
+    path,
+    image,
+    remove: () => remove(mounted),
+    [Symbol.dispose]: () => remove(mounted),
+  };
   live.add(mounted);
   return mounted;
 }

@@ -1,3 +1,4 @@
+import { baseName } from "../core/byte-path.ts";
 import type { Attention } from "../core/strategy.ts";
 import type { Facts, Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
@@ -55,7 +56,7 @@ function recordEnd(landing: Folder, slots: Folder, manifest: Manifest, run: Land
   const earlier = readLanded(landing);
   const kept = [...new Set([...(earlier?.keptSlots ?? []), ...run.keptSlots])];
   const keptSlots = kept.filter((slot) => isSomebodyElses(slots.facts(String(slot)), manifest.entries[slot]));
-  const attention = merge(earlier?.attention ?? [], run.attention);
+  const attention = merge(stillTrue(earlier?.attention ?? [], keptSlots), run.attention);
   const record: LandedRecord = { barrier: takeBarrier(landing), attention, keptSlots };
   writeSmallFile(POINTS.record, landing, LANDED, Buffer.from(JSON.stringify(record)));
   return { attention };
@@ -67,6 +68,11 @@ function isSomebodyElses(facts: Facts | undefined, entry: ManifestEntry | undefi
   return ![entry.before, entry.after].some(
     (known) => isThere(facts, known) && known !== undefined && sameContentFacts(facts, known),
   );
+}
+
+/** What was given back meanwhile is no longer where an earlier run said. */
+function stillTrue(attention: readonly Attention[], keptSlots: readonly number[]): Attention[] {
+  return attention.filter(({ keptAt }) => keptAt === undefined || keptSlots.includes(Number(baseName(keptAt))));
 }
 
 function merge(earlier: readonly Attention[], found: readonly Attention[]): Attention[] {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { Workplace } from "./workplace.ts";
@@ -61,8 +61,11 @@ describe("a signal", () => {
   it("[A1] ends a write that waits for its input, and nothing is written", async () => {
     using place = new Workplace();
     planWithWork(place);
-    const write = place.start(["plan", "write", "fix", "app", "b.txt"]);
+    const trace = join(place.path, "trace");
+    const write = place.start(["plan", "write", "fix", "app", "b.txt"], { DRYDOCK_FAILPOINT_TRACE: trace });
     write.input("half of ");
+    // Signals are caught before the state is opened.
+    await write.until(() => existsSync(trace));
     await write.reading();
     write.signal("SIGTERM");
     const { status, stderr } = await write.ended();

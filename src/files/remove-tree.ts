@@ -8,6 +8,7 @@ interface Level {
   readonly parent: Folder;
   readonly name: string;
   readonly folder: Folder;
+  readonly mountId: number;
   readonly names: string[];
 }
 
@@ -18,10 +19,10 @@ interface Level {
 export function removeTree(point: Failpoint, parent: Folder, name: string): void {
   const levels: Level[] = [];
   try {
-    removeOrEnter(point, parent, name, levels);
+    removeOrEnter(point, parent, name, parent.ownFacts().mountId, levels);
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
       const child = level.names.pop();
-      if (child !== undefined) removeOrEnter(point, level.folder, child, levels);
+      if (child !== undefined) removeOrEnter(point, level.folder, child, level.mountId, levels);
       else {
         levels.pop();
         level.folder.close();
@@ -33,10 +34,10 @@ export function removeTree(point: Failpoint, parent: Folder, name: string): void
   }
 }
 
-function removeOrEnter(point: Failpoint, parent: Folder, name: string, levels: Level[]): void {
+function removeOrEnter(point: Failpoint, parent: Folder, name: string, mountId: number, levels: Level[]): void {
   const facts = parent.facts(name);
   if (facts === undefined) return;
-  if (facts.mountId !== parent.ownFacts().mountId) {
+  if (facts.mountId !== mountId) {
     throw new UnsupportedError(`${parent.label(name)} is a mount point and is not removed.`, {
       hint: "Unmount it and try again.",
     });
@@ -46,7 +47,7 @@ function removeOrEnter(point: Failpoint, parent: Folder, name: string, levels: L
     return;
   }
   const folder = openUp(point, parent, name, facts.mode);
-  levels.push({ parent, name, folder, names: folder.names() });
+  levels.push({ parent, name, folder, mountId, names: folder.names() });
 }
 
 function openUp(point: Failpoint, parent: Folder, name: string, mode: number): Folder {

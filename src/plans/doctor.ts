@@ -1,6 +1,6 @@
 import { messageOf } from "../core/errors.ts";
 import { BUILT_IN_RESOURCE_TYPES } from "../core/resource.ts";
-import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
+import { BUILT_IN_STRATEGY_NAMES, builtInStrength } from "../core/strategy-names.ts";
 import type { SandboxStrategyRegistry } from "../sandboxes/registry.ts";
 import { kernelRelease } from "../system/machine.ts";
 import type { StrategyChooser } from "./choose-strategy.ts";
@@ -71,9 +71,9 @@ async function strategies(registry: SandboxStrategyRegistry, stateDir: string): 
     name,
     works: false,
     detail: "not part of this version",
-    strength: 0,
+    strength: builtInStrength(name),
   }));
-  return [...known, ...missing];
+  return [...known, ...missing].sort((a, b) => b.strength - a.strength);
 }
 
 async function resourceTypes(chooser: StrategyChooser, stateDir: string): Promise<DoctorReport["resourceTypes"]> {

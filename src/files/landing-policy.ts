@@ -10,7 +10,6 @@ import type { TreeChange } from "./change-set.ts";
  * set-group bit of a folder only says which group new files get, and lands.
  */
 const SET_ID = 0o6000;
-const ANY_EXECUTE = 0o111;
 const CAPABILITY = "security.capability";
 
 /** The policy at work on one change set. */
@@ -46,10 +45,10 @@ export class LandingRules {
     return rest;
   }
 
-  /** Whether an entry of the sandbox lands just as it is. Only what can be run is asked for its attributes. */
+  /** Whether an entry of the sandbox lands just as it is. What can't be run yet counts too: a later plan may make it a program. */
   landsAsIs(path: string, facts: Facts, readXattrs: () => Xattrs): boolean {
     if (!this.lands(path, facts) || this.mode(path, facts) !== facts.mode) return false;
-    if (facts.kind !== "file" || (facts.mode & ANY_EXECUTE) === 0) return true;
+    if (facts.kind !== "file") return true;
     const xattrs = readXattrs();
     return this.xattrs(path, xattrs) === xattrs;
   }

@@ -50,7 +50,11 @@ describe("A commit that fails half way", () => {
     const plan = await planWithWork(before, [{ location: "a" }, { location: "b" }]);
     const originals = ["a", "b"].map((folder) => snapshotTree(workshop.at(folder)));
     const { digest } = await before.plans.diff(plan.id);
-    const calls = [["apply", plan.id], ["show", plan.id], ["settle", plan.id, "abort"]] as const;
+    const calls = [
+      ["apply", plan.id],
+      ["show", plan.id],
+      ["settle", plan.id, "abort"],
+    ] as const;
     const end = await runProcess({ stateDir: workshop.stateDir, calls }, { failpoint: "land.exchange=error" });
     const [, apply, show] = end.answers;
     assert.match(JSON.stringify(apply), /not all of it could be finished yet/);

@@ -26,7 +26,8 @@ describe("An original that is more than one file system", () => {
       for (const path of ["file", "nested/file"]) writeFileSync(join(original, path), "old");
       const drydock = await workshop.open([], { stateDir: join(image.path, "state") });
       const plan = await drydock.plans.create({ resources: [{ location: original }] });
-      for (const path of ["file", "nested/file"]) await drydock.plans.write(plan.id, "original", path, Buffer.from("new"));
+      for (const path of ["file", "nested/file"])
+        await drydock.plans.write(plan.id, "original", path, Buffer.from("new"));
       await assert.rejects(drydock.plans.apply(plan.id), /nested is another file system/);
       for (const path of ["file", "nested/file"]) assert.equal(readFileSync(join(original, path), "utf8"), "old");
       assert.equal((await drydock.plans.show(plan.id)).state, "open");
@@ -47,13 +48,17 @@ describe("An original that is more than one file system", () => {
       execFileSync("mount", ["-t", "tmpfs", "tmpfs", inner]);
       const outside = linkedFiles(outer, "outer", 20);
       const inside = linkedFiles(inner, "inner", 40);
-      assert.ok(inside.some((ino) => outside.includes(ino)), "numbers are used twice");
+      assert.ok(
+        inside.some((ino) => outside.includes(ino)),
+        "numbers are used twice",
+      );
       const drydock = await workshop.open([], { stateDir: workshop.at("state") });
       const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
       const sandbox = await drydock.plans.path(plan.id);
       for (const [at] of inside.entries())
         assert.equal(readFileSync(join(sandbox, `inner/inner${at}`), "utf8"), `inner ${at}`);
-      for (const [at] of outside.entries()) assert.equal(readFileSync(join(sandbox, `outer${at}`), "utf8"), `outer ${at}`);
+      for (const [at] of outside.entries())
+        assert.equal(readFileSync(join(sandbox, `outer${at}`), "utf8"), `outer ${at}`);
       assert.deepEqual((await drydock.plans.diff(plan.id)).changes, []);
     } finally {
       execFileSync("umount", ["--recursive", "--lazy", outer]);
@@ -72,7 +77,10 @@ describe("A workspace beside its original, because the state directory is on ano
       const drydock = await workshop.open([], { stateDir });
       const small = await drydock.plans.create({ resources: [{ location: "a/folder/original" }] });
       await drydock.plans.write(small.id, "original", "file", Buffer.from("not applied yet"));
-      assert.ok((await drydock.plans.path(small.id)).startsWith(workshop.at("a/folder")), "it lies beside the original");
+      assert.ok(
+        (await drydock.plans.path(small.id)).startsWith(workshop.at("a/folder")),
+        "it lies beside the original",
+      );
       const large = await drydock.plans.create({ resources: [{ location: "a" }] });
       rmSync(join(await drydock.plans.path(large.id), "folder"), { recursive: true });
       await assert.rejects(drydock.plans.apply(large.id), AtomicCommitError);

@@ -119,7 +119,9 @@ describe("An undo", () => {
     const drydock = await workshop.open();
     const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
     await drydock.plans.write(plan.id, "a", "new.txt", Buffer.from("the plan's"));
-    const end = await actDuring(applyTask(workshop, plan.id), "land.add=stop", () => workshop.write("a/new.txt", "rival"));
+    const end = await actDuring(applyTask(workshop, plan.id), "land.add=stop", () =>
+      workshop.write("a/new.txt", "rival"),
+    );
     assert.equal(keptTextOf(lastResult<ApplyResult>(end), "new.txt"), "rival");
     const { state, attention } = await drydock.plans.undo(plan.id);
     assert.deepEqual([state, attention], ["undone", []]);

@@ -182,25 +182,32 @@ describe("A rival", () => {
     assert.equal(workshop.text("a/folder/file"), "old\nrival\n");
   });
 
-  // Came from: a new name of a file landed on what somebody had made of that file meanwhile.
-  it("[A15] who changed a file makes a new name of it a conflict", async () => {
-    await using workshop = new Workshop();
-    const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
-    const sandbox = await drydock.plans.path(plan.id);
-    linkSync(join(sandbox, "old.txt"), join(sandbox, "second-name"));
-    workshop.write("a/old.txt", "somebody else's");
-    await assert.rejects(drydock.plans.apply(plan.id), (thrown: unknown) => {
-      assert.ok(thrown instanceof AtomicCommitError);
-      assert.deepEqual(
-        thrown.conflicts.map(({ path }) => path),
-        ["old.txt"],
-      );
-      return true;
+  for (const [name, disputed] of [
+    ["old.txt", "old.txt"],
+    ["link", "second-name"],
+  ] as const) {
+    // Came from: a new name of a file landed on what somebody had made of that file meanwhile.
+    it(`[A15] who changed ${name} makes a new name of it a conflict`, async () => {
+      await using workshop = new Workshop();
+      symlinkSync("old.txt", workshop.at("a/link"));
+      const drydock = await workshop.open();
+      const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+      const sandbox = await drydock.plans.path(plan.id);
+      linkSync(join(sandbox, name), join(sandbox, "second-name"));
+      rmSync(workshop.at(`a/${name}`));
+      symlinkSync("elsewhere", workshop.at(`a/${name}`));
+      await assert.rejects(drydock.plans.apply(plan.id), (thrown: unknown) => {
+        assert.ok(thrown instanceof AtomicCommitError);
+        assert.deepEqual(
+          thrown.conflicts.map(({ path }) => path),
+          [disputed],
+        );
+        return true;
+      });
+      assert.deepEqual(readdirSync(workshop.at("a")), ["link", "old.txt"]);
+      assert.equal((await drydock.plans.show(plan.id)).state, "open");
     });
-    assert.deepEqual(readdirSync(workshop.at("a")), ["old.txt"]);
-    assert.equal((await drydock.plans.show(plan.id)).state, "open");
-  });
+  }
 });
 
 describe("A file with names in two resources", () => {

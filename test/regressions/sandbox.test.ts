@@ -1,11 +1,23 @@
 import assert from "node:assert/strict";
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync, writeFileSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { chdir, cwd } from "node:process";
 import { describe, it } from "node:test";
 import { AtomicCommitError, UnsupportedError } from "../../src/index.ts";
 import { Workshop } from "../commit/workshop.ts";
 import { lastError, lastResult } from "../rivals/drydock-process.ts";
+import { Scene } from "../security/scene.ts";
+import { fastFolder } from "../support/fast-folder.ts";
 import { TreeHand } from "../support/tree-hand.ts";
 import { snapshotTree } from "../support/tree-snapshot.ts";
 import { actDuring } from "./during-call.ts";
@@ -101,10 +113,9 @@ describe("What is in a sandbox", () => {
 describe("A folder deeper than any stack", () => {
   // Came from: a sandbox with one could not be looked at, applied or even removed: "An error was suppressed during disposal".
   it("[D1] in a sandbox is refused with what to do, and does not hinder the cancelling", async () => {
-    await using workshop = new Workshop();
-    const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
-    makeDeep(await drydock.plans.path(plan.id), 6000);
+    await using scene = new Scene(mkdtempSync(join(fastFolder(), "drydock-deep-")));
+    const { drydock, plan, sandbox } = await scene.plan();
+    makeDeep(sandbox, 6000);
     const isClear = (thrown: unknown) => {
       assert.ok(thrown instanceof UnsupportedError || thrown instanceof AtomicCommitError);
       assert.match(thrown.message, /d\/d\/d.* is more than 1,000 folders deep/);
@@ -115,22 +126,20 @@ describe("A folder deeper than any stack", () => {
     await assert.rejects(drydock.plans.apply(plan.id), isClear);
     assert.equal((await drydock.plans.show(plan.id)).state, "open");
     await drydock.plans.cancel(plan.id);
-    assert.deepEqual(readdirSync(join(workshop.stateDir, "sandboxes")), []);
+    assert.deepEqual(readdirSync(join(scene.stateDir, "sandboxes")), []);
   });
 
   // Came from: the copy of a tree ran out of stack before the limit.
   it("[A11] that is no deeper than the limit is copied, landed and taken back", async () => {
-    await using workshop = new Workshop();
-    makeDeep(workshop.at("a"), 1000);
-    const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
-    const sandbox = await drydock.plans.path(plan.id);
+    await using scene = new Scene(mkdtempSync(join(fastFolder(), "drydock-deep-")));
+    makeDeep(scene.at("original"), 1000);
+    const { drydock, plan, sandbox } = await scene.plan();
     mkdirSync(join(sandbox, "new"));
     makeDeep(join(sandbox, "new"), 999);
     assert.equal((await drydock.plans.diff(plan.id)).changes.length, 1000);
     await drydock.plans.apply(plan.id);
     await drydock.plans.undo(plan.id);
-    assert.deepEqual(readdirSync(workshop.at("a")).sort(), ["d", "old.txt"]);
+    assert.deepEqual(readdirSync(scene.at("original")).sort(), ["d", "file", "folder"]);
   });
 });
 

@@ -29,6 +29,8 @@ export interface ChangeFacts {
   readonly target?: string;
   /** SHA-256 of the content, in hex. */
   readonly digest?: string;
+  /** SHA-256 of the extended attributes with their values, ACLs and capabilities included; absent if there are none. */
+  readonly xattrs?: string;
 }
 
 /** One difference between a sandbox and its original. */

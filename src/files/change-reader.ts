@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { baseName, parentPath } from "../core/byte-path.ts";
+import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { LandingPolicy } from "../core/strategy.ts";
 import { failedWith } from "../system/errno.ts";
 import { factsOfOpen } from "../system/facts.ts";
 import { readChunks } from "../system/file-data.ts";
 import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
+import { readXattrs, type Xattrs } from "../system/xattrs.ts";
 import type { BaseFacts } from "./baseline.ts";
 import type { TreeChange } from "./change-set.ts";
 import { isBinary, LARGEST_TEXT } from "./text-diff.ts";
@@ -45,6 +46,8 @@ export interface ReadChange {
   readonly originalChanged: boolean;
   readonly before: ReadSide;
   readonly after: ReadSide;
+  /** The attributes that it has in the sandbox. */
+  readonly xattrs: Xattrs;
 }
 
 const NOTHING: ReadSide = Object.freeze({});
@@ -65,12 +68,13 @@ export class ChangeReader {
     const { path, before, after } = change;
     const withContent = change.parts === undefined;
     const readAfter = after === undefined ? NOTHING : this.#sandbox.read(path, after.kind, withContent);
-    if (before === undefined) return { originalChanged: false, before: NOTHING, after: readAfter };
-    return { ...this.#before(path, before, withContent), after: readAfter };
+    const xattrs = after === undefined ? {} : this.#sandbox.xattrs(path);
+    if (before === undefined) return { originalChanged: false, before: NOTHING, after: readAfter, xattrs };
+    return { ...this.#before(path, before, withContent), after: readAfter, xattrs };
   }
 
   /** Asks again after reading, because the original may change while it is read. */
-  #before(path: string, before: BaseFacts, withContent: boolean): Omit<ReadChange, "after"> {
+  #before(path: string, before: BaseFacts, withContent: boolean): Omit<ReadChange, "after" | "xattrs"> {
     const known: ReadSide = before.target === undefined ? NOTHING : { target: before.target };
     if (this.#original === undefined) return { originalChanged: false, before: known };
     const originalChanged = !this.#sides.originalIsBase(path, before);
@@ -107,6 +111,18 @@ class SideReader {
       // EINVAL: no longer a link; ELOOP: now a link; ENXIO: now a socket.
       if (failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP", "EINVAL", "ENXIO")) return NOTHING;
       if (failedWith(thrown, "EACCES", "EPERM")) return { unreadable: true };
+      throw thrown;
+    }
+  }
+
+  /** The attributes of an entry; none if it is gone. */
+  xattrs(path: string): Xattrs {
+    const isRoot = path === ROOT_PATH;
+    try {
+      const folder = this.#folder(isRoot ? ROOT_PATH : parentPath(path));
+      return folder === undefined ? {} : readXattrs(folder, isRoot ? ROOT_PATH : baseName(path));
+    } catch (thrown) {
+      if (failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM")) return {};
       throw thrown;
     }
   }

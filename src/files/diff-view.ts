@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
 import { type Change, type ChangeFacts, type ChangeKind, type DiffView, statsOf } from "../core/change.ts";
 import { type EntryKind, type Facts, isoTime } from "../system/facts.ts";
+import type { Xattrs } from "../system/xattrs.ts";
 import type { BaseFacts } from "./baseline.ts";
 import { ChangeReader, type DiffSides, type ReadChange, type ReadSide } from "./change-reader.ts";
 import type { TreeChange } from "./change-set.ts";
@@ -29,8 +31,8 @@ function shownChange(
     path: sides.mapPath?.(path) ?? path,
     operation,
     kind: kindOfChange(after?.kind ?? before?.kind ?? "file"),
-    ...(before !== undefined && { before: shownFacts(before, read.before) }),
-    ...(after !== undefined && { after: shownFacts(after, read.after) }),
+    ...(before !== undefined && { before: shownFacts(before, read.before, before.xattrs) }),
+    ...(after !== undefined && { after: shownFacts(after, read.after, read.xattrs) }),
     ...(isBinaryChange(read) && { binary: true }),
     ...(warnings.length > 0 && { warnings }),
     ...lineCounts(change, read),
@@ -42,7 +44,7 @@ function kindOfChange(kind: EntryKind): ChangeKind {
 }
 
 /** Only a file has a size that means something, and a link has no mode of its own. */
-function shownFacts(facts: Facts | BaseFacts, { content, target }: ReadSide): ChangeFacts {
+function shownFacts(facts: Facts | BaseFacts, { content, target }: ReadSide, xattrs: Xattrs): ChangeFacts {
   return {
     ...(facts.kind === "file" && { size: facts.size }),
     ...(facts.kind !== "symlink" && { mode: facts.mode }),
@@ -51,7 +53,12 @@ function shownFacts(facts: Facts | BaseFacts, { content, target }: ReadSide): Ch
     mtime: isoTime(facts.mtime),
     ...(target !== undefined && { target }),
     ...(content !== undefined && { digest: content.digest }),
+    ...(Object.keys(xattrs).length > 0 && { xattrs: digestOf(xattrs) }),
   };
+}
+
+function digestOf(xattrs: Xattrs): string {
+  return createHash("sha256").update(JSON.stringify(xattrs)).digest("hex");
 }
 
 function isBinaryChange({ before, after }: ReadChange): boolean {
@@ -75,7 +82,7 @@ function warningsOf(
   names: ReadonlyMap<string, number>,
 ): string[] {
   const { before } = change;
-  const warnings = policyWarnings(change, policy);
+  const warnings = policyWarnings({ ...change, xattrs: read.xattrs }, policy);
   if (before !== undefined && original !== undefined && keepsOtherNames(change, before, names)) {
     warnings.push("has other names outside the plan, which keep the old content");
   }

@@ -59,7 +59,8 @@ describe("every changing system call has its failpoint", {
     const [strace = "", ...options] = straceTo(calls);
     try {
       const program = join(import.meta.dirname, "planted-violation.ts");
-      const { NODE_OPTIONS: _, ...inherited } = process.env;
+      // Neither the options of this run nor the writing of its coverage belong to what is traced.
+      const { NODE_OPTIONS: _, NODE_V8_COVERAGE: __, ...inherited } = process.env;
       const env = { ...inherited, DRYDOCK_FAILPOINT_TRACE: failpointFile };
       const { status, stderr } = spawnSync(strace, [...options, process.execPath, program, folder], {
         env,

@@ -10,10 +10,11 @@ import type { Resource } from "../../core/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
 import type { CommitResult, SandboxStrategy, StrategyContext } from "../../core/strategy.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
+import { scopeFrom } from "../../files/copy-reference.ts";
 import { diffView } from "../../files/diff-view.ts";
 import { runInTurns } from "../../files/pace.ts";
 import { RecordedTree } from "../../files/recorded-tree.ts";
-import { type Scope, scopeOf, toEnginePath, toResourcePath } from "../../files/scope.ts";
+import { scopeOf, toEnginePath, toResourcePath } from "../../files/scope.ts";
 import { readFileBelow, writeFileBelow } from "../../files/writing.ts";
 import { writtenChange } from "../../files/written-change.ts";
 import { Folder } from "../../system/folder.ts";
@@ -137,9 +138,4 @@ function noCheckpoints(): UnsupportedError {
   return new UnsupportedError("Work in place has no checkpoints.", {
     hint: "Choose a strategy that isolates the resource.",
   });
-}
-
-function scopeFrom(ref: SandboxRef): Scope {
-  const { root, only } = ref.metadata;
-  return { root: String(root), ...(typeof only === "string" && { only }) };
 }

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { promisify } from "node:util";
+import { openDrydock, type SandboxRecord } from "drydock";
+
+const library = join(import.meta.dirname, "..", "..", "src", "index.ts");
+
+/** Asks for a sandbox in a process of its own. */
+async function ask(stateDir: string, plan: string): Promise<SandboxRecord> {
+  const program = `
+    const { openDrydock } = await import(${JSON.stringify(library)});
+    const drydock = await openDrydock({ stateDir: ${JSON.stringify(stateDir)} });
+    console.log(JSON.stringify(await drydock.sandboxes.getOrCreate(${JSON.stringify(plan)}, "app")));
+    await drydock.close();`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+  return JSON.parse(stdout) as SandboxRecord;
+}
+
+describe("A sandbox that is asked for", () => {
+  it("[L3] by four processes at once is made once, and all get the same", async () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), "drydock-ask-")));
+    try {
+      mkdirSync(join(folder, "app"));
+      for (let at = 0; at < 200; at += 1) writeFileSync(join(folder, "app", `${at}`), `${at}\n`);
+      const stateDir = join(folder, "state");
+      const drydock = await openDrydock({ stateDir });
+      const { id } = await drydock.plans.create({ resources: [{ location: join(folder, "app") }] });
+      // Gone, so that whoever asks first has to make it anew.
+      assert.deepEqual((await drydock.sandboxes.cleanupAll(id)).failed, []);
+      await drydock.close();
+      const records = await Promise.all([1, 2, 3, 4].map(() => ask(stateDir, id)));
+      assert.equal(new Set(records.map((record) => JSON.stringify(record))).size, 1, JSON.stringify(records));
+      assert.equal(readdirSync(join(stateDir, "sandboxes")).length, 1);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { build } from "esbuild";
 import type { ResourceRequest } from "../../src/plans/plan-views.ts";
+import { bundledProgram } from "../support/bundled-program.ts";
 
 /** What the driver is to do. Plans are meant by name. */
 export interface DriverRequest {
@@ -31,39 +29,9 @@ export interface DriverEnd {
   readonly stderr: string;
 }
 
-const root = join(import.meta.dirname, "../..");
-let built: Promise<string> | undefined;
-
-/** Bundles the driver once for each test process: it then starts in a third of the time. Beneath node_modules, where it finds koffi. */
-export function builtDriver(): Promise<string> {
-  const given = process.env["DRYDOCK_TEST_DRIVER"];
-  built ??= given === undefined ? bundle() : Promise.resolve(given);
-  return built;
-}
-
-async function bundle(): Promise<string> {
-  const folder = join(root, "node_modules/.cache", `drydock-driver-${process.pid}`);
-  mkdirSync(folder, { recursive: true });
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const outfile = join(folder, "driver.mjs");
-  await build({
-    absWorkingDir: root,
-    entryPoints: ["test/crash/driver.ts"],
-    outfile,
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    target: "node24",
-    external: ["koffi"],
-    banner: {
-      js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
-    },
-    keepNames: true,
-    // Only coverage asks where a line came from.
-    sourcemap: process.env["NODE_V8_COVERAGE"] === undefined ? false : "linked",
-    logLevel: "warning",
-  });
-  return outfile;
+/** The driver, or the one that a test run as another user was given. */
+export async function builtDriver(): Promise<string> {
+  return process.env["DRYDOCK_TEST_DRIVER"] ?? bundledProgram("test/crash/driver.ts");
 }
 
 export interface DriverOptions {

@@ -1,13 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { buildSync } from "esbuild";
+import { bundledProgram } from "../support/bundled-program.ts";
 import type { ChildAnswer, ChildError, ChildTask } from "./drydock-child.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 const PATIENCE_MS = 60_000;
-let bundle: string | undefined;
 
 export interface ProcessOptions {
   /** As in DRYDOCK_FAILPOINT. */
@@ -33,7 +30,12 @@ export class DrydockProcess {
   #hasEnded = false;
 
   constructor(task: ChildTask, { failpoint, trace, wrapper = [] }: ProcessOptions = {}) {
-    const [program = process.execPath, ...args] = [...wrapper, process.execPath, driver(), JSON.stringify(task)];
+    const [program = process.execPath, ...args] = [
+      ...wrapper,
+      process.execPath,
+      bundledProgram("test/rivals/drydock-child.ts"),
+      JSON.stringify(task),
+    ];
     const env: NodeJS.ProcessEnv = { ...process.env, NODE_NO_WARNINGS: "1" };
     if (failpoint !== undefined) env["DRYDOCK_FAILPOINT"] = failpoint;
     if (trace !== undefined) env["DRYDOCK_FAILPOINT_TRACE"] = trace;
@@ -136,30 +138,4 @@ function stateOf(pid: number): string {
       return "X";
     throw thrown;
   }
-}
-
-/** Bundled once for each test process, it starts in a third of the time. Beneath node_modules, where it finds koffi. */
-function driver(): string {
-  if (bundle !== undefined) return bundle;
-  const folder = join(ROOT, "node_modules/.cache", `drydock-child-${process.pid}`);
-  mkdirSync(folder, { recursive: true });
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  bundle = join(folder, "drydock-child.mjs");
-  buildSync({
-    absWorkingDir: ROOT,
-    entryPoints: ["test/rivals/drydock-child.ts"],
-    outfile: bundle,
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    target: "node24",
-    external: ["koffi"],
-    banner: {
-      js: 'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);',
-    },
-    keepNames: true,
-    // Only coverage asks where a line came from.
-    sourcemap: process.env["NODE_V8_COVERAGE"] === undefined ? false : "linked",
-  });
-  return bundle;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { commandsTogether, directBuiltins, englishOnly } from "./bundle-plugins.ts";
+import { commandsTogether, directBuiltins, englishOnly, fewChunks } from "./bundle-plugins.ts";
 
 /**
  * Builds dist/:
@@ -61,7 +61,7 @@ async function bundle(outdir: string): Promise<void> {
     platform: "node",
     target: "node24",
     external: ["koffi"],
-    plugins: [directBuiltins, englishOnly, commandsTogether],
+    plugins: [fewChunks, directBuiltins, englishOnly, commandsTogether],
     minifyWhitespace: true,
     minifySyntax: true,
     // Names of error classes are shown to users.

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import type { Plugin } from "esbuild";
+import { join, relative } from "node:path";
+import { build, type Metafile, type Plugin } from "esbuild";
 
 /**
  * What makes the bundle start fast. Measured on `drydock --version`: 1.6 times a bare start of Node without, 1.2 times
@@ -58,6 +59,52 @@ export const commandsTogether: Plugin = {
     });
   },
 };
+
+/** Loaded where most of the library is not needed: for help, and by a strategy of somebody's own. */
+const LIGHT = ["src/cli/main.ts", "src/strategy.ts"];
+const LIBRARY = "src/index.ts";
+
+/**
+ * Few chunks, because each takes a millisecond to load. esbuild makes one for every set of pieces (entries, and what is imported when it is
+ * needed) that share something. Here every piece brings along what the light ones share with each other or with the library, and every
+ * piece that is not light the whole library: of all those sets two are left.
+ */
+export const fewChunks: Plugin = {
+  name: "few-chunks",
+  async setup({ initialOptions, onLoad }) {
+    const plugins = initialOptions.plugins?.filter((plugin) => plugin !== fewChunks) ?? [];
+    const { metafile } = await build({ ...initialOptions, plugins, metafile: true, write: false });
+    const root = initialOptions.absWorkingDir ?? process.cwd();
+    const along = broughtAlong(metafile);
+    onLoad({ filter: /[/]src[/].*[.]ts$/ }, ({ path }) => {
+      const files = along.get(relative(root, path));
+      if (files === undefined) return undefined;
+      const imports = files.map((file) => `import ${JSON.stringify(join(root, file))};`);
+      return { contents: [...imports, readFileSync(path, "utf8")].join("\n"), loader: "ts" };
+    });
+  },
+};
+
+/** For each piece, the files that it imports besides its own. */
+function broughtAlong(metafile: Metafile): ReadonlyMap<string, readonly string[]> {
+  const reached = [...LIGHT, LIBRARY].map((piece) => reachedFrom(metafile, piece));
+  const files = Object.keys(metafile.inputs).filter((file) => /^src[/].*[.]ts$/.test(file));
+  const shared = files.filter((file) => reached.filter((from) => from.has(file)).length > 1);
+  const pieces = Object.values(metafile.outputs).map(({ entryPoint }) => entryPoint ?? "");
+  return new Map(pieces.map((piece) => [piece, LIGHT.includes(piece) ? shared : [...shared, LIBRARY]]));
+}
+
+/** Everything that is loaded together with this file. */
+function reachedFrom({ inputs }: Metafile, start: string): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const open = [start];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (reached.has(file)) continue;
+    reached.add(file);
+    open.push(...(inputs[file]?.imports ?? []).filter(({ kind }) => kind !== "dynamic-import").map(({ path }) => path));
+  }
+  return reached;
+}
 
 /** Takes 5 ms to load, and most commands never call it: each of its functions loads it when it is called. */
 const LOADED_WHEN_CALLED = ["node:crypto"];

@@ -14,6 +14,8 @@ const NEEDED = [
   { program: "mkfs.ext4", package: "e2fsprogs", lost: "tests on ext4 images, and of immutable files" },
   { program: "getfacl", package: "acl", lost: "tests of access control lists" },
   { program: "setfattr", package: "attr", lost: "tests of extended attributes by an independent program" },
+  { program: "bindfs", package: "bindfs", lost: "tests on a file system that can't exchange two files" },
+  { program: "fuse-overlayfs", package: "fuse-overlayfs", lost: "tests of overlays by fuse" },
   { program: "losetup", package: "util-linux", lost: "tests on file systems in images" },
   { program: "unshare", package: "util-linux", lost: "tests in namespaces of their own" },
 ] as const;

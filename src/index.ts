@@ -18,8 +18,11 @@ export { SANDBOX_MOVES, SANDBOX_STATES, type SandboxState } from "./core/sandbox
 export type {
   Attention,
   CommitResult,
+  LayersView,
+  PlaceView,
   PreparedCommit,
   ProbeResult,
+  ProgramView,
   Progress,
   SandboxStrategy,
   StrategyContext,
@@ -30,6 +33,8 @@ export { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "./core/strate
 export type { DoctorReport } from "./plans/doctor.ts";
 export type * from "./plans/plan-views.ts";
 export type { Plans } from "./plans/plans.ts";
+export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
+export type { RunDecision, RunFinding, RunOutcome, RunRequest } from "./run/run-once.ts";
 export { type Drydock, type DrydockOptions, openDrydock } from "./runtime.ts";
 export type { CommitAllOptions, CommitAllResult, SandboxManager } from "./sandboxes/manager.ts";
 export type { SweepReport } from "./sandboxes/plan-sandboxes.ts";

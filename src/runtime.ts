@@ -4,21 +4,27 @@ import { AtomicCommit } from "./commit/atomic-commit.ts";
 import { Cleaning } from "./commit/cleaning.ts";
 import { Coordinator } from "./commit/coordinator.ts";
 import { Journal } from "./commit/journal.ts";
-import { NOTHING_TO_RECOVER, Recovery, type RecoveryReport } from "./commit/recovery.ts";
+import { Recovery, type RecoveryReport } from "./commit/recovery.ts";
 import { locateConfig } from "./config/find.ts";
 import { DEFAULT_SETTINGS, type Settings } from "./config/settings.ts";
 import { TrustStore } from "./config/trust.ts";
 import { UnsupportedError, UsageError } from "./core/errors.ts";
+import type { PlanRecord } from "./core/plan.ts";
 import type { Progress, SandboxStrategy, StrategyContext } from "./core/strategy.ts";
 import { StrategyChooser } from "./plans/choose-strategy.ts";
 import { type DoctorReport, examine } from "./plans/doctor.ts";
 import { findPlan } from "./plans/find-plan.ts";
 import { Plans } from "./plans/plans.ts";
 import { ResourceResolver } from "./plans/resources.ts";
+import type { ExecRequest, ExecResult } from "./run/exec.ts";
+import type { RunOutcome, RunRequest } from "./run/run-once.ts";
+import { sweepRuns } from "./run/sweep.ts";
 import { Claims } from "./sandboxes/claims.ts";
 import { SandboxManager } from "./sandboxes/manager.ts";
 import { PlanSandboxes } from "./sandboxes/plan-sandboxes.ts";
 import { SandboxStrategyRegistry } from "./sandboxes/registry.ts";
+import { RunFolders } from "./sandboxes/run-folders.ts";
+import { Uses } from "./sandboxes/uses.ts";
 import { openSqliteStore } from "./store/sqlite-store.ts";
 import type { HistoryEntry, Store } from "./store/store.ts";
 import { BUILT_IN_STRATEGIES } from "./strategies/built-in-strategies.ts";
@@ -51,6 +57,10 @@ export interface Drydock {
   readonly plans: Plans;
   readonly sandboxes: SandboxManager;
   readonly registry: SandboxStrategyRegistry;
+  /** Runs a command inside the sandboxes of a plan, each in the place of its original. */
+  exec(plan: string | undefined, request: ExecRequest): Promise<ExecResult>;
+  /** Makes a plan for one command, runs it inside, and lands, keeps or throws away what it did. */
+  run(request: RunRequest): Promise<RunOutcome>;
   /** What opening settled by itself of what dead processes had left. */
   readonly recovery: RecoveryReport;
   /** Settles what dead processes left. */
@@ -94,21 +104,21 @@ export async function openDrydock(options: DrydockOptions = {}): Promise<Drydock
       now,
     });
     const settings = await settingsFor(options, environment, cwd, trusted);
-    const parts = assemble({ options, stateDir, store, settings, cwd, now });
+    const parts = assemble({ options, stateDir, store, settings, cwd, now, environment });
     const recovery = await parts.recovery.run();
+    await parts.sweep();
     if (options.onNotice !== undefined) announce(recovery, options.onNotice);
     return {
       stateDir,
       plans: parts.plans,
       sandboxes: parts.manager,
       registry: parts.registry,
+      exec: async (plan, request) => (await parts.runs()).exec(plan, request),
+      run: async (request) => (await import("./run/run-once.ts")).runOnce(parts.plans, await parts.runs(), request),
       recovery,
       recover: () => parts.recovery.run(),
-      settle: async (plan, how) => {
-        await parts.commit.settle((await findPlan(store, plan)).id, how);
-        return (await store.hasUnfinishedWork()) ? await parts.recovery.run() : NOTHING_TO_RECOVER;
-      },
-      doctor: () => examine({ stateDir, registry: parts.registry, chooser: parts.chooser }),
+      settle: async (plan, how) => await parts.recovery.settle(await findPlan(store, plan), how),
+      doctor: () => examine({ stateDir, registry: parts.registry, chooser: parts.chooser, checkRun: parts.checkRun }),
       trust: async (file) => ({ file: trusted.trust(resolve(cwd, file)).file }),
       close: async () => store.close(),
     };
@@ -154,9 +164,10 @@ interface Foundations {
   readonly settings: Settings;
   readonly cwd: string;
   readonly now: () => Date;
+  readonly environment: NonNullable<DrydockOptions["environment"]>;
 }
 
-function assemble({ options, stateDir, store, settings, cwd, now }: Foundations) {
+function assemble({ options, stateDir, store, settings, cwd, now, environment }: Foundations) {
   const signal = options.signal ?? new AbortController().signal;
   const owners = new MachineOwners(stateDir, options.command ?? "drydock");
   const claims = new Claims(store, owners, signal);
@@ -169,7 +180,10 @@ function assemble({ options, stateDir, store, settings, cwd, now }: Foundations)
     event,
     details,
   });
-  const sandboxes = new PlanSandboxes(store, registry, now);
+  const folders = new RunFolders(stateDir);
+  const uses = new Uses(folders, owners);
+  const assertUnused = (plan: PlanRecord) => uses.assertNone(plan);
+  const sandboxes = new PlanSandboxes(store, registry, now, assertUnused);
   const context: StrategyContext = {
     stateDir,
     policy: { allowSetid: settings.sandbox.allowSetid, allowDevices: settings.sandbox.allowDevices },
@@ -191,7 +205,7 @@ function assemble({ options, stateDir, store, settings, cwd, now }: Foundations)
     clean: (record) => cleaning.after(record),
     history,
   });
-  const commit = new AtomicCommit({ store, registry, claims, journal, coordinator, now });
+  const commit = new AtomicCommit({ store, registry, claims, journal, coordinator, now, assertUnused });
   const manager = new SandboxManager({ store, claims, sandboxes, committer: commit });
   const chooser = new StrategyChooser(registry, settings);
   const plans = new Plans({
@@ -204,9 +218,17 @@ function assemble({ options, stateDir, store, settings, cwd, now }: Foundations)
     chooser,
     now,
     history,
+    forgetRuns: (planId) => folders.remove(planId),
   });
   const recovery = new Recovery({ store, claims, sandboxes, commit, history });
-  return { registry, manager, commit, chooser, plans, recovery };
+  /** Only who runs a command pays for loading what that takes. */
+  const runs = async () => {
+    const { Runs } = await import("./run/runs.ts");
+    return new Runs({ store, claims, sandboxes, uses, folders, stateDir, cwd, environment, history });
+  };
+  const checkRun = async () => (await import("./run/check.ts")).checkRun(folders, stateDir, environment);
+  const sweep = () => sweepRuns({ folders, uses, store, claims, sandboxes });
+  return { registry, manager, commit, chooser, plans, recovery, runs, checkRun, sweep };
 }
 
 function announce({ finished, undone, cleaned, pending }: RecoveryReport, notice: (line: string) => void): void {

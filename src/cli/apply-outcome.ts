@@ -6,6 +6,11 @@ import { attentionLine } from "./render/attention-line.ts";
 /** Prints what an apply or undo did, and what somebody has to look at. */
 export function reportApply(context: CommandContext, result: ApplyResult, lines: () => Iterable<string>): void {
   context.result(result, lines);
+  reportAttention(context, result);
+}
+
+/** What somebody has to look at, though it landed. */
+export function reportAttention(context: CommandContext, result: ApplyResult): void {
   if (!context.options.json) {
     for (const warning of result.warnings) context.output.warning(warning);
     for (const attention of result.attention) {

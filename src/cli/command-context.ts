@@ -1,5 +1,5 @@
 import { exactCurrentFolder } from "../system/raw-arguments.ts";
-import { EXIT, type ExitCode } from "./exit-codes.ts";
+import { EXIT } from "./exit-codes.ts";
 import type { GlobalOptions } from "./global-options.ts";
 import type { Output } from "./output.ts";
 
@@ -10,7 +10,7 @@ export class CommandContext {
   /** What the user called, for messages: "drydock plan apply". */
   command = "drydock";
   options: GlobalOptions;
-  #exitCode: ExitCode = EXIT.done;
+  #exitCode: number = EXIT.done;
 
   constructor(output: Output, environment: { readonly [name: string]: string | undefined }, options: GlobalOptions) {
     this.output = output;
@@ -22,12 +22,12 @@ export class CommandContext {
     return exactCurrentFolder();
   }
 
-  get exitCode(): ExitCode {
+  get exitCode(): number {
     return this.#exitCode;
   }
 
-  /** The command worked, and yet somebody has to do something. */
-  exitWith(code: ExitCode): void {
+  /** The command worked, and yet somebody has to do something; or it ends as another one did. */
+  exitWith(code: number): void {
     this.#exitCode = code;
   }
 

@@ -32,6 +32,11 @@ const PLAN_COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/plan-show.ts")).definePlanShow,
   },
   {
+    name: "exec",
+    summary: "run a command inside the plan's sandboxes",
+    load: async () => (await import("./commands/plan-exec.ts")).definePlanExec,
+  },
+  {
     name: "path",
     summary: "print where a sandbox is",
     load: async () => (await import("./commands/plan-path.ts")).definePlanPath,
@@ -83,6 +88,11 @@ const STRATEGY_COMMANDS: readonly CommandEntry[] = [
 
 /** Every command, in the order in which help shows them. */
 export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: "run",
+    summary: "run a command inside, show what it changed, then land or discard it",
+    load: async () => (await import("./commands/run.ts")).defineRun,
+  },
   { name: "plan", summary: "work with plans: sets of changes that land together", commands: PLAN_COMMANDS },
   {
     name: "recover",

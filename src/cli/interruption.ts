@@ -11,6 +11,16 @@ export class Interruption {
 
   constructor(say: (line: string) => void) {
     this.#say = say;
+    this.#listen();
+  }
+
+  /** Leaves signals to somebody else while the result is in scope. */
+  suspended(): Disposable {
+    this[Symbol.dispose]();
+    return { [Symbol.dispose]: () => this.#listen() };
+  }
+
+  #listen(): void {
     for (const signal of SIGNALS) process.on(signal, this.#listener);
   }
 

@@ -15,13 +15,13 @@ export async function look<T>(context: CommandContext, work: (drydock: Drydock) 
 export async function change<T>(
   context: CommandContext,
   plan: string | undefined,
-  work: (drydock: Drydock, signal: AbortSignal) => Promise<T>,
+  work: (drydock: Drydock, signal: AbortSignal, interruption: Interruption) => Promise<T>,
 ): Promise<T> {
   using interruption = new Interruption((line) => context.output.notice(line));
   // Awaited here: the interruption must not go out of scope before the work is over.
   return await whileOpen(context, interruption.signal, async (drydock) => {
     try {
-      return await work(drydock, interruption.signal);
+      return await work(drydock, interruption.signal, interruption);
     } catch (thrown) {
       if (isInDoubt(plan, drydock.recovery)) context.exitWith(EXIT.attention);
       throw thrown;

@@ -22,6 +22,8 @@ export interface AtomicCommitParts {
   readonly journal: Journal;
   readonly coordinator: Coordinator;
   readonly now: () => Date;
+  /** Refuses a plan inside which a command runs. */
+  readonly assertUnused: (plan: PlanRecord) => void;
 }
 
 /**
@@ -38,6 +40,7 @@ export class AtomicCommit implements PlanCommitter {
   async commitAll(planId: string, options: CommitAllOptions): Promise<CommitAllResult> {
     return await this.#locked(planId, async (plan, owner) => {
       movePlan(plan, "applying");
+      this.#parts.assertUnused(plan);
       if (plan.readOnly)
         throw new UsageError(`The plan ${plan.name} is read-only and can't be applied.`, {
           hint: "Make a plan without --read-only.",
@@ -51,6 +54,7 @@ export class AtomicCommit implements PlanCommitter {
       const outcome = await this.#begin(
         this.#newRecord(plan, owner, "commit", participants, {
           ...(options.message !== undefined && { message: options.message }),
+          ...(options.afterRestart === true && { afterRestart: true }),
         }),
         options,
       );
@@ -62,6 +66,7 @@ export class AtomicCommit implements PlanCommitter {
   async undo(planId: string): Promise<CommitAllResult> {
     return await this.#locked(planId, async (plan, owner) => {
       movePlan(plan, "undoing");
+      this.#parts.assertUnused(plan);
       const landed = await this.#lastLanded(plan);
       const participants = landed.participants
         .filter(({ status }) => status === "committed")

@@ -133,7 +133,7 @@ export class Coordinator {
 
   async #prepare(record: TransactionRecord, index: number): Promise<TransactionRecord> {
     const prepared = await this.#strategyOf(record, index).prepare(refOf(record, index), transactionFor(record, index));
-    return await this.#save(record, { was: "prepared", index, prepared }, "ordered");
+    return await this.#saveUnlessSavedNext(record, { was: "prepared", index, prepared });
   }
 
   /** A one-phase participant has no prepare that could say so. */
@@ -186,7 +186,7 @@ export class Coordinator {
           () => (what === "land" ? this.#land(record, index) : this.#takeBack(record, index)),
           what,
         );
-        record = await this.#save(record, event, "ordered");
+        record = await this.#saveUnlessSavedNext(record, event);
       } catch (thrown) {
         cause ??= thrown;
         unfinished.push({ resource: record.participants[index]?.resource ?? "", message: messageOf(thrown) });
@@ -226,12 +226,13 @@ export class Coordinator {
   async #takeBack(record: TransactionRecord, index: number): Promise<CommitEvent> {
     const { kind, ref, prepared } = participantAt(record, index);
     const strategy = this.#strategyOf(record, index);
-    if (kind === "two-phase") await strategy.rollbackPrepared(ref, transactionFor(record, index), prepared);
-    else {
-      await strategy.rollback(ref);
-      await strategy.restoreCheckpoint(ref, checkpointId(record));
+    if (kind === "two-phase") {
+      const attention = await strategy.rollbackPrepared(ref, transactionFor(record, index), prepared);
+      return { was: "taken-back", index, attention };
     }
-    return { was: "taken-back", index };
+    await strategy.rollback(ref);
+    await strategy.restoreCheckpoint(ref, checkpointId(record));
+    return { was: "taken-back", index, attention: [] };
   }
 
   async #fail(record: TransactionRecord, effect: Effect, thrown: unknown): Promise<TransactionRecord> {
@@ -239,6 +240,13 @@ export class Coordinator {
     // Else a power cut would leave it in doubt, and a person could have it landed after the others were taken back.
     const durability = hasBegunIrreversible(record) ? "durable" : "ordered";
     return await this.#save(record, { was: "failed", ...reportOf(record, index, thrown) }, durability);
+  }
+
+  /** The decision and the end say this too. Whoever finds neither takes what was prepared back, or lands it once more. */
+  async #saveUnlessSavedNext(record: TransactionRecord, event: CommitEvent): Promise<TransactionRecord> {
+    const next = advance(record, event);
+    const { do: saves } = nextEffect(next) ?? {};
+    return saves === "decide" || saves === "finish" ? next : await this.#save(record, event, "ordered");
   }
 
   async #save(
@@ -321,6 +329,7 @@ export function transactionFor(record: TransactionRecord, index: number): Transa
     planId: record.planId,
     direction: record.direction,
     ...(record.message !== undefined && { message: record.message }),
+    ...(record.afterRestart === true && { afterRestart: true }),
     ...(record.undoes !== undefined && undoes !== undefined && { undoes: { id: record.undoes, prepared: undoes } }),
   };
 }

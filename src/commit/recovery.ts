@@ -24,8 +24,6 @@ export interface RecoveredPlan {
   readonly attention: readonly (Attention & { readonly resource: string })[];
 }
 
-export const NOTHING_TO_RECOVER: RecoveryReport = { finished: [], undone: [], cleaned: [], pending: [] };
-
 export interface RecoveryParts {
   readonly store: Store;
   readonly claims: Claims;
@@ -46,14 +44,23 @@ export class Recovery {
   }
 
   async run(): Promise<RecoveryReport> {
+    return await this.#settleTheRest({ finished: [], undone: [], cleaned: [], pending: [] });
+  }
+
+  /** Goes on with a plan as a person has decided, then with what else is left. */
+  async settle(plan: PlanRecord, how: "commit" | "abort"): Promise<RecoveryReport> {
+    const report: MutableReport = { finished: [], undone: [], cleaned: [], pending: [] };
+    const outcome = await this.#parts.commit.settle(plan.id, how);
+    const { phase, direction } = outcome.record;
+    // What could not be settled is met again below.
+    if (phase === "done" || phase === "aborted")
+      sort(outcome, { planId: plan.id, planName: plan.name, direction }, report);
+    return await this.#settleTheRest(report);
+  }
+
+  async #settleTheRest(report: MutableReport): Promise<RecoveryReport> {
     const { store } = this.#parts;
-    if (!(await store.hasUnfinishedWork())) return NOTHING_TO_RECOVER;
-    const report = {
-      finished: [] as RecoveredPlan[],
-      undone: [] as RecoveredPlan[],
-      cleaned: [] as { planId: string; what: string }[],
-      pending: [] as RecoveryReport["pending"][number][],
-    };
+    if (!(await store.hasUnfinishedWork())) return report;
     for (const transaction of await store.unfinishedTransactions()) await this.#transaction(transaction, report);
     for (const plan of await store.listPlans("open")) await this.#plan(plan, report);
     return report;

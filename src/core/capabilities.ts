@@ -22,9 +22,30 @@ export interface StrategyCapabilities {
   readonly strength?: number;
   /** The types of resource it can isolate. Default: every type. */
   readonly resourceTypes?: readonly string[];
+  /** What work in a sandbox does not keep that work on the original itself would. Default: nothing is lost. */
+  readonly loses?: readonly Loss[];
   /** The sandbox holds its work only in a live connection, so in a commit it prepares last among the two-phase ones. Default: false. */
   readonly heldTransaction?: boolean;
 }
+
+/**
+ * - `folder-renames`: a program can't rename a folder that came from the original; it gets EXDEV, as between file systems, and copies.
+ * - `linked-files`: a file with several names that is changed through one of them becomes a file of its own.
+ * - `holes`: a sparse file that is changed is filled.
+ * - `folder-times`: a folder in which something was changed gets the time of that.
+ * - `link-times`: so does a symlink of which something but its target is changed.
+ * - `read-only-folders`: a program can't change a folder that came from the original without write permission, not even as its owner.
+ */
+export const LOSSES = [
+  "folder-renames",
+  "linked-files",
+  "holes",
+  "folder-times",
+  "link-times",
+  "read-only-folders",
+] as const;
+
+export type Loss = (typeof LOSSES)[number];
 
 /** Capabilities with every default filled in. */
 export type FullCapabilities = Required<Omit<StrategyCapabilities, "resourceTypes">> & {
@@ -40,6 +61,7 @@ export function withDefaults(capabilities: StrategyCapabilities): FullCapabiliti
     isolation: capabilities.isolation ?? "copy",
     strength: capabilities.strength ?? 5,
     resourceTypes: capabilities.resourceTypes ?? "all",
+    loses: capabilities.loses ?? [],
     heldTransaction: capabilities.heldTransaction ?? false,
   };
 }

@@ -47,7 +47,7 @@ export type CommitEvent =
   | { readonly was: "decided" }
   | { readonly was: "finished"; readonly at: string }
   | { readonly was: "cleaned" }
-  | { readonly was: "taken-back"; readonly index: number }
+  | { readonly was: "taken-back"; readonly index: number; readonly attention: readonly Attention[] }
   | { readonly was: "not-taken-back"; readonly index: number; readonly message: string }
   | { readonly was: "aborted"; readonly at: string }
   /** Something went wrong before the decision, or the user interrupted. */
@@ -121,7 +121,7 @@ export function advance(record: TransactionRecord, event: CommitEvent): Transact
       return failed(record, event);
     case "taken-back":
       expectPhase(record, event, "aborting");
-      return withParticipant(record, event.index, { status: "undone" });
+      return withParticipant(record, event.index, { status: "undone", attention: event.attention });
     case "not-taken-back":
       expectPhase(record, event, "aborting");
       return withParticipant(record, event.index, { status: "not-undone", message: event.message });

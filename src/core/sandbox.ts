@@ -20,6 +20,8 @@ export interface SandboxRecord {
   /** Why it is ERRORED. */
   readonly error?: string;
   readonly createdAt: string;
+  /** The boot of the machine that it was made in: after another one, work in it that was not on disk may be missing. */
+  readonly bootId?: string;
 }
 
 /** The id of the sandbox of a resource in a plan: the same however often it is asked for. */

@@ -64,8 +64,17 @@ export interface SandboxStrategy {
   /** Removes everything that was made for the sandbox, but for what an undo of a landed commit needs. Never touches the original. */
   cleanup(ref: SandboxRef): Promise<void>;
 
-  /** Where programs find the sandbox: a folder or a connection URL. */
+  /** Where programs find the sandbox: a folder or a connection URL. What that takes (a mount) is made, and stays until the work lands or goes. */
   path?(ref: SandboxRef): Promise<string>;
+
+  /**
+   * Called before a program is started inside by `run`; makes what programs need. May be called again while others are inside. Where it is
+   * absent, `run` shows what is at `path`.
+   */
+  enter?(ref: SandboxRef): Promise<ProgramView>;
+
+  /** Called when the last program that was started inside has ended: what `enter` made goes. */
+  leave?(ref: SandboxRef): Promise<void>;
 
   /** Environment variables that a command inside the sandbox needs. */
   environment?(ref: SandboxRef): Promise<{ readonly [name: string]: string }>;
@@ -92,9 +101,10 @@ export interface TwoPhaseSandboxStrategy extends SandboxStrategy {
 
   /**
    * Takes prepare back: the work is in the sandbox again. Also called when prepare never returned, then without `prepared`; and, when a
-   * person gives up a landing that can't finish, after commitPrepared has begun: then the original gets back what it had.
+   * person gives up a landing that can't finish, after commitPrepared has begun: then the original gets back what it had, and what a rival
+   * made of it since is kept and returned. May be called again, and then says the same.
    */
-  rollbackPrepared(ref: SandboxRef, transaction: Transaction, prepared?: PreparedCommit): Promise<void>;
+  rollbackPrepared(ref: SandboxRef, transaction: Transaction, prepared?: PreparedCommit): Promise<TakenBack>;
 
   /**
    * Drops what an undo of this landed transaction would need. Called when the commit is settled for good.
@@ -109,6 +119,8 @@ export interface Transaction {
   readonly planId: string;
   readonly direction: "commit" | "undo";
   readonly message?: string;
+  /** The user's word that the work may land though the machine was restarted since, and what was not on disk then may be missing. */
+  readonly afterRestart?: boolean;
   /** For an undo: the landed transaction that is taken back, and what this strategy's prepare had returned for it. */
   readonly undoes?: { readonly id: string; readonly prepared: PreparedCommit };
 }
@@ -131,10 +143,36 @@ export interface Attention {
   readonly keptAt?: string;
 }
 
+/** What a strategy has to say when it took something back: nearly always nothing. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a method that returns nothing is meant
+export type TakenBack = readonly Attention[] | void;
+
 /** What a commit did. */
 export interface CommitResult {
   readonly changes: number;
   readonly attention: readonly Attention[];
+}
+
+/** How a program comes to see a sandbox in the place of the original. */
+export type ProgramView = PlaceView | LayersView;
+
+/** Something of the host that is shown there by a bind mount. */
+export interface PlaceView {
+  readonly kind: "place";
+  readonly path: string;
+  /** If the resource is a single file and the whole folder around it is to be shown, so that programs can save by rename: its name. */
+  readonly only?: string;
+}
+
+/** Layers of an overlay that who starts the program mounts in a namespace of his own, because nobody may on the host. */
+export interface LayersView {
+  readonly kind: "layers";
+  readonly lower: string;
+  readonly upper: string;
+  readonly work: string;
+  /** The name that the mount is to be given, by which it is found in every namespace. */
+  readonly source: string;
+  readonly only?: string;
 }
 
 export type ProbeResult =

@@ -11,10 +11,12 @@ import { type CopyOptions, copyEntry, copyTree } from "./copy-tree.ts";
 import type { Steps } from "./pace.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import { sameFileContent } from "./same-entry.ts";
+import type { SandboxTree, WrittenFile } from "./sandbox-tree.ts";
 import type { Scope } from "./scope.ts";
 import { readSmallFile, writeSmallFile } from "./small-file.ts";
 import { diffTree } from "./tree-diff.ts";
 import { OWN_NAME } from "./workspace.ts";
+import { readFileBelow, writeFileBelow } from "./writing.ts";
 
 /**
  * A copy of an original in a workspace, with what is needed to tell later what changed on either side.
@@ -45,16 +47,18 @@ interface SandboxFile {
 
 export type DataWay = CopyOptions["data"];
 
-export class CopiedTree {
+export class CopiedTree implements SandboxTree {
   readonly #workspace: Folder;
   readonly #scope: Scope;
+  readonly #data: DataWay;
   readonly #asBefore: (facts: Facts) => Facts;
   #known: SandboxFile | undefined;
 
-  constructor(workspace: Folder, scope: Scope, asBefore: (facts: Facts) => Facts = (facts) => facts) {
-    this.#asBefore = asBefore;
+  constructor(workspace: Folder, scope: Scope, data: DataWay, asBefore: (facts: Facts) => Facts) {
     this.#workspace = workspace;
     this.#scope = scope;
+    this.#data = data;
+    this.#asBefore = asBefore;
   }
 
   get isFinished(): boolean {
@@ -65,7 +69,6 @@ export class CopiedTree {
     return this.#workspace.facts(STALE) !== undefined;
   }
 
-  /** Whether the machine was restarted since the copy was made: what was written to it and not flushed may be gone. */
   get isFromEarlierBoot(): boolean {
     return this.#sandboxFile().bootId !== currentBootId();
   }
@@ -79,18 +82,17 @@ export class CopiedTree {
     return treePath(this.#workspace.path, this.#scope);
   }
 
-  openTree(): Folder {
+  openOwn(): Folder {
     return this.#workspace.openChild(TREE);
   }
 
-  /** Copies the original; what an earlier, unfinished try left is removed first. */
-  *make(original: Folder, data: DataWay): Steps {
+  *make(original: Folder): Steps {
     for (const name of [SANDBOX, TREE, BASELINE]) removeTree(POINTS.removeOld, this.#workspace, name);
     const barrier = takeBarrier(this.#workspace);
     using tree = ensureFolder(POINTS.tree, this.#workspace, TREE);
     const builder = new BaselineBuilder();
     const options: CopyOptions = {
-      data,
+      data: this.#data,
       filter: (path) => !this.#isOurs(path),
       onCopied: (entry) => builder.add(entry),
     };
@@ -102,33 +104,31 @@ export class CopiedTree {
     writeSmallFile(POINTS.finish, this.#workspace, SANDBOX, Buffer.from(JSON.stringify(file)));
   }
 
-  /** Says that a landing is about to take parts out of the copy. */
   markStale(): void {
     if (!this.isStale) writeSmallFile(POINTS.stale, this.#workspace, STALE, Buffer.alloc(0));
   }
 
-  /** Makes the copy anew if a landing has made it stale. */
-  *freshen(original: Folder, data: DataWay): Steps {
-    if (!this.isStale) return;
-    yield* this.make(original, data);
-    this.markFresh();
-  }
-
-  /** Says that the copy mirrors the original again, but for the work in it. */
   markFresh(): void {
     if (this.isStale) this.#workspace.removeFile(POINTS.fresh, STALE);
   }
 
-  diff(original: Folder, tree: Folder, tick?: (entries: number) => void): ChangeSet {
+  read(_original: Folder, own: Folder, path: string): Buffer {
+    return readFileBelow(own, path);
+  }
+
+  write(_original: Folder, own: Folder, path: string, bytes: Uint8Array): WrittenFile {
+    return writeFileBelow(own, path, bytes, this.#workspace);
+  }
+
+  diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
     const { only } = this.#scope;
-    return diffTree(tree, this.loadBaseline(), {
+    return diffTree(own, this.loadBaseline(), {
       ...(only !== undefined && { only }),
       ...(tick !== undefined && { tick }),
       hasBaseContent: (path, folder, name, base) => this.#hasBaseContent(original, path, folder, name, base),
     });
   }
 
-  /** Whether the original still holds, at this path, what was copied. */
   isOriginalUnchanged(original: Folder, path: string, base: BaseFacts): boolean {
     using parent = original.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
     const now = parent?.facts(path === ROOT_PATH ? ROOT_PATH : baseName(path));
@@ -147,7 +147,6 @@ export class CopiedTree {
     return Baseline.fromBytes(bytes, this.#workspace.label(BASELINE));
   }
 
-  /** Looks up what the original was. The folder around a single file is not ours to know. */
   baseLookup(): (path: string) => BaseFacts | undefined {
     const baseline = this.loadBaseline();
     return (path) => {

@@ -6,7 +6,7 @@ import { failpoint } from "../system/failpoints.ts";
 import { cloneData, copyData } from "../system/file-data.ts";
 import { type Folder, readNames } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
-import { readXattrs, readXattrsOfOpen, type Xattrs } from "../system/xattrs.ts";
+import { readXattrs, readXattrsAndMarks, readXattrsOfOpen, type Xattrs } from "../system/xattrs.ts";
 import { assertNotTooDeep } from "./depth-limit.ts";
 import { finishCopy, giveMetadata } from "./metadata.ts";
 import type { Steps } from "./pace.ts";
@@ -26,6 +26,8 @@ export interface CopyOptions {
   readonly mode?: (path: string, facts: Facts) => number;
   /** The attributes that the copy gets, if not the original's. */
   readonly xattrs?: (path: string, xattrs: Xattrs) => Xattrs;
+  /** Whether the marks of an overlay are copied too, because what is copied is one of its layers. */
+  readonly withMarks?: boolean;
   /** Names that share an inode share one in the copy; the map may be shared by several copies into one file system. */
   readonly links?: LinkMap;
 }
@@ -127,7 +129,7 @@ class TreeCopy {
 
   /** What the copy of a folder gets once it is full: its metadata, which filling it would have changed. */
   finishFolder(facts: Facts, from: Folder, to: Folder, path: string): void {
-    const xattrs = readXattrs(from, ROOT_PATH);
+    const xattrs = this.#xattrs(from, ROOT_PATH);
     giveMetadata(POINTS.metadata, to, ROOT_PATH, this.#wantedFacts(path, facts), xattrs, to.ownFacts());
     this.#options.onCopied?.({ path, original: facts, copy: to.ownFacts(), xattrs });
   }
@@ -178,7 +180,7 @@ class TreeCopy {
     try {
       const isLinked = facts.nlink > 1 && this.#linkToFirst(facts, to, toName);
       const target = facts.kind === "symlink" ? from.readLink(name) : undefined;
-      const xattrs = isLinked ? readXattrs(from, name) : this.#make(from, name, facts, target, to, toName, path);
+      const xattrs = isLinked ? this.#xattrs(from, name) : this.#make(from, name, facts, target, to, toName, path);
       if (xattrs === undefined) return undefined;
       const look = () => ownCopy(to, toName);
       const copy = isLinked
@@ -213,7 +215,7 @@ class TreeCopy {
     if (facts.kind === "file") return this.#file(from, name, facts, to, toName, path);
     if (target !== undefined) to.createLink(POINTS.link, toName, target);
     else to.createNode(POINTS.node, toName, facts);
-    return readXattrs(from, name);
+    return this.#xattrs(from, name);
   }
 
   #file(from: Folder, name: string, facts: Facts, to: Folder, toName: string, path: string): Xattrs | undefined {
@@ -223,7 +225,7 @@ class TreeCopy {
       const target = to.createFile(POINTS.file, toName, this.#wantedFacts(path, facts).mode & 0o777);
       try {
         this.#data(source, target, facts.size, from.label(name));
-        return readXattrsOfOpen(source, from, name);
+        return this.#options.withMarks ? this.#xattrs(from, name) : readXattrsOfOpen(source, from, name);
       } finally {
         closeFile(target);
       }
@@ -237,6 +239,10 @@ class TreeCopy {
     if (size === 0) return;
     if (data !== "copy" && cloneData(POINTS.reflink, source, target, label)) return;
     copyData(POINTS.data, source, target, size, label);
+  }
+
+  #xattrs(from: Folder, name: string): Xattrs {
+    return this.#options.withMarks ? readXattrsAndMarks(from, name) : readXattrs(from, name);
   }
 
   #targetPath(path: string): string {

@@ -86,9 +86,20 @@ function warningsOf(
   if (before !== undefined && original !== undefined && keepsOtherNames(change, before, names)) {
     warnings.push("has other names outside the plan, which keep the old content");
   }
+  if (before !== undefined && original !== undefined && changesHands(change, before)) {
+    warnings.push(
+      `will belong to user ${change.after?.uid} instead of ${before.uid}, because only root can keep its owner`,
+    );
+  }
   if (read.originalChanged) warnings.push("the original changed meanwhile");
   if (read.before.unreadable || read.after.unreadable) warnings.push("its content may not be read by this user");
   return warnings;
+}
+
+/** Without privilege a copy of somebody else's file is the user's own, and so is what lands in its place. */
+function changesHands({ operation, parts, after }: TreeChange, before: BaseFacts): boolean {
+  if (operation !== "modified" || parts !== undefined || process.geteuid?.() === 0) return false;
+  return after !== undefined && after.uid !== before.uid;
 }
 
 /** New content under one name of a file that has more of them than the plan changes. */

@@ -19,25 +19,22 @@ const POINTS = {
  */
 export class LandingLinks {
   readonly #original: Folder;
-  readonly #slots: Folder;
   readonly #own: OwnChanges;
   readonly #attention: Attention[];
 
-  constructor(original: Folder, slots: Folder, own: OwnChanges, attention: Attention[]) {
+  constructor(original: Folder, own: OwnChanges, attention: Attention[]) {
     this.#original = original;
-    this.#slots = slots;
     this.#own = own;
     this.#attention = attention;
   }
 
   /** Makes what an entry needs of them in its slot, unless it has landed already. */
   make(place: Place): void {
-    const { entry, slotName } = place;
-    if (entry.linkTo !== undefined && this.#slots.facts(slotName) === undefined && !this.#hasLanded(place)) {
-      this.#linkFrom(entry.linkTo, this.#slots, slotName, POINTS.link);
+    const { entry, slots, slotName } = place;
+    if (entry.linkTo !== undefined && slots.facts(slotName) === undefined && !this.#hasLanded(place)) {
+      this.#linkFrom(entry.linkTo, slots, slotName, POINTS.link);
     }
-    if (entry.innerLinks !== undefined && isThere(this.#slots.facts(slotName), entry.after))
-      this.#makeInner(entry, slotName);
+    if (entry.innerLinks !== undefined && isThere(slots.facts(slotName), entry.after)) this.#makeInner(place);
   }
 
   /** Who an entry is once it has landed. A link has no identity of its own: it is the file it is another name of. */
@@ -47,8 +44,8 @@ export class LandingLinks {
     return parent?.facts(baseName(entry.linkTo));
   }
 
-  #makeInner(entry: ManifestEntry, slotName: string): void {
-    using folder = this.#slots.openChild(slotName);
+  #makeInner({ entry, slots, slotName }: Place): void {
+    using folder = slots.openChild(slotName);
     for (const { path, linkTo, folderTime } of entry.innerLinks ?? []) {
       using inner = folder.openBelow(parentPath(path));
       const name = baseName(path);

@@ -1,3 +1,4 @@
+import { baseName } from "../core/byte-path.ts";
 import type { LandingPolicy } from "../core/strategy.ts";
 import type { Facts } from "../system/facts.ts";
 import type { Xattrs } from "../system/xattrs.ts";
@@ -12,14 +13,24 @@ import type { TreeChange } from "./change-set.ts";
 const SET_ID = 0o6000;
 const CAPABILITY = "security.capability";
 
+/** Whether an entry of a sandbox is a mark of its layer, and nobody's work. */
+export type IsMark = (name: string, facts: Facts) => boolean;
+
 /** The policy at work on one change set. */
 export class LandingRules {
   readonly #policy: LandingPolicy;
   readonly #baseOf: (path: string) => BaseFacts | undefined;
   readonly #newContent: ReadonlySet<string>;
+  readonly #isMark: IsMark;
 
-  constructor(policy: LandingPolicy, baseOf: (path: string) => BaseFacts | undefined, changes: readonly TreeChange[]) {
+  constructor(
+    policy: LandingPolicy,
+    baseOf: (path: string) => BaseFacts | undefined,
+    changes: readonly TreeChange[],
+    isMark: IsMark = () => false,
+  ) {
     this.#policy = policy;
+    this.#isMark = isMark;
     this.#baseOf = baseOf;
     this.#newContent = new Set(changes.filter(isNewContent).map(({ path }) => path));
   }
@@ -33,6 +44,7 @@ export class LandingRules {
 
   /** Whether an entry of the sandbox lands at all. */
   lands(path: string, facts: Facts): boolean {
+    if (this.#isMark(baseName(path), facts)) return false;
     return this.#policy.allowDevices || !isDevice(facts) || isSameDevice(facts, this.#baseOf(path));
   }
 

@@ -1,5 +1,4 @@
 import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
-import type { Attention } from "../core/strategy.ts";
 import { failedWith } from "../system/errno.ts";
 import { type Facts, sameTime, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
@@ -9,12 +8,14 @@ import { firstChangeBelow } from "./conflicts.ts";
 import { isThere, sameContentFacts } from "./entry-comparison.ts";
 import { LandingFolders } from "./landing-folders.ts";
 import { LandingLinks } from "./landing-links.ts";
+import { LandingReport } from "./landing-report.ts";
 import { type EntryIdentity, entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
 import { foreignParts, type Metadata, metadataOf, setMetadata } from "./metadata.ts";
 import { exchangeEntries, moveEntry } from "./move-entry.ts";
 import { closeLeftOpen, mendModeOfMoved, mendTimeOfExchanged } from "./moved-folder.ts";
 import { OpenParent } from "./open-parent.ts";
-import { OwnChanges } from "./own-changes.ts";
+import { hasOldContent, OwnChanges } from "./own-changes.ts";
+import { type Slots, slotName } from "./slots.ts";
 import { leaveVanishedFolder, type Place } from "./vanished-folder.ts";
 
 const POINTS = {
@@ -36,7 +37,7 @@ const POINTS = {
  */
 export class LandingRun {
   readonly #original: Folder;
-  readonly #slots: Folder;
+  readonly #slots: Slots;
   readonly #manifest: Manifest;
   readonly #forward: boolean;
   readonly #folders: LandingFolders;
@@ -46,12 +47,11 @@ export class LandingRun {
   readonly #own = new OwnChanges();
   readonly #links: LandingLinks;
   #goesOn = false;
-  readonly attention: Attention[] = [];
-  readonly keptSlots: number[] = [];
+  readonly report: LandingReport;
 
   constructor(
     original: Folder,
-    slots: Folder,
+    slots: Slots,
     manifest: Manifest,
     direction: "forward" | "backward",
     landedAt: Time | undefined,
@@ -63,7 +63,8 @@ export class LandingRun {
     this.#manifest = manifest;
     this.#forward = direction === "forward";
     this.#folders = new LandingFolders(original, manifest, this.#forward);
-    this.#links = new LandingLinks(original, slots, this.#own, this.attention);
+    this.report = new LandingReport(slots);
+    this.#links = new LandingLinks(original, this.#own, this.report.attention);
   }
 
   /** Tells it that an earlier run may have been cut off. */
@@ -99,7 +100,7 @@ export class LandingRun {
   #one(entry: ManifestEntry, slot: number, parents: OpenParent): void {
     const parent = parents.of(entry.path);
     if (parent === undefined) {
-      this.#reportFolderGone(entry, slot);
+      this.report.folderGone(entry, slot);
       return;
     }
     const place: Place = {
@@ -107,19 +108,20 @@ export class LandingRun {
       slot,
       parent,
       name: entry.path === ROOT_PATH ? ROOT_PATH : baseName(entry.path),
-      slotName: String(slot),
+      slots: this.#slots.in(slot),
+      slotName: slotName(slot),
     };
-    if (this.#goesOn) closeLeftOpen(place, this.#slots);
-    const slotBefore = this.#slots.facts(place.slotName);
-    const reported = this.attention.length;
+    if (this.#goesOn) closeLeftOpen(place);
+    const slotBefore = place.slots.facts(place.slotName);
+    const reported = this.report.attention.length;
     if (entry.operation === "metadata") this.#metadata(place);
     else if (entry.operation === "replace") this.#replace(place, slotBefore);
     else if ((entry.operation === "add") === this.#forward) this.#bringIn(place);
     else this.#takeOut(place);
     if (parents.isStillThere()) return;
-    this.attention.length = reported;
-    leaveVanishedFolder(place, this.#slots, slotBefore, this.#forward);
-    this.#reportFolderGone(entry, slot);
+    this.report.attention.length = reported;
+    leaveVanishedFolder(place, slotBefore, this.#forward);
+    this.report.folderGone(entry, slot);
     parents.close();
   }
 
@@ -129,52 +131,42 @@ export class LandingRun {
   }
 
   #replace(place: Place, slotBefore: Facts | undefined): void {
-    const { entry, parent, name, slotName } = place;
+    const { entry, parent, name, slots, slotName } = place;
     if (this.#forward) this.#links.make(place);
     const { from, to } = this.#endsOf(place);
     const now = parent.facts(name);
-    const staged = entry.linkTo === undefined ? slotBefore : this.#slots.facts(slotName);
+    const staged = entry.linkTo === undefined ? slotBefore : slots.facts(slotName);
     if (isThere(now, to)) {
       if (this.#goesOn) {
         mendTimeOfExchanged(parent, name, to);
-        mendTimeOfExchanged(this.#slots, slotName, from);
+        mendTimeOfExchanged(slots, slotName, from);
       }
       this.#inspectOutcome(place, from);
       return;
     }
     if (!isThere(staged, to)) {
-      this.#report(
-        entry,
-        "what was to come in its place is no longer kept, so it was left alone",
-        place.slot,
-        "nothing",
-      );
+      this.report.tell(entry, "what was to come in its place is no longer kept, so it was left alone");
       return;
     }
     if (now === undefined) {
-      moveEntry(POINTS.add, this.#slots, slotName, parent, name);
-      this.#report(
-        entry,
-        "somebody deleted it while the plan was landing; the plan's version is there now",
-        place.slot,
-        "nothing",
-      );
+      moveEntry(POINTS.add, slots, slotName, parent, name);
+      this.report.tell(entry, "somebody deleted it while the plan was landing; the plan's version is there now");
       return;
     }
     // The exchange moves the change time, so a change that left size and time alone shows only now.
     const touched = this.#forward && from !== undefined && isThere(now, from) && !this.#isAsPrepared(now, from);
     const seen = this.#asSeen(now, from);
     if (now.kind === "directory" || staged?.kind === "directory")
-      exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
-    else this.#slots.exchange(POINTS.exchange, slotName, parent, name);
+      exchangeEntries(POINTS.exchange, slots, slotName, parent, name);
+    else slots.exchange(POINTS.exchange, slotName, parent, name);
     mendModeOfMoved(parent, name, to);
     this.#noteLinked(place);
-    if (touched) this.#reportRival(place);
+    if (touched) this.report.rival(place);
     else this.#inspectOutcome(place, seen);
   }
 
   #bringIn(place: Place): void {
-    const { entry, parent, name, slotName } = place;
+    const { entry, parent, name, slots, slotName } = place;
     if (this.#forward) this.#links.make(place);
     const { to } = this.#endsOf(place);
     const now = parent.facts(name);
@@ -182,60 +174,55 @@ export class LandingRun {
       this.#inspectOutcome(place, undefined);
       return;
     }
-    if (!isThere(this.#slots.facts(slotName), to)) {
-      this.#report(entry, "what was to come here is no longer kept, so it was left alone", place.slot, "nothing");
+    if (!isThere(slots.facts(slotName), to)) {
+      this.report.tell(entry, "what was to come here is no longer kept, so it was left alone");
       return;
     }
     try {
-      moveEntry(POINTS.add, this.#slots, slotName, parent, name);
+      moveEntry(POINTS.add, slots, slotName, parent, name);
       mendModeOfMoved(parent, name, to);
       this.#noteLinked(place);
     } catch (thrown) {
       if (!failedWith(thrown, "EEXIST")) throw thrown;
-      exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
-      this.#reportRival(place);
+      exchangeEntries(POINTS.exchange, slots, slotName, parent, name);
+      this.report.rival(place);
     }
   }
 
   #takeOut(place: Place): void {
-    const { entry, parent, name, slotName } = place;
+    const { entry, parent, name, slots, slotName } = place;
     const { from } = this.#endsOf(place);
     const now = parent.facts(name);
     if (now === undefined) {
+      // The way there may have been cut off between putting a name into it and giving it its time again.
+      if (entry.innerLinks !== undefined) mendTimeOfExchanged(slots, slotName, from);
       this.#inspectTakenOut(place, from);
       return;
     }
     if (!isThere(now, from)) {
-      if (!isThere(this.#slots.facts(slotName), from)) this.#reportLeftAlone(entry);
-      else
-        this.#report(
-          entry,
-          "somebody made it anew while the plan was landing; it was left alone",
-          place.slot,
-          "nothing",
-        );
+      if (!isThere(slots.facts(slotName), from)) this.report.notDeleted(entry);
+      else this.report.tell(entry, "somebody made it anew while the plan was landing; it was left alone");
       return;
     }
     if (from !== undefined && this.#forward && !this.#isAsPrepared(now, from)) {
-      this.#reportLeftAlone(entry);
+      this.report.notDeleted(entry);
       return;
     }
     const seen = this.#asSeen(now, from);
     // On the way back the slot may hold what a rival had put in this place: that returns to where it was.
-    if (this.#slots.facts(slotName) !== undefined)
-      exchangeEntries(POINTS.exchange, this.#slots, slotName, parent, name);
-    else moveEntry(POINTS.remove, parent, name, this.#slots, slotName);
+    if (slots.facts(slotName) !== undefined) exchangeEntries(POINTS.exchange, slots, slotName, parent, name);
+    else moveEntry(POINTS.remove, parent, name, slots, slotName);
     this.#inspectTakenOut(place, seen);
   }
 
   /** Between our look and the move, or before a crash, a rival may have changed what was to be deleted: then it goes back. */
   #inspectTakenOut(place: Place, from: EntryIdentity | undefined): void {
-    const { entry, parent, name, slotName } = place;
+    const { entry, parent, name, slots, slotName } = place;
     if (!this.#forward) {
       this.#inspectOutcome(place, from);
       return;
     }
-    const taken = this.#slots.facts(slotName);
+    const taken = slots.facts(slotName);
     if (taken === undefined) return;
     const same = from !== undefined && isThere(taken, from) && (sameContentFacts(taken, from) || this.#own.has(taken));
     if (same && !this.#wasChangedInside(place)) {
@@ -243,11 +230,11 @@ export class LandingRun {
       return;
     }
     if (parent.facts(name) !== undefined) {
-      this.#reportRival(place);
+      this.report.rival(place);
       return;
     }
-    moveEntry(POINTS.giveBack, this.#slots, slotName, parent, name);
-    this.#reportLeftAlone(entry);
+    moveEntry(POINTS.giveBack, slots, slotName, parent, name);
+    this.report.notDeleted(entry);
   }
 
   /** What an entry has to be when it comes out: metadata that we have set through another of its names is not a rival's. */
@@ -268,7 +255,7 @@ export class LandingRun {
 
   /** What came out of the original and lies in the slot: is it what prepare saw? */
   #inspectOutcome(place: Place, expected: EntryIdentity | undefined): void {
-    const kept = this.#slots.facts(place.slotName);
+    const kept = place.slots.facts(place.slotName);
     if (kept === undefined) return;
     const same =
       expected !== undefined &&
@@ -276,15 +263,17 @@ export class LandingRun {
       (sameContentFacts(kept, expected) || this.#own.has(kept)) &&
       !(kept.kind === "directory" && this.#wasChangedInside(place));
     if (same) this.#own.note(kept);
-    else this.#reportRival(place);
+    else this.report.rival(place);
   }
 
-  #wasChangedInside({ slotName, entry }: Place): boolean {
-    if (this.#slots.facts(slotName)?.kind !== "directory") return false;
-    using folder = this.#slots.openChild(slotName);
+  #wasChangedInside({ slots, slotName, entry }: Place): boolean {
+    if (slots.facts(slotName)?.kind !== "directory") return false;
+    using folder = slots.openChild(slotName);
     const linked = new Set((entry.innerLinks ?? []).flatMap(({ path }) => [path, parentPath(path)]));
     const isOurs = (facts: Facts, path: string) =>
-      this.#own.has(facts) || (!this.#forward && linked.has(path) && !this.#isAfterLanding(facts));
+      this.#own.has(facts) ||
+      hasOldContent(facts, this.#barrier) ||
+      (!this.#forward && linked.has(path) && !this.#isAfterLanding(facts));
     return firstChangeBelow(folder, this.#barrier, isOurs) !== undefined;
   }
 
@@ -292,21 +281,19 @@ export class LandingRun {
     return this.#landedAt !== undefined && isAfter(facts, this.#landedAt);
   }
 
-  #metadata({ entry, parent, name, slot }: Place): void {
+  #metadata({ entry, parent, name }: Place): void {
     const change = entry.metadata;
     const now = parent.facts(name);
     if (change === undefined) return;
     if (now === undefined || !isThere(now, entry.before)) {
-      this.#report(entry, "somebody replaced it while the plan was landing; it was left alone", slot, "nothing");
+      this.report.tell(entry, "somebody replaced it while the plan was landing; it was left alone");
       return;
     }
     const rivals = foreignParts(this.#asIfLocked(entry.path, metadataOf(parent, name, now)), change, this.#goesOn);
     if (rivals.length > 0) {
-      this.#report(
+      this.report.tell(
         entry,
         `somebody changed its ${rivals.join(", ")} while the plan was landing; that was left alone`,
-        slot,
-        "nothing",
       );
     }
     const parts = change.parts.filter((part) => !rivals.includes(part));
@@ -331,27 +318,5 @@ export class LandingRun {
     if (place.entry.linkTo === undefined) return { from, to };
     const anchor = this.#links.identity(place.entry);
     return this.#forward ? { from, to: anchor } : { from: anchor, to };
-  }
-
-  #reportRival({ entry, slot }: Place): void {
-    this.#report(entry, "somebody changed it while the plan was landing; that version is kept", slot, "kept");
-  }
-
-  #reportFolderGone(entry: ManifestEntry, slot: number): void {
-    this.#report(entry, "its folder is gone from the original, so it did not land", slot, "kept");
-  }
-
-  #reportLeftAlone(entry: ManifestEntry): void {
-    this.attention.push({
-      path: entry.path,
-      message: "somebody changed it while the plan was landing; it was not deleted",
-    });
-  }
-
-  #report(entry: ManifestEntry, message: string, slot: number, what: "kept" | "nothing"): void {
-    const keptAt =
-      what === "kept" && this.#slots.facts(String(slot)) !== undefined ? this.#slots.label(String(slot)) : undefined;
-    this.attention.push({ path: entry.path, message, ...(keptAt !== undefined && { keptAt }) });
-    if (keptAt !== undefined) this.keptSlots.push(slot);
   }
 }

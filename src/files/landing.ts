@@ -7,9 +7,9 @@ import { takeBarrier } from "./barrier.ts";
 import { isThere, sameContentFacts } from "./entry-comparison.ts";
 import { LandingRun } from "./landing-run.ts";
 import type { Manifest, ManifestEntry } from "./manifest.ts";
+import { Slots } from "./slots.ts";
 import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
 import { BALLAST } from "./staged-manifest.ts";
-import { SLOTS } from "./staging.ts";
 
 /** `backward` is the undo. */
 export type Direction = "forward" | "backward";
@@ -38,7 +38,7 @@ export function runLanding(
   direction: Direction,
   tick?: () => void,
 ): LandingResult {
-  using slots = landing.openChild(SLOTS);
+  using slots = Slots.open(landing);
   const run = new LandingRun(original, slots, manifest, direction, readLanded(landing)?.barrier);
   if (landing.facts(BALLAST) !== undefined) landing.removeFile(POINTS.ballast, BALLAST);
   else run.goOn();
@@ -52,11 +52,11 @@ export function readLanded(landing: Folder): LandedRecord | undefined {
   return bytes === undefined ? undefined : parsed<LandedRecord>(bytes);
 }
 
-function recordEnd(landing: Folder, slots: Folder, manifest: Manifest, run: LandingRun): LandingResult {
+function recordEnd(landing: Folder, slots: Slots, manifest: Manifest, run: LandingRun): LandingResult {
   const earlier = readLanded(landing);
-  const kept = [...new Set([...(earlier?.keptSlots ?? []), ...run.keptSlots])];
-  const keptSlots = kept.filter((slot) => isSomebodyElses(slots.facts(String(slot)), manifest.entries[slot]));
-  const attention = merge(stillTrue(earlier?.attention ?? [], keptSlots), run.attention);
+  const kept = [...new Set([...(earlier?.keptSlots ?? []), ...run.report.keptSlots])];
+  const keptSlots = kept.filter((slot) => isSomebodyElses(slots.facts(slot), manifest.entries[slot]));
+  const attention = merge(stillTrue(earlier?.attention ?? [], keptSlots), run.report.attention);
   const record: LandedRecord = { barrier: takeBarrier(landing), attention, keptSlots };
   writeSmallFile(POINTS.record, landing, LANDED, Buffer.from(JSON.stringify(record)));
   return { attention };

@@ -1,6 +1,6 @@
 import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { SandboxCommitError, StateError } from "../core/errors.ts";
-import type { CommitResult, PreparedCommit, Transaction } from "../core/strategy.ts";
+import type { Attention, CommitResult, PreparedCommit, Transaction } from "../core/strategy.ts";
 import { sameIdentity } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { type FlushTarget, flush } from "../system/flush.ts";
@@ -9,9 +9,10 @@ import { LANDED, readLanded, runLanding } from "./landing.ts";
 import { decodeManifest, type Manifest } from "./manifest.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import type { RestoredTimes } from "./restored-times.ts";
+import { SLOTS, Slots, slotName } from "./slots.ts";
 import { readSmallFile, writeSmallFile } from "./small-file.ts";
 import { BALLAST } from "./staged-manifest.ts";
-import { MANIFEST, SLOTS, stage, unstage } from "./staging.ts";
+import { MANIFEST, stage, unstage } from "./staging.ts";
 import type { StagingInput } from "./staging-input.ts";
 import { checkUndo } from "./undo-check.ts";
 
@@ -24,10 +25,19 @@ const POINTS = {
   flushStaged: failpoint("landings.flush-staged"),
   flushLanded: failpoint("landings.flush-landed"),
   discard: failpoint("landings.discard"),
+  reverting: failpoint("landings.reverting"),
   reverted: failpoint("landings.reverted"),
 };
 const LANDINGS = "landings";
+const REVERTING = "reverting";
 const REVERTED = "reverted";
+
+/** Where the work is put back. */
+export interface WorkPlace {
+  open(): Folder;
+  /** Called when everything is there again, before the last trace of the landing goes: without one, nobody would call it after a crash. */
+  markWhole(): void;
+}
 
 export class Landings {
   readonly #workspace: Folder;
@@ -47,7 +57,8 @@ export class Landings {
     using landing = ensureFolder(POINTS.create, landings, transaction.id);
     const staged = stage({ ...input, landing, transaction: transaction.id, asBefore: this.#restored.asBefore });
     if (staged === null) {
-      this.rollbackPrepared(transaction, input.original, () => input.sandbox.duplicate());
+      const sandbox = { open: () => input.sandbox.duplicate(), markWhole: () => undefined };
+      this.rollbackPrepared(transaction, input.original, sandbox);
       return null;
     }
     await flush(POINTS.flushStaged, landing, () => [
@@ -58,16 +69,23 @@ export class Landings {
     return { changes: input.changes.changes.length, data: { digest: staged.digest, landing: transaction.id } };
   }
 
-  /** Takes a prepare back, finished or not. */
-  rollbackPrepared(transaction: Transaction, original: Folder, openSandbox: () => Folder): void {
+  /** Takes a prepare back, finished or not; and a landing that had begun, from which versions of rivals stay. */
+  rollbackPrepared(transaction: Transaction, original: Folder, sandbox: WorkPlace): readonly Attention[] {
     using landings = this.#workspace.openBelowIfThere(LANDINGS);
     using landing = landings?.openBelowIfThere(transaction.id);
-    if (landings === undefined || landing === undefined) return;
+    if (landings === undefined || landing === undefined) return [];
     if (hasBegun(landing)) this.#runBack(original, landing);
-    using sandbox = openSandbox();
-    unstage(sandbox, landing);
-    landings.removeFolder(POINTS.discard, transaction.id);
-    this.#removeIfEmpty();
+    const landed = readLanded(landing);
+    const kept = new Set(landed?.keptSlots);
+    using tree = sandbox.open();
+    unstage(tree, landing, kept);
+    sandbox.markWhole();
+    if (kept.size > 0) removeAllBut(landing, kept);
+    else {
+      landings.removeFolder(POINTS.discard, transaction.id);
+      this.#removeIfEmpty();
+    }
+    return landed?.attention ?? [];
   }
 
   #runBack(original: Folder, landing: Folder): void {
@@ -99,7 +117,7 @@ export class Landings {
     using landing = this.#open(undoes);
     const landed = readLanded(landing);
     if (landed === undefined) throw damaged(landing.path);
-    using slots = landing.openChild(SLOTS);
+    using slots = Slots.open(landing);
     const manifest = readManifest(landing, undoes);
     assertSameOriginal(original, manifest);
     checkUndo(original, slots, manifest, landed.barrier, this.#restored.asBefore);
@@ -125,9 +143,8 @@ export class Landings {
     if (bytes !== undefined && landing.facts(REVERTED) === undefined) {
       const manifest = JSON.parse(bytes.toString()) as Manifest;
       assertSameOriginal(original, manifest);
-      const landed = readLanded(landing);
-      using slots = landing.openChild(SLOTS);
-      if (landed !== undefined) checkUndo(original, slots, manifest, landed.barrier, this.#restored.asBefore);
+      // What a crash interrupted on the way back is neither as it landed nor as it was; that it could be taken back is known.
+      if (landing.facts(REVERTING) === undefined) this.#beginRevert(original, landing, manifest);
       runLanding(original, landing, manifest, "backward");
       this.#restored.remember(original, manifest);
       writeSmallFile(POINTS.reverted, landing, REVERTED, Buffer.alloc(0));
@@ -135,19 +152,27 @@ export class Landings {
     this.#remove(id);
   }
 
+  #beginRevert(original: Folder, landing: Folder, manifest: Manifest): void {
+    const landed = readLanded(landing);
+    if (landed !== undefined) {
+      using slots = Slots.open(landing);
+      checkUndo(original, slots, manifest, landed.barrier, this.#restored.asBefore);
+    }
+    writeSmallFile(POINTS.reverting, landing, REVERTING, Buffer.alloc(0));
+  }
+
   /** Versions of rivals stay: nobody else has them. */
   #remove(id: string): void {
     using landings = this.#workspace.openBelowIfThere(LANDINGS);
     using landing = landings?.openBelowIfThere(id);
     if (landings === undefined || landing === undefined) return;
-    const kept = new Set(readLanded(landing)?.keptSlots.map(String));
+    const kept = new Set(readLanded(landing)?.keptSlots);
     if (kept.size === 0) {
       removeTree(POINTS.discard, landings, id);
       this.#removeIfEmpty();
       return;
     }
-    using slots = landing.openChild(SLOTS);
-    for (const name of slots.names()) if (!kept.has(name)) removeTree(POINTS.discard, slots, name);
+    removeAllBut(landing, kept);
   }
 
   #open(prepared: PreparedCommit): Folder {
@@ -159,6 +184,15 @@ export class Landings {
   #removeIfEmpty(): void {
     if (this.ids().length === 0) removeTree(POINTS.discard, this.#workspace, LANDINGS);
   }
+}
+
+/** The slots that are kept stay, and the record that says so. Without its manifest nothing can be run again, so that goes first. */
+function removeAllBut(landing: Folder, kept: ReadonlySet<number>): void {
+  using slots = Slots.open(landing);
+  for (const slot of slots.numbers()) if (!kept.has(slot)) removeTree(POINTS.discard, slots.in(slot), slotName(slot));
+  removeTree(POINTS.discard, landing, MANIFEST);
+  for (const name of landing.names().filter((other) => other !== LANDED && other !== SLOTS))
+    removeTree(POINTS.discard, landing, name);
 }
 
 function landingOf(prepared: PreparedCommit): string {
@@ -208,7 +242,7 @@ class TouchedFolders {
     this.#manifest = manifest;
   }
 
-  targets(): FlushTarget[] {
+  *targets(): Generator<FlushTarget> {
     const { entries, folderTimes, unlock } = this.#manifest;
     const paths = [
       ...entries.map(({ path }) => (path === ROOT_PATH ? path : parentPath(path))),
@@ -219,9 +253,11 @@ class TouchedFolders {
       const folder = this.#original.openBelowIfThere(path);
       if (folder !== undefined) byPath.set(path, folder);
     }
-    const landing = this.#landing.duplicate();
-    this.#open.push(...byPath.values(), this.#landing.openChild(SLOTS), landing);
-    return [...this.#changedInPlace(byPath), { parent: landing, name: LANDED }, ...this.#open.map(itself)];
+    this.#open.push(...byPath.values());
+    yield* [...this.#changedInPlace(byPath), { parent: this.#landing, name: LANDED }, ...this.#open.map(itself)];
+    using slots = Slots.open(this.#landing);
+    for (const folder of slots.folders()) yield itself(folder);
+    yield itself(this.#landing);
   }
 
   /** Entries whose metadata changed are not reached by flushing the folder they are in. */

@@ -11,7 +11,7 @@ import type { InnerLink } from "./survey.ts";
  *
  * Layout of a landing's folder, on the mount of the original:
  *   staging    what prepare is about to take out of the sandbox, and where from; written first, so that it can be put back
- *   slots/N    before the landing: what comes; after it: what was there. N is the entry's place in the manifest
+ *   slots/G/N  before the landing: what comes; after it: what was there. N is the entry's place in the manifest (slots.ts)
  *   ballast    room on the disk, given back right before the landing, so that growing folders find some
  *   manifest   this
  *   landed     written when all is in place: the barrier after which a change is somebody else's, and what to tell the user

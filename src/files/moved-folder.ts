@@ -14,7 +14,7 @@ export function mendModeOfMoved(parent: Folder, name: string, wanted: EntryIdent
 }
 
 /** The same for what a run that was cut off left: the folder may still be where it was, or be somebody else's by now. */
-export function closeLeftOpen({ entry, parent, name, slotName }: Place, slots: Folder): void {
+export function closeLeftOpen({ entry, parent, name, slots, slotName }: Place): void {
   if (entry.operation === "metadata") return;
   for (const identity of [entry.before, entry.after]) {
     closeIfLeftOpen(parent, name, identity);

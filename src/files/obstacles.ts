@@ -3,7 +3,7 @@ import { SandboxCommitError, UnsupportedError } from "../core/errors.ts";
 import type { Facts } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import { mountsBelow } from "../system/mounts.ts";
-import { inheritedProject } from "../system/project-quota.ts";
+import { inheritedProject, projectOf } from "../system/project-quota.ts";
 import type { TreeEntry } from "./change-set.ts";
 
 /** Folders of the user's own that do not let him write, with their modes: they are opened up while a landing lasts. */
@@ -20,10 +20,12 @@ export function findObstacles(
   const root = original.ownFacts();
   const folders = new FolderJudge(original, root);
   const mounts = mountsBelow(original.path);
+  const project = inheritedProject(original);
   for (const { entry, now } of entries) {
     const parent = folders.judge(entry);
     judgeTarget(original, entry, now, parent, root);
     assertNoMountInside(original, entry, mounts);
+    if (project !== undefined) assertOfProject(original, entry, now, project);
   }
   return folders.unlocks;
 }
@@ -82,6 +84,19 @@ class FolderJudge {
     if (facts.uid !== process.geteuid?.()) throw notPermitted(`${folder.path} does not let you change what is in it.`);
     this.unlocks.push({ path, mode: facts.mode });
   }
+}
+
+/** What is older than the quota project of its folder may not belong to it, and then the kernel lets it neither out to us nor back in. */
+function assertOfProject(original: Folder, entry: TreeEntry, now: Facts | undefined, project: number): void {
+  if (entry.operation === "metadata" || (now?.kind !== "file" && now?.kind !== "directory")) return;
+  using parent = original.openBelow(parentPath(entry.path));
+  if (projectOf(parent, baseName(entry.path)) === project) return;
+  throw new UnsupportedError(
+    `${original.label(entry.path)} belongs to another quota project than the folder it is in; it can't be moved.`,
+    {
+      hint: `Put it into project ${project} too, with 'xfs_quota -x -c "project -s …"' or 'chattr -p ${project}'.`,
+    },
+  );
 }
 
 /** A folder that goes would take a file system that is mounted in it along. */

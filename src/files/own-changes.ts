@@ -1,7 +1,16 @@
 import { baseName, parentPath } from "../core/byte-path.ts";
-import { type Facts, sameTime, type Time } from "../system/facts.ts";
+import { compareTimes, type Facts, sameTime, type Time } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import type { Manifest } from "./manifest.ts";
+import type { Slots } from "./slots.ts";
+
+/**
+ * Whether a file with several names has the content it had at the barrier. Then a later change time may well come from landing another of its
+ * names, maybe one in another resource of the plan, of which this landing knows nothing.
+ */
+export function hasOldContent({ kind, nlink, mtime }: Facts, barrier: Time): boolean {
+  return kind !== "directory" && nlink > 1 && compareTimes(mtime, barrier) < 0;
+}
 
 /**
  * The change times that a landing has moved itself. Moving one name of a file, making another or setting its metadata moves the change
@@ -22,9 +31,9 @@ export class OwnChanges {
   }
 
   /** What an earlier run, that was cut off, had already done. */
-  noteEarlier(original: Folder, slots: Folder, { entries }: Manifest): void {
+  noteEarlier(original: Folder, slots: Slots, { entries }: Manifest): void {
     entries.forEach((entry, slot) => {
-      this.note(slots.facts(String(slot)));
+      this.note(slots.facts(slot));
       if (entry.linkTo !== undefined) this.#noteBelow(original, entry.linkTo);
       else if (entry.operation === "metadata" && entry.before?.kind !== "directory")
         this.#noteBelow(original, entry.path);

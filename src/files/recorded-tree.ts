@@ -1,3 +1,4 @@
+import { baseName, parentPath } from "../core/byte-path.ts";
 import { StateError } from "../core/errors.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
@@ -15,10 +16,16 @@ const POINTS = {
   create: failpoint("record.create"),
   baseline: failpoint("record.baseline"),
   remove: failpoint("record.remove"),
+  noteTemporary: failpoint("record.note-temporary"),
+  removeTemporary: failpoint("record.remove-temporary"),
 };
 const BASELINE = "baseline";
+const TEMPORARY = "temporary";
 
-/** A record, in the sandbox's home, of what every entry of a tree was: enough to say what changed, not to take it back. */
+/**
+ * A record, in the sandbox's home, of what every entry of a tree was: enough to say what changed, not to take it back. While a file of the
+ * tree is written, `temporary` there holds the path of one of ours beside it, which whoever works on the tree next removes if it is left.
+ */
 export class RecordedTree {
   readonly #stateDir: string;
   readonly #sandboxId: string;
@@ -34,7 +41,7 @@ export class RecordedTree {
   }
 
   get isFinished(): boolean {
-    return this.#bytes() !== undefined;
+    return this.#read(BASELINE) !== undefined;
   }
 
   *make(original: Folder, scope: Scope): Steps {
@@ -46,15 +53,35 @@ export class RecordedTree {
   }
 
   diff(original: Folder, scope: Scope): readonly TreeChange[] {
-    const bytes = this.#bytes();
+    const bytes = this.#read(BASELINE);
     if (bytes === undefined)
       throw new StateError(`The record of ${scope.root} is gone.`, { hint: "Cancel the plan and make a new one." });
     const baseline = Baseline.fromBytes(bytes, this.#sandboxId);
     // An entry that was touched and kept its size may hold something else: without a copy nobody can tell, so it counts as changed.
-    return diffTree(original, baseline, {
+    const { changes } = diffTree(original, baseline, {
       ...(scope.only !== undefined && { only: scope.only }),
       hasBaseContent: () => false,
-    }).changes;
+    });
+    const temporary = this.#read(TEMPORARY)?.toString();
+    return changes.filter(({ path }) => path !== temporary);
+  }
+
+  /** Says that there is going to be a file of ours at this path of the tree. */
+  noteTemporary(path: string): void {
+    using homes = openHomes(this.#stateDir);
+    using home = ensureFolder(POINTS.create, homes, this.#sandboxId);
+    writeSmallFile(POINTS.noteTemporary, home, TEMPORARY, Buffer.from(path));
+  }
+
+  /** Removes that file if it is left. Only for who works on the tree alone. */
+  removeTemporary(original: Folder): void {
+    const path = this.#read(TEMPORARY)?.toString();
+    if (path === undefined) return;
+    using parent = original.openBelowIfThere(parentPath(path));
+    if (parent?.facts(baseName(path)) !== undefined) parent.removeFile(POINTS.removeTemporary, baseName(path));
+    using homes = openHomes(this.#stateDir);
+    using home = homes.openChild(this.#sandboxId);
+    home.removeFile(POINTS.removeTemporary, TEMPORARY);
   }
 
   remove(): void {
@@ -62,9 +89,9 @@ export class RecordedTree {
     removeTree(POINTS.remove, homes, this.#sandboxId);
   }
 
-  #bytes(): Buffer | undefined {
+  #read(name: string): Buffer | undefined {
     using homes = openHomes(this.#stateDir);
     using home = homes.openBelowIfThere(this.#sandboxId);
-    return home === undefined ? undefined : readSmallFile(home, BASELINE);
+    return home === undefined ? undefined : readSmallFile(home, name);
   }
 }

@@ -8,6 +8,8 @@ import type { LandingRules } from "./landing-policy.ts";
 export interface StagingInput {
   readonly original: Folder;
   readonly sandbox: Folder;
+  /** Whether the sandbox is a layer of an overlay, with marks that must not land. */
+  readonly isLayer: boolean;
   /** Empty, and where a rename into the original works. */
   readonly landing: Folder;
   readonly transaction: string;

@@ -6,18 +6,20 @@ import { isOpenForWriting } from "../system/file-data.ts";
 import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { folderHolders } from "../system/holders.ts";
-import { readXattrs, type Xattrs } from "../system/xattrs.ts";
+import { readXattrs, readXattrsOfOpen, type Xattrs } from "../system/xattrs.ts";
 import { assertClockWentOn, takeBarrier } from "./barrier.ts";
 import type { TreeEntry } from "./change-set.ts";
 import { anchorConflicts, checkConflicts } from "./conflicts.ts";
 import { copyEntry, type LinkMap } from "./copy-tree.ts";
 import type { LandingRules } from "./landing-policy.ts";
+import { findMarks, freeOfMarks, type MarkedPath, markAgain } from "./layer-traces.ts";
 import { encodeManifest, type Manifest } from "./manifest.ts";
 import { moveEntry } from "./move-entry.ts";
 import { assertLinkable, findObstacles } from "./obstacles.ts";
 import { OpenParent } from "./open-parent.ts";
 import { runAtOnce } from "./pace.ts";
-import { ensureFolder, removeTree } from "./remove-tree.ts";
+import { removeTree } from "./remove-tree.ts";
+import { Slots, slotName } from "./slots.ts";
 import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
 import { makeBallast, manifestEntry, plannedFolderTimes } from "./staged-manifest.ts";
 import { comesIn, type StagingInput } from "./staging-input.ts";
@@ -42,10 +44,11 @@ interface StagingRecord {
     readonly mode?: number;
   }[];
   readonly folders: readonly { readonly path: string; readonly mtime: Time; readonly atime: Time }[];
+  /** Only of a layer. */
+  readonly marked?: readonly MarkedPath[];
 }
 
 const POINTS = {
-  slots: failpoint("stage.create-slots"),
   record: failpoint("stage.record"),
   move: failpoint("stage.take-out"),
   putBack: failpoint("stage.put-back"),
@@ -55,7 +58,6 @@ const POINTS = {
   manifest: failpoint("stage.manifest"),
 };
 
-export const SLOTS = "slots";
 export const MANIFEST = "manifest";
 const RECORD = "staging";
 
@@ -94,20 +96,35 @@ export function stage(input: StagingInput): Staged | null {
   return { digest, entries: manifest.entries.length };
 }
 
-/** Puts back into the sandbox what a staging took out, finished or not, and removes the rest of it. */
-export function unstage(sandbox: Folder, landing: Folder): void {
+/**
+ * Puts back into the sandbox what a staging took out, finished or not, and removes the rest, unless something of it is kept. What a rival made of it after it had landed is kept in its slot; the
+ * sandbox gets a copy, because without anything there the plan would delete it.
+ */
+export function unstage(sandbox: Folder, landing: Folder, kept: ReadonlySet<number>): void {
   const record = readRecord(landing);
-  if (landing.facts(SLOTS) !== undefined) {
-    using slots = landing.openChild(SLOTS);
+  using slots = Slots.openIfThere(landing);
+  if (slots !== undefined) {
     for (const { slot, path, ino, mode } of record?.moved ?? unrecorded(slots)) {
+      if (kept.has(slot)) {
+        copyBack(sandbox, slots, slot, path);
+        continue;
+      }
       // A copy that was made because somebody had the file open is not what was taken out.
-      if (ino !== undefined && slots.facts(String(slot))?.ino !== ino) continue;
-      putBack(sandbox, slots, String(slot), path);
+      if (ino !== undefined && slots.facts(slot)?.ino !== ino) continue;
+      putBack(sandbox, slots, slot, path);
       if (mode !== undefined) restoreMode(sandbox, path, mode);
     }
+    markAgain(sandbox, record?.marked ?? []);
     restoreFolderTimes(sandbox, record?.folders ?? []);
   }
+  if (kept.size > 0) return;
   for (const name of landing.names()) removeTree(POINTS.discard, landing, name);
+}
+
+function copyBack(sandbox: Folder, slots: Slots, slot: number, path: string): void {
+  using parent = sandbox.openBelowIfThere(parentPath(path));
+  if (parent === undefined || parent.facts(baseName(path)) !== undefined) return;
+  runAtOnce(copyEntry(slots.in(slot), slotName(slot), parent, baseName(path), { data: "share" }, path));
 }
 
 function readRecord(landing: Folder): StagingRecord | undefined {
@@ -117,8 +134,8 @@ function readRecord(landing: Folder): StagingRecord | undefined {
 }
 
 /** A power cut can leave the record empty but not what it spoke of: that goes back under names that say so. */
-function unrecorded(slots: Folder): StagingRecord["moved"] {
-  return slots.names().map((name) => ({ slot: Number(name), path: `taken-back-${name}` }));
+function unrecorded(slots: Slots): StagingRecord["moved"] {
+  return slots.numbers().map((slot) => ({ slot, path: `taken-back-${slot}` }));
 }
 
 function assertLinks(input: StagingInput, surveyed: readonly SurveyedEntry[]): void {
@@ -135,29 +152,29 @@ function entryLands(entry: TreeEntry, rules: LandingRules): boolean {
   return entry.after === undefined || rules.lands(entry.path, entry.after);
 }
 
-function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[]): Folder {
+function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[]): Slots {
   const moved = surveyed.flatMap(({ entry, way }, slot) =>
     comesIn(entry) && way === "move"
       ? [{ slot, path: entry.path, ...(entry.after !== undefined && { ino: entry.after.ino }), ...readOnlyMode(entry) }]
       : [],
   );
+  const paths = moved.map(({ path }) => path);
   const record: StagingRecord = {
     moved,
-    folders: foldersOf(
-      input.sandbox,
-      moved.map(({ path }) => path),
-    ),
+    folders: foldersOf(input.sandbox, paths),
+    ...(input.isLayer && { marked: findMarks(input.sandbox, paths) }),
   };
   writeSmallFile(POINTS.record, input.landing, RECORD, Buffer.from(JSON.stringify(record)));
-  const slots = ensureFolder(POINTS.slots, input.landing, SLOTS);
+  const slots = Slots.make(input.landing, surveyed.length);
   const links: LinkMap = new Map();
   using parents = new OpenParent(input.sandbox);
   surveyed.forEach((item, slot) => {
     if (comesIn(item.entry) && item.way !== "link")
-      fillSlot(input, item, parents.need(item.entry.path), slots, String(slot), links);
+      fillSlot(input, item, parents.need(item.entry.path), slots.in(slot), slotName(slot), links);
     input.tick();
   });
   copyWhatIsHeld(input, surveyed, slots, links);
+  if (input.isLayer) for (const { slot } of moved) freeOfMarks(slots.in(slot), slotName(slot));
   restoreFolderTimes(input.sandbox, record.folders);
   return slots;
 }
@@ -166,20 +183,20 @@ function fillSlot(
   input: StagingInput,
   item: SurveyedEntry,
   parent: Folder,
-  slots: Folder,
-  slot: string,
+  to: Folder,
+  toName: string,
   links: LinkMap,
 ): void {
-  if (item.way === "move") moveEntry(POINTS.move, parent, baseName(item.entry.path), slots, slot);
-  else copyIntoSlot(input, item, parent, slots, slot, links);
+  if (item.way === "move") moveEntry(POINTS.move, parent, baseName(item.entry.path), to, toName);
+  else copyIntoSlot(input, item, parent, to, toName, links);
 }
 
 function copyIntoSlot(
   input: StagingInput,
   item: SurveyedEntry,
   parent: Folder,
-  slots: Folder,
-  slot: string,
+  to: Folder,
+  toName: string,
   links: LinkMap,
 ): void {
   const { path } = item.entry;
@@ -191,26 +208,26 @@ function copyIntoSlot(
     mode: (at: string, facts: Facts) => input.rules.mode(at, facts),
     xattrs: (at: string, xattrs: Xattrs) => input.rules.xattrs(at, xattrs),
   } as const;
-  runAtOnce(copyEntry(parent, baseName(path), slots, slot, options, path));
+  runAtOnce(copyEntry(parent, baseName(path), to, toName, options, path));
 }
 
 /**
  * What somebody still has open for writing, or works in, would be written to after it has landed: a copy of it lands instead, and it goes
  * back into the sandbox. This is looked at after the move, because from then on nobody can open it by its path.
  */
-function copyWhatIsHeld(input: StagingInput, surveyed: readonly SurveyedEntry[], slots: Folder, links: LinkMap): void {
+function copyWhatIsHeld(input: StagingInput, surveyed: readonly SurveyedEntry[], slots: Slots, links: LinkMap): void {
   const moved = surveyed
-    .map((item, slot) => ({ item, slot: String(slot) }))
+    .map((item, slot) => ({ item, slot }))
     .filter(({ item }) => comesIn(item.entry) && item.way === "move");
   const hasFolders = moved.some(({ item }) => item.entry.after?.kind === "directory");
   const held = hasFolders ? folderHolders(slots.path).map(({ path }) => path) : [];
   for (const { item, slot } of moved) {
     const label = slots.label(slot);
     const workedIn = held.some((path) => path === label || path.startsWith(`${label}/`));
-    if (!workedIn && !mustBeCopied(slots, slot, item.entry.path, input.rules)) continue;
+    if (!workedIn && !mustBeCopied(slots.in(slot), slotName(slot), item.entry.path, input.rules)) continue;
     putBack(input.sandbox, slots, slot, item.entry.path);
     using parent = input.sandbox.openBelow(parentPath(item.entry.path));
-    copyIntoSlot(input, { ...item, way: "copy" }, parent, slots, slot, links);
+    copyIntoSlot(input, { ...item, way: "copy" }, parent, slots.in(slot), slotName(slot), links);
   }
 }
 
@@ -218,28 +235,27 @@ function copyWhatIsHeld(input: StagingInput, surveyed: readonly SurveyedEntry[],
 function mustBeCopied(parent: Folder, name: string, path: string, rules: LandingRules): boolean {
   const facts = parent.facts(name);
   if (facts === undefined) return false;
-  if (!rules.landsAsIs(path, facts, () => readXattrs(parent, name))) return true;
   if (facts.kind === "directory") {
     using folder = parent.openChild(name);
     return folder.names().some((child) => mustBeCopied(folder, child, joinPath(path, child), rules));
   }
-  if (facts.kind !== "file") return false;
+  if (facts.kind !== "file") return !rules.landsAsIs(path, facts, () => readXattrs(parent, name));
   const fd = parent.openFile(name);
   try {
-    return isOpenForWriting(fd);
+    return !rules.landsAsIs(path, facts, () => readXattrsOfOpen(fd, parent, name)) || isOpenForWriting(fd);
   } finally {
     closeFile(fd);
   }
 }
 
 /** If somebody has made something new at its old place meanwhile, both are kept; if its folder is gone, it goes to the top. */
-function putBack(sandbox: Folder, slots: Folder, slot: string, path: string): void {
+function putBack(sandbox: Folder, slots: Slots, slot: number, path: string): void {
   if (slots.facts(slot) === undefined) return;
   using parent = sandbox.openBelowIfThere(parentPath(path));
   const name = baseName(path);
   const isFree = parent !== undefined && parent.facts(name) === undefined;
   const free = isFree ? name : `${name}.taken-back-${process.hrtime.bigint()}`;
-  moveEntry(POINTS.putBack, slots, slot, parent ?? sandbox, free);
+  moveEntry(POINTS.putBack, slots.in(slot), slotName(slot), parent ?? sandbox, free);
 }
 
 function readOnlyMode({ after }: TreeEntry): { readonly mode?: number } {

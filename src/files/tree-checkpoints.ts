@@ -2,23 +2,23 @@ import { ROOT_PATH } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
+import { flush } from "../system/flush.ts";
 import type { Folder } from "../system/folder.ts";
 import { readXattrs, writeXattrs } from "../system/xattrs.ts";
-import type { Baseline } from "./baseline.ts";
-import type { CopiedTree } from "./copied-tree.ts";
 import { type CopyOptions, copyTree } from "./copy-tree.ts";
 import type { Steps } from "./pace.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import { readSmallFile, writeSmallFile } from "./small-file.ts";
 
 /**
- * Checkpoints of a copied tree, in the workspace: `checkpoints/ID/tree`, a copy that shares blocks where the file system can, and
- * `checkpoints/ID/changed`, the paths that differed from the original then. `changed` is written last; a checkpoint without it does not count.
+ * Checkpoints of a sandbox, in its workspace: `checkpoints/ID/tree`, a copy of what is its own that shares blocks where the file system can,
+ * and `checkpoints/ID/notes`, what the strategy knew of it. `notes` is written last; a checkpoint without it does not count.
  * `restoring` holds the id while a restore is under way; whoever opens the sandbox after a crash goes on with it first.
  */
 const POINTS = {
   create: failpoint("checkpoint.create"),
   finish: failpoint("checkpoint.finish"),
+  flush: failpoint("checkpoint.flush"),
   remove: failpoint("checkpoint.remove"),
   begin: failpoint("checkpoint.begin-restore"),
   restore: failpoint("checkpoint.restore"),
@@ -26,17 +26,39 @@ const POINTS = {
 };
 const CHECKPOINTS = "checkpoints";
 const TREE = "tree";
-const CHANGED = "changed";
+const NOTES = "notes";
 const RESTORING = "restoring";
 
+/** What a checkpoint saves besides the tree: what is known of it. */
+export interface CheckpointedTree {
+  readonly workspace: Folder;
+  /** Whether what is saved is a layer of an overlay, whose marks belong to it. */
+  readonly withMarks: boolean;
+}
+
 /** Saves the tree under this id, replacing a checkpoint of the same id. */
-export function* saveCheckpoint(workspace: Folder, id: string, tree: Folder, changed: readonly string[]): Steps {
+export function* saveCheckpoint(
+  { workspace, withMarks }: CheckpointedTree,
+  id: string,
+  own: Folder,
+  notes: () => Uint8Array,
+): Steps {
   using checkpoints = ensureFolder(POINTS.create, workspace, CHECKPOINTS);
   removeTree(POINTS.remove, checkpoints, id);
   using checkpoint = ensureFolder(POINTS.create, checkpoints, id);
   using copy = ensureFolder(POINTS.create, checkpoint, TREE);
-  yield* copyTree(tree, copy, { data: "share" });
-  writeSmallFile(POINTS.finish, checkpoint, CHANGED, Buffer.from(JSON.stringify(changed)));
+  yield* copyTree(own, copy, { data: "share", withMarks });
+  writeSmallFile(POINTS.finish, checkpoint, NOTES, notes());
+}
+
+/** Sees that a checkpoint is still there after a power cut. */
+export async function flushCheckpoint(workspace: Folder, id: string): Promise<void> {
+  using checkpoints = workspace.openChild(CHECKPOINTS);
+  await flush(POINTS.flush, checkpoints, () => [
+    { parent: checkpoints, name: id },
+    { parent: checkpoints, name: ROOT_PATH },
+    { parent: workspace, name: ROOT_PATH },
+  ]);
 }
 
 /**
@@ -45,56 +67,40 @@ export function* saveCheckpoint(workspace: Folder, id: string, tree: Folder, cha
  */
 export function beginRestore(workspace: Folder, id: string): void {
   using checkpoint = workspace.openBelowIfThere(`${CHECKPOINTS}/${id}`);
-  if (checkpoint === undefined || readSmallFile(checkpoint, CHANGED) === undefined) {
-    throw new UsageError(`There is no checkpoint ${id}.`, {
-      hint: "It may have been dropped by a later restore, or by a landing.",
-    });
+  if (checkpoint === undefined || readSmallFile(checkpoint, NOTES) === undefined) {
+    throw noCheckpoint(id);
   }
   writeSmallFile(POINTS.begin, workspace, RESTORING, Buffer.from(id));
 }
 
 /**
- * Makes the tree what it was at the checkpoint that a restore was begun for, if one was. The entries that were as in the original then are
- * told to the baseline as untouched, because the copies that are made here are new files.
+ * Makes the tree what it was at the checkpoint that a restore was begun for, if one was. `settle` gets what was known of the tree then, and
+ * the facts of everything that was restored, which are new files.
  */
-export function* finishRestore(workspace: Folder, copy: CopiedTree): Steps {
+export function* finishRestore(
+  { workspace, withMarks }: CheckpointedTree,
+  openOwn: () => Folder,
+  settle: (notes: Buffer, own: Folder, restored: ReadonlyMap<string, Facts>) => void,
+): Steps {
   const id = readSmallFile(workspace, RESTORING)?.toString();
   if (id === undefined) return;
   using checkpoint = workspace.openBelow(`${CHECKPOINTS}/${id}`);
-  const changed = new Set(JSON.parse(readSmallFile(checkpoint, CHANGED)?.toString() ?? "[]") as string[]);
+  const notes = readSmallFile(checkpoint, NOTES);
+  if (notes === undefined) throw noCheckpoint(id);
   const restored = new Map<string, Facts>();
-  const options: CopyOptions = { data: "share", onCopied: (entry) => restored.set(entry.path, entry.copy) };
-  using tree = copy.openTree();
+  const options: CopyOptions = { data: "share", withMarks, onCopied: ({ path, copy }) => restored.set(path, copy) };
+  using own = openOwn();
   using saved = checkpoint.openChild(TREE);
-  const baseline = copy.loadBaseline();
-  for (const name of tree.names()) removeTree(POINTS.restore, tree, name);
-  writeXattrs(POINTS.restore, tree, ROOT_PATH, {}, readXattrs(tree, ROOT_PATH));
+  for (const name of own.names()) removeTree(POINTS.restore, own, name);
   // The root is not made anew, so attributes that it got since are still there.
-  writeXattrs(POINTS.restore, tree, ROOT_PATH, {}, readXattrs(tree, ROOT_PATH));
-  yield* copyTree(saved, tree, options);
-  noteUntouched(baseline, baseline.root, ".", changed, (path) => lookAgain(tree, path, restored.get(path)));
-  copy.saveBaseline(baseline);
+  writeXattrs(POINTS.restore, own, ROOT_PATH, {}, readXattrs(own, ROOT_PATH));
+  yield* copyTree(saved, own, options);
+  settle(notes, own, restored);
   workspace.removeFile(POINTS.end, RESTORING);
 }
 
-function lookAgain(tree: Folder, path: string, copied: Facts | undefined): Facts | undefined {
-  if (copied === undefined || copied.nlink === 1 || copied.kind === "directory") return copied;
-  const slash = path.lastIndexOf("/");
-  using parent = tree.openBelow(slash < 0 ? "." : path.slice(0, slash));
-  return parent.facts(path.slice(slash + 1));
-}
-
-function noteUntouched(
-  baseline: Baseline,
-  index: number,
-  path: string,
-  changed: ReadonlySet<string>,
-  find: (path: string) => Facts | undefined,
-): void {
-  const copy = changed.has(path) ? undefined : find(path);
-  if (copy !== undefined) baseline.setCopy(index, copy);
-  const [from, to] = baseline.children(index);
-  for (let at = from; at < to; at += 1) {
-    noteUntouched(baseline, at, path === "." ? baseline.name(at) : `${path}/${baseline.name(at)}`, changed, find);
-  }
+function noCheckpoint(id: string): UsageError {
+  return new UsageError(`There is no checkpoint ${id}.`, {
+    hint: "It may have been dropped by a later restore, or by a landing.",
+  });
 }

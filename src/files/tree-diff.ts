@@ -7,6 +7,7 @@ import type { BaseFacts, Baseline } from "./baseline.ts";
 import type { ChangeSet, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";
 import { assertNotTooDeep } from "./depth-limit.ts";
 import type { MetadataPart } from "./metadata.ts";
+import { assertReadable } from "./readability.ts";
 
 /** What a diff of a copied tree needs to know from outside. */
 export interface TreeDiffOptions {
@@ -106,6 +107,7 @@ class TreeDiff {
 
   /** Compares one entry that was touched. False if it is a folder whose contents are still to be looked at. */
   #compare(folder: Folder, name: string, path: string, index: number, facts: Facts, covered: boolean): boolean {
+    assertReadable(folder, name, facts);
     const before = this.#baseline.facts(index);
     if (before.kind !== facts.kind || (isDevice(facts.kind) && before.rdev !== facts.rdev)) {
       this.#retyped(folder, name, path, index, before, facts, covered);
@@ -198,17 +200,18 @@ class TreeDiff {
     this.#changes.push({ path, operation: "typechanged", before, after: facts });
     if (!covered) this.#entries.push({ path, operation: "replace", before, after: facts });
     this.#deletedContents(path, index);
-    if (facts.kind === "directory") this.#addedContents(folder, name, path);
+    if (facts.kind === "directory") this.#addedContents(folder, name, path, facts);
   }
 
   #added(folder: Folder, name: string, path: string, facts: Facts, covered: boolean): void {
     this.#changes.push({ path, operation: "added", after: facts });
     if (!covered) this.#entries.push({ path, operation: "add", after: facts });
-    if (facts.kind === "directory") this.#addedContents(folder, name, path);
+    if (facts.kind === "directory") this.#addedContents(folder, name, path, facts);
   }
 
-  #addedContents(parent: Folder, name: string, path: string): void {
+  #addedContents(parent: Folder, name: string, path: string, own: Facts): void {
     assertNotTooDeep(path);
+    assertReadable(parent, name, own);
     using folder = parent.openBelowIfThere(name);
     if (folder === undefined) return;
     const found: (readonly [string, Facts])[] = [];

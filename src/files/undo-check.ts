@@ -6,6 +6,7 @@ import { isAfter } from "./barrier.ts";
 import { firstChangeBelow } from "./conflicts.ts";
 import type { EntryIdentity, Manifest, ManifestEntry } from "./manifest.ts";
 import { metadataOf, sameParts } from "./metadata.ts";
+import type { Slots } from "./slots.ts";
 
 /**
  * Whether a landed transaction can be taken back: every path is still as it was left, and everything that would come back is still
@@ -13,7 +14,7 @@ import { metadataOf, sameParts } from "./metadata.ts";
  */
 export function checkUndo(
   original: Folder,
-  slots: Folder,
+  slots: Slots,
   manifest: Manifest,
   landedAt: Time,
   asBefore: (facts: Facts) => Facts,
@@ -21,8 +22,7 @@ export function checkUndo(
   const conflicts: Conflict[] = [];
   manifest.entries.forEach((entry, slot) => {
     if (wasLeftAlone(original, entry)) return;
-    if (entry.before !== undefined && entry.operation !== "metadata")
-      assertBackup(slots, String(slot), entry, entry.before);
+    if (entry.before !== undefined && entry.operation !== "metadata") assertBackup(slots, slot, entry, entry.before);
     const why = whyNot(original, entry, { landedAt, stagedAt: manifest.stagedAt, asBefore });
     if (why !== undefined) conflicts.push({ path: entry.path, why });
   });
@@ -49,7 +49,7 @@ interface LandingTimes {
   readonly asBefore: (facts: Facts) => Facts;
 }
 
-function assertBackup(slots: Folder, slot: string, entry: ManifestEntry, before: EntryIdentity): void {
+function assertBackup(slots: Slots, slot: number, entry: ManifestEntry, before: EntryIdentity): void {
   const kept = slots.facts(slot);
   if (kept !== undefined && sameIdentity(kept, before)) return;
   throw new StateError(`The undo record is damaged: what was at ${entry.path} is no longer kept.`, {

@@ -13,6 +13,8 @@ export interface Place {
   readonly slot: number;
   readonly parent: Folder;
   readonly name: string;
+  /** The folder that the slot is in. */
+  readonly slots: Folder;
   readonly slotName: string;
 }
 
@@ -21,8 +23,7 @@ export interface Place {
  * now, maybe outside of the original. What was done is read from the slot, which holds something else than before if anything was.
  */
 export function leaveVanishedFolder(
-  { entry, parent, name, slotName }: Place,
-  slots: Folder,
+  { entry, parent, name, slots, slotName }: Place,
   slotBefore: Facts | undefined,
   forward: boolean,
 ): void {

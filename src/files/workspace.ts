@@ -7,6 +7,7 @@ import { failpoint } from "../system/failpoints.ts";
 import { isOnOverlay } from "../system/file-system-type.ts";
 import { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
+import { inheritedProject } from "../system/project-quota.ts";
 import { readXattrs, writeXattrs } from "../system/xattrs.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import type { Scope } from "./scope.ts";
@@ -137,10 +138,12 @@ type NotedTime = Pick<Facts, "mtime" | "atime">;
 
 /**
  * Whether a rename from one folder to the other works: tried with a rename that can't succeed, because it would replace the folder itself,
- * but gets past the question whether both are on one mount. Subvolumes of btrfs share a mount and still refuse; those differ in device.
+ * but gets past the question whether both are on one mount. Subvolumes of btrfs share a mount and still refuse; those differ in device. So
+ * do folders with a quota project, which take in nothing of another one.
  */
 function canRenameBetween(from: Folder, to: Folder): boolean {
   if (from.ownFacts().device !== to.ownFacts().device) return false;
+  if (inheritedProject(from) !== inheritedProject(to)) return false;
   try {
     from.move(POINTS.probe, "no-such-name", to, ROOT_PATH);
     return true;

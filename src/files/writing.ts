@@ -9,6 +9,7 @@ import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { readXattrs } from "../system/xattrs.ts";
 import { giveMetadata } from "./metadata.ts";
+import type { WrittenFile } from "./sandbox-tree.ts";
 
 const POINTS = {
   folder: failpoint("write.create-folder"),
@@ -35,21 +36,20 @@ export function readFileBelow(tree: Folder, path: string): Buffer {
   }
 }
 
+/** Gets to know the path of a file, beside the one that is written, before it is there: a crash may leave it. */
+export type TellTemporary = (path: string) => void;
+
 /**
  * Writes a file below this folder, making folders on the way. Returns the facts before and after. What a crash could leave half done is made in
- * `scratch`, a folder on the same mount that is nobody's data; without one, beside the file.
+ * a folder on the same mount that is nobody's data, or else beside the file, and somebody is told.
  */
 export function writeFileBelow(
   tree: Folder,
   path: string,
   bytes: Uint8Array,
-  scratch?: Folder,
-): { readonly before: Facts | undefined; readonly after: Facts } {
-  if (path === ROOT_PATH)
-    throw new UsageError("The root of a folder is not a file.", {
-      hint: "Give the path of a file inside it.",
-      code: "BAD_PATH",
-    });
+  scratch: Folder | TellTemporary,
+): WrittenFile {
+  assertNotRoot(path);
   makeFolders(tree, parentPath(path));
   using parent = tree.openBelow(parentPath(path));
   const name = baseName(path);
@@ -57,8 +57,44 @@ export function writeFileBelow(
   if (before !== undefined) assertFile(path, before);
   if (before === undefined) createWhole(parent, name, bytes);
   else if (before.nlink > 1) overwrite(parent, name, bytes);
-  else replaceWhole(parent, name, bytes, before, scratch ?? parent);
+  else if (typeof scratch !== "function") replaceWhole(parent, name, bytes, before, scratch, temporaryName());
+  else {
+    const temporary = temporaryName();
+    scratch(joinPath(parentPath(path), temporary));
+    replaceWhole(parent, name, bytes, before, parent, temporary);
+  }
   return { before, after: parent.facts(name) as Facts };
+}
+
+/**
+ * The same as any program does it: into the file itself, from the start. For a sandbox that is mounted, where a file without a name can't be
+ * given one; what a crash leaves half written is only in the sandbox.
+ */
+export function writeFileInPlace(tree: Folder, path: string, bytes: Uint8Array): WrittenFile {
+  assertNotRoot(path);
+  makeFolders(tree, parentPath(path));
+  using parent = tree.openBelow(parentPath(path));
+  const name = baseName(path);
+  const before = parent.facts(name);
+  if (before !== undefined) assertFile(path, before);
+  if (before !== undefined) overwrite(parent, name, bytes);
+  else {
+    const fd = parent.createFile(POINTS.file, name, 0o666 & ~process.umask());
+    try {
+      writeBytes(POINTS.data, fd, bytes, parent.label(name));
+    } finally {
+      closeFile(fd);
+    }
+  }
+  return { before, after: parent.facts(name) as Facts };
+}
+
+function assertNotRoot(path: string): void {
+  if (path !== ROOT_PATH) return;
+  throw new UsageError("The root of a folder is not a file.", {
+    hint: "Give the path of a file inside it.",
+    code: "BAD_PATH",
+  });
 }
 
 /** The file has its name only once it is complete: a full disk or a crash leaves nothing. */
@@ -73,8 +109,14 @@ function createWhole(parent: Folder, name: string, bytes: Uint8Array, mode = 0o6
 }
 
 /** The old content stays until the new one is complete. */
-function replaceWhole(parent: Folder, name: string, bytes: Uint8Array, before: Facts, scratch: Folder): void {
-  const fresh = `.${randomBytes(8).toString("hex")}.drydock-new`;
+function replaceWhole(
+  parent: Folder,
+  name: string,
+  bytes: Uint8Array,
+  before: Facts,
+  scratch: Folder,
+  fresh: string,
+): void {
   createWhole(scratch, fresh, bytes, before.mode & 0o777);
   try {
     const made = scratch.facts(fresh) as Facts;
@@ -90,6 +132,10 @@ function replaceWhole(parent: Folder, name: string, bytes: Uint8Array, before: F
   } finally {
     scratch.removeFile(POINTS.remove, fresh);
   }
+}
+
+function temporaryName(): string {
+  return `.${randomBytes(8).toString("hex")}.drydock-new`;
 }
 
 /** A file with several names keeps them, which only writing into it does. */
@@ -127,7 +173,8 @@ function openParent(tree: Folder, path: string): Folder | undefined {
   }
 }
 
-function assertFile(path: string, facts: Facts): void {
+/** Only files can be read and written. */
+export function assertFile(path: string, facts: Facts): void {
   if (facts.kind === "file") return;
   throw new UsageError(`${path} is a ${facts.kind}, not a file.`, {
     hint: "Only files can be read and written.",
@@ -135,7 +182,8 @@ function assertFile(path: string, facts: Facts): void {
   });
 }
 
-function notThere(path: string): UsageError {
+/** What reading a file that is not there fails with. */
+export function notThere(path: string): UsageError {
   return new UsageError(`There is no file ${path} in the sandbox.`, {
     hint: "Look at 'drydock plan diff', or list the folder at 'drydock plan path'.",
     code: "NO_SUCH_FILE",

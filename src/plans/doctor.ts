@@ -25,10 +25,12 @@ export interface DoctorParts {
   readonly stateDir: string;
   readonly registry: SandboxStrategyRegistry;
   readonly chooser: StrategyChooser;
+  /** Whether commands can be run inside. */
+  readonly checkRun: () => Promise<{ readonly ok: boolean; readonly detail: string }>;
 }
 
 /** Tries everything on a folder in the state directory's own place, and leaves nothing behind. */
-export async function examine({ stateDir, registry, chooser }: DoctorParts): Promise<DoctorReport> {
+export async function examine({ stateDir, registry, chooser, checkRun }: DoctorParts): Promise<DoctorReport> {
   const kernel = kernelRelease();
   const isNewEnough = atLeast(kernel, 5, 15);
   return {
@@ -44,6 +46,7 @@ export async function examine({ stateDir, registry, chooser }: DoctorParts): Pro
       },
       { name: "kernel", ok: isNewEnough, detail: `${kernel} (5.15 or later is needed)` },
       { name: "state directory", ok: true, detail: stateDir },
+      { name: "run", ...(await checkRun()) },
     ],
     strategies: await strategies(registry, stateDir),
     resourceTypes: await resourceTypes(chooser, stateDir),

@@ -26,7 +26,9 @@ export interface PlanResourceView {
   readonly status: SandboxState;
   /** Why its sandbox can't be used. */
   readonly error?: string;
-  /** Where the sandbox is; null once it is gone, or if the strategy has no such place. */
+  /** The machine was restarted since the sandbox was made: work in it that was not on disk may be missing. */
+  readonly restarted?: true;
+  /** Where programs find the sandbox now; null if it is gone, or is shown only to programs that are run inside. */
   readonly path: string | null;
 }
 
@@ -79,6 +81,8 @@ export interface CreatePlanOptions {
   readonly readOnly?: boolean;
   /** The user's word that the plan may hold what can't be undone. */
   readonly allowIrreversible?: boolean;
+  /** Leave out what only programs outside of `run` need to find the sandboxes, such as a mount. `path` makes it when it is asked for. */
+  readonly withoutPaths?: boolean;
 }
 
 export interface ApplyOptions {
@@ -88,4 +92,6 @@ export interface ApplyOptions {
   /** Do everything up to the decision, then take it back. */
   readonly dryRun?: boolean;
   readonly allowIrreversible?: boolean;
+  /** Also land sandboxes from before a restart of the machine, though work in them that was not on disk may be missing. */
+  readonly afterRestart?: boolean;
 }

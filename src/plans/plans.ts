@@ -8,26 +8,21 @@ import {
   PlanStateError,
   SandboxConflictError,
   SandboxRollbackError,
+  UnsupportedError,
   UsageError,
 } from "../core/errors.ts";
 import { movePlan, type PlanRecord, type PlanResource } from "../core/plan.ts";
-import { sandboxIdFor } from "../core/sandbox.ts";
+import type { SandboxRef } from "../core/sandbox.ts";
 import { filePatch } from "../files/file-patch.ts";
 import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
+import type { GuardedStrategy } from "../sandboxes/guarded-strategy.ts";
 import type { CommitAllResult, SandboxManager } from "../sandboxes/manager.ts";
 import type { PlanSandboxes, SweepReport } from "../sandboxes/plan-sandboxes.ts";
 import type { HistoryEntry, Store } from "../store/store.ts";
 import type { StrategyChooser } from "./choose-strategy.ts";
+import { describePlan } from "./describe-plan.ts";
 import { findPlan } from "./find-plan.ts";
-import type {
-  ApplyOptions,
-  ApplyResult,
-  CreatePlanOptions,
-  PlanChange,
-  PlanDiff,
-  PlanResourceView,
-  PlanView,
-} from "./plan-views.ts";
+import type { ApplyOptions, ApplyResult, CreatePlanOptions, PlanChange, PlanDiff, PlanView } from "./plan-views.ts";
 import { assertName, type ResourceResolver } from "./resources.ts";
 
 export interface PlansParts {
@@ -40,6 +35,8 @@ export interface PlansParts {
   readonly chooser: StrategyChooser;
   readonly now: () => Date;
   readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
+  /** Removes what commands that ran inside a plan have left. */
+  readonly forgetRuns: (planId: string) => void;
 }
 
 /**
@@ -69,7 +66,10 @@ export class Plans {
         "ordered",
       );
       try {
-        for (const resource of plan.resources) await sandboxes.getOrCreate(plan, resource);
+        for (const resource of plan.resources) {
+          const { ref } = await sandboxes.getOrCreate(plan, resource);
+          if (options.withoutPaths !== true) await pathIfAny(sandboxes.strategy(ref.strategyName), ref);
+        }
       } catch (thrown) {
         await this.#close(plan);
         throw thrown;
@@ -180,9 +180,11 @@ export class Plans {
   /** The closing is recorded before anything is removed, so that a crash in between only delays it. */
   async #close(plan: PlanRecord): Promise<PlanRecord> {
     const { store, sandboxes, history } = this.#parts;
+    sandboxes.assertFree(plan);
     const closing: PlanRecord = plan.state === "closing" ? plan : { ...plan, state: movePlan(plan, "closing") };
     await store.write([{ put: "plan", record: closing }], "durable");
     throwIfFailed(await sandboxes.cleanupAll(closing));
+    this.#parts.forgetRuns(plan.id);
     const closed: PlanRecord = { ...closing, state: movePlan(closing, "cancelled") };
     await store.write(
       [
@@ -252,39 +254,25 @@ export class Plans {
 
   async #result(plan: PlanRecord, result: CommitAllResult): Promise<ApplyResult> {
     const now = (await this.#parts.store.plan(plan.id)) ?? plan;
+    if (now.state === "applied" || now.state === "undone") this.#parts.forgetRuns(plan.id);
     return { planId: plan.id, state: now.state, ...(now.message !== undefined && { message: now.message }), ...result };
   }
 
   async #view(plan: PlanRecord): Promise<PlanView> {
-    const { id, name, state, readOnly: isReadOnly, createdAt, message } = plan;
-    const resources = await Promise.all(plan.resources.map((item) => this.#resourceView(plan, item)));
-    return { id, name, state, readOnly: isReadOnly, createdAt, ...(message !== undefined && { message }), resources };
-  }
-
-  async #resourceView(
-    plan: PlanRecord,
-    { resource, strategy, why }: PlanRecord["resources"][number],
-  ): Promise<PlanResourceView> {
-    const record = await this.#parts.store.sandbox(sandboxIdFor(plan.id, resource.id));
-    const { name, type, location } = resource;
-    const path =
-      typeof record?.ref.metadata["path"] === "string" && record.state !== "CLEANED_UP"
-        ? record.ref.metadata["path"]
-        : null;
-    return {
-      name,
-      type,
-      location,
-      strategy,
-      why,
-      status: record?.state ?? "PENDING",
-      ...(record?.error !== undefined && { error: record.error }),
-      path,
-    };
+    return await describePlan(this.#parts.store, plan);
   }
 
   async #note(plan: PlanRecord, event: string): Promise<void> {
     await this.#parts.store.write([{ put: "history", record: this.#parts.history(plan.id, event, {}) }], "ordered");
+  }
+}
+
+/** Has a strategy make what programs need to find a sandbox, where it can. */
+async function pathIfAny(strategy: GuardedStrategy, ref: SandboxRef): Promise<void> {
+  try {
+    await strategy.path(ref);
+  } catch (thrown) {
+    if (!(thrown instanceof UnsupportedError) || thrown.code !== "NO_PATH") throw thrown;
   }
 }
 

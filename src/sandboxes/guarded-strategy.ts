@@ -11,9 +11,11 @@ import type { PlainData, Resource } from "../core/resource.ts";
 import { assertResourcePath } from "../core/resource-path.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import {
+  type Attention,
   type CommitResult,
   isTwoPhase,
   type PreparedCommit,
+  type ProgramView,
   type SandboxStrategy,
   type Transaction,
   type TwoPhaseSandboxStrategy,
@@ -86,6 +88,23 @@ export class GuardedStrategy {
     return await this.#call("path", async () => this.#strategy.path?.(ref));
   }
 
+  /** What programs see; for a strategy without views of its own, what is at its path. Undefined if there is nothing to be seen. */
+  async enter(ref: SandboxRef): Promise<ProgramView | undefined> {
+    return await this.#call("enter", async () => {
+      if (this.#strategy.enter !== undefined) return await this.#strategy.enter(ref);
+      const path = await this.#strategy.path?.(ref);
+      return path?.startsWith("/") === true ? { kind: "place", path } : undefined;
+    });
+  }
+
+  async leave(ref: SandboxRef): Promise<void> {
+    await this.#call("leave", async () => this.#strategy.leave?.(ref));
+  }
+
+  async environment(ref: SandboxRef): Promise<{ readonly [name: string]: string }> {
+    return await this.#call("environment", async () => (await this.#strategy.environment?.(ref)) ?? {});
+  }
+
   async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
     const prepared = await this.#call("prepare", () => this.#twoPhase().prepare(ref, transaction), SandboxCommitError);
     return prepared === null ? null : plain(prepared, this.name);
@@ -103,12 +122,13 @@ export class GuardedStrategy {
     ref: SandboxRef,
     transaction: Transaction,
     prepared: PreparedCommit | undefined,
-  ): Promise<void> {
-    await this.#call(
+  ): Promise<readonly Attention[]> {
+    const attention = await this.#call(
       "rollbackPrepared",
       () => this.#twoPhase().rollbackPrepared(ref, transaction, prepared),
       SandboxRollbackError,
     );
+    return plain(attention ?? [], this.name);
   }
 
   async discardUndo(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<void> {

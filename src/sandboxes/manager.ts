@@ -15,6 +15,8 @@ export interface PlanCommitter {
 export interface CommitAllOptions {
   readonly message?: string;
   readonly allowIrreversible?: boolean;
+  /** Also land sandboxes from before a restart of the machine. */
+  readonly afterRestart?: boolean;
   /** Stop right before the decision and take everything back. */
   readonly dryRun?: boolean;
   /** Asked once nobody else can work on the plan, before anything is prepared; throws to refuse. */

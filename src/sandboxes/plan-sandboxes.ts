@@ -7,6 +7,7 @@ import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
 import { moveSandbox, type SandboxState, USABLE_STATES } from "../core/sandbox-states.ts";
 import type { IntendedPlace } from "../core/strategy.ts";
 import type { Store, StoreChange } from "../store/store.ts";
+import { currentBootId } from "../system/process-identity.ts";
 import { GuardedStrategy } from "./guarded-strategy.ts";
 import type { SandboxStrategyRegistry } from "./registry.ts";
 
@@ -24,11 +25,19 @@ export class PlanSandboxes {
   readonly #store: Store;
   readonly #registry: SandboxStrategyRegistry;
   readonly #now: () => Date;
+  readonly #assertUnused: (plan: PlanRecord) => void;
 
-  constructor(store: Store, registry: SandboxStrategyRegistry, now: () => Date) {
+  /** `assertUnused` refuses what must not happen while a command runs inside a plan. */
+  constructor(
+    store: Store,
+    registry: SandboxStrategyRegistry,
+    now: () => Date,
+    assertUnused: (plan: PlanRecord) => void,
+  ) {
     this.#store = store;
     this.#registry = registry;
     this.#now = now;
+    this.#assertUnused = assertUnused;
   }
 
   /** The strategy that made a sandbox, or would make one. */
@@ -91,9 +100,15 @@ export class PlanSandboxes {
     return { record: purpose === "change" ? await this.#move(record, "ACTIVE") : record, strategy };
   }
 
+  /** Refuses a plan whose sandboxes somebody has in his hands: a commit, or a command that runs inside. */
+  assertFree(plan: PlanRecord): void {
+    assertNotHeld(plan);
+    this.#assertUnused(plan);
+  }
+
   /** Throws the work of every sandbox away; where it had landed, the original is restored. */
   async rollbackAll(plan: PlanRecord): Promise<SweepReport> {
-    assertNotHeld(plan);
+    this.assertFree(plan);
     return await this.#sweep(plan, async (record, strategy) => {
       if (record.state === "PENDING" || record.state === "CLEANED_UP") return;
       moveSandbox(record.ref.sandboxId, record.state, "ROLLED_BACK");
@@ -104,7 +119,7 @@ export class PlanSandboxes {
 
   /** Removes every sandbox. */
   async cleanupAll(plan: PlanRecord): Promise<SweepReport> {
-    assertNotHeld(plan);
+    this.assertFree(plan);
     return await this.#sweep(plan, async (record) => this.#cleanUp(record));
   }
 
@@ -156,7 +171,7 @@ export class PlanSandboxes {
   }
 
   #pending(ref: SandboxRef): SandboxRecord {
-    return { ref, state: "PENDING", createdAt: this.#now().toISOString() };
+    return { ref, state: "PENDING", createdAt: this.#now().toISOString(), bootId: currentBootId() };
   }
 }
 

@@ -4,12 +4,15 @@ import { CopyOnWriteStrategy } from "./copy-on-write/copy-on-write.ts";
 import { FilesystemCopyStrategy } from "./filesystem-copy/filesystem-copy.ts";
 import { NoneStrategy } from "./none/none.ts";
 
+import { OverlayStrategy } from "./overlay/overlay.ts";
+
 /** The one list of what is built in. A name of core/strategy-names.ts that is not here has no implementation in this version. */
 export const BUILT_IN_STRATEGIES: {
   readonly [name in BuiltInStrategyName]?: new (
     context: StrategyContext,
   ) => SandboxStrategy;
 } = {
+  overlay: OverlayStrategy,
   copy_on_write: CopyOnWriteStrategy,
   filesystem_copy: FilesystemCopyStrategy,
   none: NoneStrategy,

@@ -163,14 +163,11 @@ export function reserveRoom(point: Failpoint, fd: number, size: number, label: s
 
 const F_SETLEASE = 1024;
 const F_RDLCK = 0;
-const F_UNLCK = 2;
 
 /**
  * Whether anybody has this file open for writing, a shared mapping included: a read lease is only given when nobody has. Where
- * leases are not to be had (not the owner's, not supported) the answer is the careful one: yes.
+ * leases are not to be had (not the owner's, not supported) the answer is the careful one: yes. The lease goes when the file is closed.
  */
 export function isOpenForWriting(fd: number): boolean {
-  if (calls.fcntl(fd, F_SETLEASE, F_RDLCK) < 0) return true;
-  calls.fcntl(fd, F_SETLEASE, F_UNLCK);
-  return false;
+  return calls.fcntl(fd, F_SETLEASE, F_RDLCK) < 0;
 }

@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { pathFromBytes } from "../core/byte-path.ts";
 import { failedWith } from "./errno.ts";
 
 /** A process that has something open, or works in it. */
@@ -25,7 +26,8 @@ export function folderHolders(below: string): Holder[] {
   return holders;
 }
 
-function linksOf(pid: string): string[] {
+/** Where a process can hold something: its folders and all that it has open, as names below /proc/PID. */
+export function linksOf(pid: string): string[] {
   try {
     return ["cwd", "root", ...readdirSync(`/proc/${pid}/fd`).map((fd) => `fd/${fd}`)];
   } catch (thrown) {
@@ -34,9 +36,9 @@ function linksOf(pid: string): string[] {
   }
 }
 
-function readLinkIfThere(path: string): string | undefined {
+export function readLinkIfThere(path: string): string | undefined {
   try {
-    return readlinkSync(path);
+    return pathFromBytes(readlinkSync(path, { encoding: "buffer" }));
   } catch (thrown) {
     if (failedWith(thrown, "ENAMETOOLONG")) return nearestNamed(path);
     if (isGoneOrNotOurs(thrown)) return undefined;
@@ -65,7 +67,8 @@ function openAbove(link: string): number | undefined {
   }
 }
 
-function commandOf(pid: string): string {
+/** What a process calls itself. */
+export function commandOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
   } catch (thrown) {
@@ -74,6 +77,7 @@ function commandOf(pid: string): string {
   }
 }
 
-function isGoneOrNotOurs(thrown: unknown): boolean {
+/** A process may end, or not be ours to look at, at any moment. */
+export function isGoneOrNotOurs(thrown: unknown): boolean {
   return failedWith(thrown, "ENOENT", "ESRCH", "EACCES", "EPERM", "EINVAL");
 }

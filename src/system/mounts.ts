@@ -14,8 +14,8 @@ function mountPoints(): string[] {
     .map(unescapePath);
 }
 
-/** Blanks, line ends and backslashes stand as octal. */
-function unescapePath(field: string): string {
+/** The path that a field of mountinfo, read as Latin-1, stands for: blanks, line ends and backslashes are octal in it. */
+export function unescapePath(field: string): string {
   const bytes = field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
   return pathFromBytes(Buffer.from(bytes, "latin1"));
 }

@@ -7,7 +7,7 @@ import { systemCallError } from "./errno.ts";
  * The system calls that Node does not have, through koffi, and nothing more: numbers and pointers in, numbers out, errors thrown.
  *
  * Calls are synchronous: one costs 0.3 µs over the system call, an asynchronous one 22 µs and more. Only what may block for long
- * (syncfs) is asynchronous. Pointers are passed as plain numbers into buffers that live as long as the process, which spares koffi the
+ * (syncfs, umount) is asynchronous. Pointers are passed as plain numbers into buffers that live as long as the process, which spares koffi the
  * work of looking at an object for each argument.
  */
 export const AT_FDCWD = -100;
@@ -21,7 +21,7 @@ const RESOLVE_NO_SYMLINKS = 0x04;
 const RESOLVE_BENEATH = 0x08;
 const SYS_OPENAT2 = 437;
 
-type Call = (...args: readonly (number | Buffer)[]) => number;
+type Call = (...args: readonly (number | Buffer | null)[]) => number;
 
 interface Native {
   readonly koffi: typeof koffi;
@@ -166,6 +166,7 @@ export const calls = lazyCalls({
   flistxattr: "long flistxattr(int fd, uintptr_t list, size_t size)",
   lgetxattr: "long lgetxattr(uintptr_t path, uintptr_t name, void *value, size_t size)",
   lsetxattr: "int lsetxattr(uintptr_t path, uintptr_t name, void *value, size_t size, int flags)",
+  fsetxattr: "int fsetxattr(int fd, uintptr_t name, void *value, size_t size, int flags)",
   lremovexattr: "int lremovexattr(uintptr_t path, uintptr_t name)",
   ioctlBuffer: "int ioctl(int fd, uint64_t request, void *argument)",
   ioctlNumber: "int ioctl(int fd, uint64_t request, int64_t value)",
@@ -178,20 +179,45 @@ export const calls = lazyCalls({
   fallocate: "int fallocate(int fd, int mode, int64_t offset, int64_t size)",
   flock: "int flock(int fd, int operation)",
   fcntl: "int fcntl(int fd, int command, int64_t argument)",
+  nameToHandleAt: "int name_to_handle_at(int folder, uintptr_t name, uintptr_t handle, uintptr_t mountId, int flags)",
+  openByHandleAt: "int open_by_handle_at(int mount, uintptr_t handle, int flags)",
+  fsopen: "long syscall(long number, const void *type, uint32_t flags)",
+  fsconfig: "long syscall(long number, int fd, uint32_t command, const void *key, const void *value, int64_t extra)",
+  fsmount: "long syscall(long number, int fd, uint32_t flags, uint32_t attributes)",
+  moveMount: "long syscall(long number, int from, const void *name, int to, const void *toName, uint32_t flags)",
+  mount: "int mount(const void *source, const void *target, const void *type, uint64_t flags, const void *data)",
+  umount2: "int umount2(const void *target, int flags)",
 });
 
-let syncfsCall: NativeFunction | undefined;
-
-/** Flushes a whole file system, without holding up the process. */
-export function syncfs(fd: number, label: string): Promise<void> {
-  syncfsCall ??= native().function("int syncfs(int fd)");
-  const call = syncfsCall;
-  return new Promise((resolve, reject) => {
-    call.async(fd, (error: Error | null, result: number) => {
-      // errno is only valid here, inside the callback.
-      if (error !== null) reject(error);
-      else if (result < 0) reject(systemCallError(native().koffi.errno(), "syncfs", label));
-      else resolve();
+/** Binds a C function that may block for long: it runs in a thread, without holding up the process. */
+function lazyBlocking(prototype: string, name: string): (label: string, ...args: readonly unknown[]) => Promise<void> {
+  let bound: NativeFunction | undefined;
+  return (label, ...args) =>
+    new Promise((resolve, reject) => {
+      bound ??= native().function(prototype);
+      bound.async(...args, (error: Error | null, result: number) => {
+        // errno is only valid here, inside the callback.
+        if (error !== null) reject(error);
+        else if (result < 0) reject(systemCallError(native().koffi.errno(), name, label));
+        else resolve();
+      });
     });
-  });
+}
+
+const syncfsCall = lazyBlocking("int syncfs(int fd)", "syncfs");
+const umountCall = lazyBlocking("int umount2(const void *target, int flags)", "unmount");
+
+/** Flushes a whole file system. */
+export function syncfs(fd: number, label: string): Promise<void> {
+  return syncfsCall(label, fd);
+}
+
+/** Unmounts what is at a path, given as bytes that end with NUL and do not change meanwhile. */
+export function umountBlocking(path: Buffer, flags: number, label: string): Promise<void> {
+  return umountCall(label, path, flags);
+}
+
+/** The bytes of a path or word, as C wants them. */
+export function cString(text: string): Buffer {
+  return Buffer.concat([bytesFromPath(text), Buffer.of(0)]);
 }

@@ -14,12 +14,17 @@ export function currentBootId(): string {
 
 /** This process, as others can recognise it. */
 export function currentOwner(command: string): Owner {
+  return identityOf(process.pid, command);
+}
+
+/** A process of this machine, as others can recognise it. */
+export function identityOf(pid: number, command: string): Owner {
   return {
     id: randomBytes(12).toString("hex"),
     host: hostname(),
     bootId: currentBootId(),
-    pid: process.pid,
-    startTime: startTimeOf(process.pid) ?? "0",
+    pid,
+    startTime: startTimeOf(pid) ?? "0",
     command,
   };
 }

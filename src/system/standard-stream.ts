@@ -2,6 +2,8 @@ import { fstatSync, writeSync } from "node:fs";
 import { failedWith } from "./errno.ts";
 
 const RETRY_MS = 2;
+/** /dev/null and its kind, where the output of many scripts goes. */
+const MEMORY_DEVICES = 1;
 const waiting = new Int32Array(new SharedArrayBuffer(4));
 
 /**
@@ -17,7 +19,8 @@ export class StandardStream {
 
   /** Whether a person is looking at it. */
   get isTerminal(): boolean {
-    if (!fstatSync(this.#fd).isCharacterDevice()) return false;
+    const stats = fstatSync(this.#fd);
+    if (!stats.isCharacterDevice() || majorOf(stats.rdev) === MEMORY_DEVICES) return false;
     // Loaded only here, because it brings the streams along.
     return process.getBuiltinModule("node:tty").isatty(this.#fd);
   }
@@ -34,4 +37,8 @@ export class StandardStream {
       }
     }
   }
+}
+
+function majorOf(device: number): number {
+  return (device >> 8) & 0xfff;
 }

@@ -18,14 +18,28 @@ let valueBuffer = Buffer.alloc(4096);
 const NONE: Xattrs = Object.freeze({});
 const NO_NAMES: readonly string[] = Object.freeze([]);
 
-/** Overlay's private marks say how a layer is stacked and are nobody's data. */
-const PRIVATE = /^(?:trusted|user)\.overlay\./;
+/** The marks of overlays say how a layer is stacked and are nobody's data. */
+const MARK = /^(?:(?:trusted|user)\.overlay|user\.fuseoverlayfs|user\.containers)\./;
 
 export function readXattrs(folder: Folder, name: string): Xattrs {
+  return readThose(folder, name, (key) => !MARK.test(key));
+}
+
+/** The marks that an overlay has put on an entry of one of its layers, and only those. */
+export function readLayerMarks(folder: Folder, name: string): Xattrs {
+  return readThose(folder, name, (key) => MARK.test(key));
+}
+
+/** The same with the marks that an overlay has put on an entry of one of its layers. */
+export function readXattrsAndMarks(folder: Folder, name: string): Xattrs {
+  return readThose(folder, name, () => true);
+}
+
+function readThose(folder: Folder, name: string, isWanted: (key: string) => boolean): Xattrs {
   const names = listXattrs(folder, name);
   if (names.length === 0) return NONE;
   const values: { [name: string]: string } = {};
-  for (const key of names.filter((key) => !PRIVATE.test(key)).sort()) {
+  for (const key of names.filter(isWanted).sort()) {
     const value = readXattr(folder, name, key);
     if (value !== undefined) values[key] = value.toString("base64");
   }
@@ -56,6 +70,15 @@ export function writeXattrs(point: Failpoint, folder: Folder, name: string, want
       attempt(refused, key, () => setXattr(point, folder, name, key, Buffer.from(value, "base64")));
   }
   return refused;
+}
+
+/** Whether these attributes can be set on an open file; what could be is. */
+export function takesXattrs(point: Failpoint, fd: number, xattrs: Xattrs): boolean {
+  passFailpoint(point);
+  return Object.entries(xattrs).every(([key, text]) => {
+    const value = Buffer.from(text, "base64");
+    return calls.fsetxattr(fd, pathPointer(key), value, value.length, 0) === 0;
+  });
 }
 
 function attempt(refused: string[], key: string, action: () => void): void {

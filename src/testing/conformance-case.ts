@@ -1,3 +1,4 @@
+import { LOSSES } from "../core/capabilities.ts";
 import type { Bench } from "./bench.ts";
 
 /** What a case is about, in the order in which the groups run. */
@@ -22,8 +23,9 @@ export type ConformanceGroup = (typeof CONFORMANCE_GROUPS)[number];
  * - `isolation`: the original is not worked on in place.
  * - `two-phase`, `undo`, `checkpoint`: as in the capabilities.
  * - `path`: its sandboxes are folders that programs can work in.
+ * - the others: that this is not among what it declares to lose.
  */
-export const CONFORMANCE_NEEDS = ["isolation", "two-phase", "undo", "checkpoint", "path"] as const;
+export const CONFORMANCE_NEEDS = ["isolation", "two-phase", "undo", "checkpoint", "path", ...LOSSES] as const;
 
 export type ConformanceNeed = (typeof CONFORMANCE_NEEDS)[number];
 

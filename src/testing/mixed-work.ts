@@ -1,10 +1,18 @@
-import type { WorkTree } from "./work-tree.ts";
+import type { Loss } from "../core/capabilities.ts";
+import type { Steps, WorkTree } from "./work-tree.ts";
 
-/** Work in the sample tree that has something of every kind, for cases that are about something else. */
-export function workOfEveryKind(tree: WorkTree): void {
+/** Work in the sample tree that has something of every kind, for cases that are about something else; but for what is lost anyhow. */
+export function workOfEveryKind({ losses }: { readonly losses: readonly Loss[] }): Steps {
+  return (tree) => {
+    everyKind(tree);
+    if (!losses.includes("read-only-folders")) tree.setMode("locked", 0o700);
+  };
+}
+
+function everyKind(tree: WorkTree): void {
   tree.write("readme.txt", "work\n");
   tree.append("src/app.ts", "// more\n");
-  tree.write("names/first", "still shared\n");
+  tree.replace("names/first", "no longer shared\n");
   tree.remove("gone");
   tree.rename("src/old.ts", "src/new.ts");
   tree.remove("link");
@@ -17,7 +25,6 @@ export function workOfEveryKind(tree: WorkTree): void {
   tree.makeHardLink("fresh/app.ts", "src/app.ts");
   tree.setXattr("tool.sh", "user.mark", "set");
   tree.setMode("tool.sh", 0o711);
-  tree.setMode("locked", 0o700);
   tree.setTime("hollow", [1_350_000_000, 17]);
   tree.setTime(".", [1_450_000_000, 5]);
 }

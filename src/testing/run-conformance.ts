@@ -66,8 +66,9 @@ export async function runConformance(
 
 /** Why this case makes no sense for a strategy; undefined if it does. */
 function exclusionOf(strategy: SandboxStrategy, needs: readonly ConformanceNeed[]): string | undefined {
-  const { commit, undo, checkpoint, isolation } = withDefaults(strategy.capabilities);
-  const lacks: { readonly [need in ConformanceNeed]: string | undefined } = {
+  const { commit, undo, checkpoint, isolation, loses } = withDefaults(strategy.capabilities);
+  const lacks: { readonly [need in ConformanceNeed]?: string | undefined } = {
+    ...Object.fromEntries(loses.map((loss) => [loss, `it declares that it loses ${loss}`])),
     isolation: isolation === "none" ? "it declares that it isolates nothing" : undefined,
     "two-phase": commit === "two-phase" ? undefined : `it declares that it commits ${commit}`,
     undo: undo ? undefined : "it declares that a commit can't be taken back",
@@ -100,10 +101,17 @@ async function outcomeOf(
   bench: Bench,
 ): Promise<Pick<CaseResult, "outcome" | "reason" | "error">> {
   bench.inFolders([bench.originalPath, bench.oraclePath], fillSampleTree);
+  const failure = (await failureOf(() => run(bench))) ?? (await failureOf(() => bench.tidyUp()));
+  if (failure === undefined) return { outcome: "passed" };
+  await failureOf(() => bench.tidyUp());
+  return { outcome: "failed", reason: messageOf(failure.error), error: failure.error };
+}
+
+async function failureOf(action: () => Promise<void>): Promise<{ readonly error: unknown } | undefined> {
   try {
-    await run(bench);
-    return { outcome: "passed" };
+    await action();
+    return undefined;
   } catch (error) {
-    return { outcome: "failed", reason: messageOf(error), error };
+    return { error };
   }
 }

@@ -1,5 +1,8 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { copyEntry } from "../files/copy-tree.ts";
+import { runAtOnce } from "../files/pace.ts";
 import { removeTree } from "../files/remove-tree.ts";
+import { failedWith } from "../system/errno.ts";
 import type { Facts, Time } from "../system/facts.ts";
 import type { Failpoint } from "../system/failpoints.ts";
 import { writeBytes } from "../system/file-data.ts";
@@ -26,13 +29,15 @@ export class WorkTree {
   readonly path: string;
   readonly #folder: Folder;
   readonly #era: number;
+  readonly #copiesFolders: boolean;
   #ticks = 0;
 
-  /** `era` says when the clock of this tree begins. */
-  constructor(path: string, era = 0) {
+  /** `era` says when the clock of this tree begins. With `copiesFolders` no folder can be renamed here, so it is copied and removed. */
+  constructor(path: string, era = 0, { copiesFolders = false }: { readonly copiesFolders?: boolean } = {}) {
     this.path = path;
     this.#folder = Folder.open(path);
     this.#era = era;
+    this.#copiesFolders = copiesFolders;
   }
 
   [Symbol.dispose](): void {
@@ -103,7 +108,9 @@ export class WorkTree {
 
   rename(from: string, to: string): void {
     using target = this.#folder.openBelow(parentPath(to));
-    this.#inParent(from, (parent, name) => parent.move(POINT, name, target, baseName(to)));
+    const isCopied = this.#copiesFolders && this.facts(from)?.kind === "directory";
+    const move = isCopied ? copyAndRemove : moveOrCopy;
+    this.#inParent(from, (parent, name) => move(parent, name, target, baseName(to)));
     this.#tick(parentPath(from));
     this.#tick(to);
   }
@@ -180,4 +187,19 @@ function closing(fd: number, action: () => void): void {
   } finally {
     closeFile(fd);
   }
+}
+
+/** As mv does it: where a folder can't be renamed, it is copied with all that is in it. */
+function moveOrCopy(from: Folder, name: string, to: Folder, toName: string): void {
+  try {
+    from.move(POINT, name, to, toName);
+  } catch (thrown) {
+    if (!failedWith(thrown, "EXDEV")) throw thrown;
+    copyAndRemove(from, name, to, toName);
+  }
+}
+
+function copyAndRemove(from: Folder, name: string, to: Folder, toName: string): void {
+  runAtOnce(copyEntry(from, name, to, toName, { data: "copy" }));
+  removeTree(POINT, from, name);
 }

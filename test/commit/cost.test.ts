@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { openDrydock } from "drydock";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const CALLS = "openat,openat2,statx,getdents64,read,write,pwrite64,copy_file_range,renameat2";
 const MIB = 1024 * 1024;
@@ -20,7 +21,9 @@ describe("The cost of an apply", () => {
     for (let at = 0; at < 300; at += 1) writeFileSync(join(folder, "app", "unchanged", `${at}`), `${at}\n`);
     writeFileSync(join(folder, "app", "large"), Buffer.alloc(8 * MIB, "old"));
     const drydock = await openDrydock({ stateDir: join(folder, "state") });
-    const { id } = await drydock.plans.create({ resources: [{ location: join(folder, "app") }] });
+    const { id } = await drydock.plans.create({
+      resources: [{ location: join(folder, "app"), strategy: "filesystem_copy" }],
+    });
     writeFileSync(join(await drydock.plans.path(id), "large"), Buffer.alloc(8 * MIB, "new"));
     await drydock.close();
     const command = join(import.meta.dirname, "..", "..", "bin", "drydock");
@@ -33,7 +36,7 @@ describe("The cost of an apply", () => {
     calls = readFileSync(join(folder, "trace"), "latin1").split("\n");
     assert.equal(readFileSync(join(folder, "app", "large"), "latin1").slice(0, 3), "new");
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
+  after(() => removeFolder(folder));
 
   it("[A8] looks at nothing in the original that did not change", () => {
     const looks = calls.filter((call) => call.includes(`${folder}/app/unchanged`));

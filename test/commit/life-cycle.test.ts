@@ -29,7 +29,7 @@ describe("Strategies", () => {
     const plan = await planWithWork(drydock, [{ location: "a" }, letterbox("mail", "reversible_mail")]);
     assert.deepEqual(
       plan.resources.map(({ strategy }) => strategy),
-      ["filesystem_copy", "reversible_mail"],
+      ["overlay", "reversible_mail"],
     );
     assert.equal((await drydock.plans.apply(plan.id)).state, "applied");
   });
@@ -38,7 +38,7 @@ describe("Strategies", () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open([reversible()]);
     const plan = await planWithWork(drydock, [{ location: "a" }, letterbox("mail", "reversible_mail")]);
-    for (const name of ["reversible_mail", "filesystem_copy", "copy_on_write"]) {
+    for (const name of ["reversible_mail", "filesystem_copy", "copy_on_write", "overlay"]) {
       drydock.registry.remove(name);
       assert.equal(drydock.registry.has(name), false);
       assert.throws(() => drydock.registry.get(name), { code: "UNKNOWN_STRATEGY" });

@@ -24,6 +24,7 @@ import {
   type TwoPhaseSandboxStrategy,
   UsageError,
 } from "../../src/strategy.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 /** How a mailbox votes, and what a test wants to see or go wrong. */
 export interface MailboxOptions {
@@ -109,7 +110,7 @@ export class Mailbox implements TwoPhaseSandboxStrategy {
       if (existsSync(fileOf(ref, "sent"))) truncateSync(mailboxOf(ref), lengthBefore(ref));
       rmSync(fileOf(ref, "sent"), { force: true });
       if (existsSync(fileOf(ref, "outbox"))) writeFileSync(fileOf(ref, "outbox"), "");
-      else rmSync(folderOf(ref), { recursive: true, force: true });
+      else removeFolder(folderOf(ref));
     });
   }
 
@@ -129,7 +130,7 @@ export class Mailbox implements TwoPhaseSandboxStrategy {
   async cleanup(ref: SandboxRef): Promise<void> {
     await this.#step("cleanup", () => {
       const sent = existsSync(fileOf(ref, "sent")) ? readFileSync(fileOf(ref, "sent")) : undefined;
-      rmSync(folderOf(ref), { recursive: true, force: true });
+      removeFolder(folderOf(ref));
       if (sent === undefined) return;
       mkdirSync(folderOf(ref), { recursive: true });
       writeFileSync(fileOf(ref, "sent"), sent);

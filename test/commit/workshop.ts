@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -8,6 +8,7 @@ import {
   openDrydock,
   type PlanView,
 } from "../../src/index.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { Mailbox, type MailboxOptions } from "./mailbox.ts";
 
 /** Places for one test: a state directory, folders `a` and `b` with a file each, and mailboxes. All of it goes at the end. */
@@ -57,7 +58,7 @@ export class Workshop {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const drydock of this.#open) await drydock.close();
-    rmSync(this.base, { recursive: true, force: true });
+    removeFolder(this.base);
   }
 }
 

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import { openDrydock, type SandboxRecord } from "drydock";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const library = join(import.meta.dirname, "..", "..", "src", "index.ts");
 
@@ -36,7 +37,7 @@ describe("A sandbox that is asked for", () => {
       assert.equal(new Set(records.map((record) => JSON.stringify(record))).size, 1, JSON.stringify(records));
       assert.equal(readdirSync(join(stateDir, "sandboxes")).length, 1);
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     }
   });
 });

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type ApplyResult, type Drydock, openDrydock, type PlanView, type RecoveryReport } from "../../src/index.ts";
 import type { ChildCall } from "../rivals/drydock-child.ts";
 import { DrydockProcess, lastError, lastResult, type ProcessEnd } from "../rivals/drydock-process.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const FOLDERS = ["one", "two", "one/inner"];
 
@@ -115,8 +116,9 @@ describe("Two processes at once", () => {
     const ends = await Promise.all([1, 2, 3].map(() => scene.process([create]).ends()));
     const plans = ends.map((end) => lastResult<PlanView>(end));
     assert.equal(new Set(plans.map(({ id }) => id)).size, 3);
-    for (const { resources } of plans)
-      assert.equal(readFileSync(join(resources[0]?.path ?? "", "file"), "utf8"), "old\n");
+    const drydock = await scene.open();
+    for (const { id } of plans) assert.equal(readFileSync(join(await drydock.plans.path(id), "file"), "utf8"), "old\n");
+    for (const { id } of plans) await drydock.plans.cancel(id);
   });
 });
 
@@ -216,7 +218,7 @@ class Scene {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const drydock of this.#open) await drydock.close();
-    rmSync(this.#base, { recursive: true, force: true });
+    removeFolder(this.#base);
   }
 }
 

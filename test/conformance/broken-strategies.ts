@@ -4,7 +4,7 @@ import type { DiffView } from "../../src/core/change.ts";
 import { SandboxConflictError, SandboxStateError } from "../../src/core/errors.ts";
 import type { Resource } from "../../src/core/resource.ts";
 import type { SandboxRef } from "../../src/core/sandbox.ts";
-import type { CommitResult, PreparedCommit, SandboxStrategy, Transaction } from "../../src/core/strategy.ts";
+import type { Attention, CommitResult, PreparedCommit, SandboxStrategy, Transaction } from "../../src/core/strategy.ts";
 import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/filesystem-copy.ts";
 
 /** Strategies that really work, but for one thing each. */
@@ -107,8 +107,12 @@ class LandsOnce extends FilesystemCopyStrategy {
 
 /** Keeps what it staged when its prepare is taken back by somebody who does not know what it returned. */
 class NeedsPrepared extends FilesystemCopyStrategy {
-  override async rollbackPrepared(ref: SandboxRef, transaction: Transaction, prepared?: PreparedCommit): Promise<void> {
-    if (prepared !== undefined) await super.rollbackPrepared(ref, transaction);
+  override async rollbackPrepared(
+    ref: SandboxRef,
+    transaction: Transaction,
+    prepared?: PreparedCommit,
+  ): Promise<readonly Attention[]> {
+    return prepared === undefined ? [] : await super.rollbackPrepared(ref, transaction);
   }
 }
 

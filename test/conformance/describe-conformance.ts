@@ -1,9 +1,10 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { SandboxStrategy, StrategyContext } from "../../src/core/strategy.ts";
-import { conformanceCases, runConformance, type StrategyFactory } from "../../src/testing/index.ts";
+import { type ConformanceCase, conformanceCases, runConformance, type StrategyFactory } from "../../src/testing/index.ts";
 
 /** The promises that a case keeps, by the beginning of its name. */
 const PROMISES: readonly (readonly [caseName: string, ids: string])[] = [
@@ -45,10 +46,20 @@ export function folderFactory(
       return {
         resource: { id: "resource", name: "resource", type: "fs-directory", location: path, properties: {} },
         originalPath: path,
-        dispose: () => rmSync(path, { recursive: true, force: true }),
+        dispose: () => {
+          // Read-only folders keep what is in them, but for root.
+          if (process.geteuid?.() !== 0) spawnSync("chmod", ["-R", "u+rwx", path]);
+          rmSync(path, { recursive: true, force: true });
+        },
       };
     },
   };
+}
+
+/** The name of a case with the promises that it keeps. */
+export function titleOf({ name, group }: ConformanceCase): string {
+  const promise = PROMISES.find(([start]) => name.startsWith(start));
+  return `${promise === undefined ? "" : `${promise[1]} `}${name} (${group})`;
 }
 
 /** One test for each case of the suite. What the strategy's capabilities exclude must be exactly what is given. */
@@ -60,9 +71,7 @@ export function describeConformance(
   describe(`[S9] ${title}`, { skip: options.skip ?? false }, () => {
     const excluded: string[] = [];
     for (const candidate of conformanceCases) {
-      const promise = PROMISES.find(([start]) => candidate.name.startsWith(start));
-      const ids = promise === undefined ? "" : `${promise[1]} `;
-      it(`${ids}${candidate.name} (${candidate.group})`, async (t) => {
+      it(titleOf(candidate), async (t) => {
         const scratchDir = options.scratchDir?.();
         const report = await runConformance(factory, {
           cases: [candidate],

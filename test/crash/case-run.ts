@@ -48,8 +48,7 @@ async function runCase(
   try {
     const arranged: Arranged = { world, sides, digest: await scenario.arrange(world) };
     await disturb(arranged);
-    await recoverTwice(world);
-    await scenario.verify(arranged);
+    await scenario.verify({ ...arranged, recovery: await recoverTwice(world, scenario) });
   } finally {
     world.remove();
   }

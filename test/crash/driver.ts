@@ -1,5 +1,6 @@
-import { openDrydock } from "../../src/runtime.ts";
+import { type Drydock, openDrydock } from "../../src/runtime.ts";
 import type { DriverRequest } from "./run-driver.ts";
+import { callSandboxes } from "./sandbox-calls.ts";
 
 /**
  * The program that has to die: opens a state directory and does one thing, with failpoints armed by its environment. What came of it goes
@@ -16,13 +17,14 @@ try {
 async function act(): Promise<unknown> {
   const drydock = await openDrydock({ stateDir: request.stateDir, cwd: "/" });
   try {
-    return await operate(drydock.plans, drydock.recovery);
+    return await operate(drydock);
   } finally {
     await drydock.close();
   }
 }
 
-async function operate(plans: Awaited<ReturnType<typeof openDrydock>>["plans"], recovery: unknown): Promise<unknown> {
+async function operate(drydock: Drydock): Promise<unknown> {
+  const { plans, recovery } = drydock;
   switch (request.operation) {
     case "create":
       return await plans.create({ name: request.plan, resources: request.resources ?? [], allowIrreversible: true });
@@ -38,6 +40,10 @@ async function operate(plans: Awaited<ReturnType<typeof openDrydock>>["plans"], 
       return await plans.cancel(request.plan);
     case "recover":
       return recovery;
+    case "give-up":
+      return await drydock.settle(request.plan, "abort");
+    default:
+      return await callSandboxes(drydock, request.plan, request.operation);
   }
 }
 

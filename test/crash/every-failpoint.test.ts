@@ -3,13 +3,17 @@ import { describe, it } from "node:test";
 import { FAILPOINT_NAMES } from "../../src/system/failpoint-names.ts";
 import { mountImage, whyNoImages } from "../support/file-systems.ts";
 import { tracePoints } from "./points.ts";
+import { createWhileChanging, deleteWhileChanging, landWhileMoving } from "./rival-scenarios.ts";
+import { checkpoint, restore, rollBackAlone } from "./sandbox-scenarios.ts";
 import {
   apply,
   cancel,
   cancelInPlace,
   create,
   createInPlace,
+  giveUp,
   overwrite,
+  overwriteInPlace,
   overwriteLinked,
   recoveryAfter,
   rollback,
@@ -22,18 +26,8 @@ import type { WorldOptions } from "./world.ts";
 
 /** Names that the scenarios of this suite do not pass, each with the reason. */
 const ELSEWHERE: { readonly [name: string]: string } = {
-  "checkpoint.begin-restore": "as checkpoint.create",
-  "checkpoint.end-restore": "as checkpoint.create",
-  "checkpoint.create": "checkpoints are taken around one-phase commits; the file strategies are two-phase",
-  "checkpoint.finish": "as checkpoint.create",
-  "checkpoint.remove": "as checkpoint.create",
-  "checkpoint.restore": "as checkpoint.create",
-  "copy.remove-changed": "only passed when a file changes while it is copied",
-  "init.write": "writes a config file; no plan is involved",
-  "land.give-back": "only passed when a rival changed what is deleted",
-  "land.leave-folder": "only passed when a rival moved a folder away",
-  "landings.reverted": "only passed when a strategy itself rolls back what it has landed; a plan does that by undo",
-  "trust.state-folder": "belongs to 'drydock trust'; no plan is involved",
+  "init.write": "writes a config file; no plan is involved, and new-file.test.ts has the write fail half way",
+  "trust.state-folder": "belongs to 'drydock trust'; no plan is involved, and trust.test.ts kills it there",
   "trust.sweep": "as trust.state-folder",
   "trust.write": "as trust.state-folder",
 };
@@ -56,7 +50,9 @@ async function reached(): Promise<ReadonlySet<string>> {
   const copying: WorldOptions = { strategy: "filesystem_copy" };
   for (const scenario of [create, write, overwrite, overwriteLinked, apply, undo, rollback, cancel])
     await trace(scenario, copying);
-  for (const scenario of [createInPlace, cancelInPlace]) await trace(scenario, { strategy: "none" });
+  for (const scenario of [checkpoint, restore, rollBackAlone, giveUp]) await trace(scenario, copying);
+  for (const scenario of [createWhileChanging, deleteWhileChanging, landWhileMoving]) await trace(scenario, copying);
+  for (const scenario of [createInPlace, cancelInPlace, overwriteInPlace]) await trace(scenario, { strategy: "none" });
   await trace(recoveryAfter(apply, "landings.flush-staged:2=kill"), copying);
   await trace(recoveryAfter(apply, "land.exchange:5=kill"), copying);
   await trace(applyAfterForgottenLock, copying);

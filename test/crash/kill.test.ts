@@ -1,38 +1,25 @@
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
-import { runCases } from "./case-run.ts";
-import { killCases } from "./kill-cases.ts";
-import { choosePoints, firstAndLast, IS_LONG, tracePoints } from "./points.ts";
+import { killEverywhere } from "./kill-cases.ts";
+import { choosePoints, firstAndLast, IS_LONG } from "./points.ts";
 import {
   apply,
   cancel,
   cancelInPlace,
   create,
   createInPlace,
+  giveUp,
   overwrite,
+  overwriteInPlace,
   overwriteLinked,
   recoveryAfter,
   rollback,
-  type Scenario,
   undo,
   write,
 } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
 
 const COPY: WorldOptions = { strategy: "filesystem_copy" };
-
-/** Kills the scenario at its points; says how many there were. */
-async function killEverywhere(
-  t: TestContext,
-  scenario: Scenario,
-  options: WorldOptions,
-  choose = choosePoints,
-): Promise<void> {
-  const passes = await tracePoints(scenario, options);
-  const points = choose(passes);
-  await runCases(scenario, options, killCases(scenario, points));
-  t.diagnostic(`${scenario.name} with ${options.strategy}: ${passes.size} points, ${points.length} kills`);
-}
 
 describe("SIGKILL at every failpoint, with filesystem_copy", () => {
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) => killEverywhere(t, create, COPY));
@@ -44,6 +31,8 @@ describe("SIGKILL at every failpoint, with filesystem_copy", () => {
   it("[A3][A17] a crash in undo leaves every original new or every one old", (t) => killEverywhere(t, undo, COPY));
   it("[A3][L4] a crash in rollback leaves the plan open", (t) => killEverywhere(t, rollback, COPY));
   it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) => killEverywhere(t, cancel, COPY));
+  it("[A3][A7][A17] a crash in giving up a landing leaves every original old or every one new", (t) =>
+    killEverywhere(t, giveUp, COPY, (passes) => firstAndLast(choosePoints(passes), passes)));
   for (const [first, failpoints] of [
     [apply, "landings.flush-staged:2=kill"],
     [apply, "land.exchange:5=kill"],
@@ -61,6 +50,8 @@ describe("SIGKILL at every failpoint, in place", () => {
     killEverywhere(t, createInPlace, { strategy: "none" }));
   it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) =>
     killEverywhere(t, cancelInPlace, { strategy: "none" }));
+  it("[A17] a crash in writing over a file leaves it whole, and nothing of ours beside it", (t) =>
+    killEverywhere(t, overwriteInPlace, { strategy: "none" }));
 });
 
 for (const kind of ["xfs", "btrfs"] as const)

@@ -1,7 +1,6 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { runDriver } from "./run-driver.ts";
-import { requestOf, type Scenario } from "./scenarios.ts";
+import { runScenario, type Scenario } from "./scenarios.ts";
 import { World, type WorldOptions } from "./world.ts";
 
 /** Whether all passes of every point are tried, instead of a choice of them. */
@@ -26,7 +25,7 @@ export async function tracePoints(
   const file = join(world.stateDir, "..", "trace");
   try {
     await scenario.arrange(world);
-    const { done, failed, stderr } = await runDriver(requestOf(scenario, world), {
+    const { done, failed, stderr } = await runScenario(scenario, world, {
       trace: file,
       ...(failpoints !== undefined && { failpoints }),
     });

@@ -1,10 +1,22 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ResourceRequest } from "../../src/plans/plan-views.ts";
 import { bundledProgram } from "../support/bundled-program.ts";
+import type { SandboxCall } from "./sandbox-calls.ts";
 
 /** What the driver is to do. Plans are meant by name. */
 export interface DriverRequest {
-  readonly operation: "create" | "write" | "apply" | "undo" | "rollback" | "cancel" | "recover";
+  readonly operation:
+    | "create"
+    | "write"
+    | "apply"
+    | "undo"
+    | "rollback"
+    | "cancel"
+    | "recover"
+    | "give-up"
+    | SandboxCall;
   readonly stateDir: string;
   readonly plan: string;
   readonly resources?: readonly ResourceRequest[];
@@ -41,6 +53,8 @@ export interface DriverOptions {
   readonly trace?: string;
   /** Run by another program, such as strace with its options. */
   readonly by?: readonly string[];
+  /** What somebody does when it has stopped at a failpoint, before it goes on. */
+  readonly whenStopped?: () => void;
 }
 
 /** Runs the driver to its end, whatever end that is. */
@@ -55,9 +69,26 @@ export async function runDriver(request: DriverRequest, options: DriverOptions =
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  if (options.whenStopped !== undefined) await actWhenStopped(child, options.whenStopped);
   const [stdout, stderr, signal] = await Promise.all([textOf(child, "stdout"), textOf(child, "stderr"), endOf(child)]);
   const outcome = stdout === "" ? {} : (JSON.parse(stdout) as Pick<DriverEnd, "done" | "failed">);
   return { signal, stderr, ...outcome };
+}
+
+/** If it ends without stopping, that shows in what it says. */
+async function actWhenStopped(child: ChildProcess, act: () => void): Promise<void> {
+  const isStopped = () => /^\d+ \(.*\) T /s.test(readFileSync(`/proc/${child.pid}/stat`, "latin1"));
+  while (child.exitCode === null && child.signalCode === null) {
+    if (isStopped()) {
+      try {
+        act();
+      } finally {
+        child.kill("SIGCONT");
+      }
+      return;
+    }
+    await sleep(3);
+  }
 }
 
 async function textOf(child: ChildProcess, stream: "stdout" | "stderr"): Promise<string> {

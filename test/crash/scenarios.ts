@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
 import type { RecoveryReport } from "../../src/commit/recovery.ts";
 import type { ResourceRequest } from "../../src/plans/plan-views.ts";
 import type { Drydock } from "../../src/runtime.ts";
 import { snapshotTree, treeDifferences } from "../support/tree-snapshot.ts";
-import { type DriverRequest, runDriver } from "./run-driver.ts";
+import { type DriverEnd, type DriverOptions, type DriverRequest, runDriver } from "./run-driver.ts";
 import { PLAN, type Sides, type World } from "./world.ts";
 
 /** What a case starts from, and what it has to know at its end. */
@@ -14,16 +15,25 @@ export interface Arranged {
   readonly digest: string;
 }
 
+/** The same after the crash and after recovery, with what that said. */
+export interface Recovered extends Arranged {
+  readonly recovery: RecoveryReport;
+}
+
 /** Something that a process does and can die in. */
 export interface Scenario {
   readonly name: string;
   readonly operation: DriverRequest["operation"];
   /** What to ask for besides the operation. */
   readonly more?: Partial<DriverRequest>;
+  /** Failpoints that act in any case, whatever else is to happen. */
+  readonly always?: string;
+  /** What a rival does when the operation stops at one of them. */
+  readonly rival?: (world: World) => void;
   /** Brings the world to where the operation can begin; returns the digest of the diff. */
   arrange(world: World): Promise<string>;
   /** The world after the crash and after recovery has run twice: sees that all is well, and that all goes on from here. */
-  verify(arranged: Arranged): Promise<void>;
+  verify(recovered: Recovered): Promise<void>;
 }
 
 export const create: Scenario = {
@@ -110,6 +120,33 @@ export const cancelInPlace: Scenario = {
   },
 };
 
+/** A file of the original itself is written: it has its old content or the new one, and soon nothing else is there. */
+export const overwriteInPlace: Scenario = {
+  ...cancelInPlace,
+  name: "write in place over same",
+  operation: "write",
+  more: { resource: "r1", path: "same" },
+  verify: async ({ world }) => {
+    await world.with(async ({ plans }) => {
+      assert.match(Buffer.from(await plans.read(PLAN, "r1", "same")).toString(), /^(?:same|written)\n$/);
+      const paths = (await plans.diff(PLAN)).changes.map(({ path }) => path);
+      assert.deepEqual(
+        paths.filter((path) => path !== "same" && path !== "."),
+        [],
+        "a file of ours is in the diff",
+      );
+      await plans.cancel(PLAN);
+    });
+    for (const { location } of world.originals)
+      assert.deepEqual(
+        readdirSync(location, { recursive: true }).filter((name) => String(name).includes("drydock")),
+        [],
+        "a file of ours is in the original",
+      );
+    await assertNothingLeft(world);
+  },
+};
+
 export const apply: Scenario = {
   name: "apply",
   operation: "apply",
@@ -172,6 +209,30 @@ export function requestOf({ operation, more }: Scenario, world: World): DriverRe
   return { ...world.request(operation), ...more };
 }
 
+/** Lets the driver do it, with these failpoints besides those of the scenario. */
+export async function runScenario(scenario: Scenario, world: World, options: DriverOptions): Promise<DriverEnd> {
+  const { always, rival } = scenario;
+  const failpoints = [options.failpoints, always].filter((given) => given !== undefined).join(",");
+  return await runDriver(requestOf(scenario, world), {
+    ...options,
+    ...(failpoints !== "" && { failpoints }),
+    ...(rival !== undefined && { whenStopped: () => rival(world) }),
+  });
+}
+
+/** A landing that can't finish is given up. Until that is recorded, the next start, which nothing hinders, finishes it. */
+export const giveUp: Scenario = {
+  name: "give up",
+  operation: "give-up",
+  always: "land.add=error",
+  arrange: async (world) => {
+    const digest = await apply.arrange(world);
+    await runScenario(apply, world, { failpoints: "land.add:3=kill" });
+    return digest;
+  },
+  verify: verifyApply,
+};
+
 /** A crash at this point of an operation comes first; then recovery is what dies. */
 export function recoveryAfter(first: Scenario, failpoints: string): Scenario {
   return {
@@ -179,10 +240,10 @@ export function recoveryAfter(first: Scenario, failpoints: string): Scenario {
     operation: "recover",
     arrange: async (world) => {
       const digest = await first.arrange(world);
-      await runDriver(requestOf(first, world), { failpoints });
+      await runScenario(first, world, { failpoints });
       return digest;
     },
-    verify: (arranged) => first.verify(arranged),
+    verify: (recovered) => first.verify(recovered),
   };
 }
 
@@ -196,7 +257,8 @@ async function verifyApply({ world, sides, digest }: Arranged): Promise<void> {
   await applyAndUndo(world, sides);
 }
 
-async function applyAndUndo(world: World, sides: Sides): Promise<void> {
+/** Goes on from an open plan that holds its work to the end, where nothing is left. */
+export async function applyAndUndo(world: World, sides: Sides): Promise<void> {
   const { attention, warnings } = await world.with(({ plans }) => plans.apply(PLAN));
   assert.deepEqual([attention, warnings], [[], []], "applying again");
   assert.equal(world.side(sides, "after applying again"), "new");
@@ -219,7 +281,8 @@ async function undoAgain(world: World, sides: Sides): Promise<void> {
   assert.equal(world.side(sides, "after the undo"), "old");
 }
 
-async function assertNothingLeft(world: World): Promise<void> {
+/** Of a plan that is over. */
+export async function assertNothingLeft(world: World): Promise<void> {
   // A lock is swept by the next one who takes one.
   const resource = world.resources().at(-1);
   if (resource !== undefined && world.leftovers().includes("owner"))
@@ -237,13 +300,13 @@ async function stateOf(world: World): Promise<string> {
   return (await world.with(({ plans }) => plans.show(PLAN))).state;
 }
 
-/** Opens twice: the first may recover, the second must find nothing to do. */
-export async function recoverTwice(world: World): Promise<RecoveryReport> {
+/** Opens twice: the first may recover, the second must find nothing to do. Only a rival is worth anybody's attention. */
+export async function recoverTwice(world: World, { rival }: Scenario): Promise<RecoveryReport> {
   world.ageLocks();
   const first = await world.with(async ({ recovery }) => recovery);
   assert.deepEqual(first.pending, [], "recovery could not settle everything");
   const attention = [...first.finished, ...first.undone].flatMap((plan) => plan.attention);
-  assert.deepEqual(attention, [], "recovery asks for attention, though nobody interfered");
+  if (rival === undefined) assert.deepEqual(attention, [], "recovery asks for attention, though nobody interfered");
   const second = await world.with(async ({ recovery }) => recovery);
   assert.deepEqual(second, { finished: [], undone: [], cleaned: [], pending: [] }, "the second recovery found work");
   return first;

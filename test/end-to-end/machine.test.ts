@@ -19,12 +19,13 @@ describe("what the command line says of itself and the machine", () => {
     const help = place.done("--help");
     assert.match(help, /^Usage: drydock \[options\] COMMAND\n/);
     const groups = [...help.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name = ""]) => name);
-    assert.deepEqual(groups, ["plan", "recover", "strategy", "doctor", "init", "trust"]);
+    assert.deepEqual(groups, ["run", "plan", "recover", "strategy", "doctor", "init", "trust"]);
     const commands = [...place.done("plan", "-h").matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name = ""]) => name);
     assert.deepEqual(commands, [
       "create",
       "list",
       "show",
+      "exec",
       "path",
       "read",
       "write",
@@ -35,6 +36,7 @@ describe("what the command line says of itself and the machine", () => {
       "cancel",
     ]);
     for (const call of [
+      ["run"],
       ...commands.map((name) => ["plan", name]),
       ["strategy", "list"],
       ["recover"],

@@ -54,7 +54,7 @@ describe("recovery on the command line", () => {
   it("[C2] removes what a create left that was killed", () => {
     using place = new Workplace();
     place.folder("app", old);
-    const create = place.drydock(["plan", "create", "-r", "app"], {
+    const create = place.drydock(["plan", "create", "-r", "app,strategy=filesystem_copy"], {
       env: { DRYDOCK_FAILPOINT: "copy.create-file:2=kill" },
     });
     assert.equal(create.status, null);

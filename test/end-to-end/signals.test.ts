@@ -48,7 +48,9 @@ describe("a signal", () => {
     using place = new Workplace();
     mkdirSync(join(place.path, "big"));
     for (let number = 0; number < 2000; number += 1) writeFileSync(join(place.path, "big", `${number}`), "x\n");
-    const create = place.start(["plan", "create", "-r", "big"], { DRYDOCK_FAILPOINT: "copy.create-file:50=stop" });
+    const create = place.start(["plan", "create", "-r", "big,strategy=filesystem_copy"], {
+      DRYDOCK_FAILPOINT: "copy.create-file:50=stop",
+    });
     await create.stopped();
     create.signal("SIGINT", "SIGCONT");
     const { status, stdout, stderr } = await create.ended();

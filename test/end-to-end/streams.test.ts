@@ -57,11 +57,11 @@ describe("the streams of a command", () => {
         .map((nth) => `copy.create-file:${nth}=delay`)
         .join(","),
     };
-    const shown = onTerminal(place, "plan create -r big", slow);
+    const shown = onTerminal(place, "plan create -r big,strategy=filesystem_copy", slow);
     assert.match(shown, /\r\u001b\[K\w+ (?:\[[= ]{24}\] )?\d+/);
     assert.match(shown, /\r\u001b\[K[0-9A-Z]{26}\n/);
     place.done("plan", "cancel");
-    assert.equal(place.drydock(["plan", "create", "-r", "big"], { env: slow }).stderr, "");
+    assert.equal(place.drydock(["plan", "create", "-r", "big,strategy=filesystem_copy"], { env: slow }).stderr, "");
   });
 
   it("may lose their reader, and nobody is bothered", () => {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { removeFolder } from "../support/remove-folder.ts";
 
 /** The program that users run. */
 export const program = join(import.meta.dirname, "../../bin/drydock");
@@ -114,7 +115,7 @@ export class Workplace implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.path, { recursive: true, force: true });
+    removeFolder(this.path);
   }
 }
 
@@ -132,6 +133,10 @@ export class Running {
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr += text;
     });
+  }
+
+  get stdout(): string {
+    return this.#stdout;
   }
 
   get stderr(): string {

@@ -101,7 +101,7 @@ export class CommitWorld {
         return { was: "committed", index: effect.index, changes: 1, attention: [] };
       case "take-back":
         this.#takeBack(effect.index);
-        return { was: "taken-back", index: effect.index };
+        return { was: "taken-back", index: effect.index, attention: [] };
       case "decide":
         return { was: "decided" };
       case "finish":

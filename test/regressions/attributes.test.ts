@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { type Drydock, openDrydock } from "drydock";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const NET_RAW = "0x0100000200200000000000000000000000000000";
 const NEEDS_ROOT = process.geteuid?.() === 0 ? false : "only root may give a file a capability";
@@ -24,7 +25,7 @@ describe("Extended attributes in a diff", () => {
   });
   afterEach(async () => {
     await drydock.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 
   // The digest was over names, modes, times and contents, so other attributes could land than were reviewed.

@@ -7,6 +7,7 @@ import { describe, it } from "node:test";
 import { AtomicCommitError } from "../../src/index.ts";
 import { Workshop } from "../commit/workshop.ts";
 import { mountImage, whyNoImages } from "../support/file-systems.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const noImages = whyNoImages();
 const needsImages = noImages === undefined ? {} : { skip: noImages };
@@ -89,7 +90,7 @@ describe("A workspace beside its original, because the state directory is on ano
       await drydock.plans.apply(small.id);
       assert.equal(workshop.text("a/folder/original/file"), "not applied yet");
     } finally {
-      rmSync(stateDir, { recursive: true, force: true });
+      removeFolder(stateDir);
     }
   });
 });

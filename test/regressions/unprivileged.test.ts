@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { chmodSync, chownSync, linkSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, chownSync, existsSync, linkSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import type { ApplyResult, PlanView } from "../../src/index.ts";
+import type { PlanDiff } from "../../src/plans/plan-views.ts";
 import { Workshop } from "../commit/workshop.ts";
 import type { ChildCall } from "../rivals/drydock-child.ts";
 import { lastError, lastResult, type ProcessEnd, runProcess } from "../rivals/drydock-process.ts";
@@ -45,7 +46,53 @@ describe("A user without privilege", needsRoot, () => {
     assert.equal(lstatSync(place.at("a/closed")).mode & 0o777, 0o555);
     assert.equal(place.text("a/closed/new"), undefined);
   });
+
+  // Came from: it showed as a bare EACCES on a path of Drydock's own, after things had been taken out of the sandbox.
+  for (const [what, make] of [
+    ["a new file of mode 0200", (path: string) => writeFileSync(path, "secret", { mode: 0o200 })],
+    ["a new folder of mode 0000", (path: string) => mkdirSync(path, { mode: 0 })],
+    ["a file in a new folder", (path: string) => secretInFolder(path)],
+    ["a file that is made so", (path: string) => chmodSync(join(dirname(path), "old.txt"), 0o200)],
+  ] as const)
+    it(`[A10] is told which path of the sandbox he may not read himself: ${what}`, async () => {
+      await using place = new NobodysPlace();
+      const { plan, sandbox } = await place.plan();
+      make(join(sandbox, "closed"));
+      for (const path of ["closed", "closed/inner"])
+        if (existsSync(join(sandbox, path))) chownSync(join(sandbox, path), NOBODY, NOBODY);
+      const error = lastError(await place.run(["apply", plan.id]));
+      assert.match(error.message, new RegExp(`${sandbox}/\\S+ has mode 0[02]00, so you may not read it`));
+      assert.match(error.hint, /chmod u\+r/);
+      assert.equal(place.text("a/old.txt"), "old of a\n");
+      assert.equal(lastResult<PlanView>(await place.run(["show", plan.id])).state, "open");
+    });
+
+  // Came from: what landed in the place of somebody else's file was the user's own, and only the numbers of the owners said so.
+  it("[D4] is warned that somebody else's file that he changes will be his", async () => {
+    await using place = new NobodysPlace();
+    writeFileSync(place.at("a/roots"), "roots", { mode: 0o644 });
+    writeFileSync(place.at("a/other"), "other", { mode: 0o644 });
+    const { plan } = await place.plan();
+    const end = await place.run(
+      ["write", plan.id, "a", "roots", "changed"],
+      ["write", plan.id, "a", "old.txt", "changed"],
+      ["diff", plan.id],
+    );
+    const { changes } = lastResult<PlanDiff>(end);
+    assert.deepEqual(
+      changes.map(({ path, warnings }) => [path, warnings ?? []]),
+      [
+        ["old.txt", []],
+        ["roots", [`will belong to user ${NOBODY} instead of 0, because only root can keep its owner`]],
+      ],
+    );
+  });
 });
+
+function secretInFolder(path: string): void {
+  mkdirSync(path);
+  writeFileSync(join(path, "inner"), "secret", { mode: 0o200 });
+}
 
 /** A workshop that belongs to nobody, and processes of theirs in it. */
 class NobodysPlace extends Workshop {
@@ -61,7 +108,9 @@ class NobodysPlace extends Workshop {
   }
 
   async plan(): Promise<{ plan: PlanView; sandbox: string }> {
-    const plan = lastResult<PlanView>(await this.run(["create", { resources: [{ location: this.at("a") }] }]));
+    // What is in a copy can be reached by its path, and by root.
+    const resources = [{ location: this.at("a"), strategy: "filesystem_copy" }];
+    const plan = lastResult<PlanView>(await this.run(["create", { resources }]));
     return { plan, sandbox: lastResult<string>(await this.run(["path", plan.id])) };
   }
 }

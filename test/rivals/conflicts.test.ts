@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { AtomicCommitError, type Drydock, openDrydock, SandboxConflictError } from "../../src/index.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
 import { CONFLICT_ROWS } from "./conflict-rows.ts";
 
@@ -147,6 +148,6 @@ class Dispute {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.drydock.close();
-    rmSync(this.#base, { recursive: true, force: true });
+    removeFolder(this.#base);
   }
 }

@@ -1,21 +1,13 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type ApplyResult, openDrydock } from "../../src/index.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { buildRichTree, changeRichTree } from "../support/rich-tree.ts";
 import { DrydockProcess, lastResult } from "./drydock-process.ts";
 
@@ -25,7 +17,7 @@ describe("A process that goes on working in a sandbox", () => {
   for (const how of ["descriptor", "mapping", "folder"] as const) {
     for (const moment of [
       "stage.manifest:1",
-      "store.written:6",
+      "store.written:4",
       "land.exchange:1",
       "landings.flush-landed:1",
       "none",
@@ -86,7 +78,7 @@ describe("A process that goes on working in a sandbox", () => {
       assert.ok(looks > 20, `${looks} looks`);
       assert.deepEqual(lastResult<ApplyResult>(await child.ends()).attention, []);
     } finally {
-      rmSync(base, { recursive: true, force: true });
+      removeFolder(base);
     }
   });
 });
@@ -138,7 +130,7 @@ class Scene {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    rmSync(this.#base, { recursive: true, force: true });
+    removeFolder(this.#base);
   }
 }
 

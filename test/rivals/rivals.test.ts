@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { lstatSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { lstatSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
 import { type ApplyResult, openDrydock } from "../../src/index.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { actAsRival, buildContestedTree, type Claim, holds, textsIn, workInSandbox } from "./contested-tree.ts";
 import { DrydockProcess, type ProcessEnd, runProcess } from "./drydock-process.ts";
 
@@ -132,7 +133,7 @@ class Contest {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    rmSync(this.base, { recursive: true, force: true });
+    removeFolder(this.base);
   }
 }
 

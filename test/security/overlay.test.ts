@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { openDrydock } from "drydock";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const NEEDS_ROOT = process.geteuid?.() === 0 ? false : "only root may mount an overlay";
 
@@ -35,7 +36,7 @@ describe("An original on an overlay", () => {
     } finally {
       await drydock.close();
       execFileSync("umount", [merged]);
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     }
   });
 });

@@ -15,6 +15,7 @@ import type { Drydock } from "../../src/index.ts";
 import { Mailbox } from "../commit/mailbox.ts";
 import { reversible } from "../commit/workshop.ts";
 import { DrydockProcess } from "../rivals/drydock-process.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
 import { Scene } from "./scene.ts";
 
@@ -153,7 +154,7 @@ describe("A link that somebody planted", () => {
       );
       await child.mustStop();
       for (const folder of ["folder", "new"]) {
-        rmSync(join(sandbox, folder), { recursive: true, force: true });
+        removeFolder(join(sandbox, folder));
         symlinkSync(scene.at("outside"), join(sandbox, folder));
       }
       child.goOn();

@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Drydock, type DrydockOptions, openDrydock, type PlanView } from "../../src/index.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 
 /** Places for one test: `original` with a few files, `outside` with a secret, and a state directory. All of it goes at the end. */
 export class Scene {
@@ -40,6 +41,6 @@ export class Scene {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const drydock of this.#open) await drydock.close();
-    rmSync(this.base, { recursive: true, force: true });
+    removeFolder(this.base);
   }
 }

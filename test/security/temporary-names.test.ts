@@ -6,7 +6,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -15,6 +14,7 @@ import { after, before, describe, it } from "node:test";
 import type { PlanView } from "../../src/index.ts";
 import { DrydockProcess, lastError, runProcess } from "../rivals/drydock-process.ts";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
+import { removeFolder } from "../support/remove-folder.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
 import { Scene } from "./scene.ts";
 
@@ -104,7 +104,7 @@ describe("What we make", () => {
         const error = lastError(await child.ends());
         assert.equal(error.name, "SandboxCreationError");
         assertSameTree(snapshotTree(scene.at("outside")), outside, "outside");
-        rmSync(path, { recursive: true, force: true });
+        removeFolder(path);
         const again = await runProcess({ stateDir: scene.stateDir, calls: [create, ["cancel", "p"]] });
         assert.equal(again.code, 0);
         assert.ok(

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { mountsBelow, unmount } from "./remove-folder.ts";
 
 /**
  * File systems of their own for tests: an image file, mounted by a loop device that goes with the mount. Each run keeps its images in a
@@ -12,14 +13,17 @@ import { join } from "node:path";
 export const IMAGE_FILE_SYSTEMS = ["ext4", "xfs", "btrfs"] as const;
 export type ImageFileSystem = (typeof IMAGE_FILE_SYSTEMS)[number];
 
-export interface MountedImage extends Disposable {
-  readonly kind: ImageFileSystem;
+export interface Mounted extends Disposable {
   /** Where it is mounted. */
   readonly path: string;
-  /** The image itself. */
-  readonly image: string;
   /** Unmounts and removes it. May be called again. */
   remove(): void;
+}
+
+export interface MountedImage extends Mounted {
+  readonly kind: ImageFileSystem;
+  /** The image itself. */
+  readonly image: string;
 }
 
 const MARKER = "drydock-test-fs-";
@@ -29,7 +33,7 @@ const MAKE: { readonly [kind in ImageFileSystem]: readonly string[] } = {
   xfs: ["mkfs.xfs", "-q", "-f", "-K"],
   btrfs: ["mkfs.btrfs", "-q", "-f", "-K"],
 };
-const live = new Set<MountedImage>();
+const live = new Set<Mounted>();
 let folder: string | undefined;
 
 /** Why images can't be had here, if they can't. */
@@ -41,32 +45,60 @@ export function whyNoImages(): string | undefined {
 
 /** Makes and mounts an empty file system. */
 export function mountImage(kind: ImageFileSystem, options: { readonly megabytes?: number } = {}): MountedImage {
-  const name = `${kind}-${randomBytes(4).toString("hex")}`;
-  const image = join(runFolder(), `${name}.img`);
-  const path = join(runFolder(), name);
-  mkdirSync(path);
+  const path = newMountPoint(kind);
+  const image = `${path}.img`;
   const fd = openSync(image, "wx");
   ftruncateSync(fd, (options.megabytes ?? MEGABYTES[kind]) * 1024 * 1024);
   closeSync(fd);
   const [program = "", ...args] = MAKE[kind];
   must(program, [...args, image]);
   must("mount", ["-t", kind, "-o", "loop", image, path]);
-  const mounted: MountedImage = {
-    kind,
-    path,
-    image,
-    remove: () => remove(mounted),
-    [Symbol.dispose]: () => remove(mounted),
+  return { kind, image, ...kept(path, image) };
+}
+
+/** Mounts an empty file system in memory. */
+export function mountMemory(): Mounted {
+  const path = newMountPoint("tmpfs");
+  must("mount", ["-t", "tmpfs", "-o", "mode=755", "drydock-test", path]);
+  return kept(path, `${path}.nothing`);
+}
+
+/** Why a file system can't be had here that is a program's, if it can't. */
+export function whyNoFuse(): string | undefined {
+  if (process.geteuid?.() !== 0) return "not root, so nothing can be mounted";
+  if (!existsSync("/dev/fuse")) return "no FUSE here";
+  return undefined;
+}
+
+/** Mounts an empty file system that can't exchange two names, as many that are programs (FUSE) can't: another folder, seen through bindfs. */
+export function mountWithoutExchange(): Mounted {
+  const path = newMountPoint("bindfs");
+  const behind = `${path}.behind`;
+  mkdirSync(behind);
+  must("bindfs", [behind, path]);
+  return kept(path, behind);
+}
+
+function newMountPoint(kind: string): string {
+  const path = join(runFolder(), `${kind}-${randomBytes(4).toString("hex")}`);
+  mkdirSync(path);
+  return path;
+}
+
+/** A mount that is known from now on, with what is behind it. */
+function kept(path: string, behind: string): Mounted {
+  const end = (): void => {
+    if (live.delete(mounted)) remove(path, behind);
   };
+  const mounted: Mounted = { path, remove: end, [Symbol.dispose]: end };
   live.add(mounted);
   return mounted;
 }
 
-function remove(mounted: MountedImage): void {
-  if (!live.delete(mounted)) return;
-  unmount(mounted.path);
-  rmSync(mounted.path, { recursive: true, force: true });
-  rmSync(mounted.image, { force: true });
+function remove(path: string, behind: string): void {
+  unmount(path);
+  rmSync(path, { recursive: true, force: true });
+  rmSync(behind, { recursive: true, force: true });
   if (live.size > 0 || folder === undefined) return;
   rmSync(folder, { recursive: true, force: true });
   folder = undefined;
@@ -78,7 +110,7 @@ function runFolder(): string {
   folder = join(tmpdir(), `${MARKER}${process.pid}-${startTime(process.pid)}`);
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   process.once("exit", () => {
-    for (const mounted of [...live]) remove(mounted);
+    for (const mounted of [...live]) mounted.remove();
   });
   return folder;
 }
@@ -92,19 +124,6 @@ function sweepDeadRuns(): void {
     for (const mountPoint of mountsBelow(left)) unmount(mountPoint);
     rmSync(left, { recursive: true, force: true });
   }
-}
-
-function mountsBelow(path: string): string[] {
-  return readFileSync("/proc/self/mounts", "utf8")
-    .split("\n")
-    .map((line) => line.split(" ")[1] ?? "")
-    .filter((mountPoint) => mountPoint.startsWith(`${path}/`))
-    .reverse();
-}
-
-/** A mount that somebody still uses goes as soon as they let go of it, its loop device with it. */
-function unmount(path: string): void {
-  if (spawnSync("umount", [path]).status !== 0) spawnSync("umount", ["--lazy", path]);
 }
 
 /** When a process started, in the kernel's words; undefined if there is none, a zombie included. */

@@ -6,19 +6,20 @@ import { addPlanArgument } from "../plan-argument.ts";
 import { applyLines } from "../render/apply-lines.ts";
 import { change } from "../session.ts";
 
-/** `drydock plan apply [PLAN] [-m MESSAGE] [--digest D] [--dry-run] [--allow-irreversible]` */
+/** `drydock plan apply [PLAN] [-m MESSAGE] [--digest D] [--dry-run] [--allow-irreversible] [--after-restart]` */
 export function definePlanApply(command: Command, context: CommandContext): void {
   addPlanArgument(command)
     .option("-m, --message <text>", "why; kept with the plan")
     .option("--digest <digest>", "land only exactly what 'plan diff' showed with this digest")
     .option("--dry-run", "do everything up to the decision, then take it back")
     .option("--allow-irreversible", "also land what can't be undone")
-    .action(async (plan: string | undefined, { message, digest, dryRun = false, allowIrreversible }: ApplyOptions) => {
+    .option("--after-restart", "land though the machine was restarted since, and work may be missing")
+    .action(async (plan: string | undefined, { message, digest, dryRun = false, ...allowed }: ApplyOptions) => {
       const result = await change(context, plan, (drydock) =>
         drydock.plans.apply(plan, {
           ...(message === undefined ? {} : { message }),
           ...(digest === undefined ? {} : { digest }),
-          ...(allowIrreversible === undefined ? {} : { allowIrreversible }),
+          ...allowed,
           dryRun,
         }),
       );

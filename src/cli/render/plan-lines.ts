@@ -35,16 +35,20 @@ export function planLines(plan: PlanView, styles: Styles): readonly string[] {
 
 /** A resource of a plan: what it is, how it is isolated and why so, and where. */
 export function resourceLines(resource: PlanResourceView, styles: Styles): readonly string[] {
-  const { name, type, location, strategy, why, status, error, path } = resource;
+  const { name, type, location, strategy, why, status, error, restarted, path } = resource;
   const facts: readonly (readonly [string, string])[] = [
     ["original", `${displayPath(location)} (${type})`],
     ["strategy", `${strategy}: ${oneLine(why)}`],
     ["sandbox", path === null ? status : `${displayPath(path)} (${status})`],
     ...(error === undefined ? [] : [["error", oneLine(error)] as const]),
+    ...(restarted ? [["restarted", RESTARTED] as const] : []),
   ];
   const rows = facts.map(([fact, value]) => [{ text: fact, style: fact === "error" ? styles.red : styles.dim }, value]);
   return [styles.bold(displayPath(name)), ...textTable(rows).map((line) => `  ${line}`)];
 }
+
+const RESTARTED =
+  "the machine was restarted since; work that was not on disk then may be missing (apply --after-restart)";
 
 function stateOf({ state, readOnly }: PlanView): string {
   return readOnly ? `${state}, read-only` : state;

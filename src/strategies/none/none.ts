@@ -1,3 +1,4 @@
+import { ROOT_PATH } from "../../core/byte-path.ts";
 import type { Change, DiffView } from "../../core/change.ts";
 import {
   messageOf,
@@ -10,10 +11,10 @@ import type { Resource } from "../../core/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
 import type { CommitResult, SandboxStrategy, StrategyContext } from "../../core/strategy.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
-import { scopeFrom } from "../../files/copy-reference.ts";
 import { diffView } from "../../files/diff-view.ts";
 import { runInTurns } from "../../files/pace.ts";
 import { RecordedTree } from "../../files/recorded-tree.ts";
+import { scopeFrom } from "../../files/sandbox-reference.ts";
 import { scopeOf, toEnginePath, toResourcePath } from "../../files/scope.ts";
 import { readFileBelow, writeFileBelow } from "../../files/writing.ts";
 import { writtenChange } from "../../files/written-change.ts";
@@ -81,8 +82,16 @@ export class NoneStrategy implements SandboxStrategy {
   async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
     const scope = scopeFrom(ref);
     using original = Folder.open(scope.root);
-    const { before, after } = writeFileBelow(original, toEnginePath(scope, path), bytes);
-    return writtenChange(toResourcePath(scope, toEnginePath(scope, path)), before, after);
+    const record = this.#record(ref.sandboxId);
+    record.removeTemporary(original);
+    try {
+      const { before, after } = writeFileBelow(original, toEnginePath(scope, path), bytes, (temporary) =>
+        record.noteTemporary(temporary),
+      );
+      return writtenChange(toResourcePath(scope, toEnginePath(scope, path)), before, after);
+    } finally {
+      record.removeTemporary(original);
+    }
   }
 
   async diff(ref: SandboxRef): Promise<DiffView> {
@@ -98,6 +107,7 @@ export class NoneStrategy implements SandboxStrategy {
 
   /** There is no commit step: everything is in the original already. */
   async commit(ref: SandboxRef): Promise<CommitResult> {
+    this.#removeTemporary(ref);
     return { changes: (await this.diff(ref)).changes.length, attention: [] };
   }
 
@@ -121,12 +131,21 @@ export class NoneStrategy implements SandboxStrategy {
   }
 
   async cleanup(ref: SandboxRef): Promise<void> {
+    this.#removeTemporary(ref);
     this.#record(ref.sandboxId).remove();
   }
 
   async path(ref: SandboxRef): Promise<string> {
     const { root, only } = scopeFrom(ref);
     return only === undefined ? root : `${root}/${only}`;
+  }
+
+  /** What a crash in a write left in the original; that may be gone itself by now. */
+  #removeTemporary(ref: SandboxRef): void {
+    const { root } = scopeFrom(ref);
+    using above = Folder.open("/");
+    using original = above.openBelowIfThere(root.slice(1) || ROOT_PATH);
+    if (original !== undefined) this.#record(ref.sandboxId).removeTemporary(original);
   }
 
   #record(sandboxId: string): RecordedTree {

@@ -21,7 +21,7 @@ export const isolationCases: readonly ConformanceCase[] = [
       const before = bench.original();
       const sandbox = await bench.sandbox();
       bench.expectOriginal(before, "the original after create should be as before");
-      await sandbox.workAlone(workOfEveryKind);
+      await sandbox.workAlone(workOfEveryKind(bench));
       await sandbox.diff();
       bench.expectOriginal(before, "the original after work in the sandbox should be as before");
       await sandbox.cleanup();
@@ -35,7 +35,7 @@ export const isolationCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const before = bench.original();
       const sandbox = await bench.sandbox();
-      await sandbox.workAlone(workOfEveryKind);
+      await sandbox.workAlone(workOfEveryKind(bench));
       const transaction = sandbox.transaction("t1");
       const prepared = await sandbox.prepareChanges(transaction);
       bench.expectOriginal(before, "the original after prepare should be as before");
@@ -61,7 +61,7 @@ export const isolationCases: readonly ConformanceCase[] = [
       const path = await sandbox.path();
       expectNone(sharedInodes(path, bench.originalPath), "after create");
       await sandbox.workAlone((tree) => {
-        workOfEveryKind(tree);
+        workOfEveryKind(bench)(tree);
         tree.makeHardLink("tool-too.sh", "tool.sh");
       });
       await sandbox.commit();

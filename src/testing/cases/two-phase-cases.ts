@@ -10,7 +10,7 @@ export const twoPhaseCases: readonly ConformanceCase[] = [
     needs: ["two-phase", "path"],
     run: async (bench) => {
       const sandbox = await bench.sandbox();
-      await sandbox.work(workOfEveryKind);
+      await sandbox.work(workOfEveryKind(bench));
       const transaction = sandbox.transaction("t1");
       const prepared = await sandbox.prepareChanges(transaction);
       expect(prepared.changes > 0, "the prepared commit counts no changes");
@@ -25,7 +25,7 @@ export const twoPhaseCases: readonly ConformanceCase[] = [
     needs: ["two-phase", "path"],
     run: async (bench) => {
       const sandbox = await bench.sandbox();
-      await sandbox.work(workOfEveryKind);
+      await sandbox.work(workOfEveryKind(bench));
       const transaction = sandbox.transaction("t1");
       const prepared = await sandbox.prepareChanges(transaction);
       for (const time of ["first", "second", "third"]) {
@@ -42,7 +42,7 @@ export const twoPhaseCases: readonly ConformanceCase[] = [
     needs: ["two-phase", "path"],
     run: async (bench) => {
       const sandbox = await bench.sandbox();
-      await sandbox.workAlone(workOfEveryKind);
+      await sandbox.workAlone(workOfEveryKind(bench));
       const [work, changes] = [await sandbox.snapshot(), await sandbox.changes()];
       const transaction = sandbox.transaction("t1");
       const prepared = await sandbox.prepareChanges(transaction);
@@ -59,7 +59,7 @@ export const twoPhaseCases: readonly ConformanceCase[] = [
     needs: ["two-phase", "path"],
     run: async (bench) => {
       const sandbox = await bench.sandbox();
-      await sandbox.workAlone(workOfEveryKind);
+      await sandbox.workAlone(workOfEveryKind(bench));
       const work = await sandbox.snapshot();
       const transaction = sandbox.transaction("t1");
       await sandbox.prepare(transaction);
@@ -73,7 +73,7 @@ export const twoPhaseCases: readonly ConformanceCase[] = [
     needs: ["two-phase", "path"],
     run: async (bench) => {
       const sandbox = await bench.sandbox();
-      await sandbox.workAlone(workOfEveryKind);
+      await sandbox.workAlone(workOfEveryKind(bench));
       const work = await sandbox.snapshot();
       await sandbox.rollbackPrepared(sandbox.transaction("never"));
       await sandbox.expectIs(work, "the sandbox should be as before");
@@ -85,7 +85,7 @@ export const twoPhaseCases: readonly ConformanceCase[] = [
     needs: ["two-phase", "path"],
     run: async (bench) => {
       const sandbox = await bench.sandbox();
-      await sandbox.work(workOfEveryKind);
+      await sandbox.work(workOfEveryKind(bench));
       const first = sandbox.transaction("t1");
       await sandbox.rollbackPrepared(first, await sandbox.prepareChanges(first));
       const second = sandbox.transaction("t2");

@@ -20,7 +20,7 @@ export const undoCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const before = bench.original();
       const sandbox = await bench.sandbox();
-      await sandbox.workAlone(workOfEveryKind);
+      await sandbox.workAlone(workOfEveryKind(bench));
       await sandbox.commit();
       await sandbox.rollback();
       bench.expectOriginal(before, "the original after a rollback should be as before the commit");
@@ -34,7 +34,7 @@ export const undoCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const before = bench.original();
       const sandbox = await bench.sandbox();
-      await sandbox.workAlone(workOfEveryKind);
+      await sandbox.workAlone(workOfEveryKind(bench));
       const undo = await landed(sandbox, "t1");
       const prepared = await sandbox.prepareChanges(undo);
       await sandbox.commitPrepared(undo, prepared);
@@ -50,7 +50,7 @@ export const undoCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const before = bench.original();
       const sandbox = await bench.sandbox();
-      await sandbox.workAlone(workOfEveryKind);
+      await sandbox.workAlone(workOfEveryKind(bench));
       const undo = await landed(sandbox, "t1");
       await sandbox.cleanup();
       await sandbox.commitPrepared(undo, await sandbox.prepareChanges(undo));
@@ -63,7 +63,7 @@ export const undoCases: readonly ConformanceCase[] = [
     needs: ["two-phase", "undo", "path"],
     run: async (bench) => {
       const sandbox = await bench.sandbox();
-      await sandbox.work(workOfEveryKind);
+      await sandbox.work(workOfEveryKind(bench));
       const undo = await landed(sandbox, "t1");
       await sandbox.rollbackPrepared(undo, await sandbox.prepareChanges(undo));
       bench.expectOriginalIsOracle("the original should be as it landed");

@@ -2,28 +2,29 @@ import { SandboxCommitError, UsageError } from "../core/errors.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { failedWith } from "../system/errno.ts";
 import { Folder } from "../system/folder.ts";
-import type { CopiedTree } from "./copied-tree.ts";
+import type { SandboxTree } from "./sandbox-tree.ts";
 import type { Scope } from "./scope.ts";
 import type { Placement, WorkspacePlace } from "./workspace.ts";
 
 /** A sandbox with everything that belongs to it open. */
-export class OpenSandbox {
+export class OpenSandbox<Tree extends SandboxTree> {
   readonly scope: Scope;
   readonly workspace: Folder;
   readonly original: Folder;
-  readonly copy: CopiedTree;
-  readonly tree: Folder;
+  readonly tree: Tree;
+  /** What of the sandbox is its own: the copy, or the upper layer. */
+  readonly own: Folder;
 
-  constructor(scope: Scope, workspace: Folder, original: Folder, copy: CopiedTree) {
+  constructor(scope: Scope, workspace: Folder, original: Folder, tree: Tree) {
     this.scope = scope;
     this.workspace = workspace;
     this.original = original;
-    this.copy = copy;
-    this.tree = copy.openTree();
+    this.tree = tree;
+    this.own = tree.openOwn();
   }
 
   [Symbol.dispose](): void {
-    for (const folder of [this.tree, this.original, this.workspace]) folder.close();
+    for (const folder of [this.own, this.original, this.workspace]) folder.close();
   }
 }
 
@@ -45,19 +46,19 @@ export function placeOf(ref: SandboxRef): WorkspacePlace {
   return { path: String(ref.metadata["workspace"]), placement: String(ref.metadata["placement"]) as Placement };
 }
 
-/** What the sandbox is a copy of, from what the reference says. */
+/** What the sandbox is made for, from what the reference says. */
 export function scopeFrom(ref: SandboxRef): Scope {
   const { root, only } = ref.metadata;
   return { root: String(root), ...(typeof only === "string" && { only }) };
 }
 
-/** After a restart of the machine nobody knows whether the work in a copy is all there. */
-export function assertSameBoot(copy: CopiedTree): void {
-  if (!copy.isFromEarlierBoot) return;
+/** After a restart of the machine nobody knows whether the work in a sandbox is all there. */
+export function assertSameBoot(tree: SandboxTree): void {
+  if (!tree.isFromEarlierBoot) return;
   throw new SandboxCommitError(
     "The machine was restarted since this sandbox was made, so work in it that was not yet on disk may be missing.",
     {
-      hint: "Take what you need out of it ('drydock plan path') and make a new plan.",
+      hint: "Look at 'drydock plan diff'; if all is there, use 'drydock plan apply --after-restart'.",
       code: "RESTARTED",
     },
   );

@@ -1,0 +1,16 @@
+import { createInterface } from "node:readline";
+
+/** Asks for one line at the terminal. Undefined if there will be none: Ctrl-C, Ctrl-D. */
+export async function ask(question: string): Promise<string | undefined> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await new Promise((resolve) => {
+      terminal.once("SIGINT", () => resolve(undefined));
+      terminal.once("close", () => resolve(undefined));
+      terminal.question(question, resolve);
+    });
+  } finally {
+    terminal.close();
+    process.stdin.unref();
+  }
+}

@@ -1,0 +1,351 @@
+import { ulid } from "ulid";
+import type { StrategyCapabilities } from "../core/capabilities.ts";
+import type { Change, DiffView } from "../core/change.ts";
+import {
+  hintOf,
+  InterruptedError,
+  messageOf,
+  SandboxCreationError,
+  SandboxRollbackError,
+  SandboxStateError,
+} from "../core/errors.ts";
+import type { Resource } from "../core/resource.ts";
+import { type SandboxRef, sandboxIdFor } from "../core/sandbox.ts";
+import type {
+  Attention,
+  CommitResult,
+  IntendedPlace,
+  PreparedCommit,
+  ProbeResult,
+  StrategyContext,
+  Transaction,
+  TwoPhaseSandboxStrategy,
+} from "../core/strategy.ts";
+import { failpoint } from "../system/failpoints.ts";
+import type { Folder } from "../system/folder.ts";
+import { diffView } from "./diff-view.ts";
+import { LandingRules } from "./landing-policy.ts";
+import { Landings } from "./landings.ts";
+import { LongWork } from "./long-work.ts";
+import type { Steps } from "./pace.ts";
+import { removeTree } from "./remove-tree.ts";
+import { RestoredTimes } from "./restored-times.ts";
+import { assertSameBoot, OpenSandbox, openOriginal, placeOf, scopeFrom } from "./sandbox-reference.ts";
+import type { SandboxTree } from "./sandbox-tree.ts";
+import { type Scope, scopeOf, toEnginePath, toResourcePath } from "./scope.ts";
+import { beginRestore, flushCheckpoint } from "./tree-checkpoints.ts";
+import {
+  choosePlace,
+  findPlace,
+  makeWorkspace,
+  openWorkspace,
+  removeWorkspace,
+  type WorkspacePlace,
+} from "./workspace.ts";
+import { readFileBelow } from "./writing.ts";
+import { writtenChange } from "./written-change.ts";
+
+const TRIM = failpoint("cleanup.remove");
+
+/**
+ * What all strategies for folders and files share: the nine methods and the two-phase ones, on a workspace that holds a `SandboxTree` and
+ * the landings of its work. What is left to each is how the tree is made and saved, and how programs get at it.
+ */
+export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPhaseSandboxStrategy {
+  readonly name: string;
+  readonly capabilities: StrategyCapabilities;
+  protected readonly context: StrategyContext;
+  readonly #work: LongWork;
+
+  constructor(context: StrategyContext, name: string, capabilities: StrategyCapabilities) {
+    this.context = context;
+    this.#work = new LongWork(context);
+    this.name = name;
+    this.capabilities = capabilities;
+  }
+
+  /** The tree in a workspace, made or not. */
+  protected abstract treeIn(workspace: Folder, scope: Scope, asBefore: RestoredTimes["asBefore"]): Tree;
+
+  /** Where programs find the sandbox that is, or will be, in this workspace. */
+  protected abstract programPath(workspace: string, scope: Scope): string;
+
+  protected abstract saveCheckpoint(sandbox: OpenSandbox<Tree>, id: string): Steps;
+
+  /** Goes to the end of a restore that was begun, if one was. */
+  protected abstract finishRestore(workspace: Folder, tree: Tree): Steps;
+
+  /** Sees that nobody works in the sandbox, and that nobody begins to. Throws `BusyError` if somebody does. */
+  protected abstract freeze(ref: SandboxRef, workspace: Folder): Promise<void>;
+
+  /** Everything that may be made in the world for a sandbox with this workspace. */
+  protected intendedPlaces(place: WorkspacePlace): IntendedPlace[] {
+    return [{ kind: "folder", location: place.path }];
+  }
+
+  abstract path(ref: SandboxRef): Promise<string>;
+
+  async create(planId: string, resource: Resource): Promise<SandboxRef> {
+    const sandboxId = sandboxIdFor(planId, resource.id);
+    const scope = scopeOf(resource);
+    this.#removeUnfinished(sandboxId, scope);
+    const place = choosePlace(this.context.stateDir, sandboxId, scope);
+    const metadata = {
+      workspace: place.path,
+      placement: place.placement,
+      root: scope.root,
+      path: this.programPath(place.path, scope),
+      ...(scope.only !== undefined && { only: scope.only }),
+    };
+    const ref: SandboxRef = { sandboxId, planId, resourceId: resource.id, strategyName: this.name, metadata };
+    await this.context.recordIntent(ref, this.intendedPlaces(place));
+    try {
+      using original = openOriginal(scope);
+      using workspace = makeWorkspace(this.context.stateDir, sandboxId, place);
+      await this.#work.run("copying", this.#tree(workspace, scope).make(original));
+      return ref;
+    } catch (thrown) {
+      removeWorkspace(this.context.stateDir, sandboxId, place);
+      if (thrown instanceof InterruptedError) throw thrown;
+      throw new SandboxCreationError(`No sandbox of ${resource.location} could be made: ${messageOf(thrown)}`, {
+        cause: thrown,
+        hint: hintOf(thrown) ?? "Nothing was changed. Mend the cause and try again.",
+      });
+    }
+  }
+
+  async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
+    using sandbox = await this.open(ref);
+    return sandbox.tree.read(sandbox.original, sandbox.own, toEnginePath(sandbox.scope, path));
+  }
+
+  async readOriginal(ref: SandboxRef, path: string): Promise<Uint8Array | undefined> {
+    using sandbox = await this.open(ref);
+    const enginePath = toEnginePath(sandbox.scope, path);
+    const base = sandbox.tree.baseLookup(sandbox.original)(enginePath);
+    if (base?.kind !== "file") return undefined;
+    return readFileBelow(sandbox.original, enginePath);
+  }
+
+  async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
+    using sandbox = await this.open(ref);
+    const enginePath = toEnginePath(sandbox.scope, path);
+    const { before, after } = sandbox.tree.write(sandbox.original, sandbox.own, enginePath, bytes);
+    return writtenChange(toResourcePath(sandbox.scope, enginePath), before, after);
+  }
+
+  async diff(ref: SandboxRef): Promise<DiffView> {
+    using sandbox = await this.open(ref);
+    const { changes } = sandbox.tree.diff(sandbox.original, sandbox.own);
+    return diffView(changes, {
+      original: sandbox.original,
+      sandbox: sandbox.own,
+      policy: this.context.policy,
+      originalIsBase: (path, before) => sandbox.tree.isOriginalUnchanged(sandbox.original, path, before),
+      mapPath: (path) => toResourcePath(sandbox.scope, path),
+    });
+  }
+
+  async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+    if (transaction.undoes !== undefined) return this.#prepareUndo(ref, transaction.undoes.prepared);
+    using sandbox = await this.#openFrozen(ref);
+    if (transaction.afterRestart !== true) assertSameBoot(sandbox.tree);
+    const changes = sandbox.tree.diff(sandbox.original, sandbox.own, () => this.#work.stopIfAsked());
+    if (changes.entries.length === 0 && changes.folderTimes.length === 0) return null;
+    const baseOf = sandbox.tree.baseLookup(sandbox.original);
+    const tick = this.#work.counter("preparing", changes.entries.length);
+    return await this.#landings(sandbox.workspace, sandbox.scope).prepare(transaction, {
+      original: sandbox.original,
+      sandbox: sandbox.own,
+      changes,
+      barrier: sandbox.tree.barrier,
+      baseOf,
+      isLayer: sandbox.tree.isMark !== undefined,
+      rules: new LandingRules(this.context.policy, baseOf, changes.changes, sandbox.tree.isMark),
+      tick: () => {
+        this.#work.stopIfAsked();
+        tick();
+      },
+    });
+  }
+
+  async commitPrepared(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<CommitResult> {
+    const { scope, workspace } = this.#place(ref);
+    using folder = workspace;
+    using original = openOriginal(scope);
+    const tree = this.#tree(folder, scope);
+    if (tree.isFinished) tree.markStale();
+    const direction = transaction.direction === "undo" ? "backward" : "forward";
+    return await this.#landings(folder, scope).run(
+      original,
+      prepared,
+      direction,
+      this.#work.counter("landing", prepared.changes),
+    );
+  }
+
+  async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
+    // Preparing an undo only looks, so there is nothing to take back.
+    if (transaction.direction === "undo") return [];
+    const scope = scopeFrom(ref);
+    using workspace = openWorkspace(placeOf(ref).path);
+    if (workspace === undefined || !this.#landings(workspace, scope).ids().includes(transaction.id)) return [];
+    using original = openOriginal(scope);
+    const tree = this.#tree(workspace, scope);
+    const work = { open: () => tree.openOwn(), markWhole: () => tree.markFresh() };
+    return this.#landings(workspace, scope).rollbackPrepared(transaction, original, work);
+  }
+
+  async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
+    const place = placeOf(ref);
+    using workspace = openWorkspace(place.path);
+    if (workspace === undefined) {
+      removeWorkspace(this.context.stateDir, ref.sandboxId, place);
+      return;
+    }
+    this.#landings(workspace, scopeFrom(ref)).discard(prepared);
+    this.#removeIfEmpty(ref, workspace);
+  }
+
+  async commit(ref: SandboxRef): Promise<CommitResult> {
+    const transaction: Transaction = { id: `alone-${ulid()}`, planId: ref.planId, direction: "commit" };
+    const prepared = await this.#prepareAlone(ref, transaction);
+    if (prepared === null) return { changes: 0, attention: [] };
+    try {
+      return await this.commitPrepared(ref, transaction, prepared);
+    } catch (thrown) {
+      await this.rollbackPrepared(ref, transaction);
+      throw thrown;
+    }
+  }
+
+  async #prepareAlone(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+    try {
+      return await this.prepare(ref, transaction);
+    } catch (thrown) {
+      await this.rollbackPrepared(ref, transaction);
+      throw thrown;
+    }
+  }
+
+  async rollback(ref: SandboxRef): Promise<void> {
+    const { scope, workspace } = this.#place(ref);
+    using folder = workspace;
+    using original = openOriginal(scope);
+    const landings = this.#landings(folder, scope);
+    const tree = this.#tree(folder, scope);
+    try {
+      await this.freeze(ref, folder);
+      tree.markStale();
+      for (const id of landings.ids()) landings.revert(id, original);
+      removeTree(TRIM, folder, "checkpoints");
+      await this.#freshen(tree, original);
+    } catch (thrown) {
+      throw new SandboxRollbackError(`The sandbox of ${scope.root} could not be rolled back: ${messageOf(thrown)}`, {
+        cause: thrown,
+        hint: hintOf(thrown) ?? "Mend the cause and try again.",
+      });
+    }
+  }
+
+  async checkpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    using sandbox = await this.#openFrozen(ref);
+    await this.#work.run("saving", this.saveCheckpoint(sandbox, checkpointId));
+    await flushCheckpoint(sandbox.workspace, checkpointId);
+  }
+
+  async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    using sandbox = await this.#openFrozen(ref);
+    beginRestore(sandbox.workspace, checkpointId);
+    await this.#work.run("restoring", this.finishRestore(sandbox.workspace, sandbox.tree));
+  }
+
+  async cleanup(ref: SandboxRef): Promise<void> {
+    const place = placeOf(ref);
+    using workspace = openWorkspace(place.path);
+    if (workspace === undefined) {
+      removeWorkspace(this.context.stateDir, ref.sandboxId, place);
+      return;
+    }
+    await this.freeze(ref, workspace);
+    for (const name of workspace.names()) if (name !== "landings") removeTree(TRIM, workspace, name);
+    this.#removeIfEmpty(ref, workspace);
+  }
+
+  async probe(_resource: Resource): Promise<ProbeResult> {
+    return { works: true };
+  }
+
+  async #prepareUndo(ref: SandboxRef, undoes: PreparedCommit): Promise<PreparedCommit> {
+    const { scope, workspace } = this.#place(ref);
+    using folder = workspace;
+    using original = openOriginal(scope);
+    return this.#landings(folder, scope).prepareUndo(original, undoes);
+  }
+
+  #landings(workspace: Folder, scope: Scope): Landings {
+    return new Landings(workspace, new RestoredTimes(this.context.stateDir, scope.root));
+  }
+
+  /** A landed transaction's undo record keeps the workspace. */
+  #removeIfEmpty(ref: SandboxRef, workspace: Folder): void {
+    const isSandbox = this.#tree(workspace, scopeFrom(ref)).isFinished;
+    if (!isSandbox && this.#landings(workspace, scopeFrom(ref)).ids().length === 0)
+      removeWorkspace(this.context.stateDir, ref.sandboxId, placeOf(ref));
+  }
+
+  #removeUnfinished(sandboxId: string, scope: Scope): void {
+    const earlier = findPlace(this.context.stateDir, sandboxId);
+    if (earlier === undefined) return;
+    using workspace = openWorkspace(earlier.path);
+    const isInUse =
+      workspace !== undefined &&
+      (this.#tree(workspace, scope).isFinished || this.#landings(workspace, scope).ids().length > 0);
+    if (isInUse) {
+      throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
+        from: "CREATED",
+        to: "PENDING",
+        hint: "Use the sandbox that is there, or clean it up first.",
+      });
+    }
+    removeWorkspace(this.context.stateDir, sandboxId, earlier);
+  }
+
+  #place(ref: SandboxRef): { readonly scope: Scope; readonly workspace: Folder } {
+    const workspace = openWorkspace(placeOf(ref).path);
+    if (workspace !== undefined) return { scope: scopeFrom(ref), workspace };
+    throw new SandboxStateError(`The workspace ${placeOf(ref).path} of sandbox ${ref.sandboxId} is gone.`, {
+      from: "ACTIVE",
+      to: "ACTIVE",
+      hint: "Somebody removed it. Cancel the plan and make a new one.",
+    });
+  }
+
+  #tree(workspace: Folder, scope: Scope): Tree {
+    return this.treeIn(workspace, scope, new RestoredTimes(this.context.stateDir, scope.root).asBefore);
+  }
+
+  /** Opens a sandbox for use; one whose work has landed is made anew first. */
+  protected async open(ref: SandboxRef): Promise<OpenSandbox<Tree>> {
+    const { scope, workspace } = this.#place(ref);
+    const original = openOriginal(scope);
+    const tree = this.#tree(workspace, scope);
+    if (tree.isStale) await this.#freshen(tree, original);
+    else await this.#work.run("restoring", this.finishRestore(workspace, tree));
+    return new OpenSandbox(scope, workspace, original, tree);
+  }
+
+  /** The same, with nobody at work in it. */
+  async #openFrozen(ref: SandboxRef): Promise<OpenSandbox<Tree>> {
+    const { workspace } = this.#place(ref);
+    using folder = workspace;
+    await this.freeze(ref, folder);
+    return await this.open(ref);
+  }
+
+  async #freshen(tree: Tree, original: Folder): Promise<void> {
+    if (!tree.isStale) return;
+    await this.#work.run("copying", tree.make(original));
+    tree.markFresh();
+  }
+}

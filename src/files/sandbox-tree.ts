@@ -1,0 +1,54 @@
+import type { Facts, Time } from "../system/facts.ts";
+import type { Folder } from "../system/folder.ts";
+import type { BaseFacts } from "./baseline.ts";
+import type { ChangeSet } from "./change-set.ts";
+import type { IsMark } from "./landing-policy.ts";
+import type { Steps } from "./pace.ts";
+
+/**
+ * A sandbox of a folder, in its workspace: what a directory strategy has to know how to do with it. Everything else, from the change set to
+ * the landing, is the same for all of them (folder-strategy.ts).
+ */
+export interface SandboxTree {
+  /** Whether it was made to the end. */
+  readonly isFinished: boolean;
+  /** Whether a landing has taken parts out of it: it is made anew before it is used again. */
+  readonly isStale: boolean;
+  /** Whether the machine was restarted since it was made: what was written to it and not flushed may be gone. */
+  readonly isFromEarlierBoot: boolean;
+  /** T0: what changed in the original at or after it was changed by others. */
+  readonly barrier: Time;
+
+  /** Opens what of the sandbox is its own: the copy, or the upper layer. What lands is taken out of there. */
+  openOwn(): Folder;
+
+  /** Makes it; what an earlier, unfinished try left is removed first. */
+  make(original: Folder): Steps;
+
+  /** Says that a landing is about to take parts out of it. */
+  markStale(): void;
+
+  /** Says that it mirrors the original again, but for the work in it. */
+  markFresh(): void;
+
+  read(original: Folder, own: Folder, path: string): Buffer;
+
+  write(original: Folder, own: Folder, path: string, bytes: Uint8Array): WrittenFile;
+
+  diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet;
+
+  /** Whether the original still holds, at this path, what the sandbox was made from. */
+  isOriginalUnchanged(original: Folder, path: string, base: BaseFacts): boolean;
+
+  /** Of a layer: whether an entry is there only to say something about the layer below. */
+  readonly isMark?: IsMark;
+
+  /** Looks up what the original was. The folder around a single file is not ours to know. */
+  baseLookup(original: Folder): (path: string) => BaseFacts | undefined;
+}
+
+/** What a file was before it was written, and what it is now. */
+export interface WrittenFile {
+  readonly before: Facts | undefined;
+  readonly after: Facts;
+}

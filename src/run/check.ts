@@ -1,0 +1,57 @@
+import { ulid } from "ulid";
+import { DrydockError } from "../core/errors.ts";
+import { ensureFolder, removeTree } from "../files/remove-tree.ts";
+import type { RunFolders } from "../sandboxes/run-folders.ts";
+import { failpoint } from "../system/failpoints.ts";
+import { MountTable } from "../system/mount-table.ts";
+import { realPathOf } from "../system/text-files.ts";
+import { hasMountsBelow } from "./host-mounts.ts";
+import { launch } from "./launcher.ts";
+import { scratchLayers } from "./scratch.ts";
+import { ensureSkeleton } from "./skeleton.ts";
+
+const POINTS = { check: failpoint("run.check") };
+
+type Environment = { readonly [name: string]: string | undefined };
+
+/** Whether commands can be run inside on this machine: really runs one, over no sandbox, and leaves nothing behind. */
+export async function checkRun(
+  folders: RunFolders,
+  stateDir: string,
+  environment: Environment,
+): Promise<{ readonly ok: boolean; readonly detail: string }> {
+  using runs = folders.all();
+  const name = `check-${ulid()}`;
+  using folder = ensureFolder(POINTS.check, runs, name);
+  const table = MountTable.read();
+  const isRoot = process.geteuid?.() === 0;
+  const state = realPathOf(stateDir) ?? stateDir;
+  try {
+    const running = await launch({
+      folder,
+      useId: name,
+      stateDir: state,
+      table,
+      skeleton: ensureSkeleton(runs),
+      shown: [],
+      hidden: [state],
+      scratch: scratchLayers(environment, [], (at) => !isRoot && hasMountsBelow(table, at)),
+      strict: false,
+      network: true,
+      cwd: "/",
+      command: ["true"],
+      environment: { plain: { PATH: "/usr/bin:/bin" }, exact: [] },
+      stdout: "stderr",
+    });
+    const exitCode = await running.ended;
+    const how = isRoot ? "as root, without the rights of root over the machine" : "in a user namespace";
+    return exitCode === 0
+      ? { ok: true, detail: `commands run inside ${how}` }
+      : { ok: false, detail: `a command that does nothing ended with exit code ${exitCode}` };
+  } catch (thrown) {
+    if (!(thrown instanceof DrydockError)) throw thrown;
+    return { ok: false, detail: `${thrown.message} ${thrown.hint}` };
+  } finally {
+    removeTree(POINTS.check, runs, name);
+  }
+}

@@ -1,0 +1,138 @@
+import { bytesFromPath } from "../core/byte-path.ts";
+import { quoted } from "./shell-words.ts";
+import type { Tools } from "./tools.ts";
+
+/**
+ * How a command comes to be inside. Paths and arguments may hold any bytes, which Node can't pass in an argument, so all of this is a script,
+ * and the script is a file at descriptor 3.
+ *
+ * 1. `unshare` makes the namespaces and becomes a shell, which only waits: it must outlive whatever is typed at the terminal.
+ * 2. Its one child is the first process of the new pid namespace. It mounts the new root, everything at once from the table at descriptor 5,
+ *    moves into it and detaches the old one: from here nothing of the host can be reached but what is shown.
+ * 3. It gives up all privileges and becomes a shell again, which says "ready" at descriptor 4, starts the command, and waits. When it ends, the
+ *    kernel ends everything that is left in the namespace.
+ *
+ * Each dies with its parent (pdeathsig), so nothing outlives Drydock. Whoever could not say "ready" has lost it meanwhile.
+ */
+export interface Launch {
+  readonly tools: Tools;
+  readonly privileged: boolean;
+  readonly network: boolean;
+  /** The pid of a process whose view is taken over. */
+  readonly joins?: number;
+  /** The folder that relative paths of the table are meant from. */
+  readonly folder: string;
+  /** Where the new root is put together. */
+  readonly root: string;
+  /** The rest is meant in the new root. */
+  readonly cwd: string;
+  readonly command: readonly string[];
+  /** Variables that have to be set here, because Node could not. */
+  readonly variables: readonly (readonly [name: string, value: string])[];
+  /** What LC_ALL is for the command; until then messages are in English. */
+  readonly locale: string | undefined;
+}
+
+/** What root keeps: what programs that manage files and users need, and nothing that reaches the kernel, devices or other processes. */
+const ROOT_KEEPS = [
+  ..."chown dac_override fowner fsetid kill setgid setuid setpcap net_bind_service".split(" "),
+  ..."net_raw sys_chroot mknod audit_write setfcap".split(" "),
+];
+
+/** What is typed at the terminal is for the command; a shell that waits for it would end with it. Children do not inherit this. */
+const OUTLIVE = "trap : INT QUIT TERM HUP";
+
+/** A shell keeps only variables that it could have itself. */
+const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** The program to start, and its arguments. */
+export function launchArguments(launch: Launch): { readonly file: string; readonly args: readonly string[] } {
+  const { tools, privileged, network, joins } = launch;
+  const user = ["--user", "--map-current-user", "--keep-caps"];
+  const enter =
+    joins === undefined
+      ? []
+      : [tools.nsenter, `--target=${joins}`, "--mount", ...(privileged ? [] : ["--user", "--preserve-credentials"])];
+  const namespaces = ["--mount", "--pid", "--ipc", ...(network ? [] : ["--net"]), ...(privileged ? [] : user)];
+  const shell = joins === undefined ? [tools.sh, "/dev/fd/3"] : [tools.sh, "-c", READ_SCRIPT];
+  return {
+    file: tools.setpriv,
+    args: ["--pdeathsig", "KILL", "--", ...enter, tools.unshare, ...namespaces, "--", ...shell],
+  };
+}
+
+/** In somebody else's view there is no /dev/fd that would be ours, and a process of its own would be the first of the namespace. */
+const READ_SCRIPT = `s=; while IFS= read -r l; do s="$s$l
+"; done <&3; eval "$s"`;
+
+/** The script, see above. */
+export function launchScript(launch: Launch): Buffer {
+  const { tools, joins, network } = launch;
+  const lines = [
+    OUTLIVE,
+    "(",
+    // A view that is taken over shows the processes of another namespace.
+    ...(joins === undefined ? [] : [`${tools.mount} -t proc drydock /proc >&4 2>&4 || exit 1`]),
+    `cd ${quoted(launch.folder)} 2>&4 || exit 1`,
+    `${tools.mount} -a -T /dev/fd/5 >&4 2>&4 || exit 1`,
+    `cd ${quoted(launch.root)} 2>&4 || exit 1`,
+    `${tools.pivot_root} . . >&4 2>&4 || exit 1`,
+    `${tools.umount} -l . >&4 2>&4 || exit 1`,
+    ...(network || tools.ip === undefined ? [] : [`${tools.ip} link set lo up 2>&4`]),
+    `cd ${quoted(launch.cwd)} 2>&4 || exit 1`,
+    ...environmentLines(launch),
+    "exec 3<&- 5<&- 6<&- 7<&- 8<&- 9<&-",
+    `exec ${withoutPrivileges(launch)} ${tools.sh} -c ${quoted(startCommand(launch))} drydock ${launch.command.map(quoted).join(" ")}`,
+    ")",
+    "exit $?",
+  ];
+  return bytesFromPath(`${lines.join("\n")}\n`);
+}
+
+function environmentLines({ variables, locale }: Launch): readonly string[] {
+  const ours = variables.filter(([name]) => SHELL_NAME.test(name));
+  return [
+    // Changing folders sets it.
+    "unset OLDPWD LC_ALL",
+    ...(locale === undefined ? [] : [`export LC_ALL=${quoted(locale)}`]),
+    ...ours.map(([name, value]) => `export ${name}=${quoted(value)}`),
+  ];
+}
+
+function withoutPrivileges({ tools, privileged }: Launch): string {
+  const kept = privileged ? ROOT_KEEPS.map((name) => `,+${name}`).join("") : "";
+  return `${tools.setpriv} --pdeathsig KILL --no-new-privs --inh-caps=-all --ambient-caps=-all --bounding-set=-all${kept} --`;
+}
+
+/** What the shell inside does. It finds the command itself, because its own built-in commands are none. */
+function startCommand({ tools, variables }: Launch): string {
+  const foreign = variables
+    .filter(([name]) => !SHELL_NAME.test(name))
+    .map(([name, value]) => quoted(`${name}=${value}`));
+  const prefix = foreign.length === 0 ? "" : `${tools.env} ${foreign.join(" ")} `;
+  return `${OUTLIVE}
+echo ready >&4 || exit 1
+exec 4>&-
+drydock_found=
+drydock_try() {
+  if [ -f "$1" ] && [ -x "$1" ]; then drydock_found=yes
+  elif [ -f "$1" ]; then drydock_found=no
+  fi
+}
+case $1 in
+*/*) if [ -d "$1" ]; then drydock_found=no; else drydock_try "$1"; fi ;;
+?*)
+  drydock_rest=$PATH:
+  while [ -n "$drydock_rest" ] && [ "$drydock_found" != yes ]; do
+    drydock_folder=\${drydock_rest%%:*}
+    drydock_rest=\${drydock_rest#*:}
+    drydock_try "\${drydock_folder:-.}/$1"
+  done ;;
+esac
+case $drydock_found in
+yes) (exec ${prefix}"$@") ;;
+no) printf 'drydock: %s: permission denied\\n' "$1" >&2; exit 126 ;;
+*) printf 'drydock: %s: command not found\\n' "$1" >&2; exit 127 ;;
+esac
+exit $?`;
+}

@@ -1,0 +1,37 @@
+import type { PlanRecord } from "../core/plan.ts";
+import { type Claims, planKey } from "../sandboxes/claims.ts";
+import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import type { RunFolders } from "../sandboxes/run-folders.ts";
+import type { Uses } from "../sandboxes/uses.ts";
+import type { Store } from "../store/store.ts";
+
+export interface SweepParts {
+  readonly folders: RunFolders;
+  readonly uses: Uses;
+  readonly store: Store;
+  readonly claims: Claims;
+  readonly sandboxes: PlanSandboxes;
+}
+
+const OVER: readonly string[] = ["applied", "undone", "cancelled"];
+
+/** Tidies up after commands whose Drydock was killed: what they needed inside goes, and of plans that are over everything. */
+export async function sweepRuns({ folders, uses, store, claims, sandboxes }: SweepParts): Promise<void> {
+  for (const planId of folders.plans()) {
+    const plan = await store.plan(planId);
+    const isOver = plan === undefined || OVER.includes(plan.state);
+    if (!isOver && !uses.hasRecords(planId)) continue;
+    await claims.ifFree([planKey(planId)], async () => {
+      if (uses.living(planId).length > 0) return;
+      if (isOver) folders.remove(planId);
+      else await leaveAll(plan, sandboxes);
+    });
+  }
+}
+
+async function leaveAll(plan: PlanRecord, sandboxes: PlanSandboxes): Promise<void> {
+  for (const { resource } of plan.resources) {
+    const { record, strategy } = await sandboxes.usable(plan, resource.name, "look");
+    await strategy.leave(record.ref);
+  }
+}

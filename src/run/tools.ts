@@ -1,0 +1,20 @@
+import { UnsupportedError } from "../core/errors.ts";
+import { systemProgram } from "../system/programs.ts";
+
+/** What util-linux and the shell have to offer; Debian counts them as essential. */
+const NEEDED = ["sh", "env", "unshare", "nsenter", "setpriv", "mount", "umount", "pivot_root"] as const;
+
+/** Where the programs are that start a command inside; `ip` only where it is installed. */
+export type Tools = { readonly [name in (typeof NEEDED)[number]]: string } & { readonly ip?: string };
+
+export function findTools(): Tools {
+  const found = NEEDED.map((name) => [name, systemProgram(name)] as const);
+  const missing = found.filter(([, path]) => path === undefined).map(([name]) => name);
+  if (missing.length > 0) {
+    throw new UnsupportedError(`A command can't be run inside: ${missing.join(", ")} is not installed.`, {
+      hint: "Install util-linux, or work on the sandbox with 'drydock plan path'.",
+    });
+  }
+  const ip = systemProgram("ip");
+  return { ...(Object.fromEntries(found) as Tools), ...(ip !== undefined && { ip }) };
+}

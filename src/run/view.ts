@@ -1,0 +1,146 @@
+import { comparePaths, displayPath, isAtOrBelow } from "../core/byte-path.ts";
+import { UnsupportedError } from "../core/errors.ts";
+import type { MountTable } from "../system/mount-table.ts";
+import { flagsAt, mountsToShow } from "./host-mounts.ts";
+import { bindLine, type MountLine } from "./mount-line.ts";
+import type { ScratchLayer } from "./scratch.ts";
+import type { Shown } from "./shown.ts";
+import { DEVICES, type Skeleton } from "./skeleton.ts";
+
+/**
+ * What a command sees of the file system: the host, read-only; on it its own /proc and a small /dev; the scratch layers of home and temporary
+ * folders; what is hidden, under an empty folder; and each sandbox in the place of its original.
+ */
+export interface ViewRequest {
+  readonly table: MountTable;
+  readonly user: number;
+  /** Where the new root is put together. */
+  readonly root: string;
+  readonly skeleton: Skeleton;
+  readonly scratch: readonly ScratchLayer[];
+  /** Folders that are shown in the place of others, writable or not. */
+  readonly standIns: readonly StandIn[];
+  readonly hidden: readonly string[];
+  readonly shown: readonly Shown[];
+  readonly machine: { readonly writable: readonly string[]; readonly memory: readonly string[] };
+}
+
+export interface StandIn {
+  readonly at: string;
+  readonly folder: string;
+  readonly writable: boolean;
+}
+
+/** Mounts that belong to one path. Of several at the same path the later ones cover the earlier. */
+interface Place {
+  readonly at: string;
+  readonly lines: readonly MountLine[];
+}
+
+/** Everything to mount, in order. */
+export function viewLines(request: ViewRequest): readonly MountLine[] {
+  for (const { at } of request.shown) assertShowable(at);
+  const places = [
+    ...hostPlaces(request),
+    { at: "/proc", lines: procLines(request) },
+    { at: "/dev", lines: deviceLines(request) },
+    ...request.scratch
+      .filter(({ alone }) => !alone)
+      .map((layer) => ({ at: layer.at, lines: [scratchLine(request, layer)] })),
+    ...request.standIns.map((standIn) => ({ at: standIn.at, lines: [standInLine(request, standIn)] })),
+    ...request.hidden.map((at) => ({ at, lines: [coverLine(request, at)] })),
+    ...request.shown.map((shown) => ({ at: shown.at, lines: [sandboxLine(request, shown)] })),
+  ];
+  return [rootLine(request), ...places.toSorted((a, b) => comparePaths(a.at, b.at)).flatMap(({ lines }) => lines)];
+}
+
+/** Where each of a view that is taken over is already right, but for the processes. */
+export function takenOverLines({
+  root,
+  user,
+  machine,
+}: Pick<ViewRequest, "root" | "user" | "machine">): readonly MountLine[] {
+  return [
+    { source: "/", target: root, type: "none", options: ["rbind"] },
+    ...(user === 0 ? machineLines(root, machine) : []),
+  ];
+}
+
+function rootLine({ table, user, root }: ViewRequest): MountLine {
+  if (user === 0) return bindLine("/", root, "ro", "nodev", ...flagsAt(table, "/"));
+  // Without privilege what is mounted on it comes along or nothing does.
+  return { source: "/", target: root, type: "none", options: ["rbind", "ro", ...flagsAt(table, "/")] };
+}
+
+function hostPlaces({ table, user, root, standIns, hidden, shown }: ViewRequest): readonly Place[] {
+  const covered = [...standIns.map(({ at }) => at), ...hidden, ...shown.map(({ at }) => at)];
+  return mountsToShow(table, user)
+    .filter(({ point }) => !covered.some((at) => isAtOrBelow(point, at)))
+    .map(({ point }) => {
+      const options = [user === 0 ? "bind" : "rbind", "ro", ...(user === 0 ? ["nodev"] : []), ...flagsAt(table, point)];
+      return { at: point, lines: [{ source: point, target: `${root}${point}`, type: "none", options }] };
+    });
+}
+
+function procLines({ user, root, machine }: ViewRequest): readonly MountLine[] {
+  const proc = { source: "proc", target: `${root}/proc`, type: "proc", options: ["nosuid", "nodev", "noexec"] };
+  return [proc, ...(user === 0 ? machineLines(root, machine) : [])];
+}
+
+/** Root could change the whole machine through these. */
+function machineLines(root: string, { writable, memory }: ViewRequest["machine"]): readonly MountLine[] {
+  return [
+    ...writable.map((name) =>
+      bindLine(`${root}/proc/${name}`, `${root}/proc/${name}`, "ro", "nosuid", "nodev", "noexec"),
+    ),
+    ...memory.map((name) => bindLine("/dev/null", `${root}/proc/${name}`, "ro")),
+  ];
+}
+
+function deviceLines({ table, root, skeleton }: ViewRequest): readonly MountLine[] {
+  const own = (name: string, type: string, ...options: readonly string[]): MountLine => ({
+    source: type,
+    target: `${root}/dev/${name}`,
+    type,
+    options: ["nosuid", "noexec", ...options],
+  });
+  return [
+    bindLine(skeleton.dev, `${root}/dev`, "ro", ...flagsAt(table, skeleton.dev)),
+    ...DEVICES.map((name) => bindLine(`/dev/${name}`, `${root}/dev/${name}`)),
+    own("pts", "devpts", "newinstance", "ptmxmode=0666", "mode=0620"),
+    own("shm", "tmpfs", "nodev", "mode=1777"),
+  ];
+}
+
+function scratchLine({ root, user }: ViewRequest, { at, name }: ScratchLayer): MountLine {
+  const layers = `lowerdir=scratch/${name}/lower,upperdir=scratch/${name}/upper,workdir=scratch/${name}/work`;
+  // What is renamed here never lands, so it may be done in the way that only root can.
+  const dialect = user === 0 ? ["redirect_dir=on"] : ["userxattr", "redirect_dir=nofollow"];
+  const options = ["nodev", layers, "volatile", "metacopy=off", "index=off", ...dialect];
+  return { source: "drydock-scratch", target: `${root}${at}`, type: "overlay", options };
+}
+
+function standInLine({ table, root }: ViewRequest, { at, folder, writable }: StandIn): MountLine {
+  return bindLine(folder, `${root}${at}`, ...(writable ? [] : ["ro"]), "nodev", ...flagsAt(table, folder));
+}
+
+function coverLine({ table, root, skeleton }: ViewRequest, at: string): MountLine {
+  return bindLine(skeleton.cover, `${root}${at}`, "ro", "nodev", ...flagsAt(table, skeleton.cover));
+}
+
+function sandboxLine({ table, root }: ViewRequest, { sandboxId, at, view }: Shown): MountLine {
+  const target = `${root}${at}`;
+  if (view.kind === "place") return bindLine(view.path, target, "nodev", ...flagsAt(table, view.path));
+  const layers = ["lower", "upper", "work"].map((name) => `${name}dir=layers/${sandboxId}/${name}`);
+  const options = ["nodev", ...layers, "userxattr", "volatile", "redirect_dir=nofollow", "metacopy=off", "index=off"];
+  return { source: view.source, target, type: "overlay", options };
+}
+
+/** These are made anew for the command, so nothing of the host's can be shown there. */
+function assertShowable(at: string): void {
+  const taken = ["/proc", "/sys", "/dev"].find((own) => isAtOrBelow(at, own));
+  if (taken === undefined || isAtOrBelow(at, "/dev/shm")) return;
+  throw new UnsupportedError(`${displayPath(at)} can't be shown to a command: ${taken} is made anew for it.`, {
+    hint: "Use a folder elsewhere.",
+  });
+}

@@ -1,0 +1,50 @@
+import { ensureFolder, removeTree } from "../files/remove-tree.ts";
+import { failpoint } from "../system/failpoints.ts";
+import { Folder } from "../system/folder.ts";
+
+const POINTS = { make: failpoint("runs.make"), remove: failpoint("runs.remove") };
+const PLAN_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/**
+ * `runs/` in the state directory: what belongs to commands that run inside plans. `runs/PLAN/` has who is inside (`users/`), what was written
+ * outside the plan's resources (`scratch/`), and what is needed to start them. All of it goes when the plan is over.
+ */
+export class RunFolders {
+  readonly #stateDir: string;
+
+  constructor(stateDir: string) {
+    this.#stateDir = stateDir;
+  }
+
+  /** The folder of all runs; made if it is not there. */
+  all(): Folder {
+    using state = Folder.open(this.#stateDir);
+    return ensureFolder(POINTS.make, state, "runs");
+  }
+
+  /** The folder of a plan; made if it is not there. */
+  of(planId: string): Folder {
+    using runs = this.all();
+    return ensureFolder(POINTS.make, runs, planId);
+  }
+
+  /** The folder of a plan in which a command ran. */
+  ifThere(planId: string): Folder | undefined {
+    using state = Folder.open(this.#stateDir);
+    return state.openBelowIfThere(`runs/${planId}`);
+  }
+
+  /** The plans in which commands ran and of which something is left. */
+  plans(): readonly string[] {
+    using state = Folder.open(this.#stateDir);
+    using runs = state.openBelowIfThere("runs");
+    return runs === undefined ? [] : runs.names().filter((name) => PLAN_ID.test(name));
+  }
+
+  /** Removes what is left of a plan that is over. */
+  remove(planId: string): void {
+    using state = Folder.open(this.#stateDir);
+    using runs = state.openBelowIfThere("runs");
+    if (runs !== undefined) removeTree(POINTS.remove, runs, planId);
+  }
+}

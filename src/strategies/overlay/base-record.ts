@@ -1,0 +1,146 @@
+import { joinPath, ROOT_PATH } from "../../core/byte-path.ts";
+import type { BaseFacts } from "../../files/baseline.ts";
+import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
+import { OWN_NAME } from "../../files/workspace.ts";
+import type { Facts } from "../../system/facts.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { type FileHandle, factsOfHandle } from "../../system/file-handles.ts";
+import type { Folder } from "../../system/folder.ts";
+import { readXattrs } from "../../system/xattrs.ts";
+import type { LayerMarks } from "./layer-marks.ts";
+
+/**
+ * What the original had at the paths where the upper layer has something of its own. An overlay keeps no copy of the tree, and a copied-up file does
+ * not say what it is a copy of; so this is noted when a program has ended and after each write of ours. What is in the upper layer and not
+ * noted had nothing below it: if there is something in the original now, somebody else has put it there.
+ *
+ * Format of the file `base` in the workspace: JSON, { PATH: BaseFacts }. As large as the change.
+ */
+const SAVE = failpoint("overlay.note-base");
+const BASE = "base";
+
+export class BaseRecord {
+  readonly #noted: Map<string, BaseFacts>;
+  readonly #unfounded: {
+    readonly path: string;
+    readonly facts: Facts;
+    readonly origin: FileHandle | "here" | "unknown";
+  }[] = [];
+  /** Whether the upper layer deletes or replaces anything of the lower one: it may be that, under another name. */
+  #isAnyGone = false;
+  #isChanged = false;
+
+  constructor(noted: ReadonlyMap<string, BaseFacts> = new Map()) {
+    this.#noted = new Map(noted);
+  }
+
+  static load(folder: Folder): BaseRecord {
+    const bytes = readSmallFile(folder, BASE);
+    return bytes === undefined ? new BaseRecord() : BaseRecord.fromBytes(bytes);
+  }
+
+  static fromBytes(bytes: Uint8Array): BaseRecord {
+    return new BaseRecord(new Map(Object.entries(parsed<{ [path: string]: BaseFacts }>(bytes) ?? {})));
+  }
+
+  toBytes(): Uint8Array {
+    return Buffer.from(JSON.stringify(Object.fromEntries(this.#noted)));
+  }
+
+  get(path: string): BaseFacts | undefined {
+    return this.#noted.get(path);
+  }
+
+  /** Notes what the lower layer has, if it was not noted before: the first note is what the work began with. */
+  note(path: string, lower: Folder, name: string, facts: Facts): void {
+    if (this.#noted.has(path)) return;
+    this.#noted.set(path, baseFacts(lower, name, facts));
+    this.#isChanged = true;
+  }
+
+  saveIfChanged(folder: Folder): void {
+    if (this.#isChanged) this.save(folder);
+  }
+
+  save(folder: Folder): void {
+    writeSmallFile(SAVE, folder, BASE, this.toBytes());
+    this.#isChanged = false;
+  }
+
+  /** Notes everything that the upper layer covers now. */
+  noteAll(upper: Folder, lower: Folder, marks: LayerMarks, only: string | undefined): void {
+    this.#noteFolder(upper, lower, marks, ROOT_PATH, only);
+    const moved = new Set([...this.#noted.values()].map(({ ino }) => ino));
+    const isMoved = (origin: FileHandle): boolean => {
+      if (origin === "unknown") return this.#isAnyGone;
+      return origin !== "here" && moved.has(factsOfHandle(lower, origin)?.ino ?? -1);
+    };
+    for (const { path, facts, origin } of this.#unfounded) if (!isMoved(origin)) this.#noteVanished(path, facts);
+  }
+
+  /** A file of the lower layer was copied up here, and nothing is there any more: the note fits no file, so that it counts as gone. */
+  #noteVanished(path: string, facts: Facts): void {
+    const { kind, mode, uid, gid, size, mtime } = facts;
+    const identity = { ino: 0, btime: [0, 0] } as const;
+    this.#noted.set(path, { kind, mode, uid, gid, size, nlink: 1, mtime, xattrs: {}, ...identity });
+    this.#isChanged = true;
+  }
+
+  /** Remembers a file that has nothing below it but was copied up, from here or, if it was moved since, from elsewhere. */
+  #suspect(upper: Folder, name: string, path: string, facts: Facts, marks: LayerMarks): void {
+    if (facts.kind !== "file" || this.#noted.has(path)) return;
+    const origin = marks.originOf(upper, name);
+    if (origin !== undefined) this.#unfounded.push({ path, facts, origin });
+    else if (marks.originPathOf(upper, name) === path) this.#unfounded.push({ path, facts, origin: "here" });
+    else if (marks.isCopyOfUnknown(upper, name) && facts.nlink === 1)
+      this.#unfounded.push({ path, facts, origin: "unknown" });
+  }
+
+  #noteFolder(upper: Folder, lower: Folder, marks: LayerMarks, path: string, only?: string): void {
+    for (const name of upper.names()) {
+      const lowerName = marks.whitenedName(name) ?? name;
+      if (OWN_NAME.test(lowerName) || (only !== undefined && lowerName !== only)) continue;
+      const [above, below] = [upper.facts(name), lower.facts(lowerName)];
+      const childPath = joinPath(path, lowerName);
+      if (above === undefined) continue;
+      if (below === undefined) this.#suspect(upper, name, childPath, above, marks);
+      else if (above.kind === "directory" && below.kind === "directory")
+        this.#noteBoth(upper, lower, name, marks, childPath, below);
+      else {
+        this.#isAnyGone ||= above.kind !== "file" || !marks.isCopyOfUnknown(upper, name);
+        this.note(childPath, lower, lowerName, below);
+      }
+    }
+  }
+
+  /** Both layers have a folder. */
+  #noteBoth(upper: Folder, lower: Folder, name: string, marks: LayerMarks, path: string, facts: Facts): void {
+    using above = upper.openChild(name);
+    const isMerged = !marks.isOpaque(above);
+    this.#isAnyGone ||= !isMerged;
+    // A new folder where nothing was: somebody else has made one in the original meanwhile.
+    if (isMerged && !marks.isCopiedUp(above)) return;
+    this.note(path, lower, name, facts);
+    using below = isMerged ? lower.openBelowIfThere(name) : undefined;
+    if (below !== undefined) this.#noteFolder(above, below, marks, path);
+  }
+}
+
+/** What an entry is now, as the base of work on it. Without its change time: whether it changed since is for the barrier to tell. */
+export function baseFacts(folder: Folder, name: string, facts: Facts): BaseFacts {
+  const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, rdev } = facts;
+  return {
+    kind,
+    mode,
+    uid,
+    gid,
+    size,
+    nlink,
+    ino,
+    btime,
+    mtime,
+    xattrs: readXattrs(folder, name),
+    ...(kind === "symlink" && { target: folder.readLink(name) }),
+    ...((kind === "device" || kind === "block-device") && { rdev }),
+  };
+}

@@ -1,0 +1,114 @@
+import { pathFromBytes, ROOT_PATH } from "../../core/byte-path.ts";
+import { failedWith } from "../../system/errno.ts";
+import type { Facts } from "../../system/facts.ts";
+import type { FileHandle } from "../../system/file-handles.ts";
+import type { Folder } from "../../system/folder.ts";
+import { readLayerMarks, type Xattrs } from "../../system/xattrs.ts";
+import type { OverlayWay } from "./ways.ts";
+
+/**
+ * How an upper layer says what is gone and what is hidden: the marks of overlayfs and of fuse-overlayfs.
+ *
+ * - A *whiteout* says that a name of the lower layer is gone: a character device 0:0; an empty file with the attribute `whiteout`; and, made
+ *   by fuse-overlayfs where it can make no device, an entry `.wh.NAME`.
+ * - An *opaque* folder hides what the lower layer has at its place: the attribute `opaque`, "y"; of fuse-overlayfs also an entry
+ *   `.wh..wh..opq` in it.
+ * - *origin* is on what was copied up from the lower layer, for folders always. fuse-overlayfs makes every folder opaque that it did not
+ *   copy up.
+ * Attributes begin with `trusted.overlay.` where root mounts, `user.overlay.` in a user namespace, `user.fuseoverlayfs.` (or as root
+ * `trusted.overlay.`) with fuse-overlayfs. A program inside can't set those of its own sandbox.
+ */
+const FUSE_NAME = /^\.wh\./;
+const FUSE_OPAQUE = new Set([".wh..wh..opq", ".wh..opq"]);
+const YES = Buffer.from("y").toString("base64");
+
+/** The handle in an overlay's own form of it: version, magic 0xfb, length, flags, type, the file system's UUID, the bytes. */
+export function originHandle(bytes: Buffer): FileHandle | undefined {
+  const HEADER = 21;
+  if (bytes.length <= HEADER || bytes[1] !== 0xfb) return undefined;
+  return `${bytes[4]}:${bytes.toString("hex", HEADER)}`;
+}
+
+export class LayerMarks {
+  readonly #isFuse: boolean;
+  readonly #prefixes: readonly string[];
+
+  constructor(way: OverlayWay) {
+    this.#isFuse = way === "fuse";
+    this.#prefixes = {
+      kernel: ["trusted.overlay."],
+      "user-namespace": ["user.overlay."],
+      fuse: ["trusted.overlay.", "user.fuseoverlayfs."],
+    }[way];
+  }
+
+  /** Whether an entry of the upper layer is only there to say something about the lower one. */
+  isMark(folder: Folder, name: string, facts: Facts): boolean {
+    if (this.isMarkByItself(name, facts)) return true;
+    return facts.kind === "file" && facts.size === 0 && this.#has(this.#marksOfFile(folder, name), "whiteout");
+  }
+
+  /** The same for those marks that programs can make overlays leave: attributes of whiteouts only layers from elsewhere have. */
+  isMarkByItself(name: string, facts: Facts): boolean {
+    return (facts.kind === "device" && facts.rdev === "0:0") || (this.#isFuse && FUSE_NAME.test(name));
+  }
+
+  /** The name of the lower layer that is gone because of an entry `.wh.NAME`. */
+  whitenedName(name: string): string | undefined {
+    return this.#isFuse && FUSE_NAME.test(name) && !FUSE_OPAQUE.has(name) ? name.slice(".wh.".length) : undefined;
+  }
+
+  /** Whether nothing of the lower layer shows through this folder. */
+  isOpaque(folder: Folder): boolean {
+    const marks = readLayerMarks(folder, ROOT_PATH);
+    if (this.#prefixes.some((prefix) => marks[`${prefix}opaque`] === YES)) return true;
+    return this.#isFuse && folder.facts(".wh..wh..opq") !== undefined;
+  }
+
+  /** Whether a folder that is not opaque was there in the lower layer when it was copied up. */
+  isCopiedUp(folder: Folder): boolean {
+    return this.#isFuse || this.#has(readLayerMarks(folder, ROOT_PATH), "origin");
+  }
+
+  /** What a folder that we copy up ourselves is marked with. */
+  get copiedUp(): Xattrs {
+    return this.#isFuse ? {} : { [`${this.#prefixes[0]}origin`]: "" };
+  }
+
+  /** What a folder that we make in the place of a whiteout is marked with. */
+  get opaque(): Xattrs {
+    const prefix = this.#isFuse && process.geteuid?.() !== 0 ? this.#prefixes.at(-1) : this.#prefixes[0];
+    return { [`${prefix}opaque`]: YES };
+  }
+
+  /** What a file that was copied up is a copy of, where the kernel says so. */
+  originOf(folder: Folder, name: string): FileHandle | undefined {
+    const origin = this.#isFuse ? undefined : this.#marksOfFile(folder, name)[`${this.#prefixes[0]}origin`];
+    return origin === undefined ? undefined : originHandle(Buffer.from(origin, "base64"));
+  }
+
+  /** Whether a file was copied up, but nothing says from where: in a user namespace. */
+  isCopyOfUnknown(folder: Folder, name: string): boolean {
+    return !this.#isFuse && this.#marksOfFile(folder, name)[`${this.#prefixes[0]}origin`] === "";
+  }
+
+  /** The path, in the lower layer, of what a file was copied up from, where fuse-overlayfs says so. */
+  originPathOf(folder: Folder, name: string): string | undefined {
+    const origin = this.#isFuse ? this.#marksOfFile(folder, name)["user.fuseoverlayfs.origin"] : undefined;
+    return origin === undefined ? undefined : pathFromBytes(Buffer.from(origin, "base64")).replace(/\0$/, "");
+  }
+
+  /** Without privilege the attributes of a file that nobody may read can't be read either; then nothing is known of it. */
+  #marksOfFile(folder: Folder, name: string): Xattrs {
+    try {
+      return readLayerMarks(folder, name);
+    } catch (thrown) {
+      if (failedWith(thrown, "EACCES")) return {};
+      throw thrown;
+    }
+  }
+
+  #has(marks: Xattrs, mark: string): boolean {
+    return this.#prefixes.some((prefix) => `${prefix}${mark}` in marks);
+  }
+}

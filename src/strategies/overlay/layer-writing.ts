@@ -1,0 +1,150 @@
+import { randomBytes } from "node:crypto";
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
+import { UsageError } from "../../core/errors.ts";
+import { copyEntry } from "../../files/copy-tree.ts";
+import { giveMetadata } from "../../files/metadata.ts";
+import { runAtOnce } from "../../files/pace.ts";
+import type { WrittenFile } from "../../files/sandbox-tree.ts";
+import { assertFile, writeFileBelow } from "../../files/writing.ts";
+import type { Facts } from "../../system/facts.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { Folder } from "../../system/folder.ts";
+import { readXattrs, writeXattrs, type Xattrs } from "../../system/xattrs.ts";
+import type { BaseRecord } from "./base-record.ts";
+import type { LayerMarks } from "./layer-marks.ts";
+
+const POINTS = {
+  folder: failpoint("overlay.create-folder"),
+  mark: failpoint("overlay.mark-folder"),
+  metadata: failpoint("overlay.copy-up-metadata"),
+  place: failpoint("overlay.place"),
+  link: failpoint("overlay.link-name"),
+  whiteout: failpoint("overlay.remove-whiteout"),
+};
+
+/** The upper layer as something to write to while nothing is mounted: does what the kernel does under a mount. */
+export class LayerWriter {
+  readonly #marks: LayerMarks;
+  readonly #record: BaseRecord;
+  /** A folder on the same mount that is nobody's data: what a crash could leave half done is made here. */
+  readonly #scratch: Folder;
+
+  constructor(marks: LayerMarks, record: BaseRecord, scratch: Folder) {
+    this.#marks = marks;
+    this.#record = record;
+    this.#scratch = scratch;
+  }
+
+  /** Writes one file, with the folders on the way. */
+  write(upper: Folder, lower: Folder, path: string, bytes: Uint8Array): WrittenFile {
+    if (path === ROOT_PATH) return writeFileBelow(upper, path, bytes, this.#scratch);
+    return this.#inFolder(upper, lower, path, (folder, below) =>
+      this.#file(folder, below, path, baseName(path), bytes),
+    );
+  }
+
+  /** Makes another name of a file where the lower layer has one, which nobody is to notice. */
+  link(upper: Folder, lower: Folder, path: string, from: Folder, existing: string): void {
+    this.#inFolder(upper, lower, path, (folder, below) => {
+      const name = baseName(path);
+      const facts = below?.facts(name);
+      if (below === undefined || facts === undefined || folder.facts(name) !== undefined) return;
+      this.#record.note(path, below, name, facts);
+      const { mtime, atime } = folder.ownFacts();
+      folder.createHardLink(POINTS.link, name, from, existing);
+      folder.setTimes(POINTS.metadata, ROOT_PATH, { mtime, atime });
+    });
+  }
+
+  /** Opens the folders that this path is in, in both layers, making those that the upper one has not. */
+  #inFolder<T>(upper: Folder, lower: Folder, path: string, action: (upper: Folder, lower?: Folder) => T): T {
+    const steps = parentPath(path) === ROOT_PATH ? [] : parentPath(path).split("/");
+    return this.#step(upper, lower, ROOT_PATH, steps, action);
+  }
+
+  #step<T>(
+    upper: Folder,
+    lower: Folder | undefined,
+    at: string,
+    steps: readonly string[],
+    action: (upper: Folder, lower?: Folder) => T,
+  ): T {
+    const [step, ...rest] = steps;
+    if (step === undefined) return action(upper, lower);
+    const path = joinPath(at, step);
+    this.#ensureFolder(upper, lower, step, path);
+    using folder = upper.openChild(step);
+    using below = this.#marks.isOpaque(folder) ? undefined : lower?.openBelowIfThere(step);
+    return this.#step(folder, below, path, rest, action);
+  }
+
+  #ensureFolder(upper: Folder, lower: Folder | undefined, name: string, path: string): void {
+    const above = upper.facts(name);
+    const below = lower?.facts(name);
+    if (above === undefined && below?.kind === "directory" && lower !== undefined) {
+      this.#record.note(path, lower, name, below);
+      const { mtime, atime } = upper.ownFacts();
+      this.#placeFolder(upper, name, this.#marks.copiedUp, { facts: below, xattrs: readXattrs(lower, name) });
+      // What was copied up was there before, to all appearance.
+      upper.setTimes(POINTS.metadata, ROOT_PATH, { mtime, atime });
+    } else if (above === undefined && below === undefined) this.#placeFolder(upper, name, {});
+    else if (above !== undefined && this.#marks.isMark(upper, name, above))
+      this.#placeFolder(upper, name, this.#marks.opaque);
+    else if ((above ?? below)?.kind !== "directory") throw notAFolder(path, above ?? below);
+  }
+
+  /** Made aside and put in place when it is complete; a whiteout that is in its place goes. */
+  #placeFolder(
+    upper: Folder,
+    name: string,
+    marks: Xattrs,
+    like?: { readonly facts: Facts; readonly xattrs: Xattrs },
+  ): void {
+    const aside = asideName();
+    this.#scratch.createFolder(POINTS.folder, aside, 0o777 & ~process.umask());
+    writeXattrs(POINTS.mark, this.#scratch, aside, marks, {});
+    if (like !== undefined) {
+      const made = this.#scratch.facts(aside) as Facts;
+      giveMetadata(POINTS.metadata, this.#scratch, aside, like.facts, like.xattrs, made);
+    }
+    this.#place(upper, name, aside);
+  }
+
+  #place(upper: Folder, name: string, aside: string): void {
+    if (upper.facts(name) === undefined) {
+      this.#scratch.move(POINTS.place, aside, upper, name);
+      return;
+    }
+    this.#scratch.exchange(POINTS.place, aside, upper, name);
+    this.#scratch.removeFile(POINTS.whiteout, aside);
+  }
+
+  #file(upper: Folder, lower: Folder | undefined, path: string, name: string, bytes: Uint8Array): WrittenFile {
+    const above = upper.facts(name);
+    if (above !== undefined && this.#marks.isMark(upper, name, above)) {
+      const aside = asideName();
+      const { after } = writeFileBelow(this.#scratch, aside, bytes, this.#scratch);
+      this.#place(upper, name, aside);
+      return { before: undefined, after };
+    }
+    const below = above === undefined ? lower?.facts(name) : undefined;
+    if (lower !== undefined && below !== undefined) {
+      assertFile(path, below);
+      this.#record.note(path, lower, name, below);
+      runAtOnce(copyEntry(lower, name, upper, name, { data: "share" }));
+    }
+    const written = writeFileBelow(upper, name, bytes, this.#scratch);
+    return below === undefined ? written : { ...written, before: below };
+  }
+}
+
+function asideName(): string {
+  return `aside-${randomBytes(8).toString("hex")}`;
+}
+
+function notAFolder(path: string, facts: Facts | undefined): UsageError {
+  return new UsageError(`${path} is a ${facts?.kind}, not a folder.`, {
+    hint: "Choose another path.",
+    code: "BAD_PATH",
+  });
+}

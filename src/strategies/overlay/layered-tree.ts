@@ -1,0 +1,247 @@
+import { baseName, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
+import { StateError } from "../../core/errors.ts";
+import { isAfter, takeBarrier } from "../../files/barrier.ts";
+import type { BaseFacts } from "../../files/baseline.ts";
+import type { ChangeSet } from "../../files/change-set.ts";
+import { giveMetadata } from "../../files/metadata.ts";
+import type { Steps } from "../../files/pace.ts";
+import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import type { SandboxTree, WrittenFile } from "../../files/sandbox-tree.ts";
+import type { Scope } from "../../files/scope.ts";
+import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
+import { OWN_NAME } from "../../files/workspace.ts";
+import { notThere, readFileBelow, writeFileInPlace } from "../../files/writing.ts";
+import { type Facts, sameIdentity, type Time } from "../../system/facts.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { Folder } from "../../system/folder.ts";
+import { currentBootId } from "../../system/process-identity.ts";
+import { readXattrs } from "../../system/xattrs.ts";
+import { BaseRecord, baseFacts } from "./base-record.ts";
+import { diffLayers } from "./layer-diff.ts";
+import { LayerMarks } from "./layer-marks.ts";
+import { LayerWriter } from "./layer-writing.ts";
+import { LayeredFolder } from "./layered-folder.ts";
+import { INDEX, type LinkedName, linkedNames, WORK } from "./linked-names.ts";
+import type { OverlayWay } from "./ways.ts";
+
+/**
+ * A sandbox that is an upper layer over the original: it holds only what differs.
+ *
+ *   upper/    what the sandbox has of its own, with the marks of an overlay (layer-marks.ts)
+ *   work/     the overlay's own; only while it is mounted
+ *   merged/   where it is mounted in the host's view; only while it is
+ *   base      what the original had at the paths that the upper layer covers (base-record.ts)
+ *   entered   there from before programs can get in until, after the last of them, `base` is noted anew
+ *   sandbox   JSON: the barrier T0, the boot it was made in, the way it is mounted. Written last: without it the workspace is not finished
+ *   stale     there after a landing: the sandbox is emptied before it is used again
+ */
+const POINTS = {
+  upper: failpoint("overlay.create-upper"),
+  root: failpoint("overlay.root-metadata"),
+  hide: failpoint("overlay.hide-workspace"),
+  enter: failpoint("overlay.mark-entered"),
+  leave: failpoint("overlay.mark-left"),
+  finish: failpoint("overlay.finish"),
+  stale: failpoint("overlay.mark-stale"),
+  fresh: failpoint("overlay.mark-fresh"),
+  removeOld: failpoint("overlay.remove-old"),
+};
+const UPPER = "upper";
+const SANDBOX = "sandbox";
+const STALE = "stale";
+const ENTERED = "entered";
+export const MERGED = "merged";
+
+interface SandboxFile {
+  readonly barrier: Time;
+  readonly bootId: string;
+  readonly way: OverlayWay;
+}
+
+export class LayeredTree implements SandboxTree {
+  readonly #workspace: Folder;
+  readonly #scope: Scope;
+  readonly #asBefore: (facts: Facts) => Facts;
+  readonly #chooseWay: () => OverlayWay;
+  readonly #openMount: (tree: LayeredTree) => Folder | undefined;
+  #known: SandboxFile | undefined;
+
+  constructor(
+    workspace: Folder,
+    scope: Scope,
+    asBefore: (facts: Facts) => Facts,
+    outside: {
+      /** The way that a sandbox which is made now is going to be mounted. */
+      readonly chooseWay: () => OverlayWay;
+      /** The sandbox as programs see it, if it is mounted for any now. */
+      readonly openMount: (tree: LayeredTree) => Folder | undefined;
+    },
+  ) {
+    this.#workspace = workspace;
+    this.#scope = scope;
+    this.#asBefore = asBefore;
+    this.#chooseWay = outside.chooseWay;
+    this.#openMount = outside.openMount;
+  }
+
+  get isFinished(): boolean {
+    return this.#workspace.facts(SANDBOX) !== undefined;
+  }
+
+  get isStale(): boolean {
+    return this.#workspace.facts(STALE) !== undefined;
+  }
+
+  get isFromEarlierBoot(): boolean {
+    return this.#sandboxFile().bootId !== currentBootId();
+  }
+
+  get barrier(): Time {
+    return this.#sandboxFile().barrier;
+  }
+
+  get way(): OverlayWay {
+    return this.#sandboxFile().way;
+  }
+
+  /** Whether programs are inside, or were and nobody has looked since at what they did. */
+  get isEntered(): boolean {
+    return this.#workspace.facts(ENTERED) !== undefined;
+  }
+
+  /** The path of the upper layer. */
+  get upperPath(): string {
+    return this.#workspace.label(UPPER);
+  }
+
+  openOwn(): Folder {
+    return this.#workspace.openChild(UPPER);
+  }
+
+  *make(original: Folder): Steps {
+    // One that is made anew is mounted as it was before: its marks have to be understood by who mounted it.
+    const way = this.isFinished ? this.way : this.#chooseWay();
+    for (const name of [SANDBOX, UPPER, WORK, ENTERED]) removeTree(POINTS.removeOld, this.#workspace, name);
+    using upper = ensureFolder(POINTS.upper, this.#workspace, UPPER);
+    const facts = original.ownFacts();
+    giveMetadata(POINTS.root, upper, ROOT_PATH, facts, readXattrs(original, ROOT_PATH), upper.ownFacts());
+    this.#hideWorkspaces(original, upper, facts);
+    const record = new BaseRecord();
+    if (this.#scope.only === undefined) record.note(ROOT_PATH, original, ROOT_PATH, facts);
+    record.save(this.#workspace);
+    const barrier = takeBarrier(this.#workspace);
+    this.#known = { barrier, bootId: currentBootId(), way };
+    writeSmallFile(POINTS.finish, this.#workspace, SANDBOX, Buffer.from(JSON.stringify(this.#known)));
+    yield 1;
+  }
+
+  markStale(): void {
+    if (!this.isStale) writeSmallFile(POINTS.stale, this.#workspace, STALE, Buffer.alloc(0));
+  }
+
+  markFresh(): void {
+    if (this.isStale) this.#workspace.removeFile(POINTS.fresh, STALE);
+  }
+
+  /** Says that programs are about to get in. */
+  markEntered(): void {
+    if (!this.isEntered) writeSmallFile(POINTS.enter, this.#workspace, ENTERED, Buffer.alloc(0));
+  }
+
+  /** Notes what programs have covered, once none is inside any more. */
+  noteWork(original: Folder): void {
+    if (!this.isEntered) return;
+    using upper = this.openOwn();
+    const record = BaseRecord.load(this.#workspace);
+    using index = this.#workspace.openBelowIfThere(INDEX);
+    const writer = new LayerWriter(this.#marks, record, this.#workspace);
+    for (const { path, copies, copy } of this.#linkedNames(original, upper, index))
+      writer.link(upper, original, path, copies, copy);
+    record.noteAll(upper, original, this.#marks, this.#scope.only);
+    record.saveIfChanged(this.#workspace);
+    removeTree(POINTS.removeOld, this.#workspace, WORK);
+    this.#workspace.removeFile(POINTS.leave, ENTERED);
+  }
+
+  read(original: Folder, own: Folder, path: string): Buffer {
+    if (path === ROOT_PATH) return readFileBelow(own, path);
+    using folder = LayeredFolder.openBelow(own, original, this.#marks, parentPath(path));
+    const found = folder?.find(baseName(path));
+    if (found === undefined) throw notThere(path);
+    return readFileBelow(found.folder, baseName(path));
+  }
+
+  write(original: Folder, own: Folder, path: string, bytes: Uint8Array): WrittenFile {
+    using mounted = this.#openMount(this);
+    if (mounted !== undefined) return writeFileInPlace(mounted, path, bytes);
+    const record = BaseRecord.load(this.#workspace);
+    const written = new LayerWriter(this.#marks, record, this.#workspace).write(own, original, path, bytes);
+    record.saveIfChanged(this.#workspace);
+    return written;
+  }
+
+  diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
+    const { only } = this.#scope;
+    using index = this.isEntered ? this.#workspace.openBelowIfThere(INDEX) : undefined;
+    return diffLayers(own, original, {
+      marks: this.#marks,
+      record: BaseRecord.load(this.#workspace),
+      isLive: this.isEntered,
+      ...(only !== undefined && { only }),
+      linkedNames: () => this.#linkedNames(original, own, index),
+      isUnchanged: (path, base) => this.isOriginalUnchanged(original, path, base),
+      ...(tick !== undefined && { tick }),
+    });
+  }
+
+  isOriginalUnchanged(original: Folder, path: string, base: BaseFacts): boolean {
+    const now = factsBelow(original, path);
+    if (now === undefined || !sameIdentity(now, base)) return false;
+    // A folder's change time also moves when others add to it, which is not a change of the folder itself.
+    if (base.kind === "directory") return now.mode === base.mode && now.uid === base.uid && now.gid === base.gid;
+    return !isAfter(this.#asBefore(now), this.barrier);
+  }
+
+  baseLookup(original: Folder): (path: string) => BaseFacts | undefined {
+    const record = BaseRecord.load(this.#workspace);
+    return (path) => {
+      const noted = record.get(path);
+      if (noted !== undefined || (path === ROOT_PATH && this.#scope.only !== undefined)) return noted;
+      using parent = original.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
+      const name = path === ROOT_PATH ? ROOT_PATH : baseName(path);
+      const now = parent?.facts(name);
+      return parent === undefined || now === undefined ? undefined : baseFacts(parent, name, now);
+    };
+  }
+
+  isMark = (name: string, facts: Facts): boolean => this.#marks.isMarkByItself(name, facts);
+
+  #linkedNames(original: Folder, upper: Folder, index: Folder | undefined): readonly LinkedName[] {
+    return this.#scope.only === undefined ? linkedNames(index, upper, original, this.#marks) : [];
+  }
+
+  /** A workspace inside the original is not to be seen by programs. */
+  #hideWorkspaces(original: Folder, upper: Folder, facts: Facts): void {
+    const hidden = original.names().filter((name) => OWN_NAME.test(name));
+    for (const name of hidden) upper.createNode(POINTS.hide, name, { ...facts, kind: "device", mode: 0, rdev: "0:0" });
+    if (hidden.length > 0) upper.setTimes(POINTS.root, ROOT_PATH, facts);
+  }
+
+  get #marks(): LayerMarks {
+    return new LayerMarks(this.way);
+  }
+
+  #sandboxFile(): SandboxFile {
+    const bytes = this.#known === undefined ? readSmallFile(this.#workspace, SANDBOX) : undefined;
+    this.#known ??= bytes === undefined ? undefined : parsed<SandboxFile>(bytes);
+    if (this.#known !== undefined) return this.#known;
+    throw new StateError(`The sandbox in ${this.#workspace.path} is incomplete.`, {
+      hint: "Cancel its plan and make a new one.",
+    });
+  }
+}
+
+function factsBelow(original: Folder, path: string): Facts | undefined {
+  using parent = original.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
+  return parent?.facts(path === ROOT_PATH ? ROOT_PATH : baseName(path));
+}

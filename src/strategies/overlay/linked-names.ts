@@ -1,0 +1,85 @@
+import { joinPath, ROOT_PATH } from "../../core/byte-path.ts";
+import { OWN_NAME } from "../../files/workspace.ts";
+import type { Facts } from "../../system/facts.ts";
+import { type FileHandle, handleOf } from "../../system/file-handles.ts";
+import type { Folder } from "../../system/folder.ts";
+import { type LayerMarks, originHandle } from "./layer-marks.ts";
+
+/** The overlay's own folder, in the workspace. */
+export const WORK = "work";
+
+/**
+ * The kernel's overlay keeps names together that share a file (index=on): when a file is changed through one of its names, only that name
+ * is in the upper layer, and the copy has another one in the index, `work/index`, called after the file of the lower layer. Programs see the
+ * copy under all its names. When they have ended, every such name gets its place in the upper layer, which then says all by itself.
+ */
+export interface LinkedName {
+  /** Where programs see the copy, and only the lower layer has a name. */
+  readonly path: string;
+  /** The index, and the copy's name in it. */
+  readonly copies: Folder;
+  readonly copy: string;
+}
+
+/** Where the index is, from the workspace. */
+export const INDEX = `${WORK}/index`;
+
+/** Looks through the whole lower layer, if there is any such copy at all. */
+export function linkedNames(copies: Folder | undefined, upper: Folder, lower: Folder, marks: LayerMarks): LinkedName[] {
+  const byHandle = copies === undefined ? new Map<FileHandle, string>() : indexedCopies(copies);
+  if (copies === undefined || byHandle.size === 0) return [];
+  return [...lowerNames(upper, lower, marks, ROOT_PATH)].flatMap(({ path, handle }) => {
+    const copy = byHandle.get(handle);
+    return copy === undefined ? [] : [{ path, copies, copy }];
+  });
+}
+
+/** The names in the index by the files that they are copies of. */
+function indexedCopies(index: Folder): Map<FileHandle, string> {
+  const copies = new Map<FileHandle, string>();
+  for (const name of index.names()) {
+    const handle = originHandle(Buffer.from(name, "hex"));
+    if (handle !== undefined && index.facts(name)?.kind === "file") copies.set(handle, name);
+  }
+  return copies;
+}
+
+interface NamedHandle {
+  readonly path: string;
+  readonly handle: FileHandle;
+}
+
+/** Every name of a file with several names that programs see in the lower layer. */
+function* lowerNames(
+  upper: Folder | undefined,
+  lower: Folder,
+  marks: LayerMarks,
+  path: string,
+): Generator<NamedHandle> {
+  for (const name of lower.names()) {
+    const below = OWN_NAME.test(name) ? undefined : lower.facts(name);
+    const above = below === undefined ? undefined : upper?.facts(name);
+    if (below?.kind === "directory" && (above === undefined || above.kind === "directory"))
+      yield* inFolder(upper, lower, name, marks, joinPath(path, name));
+    else if (below !== undefined && above === undefined)
+      yield* handleOfLinked(lower, name, below, joinPath(path, name));
+  }
+}
+
+function* inFolder(
+  upper: Folder | undefined,
+  lower: Folder,
+  name: string,
+  marks: LayerMarks,
+  path: string,
+): Generator<NamedHandle> {
+  using above = upper?.openBelowIfThere(name);
+  using below = lower.openBelowIfThere(name);
+  if (below !== undefined && (above === undefined || !marks.isOpaque(above)))
+    yield* lowerNames(above, below, marks, path);
+}
+
+function* handleOfLinked(lower: Folder, name: string, { nlink }: Facts, path: string): Generator<NamedHandle> {
+  const handle = nlink > 1 ? handleOf(lower, name) : undefined;
+  if (handle !== undefined) yield { path, handle };
+}

@@ -1,0 +1,147 @@
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import type { Scope } from "../../files/scope.ts";
+import { writeSmallFile } from "../../files/small-file.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { Folder } from "../../system/folder.ts";
+import { mountFuseOverlay, unmountFuse } from "../../system/fuse-overlay.ts";
+import { holdersOf, liveMounts } from "../../system/live-mounts.ts";
+import { mayMount, mountOverlay, setReadOnly } from "../../system/overlay-mount.ts";
+import { isMountPoint, unmount } from "../../system/unmount.ts";
+import { type LayeredTree, MERGED } from "./layered-tree.ts";
+import { WORK } from "./linked-names.ts";
+
+/**
+ * The one mount of a sandbox, shared by all programs inside. Who may mount, or has fuse, has it in his own view, at `merged` in the workspace,
+ * a folder that is there only while something is mounted on it, so that nobody writes into nothing. Without privilege it is in the namespace
+ * of the programs, made by who starts them; it is found by the name of its source.
+ */
+const POINTS = {
+  work: failpoint("overlay.create-work"),
+  point: failpoint("overlay.create-mount-point"),
+  mount: failpoint("overlay.mount"),
+  freeze: failpoint("overlay.freeze"),
+  unmount: failpoint("overlay.unmount"),
+  keep: failpoint("overlay.keep-mount"),
+  clear: failpoint("overlay.clear-mount"),
+};
+/** How long we wait for who is only passing by: one who looks into every new mount, a namespace that has copies of all until it is set up. */
+const PASSING_MS = 1000;
+const LOOK_AGAIN_MS = 20;
+/** There once somebody was told the path of the mount: it is then there whenever the sandbox is not being saved, landed or emptied. */
+const KEPT = "kept";
+
+export class OverlayMount {
+  /** The name by which the mount is found in every namespace. */
+  readonly source: string;
+  readonly #workspace: Folder;
+  readonly #scope: Scope;
+
+  constructor(workspace: Folder, scope: Scope) {
+    this.source = `drydock:${createHash("sha256").update(workspace.path).digest("hex").slice(0, 24)}`;
+    this.#workspace = workspace;
+    this.#scope = scope;
+  }
+
+  get isKept(): boolean {
+    return this.#workspace.facts(KEPT) !== undefined;
+  }
+
+  get #isMounted(): boolean {
+    return isMountPoint(this.#workspace, MERGED);
+  }
+
+  /** Whether this process can make it. In a user namespace only who is in one already: in a container without privilege, for example. */
+  canBeMade(tree: LayeredTree): boolean {
+    return tree.way !== "user-namespace" || this.#isMounted || mayMount();
+  }
+
+  /** Mounts it in the view of this process, if it is not. */
+  async make(tree: LayeredTree): Promise<void> {
+    if (this.#isMounted) {
+      // A crash may have left it closed to writing.
+      if (tree.way !== "fuse") this.#setReadOnly(false);
+      return;
+    }
+    this.prepareWork(tree);
+    using lower = Folder.open(this.#scope.root);
+    using upper = tree.openOwn();
+    using work = this.#workspace.openChild(WORK);
+    using target = ensureFolder(POINTS.point, this.#workspace, MERGED);
+    const layers = { lower, upper, work };
+    if (tree.way === "fuse") await mountFuseOverlay(POINTS.mount, layers, target);
+    else
+      mountOverlay(POINTS.mount, layers, target, {
+        source: this.source,
+        kind: tree.way === "user-namespace" ? "user" : "indexed",
+      });
+  }
+
+  keep(): void {
+    if (!this.isKept) writeSmallFile(POINTS.keep, this.#workspace, KEPT, Buffer.alloc(0));
+  }
+
+  /** Makes the folder that a mount needs besides the layers, as it has to be before the first one; its path. */
+  prepareWork(tree: LayeredTree): string {
+    tree.markEntered();
+    // A volatile mount leaves a note that its layers may be incomplete. Within one boot they are not.
+    if (!liveMounts(this.source).some(({ isReadOnly }) => !isReadOnly)) removeTree(POINTS.clear, this.#workspace, WORK);
+    ensureFolder(POINTS.work, this.#workspace, WORK).close();
+    return this.#workspace.label(WORK);
+  }
+
+  /** Ends the mount, in whatever namespace; who keeps that from being done, if somebody does. */
+  async end(tree: LayeredTree): Promise<string | undefined> {
+    const limit = performance.now() + PASSING_MS;
+    for (;;) {
+      const holder = await this.#tryToEnd(tree);
+      if (holder === undefined || performance.now() > limit) return holder;
+      await delay(LOOK_AGAIN_MS);
+    }
+  }
+
+  async #tryToEnd(tree: LayeredTree): Promise<string | undefined> {
+    if (this.#isMounted && (await this.#unmount(tree)) === "busy")
+      return nameOf(holdersOf(this.#workspace.label(MERGED))[0]);
+    const elsewhere = this.#mayBeElsewhere(tree) ? liveMounts(this.source) : [];
+    const writer = elsewhere.find(({ isReadOnly }) => !isReadOnly);
+    if (writer !== undefined) return nameOf(writer);
+    removeTree(POINTS.clear, this.#workspace, MERGED);
+    return undefined;
+  }
+
+  /** A namespace that was made meanwhile has a copy of the mount, which stays there; so the file system is closed to all writing first. */
+  async #unmount(tree: LayeredTree): Promise<"done" | "busy"> {
+    const path = this.#workspace.label(MERGED);
+    // Only root could have mounted one that is not finished without fuse.
+    const isFuse = tree.isFinished ? tree.way === "fuse" : process.geteuid?.() !== 0;
+    if (isFuse) return await unmountFuse(POINTS.unmount, path);
+    if (this.#setReadOnly(true) === "busy") return "busy";
+    const outcome = await unmount(POINTS.unmount, path);
+    if (outcome === "busy") this.#setReadOnly(false);
+    return outcome;
+  }
+
+  #setReadOnly(isReadOnly: boolean): "done" | "busy" {
+    using mounted = this.#workspace.openChild(MERGED);
+    return setReadOnly(POINTS.freeze, mounted, isReadOnly);
+  }
+
+  /** Looking through all processes takes a while, and is in vain where no program can have been inside. */
+  #mayBeElsewhere(tree: LayeredTree): boolean {
+    return !tree.isFinished || tree.isEntered;
+  }
+
+  /** The sandbox as programs see it now, if it is mounted for any. */
+  openLive(tree: LayeredTree): Folder | undefined {
+    if (!tree.isEntered) return undefined;
+    if (this.#isMounted) return this.#workspace.openChild(MERGED);
+    const live = liveMounts(this.source).find(({ isReadOnly }) => !isReadOnly);
+    return live === undefined ? undefined : Folder.open(`/proc/${live.pid}/root${live.mountPoint}`);
+  }
+}
+
+function nameOf(holder: { readonly pid: number; readonly command: string } | undefined): string {
+  return holder === undefined ? "another process" : `${holder.command} (pid ${holder.pid})`;
+}

@@ -1,0 +1,213 @@
+import type { Loss } from "../../core/capabilities.ts";
+import { BusyError, messageOf, UnsupportedError } from "../../core/errors.ts";
+import type { Resource } from "../../core/resource.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
+import type {
+  Attention,
+  IntendedPlace,
+  PreparedCommit,
+  ProbeResult,
+  ProgramView,
+  StrategyContext,
+  Transaction,
+} from "../../core/strategy.ts";
+import { builtInStrength } from "../../core/strategy-names.ts";
+import { FolderStrategy } from "../../files/folder-strategy.ts";
+import type { Steps } from "../../files/pace.ts";
+import type { RestoredTimes } from "../../files/restored-times.ts";
+import { type OpenSandbox, openOriginal, placeOf, scopeFrom } from "../../files/sandbox-reference.ts";
+import { type Scope, scopeOf } from "../../files/scope.ts";
+import { finishRestore, saveCheckpoint } from "../../files/tree-checkpoints.ts";
+import { choosePlace, openWorkspace, type WorkspacePlace } from "../../files/workspace.ts";
+import type { Folder } from "../../system/folder.ts";
+import { BaseRecord } from "./base-record.ts";
+import { LayeredTree, MERGED } from "./layered-tree.ts";
+import { OverlayMount } from "./overlay-mount-point.ts";
+import { whyNoLayers } from "./placement-probe.ts";
+import { firstWorkingWay, OVERLAY_WAYS, type OverlayWay } from "./ways.ts";
+
+/**
+ * A view of the original through an overlay: made in a millisecond whatever the size of the original, and it holds only what differs. Reading, writing,
+ * comparing and landing work on the layers and need no mount; one is made only for programs. What the sandbox has not touched
+ * shows the original as it is now.
+ */
+export class OverlayStrategy extends FolderStrategy<LayeredTree> {
+  readonly #allowed: readonly OverlayWay[];
+  #way: OverlayWay | undefined;
+
+  /** `allowed`: the ways to mount that may be used, the first that works is. */
+  constructor(context: StrategyContext, allowed: readonly OverlayWay[] = OVERLAY_WAYS) {
+    super(context, "overlay", {
+      commit: "two-phase",
+      undo: true,
+      checkpoint: true,
+      isolation: "view",
+      strength: builtInStrength("overlay"),
+      resourceTypes: ["fs-directory", "fs-file", "fs-mount", "git-checkout"],
+      loses: lossesOf(likelyWay(allowed)),
+    });
+    this.#allowed = allowed;
+  }
+
+  override async create(planId: string, resource: Resource): Promise<SandboxRef> {
+    const found = await firstWorkingWay(this.context.stateDir, this.#allowed);
+    if (found.way === undefined)
+      throw new UnsupportedError(`overlay does not work here: ${found.reason}.`, {
+        hint: "Use copy_on_write or filesystem_copy.",
+      });
+    this.#way = found.way;
+    return await super.create(planId, resource);
+  }
+
+  override async probe(resource: Resource): Promise<ProbeResult> {
+    const found = await firstWorkingWay(this.context.stateDir, this.#allowed);
+    if (found.way === undefined) return { works: false, reason: found.reason };
+    const reason = this.#whyNotFor(resource, found.way);
+    return reason === undefined ? { works: true, note: WAY_NOTES[found.way] } : { works: false, reason };
+  }
+
+  /** Mounts it in the view of this process; it stays until the work lands or goes. */
+  async path(ref: SandboxRef): Promise<string> {
+    using sandbox = await this.open(ref);
+    const mount = new OverlayMount(sandbox.workspace, sandbox.scope);
+    if (!mount.canBeMade(sandbox.tree))
+      throw new UnsupportedError("Without privilege this sandbox is mounted only for programs that Drydock starts.", {
+        hint: "Use 'drydock plan exec', or 'drydock plan read' and 'plan write'.",
+        code: "NO_PATH",
+      });
+    await mount.make(sandbox.tree);
+    mount.keep();
+    return this.programPath(sandbox.workspace.path, sandbox.scope);
+  }
+
+  async enter(ref: SandboxRef): Promise<ProgramView> {
+    using sandbox = await this.open(ref);
+    const { scope, workspace, tree } = sandbox;
+    const only = scope.only === undefined ? {} : { only: scope.only };
+    const mount = new OverlayMount(workspace, scope);
+    if (mount.canBeMade(tree)) {
+      await mount.make(tree);
+      return { kind: "place", path: workspace.label(MERGED), ...only };
+    }
+    const work = mount.prepareWork(tree);
+    return { kind: "layers", lower: scope.root, upper: tree.upperPath, work, source: mount.source, ...only };
+  }
+
+  async leave(ref: SandboxRef): Promise<void> {
+    using sandbox = await this.open(ref);
+    const mount = new OverlayMount(sandbox.workspace, sandbox.scope);
+    if (mount.isKept || (await mount.end(sandbox.tree)) !== undefined) return;
+    sandbox.tree.noteWork(sandbox.original);
+  }
+
+  override async rollback(ref: SandboxRef): Promise<void> {
+    await super.rollback(ref);
+    await this.#showAgain(ref);
+  }
+
+  override async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+    const prepared = await super.prepare(ref, transaction);
+    if (prepared === null) await this.#showAgain(ref);
+    return prepared;
+  }
+
+  override async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
+    const attention = await super.rollbackPrepared(ref, transaction);
+    if (transaction.direction === "commit") await this.#showAgain(ref);
+    return attention;
+  }
+
+  override async checkpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    await super.checkpoint(ref, checkpointId);
+    await this.#showAgain(ref);
+  }
+
+  override async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    await super.restoreCheckpoint(ref, checkpointId);
+    await this.#showAgain(ref);
+  }
+
+  /** Who was told the path may go on using it. */
+  async #showAgain(ref: SandboxRef): Promise<void> {
+    using workspace = openWorkspace(placeOf(ref).path);
+    const tree = workspace === undefined ? undefined : this.treeIn(workspace, scopeFrom(ref), (facts) => facts);
+    if (workspace === undefined || tree?.isFinished !== true) return;
+    const mount = new OverlayMount(workspace, scopeFrom(ref));
+    if (mount.isKept && mount.canBeMade(tree)) await mount.make(tree);
+  }
+
+  protected treeIn(workspace: Folder, scope: Scope, asBefore: RestoredTimes["asBefore"]): LayeredTree {
+    return new LayeredTree(workspace, scope, asBefore, {
+      chooseWay: () => this.#way ?? "kernel",
+      openMount: (tree) => new OverlayMount(workspace, scope).openLive(tree),
+    });
+  }
+
+  protected programPath(workspace: string, scope: Scope): string {
+    return scope.only === undefined ? `${workspace}/${MERGED}` : `${workspace}/${MERGED}/${scope.only}`;
+  }
+
+  protected override intendedPlaces(place: WorkspacePlace): IntendedPlace[] {
+    return [...super.intendedPlaces(place), { kind: "mount", location: `${place.path}/${MERGED}` }];
+  }
+
+  protected *saveCheckpoint({ own, workspace }: OpenSandbox<LayeredTree>, id: string): Steps {
+    yield* saveCheckpoint({ workspace, withMarks: true }, id, own, () => BaseRecord.load(workspace).toBytes());
+  }
+
+  protected *finishRestore(workspace: Folder, tree: LayeredTree): Steps {
+    yield* finishRestore(
+      { workspace, withMarks: true },
+      () => tree.openOwn(),
+      (notes) => BaseRecord.fromBytes(notes).save(workspace),
+    );
+  }
+
+  protected async freeze(ref: SandboxRef, workspace: Folder): Promise<void> {
+    const scope = scopeFrom(ref);
+    const tree = this.treeIn(workspace, scope, (facts) => facts);
+    const holder = await new OverlayMount(workspace, scope).end(tree);
+    if (holder !== undefined)
+      throw new BusyError(`The sandbox of ${scope.root} is in use by ${holder}.`, {
+        holder,
+        hint: "End it, or leave the folder, and try again.",
+      });
+    if (!tree.isFinished || !tree.isEntered) return;
+    using original = openOriginal(scope);
+    tree.noteWork(original);
+  }
+
+  #whyNotFor(resource: Resource, way: OverlayWay): string | undefined {
+    const scope = scopeOf(resource);
+    try {
+      return whyNoLayers(choosePlace(this.context.stateDir, "probe", scope), scope, way);
+    } catch (thrown) {
+      if (thrown instanceof UnsupportedError) return messageOf(thrown);
+      throw thrown;
+    }
+  }
+}
+
+/** Which way it will be, as far as can be told without trying. */
+function likelyWay(allowed: readonly OverlayWay[]): OverlayWay {
+  const isRoot = process.geteuid?.() === 0;
+  return allowed.find((way) => isRoot || way !== "kernel") ?? "fuse";
+}
+
+const LOSSES_OF: { readonly [way in OverlayWay]: readonly Loss[] } = {
+  kernel: ["folder-renames"],
+  "user-namespace": ["folder-renames", "linked-files"],
+  fuse: ["folder-renames", "linked-files", "holes", "folder-times", "link-times"],
+};
+
+/** fuse-overlayfs moves what it copied up into its place, which without privilege needs permission to write to it. */
+function lossesOf(way: OverlayWay): readonly Loss[] {
+  const isUsersFuse = way === "fuse" && process.geteuid?.() !== 0;
+  return isUsersFuse ? [...LOSSES_OF.fuse, "read-only-folders"] : LOSSES_OF[way];
+}
+
+const WAY_NOTES: { readonly [way in OverlayWay]: string } = {
+  kernel: "works, mounted by the kernel",
+  "user-namespace": "works, mounted by the kernel in a user namespace",
+  fuse: "works, mounted by fuse-overlayfs",
+};

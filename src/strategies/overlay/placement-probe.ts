@@ -1,0 +1,43 @@
+import { baseName, parentPath } from "../../core/byte-path.ts";
+import type { Scope } from "../../files/scope.ts";
+import type { WorkspacePlace } from "../../files/workspace.ts";
+import { failedWith } from "../../system/errno.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { Folder } from "../../system/folder.ts";
+import { closeFile } from "../../system/handles.ts";
+import { takesXattrs } from "../../system/xattrs.ts";
+import { LayerMarks } from "./layer-marks.ts";
+import type { OverlayWay } from "./ways.ts";
+
+const PROBE = failpoint("overlay.probe-marks");
+
+/** Why an upper layer in this place can't serve this original, if it can't. Leaves nothing behind. */
+export function whyNoLayers(place: WorkspacePlace, scope: Scope, way: OverlayWay): string | undefined {
+  using folder = Folder.open(parentPath(place.path) || "/");
+  if (!takesMarks(folder, way))
+    return `the file system of ${scope.root} does not take the attributes that an overlay needs`;
+  return way === "user-namespace" ? whyNotMapped(scope) : undefined;
+}
+
+/** A file that never gets a name is marked, and gone when it is closed. */
+function takesMarks(folder: Folder, way: OverlayWay): boolean {
+  let fd: number | undefined;
+  try {
+    fd = folder.createNameless(PROBE);
+    return takesXattrs(PROBE, fd, new LayerMarks(way).opaque);
+  } catch (thrown) {
+    // Where there are no files without a name (FUSE), there is no upper layer either.
+    if (failedWith(thrown, "EOPNOTSUPP", "ENOTSUP", "EISDIR")) return false;
+    throw thrown;
+  } finally {
+    if (fd !== undefined) closeFile(fd);
+  }
+}
+
+/** In a user namespace of one's own only one's own user and group exist; a file of another can't be copied up (EOVERFLOW). */
+function whyNotMapped({ root }: Scope): string | undefined {
+  using original = Folder.open(root);
+  const { uid, gid } = original.ownFacts();
+  if (uid === process.geteuid?.() && gid === process.getegid?.()) return undefined;
+  return `${baseName(root)} belongs to another user or group (${uid}:${gid}), which a user namespace does not know`;
+}

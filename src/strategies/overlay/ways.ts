@@ -1,0 +1,156 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { BusyError, messageOf, SystemCallError } from "../../core/errors.ts";
+import { failedWith } from "../../system/errno.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { Folder } from "../../system/folder.ts";
+import { mountFuseOverlay, unmountFuse, whyNoFuse } from "../../system/fuse-overlay.ts";
+import { closeFile } from "../../system/handles.ts";
+import { whyNoUserNamespaceOverlay } from "../../system/namespaces.ts";
+import { createdOverlay, detachedMemory, mountByPaths, type OverlayLayers } from "../../system/overlay-mount.ts";
+import { unmount } from "../../system/unmount.ts";
+import { writeXattrs } from "../../system/xattrs.ts";
+import { PROBE_MOUNT_POINT, withProbeFolder } from "./probe-folder.ts";
+
+/** The ways to mount an overlay, the best first: as root; in a user namespace, without privilege; by a process in user space. */
+export const OVERLAY_WAYS = ["kernel", "user-namespace", "fuse"] as const;
+export type OverlayWay = (typeof OVERLAY_WAYS)[number];
+
+/** Whether a way works on this machine for this user; if not, why. */
+export type WayResult =
+  | { readonly way: OverlayWay; readonly works: true }
+  | { readonly way: OverlayWay; readonly works: false; readonly reason: string };
+
+const POINTS = {
+  layers: failpoint("overlay.probe-layers"),
+  mount: failpoint("overlay.probe-mount"),
+  unmount: failpoint("overlay.probe-unmount"),
+};
+const SOURCE = "drydock-probe";
+
+const known = new Map<OverlayWay, Promise<WayResult>>();
+
+/** Tries a way, in the state directory, once per process. Leaves nothing behind. */
+export function probeWay(way: OverlayWay, stateDir: string): Promise<WayResult> {
+  const before = known.get(way);
+  if (before !== undefined) return before;
+  const result = tryWay(way, stateDir);
+  known.set(way, result);
+  // What kept us from trying, like a full disk, says nothing about the way.
+  result.catch(() => known.delete(way));
+  return result;
+}
+
+/** Tries all of them. */
+export async function probeOverlayWays(stateDir: string): Promise<readonly WayResult[]> {
+  const results: WayResult[] = [];
+  for (const way of OVERLAY_WAYS) results.push(await probeWay(way, stateDir));
+  return results;
+}
+
+/** The first of the allowed ways that works; the later ones are not tried then. If none does, why. */
+export async function firstWorkingWay(
+  stateDir: string,
+  allowed: readonly OverlayWay[] = OVERLAY_WAYS,
+): Promise<{ readonly way: OverlayWay } | { readonly way: undefined; readonly reason: string }> {
+  const reasons: string[] = [];
+  for (const way of allowed) {
+    const result = await probeWay(way, stateDir);
+    if (result.works) return { way };
+    reasons.push(`${way}: ${result.reason}`);
+  }
+  return { way: undefined, reason: reasons.join("; ") || "no way to mount is allowed" };
+}
+
+async function tryWay(way: OverlayWay, stateDir: string): Promise<WayResult> {
+  const atOnce = whyNotAtOnce(way);
+  if (atOnce === undefined && way === "kernel" && worksInMemory()) return { way, works: true };
+  const reason = atOnce ?? (await withProbeFolder(stateDir, (folder) => whyNotIn(way, folder)));
+  return reason === undefined ? { way, works: true } : { way, works: false, reason };
+}
+
+/** What is known without trying. */
+function whyNotAtOnce(way: OverlayWay): string | undefined {
+  if (way === "kernel" && process.geteuid?.() !== 0) return "mounting needs root";
+  return way === "fuse" ? whyNoFuse() : undefined;
+}
+
+/**
+ * Tries the kernel's way on layers in memory, which takes a millisecond where folders on a disk take ten, and of which nothing is left even
+ * if the process is killed. Kernels before 6.15 do not take such layers; that it fails here says nothing.
+ */
+function worksInMemory(): boolean {
+  try {
+    using memory = detachedMemory();
+    if (memory === undefined) return false;
+    makeLayers(memory);
+    if (!takesTrustedMarks(memory)) return false;
+    using lower = memory.openChild("lower");
+    using upper = memory.openChild("upper");
+    using work = memory.openChild("work");
+    const mount = createdOverlay({ lower, upper, work }, SOURCE);
+    if (mount !== undefined) closeFile(mount);
+    return mount !== undefined;
+  } catch (thrown) {
+    if (thrown instanceof SystemCallError) return false;
+    throw thrown;
+  }
+}
+
+async function whyNotIn(way: OverlayWay, folder: Folder): Promise<string | undefined> {
+  makeLayers(folder);
+  if (way === "user-namespace") return await whyNoUserNamespaceOverlay(folder);
+  using merged = folder.openChild(PROBE_MOUNT_POINT);
+  const whyNot = way === "kernel" ? whyNotByKernel : whyNotByFuse;
+  using lower = folder.openChild("lower");
+  using upper = folder.openChild("upper");
+  using work = folder.openChild("work");
+  return await whyNot({ lower, upper, work }, merged, folder);
+}
+
+function makeLayers(folder: Folder): void {
+  for (const name of ["lower", "upper", "work", PROBE_MOUNT_POINT]) folder.createFolder(POINTS.layers, name, 0o700);
+  using lower = folder.openChild("lower");
+  closeFile(lower.createFile(POINTS.layers, "lowered", 0o600));
+}
+
+/** Root inside a user namespace may mount, but not leave the marks that the kernel's way needs. */
+function takesTrustedMarks(folder: Folder): boolean {
+  const mark = { "trusted.overlay.probe": Buffer.from("y").toString("base64") };
+  return writeXattrs(POINTS.layers, folder, "upper", mark, {}).length === 0;
+}
+
+async function whyNotByKernel(layers: OverlayLayers, merged: Folder, folder: Folder): Promise<string | undefined> {
+  try {
+    if (!takesTrustedMarks(folder)) return "trusted attributes can't be set here";
+    const mount = createdOverlay(layers, SOURCE);
+    if (mount !== undefined) closeFile(mount);
+    else {
+      mountByPaths(layers, merged, SOURCE);
+      await untilFree(() => unmount(POINTS.unmount, merged.path));
+    }
+    return undefined;
+  } catch (thrown) {
+    if (failedWith(thrown, "ENODEV")) return "this kernel has no overlay file system";
+    if (failedWith(thrown, "EPERM", "EACCES")) return "this process may not mount (it lacks CAP_SYS_ADMIN)";
+    return messageOf(thrown);
+  }
+}
+
+async function whyNotByFuse(layers: OverlayLayers, merged: Folder): Promise<string | undefined> {
+  try {
+    await mountFuseOverlay(POINTS.mount, layers, merged);
+    await untilFree(() => unmountFuse(POINTS.unmount, merged.path));
+    return undefined;
+  } catch (thrown) {
+    return messageOf(thrown);
+  }
+}
+
+/** Some look into every new mount for a moment: indexers, file managers. */
+async function untilFree(end: () => Promise<"done" | "busy">): Promise<void> {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    if ((await end()) === "done") return;
+    await delay(20);
+  }
+  throw new BusyError("what was mounted to try it is kept busy by another process", { holder: "another process" });
+}

@@ -1,0 +1,74 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { messageOf } from "../core/errors.ts";
+import { failedWith } from "./errno.ts";
+import type { Folder } from "./folder.ts";
+import { systemProgram } from "./programs.ts";
+
+const LIMIT_MS = 10_000;
+const OPTIONS =
+  "lowerdir=lower,upperdir=upper,workdir=work,userxattr,volatile,redirect_dir=nofollow,metacopy=off,index=off";
+/** Nothing is mounted outside of the namespace, and all of it goes with the last process in it. */
+const SCRIPT = `mount -t overlay drydock-probe -o ${OPTIONS} merged && : > merged/made && rm merged/lowered`;
+
+/** Settings that close user namespaces, and what they say about it. */
+const SWITCHES = [
+  { file: "/proc/sys/user/max_user_namespaces", off: "0", name: "user.max_user_namespaces is 0" },
+  { file: "/proc/sys/kernel/unprivileged_userns_clone", off: "0", name: "kernel.unprivileged_userns_clone is 0" },
+  {
+    file: "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+    off: "1",
+    name: "kernel.apparmor_restrict_unprivileged_userns is 1",
+  },
+] as const;
+
+/**
+ * Why no overlay can be mounted in a user namespace here, if none can. Really does it, on the folders lower (with a file `lowered`), upper, work and
+ * merged in the given one.
+ */
+export async function whyNoUserNamespaceOverlay(folder: Folder): Promise<string | undefined> {
+  const unshare = systemProgram("unshare");
+  if (unshare === undefined) return "the program unshare (util-linux) is not installed";
+  const { failed, said } = await run(unshare, folder);
+  if (!failed) return undefined;
+  const off = SWITCHES.find((setting) => settingIn(setting.file) === setting.off);
+  if (/unrecognized option/.test(said)) return `the program unshare is too old (${said})`;
+  if (!/^unshare:/.test(said)) return `the kernel mounts no overlay in a user namespace (${said})`;
+  return off === undefined
+    ? `no user namespace can be made (${said})`
+    : `user namespaces are switched off (${off.name})`;
+}
+
+function run(unshare: string, folder: Folder): Promise<{ readonly failed: boolean; readonly said: string }> {
+  return new Promise((resolve) => {
+    const args = ["--user", "--map-current-user", "--keep-caps", "--mount", "--", "/bin/sh", "-c", SCRIPT];
+    const child = spawn(unshare, args, {
+      // By descriptor, because the path may hold bytes that can't be passed. The new namespace takes the working folder along.
+      cwd: `/proc/self/fd/${folder.fd}`,
+      env: { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C" },
+      detached: true,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const said: Buffer[] = [];
+    const clock = setTimeout(() => child.kill("SIGKILL"), LIMIT_MS);
+    child.stderr.on("data", (bytes: Buffer) => said.push(bytes));
+    child.on("error", (error) => {
+      clearTimeout(clock);
+      resolve({ failed: true, said: messageOf(error) });
+    });
+    child.on("close", (code) => {
+      clearTimeout(clock);
+      const [line = ""] = Buffer.concat(said).toString("utf8").trim().split("\n");
+      resolve({ failed: code !== 0, said: line || `ended with ${code ?? "a signal"}` });
+    });
+  });
+}
+
+function settingIn(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (thrown) {
+    if (failedWith(thrown, "ENOENT", "EACCES")) return undefined;
+    throw thrown;
+  }
+}

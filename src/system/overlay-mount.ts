@@ -1,0 +1,307 @@
+import { baseName } from "../core/byte-path.ts";
+import { SystemCallError } from "../core/errors.ts";
+import { failedWith, systemCallError } from "./errno.ts";
+import { factsOfOpen } from "./facts.ts";
+import { type Failpoint, passFailpoint } from "./failpoints.ts";
+import { Folder } from "./folder.ts";
+import { AT_FDCWD, calls, check, cString, lastErrno, PinnedBuffer, pathPointer } from "./native.ts";
+
+/**
+ * The kernel's overlay, mounted as root in the present namespace.
+ *
+ * The layers are given as descriptors (fsconfig, Linux 6.13), so names of any bytes and length will do and nobody can swap them
+ * meanwhile. Where the kernel takes none, mount(2) gets the same descriptors as paths in /proc/self/fd. The mount is made out of sight
+ * and then moved to its place, so a failure before that leaves nothing; afterwards it is private: what is mounted inside stays inside.
+ *
+ * `volatile` spares a flush for every file that is copied up; flushing is the business of who lands the upper layer. Nothing is redirected,
+ * no metadata stands alone: what is in the upper layer can be understood without the mount. `redirect_dir=nofollow` and not `off`, which
+ * on many kernels means "follow those that are there". `index=on` keeps names together that share a file, and lets no second mount
+ * have the same upper layer. In a user namespace it can't be had, and the marks are attributes that need no privilege (`userxattr`).
+ */
+export interface OverlayLayers {
+  readonly lower: Folder;
+  readonly upper: Folder;
+  readonly work: Folder;
+}
+
+const SYS_MOVE_MOUNT = 429;
+const SYS_FSOPEN = 430;
+const SYS_FSCONFIG = 431;
+const SYS_FSMOUNT = 432;
+const FSOPEN_CLOEXEC = 1;
+const FSMOUNT_CLOEXEC = 1;
+const SET_FLAG = 0;
+const SET_STRING = 1;
+const SET_FD = 5;
+const CREATE = 6;
+const MOUNT_ATTR_NODEV = 4;
+const MOVE_MOUNT_BOTH_EMPTY = 0x04 | 0x40;
+const MS_RDONLY = 1;
+const MS_NODEV = 4;
+const MS_REMOUNT = 32;
+const MS_PRIVATE = 1 << 18;
+const MNT_DETACH = 2;
+const O_PATH_DIRECTORY_CLOEXEC = 0o10000000 | 0o200000 | 0o2000000;
+
+/**
+ * - `indexed`: as root; names that share a file go on sharing it.
+ * - `plain`: as root, but an overlay that was mounted on the same layers lives on in some namespace: the kernel then indexes nothing.
+ * - `user`: with the marks in attributes that need no privilege.
+ */
+export type OverlayKind = "indexed" | "plain" | "user";
+
+/** The settings, and the flags, which have no value. */
+function settingsFor(kind: OverlayKind) {
+  const settings = [
+    ["redirect_dir", "nofollow"],
+    ["metacopy", "off"],
+    ["index", kind === "indexed" ? "on" : "off"],
+  ] as const;
+  return { settings, flags: kind === "user" ? ["volatile", "userxattr"] : ["volatile"] };
+}
+
+/** Whether this process may mount in its own view of the world: as root, or with the rights of root in the namespace it is in. */
+export function mayMount(): boolean {
+  const context = calls.fsopen(SYS_FSOPEN, cString("overlay"), FSOPEN_CLOEXEC);
+  if (context >= 0) calls.close(context);
+  return context >= 0;
+}
+
+/** Mounts an overlay on a folder. `source` is the name by which the mount is found in mountinfo. */
+export function mountOverlay(
+  point: Failpoint,
+  layers: OverlayLayers,
+  target: Folder,
+  { source, kind = "indexed" }: { readonly source: string; readonly kind?: OverlayKind },
+): void {
+  removeVolatileMark(point, layers.work);
+  passFailpoint(point);
+  try {
+    mountOnce(layers, target, source, kind);
+  } catch (thrown) {
+    if (kind !== "indexed" || !failedWith(thrown, "EBUSY")) throw thrown;
+    mountOnce(layers, target, source, "plain");
+  }
+}
+
+function mountOnce(layers: OverlayLayers, target: Folder, source: string, kind: OverlayKind): void {
+  if (mountByDescriptors(layers, target, source, kind) === "not-offered") mountByPaths(layers, target, source, kind);
+}
+
+/**
+ * Lets nobody write through an overlay any more, or lets them again: in every namespace that has a copy of the mount, which ending ours would not
+ * end. "busy" if somebody has a file open for writing.
+ */
+export function setReadOnly(point: Failpoint, target: Folder, isReadOnly: boolean): "done" | "busy" {
+  passFailpoint(point);
+  const flags = MS_REMOUNT | MS_NODEV | (isReadOnly ? MS_RDONLY : 0);
+  if (calls.mount(null, cString(descriptorPath(target.fd)), null, flags, null) === 0) return "done";
+  const error = systemCallError(lastErrno(), "remount", target.path);
+  if (failedWith(error, "EBUSY")) return "busy";
+  throw error;
+}
+
+/** Mounts with the layers given as descriptors, or says that this kernel takes none. */
+export function mountByDescriptors(
+  layers: OverlayLayers,
+  target: Folder,
+  source: string,
+  kind: OverlayKind = "indexed",
+): "done" | "not-offered" {
+  const mount = detachedOverlay(layers, source, kind);
+  if (mount === undefined) return "not-offered";
+  try {
+    const empty = cString("");
+    const moved = calls.moveMount(SYS_MOVE_MOUNT, mount, empty, target.fd, empty, MOVE_MOUNT_BOTH_EMPTY);
+    check(moved, "mount", target.path);
+    makePrivate(mount, target.path);
+    return "done";
+  } finally {
+    calls.close(mount);
+  }
+}
+
+/** An overlay that is mounted nowhere and goes when its descriptor is closed; undefined where the kernel takes no descriptors of layers. */
+function detachedOverlay(layers: OverlayLayers, source: string, kind: OverlayKind): number | undefined {
+  const context = createdOverlay(layers, source, kind);
+  if (context === undefined) return undefined;
+  try {
+    const mount = calls.fsmount(SYS_FSMOUNT, context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NODEV);
+    return check(mount, "mount", layers.upper.path);
+  } finally {
+    calls.close(context);
+  }
+}
+
+/** The same one step earlier: the file system is there, but no mount of it. Closing this is all there is to do, and takes no time. */
+export function createdOverlay(
+  layers: OverlayLayers,
+  source: string,
+  kind: OverlayKind = "indexed",
+): number | undefined {
+  const { path } = layers.upper;
+  const context = calls.fsopen(SYS_FSOPEN, cString("overlay"), FSOPEN_CLOEXEC);
+  if (context < 0) {
+    const error = systemCallError(lastErrno(), "mount", path);
+    if (isNotOffered(error)) return undefined;
+    throw error;
+  }
+  let isCreated = false;
+  try {
+    if (!takesLayers(context, layers)) return undefined;
+    const { settings, flags } = settingsFor(kind);
+    for (const [key, value] of [["source", source] as const, ...settings])
+      configure(context, SET_STRING, key, value, path);
+    for (const flag of flags) configure(context, SET_FLAG, flag, null, path);
+    configure(context, CREATE, null, null, path);
+    isCreated = true;
+    return context;
+  } finally {
+    if (!isCreated) calls.close(context);
+  }
+}
+
+/** A file system in memory that is mounted nowhere and goes when it is closed; undefined where that can't be had. */
+export function detachedMemory(): Folder | undefined {
+  const label = "a file system in memory";
+  const context = calls.fsopen(SYS_FSOPEN, cString("tmpfs"), FSOPEN_CLOEXEC);
+  if (context < 0) return undefined;
+  try {
+    configure(context, SET_STRING, "mode", "0700", label);
+    configure(context, CREATE, null, null, label);
+    const mount = calls.fsmount(SYS_FSMOUNT, context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NODEV);
+    return new Folder(check(mount, "mount", label), label);
+  } finally {
+    calls.close(context);
+  }
+}
+
+function takesLayers(context: number, { lower, upper, work }: OverlayLayers): boolean {
+  const layers = [["lowerdir+", lower] as const, ["upperdir", upper] as const, ["workdir", work] as const];
+  for (const [key, { fd, path }] of layers) {
+    if (calls.fsconfig(SYS_FSCONFIG, context, SET_FD, cString(key), null, fd) === 0) continue;
+    const error = explained(context, path);
+    if (isNotOffered(error)) return false;
+    throw error;
+  }
+  return true;
+}
+
+/** Mounts by mount(2), which every kernel has. */
+export function mountByPaths(
+  { lower, upper, work }: OverlayLayers,
+  target: Folder,
+  source: string,
+  kind: OverlayKind = "indexed",
+): void {
+  const layers = `lowerdir=${descriptorPath(lower.fd)},upperdir=${descriptorPath(upper.fd)},workdir=${descriptorPath(work.fd)}`;
+  const { settings, flags } = settingsFor(kind);
+  const words = [layers, ...settings.map(([key, value]) => `${key}=${value}`), ...flags];
+  const mounted = calls.mount(
+    cString(source),
+    cString(descriptorPath(target.fd)),
+    cString("overlay"),
+    MS_NODEV,
+    cString(words.join(",")),
+  );
+  check(mounted, "mount", target.path);
+  const mount = openMountOn(target);
+  try {
+    makePrivate(mount, target.path);
+  } finally {
+    calls.close(mount);
+  }
+}
+
+/** The descriptor of the target names what is under the mount, so the way to the mount itself is by its name. */
+function openMountOn(target: Folder): number {
+  const path = `${descriptorPath(target.fd)}/../${baseName(target.path)}`;
+  const mount = check(calls.openat(AT_FDCWD, pathPointer(path), O_PATH_DIRECTORY_CLOEXEC, 0), "open", target.path);
+  if (factsOfOpen(mount, target.path).mountId !== target.ownFacts().mountId) return mount;
+  calls.close(mount);
+  throw new SystemCallError("ENOENT", "mount", target.path, "the folder was moved while it was mounted on");
+}
+
+/** Below a shared mount a new one is shared too. If it can't be made private, it goes. */
+function makePrivate(mount: number, label: string): void {
+  const path = cString(descriptorPath(mount));
+  if (calls.mount(null, path, null, MS_PRIVATE, null) === 0) return;
+  const error = systemCallError(lastErrno(), "mount", label);
+  calls.umount2(path, MNT_DETACH);
+  throw error;
+}
+
+function configure(context: number, command: number, key: string | null, value: string | null, label: string): void {
+  const [keyBytes, valueBytes] = [key === null ? null : cString(key), value === null ? null : cString(value)];
+  if (calls.fsconfig(SYS_FSCONFIG, context, command, keyBytes, valueBytes, 0) < 0) throw explained(context, label);
+}
+
+const LOOK_IN_LOG = "refused, the kernel log says why";
+
+/** The error of a call just made, in the words that the kernel left in the context. */
+function explained(context: number, label: string): SystemCallError {
+  const error = systemCallError(lastErrno(), "mount", label);
+  const words = kernelMessages(context).join("; ");
+  if (words !== "") return new SystemCallError(error.code, "mount", error.path, words);
+  return error.code === "EINVAL" ? new SystemCallError("EINVAL", "mount", error.path, LOOK_IN_LOG) : error;
+}
+
+let messageBuffer: PinnedBuffer | undefined;
+
+/** Each read gives one message, like "e overlay: No such thing"; it fails when there are no more. */
+function kernelMessages(context: number): string[] {
+  messageBuffer ??= new PinnedBuffer(4096);
+  const { bytes, address } = messageBuffer;
+  const messages: string[] = [];
+  for (let length = 0; ; ) {
+    length = calls.read(context, address, bytes.length);
+    if (length <= 0) return messages;
+    messages.push(
+      bytes
+        .toString("utf8", 0, length)
+        .replace(/^[ewi] /, "")
+        .trim(),
+    );
+  }
+}
+
+const WANTS_STRINGS = /Bad value for|Unknown parameter|Legacy: Parameter type/;
+
+/**
+ * ENOSYS: no such call. EPERM: a filter of system calls, or no right to mount at all, which mount(2) then says. ENAMETOOLONG: the path of a layer,
+ * which the kernel notes for display, is above 4,096 bytes. EINVAL: this kernel wants a string, or does not know the word; or it has a reason.
+ */
+function isNotOffered(error: SystemCallError): boolean {
+  if (failedWith(error, "ENOSYS", "EPERM", "ENAMETOOLONG")) return true;
+  return failedWith(error, "EINVAL") && WANTS_STRINGS.test(error.message);
+}
+
+function descriptorPath(fd: number): string {
+  return `/proc/self/fd/${fd}`;
+}
+
+const VOLATILE_MARK = ["work", "incompat", "volatile"] as const;
+
+/**
+ * Removes the note by which a volatile mount tells the next one that the layers may be incomplete: `work/incompat/volatile/dirty` in the
+ * work folder. Whether they are is for the caller to know (after a reboot they may be). The kernel lets nobody but root into these folders.
+ */
+function removeVolatileMark(point: Failpoint, work: Folder): void {
+  const opened: Folder[] = [];
+  try {
+    let at = work;
+    for (const name of VOLATILE_MARK) {
+      const facts = at.facts(name);
+      if (facts === undefined) break;
+      if ((facts.mode & 0o700) !== 0o700) at.setMode(point, name, 0o700);
+      at = at.openChild(name);
+      opened.push(at);
+    }
+    const [inner, incompat, mark] = opened;
+    for (const name of mark?.names() ?? []) mark?.removeFile(point, name);
+    if (mark !== undefined) incompat?.removeFolder(point, "volatile");
+    if (incompat !== undefined) inner?.removeFolder(point, "incompat");
+  } finally {
+    for (const folder of opened) folder.close();
+  }
+}

@@ -1,0 +1,19 @@
+import { accessSync, constants } from "node:fs";
+
+/** Where a system keeps its own programs; the PATH of a user often lacks the second half. */
+const FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin"];
+
+/** The path of a program of the system, whatever PATH says; undefined if there is none. */
+export function systemProgram(name: string): string | undefined {
+  return FOLDERS.map((folder) => `${folder}/${name}`).find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    // Not there, or not for us: either way we can't use it.
+    return false;
+  }
+}

@@ -1,0 +1,20 @@
+import { isatty } from "node:tty";
+import { calls } from "./native.ts";
+
+const STANDARD_INPUT = 0;
+const TCFLSH = 0x540b;
+const TCIFLUSH = 0;
+
+/** Whether somebody sits at standard input. */
+export function inputIsTerminal(): boolean {
+  return isatty(STANDARD_INPUT);
+}
+
+/**
+ * Drops what was typed and not yet read. A program can put words into the input of its terminal (TIOCSTI), which the user's shell would
+ * then obey; what was typed ahead is the price.
+ */
+export function dropTypedAhead(): void {
+  // Where it can't be done there is no terminal any more, and nobody who would read it.
+  if (inputIsTerminal()) calls.ioctlNumber(STANDARD_INPUT, TCFLSH, TCIFLUSH);
+}

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import type { CaseResult } from "../../src/testing/index.ts";
+import { conformanceCases } from "../../src/testing/index.ts";
+import { type ImageFileSystem, type Mounted, mountImage, mountMemory, whyNoImages } from "../support/file-systems.ts";
+import { BY_KERNEL, OVERLAY_RUNS, type OverlayRun, runOverlay } from "../support/overlay-runs.ts";
+import { titleOf } from "./describe-conformance.ts";
+
+type Result = Pick<CaseResult, "name" | "outcome" | "reason">;
+
+/** What each way can't keep, and which cases make no sense for it because of that. */
+const LINKED = [
+  "lands exactly: one more name of a file with several",
+  "lands exactly: one of several names of a file that moves",
+  "lands exactly: a change of a file with several names",
+];
+const EXCLUDED: { readonly [title: string]: readonly string[] } = {
+  [BY_KERNEL.title]: [],
+  "by the kernel in a user namespace, without privilege": LINKED,
+  "by fuse-overlayfs, as root": [...LINKED, "lands exactly: holes"],
+  "by fuse-overlayfs, without privilege": [
+    ...LINKED,
+    "lands exactly: holes",
+    "lands exactly: changes inside read-only folders",
+  ],
+};
+const ALWAYS_EXCLUDED = "lands exactly: a folder that moves, with one name of a file that stays";
+
+/** The suite in a process of its own, whose results are looked at one by one. */
+function describeOverlay(title: string, run: OverlayRun, folder: () => string): void {
+  describe(`[S9] [O2] overlay ${title}`, { skip: run.skip }, () => {
+    let results: readonly Result[] = [];
+    before(async () => {
+      const said = await runOverlay(run, "test/conformance/overlay-run.ts", [run.way, folder()]);
+      results = said
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Result);
+    });
+
+    for (const candidate of conformanceCases)
+      it(titleOf(candidate), (t) => {
+        const result = results.find(({ name }) => name === candidate.name);
+        if (result?.outcome === "excluded") t.diagnostic(`excluded: ${result.reason}`);
+        else assert.equal(result?.outcome, "passed", result?.reason);
+      });
+
+    it("leaves out exactly what it declares to lose", () => {
+      const excluded = results.filter(({ outcome }) => outcome === "excluded").map(({ name }) => name);
+      assert.deepEqual(excluded.sort(), [ALWAYS_EXCLUDED, ...(EXCLUDED[run.title] ?? [])].sort());
+    });
+  });
+}
+
+describe("on the file system of temporary files", { concurrency: 2 }, () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "drydock-overlay-"));
+    chmodSync(folder, 0o777);
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const run of OVERLAY_RUNS) describeOverlay(run.title, run, () => folder);
+});
+
+for (const kind of ["ext4", "xfs", "btrfs", "tmpfs"] as const) {
+  describe(`on ${kind}`, { skip: whyNoImages() ?? false }, () => {
+    let mounted: Mounted;
+    before(() => {
+      mounted = kind === "tmpfs" ? mountMemory() : mountImage(kind satisfies ImageFileSystem);
+      mkdirSync(join(mounted.path, "folder"));
+    });
+    after(() => mounted.remove());
+    describeOverlay(`${BY_KERNEL.title}, on ${kind}`, BY_KERNEL, () => join(mounted.path, "folder"));
+  });
+}

@@ -10,8 +10,15 @@ export interface Row {
   readonly verdict: "ok" | "MISSED" | "";
 }
 
-/** `atMost`: ours takes at most so many times as long as the peer. `fasterBy`: the peer takes at least so many times as long as ours. */
-export type Goal = { readonly atMost: number } | { readonly fasterBy: number } | undefined;
+/**
+ * `atMost`: ours takes at most so many times as long as the peer. `fasterBy`: the peer takes at least so many times as long as ours. `underMs`: ours
+ * takes at most so many milliseconds, whatever the peer takes.
+ */
+export type Goal =
+  | { readonly atMost: number }
+  | { readonly fasterBy: number }
+  | { readonly underMs: number }
+  | undefined;
 
 /** Compares the medians. */
 export function compare(what: string, ours: Times, peerName: string, peer: Times, goal: Goal): Row {
@@ -28,6 +35,10 @@ export function compare(what: string, ours: Times, peerName: string, peer: Times
     };
   }
   const ratio = median(peer) / median(ours);
+  if ("underMs" in goal) {
+    const reached = median(ours) <= goal.underMs;
+    return { ...line, ratio: `${ratio.toFixed(1)}× faster`, goal: `≤ ${goal.underMs} ms`, verdict: verdict(reached) };
+  }
   return {
     ...line,
     ratio: `${ratio.toFixed(1)}× faster`,

@@ -1,13 +1,11 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { openDrydock } from "../src/index.ts";
-import { failpoint } from "../src/system/failpoints.ts";
-import { Folder } from "../src/system/folder.ts";
-import { syncfs } from "../src/system/native.ts";
 import { answer, compare, type Row } from "./answer.ts";
+import { exchangesAlone, newContent, oldContent, PER_FOLDER, removeAll } from "./floor.ts";
 import { alternate, flushPlace, type Side } from "./measure.ts";
 import { imageOrFolder, type Place, withPrivateMounts } from "./places.ts";
-import { makeTree, text } from "./trees.ts";
+import { makeTree } from "./trees.ts";
 
 /**
  * How long does it take to land changed files so that they survive a power cut?
@@ -17,9 +15,6 @@ import { makeTree, text } from "./trees.ts";
  * nothing durable can beat: one flush, the exchanges alone, one flush. All three find the new content as unwritten pages or as bytes
  * in memory, so each of them pays for bringing it to the disk.
  */
-const CONTENT_BYTES = 2000;
-const PER_FOLDER = 20;
-const EXCHANGE = failpoint("bench.exchange");
 
 withPrivateMounts();
 const place = imageOrFolder("ext4");
@@ -32,7 +27,7 @@ for (const { count, fasterBy, rounds } of [
   const { ours, perFile, floor } = await alternate(rounds, {
     ours: apply(place, count),
     perFile: oneByOne(place, count),
-    floor: exchangesAlone(place, count),
+    floor: exchangesAlone(place.path, count),
   });
   const what = `durable apply of ${count} changed files (${place.label})`;
   rows.push(compare(what, ours, "fsync+rename each", perFile, { fasterBy }));
@@ -89,48 +84,4 @@ function replaceDurably(file: string, content: Buffer): void {
   const folder = openSync(dirname(file), "r");
   fsyncSync(folder);
   closeSync(folder);
-}
-
-function exchangesAlone({ path }: Place, count: number): Side {
-  const original = join(path, "floor");
-  const slots = join(path, "floor-slots");
-  let folders: readonly Folder[] = [];
-  let names: readonly string[] = [];
-  return {
-    before: () => {
-      const files = makeTree(original, count, PER_FOLDER, oldContent);
-      mkdirSync(slots);
-      flushPlace(path);
-      for (let at = 0; at < count; at += 1) writeFileSync(join(slots, String(at)), newContent(at));
-      const parents = new Map(
-        [...new Set(files.map(dirname))].map((name) => [name, Folder.open(join(original, name))]),
-      );
-      folders = files.map((file) => parents.get(dirname(file)) as Folder);
-      names = files.map((file) => file.slice(dirname(file).length + 1));
-    },
-    run: async () => {
-      using staged = Folder.open(slots);
-      await syncfs(staged.fd, slots);
-      for (let at = 0; at < count; at += 1) {
-        staged.exchange(EXCHANGE, String(at), folders[at] as Folder, names[at] as string);
-      }
-      await syncfs(staged.fd, slots);
-    },
-    after: () => {
-      for (const folder of new Set(folders)) folder.close();
-      removeAll(original, slots);
-    },
-  };
-}
-
-function oldContent(at: number): Buffer {
-  return text(at, CONTENT_BYTES);
-}
-
-function newContent(at: number): Buffer {
-  return text(at + 1_000_000, CONTENT_BYTES);
-}
-
-function removeAll(...paths: readonly string[]): void {
-  for (const path of paths) rmSync(path, { recursive: true, force: true });
 }

@@ -35,6 +35,8 @@ export interface StrategyCapabilities {
  * - `folder-times`: a folder in which something was changed gets the time of that.
  * - `link-times`: so does a symlink of which something but its target is changed.
  * - `read-only-folders`: a program can't change a folder that came from the original without write permission, not even as its owner.
+ * - `special-files`: a program can't change or rename a FIFO, a socket or a device that came from the original.
+ * - `long-names`: a program can't change what has a name of more than 251 bytes.
  */
 export const LOSSES = [
   "folder-renames",
@@ -43,6 +45,8 @@ export const LOSSES = [
   "folder-times",
   "link-times",
   "read-only-folders",
+  "special-files",
+  "long-names",
 ] as const;
 
 export type Loss = (typeof LOSSES)[number];

@@ -4,6 +4,7 @@ import { ensureFolder, removeTree } from "../files/remove-tree.ts";
 import type { RunFolders } from "../sandboxes/run-folders.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { MountTable } from "../system/mount-table.ts";
+import { mayMountOnMachine } from "../system/privilege.ts";
 import { realPathOf } from "../system/text-files.ts";
 import { hasMountsBelow } from "./host-mounts.ts";
 import { launch } from "./launcher.ts";
@@ -24,18 +25,19 @@ export async function checkRun(
   const name = `check-${ulid()}`;
   using folder = ensureFolder(POINTS.check, runs, name);
   const table = MountTable.read();
-  const isRoot = process.geteuid?.() === 0;
+  const privileged = mayMountOnMachine();
   const state = realPathOf(stateDir) ?? stateDir;
   try {
     const running = await launch({
       folder,
       useId: name,
       stateDir: state,
+      privileged,
       table,
       skeleton: ensureSkeleton(runs),
       shown: [],
       hidden: [state],
-      scratch: scratchLayers(environment, [], (at) => !isRoot && hasMountsBelow(table, at)),
+      scratch: scratchLayers(environment, [], (at) => !privileged && hasMountsBelow(table, at)),
       strict: false,
       network: true,
       cwd: "/",
@@ -44,7 +46,7 @@ export async function checkRun(
       stdout: "stderr",
     });
     const exitCode = await running.ended;
-    const how = isRoot ? "as root, without the rights of root over the machine" : "in a user namespace";
+    const how = privileged ? "as root, without the rights of root over the machine" : "in a user namespace";
     return exitCode === 0
       ? { ok: true, detail: `commands run inside ${how}` }
       : { ok: false, detail: `a command that does nothing ended with exit code ${exitCode}` };

@@ -13,15 +13,13 @@ const NOT_TO_BE_SHOWN = new Set(["autofs", "nsfs"]);
 const KEPT_FLAGS = new Set(["ro", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "relatime"]);
 
 /** The mounts of the host that a command sees; sandboxes are none of its business. A user without privilege gets all of them at first; these are those to be made read-only. */
-export function mountsToShow(table: MountTable, user: number): readonly MountEntry[] {
+export function mountsToShow(table: MountTable, privileged: boolean): readonly MountEntry[] {
   return table
     .visible()
-    .filter(
-      ({ point, type, options }) => point !== "/" && !NOT_TO_BE_SHOWN.has(type) && !isForeignFuse(type, options, user),
-    )
+    .filter(({ point, type, options }) => point !== "/" && !NOT_TO_BE_SHOWN.has(type) && !isForeignFuse(type, options))
     .filter(({ type, source }) => !(type === "overlay" && source.startsWith("drydock:")))
     .filter(({ point }) => !["/proc", "/dev"].some((own) => isAtOrBelow(point, own)))
-    .filter(({ point, type }) => user === 0 || (!OF_THE_KERNEL.has(type) && isThere(point)));
+    .filter(({ point, type }) => privileged || (!OF_THE_KERNEL.has(type) && isThere(point)));
 }
 
 /** Whether something is mounted in a folder, which then can't be a layer of an overlay for a user without privilege. */
@@ -36,8 +34,8 @@ export function flagsAt(table: MountTable, path: string): readonly string[] {
 }
 
 /** Nobody but who mounted it may look into it, not even root. */
-function isForeignFuse(type: string, options: readonly string[], user: number): boolean {
+function isForeignFuse(type: string, options: readonly string[]): boolean {
   if (!type.startsWith("fuse") || options.includes("allow_other")) return false;
   const owner = options.find((option) => option.startsWith("user_id="));
-  return owner !== undefined && owner !== `user_id=${user}`;
+  return owner !== undefined && owner !== `user_id=${process.geteuid?.()}`;
 }

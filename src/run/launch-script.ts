@@ -6,17 +6,24 @@ import type { Tools } from "./tools.ts";
  * How a command comes to be inside. Paths and arguments may hold any bytes, which Node can't pass in an argument, so all of this is a script,
  * and the script is a file at descriptor 3.
  *
- * 1. `unshare` makes the namespaces and becomes a shell, which only waits: it must outlive whatever is typed at the terminal.
+ * 1. `unshare` makes the namespaces and becomes a shell, which only waits: it must outlive whatever is typed at the terminal. Through it others
+ *    get into the same view.
  * 2. Its one child is the first process of the new pid namespace. It mounts the new root, everything at once from the table at descriptor 5,
  *    moves into it and detaches the old one: from here nothing of the host can be reached but what is shown.
- * 3. It gives up all privileges and becomes a shell again, which says "ready" at descriptor 4, starts the command, and waits. When it ends, the
- *    kernel ends everything that is left in the namespace.
+ * 3. It gives up all privileges and becomes a shell again, which starts the command and waits. When it ends, the kernel ends everything
+ *    that is left in the namespace.
+ *
+ * Until the command starts, standard error is a pipe to Drydock, for what programs complain about and at last "ready"; the real one is at
+ * descriptor 4.
  *
  * Each dies with its parent (pdeathsig), so nothing outlives Drydock. Whoever could not say "ready" has lost it meanwhile.
  */
 export interface Launch {
   readonly tools: Tools;
+  /** Whether we may mount as we like. Else a user namespace gives us that right until the command starts. */
   readonly privileged: boolean;
+  /** Who the command is. */
+  readonly user: { readonly uid: number; readonly gid: number };
   readonly network: boolean;
   /** The pid of a process whose view is taken over. */
   readonly joins?: number;
@@ -48,17 +55,18 @@ const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** The program to start, and its arguments. */
 export function launchArguments(launch: Launch): { readonly file: string; readonly args: readonly string[] } {
   const { tools, privileged, network, joins } = launch;
-  const user = ["--user", "--map-current-user", "--keep-caps"];
-  const enter =
-    joins === undefined
-      ? []
-      : [tools.nsenter, `--target=${joins}`, "--mount", ...(privileged ? [] : ["--user", "--preserve-credentials"])];
-  const namespaces = ["--mount", "--pid", "--ipc", ...(network ? [] : ["--net"]), ...(privileged ? [] : user)];
+  // Whoever made a user namespace is root in it as soon as he enters, and needs no other.
+  const enter = [
+    tools.nsenter,
+    `--target=${joins}`,
+    "--mount",
+    ...(privileged ? [] : ["--user", "--preserve-credentials"]),
+  ];
+  const own = privileged || joins !== undefined ? [] : ["--user", "--map-root-user"];
+  const namespaces = ["--mount", "--pid", "--ipc", ...(network ? [] : ["--net"]), ...own];
   const shell = joins === undefined ? [tools.sh, "/dev/fd/3"] : [tools.sh, "-c", READ_SCRIPT];
-  return {
-    file: tools.setpriv,
-    args: ["--pdeathsig", "KILL", "--", ...enter, tools.unshare, ...namespaces, "--", ...shell],
-  };
+  const start = [...(joins === undefined ? [] : enter), tools.unshare, ...namespaces, "--", ...shell];
+  return { file: tools.setpriv, args: ["--pdeathsig", "KILL", "--", ...start] };
 }
 
 /** In somebody else's view there is no /dev/fd that would be ours, and a process of its own would be the first of the namespace. */
@@ -72,14 +80,14 @@ export function launchScript(launch: Launch): Buffer {
     OUTLIVE,
     "(",
     // A view that is taken over shows the processes of another namespace.
-    ...(joins === undefined ? [] : [`${tools.mount} -t proc drydock /proc >&4 2>&4 || exit 1`]),
-    `cd ${quoted(launch.folder)} 2>&4 || exit 1`,
-    `${tools.mount} -a -T /dev/fd/5 >&4 2>&4 || exit 1`,
-    `cd ${quoted(launch.root)} 2>&4 || exit 1`,
-    `${tools.pivot_root} . . >&4 2>&4 || exit 1`,
-    `${tools.umount} -l . >&4 2>&4 || exit 1`,
-    ...(network || tools.ip === undefined ? [] : [`${tools.ip} link set lo up 2>&4`]),
-    `cd ${quoted(launch.cwd)} 2>&4 || exit 1`,
+    ...(joins === undefined ? [] : [`${tools.mount} -t proc drydock /proc >&2 || exit 1`]),
+    `cd ${quoted(launch.folder)} || exit 1`,
+    `${tools.mount} -a -T /dev/fd/5 >&2 || exit 1`,
+    `cd ${quoted(launch.root)} || exit 1`,
+    `${tools.pivot_root} . . >&2 || exit 1`,
+    `${tools.umount} -l . >&2 || exit 1`,
+    ...(network || tools.ip === undefined ? [] : [`${tools.ip} link set lo up`]),
+    `cd ${quoted(launch.cwd)} || exit 1`,
     ...environmentLines(launch),
     "exec 3<&- 5<&- 6<&- 7<&- 8<&- 9<&-",
     `exec ${withoutPrivileges(launch)} ${tools.sh} -c ${quoted(startCommand(launch))} drydock ${launch.command.map(quoted).join(" ")}`,
@@ -99,9 +107,11 @@ function environmentLines({ variables, locale }: Launch): readonly string[] {
   ];
 }
 
-function withoutPrivileges({ tools, privileged }: Launch): string {
-  const kept = privileged ? ROOT_KEEPS.map((name) => `,+${name}`).join("") : "";
-  return `${tools.setpriv} --pdeathsig KILL --no-new-privs --inh-caps=-all --ambient-caps=-all --bounding-set=-all${kept} --`;
+/** What stands before a program that is to run without privileges. Who was root in a user namespace becomes himself again in one more. */
+function withoutPrivileges({ tools, privileged, user: { uid, gid } }: Launch): string {
+  const drop = `${tools.setpriv} --pdeathsig KILL --no-new-privs --inh-caps=-all --ambient-caps=-all`;
+  if (privileged) return `${drop} --bounding-set=-all${ROOT_KEEPS.map((name) => `,+${name}`).join("")} --`;
+  return `${tools.unshare} --user --map-user=${uid} --map-group=${gid} -- ${drop} --`;
 }
 
 /** What the shell inside does. It finds the command itself, because its own built-in commands are none. */
@@ -111,8 +121,8 @@ function startCommand({ tools, variables }: Launch): string {
     .map(([name, value]) => quoted(`${name}=${value}`));
   const prefix = foreign.length === 0 ? "" : `${tools.env} ${foreign.join(" ")} `;
   return `${OUTLIVE}
-echo ready >&4 || exit 1
-exec 4>&-
+echo ready >&2 || exit 1
+exec 2>&4 4>&-
 drydock_found=
 drydock_try() {
   if [ -f "$1" ] && [ -x "$1" ]; then drydock_found=yes

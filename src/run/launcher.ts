@@ -31,6 +31,8 @@ export interface LaunchRequest {
   readonly folder: Folder;
   readonly useId: string;
   readonly stateDir: string;
+  /** Whether we may mount as we like. */
+  readonly privileged: boolean;
   /** What is mounted on the host. */
   readonly table: MountTable;
   readonly skeleton: Skeleton;
@@ -49,10 +51,11 @@ export interface LaunchRequest {
 
 /** Starts a command. It is up when this returns; what could not be mounted is an error, and then nothing is running. */
 export async function launch(request: LaunchRequest): Promise<IsolatedProcess> {
-  const { folder, joins, skeleton, stateDir, environment } = request;
+  const { folder, joins, skeleton, stateDir, environment, privileged } = request;
   const plan: Launch = {
     tools: findTools(),
-    privileged: user() === 0,
+    privileged,
+    user: { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 },
     network: request.network,
     ...(joins !== undefined && { joins }),
     folder: joins === undefined ? folder.path : "/",
@@ -65,7 +68,7 @@ export async function launch(request: LaunchRequest): Promise<IsolatedProcess> {
   const lines =
     joins === undefined
       ? newView(request)
-      : takenOverLines({ root: plan.root, user: user(), machine: machineEntries() });
+      : takenOverLines({ root: plan.root, privileged: request.privileged, machine: machineEntries() });
   const running = start(folder, plan, lines, request);
   const report = await running.started;
   if (report.ready) return running;
@@ -85,7 +88,16 @@ function newView(request: LaunchRequest): readonly MountLine[] {
   using own = ensureFolder(POINTS.own, folder, ownName(useId));
   const standIns = makeStandIns({ folder: own, plan: folder, scratch, strict, shown, hidden });
   const { table } = request;
-  const view = { table, user: user(), root: skeleton.root, skeleton, scratch, standIns, hidden, shown };
+  const view = {
+    table,
+    privileged: request.privileged,
+    root: skeleton.root,
+    skeleton,
+    scratch,
+    standIns,
+    hidden,
+    shown,
+  };
   return viewLines({ ...view, machine: machineEntries() });
 }
 
@@ -127,10 +139,6 @@ function nameless(folder: Folder, bytes: Buffer): number {
 
 function ownName(useId: string): string {
   return `own-${useId}`;
-}
-
-function user(): number {
-  return process.geteuid?.() ?? 0;
 }
 
 /** What the programs said that were to put the view together. */

@@ -13,6 +13,7 @@ import { isThere } from "../system/existence.ts";
 import type { IsolatedProcess } from "../system/isolated-process.ts";
 import { factsOfPath } from "../system/locations.ts";
 import { MountTable } from "../system/mount-table.ts";
+import { mayMountOnMachine } from "../system/privilege.ts";
 import { isProcessAlive } from "../system/process-identity.ts";
 import { dropTypedAhead } from "../system/terminal-input.ts";
 import { realPathOf } from "../system/text-files.ts";
@@ -85,8 +86,10 @@ export class Runs {
     try {
       for (const { resource } of plan.resources) entered.push(await this.#enter(plan, resource.name));
       const running = await this.#launch(plan, request, use, entered, others);
-      request.onStart?.({ signal: (name) => running.signal(name) });
-      use.started(running.keeper ?? 0);
+      await orKill(running, () => {
+        request.onStart?.({ signal: (name) => running.signal(name) });
+        use.started(running.keeper);
+      });
       return { plan, use, running, entered };
     } catch (thrown) {
       await this.#leave(plan, use, entered);
@@ -117,7 +120,8 @@ export class Runs {
     const shown = entered.flatMap((item) => item.shown ?? []);
     const joins = viewToJoin(others, strict, shown);
     const table = MountTable.read();
-    const cannotCover = (at: string) => process.geteuid?.() !== 0 && hasMountsBelow(table, at);
+    const privileged = mayMountOnMachine();
+    const cannotCover = (at: string) => !privileged && hasMountsBelow(table, at);
     using runs = folders.all();
     using folder = folders.of(plan.id);
     return await launch({
@@ -127,6 +131,7 @@ export class Runs {
       skeleton: ensureSkeleton(runs),
       shown,
       hidden: [stateDir, ...(await this.#foreignWorkspaces(stateDir, shown))],
+      privileged,
       table,
       scratch: strict ? [] : scratchLayers(environment, pathsOf(plan), cannotCover),
       strict,
@@ -168,6 +173,17 @@ export class Runs {
     removeOwnFolder(folder, use.id);
     if (uses.living(plan.id).length > 0) return;
     for (const { strategy, ref } of entered) await strategy.leave(ref);
+  }
+}
+
+/** A command that can't be accounted for must not go on. */
+async function orKill(running: IsolatedProcess, action: () => void): Promise<void> {
+  try {
+    action();
+  } catch (thrown) {
+    running.kill();
+    await running.ended;
+    throw thrown;
   }
 }
 

@@ -13,7 +13,8 @@ import { DEVICES, type Skeleton } from "./skeleton.ts";
  */
 export interface ViewRequest {
   readonly table: MountTable;
-  readonly user: number;
+  /** Whether we may mount as we like; else what is mounted on the host comes along as a whole. */
+  readonly privileged: boolean;
   /** Where the new root is put together. */
   readonly root: string;
   readonly skeleton: Skeleton;
@@ -57,34 +58,34 @@ export function viewLines(request: ViewRequest): readonly MountLine[] {
 /** Where each of a view that is taken over is already right, but for the processes. */
 export function takenOverLines({
   root,
-  user,
+  privileged,
   machine,
-}: Pick<ViewRequest, "root" | "user" | "machine">): readonly MountLine[] {
+}: Pick<ViewRequest, "root" | "privileged" | "machine">): readonly MountLine[] {
   return [
     { source: "/", target: root, type: "none", options: ["rbind"] },
-    ...(user === 0 ? machineLines(root, machine) : []),
+    ...(privileged ? machineLines(root, machine) : []),
   ];
 }
 
-function rootLine({ table, user, root }: ViewRequest): MountLine {
-  if (user === 0) return bindLine("/", root, "ro", "nodev", ...flagsAt(table, "/"));
+function rootLine({ table, privileged, root }: ViewRequest): MountLine {
+  if (privileged) return bindLine("/", root, "ro", "nodev", ...flagsAt(table, "/"));
   // Without privilege what is mounted on it comes along or nothing does.
   return { source: "/", target: root, type: "none", options: ["rbind", "ro", ...flagsAt(table, "/")] };
 }
 
-function hostPlaces({ table, user, root, standIns, hidden, shown }: ViewRequest): readonly Place[] {
+function hostPlaces({ table, privileged, root, standIns, hidden, shown }: ViewRequest): readonly Place[] {
   const covered = [...standIns.map(({ at }) => at), ...hidden, ...shown.map(({ at }) => at)];
-  return mountsToShow(table, user)
+  return mountsToShow(table, privileged)
     .filter(({ point }) => !covered.some((at) => isAtOrBelow(point, at)))
     .map(({ point }) => {
-      const options = [user === 0 ? "bind" : "rbind", "ro", ...(user === 0 ? ["nodev"] : []), ...flagsAt(table, point)];
+      const options = [privileged ? "bind" : "rbind", "ro", ...(privileged ? ["nodev"] : []), ...flagsAt(table, point)];
       return { at: point, lines: [{ source: point, target: `${root}${point}`, type: "none", options }] };
     });
 }
 
-function procLines({ user, root, machine }: ViewRequest): readonly MountLine[] {
+function procLines({ privileged, root, machine }: ViewRequest): readonly MountLine[] {
   const proc = { source: "proc", target: `${root}/proc`, type: "proc", options: ["nosuid", "nodev", "noexec"] };
-  return [proc, ...(user === 0 ? machineLines(root, machine) : [])];
+  return [proc, ...(privileged ? machineLines(root, machine) : [])];
 }
 
 /** Root could change the whole machine through these. */
@@ -112,10 +113,10 @@ function deviceLines({ table, root, skeleton }: ViewRequest): readonly MountLine
   ];
 }
 
-function scratchLine({ root, user }: ViewRequest, { at, name }: ScratchLayer): MountLine {
+function scratchLine({ root, privileged }: ViewRequest, { at, name }: ScratchLayer): MountLine {
   const layers = `lowerdir=scratch/${name}/lower,upperdir=scratch/${name}/upper,workdir=scratch/${name}/work`;
   // What is renamed here never lands, so it may be done in the way that only root can.
-  const dialect = user === 0 ? ["redirect_dir=on"] : ["userxattr", "redirect_dir=nofollow"];
+  const dialect = privileged ? ["redirect_dir=on"] : ["userxattr", "redirect_dir=nofollow"];
   const options = ["nodev", layers, "volatile", "metacopy=off", "index=off", ...dialect];
   return { source: "drydock-scratch", target: `${root}${at}`, type: "overlay", options };
 }

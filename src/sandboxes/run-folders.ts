@@ -1,4 +1,5 @@
 import { ensureFolder, removeTree } from "../files/remove-tree.ts";
+import { namesIn } from "../system/existence.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
 
@@ -36,9 +37,8 @@ export class RunFolders {
 
   /** The plans in which commands ran and of which something is left. */
   plans(): readonly string[] {
-    using state = Folder.open(this.#stateDir);
-    using runs = state.openBelowIfThere("runs");
-    return runs === undefined ? [] : runs.names().filter((name) => PLAN_ID.test(name));
+    // Every command asks this, and most would have no other need of system calls, which take a while to load.
+    return namesIn(`${this.#stateDir}/runs`).filter((name) => PLAN_ID.test(name));
   }
 
   /** Removes what is left of a plan that is over. */

@@ -20,15 +20,15 @@ export interface Use {
   readonly strict: boolean;
   /** The Drydock that started it. */
   readonly owner: Owner;
-  /** The first process of its namespaces, through which others get into its view; absent while it is being started. */
+  /** A process in its namespaces, through which others get into its view; absent while it is being started. */
   readonly keeper?: Owner;
 }
 
 /** A use of our own. */
 export interface OwnUse {
   readonly id: string;
-  /** The command is up, and this is its first process. */
-  started(keeper: number): void;
+  /** The command is up, and this process is in its namespaces. */
+  started(keeper: number | undefined): void;
   /** It has ended. */
   end(): void;
 }
@@ -99,7 +99,9 @@ export class Uses {
     }
     return {
       id: use.id,
-      started: (pid) => write({ ...use, keeper: identityOf(pid, use.command) }),
+      started: (pid) => {
+        if (pid !== undefined) write({ ...use, keeper: identityOf(pid, use.command) });
+      },
       end: () => {
         try {
           this.#within(planId, (users) => forget(users, use.id));

@@ -1,5 +1,16 @@
-import { lstatSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { bytesFromPath } from "../core/byte-path.ts";
+import { failedWith } from "./errno.ts";
+
+/** The names in a folder of our own; none if it is not there. */
+export function namesIn(path: string): string[] {
+  try {
+    return readdirSync(bytesFromPath(path));
+  } catch (thrown) {
+    if (failedWith(thrown, "ENOENT")) return [];
+    throw thrown;
+  }
+}
 
 /** Whether there is something at this path that this user can see, a link that leads nowhere included. */
 export function isThere(path: string): boolean {

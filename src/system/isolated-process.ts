@@ -9,7 +9,10 @@ import { childrenOf } from "./process-children.ts";
 export interface IsolatedProcessOptions {
   readonly file: string;
   readonly args: readonly string[];
-  /** Descriptors of files that it finds at 3 and 5. At 4 it says that it is ready, or why it can't be. */
+  /**
+   * Descriptors of files that it finds at 3 and 5. What it finds at standard error is a pipe to us, by which it says that it is ready, or why it
+   * can't be; the real one is at 4.
+   */
   readonly script: number;
   readonly table: number;
   readonly environment: { readonly [name: string]: string };
@@ -39,7 +42,7 @@ export class IsolatedProcess {
       child.once("error", reject);
       child.once("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? "SIGKILL"]));
     });
-    this.started = reportOf(child.stdio[4] as Readable);
+    this.started = reportOf(child.stderr as Readable);
   }
 
   static start(point: Failpoint, options: IsolatedProcessOptions): IsolatedProcess {
@@ -49,20 +52,26 @@ export class IsolatedProcess {
       // An inherited current folder would keep a way to the outside.
       cwd: "/",
       env: environment,
-      stdio: ["inherit", stdout === "stderr" ? 2 : "inherit", "inherit", script, "pipe", table],
+      stdio: ["inherit", stdout === "stderr" ? 2 : "inherit", "pipe", script, 2, table],
     });
     return new IsolatedProcess(child);
   }
 
-  /** The pid of the first process in the new namespaces, as it is known here. */
+  /** The pid of the process through which others get into its view. */
   get keeper(): number | undefined {
-    return this.#child.pid === undefined ? undefined : childrenOf(this.#child.pid)[0];
+    return this.#child.pid;
+  }
+
+  /** Ends the command with everything it started. */
+  kill(): void {
+    this.#child.kill("SIGKILL");
   }
 
   /** Sends a signal to the command itself, as soon as there is one. After its end this does nothing. */
   signal(name: NodeJS.Signals): void {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const command = this.keeper === undefined ? undefined : childrenOf(this.keeper)[0];
+    const first = this.#child.pid === undefined ? undefined : childrenOf(this.#child.pid)[0];
+    const command = first === undefined ? undefined : childrenOf(first)[0];
     if (command === undefined || !isSent(command, name)) setTimeout(() => this.signal(name), LOOK_AGAIN_MS);
   }
 }

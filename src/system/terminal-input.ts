@@ -1,4 +1,3 @@
-import { isatty } from "node:tty";
 import { calls } from "./native.ts";
 
 const STANDARD_INPUT = 0;
@@ -7,7 +6,8 @@ const TCIFLUSH = 0;
 
 /** Whether somebody sits at standard input. */
 export function inputIsTerminal(): boolean {
-  return isatty(STANDARD_INPUT);
+  // Loaded only by who asks: it takes longer than most commands do.
+  return process.getBuiltinModule("node:tty").isatty(STANDARD_INPUT);
 }
 
 /**

@@ -12,12 +12,12 @@ export class FolderPair {
   readonly #base: string;
   readonly original: string;
   readonly plain: string;
-  readonly #copiesFolders: boolean;
+  readonly #losses: readonly Loss[];
   #era = 0;
 
   /** `losses`: what the strategy can't keep, so that the plain folder does without it too, or it is not compared. */
   constructor(parent = tmpdir(), losses: readonly Loss[] = []) {
-    this.#copiesFolders = losses.includes("folder-renames");
+    this.#losses = losses;
     this.#base = mkdtempSync(join(parent, "drydock-property-"));
     this.original = join(this.#base, "original");
     this.plain = join(this.#base, "plain");
@@ -27,10 +27,12 @@ export class FolderPair {
   /** Does the same in these folders. */
   perform(paths: readonly string[], operations: readonly Operation[]): void {
     for (const path of paths) {
-      using tree = new WorkTree(path, this.#era, { copiesFolders: this.#copiesFolders });
+      using tree = new WorkTree(path, this.#era, {
+        copiesFolders: this.#losses.includes("folder-renames"),
+      });
       // So that the root's own time does not depend on when the folder was made.
       if (this.#era === 0) tree.setTime(".", [1_400_000_000, 1]);
-      perform(tree, operations);
+      perform(tree, operations, this.#losses);
     }
     this.#era += 1;
   }

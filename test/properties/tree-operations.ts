@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { isAtOrBelow, joinPath, parentPath, ROOT_PATH } from "../../src/core/byte-path.ts";
+import type { Loss } from "../../src/core/capabilities.ts";
 import type { EntryKind, Time } from "../../src/system/facts.ts";
 import type { WorkTree } from "../../src/testing/work-tree.ts";
 
@@ -21,6 +22,7 @@ const NAMES = [
   "*\t'\\",
   "n".repeat(255),
 ] as const;
+const LONGEST_FOR_ALL = 251;
 const MODES = [0o644, 0o600, 0o444, 0o755, 0o700, 0o555, 0o777, 0o1755, 0o640] as const;
 const OWNERS = IS_ROOT ? [0, 1, 12_345] : [process.geteuid?.() ?? 0];
 const TARGETS = ["a", "../b", "no/such/place", "/", "\udcfe", "."] as const;
@@ -56,9 +58,11 @@ interface Entry {
 class Scene {
   readonly tree: WorkTree;
   readonly entries: readonly Entry[];
+  readonly #names: readonly string[];
 
-  constructor(tree: WorkTree) {
+  constructor(tree: WorkTree, names: readonly string[]) {
     this.tree = tree;
+    this.#names = names;
     this.entries = listBelow(tree, ROOT_PATH);
   }
 
@@ -80,9 +84,19 @@ class Scene {
     return pick([ROOT_PATH, ...folders], number) as string;
   }
 
+  /** The same after something was done to the tree. */
+  again(): Scene {
+    return new Scene(this.tree, this.#names);
+  }
+
+  /** A path in some folder. */
+  path({ to, value }: Operation): string {
+    return joinPath(this.folder(to), pick(this.#names, value) as string);
+  }
+
   /** A path in some folder at which nothing is; what was there is removed. */
-  freePath({ to, value }: Operation): string {
-    const path = joinPath(this.folder(to), pick(NAMES, value) as string);
+  freePath(operation: Operation): string {
+    const path = this.path(operation);
     if (this.tree.facts(path) !== undefined) this.tree.remove(path);
     return path;
   }
@@ -114,7 +128,7 @@ const ACTIONS = {
   rename: (scene: Scene, operation: Operation) => {
     const found = scene.any(operation.on);
     if (found === undefined) return;
-    const to = joinPath(scene.folder(operation.to), pick(NAMES, operation.value) as string);
+    const to = scene.path(operation);
     if (isAtOrBelow(to, found.path) || isAtOrBelow(found.path, to)) return;
     if (scene.tree.facts(to) !== undefined) scene.tree.remove(to);
     scene.tree.rename(found.path, to);
@@ -140,7 +154,7 @@ const ACTIONS = {
   hardLink: (scene: Scene, operation: Operation) => {
     const path = scene.freePath(operation);
     // Making room may have removed what was there a moment ago.
-    const found = new Scene(scene.tree).any(operation.on, "file", "symlink", "fifo");
+    const found = scene.again().any(operation.on, "file", "symlink", "fifo");
     if (found !== undefined) scene.tree.makeHardLink(path, found.path);
   },
   fifo: (scene: Scene, operation: Operation) => scene.tree.makeFifo(scene.freePath(operation)),
@@ -200,8 +214,9 @@ export function buildingOperations(
     .map(([first, then]) => [...first, ...then]);
 }
 
-export function perform(tree: WorkTree, all: readonly Operation[]): void {
-  for (const operation of all) ACTIONS[operation.do](new Scene(tree), operation);
+export function perform(tree: WorkTree, all: readonly Operation[], losses: readonly Loss[] = []): void {
+  const names = losses.includes("long-names") ? NAMES.filter((name) => name.length <= LONGEST_FOR_ALL) : NAMES;
+  for (const operation of all) ACTIONS[operation.do](new Scene(tree, names), operation);
 }
 
 function onFile(scene: Scene, number: number, action: (path: string) => void): void {

@@ -28,6 +28,8 @@ export class BaseRecord {
   }[] = [];
   /** Whether the upper layer deletes or replaces anything of the lower one: it may be that, under another name. */
   #isAnyGone = false;
+  /** Folders of the lower layer that the upper one deletes or replaces. */
+  readonly #hiddenFolders: string[] = [];
   #isChanged = false;
 
   constructor(noted: ReadonlyMap<string, BaseFacts> = new Map()) {
@@ -70,12 +72,22 @@ export class BaseRecord {
   /** Notes everything that the upper layer covers now. */
   noteAll(upper: Folder, lower: Folder, marks: LayerMarks, only: string | undefined): void {
     this.#noteFolder(upper, lower, marks, ROOT_PATH, only);
-    const moved = new Set([...this.#noted.values()].map(({ ino }) => ino));
+    const moved = new Set<number>();
+    if (this.#unfounded.length > 0) this.#addHidden(lower, moved);
     const isMoved = (origin: FileHandle): boolean => {
       if (origin === "unknown") return this.#isAnyGone;
       return origin !== "here" && moved.has(factsOfHandle(lower, origin)?.ino ?? -1);
     };
     for (const { path, facts, origin } of this.#unfounded) if (!isMoved(origin)) this.#noteVanished(path, facts);
+  }
+
+  /** Finds the inodes of everything that the upper layer covers, also deep in folders that it deletes or replaces. */
+  #addHidden(lower: Folder, inodes: Set<number>): void {
+    for (const { ino } of this.#noted.values()) inodes.add(ino);
+    for (const path of this.#hiddenFolders) {
+      using folder = lower.openBelowIfThere(path);
+      if (folder !== undefined) addInodes(folder, inodes);
+    }
   }
 
   /** A file of the lower layer was copied up here, and nothing is there any more: the note fits no file, so that it counts as gone. */
@@ -108,6 +120,7 @@ export class BaseRecord {
         this.#noteBoth(upper, lower, name, marks, childPath, below);
       else {
         this.#isAnyGone ||= above.kind !== "file" || !marks.isCopyOfUnknown(upper, name);
+        if (below.kind === "directory") this.#hiddenFolders.push(childPath);
         this.note(childPath, lower, lowerName, below);
       }
     }
@@ -118,11 +131,22 @@ export class BaseRecord {
     using above = upper.openChild(name);
     const isMerged = !marks.isOpaque(above);
     this.#isAnyGone ||= !isMerged;
+    if (!isMerged) this.#hiddenFolders.push(path);
     // A new folder where nothing was: somebody else has made one in the original meanwhile.
     if (isMerged && !marks.isCopiedUp(above)) return;
     this.note(path, lower, name, facts);
     using below = isMerged ? lower.openBelowIfThere(name) : undefined;
     if (below !== undefined) this.#noteFolder(above, below, marks, path);
+  }
+}
+
+function addInodes(folder: Folder, inodes: Set<number>): void {
+  for (const name of folder.names()) {
+    const facts = folder.facts(name);
+    if (facts === undefined) continue;
+    inodes.add(facts.ino);
+    using inner = facts.kind === "directory" ? folder.openBelowIfThere(name) : undefined;
+    if (inner !== undefined) addInodes(inner, inodes);
   }
 }
 

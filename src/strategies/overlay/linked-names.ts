@@ -39,7 +39,10 @@ function indexedCopies(index: Folder): Map<FileHandle, string> {
   const copies = new Map<FileHandle, string>();
   for (const name of index.names()) {
     const handle = originHandle(Buffer.from(name, "hex"));
-    if (handle !== undefined && index.facts(name)?.kind === "file") copies.set(handle, name);
+    const facts = index.facts(name);
+    // Of a folder only a note that it is gone, or where it is, can be here.
+    const isNote = facts === undefined || facts.kind === "directory" || facts.kind === "device";
+    if (handle !== undefined && !isNote) copies.set(handle, name);
   }
   return copies;
 }

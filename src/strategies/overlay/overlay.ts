@@ -19,6 +19,7 @@ import { type OpenSandbox, openOriginal, placeOf, scopeFrom } from "../../files/
 import { type Scope, scopeOf } from "../../files/scope.ts";
 import { finishRestore, saveCheckpoint } from "../../files/tree-checkpoints.ts";
 import { choosePlace, openWorkspace, type WorkspacePlace } from "../../files/workspace.ts";
+import { isThere } from "../../system/existence.ts";
 import type { Folder } from "../../system/folder.ts";
 import { BaseRecord } from "./base-record.ts";
 import { LayeredTree, MERGED } from "./layered-tree.ts";
@@ -172,7 +173,8 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
         holder,
         hint: "End it, or leave the folder, and try again.",
       });
-    if (!tree.isFinished || !tree.isEntered) return;
+    // Without an original there is nothing to note, and nothing can land; but the sandbox can go.
+    if (!tree.isFinished || !tree.isEntered || !isThere(scope.root)) return;
     using original = openOriginal(scope);
     tree.noteWork(original);
   }
@@ -197,7 +199,7 @@ function likelyWay(allowed: readonly OverlayWay[]): OverlayWay {
 const LOSSES_OF: { readonly [way in OverlayWay]: readonly Loss[] } = {
   kernel: ["folder-renames"],
   "user-namespace": ["folder-renames", "linked-files"],
-  fuse: ["folder-renames", "linked-files", "holes", "folder-times", "link-times"],
+  fuse: ["folder-renames", "linked-files", "holes", "folder-times", "link-times", "special-files", "long-names"],
 };
 
 /** fuse-overlayfs moves what it copied up into its place, which without privilege needs permission to write to it. */

@@ -1,0 +1,57 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { failpoint } from "../src/system/failpoints.ts";
+import { Folder } from "../src/system/folder.ts";
+import { syncfs } from "../src/system/native.ts";
+import { flushPlace, type Side } from "./measure.ts";
+import { makeTree, text } from "./trees.ts";
+
+/** The files that are landed in the questions about landing, and the floor that these are compared with. */
+const CONTENT_BYTES = 2000;
+export const PER_FOLDER = 20;
+const EXCHANGE = failpoint("bench.exchange");
+
+/** What nothing durable can beat: one flush, the exchanges alone, one flush. */
+export function exchangesAlone(path: string, count: number): Side {
+  const original = join(path, "floor");
+  const slots = join(path, "floor-slots");
+  let folders: readonly Folder[] = [];
+  let names: readonly string[] = [];
+  return {
+    before: () => {
+      const files = makeTree(original, count, PER_FOLDER, oldContent);
+      mkdirSync(slots);
+      flushPlace(path);
+      for (let at = 0; at < count; at += 1) writeFileSync(join(slots, String(at)), newContent(at));
+      const parents = new Map(
+        [...new Set(files.map(dirname))].map((name) => [name, Folder.open(join(original, name))]),
+      );
+      folders = files.map((file) => parents.get(dirname(file)) as Folder);
+      names = files.map((file) => file.slice(dirname(file).length + 1));
+    },
+    run: async () => {
+      using staged = Folder.open(slots);
+      await syncfs(staged.fd, slots);
+      for (let at = 0; at < count; at += 1) {
+        staged.exchange(EXCHANGE, String(at), folders[at] as Folder, names[at] as string);
+      }
+      await syncfs(staged.fd, slots);
+    },
+    after: () => {
+      for (const folder of new Set(folders)) folder.close();
+      removeAll(original, slots);
+    },
+  };
+}
+
+export function oldContent(at: number): Buffer {
+  return text(at, CONTENT_BYTES);
+}
+
+export function newContent(at: number): Buffer {
+  return text(at + 1_000_000, CONTENT_BYTES);
+}
+
+export function removeAll(...paths: readonly string[]): void {
+  for (const path of paths) rmSync(path, { recursive: true, force: true });
+}

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { type Loss, withDefaults } from "../../src/core/capabilities.ts";
+import type { DiffView } from "../../src/core/change.ts";
+import type { SandboxStrategy, StrategyContext } from "../../src/core/strategy.ts";
+import { snapshotTree } from "../../src/testing/tree-snapshot.ts";
+import { assertSame, FolderPair } from "./folder-pair.ts";
+import { runs } from "./property-runs.ts";
+import { buildingOperations, type OperationName, operations } from "./tree-operations.ts";
+
+/** A strategy for folders. */
+type FolderStrategy = SandboxStrategy & Required<Pick<SandboxStrategy, "path">>;
+
+export interface CheckpointTrial {
+  readonly parent: string;
+  readonly count: number;
+  readonly seconds: number;
+  /** Operations that it is not tried with. */
+  readonly without?: { readonly building: readonly OperationName[]; readonly work: readonly OperationName[] };
+}
+
+/** A checkpoint of random work brings back exactly that state, and exactly that lands. */
+export async function tryCheckpoints(strategy: FolderStrategy, trial: CheckpointTrial): Promise<void> {
+  const losses: readonly Loss[] = withDefaults(strategy.capabilities).loses;
+  const { building, work: avoided } = trial.without ?? { building: [], work: [] };
+  let plans = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      buildingOperations(6, building),
+      operations(8, avoided),
+      operations(8, avoided),
+      async (built, work, more) => {
+        using folders = new FolderPair(trial.parent, losses);
+        folders.perform([folders.original, folders.plain], built);
+        plans += 1;
+        const resource = { id: "r", name: "r", type: "fs-directory", location: folders.original, properties: {} };
+        const ref = await strategy.create(`p${plans}`, resource);
+        folders.perform([await strategy.path(ref), folders.plain], work);
+        const [saved, changes] = [snapshotTree(await strategy.path(ref)), linesOf(await strategy.diff(ref))];
+        await strategy.checkpoint(ref, "c1");
+        folders.perform([await strategy.path(ref)], more);
+        await strategy.restoreCheckpoint(ref, "c1");
+        assertSame(await strategy.path(ref), saved, "the sandbox is as it was at the checkpoint", losses);
+        assert.deepEqual(linesOf(await strategy.diff(ref)), changes);
+        await strategy.commit(ref);
+        assertSame(folders.original, snapshotTree(folders.plain), "the original is as the plain folder", losses);
+        await strategy.cleanup(ref);
+      },
+    ),
+    runs(trial.count, trial.seconds),
+  );
+}
+
+function linesOf({ changes }: DiffView): string[] {
+  return changes.map(({ operation, kind, path }) => `${operation} ${kind} ${path}`);
+}
+
+export function contextIn(stateDir: string): StrategyContext {
+  const nothing = () => undefined;
+  return {
+    stateDir,
+    policy: { allowSetid: false, allowDevices: false },
+    recordIntent: () => Promise.resolve(),
+    failpoint: nothing,
+    now: () => new Date(),
+    progress: nothing,
+    signal: new AbortController().signal,
+  };
+}

@@ -26,6 +26,7 @@ export type {
   Progress,
   SandboxStrategy,
   StrategyContext,
+  StrategyWay,
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "./core/strategy.ts";

@@ -18,6 +18,7 @@ export type {
   Progress,
   SandboxStrategy,
   StrategyContext,
+  StrategyWay,
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "./core/strategy.ts";

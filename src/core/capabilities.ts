@@ -33,7 +33,7 @@ export interface StrategyCapabilities {
  * - `linked-files`: a file with several names that is changed through one of them becomes a file of its own.
  * - `holes`: a sparse file that is changed is filled.
  * - `folder-times`: a folder in which something was changed gets the time of that.
- * - `link-times`: so does a symlink of which something but its target is changed.
+ * - `link-attributes`: a symlink of which something but its target is changed gets the time of that, and keeps no extended attributes.
  * - `read-only-folders`: a program can't change a folder that came from the original without write permission, not even as its owner.
  * - `special-files`: a program can't change or rename a FIFO, a socket or a device that came from the original.
  * - `long-names`: a program can't change what has a name of more than 251 bytes.
@@ -43,7 +43,7 @@ export const LOSSES = [
   "linked-files",
   "holes",
   "folder-times",
-  "link-times",
+  "link-attributes",
   "read-only-folders",
   "special-files",
   "long-names",

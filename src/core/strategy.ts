@@ -84,6 +84,9 @@ export interface SandboxStrategy {
 
   /** Whether this strategy works on this machine for this resource, with the reason if not. Leaves nothing behind. */
   probe?(resource: Resource): Promise<ProbeResult>;
+
+  /** The ways in which it can work, the best first, and which of them do on this machine: what `doctor` shows of it. */
+  ways?(): Promise<readonly StrategyWay[]>;
 }
 
 /**
@@ -178,6 +181,14 @@ export interface LayersView {
 export type ProbeResult =
   | { readonly works: true; readonly note?: string }
   | { readonly works: false; readonly reason: string };
+
+/** One of several ways in which a strategy can work. */
+export interface StrategyWay {
+  readonly name: string;
+  readonly works: boolean;
+  /** What it is, or why it does not work. */
+  readonly detail: string;
+}
 
 /** How far a long piece of work has come. */
 export interface Progress {

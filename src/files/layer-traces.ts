@@ -1,5 +1,6 @@
 import { baseName, joinPath, parentPath } from "../core/byte-path.ts";
-import { failpoint } from "../system/failpoints.ts";
+import type { Facts } from "../system/facts.ts";
+import { type Failpoint, failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { readLayerMarks, writeXattrs, type Xattrs } from "../system/xattrs.ts";
 
@@ -13,42 +14,72 @@ export interface MarkedPath {
   /** From the root of the sandbox. */
   readonly path: string;
   readonly marks: Xattrs;
+  /** Of an entry that its owner may not write to. Without privilege it is opened up while its marks change; a crash may leave it so. */
+  readonly mode?: number;
 }
+
+const OWNER_WRITE = 0o200;
 
 /** All marks on these entries and below them. */
 export function findMarks(sandbox: Folder, paths: readonly string[]): MarkedPath[] {
   const found: MarkedPath[] = [];
   for (const path of paths) {
     using parent = sandbox.openBelow(parentPath(path));
-    visit(parent, baseName(path), path, (_, __, at, marks) => found.push({ path: at, marks }));
+    visit(parent, baseName(path), path, (_, __, { path: at, marks, facts }) =>
+      found.push({ path: at, marks, ...(isReadOnly(facts) && { mode: facts.mode }) }),
+    );
   }
   return found;
 }
 
 /** Removes them from an entry and from all below it. */
 export function freeOfMarks(parent: Folder, name: string): void {
-  visit(parent, name, name, (folder, at, _, marks) => writeXattrs(POINTS.free, folder, at, {}, marks));
+  visit(parent, name, name, (folder, at, { marks, facts }) =>
+    writable(POINTS.free, folder, at, facts, facts.mode, () => writeXattrs(POINTS.free, folder, at, {}, marks)),
+  );
 }
 
 /** Puts them on again. */
 export function markAgain(sandbox: Folder, marked: readonly MarkedPath[]): void {
-  for (const { path, marks } of marked) {
+  for (const { path, marks, mode } of marked) {
     using parent = sandbox.openBelowIfThere(parentPath(path));
-    if (parent?.facts(baseName(path)) !== undefined)
-      writeXattrs(POINTS.mark, parent, baseName(path), marks, readLayerMarks(parent, baseName(path)));
+    const name = baseName(path);
+    const facts = parent?.facts(name);
+    if (parent === undefined || facts === undefined) continue;
+    writable(POINTS.mark, parent, name, facts, mode ?? facts.mode, () =>
+      writeXattrs(POINTS.mark, parent, name, marks, readLayerMarks(parent, name)),
+    );
   }
+}
+
+/** Without privilege, attributes of what is read-only can't be written, not even by its owner. */
+function writable(point: Failpoint, folder: Folder, name: string, facts: Facts, mode: number, write: () => void): void {
+  const isLocked = isReadOnly(facts) && process.geteuid?.() !== 0;
+  if (isLocked) folder.setMode(point, name, facts.mode | OWNER_WRITE);
+  write();
+  if (isLocked || facts.mode !== mode) folder.setMode(point, name, mode);
+}
+
+function isReadOnly({ kind, mode }: Facts): boolean {
+  return kind !== "symlink" && (mode & OWNER_WRITE) === 0;
+}
+
+interface MarkedEntry {
+  readonly path: string;
+  readonly marks: Xattrs;
+  readonly facts: Facts;
 }
 
 function visit(
   parent: Folder,
   name: string,
   path: string,
-  found: (parent: Folder, name: string, path: string, marks: Xattrs) => void,
+  found: (parent: Folder, name: string, entry: MarkedEntry) => void,
 ): void {
   const facts = parent.facts(name);
   if (facts === undefined) return;
   const marks = readLayerMarks(parent, name);
-  if (Object.keys(marks).length > 0) found(parent, name, path, marks);
+  if (Object.keys(marks).length > 0) found(parent, name, { path, marks, facts });
   if (facts.kind !== "directory") return;
   using folder = parent.openChild(name);
   for (const child of folder.names()) visit(folder, child, joinPath(path, child), found);

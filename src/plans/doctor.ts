@@ -1,5 +1,6 @@
 import { messageOf } from "../core/errors.ts";
 import { BUILT_IN_RESOURCE_TYPES } from "../core/resource.ts";
+import type { StrategyWay } from "../core/strategy.ts";
 import { BUILT_IN_STRATEGY_NAMES, builtInStrength } from "../core/strategy-names.ts";
 import type { SandboxStrategyRegistry } from "../sandboxes/registry.ts";
 import { kernelRelease } from "../system/machine.ts";
@@ -17,6 +18,7 @@ export interface DoctorReport {
     readonly works: boolean;
     readonly detail: string;
     readonly strength: number;
+    readonly ways?: readonly StrategyWay[];
   }[];
   readonly resourceTypes: readonly { readonly type: string; readonly strategy: string | null; readonly why: string }[];
 }
@@ -67,6 +69,7 @@ async function strategies(registry: SandboxStrategyRegistry, stateDir: string): 
         works: probed.works,
         detail: probed.works ? (probed.note ?? "works") : probed.reason,
         strength: capabilities.strength,
+        ...(strategy.ways !== undefined && { ways: await strategy.ways() }),
       };
     }),
   );

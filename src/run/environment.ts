@@ -36,6 +36,6 @@ export function commandEnvironment(plan: PlanRecord, inherited: Environment, mor
 }
 
 /** `DRYDOCK_RESOURCE_MY_APP` for a resource called "my-app". */
-export function resourceVariable(name: string): string {
+function resourceVariable(name: string): string {
   return `DRYDOCK_RESOURCE_${name.toUpperCase().replace(/[^A-Z0-9]/gu, "_")}`;
 }

@@ -35,7 +35,7 @@ const LOST: { readonly [loss in Loss]?: (attribute: string, kind: string | undef
   "linked-files": (attribute) => attribute === "same file",
   holes: (attribute) => attribute === "holes",
   "folder-times": (attribute, kind) => attribute === "mtime" && kind === "directory",
-  "link-times": (attribute, kind) => attribute === "mtime" && kind === "symlink",
+  "link-attributes": (attribute, kind) => (attribute === "mtime" || attribute === "xattrs") && kind === "symlink",
 };
 
 /** What differs between two snapshots, a line for each; none if they are equal. What is declared to be lost does not count. */

@@ -58,11 +58,12 @@ interface Entry {
 class Scene {
   readonly tree: WorkTree;
   readonly entries: readonly Entry[];
-  readonly #names: readonly string[];
+  /** What the strategy can't keep, and is therefore not tried. */
+  readonly losses: readonly Loss[];
 
-  constructor(tree: WorkTree, names: readonly string[]) {
+  constructor(tree: WorkTree, losses: readonly Loss[]) {
     this.tree = tree;
-    this.#names = names;
+    this.losses = losses;
     this.entries = listBelow(tree, ROOT_PATH);
   }
 
@@ -86,12 +87,13 @@ class Scene {
 
   /** The same after something was done to the tree. */
   again(): Scene {
-    return new Scene(this.tree, this.#names);
+    return new Scene(this.tree, this.losses);
   }
 
   /** A path in some folder. */
   path({ to, value }: Operation): string {
-    return joinPath(this.folder(to), pick(this.#names, value) as string);
+    const names = this.losses.includes("long-names") ? NAMES.filter((name) => name.length <= LONGEST_FOR_ALL) : NAMES;
+    return joinPath(this.folder(to), pick(names, value) as string);
   }
 
   /** A path in some folder at which nothing is; what was there is removed. */
@@ -178,6 +180,7 @@ const ACTIONS = {
     scene.tree.setTime(scene.anyOrRoot(on).path, pick(TIMES, value) as Time),
   setXattr: (scene: Scene, { on, value }: Operation) => {
     const { path, kind } = scene.anyOrRoot(on);
+    if (kind === "symlink" && scene.losses.includes("link-attributes")) return;
     const space = IS_ROOT && kind !== "file" ? "trusted" : "user";
     scene.tree.setXattr(path, `${space}.k${value % 3}`, `v${value}`);
   },
@@ -215,13 +218,14 @@ export function buildingOperations(
 }
 
 export function perform(tree: WorkTree, all: readonly Operation[], losses: readonly Loss[] = []): void {
-  const names = losses.includes("long-names") ? NAMES.filter((name) => name.length <= LONGEST_FOR_ALL) : NAMES;
-  for (const operation of all) ACTIONS[operation.do](new Scene(tree, names), operation);
+  for (const operation of all) ACTIONS[operation.do](new Scene(tree, losses), operation);
 }
 
 function onFile(scene: Scene, number: number, action: (path: string) => void): void {
   const found = scene.any(number, "file");
-  if (found !== undefined) action(found.path);
+  const mode = found === undefined ? 0 : (scene.tree.facts(found.path)?.mode ?? 0);
+  // Only root writes to what is read-only.
+  if (found !== undefined && (IS_ROOT || (mode & 0o200) !== 0)) action(found.path);
 }
 
 function contentOf(length: number): string {

@@ -42,7 +42,7 @@ const UPSTREAM = `
 
 for (const actor of ACTORS) {
   describe(`Work inside, applied, against the same work done directly, by ${actor}`, () => {
-    it("[O2] npm installs a package from the registry, with its cache in the scratch layer", (t) => {
+    it("[A11] npm installs a package from the registry, with its cache in the scratch layer", (t) => {
       using stage = new Stage(actor);
       stage.write("project/package.json", '{ "name": "project", "version": "1.0.0" }\n');
       stage.write("project/node_modules/old/index.js", "old\n");
@@ -56,7 +56,7 @@ for (const actor of ACTORS) {
       });
     });
 
-    it("[O2] git clones, rebases, resets and collects garbage", () => {
+    it("[A11] git clones, rebases, resets and collects garbage", () => {
       using stage = new Stage(actor);
       const upstream = join(stage.path, "upstream");
       mkdirSync(upstream);
@@ -89,7 +89,7 @@ for (const actor of ACTORS) {
 }
 
 describe("Work inside, applied, against the same work done directly", () => {
-  it("[O2][A9] tar unpacks, and rm removes trees", () => {
+  it("[A11] tar unpacks, and rm removes trees", () => {
     using stage = new Stage(ACTORS[0] ?? "user");
     const packed = join(stage.path, "packed");
     for (const [name, change] of [
@@ -116,7 +116,7 @@ describe("Work inside, applied, against the same work done directly", () => {
     });
   });
 
-  it("[O2] gcc compiles and links", () => {
+  it("[A11] gcc compiles and links", () => {
     using stage = new Stage(ACTORS[0] ?? "user");
     buildProject(stage.project, 6);
     assertSameWork(stage, {
@@ -130,7 +130,7 @@ describe("Work inside, applied, against the same work done directly", () => {
     });
   });
 
-  it("[O2] a parallel make builds, builds again what changed, and cleans", () => {
+  it("[A11] a parallel make builds, builds again what changed, and cleans", () => {
     using stage = new Stage(ACTORS[0] ?? "user");
     buildProject(stage.project, 24);
     const env = { ...stage.environment, ...COMPILER_ENVIRONMENT };

@@ -25,7 +25,10 @@ export function doctorLines(report: DoctorReport, styles: Styles): readonly stri
       styles,
       report.strategies
         .toSorted((a, b) => b.strength - a.strength)
-        .map(({ name, works, detail, strength }) => [mark(works), name, String(strength), oneLine(detail)]),
+        .flatMap(({ name, works, detail, strength, ways = [] }) => [
+          [mark(works), name, String(strength), oneLine(detail)],
+          ...ways.map((way) => [mark(way.works), `  ${way.name}`, "", oneLine(way.detail)]),
+        ]),
     ),
     ...section(
       "What each type of resource would get",

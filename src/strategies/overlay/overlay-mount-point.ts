@@ -6,7 +6,7 @@ import { writeSmallFile } from "../../files/small-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
 import { mountFuseOverlay, unmountFuse } from "../../system/fuse-overlay.ts";
-import { holdersOf, liveMounts } from "../../system/live-mounts.ts";
+import { holdersOf, type LiveMount, liveMounts } from "../../system/live-mounts.ts";
 import { mayMount, mountOverlay, setReadOnly } from "../../system/overlay-mount.ts";
 import { isMountPoint, unmount } from "../../system/unmount.ts";
 import { type LayeredTree, MERGED } from "./layered-tree.ts";
@@ -84,9 +84,9 @@ export class OverlayMount {
 
   /** Makes the folder that a mount needs besides the layers, as it has to be before the first one; its path. */
   prepareWork(tree: LayeredTree): string {
-    tree.markEntered();
     // A volatile mount leaves a note that its layers may be incomplete. Within one boot they are not.
-    if (!liveMounts(this.source).some(({ isReadOnly }) => !isReadOnly)) removeTree(POINTS.clear, this.#workspace, WORK);
+    if (this.#writerElsewhere(tree) === undefined) removeTree(POINTS.clear, this.#workspace, WORK);
+    tree.markEntered();
     ensureFolder(POINTS.work, this.#workspace, WORK).close();
     return this.#workspace.label(WORK);
   }
@@ -102,13 +102,18 @@ export class OverlayMount {
   }
 
   async #tryToEnd(tree: LayeredTree): Promise<string | undefined> {
-    if (this.#isMounted && (await this.#unmount(tree)) === "busy")
-      return nameOf(holdersOf(this.#workspace.label(MERGED))[0]);
-    const elsewhere = this.#mayBeElsewhere(tree) ? liveMounts(this.source) : [];
-    const writer = elsewhere.find(({ isReadOnly }) => !isReadOnly);
+    const isMounted = this.#isMounted;
+    if (isMounted && (await this.#unmount(tree)) === "busy") return nameOf(holdersOf(this.#workspace.label(MERGED))[0]);
+    const writer = isMounted ? undefined : this.#writerElsewhere(tree);
     if (writer !== undefined) return nameOf(writer);
     removeTree(POINTS.clear, this.#workspace, MERGED);
     return undefined;
+  }
+
+  /** A namespace in which the sandbox is mounted and can be written to. Looked for only where programs may be inside: it takes a while. */
+  #writerElsewhere(tree: LayeredTree): LiveMount | undefined {
+    if (tree.isFinished && !tree.isEntered) return undefined;
+    return liveMounts(this.source).find(({ isReadOnly }) => !isReadOnly);
   }
 
   /** A namespace that was made meanwhile has a copy of the mount, which stays there; so the file system is closed to all writing first. */
@@ -128,16 +133,11 @@ export class OverlayMount {
     return setReadOnly(POINTS.freeze, mounted, isReadOnly);
   }
 
-  /** Looking through all processes takes a while, and is in vain where no program can have been inside. */
-  #mayBeElsewhere(tree: LayeredTree): boolean {
-    return !tree.isFinished || tree.isEntered;
-  }
-
   /** The sandbox as programs see it now, if it is mounted for any. */
   openLive(tree: LayeredTree): Folder | undefined {
     if (!tree.isEntered) return undefined;
     if (this.#isMounted) return this.#workspace.openChild(MERGED);
-    const live = liveMounts(this.source).find(({ isReadOnly }) => !isReadOnly);
+    const live = this.#writerElsewhere(tree);
     return live === undefined ? undefined : Folder.open(`/proc/${live.pid}/root${live.mountPoint}`);
   }
 }

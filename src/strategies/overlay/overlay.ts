@@ -9,6 +9,7 @@ import type {
   ProbeResult,
   ProgramView,
   StrategyContext,
+  StrategyWay,
   Transaction,
 } from "../../core/strategy.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
@@ -25,7 +26,7 @@ import { BaseRecord } from "./base-record.ts";
 import { LayeredTree, MERGED } from "./layered-tree.ts";
 import { OverlayMount } from "./overlay-mount-point.ts";
 import { whyNoLayers } from "./placement-probe.ts";
-import { firstWorkingWay, OVERLAY_WAYS, type OverlayWay } from "./ways.ts";
+import { firstWorkingWay, OVERLAY_WAYS, type OverlayWay, probeWay } from "./ways.ts";
 
 /**
  * A view of the original through an overlay: made in a millisecond whatever the size of the original, and it holds only what differs. Reading, writing,
@@ -65,6 +66,15 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     if (found.way === undefined) return { works: false, reason: found.reason };
     const reason = this.#whyNotFor(resource, found.way);
     return reason === undefined ? { works: true, note: WAY_NOTES[found.way] } : { works: false, reason };
+  }
+
+  async ways(): Promise<readonly StrategyWay[]> {
+    const ways = await Promise.all(this.#allowed.map((way) => probeWay(way, this.context.stateDir)));
+    return ways.map((found) => ({
+      name: found.way,
+      works: found.works,
+      detail: found.works ? WAY_NOTES[found.way] : found.reason,
+    }));
   }
 
   /** Mounts it in the view of this process; it stays until the work lands or goes. */
@@ -199,7 +209,7 @@ function likelyWay(allowed: readonly OverlayWay[]): OverlayWay {
 const LOSSES_OF: { readonly [way in OverlayWay]: readonly Loss[] } = {
   kernel: ["folder-renames"],
   "user-namespace": ["folder-renames", "linked-files"],
-  fuse: ["folder-renames", "linked-files", "holes", "folder-times", "link-times", "special-files", "long-names"],
+  fuse: ["folder-renames", "linked-files", "holes", "folder-times", "link-attributes", "special-files", "long-names"],
 };
 
 /** fuse-overlayfs moves what it copied up into its place, which without privilege needs permission to write to it. */

@@ -40,13 +40,6 @@ export function probeWay(way: OverlayWay, stateDir: string): Promise<WayResult> 
   return result;
 }
 
-/** Tries all of them. */
-export async function probeOverlayWays(stateDir: string): Promise<readonly WayResult[]> {
-  const results: WayResult[] = [];
-  for (const way of OVERLAY_WAYS) results.push(await probeWay(way, stateDir));
-  return results;
-}
-
 /** The first of the allowed ways that works; the later ones are not tried then. If none does, why. */
 export async function firstWorkingWay(
   stateDir: string,

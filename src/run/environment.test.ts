@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { PlanRecord } from "../core/plan.ts";
+import { commandEnvironment } from "./environment.ts";
+
+function planOver(type: string, name: string): PlanRecord {
+  const resource = { id: "r", name, type, location: "/here", properties: {} };
+  const facts = { readOnly: false, allowIrreversible: false, createdAt: "2026-01-01T00:00:00.000Z" };
+  return { id: "01PLAN", name: "p", state: "open", ...facts, resources: [{ resource, strategy: "overlay", why: "" }] };
+}
+
+describe("commandEnvironment", () => {
+  const inherited = { PATH: "/bin", PGHOST: "db", DATABASE_URL: "x", MYSQL_PWD: "y", NOTHING: undefined };
+
+  it("adds the plan and its resources to what is inherited", () => {
+    const { plain, exact } = commandEnvironment(planOver("fs-directory", "my-app é.1"), inherited, { MORE: "1" });
+    assert.deepEqual(exact, []);
+    assert.deepEqual(plain, {
+      ...{ PATH: "/bin", PGHOST: "db", DATABASE_URL: "x", MYSQL_PWD: "y" },
+      ...{ DRYDOCK_PLAN: "01PLAN", DRYDOCK_RESOURCE_MY_APP___1: "/here", MORE: "1" },
+    });
+  });
+
+  it("leaves out what leads to a database if the plan holds one", () => {
+    const names = (type: string) => Object.keys(commandEnvironment(planOver(type, "db"), inherited, {}).plain);
+    assert.deepEqual(names("postgres-database"), ["PATH", "MYSQL_PWD", "DRYDOCK_PLAN", "DRYDOCK_RESOURCE_DB"]);
+    assert.deepEqual(names("mysql-database"), ["PATH", "PGHOST", "DRYDOCK_PLAN", "DRYDOCK_RESOURCE_DB"]);
+  });
+
+  it("sets apart what can't be passed as it is", () => {
+    const odd = { "a-b": "1", BYTES: "x\udcff", OLDPWD: "/old", PLAIN: "é😀" };
+    const { plain, exact } = commandEnvironment(planOver("fs-directory", "a"), odd, {});
+    assert.deepEqual(exact, [["a-b", "1"], ["BYTES", "x\udcff"], ["OLDPWD", "/old"]]);
+    assert.equal(plain["PLAIN"], "é😀");
+  });
+});

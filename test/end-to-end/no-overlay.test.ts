@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Ended, Workplace } from "./workplace.ts";
+
+/** A machine that lets nobody mount: a user namespace without a mount namespace of its own, in which no further one can be made. */
+function withoutMounts(place: Workplace, ...args: readonly string[]): Ended {
+  const script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$DRYDOCK" "$@"';
+  return place.run("unshare", ["--user", "--map-root-user", "bash", "-c", script, "drydock", ...args]);
+}
+
+describe("where no overlay can be mounted", () => {
+  it("[S5] [O2] a folder gets the next strategy, and the reasons are said", () => {
+    using place = new Workplace();
+    place.folder("app", { "a.txt": "old\n" });
+    const created = withoutMounts(place, "plan", "create", "-r", "app", "--json");
+    assert.equal(created.status, 0, created.stderr);
+    const [{ strategy, why, path }] = JSON.parse(created.stdout).resources;
+    assert.equal(strategy, "filesystem_copy");
+    assert.match(why, /passed over: overlay: kernel: .*; user-namespace: .*switched off.*; fuse: /);
+    place.write(`${path.slice(place.path.length + 1)}/a.txt`, "new\n");
+    assert.equal(withoutMounts(place, "plan", "apply").status, 0);
+    assert.equal(place.read("app/a.txt"), "new\n");
+  });
+
+  it("doctor says of each way why it does not work", () => {
+    using place = new Workplace();
+    const { status, stdout } = withoutMounts(place, "doctor", "--json");
+    const overlay = JSON.parse(stdout).strategies.find(({ name }: { readonly name: string }) => name === "overlay");
+    assert.equal(status, 1);
+    assert.equal(overlay.works, false);
+    assert.deepEqual(
+      overlay.ways.map(({ name, works }: { readonly name: string; readonly works: boolean }) => [name, works]),
+      [
+        ["kernel", false],
+        ["user-namespace", false],
+        ["fuse", false],
+      ],
+    );
+  });
+
+  it("asking for it by name is refused before anything is made", () => {
+    using place = new Workplace();
+    place.folder("app", { "a.txt": "old\n" });
+    const { status, stderr } = withoutMounts(place, "plan", "create", "-r", "app,strategy=overlay");
+    assert.equal(status, 1);
+    assert.match(stderr, /^error: overlay does not work for app: kernel: /);
+    assert.deepEqual(place.answer("plan", "list", "--all"), { plans: [] });
+  });
+
+  it("a command can't be run inside, and the error says what to do", () => {
+    using place = new Workplace();
+    place.folder("app", { "a.txt": "old\n" });
+    const { status, stderr } = withoutMounts(place, "run", "-r", "app", "--", "touch", "app/b.txt");
+    assert.equal(status, 1);
+    assert.match(stderr, /^error: .*could not be put inside.*\n {2}hint: .*\n$/m);
+    assert.deepEqual(place.answer("plan", "list"), { plans: [] });
+  });
+});

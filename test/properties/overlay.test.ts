@@ -1,0 +1,25 @@
+import { describe, it } from "node:test";
+import { BY_FUSE, BY_FUSE_OF_USER, BY_KERNEL, IN_USER_NAMESPACE, runOverlay } from "../support/overlay-runs.ts";
+
+const PROPERTIES = [
+  ["landing", "[A11] lands exactly as in a plain folder, and undo brings back exactly what was"],
+  ["dry-run", "[A7] a dry run changes neither the original nor the sandbox, and what lands after it is the same"],
+  ["diff", "[D1] the diff names what differs, and nothing else"],
+  ["checkpoints", "[C6] checkpoints bring back exactly that state, and exactly that lands"],
+] as const;
+
+/** How often each is tried: fuse-overlayfs takes its time to begin and to end. */
+const TRIED = [
+  [BY_KERNEL, 80],
+  [IN_USER_NAMESPACE, 30],
+  [BY_FUSE, 12],
+  [BY_FUSE_OF_USER, 8],
+] as const;
+
+describe("random work in random trees, through an overlay", { concurrency: 2 }, () => {
+  for (const [run, count] of TRIED)
+    for (const [property, title] of PROPERTIES)
+      it(`${title} (${run.title})`, { skip: run.skip }, () =>
+        runOverlay(run, "test/properties/overlay-run.ts", [run.way, property, String(count), "10"]),
+      );
+});

@@ -226,7 +226,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const { Runs } = await import("./run/runs.ts");
     return new Runs({ store, claims, sandboxes, uses, folders, stateDir, cwd, environment, history });
   };
-  const checkRun = async () => (await import("./run/check.ts")).checkRun(folders, stateDir, environment);
+  const checkRun = async () => (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
   const sweep = () => sweepRuns({ folders, uses, store, claims, sandboxes });
   return { registry, manager, commit, chooser, plans, recovery, runs, checkRun, sweep };
 }

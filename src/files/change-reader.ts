@@ -16,6 +16,8 @@ export interface DiffSides {
   /** Absent where work is done in place: then nothing is left of what was before. */
   readonly original?: Folder;
   readonly sandbox: Folder;
+  /** The folder in which a change may be stored elsewhere (`storedAt`). */
+  readonly workspace?: Folder;
   readonly policy: LandingPolicy;
   /** Whether the original still has at this path what the sandbox was made from. */
   readonly originalIsBase: (path: string, before: BaseFacts) => boolean;
@@ -57,18 +59,22 @@ export class ChangeReader {
   readonly #sides: DiffSides;
   readonly #original: SideReader | undefined;
   readonly #sandbox: SideReader;
+  readonly #workspace: SideReader | undefined;
 
   constructor(sides: DiffSides) {
     this.#sides = sides;
     this.#original = sides.original && new SideReader(sides.original);
     this.#sandbox = new SideReader(sides.sandbox);
+    this.#workspace = sides.workspace && new SideReader(sides.workspace);
   }
 
   read(change: TreeChange): ReadChange {
     const { path, before, after } = change;
     const withContent = change.parts === undefined;
-    const readAfter = after === undefined ? NOTHING : this.#sandbox.read(path, after.kind, withContent);
-    const xattrs = after === undefined ? {} : this.#sandbox.xattrs(path);
+    const stored = change.storedAt === undefined ? undefined : this.#workspace;
+    const [side, at] = stored === undefined ? [this.#sandbox, path] : [stored, change.storedAt ?? path];
+    const readAfter = after === undefined ? NOTHING : side.read(at, after.kind, withContent);
+    const xattrs = after === undefined ? {} : side.xattrs(at);
     if (before === undefined) return { originalChanged: false, before: NOTHING, after: readAfter, xattrs };
     return { ...this.#before(path, before, withContent), after: readAfter, xattrs };
   }
@@ -87,6 +93,7 @@ export class ChangeReader {
   [Symbol.dispose](): void {
     this.#original?.close();
     this.#sandbox.close();
+    this.#workspace?.close();
   }
 }
 

@@ -29,6 +29,8 @@ export interface TreeChange {
   readonly xattrs?: Xattrs;
   /** If content and type are as before: what else changed. */
   readonly parts?: readonly MetadataPart[];
+  /** Where in the workspace what it is now can be found, if that is not at its path in what is the sandbox's own. */
+  readonly storedAt?: string;
 }
 
 export interface TreeEntry extends Omit<TreeChange, "operation"> {

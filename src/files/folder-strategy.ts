@@ -140,6 +140,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     return diffView(changes, {
       original: sandbox.original,
       sandbox: sandbox.own,
+      workspace: sandbox.workspace,
       policy: this.context.policy,
       originalIsBase: (path, before) => sandbox.tree.isOriginalUnchanged(sandbox.original, path, before),
       mapPath: (path) => toResourcePath(sandbox.scope, path),

@@ -1,8 +1,7 @@
 import { ulid } from "ulid";
 import { DrydockError } from "../core/errors.ts";
-import { ensureFolder, removeTree } from "../files/remove-tree.ts";
 import type { RunFolders } from "../sandboxes/run-folders.ts";
-import { failpoint } from "../system/failpoints.ts";
+import type { Uses } from "../sandboxes/uses.ts";
 import { MountTable } from "../system/mount-table.ts";
 import { mayMountOnMachine } from "../system/privilege.ts";
 import { realPathOf } from "../system/text-files.ts";
@@ -11,26 +10,27 @@ import { launch } from "./launcher.ts";
 import { scratchLayers } from "./scratch.ts";
 import { ensureSkeleton } from "./skeleton.ts";
 
-const POINTS = { check: failpoint("run.check") };
-
 type Environment = { readonly [name: string]: string | undefined };
 
 /** Whether commands can be run inside on this machine: really runs one, over no sandbox, and leaves nothing behind. */
 export async function checkRun(
   folders: RunFolders,
+  uses: Uses,
   stateDir: string,
   environment: Environment,
 ): Promise<{ readonly ok: boolean; readonly detail: string }> {
+  // It looks like a plan that nobody knows, so that what a crash leaves is swept away.
+  const id = ulid();
   using runs = folders.all();
-  const name = `check-${ulid()}`;
-  using folder = ensureFolder(POINTS.check, runs, name);
+  const use = uses.begin(id, { command: "drydock doctor", strict: false });
+  using folder = folders.of(id);
   const table = MountTable.read();
   const privileged = mayMountOnMachine();
   const state = realPathOf(stateDir) ?? stateDir;
   try {
     const running = await launch({
       folder,
-      useId: name,
+      useId: use.id,
       stateDir: state,
       privileged,
       table,
@@ -54,6 +54,7 @@ export async function checkRun(
     if (!(thrown instanceof DrydockError)) throw thrown;
     return { ok: false, detail: `${thrown.message} ${thrown.hint}` };
   } finally {
-    removeTree(POINTS.check, runs, name);
+    use.end();
+    folders.remove(id);
   }
 }

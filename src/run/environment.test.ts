@@ -30,7 +30,11 @@ describe("commandEnvironment", () => {
   it("sets apart what can't be passed as it is", () => {
     const odd = { "a-b": "1", BYTES: "x\udcff", OLDPWD: "/old", PLAIN: "é😀" };
     const { plain, exact } = commandEnvironment(planOver("fs-directory", "a"), odd, {});
-    assert.deepEqual(exact, [["a-b", "1"], ["BYTES", "x\udcff"], ["OLDPWD", "/old"]]);
+    assert.deepEqual(exact, [
+      ["a-b", "1"],
+      ["BYTES", "x\udcff"],
+      ["OLDPWD", "/old"],
+    ]);
     assert.equal(plain["PLAIN"], "é😀");
   });
 });

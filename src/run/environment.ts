@@ -6,7 +6,7 @@ type Environment = { readonly [name: string]: string | undefined };
 export interface CommandEnvironment {
   /** Passed as it is. */
   readonly plain: { readonly [name: string]: string };
-  /** What Node can't pass: names that no shell knows, values that are not UTF-8. */
+  /** What can't be passed like that: names that no shell knows, values that are not UTF-8, and what is only for the command (see below). */
   readonly exact: readonly (readonly [name: string, value: string])[];
 }
 
@@ -16,6 +16,9 @@ const CONNECTIONS: { readonly [type: string]: RegExp } = {
 };
 const ORDINARY_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
+/** What says which libraries, plug-ins and tables a program loads. */
+const LOADING =
+  /^(?:LD_|MALLOC_|LIBMOUNT_|LIBBLKID_|BLKID_|GCONV_PATH$|GETCONF_DIR$|GLIBC_TUNABLES$|LOCPATH$|NLSPATH$|SHELLOPTS$|BASHOPTS$|ENV$|BASH_ENV$)/;
 
 /**
  * The user's own environment, and where the plan's resources are. If the plan holds a database, inherited ways to reach one are left out, so
@@ -28,11 +31,19 @@ export function commandEnvironment(plan: PlanRecord, inherited: Environment, mor
   const all = { ...Object.fromEntries(kept), DRYDOCK_PLAN: plan.id, ...Object.fromEntries(ours), ...more };
   const entries = Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
   const isPlain = ([name, value]: readonly [string, string]) =>
-    ORDINARY_NAME.test(name) && name !== "OLDPWD" && !LONE_SURROGATE.test(value);
+    ORDINARY_NAME.test(name) && name !== "OLDPWD" && !isOnlyForCommand(name) && !LONE_SURROGATE.test(value);
   return {
     plain: Object.fromEntries(entries.filter(isPlain)),
     exact: entries.filter((entry) => !isPlain(entry)),
   };
+}
+
+/**
+ * Whether no program but the command may have this variable. Those that put it inside have privileges, and the last of them see what
+ * it will see: a library that an earlier command has left in a sandbox must not be loaded into them.
+ */
+export function isOnlyForCommand(name: string): boolean {
+  return LOADING.test(name);
 }
 
 /** `DRYDOCK_RESOURCE_MY_APP` for a resource called "my-app". */

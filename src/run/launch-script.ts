@@ -1,4 +1,5 @@
 import { bytesFromPath } from "../core/byte-path.ts";
+import { isOnlyForCommand } from "./environment.ts";
 import { quoted } from "./shell-words.ts";
 import type { Tools } from "./tools.ts";
 
@@ -70,8 +71,8 @@ export function launchArguments(launch: Launch): { readonly file: string; readon
 }
 
 /** In somebody else's view there is no /dev/fd that would be ours, and a process of its own would be the first of the namespace. */
-const READ_SCRIPT = `s=; while IFS= read -r l; do s="$s$l
-"; done <&3; eval "$s"`;
+const READ_SCRIPT = `while IFS= read -r drydock_line; do drydock_script="$drydock_script$drydock_line
+"; done <&3; eval "$drydock_script"`;
 
 /** The script, see above. */
 export function launchScript(launch: Launch): Buffer {
@@ -97,8 +98,13 @@ export function launchScript(launch: Launch): Buffer {
   return bytesFromPath(`${lines.join("\n")}\n`);
 }
 
+/** The others are set by `env`, for the command alone. */
+function isKeptByShell(name: string): boolean {
+  return SHELL_NAME.test(name) && !isOnlyForCommand(name);
+}
+
 function environmentLines({ variables, locale }: Launch): readonly string[] {
-  const ours = variables.filter(([name]) => SHELL_NAME.test(name));
+  const ours = variables.filter(([name]) => isKeptByShell(name));
   return [
     // Changing folders sets it.
     "unset OLDPWD LC_ALL",
@@ -116,9 +122,7 @@ function withoutPrivileges({ tools, privileged, user: { uid, gid } }: Launch): s
 
 /** What the shell inside does. It finds the command itself, because its own built-in commands are none. */
 function startCommand({ tools, variables }: Launch): string {
-  const foreign = variables
-    .filter(([name]) => !SHELL_NAME.test(name))
-    .map(([name, value]) => quoted(`${name}=${value}`));
+  const foreign = variables.filter(([name]) => !isKeptByShell(name)).map(([name, value]) => quoted(`${name}=${value}`));
   const prefix = foreign.length === 0 ? "" : `${tools.env} ${foreign.join(" ")} `;
   return `${OUTLIVE}
 echo ready >&2 || exit 1

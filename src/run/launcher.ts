@@ -1,4 +1,4 @@
-import { bytesFromPath, displayPath } from "../core/byte-path.ts";
+import { displayPath } from "../core/byte-path.ts";
 import { UnsupportedError } from "../core/errors.ts";
 import { ensureFolder, removeTree } from "../files/remove-tree.ts";
 import { failpoint } from "../system/failpoints.ts";
@@ -143,18 +143,15 @@ function ownName(useId: string): string {
 
 /** What the programs said that were to put the view together. */
 function startFailure(said: string): UnsupportedError {
-  const why = displayPath(pathText(said)).replaceAll("\\n", "; ");
-  const denied = /unshare failed|Operation not permitted|denied/i.test(said);
-  return new UnsupportedError(
-    `The command could not be put inside: ${why === "" ? "a program of the system failed" : why}.`,
-    {
-      hint: denied
-        ? "This machine does not allow it; 'drydock doctor' says more. Run as root, or work on the sandbox with 'drydock plan path'."
-        : "Nothing was run. If it is about a scratch layer, --strict does without; 'drydock doctor' says more.",
-    },
-  );
-}
-
-function pathText(said: string): string {
-  return bytesFromPath(said).toString("utf8").trim();
+  const lines = said.split("\n").map((line) => line.trim().replace(/\.$/, ""));
+  const why = lines
+    .filter((line) => line !== "" && !line.startsWith("dmesg(1)"))
+    .map(displayPath)
+    .join("; ");
+  const denied = /^(?:unshare|nsenter|setpriv): |Operation not permitted|denied/im.test(said);
+  return new UnsupportedError(`The command could not be put inside: ${why || "a program of the system failed"}.`, {
+    hint: denied
+      ? "This machine does not allow it; 'drydock doctor' says more. Run as root, or work on the sandbox with 'drydock plan path'."
+      : "Nothing was run. If it is about a scratch layer, --strict does without; 'drydock doctor' says more.",
+  });
 }

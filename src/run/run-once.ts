@@ -1,6 +1,6 @@
 import type { ApplyResult, CreatePlanOptions, PlanDiff } from "../plans/plan-views.ts";
 import type { Plans } from "../plans/plans.ts";
-import type { ExecRequest } from "./exec.ts";
+import type { ExecRequest, RunningCommand } from "./exec.ts";
 import type { Runs } from "./runs.ts";
 
 /** What becomes of the changes of a command. */
@@ -53,11 +53,17 @@ export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Pr
   return { planId, exitCode, outcome: "applied", diff, apply, scratch };
 }
 
+/** Once the command is up, what it did is somebody's work: then the plan stays, whatever fails afterwards. */
 async function execOrCancel(plans: Plans, runs: Runs, planId: string, command: ExecRequest) {
+  let isUp = false;
+  const onStart = (running: RunningCommand): void => {
+    isUp = true;
+    command.onStart?.(running);
+  };
   try {
-    return await runs.exec(planId, command);
+    return await runs.exec(planId, { ...command, onStart });
   } catch (thrown) {
-    await plans.cancel(planId);
+    if (!isUp) await plans.cancel(planId);
     throw thrown;
   }
 }

@@ -7,6 +7,7 @@ import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { Folder } from "./folder.ts";
 import { commandOf, linksOf, readLinkIfThere } from "./holders.ts";
+import { withoutInherited } from "./inherited-descriptors.ts";
 import { liveMountsOfDevice } from "./live-mounts.ts";
 import type { OverlayLayers } from "./overlay-mount.ts";
 import { systemProgram } from "./programs.ts";
@@ -81,16 +82,24 @@ export async function unmountFuse(
   return outcome;
 }
 
-/** Whether the file system is mounted in another namespace too: it would go on there, and its process with it. */
-function isSeenElsewhere(parent: Folder, name: string): boolean {
+/** Whether a name in this folder is a mount whose process died. Its facts may still be known, but nothing can be opened. */
+export function isDeadFuse(parent: Folder, name: string): boolean {
   try {
-    const facts = parent.facts(name);
-    return facts !== undefined && liveMountsOfDevice(facts.device).some(({ isOurs }) => !isOurs);
+    parent.openBelowIfThere(name)?.close();
+    return false;
   } catch (thrown) {
-    // A mount whose process died can't be asked, and serves nobody wherever it is seen.
-    if (failedWith(thrown, "ENOTCONN", "EIO")) return false;
+    if (failedWith(thrown, "ENOTCONN", "EIO")) return true;
+    if (failedWith(thrown, "EACCES")) return false;
     throw thrown;
   }
+}
+
+/** Whether the file system is mounted in another namespace too: it would go on there, and its process with it. */
+function isSeenElsewhere(parent: Folder, name: string): boolean {
+  // A mount whose process died can't be asked, and serves nobody wherever it is seen.
+  if (isDeadFuse(parent, name)) return false;
+  const facts = parent.facts(name);
+  return facts !== undefined && liveMountsOfDevice(facts.device).some(({ isOurs }) => !isOurs);
 }
 
 async function unmountAsUser(
@@ -150,13 +159,15 @@ function run(
   limitMs: number,
 ): Promise<{ readonly why: string | undefined }> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, {
-      cwd: "/",
-      env: ENVIRONMENT,
-      // Ctrl-C on the terminal is meant for the program in the sandbox.
-      detached: true,
-      stdio: ["ignore", "ignore", "pipe", ...descriptors],
-    });
+    const child = withoutInherited(() =>
+      spawn(program, args, {
+        cwd: "/",
+        env: ENVIRONMENT,
+        // Ctrl-C on the terminal is meant for the program in the sandbox.
+        detached: true,
+        stdio: ["ignore", "ignore", "pipe", ...descriptors],
+      }),
+    );
     const said: Buffer[] = [];
     let isLate = false;
     const clock = setTimeout(() => {

@@ -3,6 +3,7 @@ import { constants } from "node:os";
 import type { Readable } from "node:stream";
 import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
+import { withoutInherited } from "./inherited-descriptors.ts";
 import { childrenOf } from "./process-children.ts";
 
 /** What to start, and what it finds at its descriptors. */
@@ -48,12 +49,14 @@ export class IsolatedProcess {
   static start(point: Failpoint, options: IsolatedProcessOptions): IsolatedProcess {
     passFailpoint(point);
     const { file, args, script, table, environment, stdout } = options;
-    const child = spawn(file, args, {
-      // An inherited current folder would keep a way to the outside.
-      cwd: "/",
-      env: environment,
-      stdio: ["inherit", stdout === "stderr" ? 2 : "inherit", "pipe", script, 2, table],
-    });
+    const child = withoutInherited(() =>
+      spawn(file, args, {
+        // An inherited current folder would keep a way to the outside.
+        cwd: "/",
+        env: environment,
+        stdio: ["inherit", stdout === "stderr" ? 2 : "inherit", "pipe", script, 2, table],
+      }),
+    );
     return new IsolatedProcess(child);
   }
 

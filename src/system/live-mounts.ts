@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { baseName, parentPath } from "../core/byte-path.ts";
+import { failedWith } from "./errno.ts";
 import { Folder } from "./folder.ts";
 import { commandOf, type Holder, isGoneOrNotOurs, linksOf, readLinkIfThere } from "./holders.ts";
 import { factsAtLink } from "./link-facts.ts";
@@ -15,6 +16,8 @@ export interface LiveMount {
   readonly command: string;
   /** Where it is mounted, in the view of that process. */
   readonly mountPoint: string;
+  /** Its file system, "major:minor". */
+  readonly device: string;
   /** Whether that is the view of this process too. */
   readonly isOurs: boolean;
   /** Whether nothing can be written through it, in any namespace. */
@@ -24,6 +27,26 @@ export interface LiveMount {
 /** The mounts with this source in every mount namespace. */
 export function liveMounts(source: string): LiveMount[] {
   return mountsEverywhere((mount) => mount.source === source);
+}
+
+/**
+ * Opens a mount in the view of the process that sees it; undefined if it is not there any more. That process may put a link on the way, which
+ * would lead anywhere: so what was opened has to be on that file system.
+ */
+export function openLiveMount({ pid, mountPoint, device }: LiveMount): Folder | undefined {
+  const folder = openIfThere(`/proc/${pid}/root${mountPoint}`);
+  if (folder?.ownFacts().device === device) return folder;
+  folder?.close();
+  return undefined;
+}
+
+function openIfThere(path: string): Folder | undefined {
+  try {
+    return Folder.open(path);
+  } catch (thrown) {
+    if (failedWith(thrown, "ENOTDIR", "ELOOP") || isGoneOrNotOurs(thrown)) return undefined;
+    throw thrown;
+  }
 }
 
 /** The mounts of one file system ("major:minor") in every mount namespace. */
@@ -43,10 +66,11 @@ function mountsEverywhere(matches: (mount: MountLine) => boolean): LiveMount[] {
   return [...onePerNamespace()].flatMap(([namespace, pid]) =>
     mountLines(pid)
       .filter(matches)
-      .map(({ point, isReadOnly }) => ({
+      .map(({ point, device, isReadOnly }) => ({
         pid: Number(pid),
         command: commandOf(pid),
         mountPoint: point,
+        device,
         isOurs: namespace === ours,
         isReadOnly,
       })),

@@ -27,12 +27,18 @@ describe("MountTable", () => {
 
   it("finds the mount that a path is on", () => {
     const idAt = (path: string) => TABLE.at(path)?.id;
-    assert.deepEqual(["/", "/x", "/a", "/a/b/c", "/ab", "/c/d/e", "/proc/self"].map(idAt), [27, 27, 32, 32, 27, 35, 22]);
+    assert.deepEqual(
+      ["/", "/x", "/a", "/a/b/c", "/ab", "/c/d/e", "/proc/self"].map(idAt),
+      [27, 27, 32, 32, 27, 35, 22],
+    );
   });
 
   it("reads flags, type, source and options, with and without optional fields", () => {
     const { flags, type, source, options } = TABLE.at("/a") ?? assert.fail();
-    assert.deepEqual({ flags, type, source, options }, { flags: ["ro"], type: "tmpfs", source: "three", options: ["rw", "size=4k"] });
+    assert.deepEqual(
+      { flags, type, source, options },
+      { flags: ["ro"], type: "tmpfs", source: "three", options: ["rw", "size=4k"] },
+    );
     assert.deepEqual(TABLE.at("/with blank\nand\\\udce9/x")?.options, ["rw", "user_id=1000"]);
   });
 

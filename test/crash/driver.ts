@@ -1,4 +1,6 @@
+import type { StrategyContext } from "../../src/core/strategy.ts";
 import { type Drydock, openDrydock } from "../../src/runtime.ts";
+import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import type { DriverRequest } from "./run-driver.ts";
 import { callSandboxes } from "./sandbox-calls.ts";
 
@@ -15,7 +17,9 @@ try {
 }
 
 async function act(): Promise<unknown> {
-  const drydock = await openDrydock({ stateDir: request.stateDir, cwd: "/" });
+  const { stateDir, ways } = request;
+  const strategies = ways === undefined ? [] : [(context: StrategyContext) => new OneWayOverlay(context, ways)];
+  const drydock = await openDrydock({ stateDir, cwd: "/", strategies });
   try {
     return await operate(drydock);
   } finally {

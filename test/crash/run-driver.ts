@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ResourceRequest } from "../../src/plans/plan-views.ts";
+import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { bundledProgram } from "../support/bundled-program.ts";
 import type { SandboxCall } from "./sandbox-calls.ts";
 
@@ -20,6 +21,8 @@ export interface DriverRequest {
   readonly stateDir: string;
   readonly plan: string;
   readonly resources?: readonly ResourceRequest[];
+  /** The ways in which `overlay_in_one_way` may mount. */
+  readonly ways?: readonly OverlayWay[];
   /** For `write`: where to. */
   readonly resource?: string;
   readonly path?: string;

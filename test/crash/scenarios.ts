@@ -77,7 +77,8 @@ export const write: Scenario = {
 export const overwrite = overwriting("r1", "same", ["same\n", "written\n"]);
 export const overwriteLinked = overwriting("r0", "links/growing-1", ["growing group\n", "", "written\n"]);
 
-function overwriting(resource: string, path: string, contents: readonly string[]): Scenario {
+/** Writing over this file: afterwards it holds one of these. */
+export function overwriting(resource: string, path: string, contents: readonly string[]): Scenario {
   return {
     ...write,
     name: `write over ${path}`,

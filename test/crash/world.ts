@@ -2,9 +2,13 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import type { StrategyContext } from "../../src/core/strategy.ts";
 import { type Drydock, openDrydock } from "../../src/runtime.ts";
 import { openSqliteStore } from "../../src/store/sqlite-store.ts";
+import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
+import { mountsBelow } from "../../src/system/mounts.ts";
 import { fastFolder } from "../support/fast-folder.ts";
+import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import { buildRichTree, changeRichTree } from "../support/rich-tree.ts";
 import { buildSmallTree, changeSmallTree } from "../support/small-tree.ts";
 import { snapshotTree, type TreeSnapshot, treeDifferences } from "../support/tree-snapshot.ts";
@@ -12,7 +16,12 @@ import type { DriverRequest } from "./run-driver.ts";
 
 /** Where a world puts its originals: each a folder of its own in one of these, or a whole mount. */
 export interface WorldOptions {
-  readonly strategy: string;
+  /** Of all originals, or of each, in turn. */
+  readonly strategy: string | readonly string[];
+  /** The ways in which `overlay_in_one_way` may mount. */
+  readonly ways?: readonly OverlayWay[];
+  /** Only small trees, instead of a rich one among them. */
+  readonly isSmall?: boolean;
   /** Folders on the file systems of the originals, one for each original. Default: two where it is fast. */
   readonly places?: readonly OriginalPlace[];
   /** Where the state directory goes. Default: where it is fast. */
@@ -49,7 +58,8 @@ export class World {
     this.stateDir = join(this.#folderIn(options.statePlace ?? fastFolder()), "state");
     const places = options.places ?? [{ folder: fastFolder() }, { folder: fastFolder() }];
     this.originals = places.map(({ folder, isOriginal }, index) => {
-      const [build, change] = index === 0 ? [buildRichTree, changeRichTree] : [buildSmallTree, changeSmallTree];
+      const isRich = index === 0 && options.isSmall !== true;
+      const [build, change] = isRich ? [buildRichTree, changeRichTree] : [buildSmallTree, changeSmallTree];
       const location = isOriginal === true ? folder : join(this.#folderIn(folder), `original-${index}`);
       return { location, build, change };
     });
@@ -68,20 +78,26 @@ export class World {
 
   request(operation: DriverRequest["operation"]): DriverRequest {
     const written = { resource: "r1", path: "folder/written/file" };
-    return { operation, stateDir: this.stateDir, plan: PLAN, resources: this.resources(), ...written };
+    const { ways } = this.#options;
+    const request = { operation, stateDir: this.stateDir, plan: PLAN, resources: this.resources(), ...written };
+    return ways === undefined ? request : { ...request, ways };
   }
 
   resources() {
+    const { strategy } = this.#options;
+    const strategies = typeof strategy === "string" ? [strategy] : strategy;
     return this.originals.map(({ location }, index) => ({
       location,
       name: `r${index}`,
-      strategy: this.#options.strategy,
+      strategy: strategies[index % strategies.length] as string,
     }));
   }
 
   /** Opens the state, which recovers; whatever happens, closes it again. */
   async with<T>(action: (drydock: Drydock) => Promise<T>): Promise<T> {
-    const drydock = await openDrydock({ stateDir: this.stateDir, cwd: "/", environment: {} });
+    const { ways } = this.#options;
+    const strategies = ways === undefined ? [] : [(context: StrategyContext) => new OneWayOverlay(context, ways)];
+    const drydock = await openDrydock({ stateDir: this.stateDir, cwd: "/", environment: {}, strategies });
     try {
       return await action(drydock);
     } finally {
@@ -134,7 +150,12 @@ export class World {
             .concat("workspace"),
         ),
     );
-    return [...inState, ...elsewhere];
+    return [...inState, ...elsewhere, ...this.#mounts().map(() => "mount")];
+  }
+
+  /** What is mounted in the folders of this world; the mounts that are originals are not. */
+  #mounts(): string[] {
+    return this.#made.flatMap((folder) => mountsBelow(folder));
   }
 
   #homeLeftovers(name: string, inner: string): string[] {
@@ -149,10 +170,10 @@ export class World {
     const store = await openSqliteStore({ stateDir: this.stateDir });
     try {
       const live = new Set((await store.liveSandboxes()).map(({ ref }) => ref.sandboxId));
-      // What an undo record needs is known as long as it is there.
-      const orphans = (await store.intents()).filter(
-        ({ sandboxId, location }) => !live.has(sandboxId) && !existsSync(location),
-      );
+      const intents = await store.intents();
+      // What an undo record needs is known as long as it is there, with all places of its sandbox.
+      const kept = new Set(intents.filter(({ location }) => existsSync(location)).map(({ sandboxId }) => sandboxId));
+      const orphans = intents.filter(({ sandboxId }) => !live.has(sandboxId) && !kept.has(sandboxId));
       return [
         ...(await store.unfinishedTransactions()).map(({ phase }) => `transaction ${phase}`),
         ...orphans.map(({ location }) => `intent for ${location}`),
@@ -170,6 +191,7 @@ export class World {
   }
 
   remove(): void {
+    for (const point of this.#mounts()) spawnSync("umount", ["--lazy", point]);
     for (const { location } of this.originals.filter(({ location }) => !this.#made.includes(dirname(location))))
       for (const name of readdirSync(location)) rmSync(join(location, name), { recursive: true, force: true });
     if (process.geteuid?.() !== 0) spawnSync("chmod", ["-R", "u+rwx", ...this.#made]);

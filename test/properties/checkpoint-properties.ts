@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { type Loss, withDefaults } from "../../src/core/capabilities.ts";
 import type { DiffView } from "../../src/core/change.ts";
 import type { SandboxStrategy, StrategyContext } from "../../src/core/strategy.ts";
-import { snapshotTree } from "../../src/testing/tree-snapshot.ts";
-import { assertSame, FolderPair } from "./folder-pair.ts";
+import { assertSame, FolderPair, performAndSee } from "./folder-pair.ts";
 import { runs } from "./property-runs.ts";
 import { buildingOperations, type OperationName, operations } from "./tree-operations.ts";
 
@@ -17,12 +16,15 @@ export interface CheckpointTrial {
   readonly seconds: number;
   /** Operations that it is not tried with. */
   readonly without?: { readonly building: readonly OperationName[]; readonly work: readonly OperationName[] };
+  /** As of a subject (landing-properties.ts). */
+  readonly seesOtherwise?: boolean;
 }
 
 /** A checkpoint of random work brings back exactly that state, and exactly that lands. */
 export async function tryCheckpoints(strategy: FolderStrategy, trial: CheckpointTrial): Promise<void> {
   const losses: readonly Loss[] = withDefaults(strategy.capabilities).loses;
   const { building, work: avoided } = trial.without ?? { building: [], work: [] };
+  const seesOtherwise = trial.seesOtherwise === true;
   let plans = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -35,16 +37,19 @@ export async function tryCheckpoints(strategy: FolderStrategy, trial: Checkpoint
         plans += 1;
         const resource = { id: "r", name: "r", type: "fs-directory", location: folders.original, properties: {} };
         const ref = await strategy.create(`p${plans}`, resource);
-        folders.perform([await strategy.path(ref), folders.plain], work);
-        const [saved, changes] = [snapshotTree(await strategy.path(ref)), linesOf(await strategy.diff(ref))];
-        await strategy.checkpoint(ref, "c1");
-        folders.perform([await strategy.path(ref)], more);
-        await strategy.restoreCheckpoint(ref, "c1");
-        assertSame(await strategy.path(ref), saved, "the sandbox is as it was at the checkpoint", losses);
-        assert.deepEqual(linesOf(await strategy.diff(ref)), changes);
-        await strategy.commit(ref);
-        assertSame(folders.original, snapshotTree(folders.plain), "the original is as the plain folder", losses);
-        await strategy.cleanup(ref);
+        try {
+          const saved = performAndSee(folders, await strategy.path(ref), work, seesOtherwise);
+          const changes = linesOf(await strategy.diff(ref));
+          await strategy.checkpoint(ref, "c1");
+          performAndSee(folders, await strategy.path(ref), more, seesOtherwise);
+          await strategy.restoreCheckpoint(ref, "c1");
+          assertSame(await strategy.path(ref), saved, "the sandbox is as it was at the checkpoint", losses);
+          assert.deepEqual(linesOf(await strategy.diff(ref)), changes);
+          await strategy.commit(ref);
+          assertSame(folders.original, saved, "the original is as it has to be", losses);
+        } finally {
+          await strategy.cleanup(ref);
+        }
       },
     ),
     runs(trial.count, trial.seconds),

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import fc from "fast-check";
 import type { Loss } from "../../src/core/capabilities.ts";
+import { SystemCallError } from "../../src/core/errors.ts";
 import { compareSnapshots, snapshotTree, type TreeSnapshot } from "../../src/testing/tree-snapshot.ts";
 import { WorkTree } from "../../src/testing/work-tree.ts";
 import { type Operation, perform } from "./tree-operations.ts";
@@ -39,6 +41,29 @@ export class FolderPair {
 
   [Symbol.dispose](): void {
     rmSync(this.#base, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Does the same in a sandbox and in the plain folder; returns what the sandbox has to be then. Where programs see otherwise than in a plain
+ * folder, that is what they saw; and what they could not do at all is not tried.
+ */
+export function performAndSee(
+  folders: FolderPair,
+  sandbox: string,
+  work: readonly Operation[],
+  seesOtherwise: boolean,
+): TreeSnapshot {
+  if (!seesOtherwise) {
+    folders.perform([sandbox, folders.plain], work);
+    return snapshotTree(folders.plain);
+  }
+  try {
+    folders.perform([sandbox], work);
+    return snapshotTree(sandbox);
+  } catch (thrown) {
+    if (thrown instanceof SystemCallError) fc.pre(false);
+    throw thrown;
   }
 }
 

@@ -19,7 +19,7 @@ const TRIED = [
 describe("random work in random trees, through an overlay", { concurrency: 2 }, () => {
   for (const [run, count] of TRIED)
     for (const [property, title] of PROPERTIES)
-      it(`${title} (${run.title})`, { skip: run.skip }, () =>
-        runOverlay(run, "test/properties/overlay-run.ts", [run.way, property, String(count), "10"]),
-      );
+      it(`${title} (${run.title})`, { skip: run.skip }, async () => {
+        await runOverlay(run, "test/properties/overlay-run.ts", [run.way, property, String(count), "10"]);
+      });
 });

@@ -36,8 +36,7 @@ export function buildProject(folder: string, parts: number): void {
   const write = (path: string, text: string) => writeFileSync(join(folder, path), text);
   write("Makefile", MAKEFILE);
   write("include/parts.h", numbers.map((at) => `int part_${at}(void);\n`).join(""));
-  for (const at of numbers)
-    write(`src/part-${at}.c`, `#include "parts.h"\nint part_${at}(void) { return ${at}; }\n`);
+  for (const at of numbers) write(`src/part-${at}.c`, `#include "parts.h"\nint part_${at}(void) { return ${at}; }\n`);
   const sum = summed.map((at) => `part_${at}()`).join(" + ");
   write(
     "src/main.c",

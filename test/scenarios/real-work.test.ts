@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { ACTORS, Stage } from "../run/stage.ts";
@@ -104,7 +104,7 @@ describe("Work inside, applied, against the same work done directly", () => {
       mkdirSync(join(stage.project, name));
       tar(["-xpf", join(stage.path, "one.tar"), "-C", join(stage.project, name)]);
     }
-    const extract = `tar --xattrs --acls --same-owner -xp`;
+    const extract = "tar --xattrs --acls --same-owner -xp";
     assertSameWork(stage, {
       script: `
         rm -rf first/kinds first/links
@@ -151,7 +151,9 @@ describe("Work inside, applied, against the same work done directly", () => {
 
 /** With all that makes two archives of one tree the same, and keeps everything. */
 function tar(args: readonly string[]): void {
-  execFileSync("tar", ["--xattrs", "--acls", "--sparse", "--sort=name", ...args], { stdio: ["ignore", "ignore", "pipe"] });
+  execFileSync("tar", ["--xattrs", "--acls", "--sparse", "--sort=name", ...args], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
 }
 
 /** What the machine's own npm needs to find its registry: the settings of who runs the tests, as far as they are not files in his home. */

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { systemProgram } from "../../src/system/programs.ts";
-import { bundledProgram } from "./bundled-program.ts";
 
 /**
  * The ways in which the suites run over `overlay`, each with the programs to start a process with that can go this way. Each is in a mount
@@ -53,12 +53,18 @@ export const BY_FUSE_OF_USER: OverlayRun = {
 export const OVERLAY_RUNS: readonly OverlayRun[] = [BY_KERNEL, IN_USER_NAMESPACE, BY_FUSE, BY_FUSE_OF_USER];
 
 /** Runs a program of the tests, by its path in the project, in this way; returns what it said. */
-export async function runOverlay(run: OverlayRun, source: string, args: readonly string[]): Promise<string> {
-  const [command = "", ...before] = [...run.by, process.execPath, bundledProgram(source)];
-  const { NODE_OPTIONS: _, DRYDOCK_FAILPOINT: __, NODE_TEST_CONTEXT: ___, ...env } = process.env;
+export async function runOverlay(
+  run: OverlayRun,
+  source: string,
+  args: readonly string[],
+  environment: { readonly [name: string]: string } = {},
+): Promise<string> {
+  const program = join(import.meta.dirname, "../..", source);
+  const [command = "", ...before] = [...run.by, process.execPath, program];
+  const { NODE_OPTIONS: _, DRYDOCK_FAILPOINT: __, NODE_TEST_CONTEXT: ___, ...inherited } = process.env;
   const { stdout } = await promisify(execFile)(command, [...before, ...args], {
     cwd: "/",
-    env,
+    env: { ...inherited, ...environment },
     maxBuffer: 64 * 1024 * 1024,
   });
   return stdout;

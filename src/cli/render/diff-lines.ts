@@ -29,15 +29,20 @@ export function* changeLines(change: PlanChange, width: number, styles: Styles):
   const notes = changeNotes(change).join(", ");
   const letter = colourOf(change.operation, styles)(LETTERS[change.operation]);
   yield `${letter}  ${notes === "" ? place : `${padded(place, width)}  ${styles.dim(notes)}`}`;
-  for (const warning of change.warnings ?? []) yield `   ${styles.yellow("warning:")} ${oneLine(warning)}`;
+  yield* warningLines(change, styles);
 }
 
-/** A diff as `git diff --stat` shows one. */
+function* warningLines({ warnings = [] }: PlanChange, styles: Styles): Generator<string> {
+  for (const warning of warnings) yield `   ${styles.yellow("warning:")} ${oneLine(warning)}`;
+}
+
+/** A diff as `git diff --stat` shows one, with what will not land as it is. */
 export function* statLines(diff: PlanDiff, styles: Styles): Generator<string> {
   const width = columnWidth(diff.changes);
   const most = diff.changes.reduce((max, change) => Math.max(max, touchedLines(change)), 1);
   for (const change of diff.changes) {
     yield ` ${padded(placeOf(change.resource, change.path), width)} | ${statOf(change, most, styles)}`;
+    yield* warningLines(change, styles);
   }
   yield summaryLine(diff);
 }

@@ -2,11 +2,12 @@ import { joinPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
 import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
+import { failedWith } from "../../system/errno.ts";
 import type { Facts } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { type FileHandle, factsOfHandle } from "../../system/file-handles.ts";
+import { type FileHandle, factsOfHandle, handleOf } from "../../system/file-handles.ts";
 import type { Folder } from "../../system/folder.ts";
-import { readXattrs } from "../../system/xattrs.ts";
+import { readXattrs, type Xattrs } from "../../system/xattrs.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 
 /**
@@ -90,22 +91,44 @@ export class BaseRecord {
     }
   }
 
-  /** A file of the lower layer was copied up here, and nothing is there any more: the note fits no file, so that it counts as gone. */
-  #noteVanished(path: string, facts: Facts): void {
+  /** Something of the lower layer was copied up here, and nothing is there any more: the note fits no file, so that it counts as gone. */
+  #noteVanished(path: string, facts: Facts, xattrs: Xattrs = {}): void {
     const { kind, mode, uid, gid, size, mtime } = facts;
     const identity = { ino: 0, btime: [0, 0] } as const;
-    this.#noted.set(path, { kind, mode, uid, gid, size, nlink: 1, mtime, xattrs: {}, ...identity });
+    this.#noted.set(path, { kind, mode, uid, gid, size, nlink: 1, mtime, xattrs, ...identity });
     this.#isChanged = true;
   }
 
-  /** Remembers a file that has nothing below it but was copied up, from here or, if it was moved since, from elsewhere. */
+  /** Remembers what has nothing below it but was copied up, from here or, if it was moved since, from elsewhere. */
   #suspect(upper: Folder, name: string, path: string, facts: Facts, marks: LayerMarks): void {
-    if (facts.kind !== "file" || this.#noted.has(path)) return;
+    if (this.#noted.has(path)) return;
+    if (facts.kind === "directory") this.#suspectFolder(upper, name, path, facts, marks);
+    if (facts.kind !== "file") return;
     const origin = marks.originOf(upper, name);
     if (origin !== undefined) this.#unfounded.push({ path, facts, origin });
     else if (marks.originPathOf(upper, name) === path) this.#unfounded.push({ path, facts, origin: "here" });
     else if (marks.isCopyOfUnknown(upper, name) && facts.nlink === 1)
       this.#unfounded.push({ path, facts, origin: "unknown" });
+  }
+
+  /** A folder can't have been moved: one that is merged with nothing had something below it here. */
+  #suspectFolder(upper: Folder, name: string, path: string, facts: Facts, marks: LayerMarks): void {
+    try {
+      using folder = upper.openChild(name);
+      if (!marks.isOpaque(folder) && marks.isCopiedUp(folder)) this.#noteVanishedFolder(folder, path, facts, marks);
+    } catch (thrown) {
+      // Without privilege nothing is known of a folder that a program has closed; landing it is refused anyway.
+      if (!failedWith(thrown, "EACCES")) throw thrown;
+    }
+  }
+
+  /** What was copied up in it had something below it too. */
+  #noteVanishedFolder(upper: Folder, path: string, facts: Facts, marks: LayerMarks): void {
+    this.#noteVanished(path, facts, readXattrs(upper, ROOT_PATH));
+    for (const name of upper.names()) {
+      const inside = upper.facts(name);
+      if (inside !== undefined) this.#suspect(upper, name, joinPath(path, name), inside, marks);
+    }
   }
 
   #noteFolder(upper: Folder, lower: Folder, marks: LayerMarks, path: string, only?: string): void {
@@ -134,10 +157,19 @@ export class BaseRecord {
     if (!isMerged) this.#hiddenFolders.push(path);
     // A new folder where nothing was: somebody else has made one in the original meanwhile.
     if (isMerged && !marks.isCopiedUp(above)) return;
+    if (isMerged && isOther(marks.originOf(upper, name), handleOf(lower, name)) && !this.#noted.has(path)) {
+      // Programs saw another folder here than the one that somebody has put in its place since.
+      this.#noteVanishedFolder(above, path, above.ownFacts(), marks);
+      return;
+    }
     this.note(path, lower, name, facts);
     using below = isMerged ? lower.openBelowIfThere(name) : undefined;
     if (below !== undefined) this.#noteFolder(above, below, marks, path);
   }
+}
+
+function isOther(a: FileHandle | undefined, b: FileHandle | undefined): boolean {
+  return a !== undefined && b !== undefined && a !== b;
 }
 
 function addInodes(folder: Folder, inodes: Set<number>): void {

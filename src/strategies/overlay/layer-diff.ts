@@ -10,7 +10,7 @@ import type { Folder } from "../../system/folder.ts";
 import { readXattrs, sameXattrs, type Xattrs } from "../../system/xattrs.ts";
 import { type BaseRecord, baseFacts } from "./base-record.ts";
 import type { LayerMarks } from "./layer-marks.ts";
-import type { LinkedName } from "./linked-names.ts";
+import { INDEX, type LinkedName } from "./linked-names.ts";
 
 /** What a diff of layers needs to know from outside. */
 export interface LayerDiffOptions {
@@ -32,7 +32,7 @@ export interface LayerDiffOptions {
 export function diffLayers(upper: Folder, lower: Folder, options: LayerDiffOptions): ChangeSet {
   const diff = new LayerDiff(options);
   diff.root(upper, lower);
-  for (const { path, copies, copy } of options.linkedNames?.() ?? []) diff.linkedName(lower, path, copies, copy);
+  for (const linked of options.linkedNames?.() ?? []) diff.linkedName(lower, linked);
   return diff.result();
 }
 
@@ -45,6 +45,8 @@ interface Pair {
   /** Undefined if somebody else has removed the folder. */
   readonly lower: Folder | undefined;
   readonly lowerName: string;
+  /** As of a change. */
+  readonly storedAt?: string;
 }
 
 class LayerDiff {
@@ -76,10 +78,12 @@ class LayerDiff {
   }
 
   /** A name that only the lower layer has, of a file that was changed through another of its names. */
-  linkedName(root: Folder, path: string, upper: Folder, name: string): void {
+  linkedName(root: Folder, { path, copies, copy }: LinkedName): void {
     using lower = root.openBelowIfThere(parentPath(path));
-    const facts = upper.facts(name);
-    if (facts !== undefined) this.#compare({ path, upper, name, facts, lower, lowerName: baseName(path) });
+    const facts = copies.facts(copy);
+    if (facts === undefined) return;
+    const storedAt = joinPath(INDEX, copy);
+    this.#compare({ path, upper: copies, name: copy, facts, lower, lowerName: baseName(path), storedAt });
   }
 
   /** A folder that shows both layers. */
@@ -184,7 +188,8 @@ class LayerDiff {
     // Copying up has given it a life of its own, apart from its other names.
     const replaced = !hasContent || parts.length === 0 || base.nlink > 1 || facts.nlink > 1;
     const change = { path, before: base, after: facts, ...(parts.includes("xattrs") && { xattrs }) };
-    this.#changes.push({ ...change, operation: "modified", ...(!replaced && { parts }) });
+    const stored = pair.storedAt === undefined ? {} : { storedAt: pair.storedAt };
+    this.#changes.push({ ...change, ...stored, operation: "modified", ...(!replaced && { parts }) });
     if (covered) return;
     this.#entries.push(replaced ? { ...change, operation: "replace" } : { ...change, operation: "metadata", parts });
   }

@@ -75,6 +75,11 @@ export class LayerMarks {
     return this.#isFuse ? {} : { [`${this.#prefixes[0]}origin`]: "" };
   }
 
+  /** What a folder that we make where nothing is in the lower layer is marked with: one without a mark is, to fuse-overlayfs, copied up. */
+  get made(): Xattrs {
+    return this.#isFuse ? this.opaque : {};
+  }
+
   /** What a folder that we make in the place of a whiteout is marked with. */
   get opaque(): Xattrs {
     const prefix = this.#isFuse && process.geteuid?.() !== 0 ? this.#prefixes.at(-1) : this.#prefixes[0];

@@ -26,7 +26,7 @@ const POINTS = {
 export class LayerWriter {
   readonly #marks: LayerMarks;
   readonly #record: BaseRecord;
-  /** A folder on the same mount that is nobody's data: what a crash could leave half done is made here. */
+  /** The workspace: on the same mount, and nobody's data. What a crash could leave half done is made here, and the record is kept here. */
   readonly #scratch: Folder;
 
   constructor(marks: LayerMarks, record: BaseRecord, scratch: Folder) {
@@ -43,16 +43,14 @@ export class LayerWriter {
     );
   }
 
-  /** Makes another name of a file where the lower layer has one, which nobody is to notice. */
+  /** Makes another name of a file where the lower layer has one. The time of the folder is for the caller to keep. */
   link(upper: Folder, lower: Folder, path: string, from: Folder, existing: string): void {
     this.#inFolder(upper, lower, path, (folder, below) => {
       const name = baseName(path);
       const facts = below?.facts(name);
       if (below === undefined || facts === undefined || folder.facts(name) !== undefined) return;
       this.#record.note(path, below, name, facts);
-      const { mtime, atime } = folder.ownFacts();
       folder.createHardLink(POINTS.link, name, from, existing);
-      folder.setTimes(POINTS.metadata, ROOT_PATH, { mtime, atime });
     });
   }
 
@@ -82,12 +80,12 @@ export class LayerWriter {
     const above = upper.facts(name);
     const below = lower?.facts(name);
     if (above === undefined && below?.kind === "directory" && lower !== undefined) {
-      this.#record.note(path, lower, name, below);
+      this.#note(path, lower, name, below);
       const { mtime, atime } = upper.ownFacts();
       this.#placeFolder(upper, name, this.#marks.copiedUp, { facts: below, xattrs: readXattrs(lower, name) });
       // What was copied up was there before, to all appearance.
       upper.setTimes(POINTS.metadata, ROOT_PATH, { mtime, atime });
-    } else if (above === undefined && below === undefined) this.#placeFolder(upper, name, {});
+    } else if (above === undefined && below === undefined) this.#placeFolder(upper, name, this.#marks.made);
     else if (above !== undefined && this.#marks.isMark(upper, name, above))
       this.#placeFolder(upper, name, this.#marks.opaque);
     else if ((above ?? below)?.kind !== "directory") throw notAFolder(path, above ?? below);
@@ -130,11 +128,20 @@ export class LayerWriter {
     const below = above === undefined ? lower?.facts(name) : undefined;
     if (lower !== undefined && below !== undefined) {
       assertFile(path, below);
-      this.#record.note(path, lower, name, below);
-      runAtOnce(copyEntry(lower, name, upper, name, { data: "share" }));
+      this.#note(path, lower, name, below);
+      const aside = asideName();
+      runAtOnce(copyEntry(lower, name, this.#scratch, aside, { data: "share" }));
+      const { after } = writeFileBelow(this.#scratch, aside, bytes, this.#scratch);
+      this.#place(upper, name, aside);
+      return { before: below, after };
     }
-    const written = writeFileBelow(upper, name, bytes, this.#scratch);
-    return below === undefined ? written : { ...written, before: below };
+    return writeFileBelow(upper, name, bytes, this.#scratch);
+  }
+
+  /** Before anything covers it: what is covered and not noted counts as having had nothing below it. */
+  #note(path: string, lower: Folder, name: string, facts: Facts): void {
+    this.#record.note(path, lower, name, facts);
+    this.#record.saveIfChanged(this.#scratch);
   }
 }
 

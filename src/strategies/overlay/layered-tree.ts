@@ -17,6 +17,7 @@ import type { Folder } from "../../system/folder.ts";
 import { currentBootId } from "../../system/process-identity.ts";
 import { readXattrs } from "../../system/xattrs.ts";
 import { BaseRecord, baseFacts } from "./base-record.ts";
+import { keepingFolderTimes } from "./folder-times.ts";
 import { diffLayers } from "./layer-diff.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
@@ -31,6 +32,7 @@ import type { OverlayWay } from "./ways.ts";
  *   work/     the overlay's own; only while it is mounted
  *   merged/   where it is mounted in the host's view; only while it is
  *   base      what the original had at the paths that the upper layer covers (base-record.ts)
+ *   times     times of folders, while they have to be kept (folder-times.ts)
  *   entered   there from before programs can get in until, after the last of them, `base` is noted anew
  *   sandbox   JSON: the barrier T0, the boot it was made in, the way it is mounted. Written last: without it the workspace is not finished
  *   stale     there after a landing: the sandbox is emptied before it is used again
@@ -121,7 +123,8 @@ export class LayeredTree implements SandboxTree {
   *make(original: Folder): Steps {
     // One that is made anew is mounted as it was before: its marks have to be understood by who mounted it.
     const way = this.isFinished ? this.way : this.#chooseWay();
-    for (const name of [SANDBOX, UPPER, WORK, ENTERED]) removeTree(POINTS.removeOld, this.#workspace, name);
+    // Only a stale one is made anew, and stays stale until it is: that it is finished, and the way, need not be forgotten meanwhile.
+    for (const name of [ENTERED, UPPER, WORK]) removeTree(POINTS.removeOld, this.#workspace, name);
     using upper = ensureFolder(POINTS.upper, this.#workspace, UPPER);
     const facts = original.ownFacts();
     giveMetadata(POINTS.root, upper, ROOT_PATH, facts, readXattrs(original, ROOT_PATH), upper.ownFacts());
@@ -151,12 +154,22 @@ export class LayeredTree implements SandboxTree {
   /** Notes what programs have covered, once none is inside any more. */
   noteWork(original: Folder): void {
     if (!this.isEntered) return;
-    using upper = this.openOwn();
     const record = BaseRecord.load(this.#workspace);
+    const root = record.get(ROOT_PATH);
+    // Another folder is in the original's place for now, and has nothing of what the work began with.
+    if (root !== undefined && !sameIdentity(original.ownFacts(), root)) return;
+    using upper = this.openOwn();
     using index = this.#workspace.openBelowIfThere(INDEX);
     const writer = new LayerWriter(this.#marks, record, this.#workspace);
-    for (const { path, copies, copy } of this.#linkedNames(original, upper, index))
-      writer.link(upper, original, path, copies, copy);
+    const linked = this.#linkedNames(original, upper, index);
+    keepingFolderTimes(
+      this.#workspace,
+      { upper, lower: original },
+      linked.map(({ path }) => path),
+      () => {
+        for (const { path, copies, copy } of linked) writer.link(upper, original, path, copies, copy);
+      },
+    );
     record.noteAll(upper, original, this.#marks, this.#scope.only);
     record.saveIfChanged(this.#workspace);
     removeTree(POINTS.removeOld, this.#workspace, WORK);
@@ -164,6 +177,9 @@ export class LayeredTree implements SandboxTree {
   }
 
   read(original: Folder, own: Folder, path: string): Buffer {
+    // Only the overlay itself knows all that was changed through another name of the same file.
+    using mounted = this.#openMount(this);
+    if (mounted !== undefined) return readFileBelow(mounted, path);
     if (path === ROOT_PATH) return readFileBelow(own, path);
     using folder = LayeredFolder.openBelow(own, original, this.#marks, parentPath(path));
     const found = folder?.find(baseName(path));
@@ -183,9 +199,12 @@ export class LayeredTree implements SandboxTree {
   diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
     const { only } = this.#scope;
     using index = this.isEntered ? this.#workspace.openBelowIfThere(INDEX) : undefined;
+    const record = BaseRecord.load(this.#workspace);
+    // As it will be noted when the programs have ended, so that what is shown now is what is shown then.
+    if (this.isEntered) record.noteAll(own, original, this.#marks, only);
     return diffLayers(own, original, {
       marks: this.#marks,
-      record: BaseRecord.load(this.#workspace),
+      record,
       isLive: this.isEntered,
       ...(only !== undefined && { only }),
       linkedNames: () => this.#linkedNames(original, own, index),

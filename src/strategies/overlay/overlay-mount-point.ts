@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import { BusyError } from "../../core/errors.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
 import type { Scope } from "../../files/scope.ts";
 import { writeSmallFile } from "../../files/small-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
-import { mountFuseOverlay, unmountFuse } from "../../system/fuse-overlay.ts";
-import { holdersOf, type LiveMount, liveMounts } from "../../system/live-mounts.ts";
+import { isDeadFuse, mountFuseOverlay, unmountFuse } from "../../system/fuse-overlay.ts";
+import { holdersOf, type LiveMount, liveMounts, openLiveMount } from "../../system/live-mounts.ts";
 import { mayMount, mountOverlay, setReadOnly } from "../../system/overlay-mount.ts";
 import { isMountPoint, unmount } from "../../system/unmount.ts";
 import { type LayeredTree, MERGED } from "./layered-tree.ts";
@@ -59,11 +60,13 @@ export class OverlayMount {
 
   /** Mounts it in the view of this process, if it is not. */
   async make(tree: LayeredTree): Promise<void> {
+    if (tree.way === "fuse" && isDeadFuse(this.#workspace, MERGED)) await this.#unmount(tree);
     if (this.#isMounted) {
       // A crash may have left it closed to writing.
       if (tree.way !== "fuse") this.#setReadOnly(false);
       return;
     }
+    this.#assertNotElsewhere(tree);
     this.prepareWork(tree);
     using lower = Folder.open(this.#scope.root);
     using upper = tree.openOwn();
@@ -84,8 +87,13 @@ export class OverlayMount {
 
   /** Makes the folder that a mount needs besides the layers, as it has to be before the first one; its path. */
   prepareWork(tree: LayeredTree): string {
-    // A volatile mount leaves a note that its layers may be incomplete. Within one boot they are not.
-    if (this.#writerElsewhere(tree) === undefined) removeTree(POINTS.clear, this.#workspace, WORK);
+    if (this.#writerElsewhere(tree) === undefined) {
+      // What a crash, or a restart of the machine, kept from being noted.
+      using original = Folder.open(this.#scope.root);
+      tree.noteWork(original);
+      // A volatile mount leaves a note that its layers may be incomplete. Within one boot they are not.
+      removeTree(POINTS.clear, this.#workspace, WORK);
+    }
     tree.markEntered();
     ensureFolder(POINTS.work, this.#workspace, WORK).close();
     return this.#workspace.label(WORK);
@@ -108,6 +116,16 @@ export class OverlayMount {
     if (writer !== undefined) return nameOf(writer);
     removeTree(POINTS.clear, this.#workspace, MERGED);
     return undefined;
+  }
+
+  /** Two mounts of the same layers know nothing of each other: who works in one would not see what is done in the other. */
+  #assertNotElsewhere(tree: LayeredTree): void {
+    const writer = this.#writerElsewhere(tree);
+    if (writer === undefined) return;
+    throw new BusyError(`The sandbox of ${this.#scope.root} is mounted in another namespace, for ${nameOf(writer)}.`, {
+      holder: nameOf(writer),
+      hint: "End it, or work there.",
+    });
   }
 
   /** A namespace in which the sandbox is mounted and can be written to. Looked for only where programs may be inside: it takes a while. */
@@ -136,9 +154,16 @@ export class OverlayMount {
   /** The sandbox as programs see it now, if it is mounted for any. */
   openLive(tree: LayeredTree): Folder | undefined {
     if (!tree.isEntered) return undefined;
-    if (this.#isMounted) return this.#workspace.openChild(MERGED);
+    // What is left of a mount whose process died serves nobody.
+    if (this.#isMounted) return isDeadFuse(this.#workspace, MERGED) ? undefined : this.#workspace.openChild(MERGED);
     const live = this.#writerElsewhere(tree);
-    return live === undefined ? undefined : Folder.open(`/proc/${live.pid}/root${live.mountPoint}`);
+    if (live === undefined) return undefined;
+    const folder = openLiveMount(live);
+    if (folder !== undefined) return folder;
+    throw new BusyError(`The sandbox of ${this.#scope.root} is in use by ${nameOf(live)}, which does not let us in.`, {
+      holder: nameOf(live),
+      hint: "Wait until it has ended, and try again.",
+    });
   }
 }
 

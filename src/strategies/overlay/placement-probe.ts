@@ -5,6 +5,7 @@ import { failedWith } from "../../system/errno.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
 import { closeFile } from "../../system/handles.ts";
+import { mountsBelow } from "../../system/mounts.ts";
 import { takesXattrs } from "../../system/xattrs.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import type { OverlayWay } from "./ways.ts";
@@ -16,7 +17,7 @@ export function whyNoLayers(place: WorkspacePlace, scope: Scope, way: OverlayWay
   using folder = Folder.open(parentPath(place.path) || "/");
   if (!takesMarks(folder, way))
     return `the file system of ${scope.root} does not take the attributes that an overlay needs`;
-  return way === "user-namespace" ? whyNotMapped(scope) : undefined;
+  return way === "user-namespace" ? (whyNotMapped(scope) ?? whyNotAlone(scope)) : undefined;
 }
 
 /** A file that never gets a name is marked, and gone when it is closed. */
@@ -32,6 +33,12 @@ function takesMarks(folder: Folder, way: OverlayWay): boolean {
   } finally {
     if (fd !== undefined) closeFile(fd);
   }
+}
+
+/** In a user namespace the kernel lets nobody look under a mount. */
+function whyNotAlone({ root }: Scope): string | undefined {
+  const [inside] = mountsBelow(root);
+  return inside === undefined ? undefined : `${inside} is mounted inside, and only root could leave that out`;
 }
 
 /** In a user namespace of one's own only one's own user and group exist; a file of another can't be copied up (EOVERFLOW). */

@@ -1,0 +1,56 @@
+import { baseName, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
+import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
+import type { Time } from "../../system/facts.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { Folder } from "../../system/folder.ts";
+
+/**
+ * The times that folders of the upper layer have to keep while names are put into them that nobody is to notice. A crash on the way would
+ * leave the time of that; so they are noted first, and given again by whoever goes on.
+ *
+ * Format of the file `times` in the workspace: JSON, { PATH: mtime }.
+ */
+const POINTS = {
+  note: failpoint("overlay.note-times"),
+  give: failpoint("overlay.give-times"),
+  forget: failpoint("overlay.forget-times"),
+};
+const TIMES = "times";
+
+/** Does something that puts names at these paths into the upper layer. */
+export function keepingFolderTimes(
+  workspace: Folder,
+  { upper, lower }: { readonly upper: Folder; readonly lower: Folder },
+  paths: readonly string[],
+  action: () => void,
+): void {
+  const noted = readSmallFile(workspace, TIMES);
+  const before = noted === undefined ? undefined : parsed<{ readonly [path: string]: Time }>(noted);
+  if (before === undefined && paths.length === 0) return;
+  const times = { ...timesOf(upper, lower, paths), ...before };
+  writeSmallFile(POINTS.note, workspace, TIMES, Buffer.from(JSON.stringify(times)));
+  action();
+  for (const [path, mtime] of Object.entries(times)) giveTime(upper, path, mtime);
+  workspace.removeFile(POINTS.forget, TIMES);
+}
+
+/** Of every folder on the way to these paths: as the upper layer has it, or as it is going to be copied up. */
+function timesOf(upper: Folder, lower: Folder, paths: readonly string[]): { [path: string]: Time } {
+  const times: { [path: string]: Time } = {};
+  for (const path of new Set(paths.flatMap(foldersAbove))) {
+    using folder = upper.openBelowIfThere(path) ?? lower.openBelowIfThere(path);
+    if (folder !== undefined) times[path] = folder.ownFacts().mtime;
+  }
+  return times;
+}
+
+function foldersAbove(path: string): string[] {
+  const above = parentPath(path);
+  return above === ROOT_PATH ? [ROOT_PATH] : [...foldersAbove(above), above];
+}
+
+function giveTime(upper: Folder, path: string, mtime: Time): void {
+  using parent = upper.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
+  const name = path === ROOT_PATH ? ROOT_PATH : baseName(path);
+  if (parent?.facts(name)?.kind === "directory" || path === ROOT_PATH) parent?.setTimes(POINTS.give, name, { mtime });
+}

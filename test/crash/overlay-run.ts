@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
+import { type Case, runCases } from "./case-run.ts";
+import { errorCases } from "./error-cases.ts";
+import { killCases } from "./kill-cases.ts";
+import { choosePoints, firstAndLast, type Point, tracePoints } from "./points.ts";
+import { checkpoint, commitAlone, restore, rollBackAlone } from "./sandbox-scenarios.ts";
+import {
+  apply,
+  assertNothingLeft,
+  cancel,
+  create,
+  overwrite,
+  overwriteLinked,
+  overwriting,
+  recoveryAfter,
+  rollback,
+  type Scenario,
+  undo,
+  write,
+} from "./scenarios.ts";
+import { PLAN, type World, type WorldOptions } from "./world.ts";
+
+/** What to try with `overlay`, in a process that can mount it. */
+export interface OverlayTrial {
+  readonly scenario: string;
+  /** Disturb it by these; else it is only traced. */
+  readonly how?: "kill" | "error";
+  /** A crash here comes first; then recovery is what is disturbed. */
+  readonly crash?: string;
+  /** Only at points whose name matches. */
+  readonly points?: string;
+  /** Its originals have these strategies, in turn. Default: overlay. */
+  readonly strategies?: readonly string[];
+  readonly ways?: readonly OverlayWay[];
+  readonly isSmall?: boolean;
+}
+
+/** What it came to. */
+export interface TrialOutcome {
+  readonly points: readonly string[];
+  readonly cases: number;
+}
+
+/** No program was ever inside: what a write needs is copied up without a mount. */
+async function withoutMount(world: World): Promise<string> {
+  await world.with(({ plans }) => plans.create({ name: PLAN, resources: world.resources(), withoutPaths: true }));
+  return "";
+}
+
+/** Whatever was written lands, and can be taken back. */
+const verifyLanding: Scenario["verify"] = async ({ world, sides }) => {
+  assert.equal(world.side(sides, "after a crash in write"), "old");
+  await world.with(async ({ plans }) => {
+    const { attention, state } = await plans.apply(PLAN);
+    assert.deepEqual(attention, []);
+    const text = readFileSync(join(world.originals[1]?.location ?? "", "same"), "utf8");
+    assert.match(text, /^(?:same|written)\n$/);
+    await (state === "applied" ? plans.undo(PLAN) : plans.cancel(PLAN));
+  });
+  assert.equal(world.side(sides, "after the undo"), "old");
+  await assertNothingLeft(world);
+};
+
+const writeUnmounted: Scenario = {
+  ...write,
+  name: "write without a mount",
+  arrange: withoutMount,
+  verify: verifyLanding,
+};
+const overwriteUnmounted: Scenario = {
+  ...overwrite,
+  name: "write over same without a mount",
+  arrange: withoutMount,
+  verify: verifyLanding,
+};
+
+/** Programs that have it open are to see it, so it is written in its place. */
+const overwriteMounted = overwriting("r1", "same", ["same\n", "", "written\n"]);
+
+/** Programs were inside, and have ended. What they deleted comes again, as something else. */
+const writeOverDeleted: Scenario = {
+  ...write,
+  name: "write over what was deleted",
+  more: { resource: "r1", path: "folder/gone/file" },
+  arrange: afterPrograms,
+};
+const writeOverDeletedFile: Scenario = {
+  ...overwrite,
+  name: "write over a file that was deleted",
+  more: { resource: "r1", path: "gone" },
+  arrange: afterPrograms,
+  verify: async ({ world, sides }) => {
+    assert.equal(world.side(sides, "after a crash in write"), "old");
+    await world.with(async ({ plans }) => {
+      const { changes } = await plans.diff(PLAN, { paths: ["gone"] });
+      assert.ok(changes.length === 1, "neither deleted nor changed");
+      await plans.cancel(PLAN);
+    });
+    await assertNothingLeft(world);
+  },
+};
+
+async function afterPrograms(world: World): Promise<string> {
+  return await world.with(async (drydock) => {
+    const { id } = await drydock.plans.create({ name: PLAN, resources: world.resources(), withoutPaths: true });
+    for (const [index, { change }] of world.originals.entries()) {
+      const { ref } = await drydock.sandboxes.getOrCreate(id, `r${index}`);
+      const { strategy } = drydock.registry.get(ref.strategyName);
+      const view = await strategy.enter?.(ref);
+      change(view?.kind === "place" ? view.path : assert.fail("it is not mounted"));
+      await strategy.leave?.(ref);
+    }
+    return (await drydock.plans.diff(PLAN)).digest;
+  });
+}
+
+/** In most of them the sandboxes are mounted from the work before. */
+const MOUNTED = [
+  create,
+  write,
+  overwriteMounted,
+  overwriteLinked,
+  apply,
+  undo,
+  rollback,
+  cancel,
+  checkpoint,
+  restore,
+  commitAlone,
+  rollBackAlone,
+];
+const SCENARIOS = [...MOUNTED, writeUnmounted, overwriteUnmounted, writeOverDeleted, writeOverDeletedFile];
+
+const trial = JSON.parse(process.argv[2] ?? "") as OverlayTrial;
+console.log(JSON.stringify(await tryOverlay(trial)));
+
+async function tryOverlay({ crash, how, points, strategies, ways, isSmall }: OverlayTrial): Promise<TrialOutcome> {
+  const plain = SCENARIOS.find(({ name }) => name === trial.scenario);
+  if (plain === undefined) throw new Error(`there is no scenario called ${trial.scenario}`);
+  const scenario = crash === undefined ? plain : recoveryAfter(plain, crash);
+  const options: WorldOptions = {
+    strategy: strategies ?? (ways === undefined ? "overlay" : "overlay_in_one_way"),
+    ...(ways !== undefined && { ways }),
+    ...(isSmall !== undefined && { isSmall }),
+  };
+  const passes = await tracePoints(scenario, options);
+  const chosen = firstAndLast(choosePoints(passes), passes).filter(({ name }) => new RegExp(points ?? "").test(name));
+  const cases = how === undefined ? [] : casesFor(scenario, how, chosen);
+  await runCases(scenario, options, cases);
+  return { points: [...passes.keys()], cases: cases.length };
+}
+
+function casesFor(scenario: Scenario, how: "kill" | "error", points: readonly Point[]): Case[] {
+  return how === "kill" ? killCases(scenario, points) : errorCases(scenario, points);
+}

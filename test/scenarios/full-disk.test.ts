@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import type { Ended } from "../end-to-end/workplace.ts";
+import { ACTORS, Stage } from "../run/stage.ts";
+import { type Mounted, mountImage, mountMemory, whyNoImages } from "../support/file-systems.ts";
+import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
+
+const SKIP = whyNoImages() ?? false;
+const MEGABYTES = 16;
+
+/** A small disk with an original on it, and the state beside it. */
+class SmallDisk extends Stage {
+  readonly disk: Mounted;
+  readonly original: string;
+  readonly #filler: string;
+
+  constructor(actor: "root" | "user", kind: "ext4" | "tmpfs") {
+    super(actor);
+    this.disk = kind === "tmpfs" ? mountMemory() : mountImage(kind, { megabytes: MEGABYTES });
+    if (kind === "tmpfs") execFileSync("mount", ["-o", `remount,size=${MEGABYTES}m`, this.disk.path]);
+    this.original = join(this.disk.path, "original");
+    this.#filler = join(this.disk.path, "filler");
+    mkdirSync(join(this.original, "folder"), { recursive: true });
+    for (const name of ["a", "b", "folder/c"]) writeFileSync(join(this.original, name), `${name}\n`);
+    execFileSync("chown", ["-R", `--reference=${this.project}`, this.disk.path]);
+  }
+
+  /** Runs drydock on the disk. */
+  on(...args: readonly string[]): Ended {
+    return this.drydock(args, { cwd: this.original, env: { DRYDOCK_STATE_DIR: join(this.disk.path, "state") } });
+  }
+
+  /** Leaves no room, not even for a block of a folder. */
+  fill(): void {
+    const { status } = spawnSync("sh", [
+      "-c",
+      `cat /dev/zero > '${this.#filler}'; i=0; while mkdir '${this.#filler}-'$i; do i=$((i + 1)); done`,
+    ]);
+    assert.notEqual(status, null);
+  }
+
+  makeRoom(): void {
+    execFileSync("sh", ["-c", `rm -rf '${this.#filler}'*`]);
+  }
+
+  get freeBlocks(): number {
+    return statfsSync(this.disk.path).bfree;
+  }
+
+  override [Symbol.dispose](): void {
+    super[Symbol.dispose]();
+    this.disk.remove();
+  }
+}
+
+function assertSaysSo({ status, stderr }: Ended): void {
+  assert.notEqual(status, 0);
+  assert.match(stderr, /no space left|disk is full|not enough room/i);
+  assert.match(stderr, /^ {2}hint: \S/m);
+  assert.doesNotMatch(stderr, /^\s+at /m);
+}
+
+for (const actor of ACTORS)
+  for (const kind of ["ext4", "tmpfs"] as const)
+    describe(`A full disk, ${kind}, for ${actor}`, { skip: SKIP }, () => {
+      it("[A7][A10] a command that fills it fails, nothing lands, and discarding gives all the room back", () => {
+        using disk = new SmallDisk(actor, kind);
+        const before = snapshotTree(disk.original);
+        const script = "rm a; echo changed > b; cat /dev/zero > folder/large";
+        // What is made once, like the database, is there afterwards.
+        disk.on("run", "--discard", "--", "sh", "-c", "echo small > b");
+        const free = disk.freeBlocks;
+        const ran = disk.on("run", "--apply", "--name", "large", "--", "sh", "-c", script);
+        assert.notEqual(ran.status, 0);
+        assertSameTree(snapshotTree(disk.original), before, "something landed");
+        const cancelled = disk.on("plan", "cancel", "large");
+        assert.equal(cancelled.status, 0, `${ran.stderr}${cancelled.stderr}`);
+        assert.ok(disk.freeBlocks >= free - 64, `${free} blocks were free, ${disk.freeBlocks} are`);
+        assertSameTree(snapshotTree(disk.original), before, "something landed");
+      });
+
+      it("[A7][A10] an apply without room lands all or nothing, says why, and works once there is room", () => {
+        using disk = new SmallDisk(actor, kind);
+        const before = snapshotTree(disk.original);
+        const script =
+          "rm a; for n in $(seq 300); do echo $n > folder/new-$n; done; echo changed > b; mkdir new; cp b new/";
+        const ran = disk.on("run", "--keep", "--name", "work", "--", "sh", "-ec", script);
+        assert.equal(ran.status, 0, ran.stderr);
+        disk.fill();
+        const full = disk.on("plan", "apply", "work");
+        const hasLanded = !existsSync(join(disk.original, "a"));
+        if (hasLanded) assert.equal(full.status, 0, full.stderr);
+        else {
+          assertSaysSo(full);
+          assertSameTree(snapshotTree(disk.original), before, "half landed");
+        }
+        disk.makeRoom();
+        if (!hasLanded) {
+          const again = disk.on("plan", "apply", "work");
+          assert.equal(again.status, 0, `${full.stderr}${again.stderr}`);
+        }
+        assert.equal(readFileSync(join(disk.original, "folder/new-300"), "utf8"), "300\n");
+        assert.equal(readFileSync(join(disk.original, "new/b"), "utf8"), "changed\n");
+        assert.ok(!existsSync(join(disk.original, "a")));
+        disk.fill();
+        const undone = disk.on("plan", "undo", "work");
+        disk.makeRoom();
+        if (undone.status !== 0) {
+          assertSaysSo(undone);
+          assert.ok(!existsSync(join(disk.original, "a")));
+          const again = disk.on("plan", "undo", "work");
+          assert.equal(again.status, 0, `${undone.stderr}${again.stderr}`);
+        }
+        assertSameTree(snapshotTree(disk.original), before, "taken back");
+      });
+
+      it("[X4] without room for anything, a new run is refused with the reason and leaves nothing", () => {
+        using disk = new SmallDisk(actor, kind);
+        const before = snapshotTree(disk.original);
+        disk.on("plan", "list");
+        disk.fill();
+        const ran = disk.on("run", "--apply", "--", "sh", "-c", "echo changed > b");
+        assertSaysSo(ran);
+        assertSameTree(snapshotTree(disk.original), before, "something landed");
+        disk.makeRoom();
+        const again = disk.on("run", "--apply", "--", "sh", "-c", "echo changed > b");
+        assert.equal(again.status, 0, `${ran.stderr}${again.stderr}`);
+        assert.equal(readFileSync(join(disk.original, "b"), "utf8"), "changed\n");
+      });
+    });

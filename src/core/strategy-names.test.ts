@@ -31,6 +31,7 @@ describe("the capabilities of a strategy", () => {
       isolation: "copy",
       strength: 5,
       resourceTypes: "all",
+      loses: [],
       heldTransaction: false,
     });
   });
@@ -48,6 +49,7 @@ describe("the capabilities of a strategy", () => {
       isolation: "view",
       strength: 0,
       resourceTypes: ["fs-file"],
+      loses: ["holes"],
       heldTransaction: true,
     } as const;
     assert.deepEqual(withDefaults(declared), declared);

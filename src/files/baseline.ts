@@ -39,6 +39,8 @@ export interface BaseFacts extends Identity {
   readonly target?: string;
   /** Of a device, "major:minor". */
   readonly rdev?: string;
+  /** Of a folder: others had changed it since T0, or what is in it, before this was known. Its metadata may be theirs. */
+  readonly changedBefore?: true;
 }
 
 /** What the copy was; `mode`, `uid` and `gid` can differ from the original's only without privilege. */

@@ -1,7 +1,7 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { Conflict } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
-import { type Facts, lastFacts, sameIdentity, sameTime, statInto, type Time } from "../system/facts.ts";
+import { compareTimes, type Facts, lastFacts, sameIdentity, sameTime, statInto, type Time } from "../system/facts.ts";
 import { type Folder, readNames } from "../system/folder.ts";
 import { readXattrs, sameXattrs } from "../system/xattrs.ts";
 import { isAfter } from "./barrier.ts";
@@ -105,7 +105,10 @@ class EntryCheck {
   #folderMetadata(now: Facts, before: BaseFacts): string | undefined {
     if (!sameIdentity(now, before)) return "replaced in the original";
     if (!this.#isAfter(now)) return undefined;
+    // Names that come and go move both times, another mode or owner only one.
+    const isTheirs = before.changedBefore === true && compareTimes(before.mtime, this.#check.barrier) < 0;
     const same =
+      !isTheirs &&
       now.mode === before.mode &&
       now.uid === before.uid &&
       now.gid === before.gid &&

@@ -32,7 +32,7 @@ export function plannedFolderTimes(input: StagingInput, surveyed: readonly Surve
   for (const [path, after] of wanted) {
     const base = input.baseOf(path);
     using folder = openIfSame(input.original, path, base);
-    if (base === undefined || folder === undefined) continue;
+    if (base === undefined || base.changedBefore === true || folder === undefined) continue;
     const before = folder.ownFacts().mtime;
     if (sameTime(before, base.mtime)) times.push({ path, before, after });
   }

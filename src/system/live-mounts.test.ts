@@ -52,8 +52,10 @@ describe("liveMounts", { skip: NEEDS_ROOT }, () => {
     assert.deepEqual(liveMounts(source), []);
     mountHere();
     assert.deepEqual(
-      liveMounts(source).map(({ pid, mountPoint, isOurs }) => [pid, mountPoint, isOurs]),
-      [[process.pid, at, true]],
+      liveMounts(source)
+        .filter(({ isOurs }) => isOurs)
+        .map(({ pid, mountPoint }) => [pid, mountPoint]),
+      [[process.pid, at]],
     );
     assert.deepEqual(liveMounts(`${source}x`), []);
   });
@@ -71,13 +73,15 @@ describe("liveMounts", { skip: NEEDS_ROOT }, () => {
 });
 
 describe("holdersOf", { skip: NEEDS_ROOT }, () => {
-  const pids = () => holdersOf(at).map((holder) => holder.pid);
+  /** Tests at work beside this one make namespaces of their own, in which the mount is seen too for a while. */
+  const holders = () => holdersOf(at).filter(({ pid }) => pid === child?.pid || pid === process.pid);
+  const pids = () => holders().map((holder) => holder.pid);
 
   it("[O5] names a process that works in the mount", async () => {
     mountHere();
     const pid = await startScript("", at);
     assert.deepEqual(
-      holdersOf(at).map((holder) => [holder.pid, holder.path]),
+      holders().map((holder) => [holder.pid, holder.path]),
       [[pid, at]],
     );
   });
@@ -97,7 +101,7 @@ describe("holdersOf", { skip: NEEDS_ROOT }, () => {
     child = spawn(join(at, "program"), [], { cwd: "/", stdio: ["pipe", "pipe", "inherit"] });
     child.stdin!.write("ready");
     await once(child.stdout!, "data");
-    const [holder] = holdersOf(at);
+    const [holder] = holders();
     assert.deepEqual([holder?.pid, holder?.command, holder?.path], [child.pid, "program", join(at, "program")]);
   });
 
@@ -120,7 +124,7 @@ describe("holdersOf", { skip: NEEDS_ROOT }, () => {
     const script = `const fs = require("node:fs"); fs.openSync(${JSON.stringify(root)}, "r")`;
     await startScript(script, join(at, "under"));
     mountHere();
-    assert.deepEqual(holdersOf(at), []);
+    assert.deepEqual(holders(), []);
     assert.deepEqual(holdersOf(join(root, "nothing")), []);
   });
 });

@@ -4,7 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { SandboxStrategy, StrategyContext } from "../../src/core/strategy.ts";
-import { type ConformanceCase, conformanceCases, runConformance, type StrategyFactory } from "../../src/testing/index.ts";
+import {
+  type ConformanceCase,
+  conformanceCases,
+  runConformance,
+  type StrategyFactory,
+} from "../../src/testing/index.ts";
 
 /** The promises that a case keeps, by the beginning of its name. */
 const PROMISES: readonly (readonly [caseName: string, ids: string])[] = [

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import * as errors from "../../src/core/errors.ts";
+import { UnmountError } from "../../src/system/unmount.ts";
 import type { Case } from "./case-run.ts";
 import type { Point } from "./points.ts";
 import { type DriverEnd, runDriver } from "./run-driver.ts";
 import { type Arranged, requestOf, type Scenario } from "./scenarios.ts";
 
 const ACTIONS = ["error", "enospc", "eacces"] as const;
-const OUR_ERRORS = new Set(Object.keys(errors).filter((name) => name.endsWith("Error")));
+const OUR_ERRORS = new Set([...Object.keys(errors).filter((name) => name.endsWith("Error")), UnmountError.name]);
 
 /** An error at each of these points, once at its pass; the kinds of error take turns. */
 export function errorCases(scenario: Scenario, points: readonly Point[]): Case[] {

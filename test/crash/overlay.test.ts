@@ -8,13 +8,15 @@ import { IS_LONG } from "./points.ts";
 /** What is tried at other points with other strategies is not tried again; but everything in a long run. */
 const OWN = "^overlay\\.";
 const LANDING = "^(?:overlay|stage|land|landings|cleanup)\\.";
+const WRITING = "^(?:overlay|write|copy|metadata)\\.";
+const DECISIVE = "^(?:overlay|landings)\\.";
 
 function describeTrials(title: string, run: OverlayRun, trials: readonly (readonly [string, OverlayTrial])[]): void {
   const ways = run === BY_KERNEL ? {} : { ways: [run.way] };
   describe(`${title}, with overlay ${run.title}`, { skip: run.skip }, () => {
     for (const [what, trial] of trials)
       it(what, async (t) => {
-        const outcome = await tryOverlay(run, { ...trial, ...ways, ...(IS_LONG && { points: "" }) });
+        const outcome = await tryOverlay(run, { ...trial, ...ways, ...(IS_LONG && { points: "", isLastPass: false }) });
         assert.ok(outcome.cases > 0, "there was nothing to try");
         t.diagnostic(`${trial.scenario}: ${outcome.points.length} points, ${outcome.cases} tried`);
       });
@@ -22,34 +24,39 @@ function describeTrials(title: string, run: OverlayRun, trials: readonly (readon
 }
 
 const kill = (scenario: string, more: Partial<OverlayTrial> = {}): OverlayTrial => ({ scenario, how: "kill", ...more });
-const small = (scenario: string, points = OWN): OverlayTrial => kill(scenario, { points, isSmall: true });
-const error = (scenario: string, points = OWN): OverlayTrial => ({ scenario, how: "error", points, isSmall: true });
+const SMALL = { isSmall: true, isLastPass: true };
+const small = (scenario: string, points = OWN): OverlayTrial => kill(scenario, { points, ...SMALL });
+const error = (scenario: string, points = OWN): OverlayTrial => ({ scenario, how: "error", points, ...SMALL });
 
 describeTrials("SIGKILL at the failpoints", BY_KERNEL, [
-  ["[A3][A7][A17] a crash in apply leaves every original old or every one new, and no mount", kill("apply")],
+  ["[A3][A7][A17] a crash in apply leaves every original old or every one new, and no mount", kill("apply", { points: LANDING, isSmall: true })],
+  ["[A3][A7][A17] so it does with everything that can be in a folder", kill("apply", { points: OWN })],
   [
     "[A3][A7][A17] so it does in a plan in which another original is copied",
-    kill("apply", { points: LANDING, isSmall: true, strategies: ["overlay", "filesystem_copy"] }),
+    kill("apply", { points: DECISIVE, isSmall: true, strategies: ["overlay", "filesystem_copy"] }),
   ],
-  ["[A3][A17] a crash in undo leaves every original new or every one old", small("undo", LANDING)],
+  ["[A3][A17] a crash in undo leaves every original new or every one old", small("undo", "^(?:land|landings)\\.")],
   ["[C2][L4][A17] a crash in create leaves a whole plan or none", small("create")],
   ["[A3][L4] a crash in rollback leaves the plan open", small("rollback")],
   ["[C2][A17] a crash in cancel leaves the plan as it was, or gone", small("cancel", "^(?:overlay|cleanup)\\.")],
   ["[C6][A17] a crash in checkpoint leaves the work as it is", kill("checkpoint", { points: OWN })],
   ["[C6][A17] a crash in restoreCheckpoint leaves it to be finished", small("restore")],
   ["[A3][A17] a crash in commit can be rolled back", small("commit alone")],
-  ["[A3][A17] a crash in rollback of what has landed can be rolled back again", small("rollback of what has landed alone")],
-  ["[A3][A17] a crash in write leaves the plan usable and the original alone", small("write", "")],
-  ["[A3][A17] and over a file", small("write over same", "")],
-  ["[A3][A17] and where nothing is mounted: it can still land", small("write without a mount", "")],
-  ["[A3][A17] and over a file where nothing is mounted", small("write over same without a mount", "")],
-  ["[A3][A17] and where a folder was deleted", small("write over what was deleted", "")],
-  ["[A3][A17] and where a file was deleted", small("write over a file that was deleted", "")],
+  [
+    "[A3][A17] a crash in rollback of what has landed can be rolled back again",
+    small("rollback of what has landed alone"),
+  ],
+  ["[A3][A17] a crash in write leaves the plan usable and the original alone", small("write", WRITING)],
+  ["[A3][A17] and over a file", small("write over same", WRITING)],
+  ["[A3][A17] and where nothing is mounted: it can still land", small("write without a mount", WRITING)],
+  ["[A3][A17] and over a file where nothing is mounted", small("write over same without a mount", WRITING)],
+  ["[A3][A17] and where a folder was deleted", small("write over what was deleted", WRITING)],
+  ["[A3][A17] and where a file was deleted", small("write over a file that was deleted", WRITING)],
 ]);
 
 describeTrials("an error at the failpoints", BY_KERNEL, [
-  ["[A1][A2][A4][A5][A7] in apply: all or nothing, and its report is true", error("apply", LANDING)],
-  ["[A1][A2][A5] in undo: all or nothing", error("undo", LANDING)],
+  ["[A1][A2][A4][A5][A7] in apply: all or nothing, and its report is true", error("apply", DECISIVE)],
+  ["[A1][A2][A5] in undo: all or nothing", error("undo", "^(?:land|landings)\\.")],
   ["[A1][C2] in create: a whole plan or none", error("create")],
   ["[A5][L4] in rollback: the plan stays open", error("rollback")],
   ["[A5][C2] in cancel: the plan stays, or goes", error("cancel")],
@@ -62,11 +69,17 @@ describeTrials("a failure while undoing a failure", BY_KERNEL, [
   ],
   [
     "[A3][A7][A17] apply dies before the decision, and its recovery dies",
-    kill("apply", { crash: "landings.flush-staged:2=kill", isSmall: true }),
+    kill("apply", { crash: "landings.flush-staged:2=kill", points: DECISIVE, isSmall: true }),
   ],
   [
     "[A3][A7][A17] apply dies after the decision, and its recovery fails",
-    { scenario: "apply", how: "error", crash: "land.exchange:1=kill", points: LANDING, isSmall: true },
+    {
+      scenario: "apply",
+      how: "error",
+      crash: "land.exchange:1=kill",
+      points: "^(?:overlay|land|landings)\\.",
+      isSmall: true,
+    },
   ],
   [
     "[C2][A17] cancel dies, and its recovery dies",

@@ -288,6 +288,12 @@ export async function assertNothingLeft(world: World): Promise<void> {
   const resource = world.resources().at(-1);
   if (resource !== undefined && world.leftovers().includes("owner"))
     await world.with((drydock) => takeALock(drydock, resource));
+  // What a try to mount has left is swept by the next process that tries.
+  if (world.leftovers().some((name) => name.startsWith("state/overlay-probe-"))) {
+    const request = { ...world.request("create"), plan: "next" };
+    await runDriver(request);
+    await runDriver({ ...request, operation: "cancel" });
+  }
   assert.deepEqual(world.leftovers(), [], "left behind at the end");
   assert.deepEqual(await world.openRecords(), [], "open records at the end");
 }

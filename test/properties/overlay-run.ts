@@ -30,7 +30,8 @@ async function tryProperty(times: number, limit: number): Promise<void> {
   // fuse-overlayfs 1.10 has faults that programs see: a name is still found, though not listed, after its folder was deleted and made again.
   const seesOtherwise = way === "fuse";
   const without = avoided(losses);
-  if (property === "checkpoints") return await tryCheckpoints(strategy, { parent, count: times, seconds: limit, without, seesOtherwise });
+  if (property === "checkpoints")
+    return await tryCheckpoints(strategy, { parent, count: times, seconds: limit, without, seesOtherwise });
   const place = await Workplace.open(parent, {
     strategy: (context) => new OneWayOverlay(context, [way]),
     losses,

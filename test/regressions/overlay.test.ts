@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import {
+  chmodSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -8,6 +9,7 @@ import {
   readlinkSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -33,6 +35,18 @@ describe("A rival's change of a folder while a program in the sandbox works in i
       assert.equal(status, 3, stderr);
       assert.match(stderr, /d\/f: its folder d was deleted/);
       assert.deepEqual(Object.keys(stage.tree("project")), ["a.txt", "next", "next/f", "next/g"]);
+    });
+  }
+
+  for (const actor of ACTORS) {
+    // Came from: the mode of a folder was noted when the program ended, so what the rival had closed was opened again as if by the plan.
+    it(`[A15] is a conflict if he closes the folder, run by ${actor}`, async () => {
+      using stage = new Stage(actor);
+      const folder = join(stage.project, "d");
+      const { status, stderr } = await runMeanwhile(stage, "echo new > d/new", () => chmodSync(folder, 0o700));
+      assert.equal(status, 3, stderr);
+      assert.match(stderr, /project\/d: mode, owner or attributes changed/);
+      assert.equal(statSync(folder).mode & 0o777, 0o700);
     });
   }
 

@@ -21,22 +21,30 @@ export interface ConflictRow {
   /** None: it lands, and then `afterwards` holds. */
   readonly conflicts: readonly string[];
   readonly afterwards?: (at: (path: string) => string) => void;
+  /** Why fuse-overlayfs can't tell, while programs are inside. */
+  readonly unknownToFuse?: string;
+  /** If all that the plan does is to write these files: their paths. */
+  readonly writes?: readonly string[];
 }
 
+/** What is written to them. */
+export const PLANNED = "the plan's\n";
+
 const text = (path: string) => readFileSync(path, "utf8");
-const edit = (path: string) => (at: (path: string) => string) => writeFileSync(at(path), "the plan's\n");
+const edit = (path: string) => (at: (path: string) => string) => writeFileSync(at(path), PLANNED);
+const writing = (path: string) => ({ plan: edit(path), writes: [path] });
 const remove = (path: string) => (at: (path: string) => string) => rmSync(at(path), { recursive: true });
 
 export const CONFLICT_ROWS: readonly ConflictRow[] = [
   {
     title: "modified by the plan, written by another",
-    plan: edit("file"),
+    ...writing("file"),
     rival: (at) => writeFileSync(at("file"), "mine\n"),
     conflicts: ["file"],
   },
   {
     title: "modified by the plan, written by another with the same size and time",
-    plan: edit("file"),
+    ...writing("file"),
     rival: (at) => {
       const { atime, mtime } = statSync(at("file"));
       writeFileSync(at("file"), "FILE\n");
@@ -46,17 +54,17 @@ export const CONFLICT_ROWS: readonly ConflictRow[] = [
   },
   {
     title: "modified by the plan, chmodded by another",
-    plan: edit("file"),
+    ...writing("file"),
     rival: (at) => chmodSync(at("file"), 0o600),
     conflicts: ["file"],
   },
   {
     title: "modified by the plan, replaced by another with an old file",
-    plan: edit("file"),
+    ...writing("file"),
     rival: (at) => renameSync(at("spare"), at("file")),
     conflicts: ["file"],
   },
-  { title: "modified by the plan, deleted by another", plan: edit("file"), rival: remove("file"), conflicts: ["file"] },
+  { title: "modified by the plan, deleted by another", ...writing("file"), rival: remove("file"), conflicts: ["file"] },
   {
     title: "deleted by the plan, written by another",
     plan: remove("file"),
@@ -93,31 +101,32 @@ export const CONFLICT_ROWS: readonly ConflictRow[] = [
   },
   {
     title: "the same content written by both",
-    plan: edit("file"),
+    ...writing("file"),
     rival: (at) => writeFileSync(at("file"), "the plan's\n"),
     conflicts: [],
     afterwards: (at) => assert.equal(text(at("file")), "the plan's\n"),
   },
   {
     title: "added by the plan, something else added by another",
-    plan: edit("new"),
+    ...writing("new"),
     rival: (at) => writeFileSync(at("new"), "mine\n"),
     conflicts: ["new"],
   },
   {
     title: "added by the plan, a folder added by another",
-    plan: edit("new"),
+    ...writing("new"),
     rival: (at) => mkdirSync(at("new")),
     conflicts: ["new"],
   },
   {
     title: "the same added by both",
-    plan: edit("new"),
+    ...writing("new"),
     rival: (at) => writeFileSync(at("new"), "the plan's\n"),
     conflicts: [],
   },
   {
     title: "the same folder added by both",
+    unknownToFuse: "a new folder has the same marks as one that replaces another, so it is called a conflict",
     plan: addFolder("the plan's\n"),
     rival: addFolder("the plan's\n"),
     conflicts: [],
@@ -130,7 +139,7 @@ export const CONFLICT_ROWS: readonly ConflictRow[] = [
   },
   {
     title: "both add into one folder",
-    plan: edit("folder/planned"),
+    ...writing("folder/planned"),
     rival: (at) => writeFileSync(at("folder/mine"), "mine\n"),
     conflicts: [],
     afterwards: (at) => {
@@ -189,13 +198,13 @@ export const CONFLICT_ROWS: readonly ConflictRow[] = [
   },
   {
     title: "changed in a folder that is gone",
-    plan: edit("folder/deep/inner"),
+    ...writing("folder/deep/inner"),
     rival: remove("folder"),
     conflicts: ["folder/deep/inner"],
   },
   {
     title: "changed in a folder that was moved away and made anew",
-    plan: edit("folder/deep/inner"),
+    ...writing("folder/deep/inner"),
     rival: (at) => {
       renameSync(at("folder"), at("elsewhere"));
       mkdirSync(at("folder/deep"), { recursive: true });
@@ -205,7 +214,8 @@ export const CONFLICT_ROWS: readonly ConflictRow[] = [
   },
   {
     title: "changed in a folder whose place another untouched one has taken",
-    plan: edit("folder/deep/inner"),
+    unknownToFuse: "nothing says which folder it was that programs saw",
+    ...writing("folder/deep/inner"),
     rival: (at) => {
       renameSync(at("folder"), at("elsewhere"));
       renameSync(at("twin"), at("folder"));
@@ -226,7 +236,7 @@ export const CONFLICT_ROWS: readonly ConflictRow[] = [
   },
   {
     title: "added into a folder that is now a file",
-    plan: edit("folder/added"),
+    ...writing("folder/added"),
     rival: (at) => {
       rmSync(at("folder"), { recursive: true });
       writeFileSync(at("folder"), "a file\n");
@@ -247,7 +257,7 @@ export const CONFLICT_ROWS: readonly ConflictRow[] = [
   },
   {
     title: "edits elsewhere are kept",
-    plan: edit("file"),
+    ...writing("file"),
     rival: (at) => {
       writeFileSync(at("spare"), "mine\n");
       writeFileSync(at("folder/deep/inner"), "mine\n");

@@ -32,6 +32,7 @@ export class BaseRecord {
   /** Folders of the lower layer that the upper one deletes or replaces. */
   readonly #hiddenFolders: string[] = [];
   #isChanged = false;
+  #isAfterBarrier: (facts: Facts) => boolean = () => false;
 
   constructor(noted: ReadonlyMap<string, BaseFacts> = new Map()) {
     this.#noted = new Map(noted);
@@ -55,9 +56,9 @@ export class BaseRecord {
   }
 
   /** Notes what the lower layer has, if it was not noted before: the first note is what the work began with. */
-  note(path: string, lower: Folder, name: string, facts: Facts): void {
+  note(path: string, lower: Folder, name: string, facts: Facts, changedBefore = false): void {
     if (this.#noted.has(path)) return;
-    this.#noted.set(path, baseFacts(lower, name, facts));
+    this.#noted.set(path, { ...baseFacts(lower, name, facts), ...(changedBefore && { changedBefore }) });
     this.#isChanged = true;
   }
 
@@ -70,8 +71,21 @@ export class BaseRecord {
     this.#isChanged = false;
   }
 
-  /** Notes everything that the upper layer covers now. */
-  noteAll(upper: Folder, lower: Folder, marks: LayerMarks, only: string | undefined): void {
+  /** Notes everything that the upper layer covers now. `isAfterBarrier` tells whether somebody changed it since the sandbox was made. */
+  noteAll(
+    upper: Folder,
+    lower: Folder,
+    {
+      marks,
+      only,
+      isAfterBarrier,
+    }: {
+      readonly marks: LayerMarks;
+      readonly only: string | undefined;
+      readonly isAfterBarrier: (facts: Facts) => boolean;
+    },
+  ): void {
+    this.#isAfterBarrier = isAfterBarrier;
     this.#noteFolder(upper, lower, marks, ROOT_PATH, only);
     const moved = new Set<number>();
     if (this.#unfounded.length > 0) this.#addHidden(lower, moved);
@@ -141,12 +155,22 @@ export class BaseRecord {
       if (below === undefined) this.#suspect(upper, name, childPath, above, marks);
       else if (above.kind === "directory" && below.kind === "directory")
         this.#noteBoth(upper, lower, name, marks, childPath, below);
-      else {
-        this.#isAnyGone ||= above.kind !== "file" || !marks.isCopyOfUnknown(upper, name);
-        if (below.kind === "directory") this.#hiddenFolders.push(childPath);
-        this.note(childPath, lower, lowerName, below);
-      }
+      else this.#noteCovered(upper, lower, { name, lowerName, path: childPath, above, below }, marks);
     }
+  }
+
+  /** The upper layer has something else than a folder over a folder. */
+  #noteCovered(
+    upper: Folder,
+    lower: Folder,
+    entry: Readonly<{ name: string; lowerName: string; path: string; above: Facts; below: Facts }>,
+    marks: LayerMarks,
+  ): void {
+    const { name, lowerName, path, above, below } = entry;
+    if (above.kind === "directory") this.#suspect(upper, name, path, above, marks);
+    this.#isAnyGone ||= above.kind !== "file" || !marks.isCopyOfUnknown(upper, name);
+    if (below.kind === "directory") this.#hiddenFolders.push(path);
+    this.note(path, lower, lowerName, below);
   }
 
   /** Both layers have a folder. */
@@ -162,7 +186,7 @@ export class BaseRecord {
       this.#noteVanishedFolder(above, path, above.ownFacts(), marks);
       return;
     }
-    this.note(path, lower, name, facts);
+    this.note(path, lower, name, facts, this.#isAfterBarrier(facts));
     using below = isMerged ? lower.openBelowIfThere(name) : undefined;
     if (below !== undefined) this.#noteFolder(above, below, marks, path);
   }

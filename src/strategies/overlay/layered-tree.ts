@@ -170,10 +170,15 @@ export class LayeredTree implements SandboxTree {
         for (const { path, copies, copy } of linked) writer.link(upper, original, path, copies, copy);
       },
     );
-    record.noteAll(upper, original, this.#marks, this.#scope.only);
+    this.#noteAll(record, upper, original);
     record.saveIfChanged(this.#workspace);
     removeTree(POINTS.removeOld, this.#workspace, WORK);
     this.#workspace.removeFile(POINTS.leave, ENTERED);
+  }
+
+  #noteAll(record: BaseRecord, upper: Folder, original: Folder): void {
+    const isAfterBarrier = (facts: Facts) => isAfter(this.#asBefore(facts), this.barrier);
+    record.noteAll(upper, original, { marks: this.#marks, only: this.#scope.only, isAfterBarrier });
   }
 
   read(original: Folder, own: Folder, path: string): Buffer {
@@ -201,7 +206,7 @@ export class LayeredTree implements SandboxTree {
     using index = this.isEntered ? this.#workspace.openBelowIfThere(INDEX) : undefined;
     const record = BaseRecord.load(this.#workspace);
     // As it will be noted when the programs have ended, so that what is shown now is what is shown then.
-    if (this.isEntered) record.noteAll(own, original, this.#marks, only);
+    if (this.isEntered) this.#noteAll(record, own, original);
     return diffLayers(own, original, {
       marks: this.#marks,
       record,

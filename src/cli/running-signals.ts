@@ -1,12 +1,15 @@
 import type { RunningCommand } from "../run/exec.ts";
+import { hasTerminal } from "../system/terminal-input.ts";
 
-/** What a terminal sends reaches the command without us, because it is in our process group. */
-const LEFT_TO_THE_TERMINAL = ["SIGINT", "SIGQUIT"] as const;
-const PASSED_ON = ["SIGTERM", "SIGHUP"] as const;
+/** What a terminal sends reaches the command without us, because it is in our process group there. */
+const FROM_TERMINALS = ["SIGINT", "SIGQUIT"] as const;
+const FROM_PROGRAMS = ["SIGTERM", "SIGHUP"] as const;
 
 /** While it is in scope, signals to this process are for the command that it runs. */
 export class RunningSignals {
   #running: RunningCommand | undefined;
+  readonly #ignored: readonly NodeJS.Signals[] = hasTerminal() ? FROM_TERMINALS : [];
+  readonly #passed: readonly NodeJS.Signals[] = hasTerminal() ? FROM_PROGRAMS : [...FROM_PROGRAMS, ...FROM_TERMINALS];
   readonly #ignore = (): void => undefined;
   readonly #waiting: NodeJS.Signals[] = [];
   readonly #passOn = (signal: NodeJS.Signals): void => {
@@ -15,8 +18,8 @@ export class RunningSignals {
   };
 
   constructor() {
-    for (const signal of LEFT_TO_THE_TERMINAL) process.on(signal, this.#ignore);
-    for (const signal of PASSED_ON) process.on(signal, this.#passOn);
+    for (const signal of this.#ignored) process.on(signal, this.#ignore);
+    for (const signal of this.#passed) process.on(signal, this.#passOn);
   }
 
   /** The command that they are for. It gets those that came while it was being started, too. */
@@ -26,7 +29,7 @@ export class RunningSignals {
   }
 
   [Symbol.dispose](): void {
-    for (const signal of LEFT_TO_THE_TERMINAL) process.off(signal, this.#ignore);
-    for (const signal of PASSED_ON) process.off(signal, this.#passOn);
+    for (const signal of this.#ignored) process.off(signal, this.#ignore);
+    for (const signal of this.#passed) process.off(signal, this.#passOn);
   }
 }

@@ -42,7 +42,8 @@ const POINTS = {
 const PLACE = "place";
 const ORIGINAL_TIME = "original-time";
 
-const OWN_NAME_PREFIX = ".drydock-";
+/** How every name begins that we give to something of ours in other people's folders. */
+export const OWN_NAME_PREFIX = ".drydock-";
 /** A workspace beside or inside an original: our prefix and the ULID of a plan. Never part of anybody's data. */
 export const OWN_NAME = /^\.drydock-[0-9A-HJKMNP-TV-Z]{26}-/;
 

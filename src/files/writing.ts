@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { ulid } from "ulid";
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
@@ -10,6 +11,7 @@ import { closeFile } from "../system/handles.ts";
 import { readXattrs } from "../system/xattrs.ts";
 import { giveMetadata } from "./metadata.ts";
 import type { WrittenFile } from "./sandbox-tree.ts";
+import { OWN_NAME_PREFIX } from "./workspace.ts";
 
 const POINTS = {
   folder: failpoint("write.create-folder"),
@@ -67,26 +69,32 @@ export function writeFileBelow(
 }
 
 /**
- * The same as any program does it: into the file itself, from the start. For a sandbox that is mounted, where a file without a name can't be
- * given one; what a crash leaves half written is only in the sandbox.
+ * The same in a sandbox that is mounted, where a file without a name can't be given one. What is not complete yet is at the top of the mount, by a
+ * name that is never part of anybody's work.
  */
-export function writeFileInPlace(tree: Folder, path: string, bytes: Uint8Array): WrittenFile {
+export function writeThroughMount(mounted: Folder, path: string, bytes: Uint8Array): WrittenFile {
   assertNotRoot(path);
-  makeFolders(tree, parentPath(path));
-  using parent = tree.openBelow(parentPath(path));
+  makeFolders(mounted, parentPath(path));
+  using parent = mounted.openBelow(parentPath(path));
   const name = baseName(path);
   const before = parent.facts(name);
   if (before !== undefined) assertFile(path, before);
-  if (before !== undefined) overwrite(parent, name, bytes);
-  else {
-    const fd = parent.createFile(POINTS.file, name, 0o666 & ~process.umask());
-    try {
-      writeBytes(POINTS.data, fd, bytes, parent.label(name));
-    } finally {
-      closeFile(fd);
-    }
-  }
+  if (before !== undefined && before.nlink > 1) overwrite(parent, name, bytes);
+  else placeNamed(parent, name, bytes, before, mounted);
   return { before, after: parent.facts(name) as Facts };
+}
+
+function placeNamed(parent: Folder, name: string, bytes: Uint8Array, before: Facts | undefined, top: Folder): void {
+  const fresh = `${OWN_NAME_PREFIX}${ulid()}-new`;
+  const fd = top.createFile(POINTS.file, fresh, (before?.mode ?? 0o666 & ~process.umask()) & 0o777);
+  try {
+    writeBytes(POINTS.data, fd, bytes, top.label(fresh));
+    if (before === undefined) top.move(POINTS.name, fresh, parent, name);
+    else exchangeFor(parent, name, before, top, fresh);
+  } finally {
+    closeFile(fd);
+    if (top.facts(fresh) !== undefined) top.removeFile(POINTS.remove, fresh);
+  }
 }
 
 function assertNotRoot(path: string): void {
@@ -119,19 +127,18 @@ function replaceWhole(
 ): void {
   createWhole(scratch, fresh, bytes, before.mode & 0o777);
   try {
-    const made = scratch.facts(fresh) as Facts;
-    giveMetadata(
-      POINTS.metadata,
-      scratch,
-      fresh,
-      { ...before, mtime: made.mtime, atime: made.atime },
-      readXattrs(parent, name),
-      made,
-    );
-    scratch.exchange(POINTS.exchange, fresh, parent, name);
+    exchangeFor(parent, name, before, scratch, fresh);
   } finally {
     scratch.removeFile(POINTS.remove, fresh);
   }
+}
+
+/** Gives a new file what the old one has besides its content, and swaps the two. */
+function exchangeFor(parent: Folder, name: string, before: Facts, scratch: Folder, fresh: string): void {
+  const made = scratch.facts(fresh) as Facts;
+  const wanted = { ...before, mtime: made.mtime, atime: made.atime };
+  giveMetadata(POINTS.metadata, scratch, fresh, wanted, readXattrs(parent, name), made);
+  scratch.exchange(POINTS.exchange, fresh, parent, name);
 }
 
 function temporaryName(): string {

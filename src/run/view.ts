@@ -137,8 +137,32 @@ function sandboxLine({ table, root }: ViewRequest, { sandboxId, at, view }: Show
   return { source: view.source, target, type: "overlay", options };
 }
 
-/** These are made anew for the command, so nothing of the host's can be shown there. */
+/**
+ * Where the programs that put a command inside, and what they load, come from. They still have their privileges when the sandboxes are in place, so a
+ * command that could change these for the next one would be out.
+ */
+const LOADED_FROM = [
+  "/etc/ld.so.preload",
+  "/bin",
+  "/sbin",
+  "/lib",
+  "/lib64",
+  "/usr/bin",
+  "/usr/sbin",
+  "/usr/lib",
+  "/usr/lib64",
+];
+
+/** Some places are made anew for the command, so nothing of the host's can be shown there; others must be the host's. */
 function assertShowable(at: string): void {
+  const trusted = LOADED_FROM.find((path) => isAtOrBelow(path, at) || isAtOrBelow(at, path));
+  if (trusted !== undefined)
+    throw new UnsupportedError(
+      `A command can't be run with ${displayPath(at)} in a sandbox: it could replace what starts the next one.`,
+      {
+        hint: "Work on it with 'drydock plan path', 'plan read' and 'plan write', or choose a folder further down.",
+      },
+    );
   const taken = ["/proc", "/sys", "/dev"].find((own) => isAtOrBelow(at, own));
   if (taken === undefined || isAtOrBelow(at, "/dev/shm")) return;
   throw new UnsupportedError(`${displayPath(at)} can't be shown to a command: ${taken} is made anew for it.`, {

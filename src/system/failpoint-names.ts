@@ -64,6 +64,7 @@ export const FAILPOINT_NAMES = [
   "overlay.create-upper",
   "overlay.create-work",
   "overlay.finish",
+  "overlay.forget-lower",
   "overlay.forget-times",
   "overlay.freeze",
   "overlay.give-times",

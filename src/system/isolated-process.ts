@@ -5,6 +5,7 @@ import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { withoutInherited } from "./inherited-descriptors.ts";
 import { childrenOf } from "./process-children.ts";
+import { hasTerminal } from "./terminal-input.ts";
 
 /** What to start, and what it finds at its descriptors. */
 export interface IsolatedProcessOptions {
@@ -29,7 +30,7 @@ const LOOK_AGAIN_MS = 10;
 
 /**
  * A process that starts a command in namespaces of its own. Its only child is the first process there, and the first child of that one is the
- * command. It is in our process group and has our terminal, so what is typed reaches the command without us.
+ * command. At a terminal it is in our process group, so what is typed reaches the command without us; elsewhere it is in a session of its own.
  */
 export class IsolatedProcess {
   readonly started: Promise<StartReport>;
@@ -54,6 +55,8 @@ export class IsolatedProcess {
         // An inherited current folder would keep a way to the outside.
         cwd: "/",
         env: environment,
+        // Who is in a group can end all of it. At a terminal we have to share ours, or the command could not read what is typed.
+        detached: !hasTerminal(),
         stdio: ["inherit", stdout === "stderr" ? 2 : "inherit", "pipe", script, 2, table],
       }),
     );

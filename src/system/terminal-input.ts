@@ -10,6 +10,12 @@ export function inputIsTerminal(): boolean {
   return process.getBuiltinModule("node:tty").isatty(STANDARD_INPUT);
 }
 
+/** Whether this process has anything to do with a terminal. */
+export function hasTerminal(): boolean {
+  const { isatty } = process.getBuiltinModule("node:tty");
+  return [0, 1, 2].some((fd) => isatty(fd));
+}
+
 /**
  * Drops what was typed and not yet read. A program can put words into the input of its terminal (TIOCSTI), which the user's shell would
  * then obey; what was typed ahead is the price.

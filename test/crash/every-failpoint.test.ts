@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FAILPOINT_NAMES } from "../../src/system/failpoint-names.ts";
 import { mountImage, whyNoImages } from "../support/file-systems.ts";
+import { BY_FUSE, BY_KERNEL, type OverlayRun } from "../support/overlay-runs.ts";
+import { tryOverlay } from "./overlay.ts";
+import type { OverlayTrial } from "./overlay-run.ts";
 import { tracePoints } from "./points.ts";
 import { createWhileChanging, deleteWhileChanging, landWhileMoving } from "./rival-scenarios.ts";
 import { checkpoint, restore, rollBackAlone } from "./sandbox-scenarios.ts";
@@ -48,6 +51,26 @@ const ELSEWHERE: { readonly [name: string]: string } = {
   "trust.write": "as trust.state-folder",
 };
 
+/** What together passes all that is overlay's own. */
+const OVERLAY_TRIALS: readonly (readonly [OverlayRun, readonly OverlayTrial[]])[] = [
+  [
+    BY_KERNEL,
+    [
+      ...["create", "apply", "rollback"].map((scenario) => ({ scenario })),
+      ...["write without a mount", "write over what was deleted"].map((scenario) => ({ scenario, isSmall: true })),
+      { scenario: "create", isSmall: true, isInside: true },
+      { scenario: "apply", crash: "landings.flush-staged:2=kill" },
+    ],
+  ],
+  [
+    BY_FUSE,
+    [
+      { scenario: "create", isSmall: true, ways: ["fuse"] },
+      { scenario: "create", isSmall: true, ways: ["fuse"], after: "overlay.probe-unmount=kill" },
+    ],
+  ],
+];
+
 /** Somebody died a while ago, between taking its lock and claiming anything with it. */
 const applyAfterForgottenLock: Scenario = {
   ...apply,
@@ -93,6 +116,8 @@ async function reached(): Promise<ReadonlySet<string>> {
     image.remove();
     whole.remove();
   }
+  for (const [run, trials] of OVERLAY_TRIALS)
+    for (const trial of trials) for (const name of (await tryOverlay(run, trial)).points) names.add(name);
   return names;
 }
 

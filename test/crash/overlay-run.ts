@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
+import { fastFolder } from "../support/fast-folder.ts";
+import { mountMemory } from "../support/file-systems.ts";
 import { type Case, runCases } from "./case-run.ts";
 import { errorCases } from "./error-cases.ts";
 import { killCases } from "./kill-cases.ts";
@@ -17,6 +19,7 @@ import {
   overwriting,
   recoveryAfter,
   rollback,
+  runScenario,
   type Scenario,
   undo,
   write,
@@ -30,6 +33,10 @@ export interface OverlayTrial {
   readonly how?: "kill" | "error";
   /** A crash here comes first; then recovery is what is disturbed. */
   readonly crash?: string;
+  /** A process that wanted the same died here before. */
+  readonly after?: string;
+  /** The first original is a whole mount, so that the sandbox's workspace is inside it. */
+  readonly isInside?: boolean;
   /** Only at points whose name matches. */
   readonly points?: string;
   /** Only at the last pass of each. */
@@ -142,19 +149,36 @@ const SCENARIOS = [...MOUNTED, writeUnmounted, overwriteUnmounted, writeOverDele
 const trial = JSON.parse(process.argv[2] ?? "") as OverlayTrial;
 console.log(JSON.stringify(await tryOverlay(trial)));
 
-async function tryOverlay({ crash, how, strategies, ways, isSmall }: OverlayTrial): Promise<TrialOutcome> {
-  const plain = SCENARIOS.find(({ name }) => name === trial.scenario);
-  if (plain === undefined) throw new Error(`there is no scenario called ${trial.scenario}`);
-  const scenario = crash === undefined ? plain : recoveryAfter(plain, crash);
-  const options: WorldOptions = {
-    strategy: strategies ?? (ways === undefined ? "overlay" : "overlay_in_one_way"),
-    ...(ways !== undefined && { ways }),
-    ...(isSmall !== undefined && { isSmall }),
-  };
+async function tryOverlay({ how }: OverlayTrial): Promise<TrialOutcome> {
+  using place = trial.isInside === true ? mountMemory() : undefined;
+  const [scenario, options] = [scenarioFor(trial), worldFor(trial, place?.path)];
   const passes = await tracePoints(scenario, options);
   const cases = how === undefined ? [] : casesFor(scenario, how, chosenPoints(passes));
   await runCases(scenario, options, cases);
   return { points: [...passes.keys()], cases: cases.length };
+}
+
+function scenarioFor({ scenario: wanted, crash, after }: OverlayTrial): Scenario {
+  const plain = SCENARIOS.find(({ name }) => name === wanted);
+  if (plain === undefined) throw new Error(`there is no scenario called ${wanted}`);
+  if (crash !== undefined) return recoveryAfter(plain, crash);
+  if (after === undefined) return plain;
+  return {
+    ...plain,
+    arrange: async (world) => {
+      await runScenario(plain, world, { failpoints: after });
+      return await plain.arrange(world);
+    },
+  };
+}
+
+function worldFor({ strategies, ways, isSmall }: OverlayTrial, inside: string | undefined): WorldOptions {
+  return {
+    strategy: strategies ?? (ways === undefined ? "overlay" : "overlay_in_one_way"),
+    ...(ways !== undefined && { ways }),
+    ...(isSmall !== undefined && { isSmall }),
+    ...(inside !== undefined && { places: [{ folder: inside, isOriginal: true }, { folder: fastFolder() }] }),
+  };
 }
 
 function chosenPoints(passes: ReadonlyMap<string, number>): Point[] {

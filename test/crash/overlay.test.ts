@@ -29,7 +29,10 @@ const small = (scenario: string, points = OWN): OverlayTrial => kill(scenario, {
 const error = (scenario: string, points = OWN): OverlayTrial => ({ scenario, how: "error", points, ...SMALL });
 
 describeTrials("SIGKILL at the failpoints", BY_KERNEL, [
-  ["[A3][A7][A17] a crash in apply leaves every original old or every one new, and no mount", kill("apply", { points: LANDING, isSmall: true })],
+  [
+    "[A3][A7][A17] a crash in apply leaves every original old or every one new, and no mount",
+    kill("apply", { points: LANDING, isSmall: true }),
+  ],
   ["[A3][A7][A17] so it does with everything that can be in a folder", kill("apply", { points: OWN })],
   [
     "[A3][A7][A17] so it does in a plan in which another original is copied",
@@ -37,6 +40,10 @@ describeTrials("SIGKILL at the failpoints", BY_KERNEL, [
   ],
   ["[A3][A17] a crash in undo leaves every original new or every one old", small("undo", "^(?:land|landings)\\.")],
   ["[C2][L4][A17] a crash in create leaves a whole plan or none", small("create")],
+  [
+    "[C2][L4][A17] so it does with a workspace inside its original",
+    kill("create", { points: "^overlay\\.hide", isSmall: true, isInside: true }),
+  ],
   ["[A3][L4] a crash in rollback leaves the plan open", small("rollback")],
   ["[C2][A17] a crash in cancel leaves the plan as it was, or gone", small("cancel", "^(?:overlay|cleanup)\\.")],
   ["[C6][A17] a crash in checkpoint leaves the work as it is", kill("checkpoint", { points: OWN })],
@@ -95,6 +102,10 @@ describeTrials("SIGKILL at the failpoints", IN_USER_NAMESPACE, [
 ]);
 
 describeTrials("SIGKILL at the failpoints", BY_FUSE, [
+  [
+    "[O1][A17] a crash in removing what another try to mount has left leaves that to the next",
+    kill("create", { points: "^overlay\\.probe-unmount-left", isSmall: true, after: "overlay.probe-unmount=kill" }),
+  ],
   ["[A3][A7][A17] a crash in apply leaves every original old or every one new", small("apply")],
   ["[C2][L4][A17] a crash in create leaves a whole plan or none", small("create")],
   ["[C2][A17] a crash in cancel leaves the plan as it was, or gone", small("cancel")],

@@ -155,7 +155,8 @@ export class World {
 
   /** What is mounted in the folders of this world; the mounts that are originals are not. */
   #mounts(): string[] {
-    return this.#made.flatMap((folder) => mountsBelow(folder));
+    const places = new Set([...this.#made, ...this.originals.map(({ location }) => location)]);
+    return [...new Set([...places].flatMap((folder) => mountsBelow(folder)))];
   }
 
   #homeLeftovers(name: string, inner: string): string[] {

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeFolder } from "../support/remove-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -70,7 +71,7 @@ export class DocumentationProject {
   }
 
   remove(): void {
-    rmSync(this.path, { recursive: true, force: true });
+    removeFolder(this.path);
   }
 
   #module(at: number): string {

@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import { openDrydock, type PlanView, type RecoveryReport } from "../../src/index.ts";
 import { DrydockProcess, lastResult, runProcess } from "../rivals/drydock-process.ts";
 import { IMAGE_FILE_SYSTEMS, type ImageFileSystem, mountImage, whyNoImages } from "../support/file-systems.ts";
+import { mountsBelow, removeFolder, unmount } from "../support/remove-folder.ts";
 
 /**
  * A power cut, as the disk sees it: the image of the file system on which everything lives, state directory and originals, is itself a file
@@ -34,23 +35,30 @@ const MOMENTS = [
 ] as const;
 
 describe("A power cut", () => {
-  for (const kind of IMAGE_FILE_SYSTEMS) {
-    it(`[A3] during an apply on ${kind} leaves all old or all new, whatever the moment`, rooted, async () => {
-      await using disk = new Disk(kind);
-      const outcomes = new Set<string>();
-      for (const moment of MOMENTS) {
-        const outcome = await disk.cutPowerAt(moment, "");
-        assert.deepEqual(outcome.problems, [], `${kind}, ${moment}`);
-        outcomes.add(outcome.side);
-      }
-      assert.deepEqual([...outcomes].sort(), ["new", "old"], "both sides of the decision were seen");
-    });
+  for (const [kind, strategy] of [
+    ...IMAGE_FILE_SYSTEMS.map((each) => [each, "filesystem_copy"] as const),
+    ...IMAGE_FILE_SYSTEMS.map((each) => [each, "overlay"] as const),
+  ]) {
+    it(
+      `[A3] during an apply of ${strategy} on ${kind} leaves all old or all new, whatever the moment`,
+      rooted,
+      async () => {
+        await using disk = new Disk(kind, strategy);
+        const outcomes = new Set<string>();
+        for (const moment of MOMENTS) {
+          const outcome = await disk.cutPowerAt(moment, "");
+          assert.deepEqual(outcome.problems, [], `${kind}, ${moment}`);
+          outcomes.add(outcome.side);
+        }
+        assert.deepEqual([...outcomes].sort(), ["new", "old"], "both sides of the decision were seen");
+      },
+    );
   }
 
   it("[A3] would not, with the flushes switched off: so this test can tell", rooted, async () => {
     const problems: string[] = [];
     for (const kind of IMAGE_FILE_SYSTEMS) {
-      await using disk = new Disk(kind);
+      await using disk = new Disk(kind, "filesystem_copy");
       for (const moment of ["land.ballast:1", "land.exchange:1", "landings.flush-landed:1", "cleanup.remove:1"]) {
         const outcome = await disk.cutPowerAt(moment, FLUSHES_OFF);
         problems.push(...outcome.problems);
@@ -66,11 +74,13 @@ class Disk {
   readonly #host = mountImage("xfs", { megabytes: 700 });
   readonly #image = join(this.#host.path, "disk.img");
   readonly #kind: ImageFileSystem;
+  readonly #strategy: string;
   readonly #path = join(this.#host.path, "mounted");
   #round = 0;
 
-  constructor(kind: ImageFileSystem) {
+  constructor(kind: ImageFileSystem, strategy: string) {
     this.#kind = kind;
+    this.#strategy = strategy;
     const template = mountImage(kind);
     execFileSync("umount", [template.path]);
     execFileSync("cp", ["--sparse=always", template.image, this.#image]);
@@ -93,11 +103,13 @@ class Disk {
     execFileSync("cp", ["--reflink=always", this.#image, snapshot]);
     child.signal("SIGKILL");
     await child.ends();
+    // No mount survives a power cut.
+    for (const point of mountsBelow(base)) unmount(point);
     try {
       return await this.#restart(snapshot, stateDir, plan, base);
     } finally {
       rmSync(snapshot, { force: true });
-      rmSync(base, { recursive: true, force: true });
+      removeFolder(base);
     }
   }
 
@@ -108,7 +120,8 @@ class Disk {
       writeFileSync(join(base, folder, "goes"), "old\n");
     }
     const drydock = await openDrydock({ stateDir, cwd: base, environment: {} });
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }, { location: "b" }] });
+    const resources = ["a", "b"].map((location) => ({ location, strategy: this.#strategy }));
+    const plan = await drydock.plans.create({ resources });
     for (const folder of ["a", "b"]) {
       const sandbox = await drydock.plans.path(plan.id, folder);
       for (let at = 0; at < FILES; at += 1) writeFileSync(join(sandbox, `file-${at}`), content("new", at));

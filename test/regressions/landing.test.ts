@@ -25,7 +25,7 @@ describe("A commit that fails half way", () => {
     await using workshop = new Workshop();
     for (const name of ["1", "2", "gone"]) workshop.write(`a/${name}`, `old ${name}`);
     const before = await workshop.open();
-    const plan = await before.plans.create({ resources: [{ location: "a" }] });
+    const plan = await before.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     const sandbox = await before.plans.path(plan.id);
     for (const name of ["1", "2"]) await before.plans.write(plan.id, "a", name, Buffer.from(`new ${name}`));
     rmSync(join(sandbox, "gone"));
@@ -47,7 +47,10 @@ describe("A commit that fails half way", () => {
   it("[A7] can be given up: originals are as they were, the work is in the sandboxes", async () => {
     await using workshop = new Workshop();
     const before = await workshop.open();
-    const plan = await planWithWork(before, [{ location: "a" }, { location: "b" }]);
+    const plan = await planWithWork(before, [
+      { location: "a", strategy: "filesystem_copy" },
+      { location: "b", strategy: "filesystem_copy" },
+    ]);
     const originals = ["a", "b"].map((folder) => snapshotTree(workshop.at(folder)));
     const { digest } = await before.plans.diff(plan.id);
     const calls = [
@@ -75,7 +78,7 @@ describe("A commit that fails half way", () => {
     it(`[A16] is in doubt: ${method} is refused and harmless`, async () => {
       await using workshop = new Workshop();
       const before = await workshop.open([irreversible()]);
-      const resources = [{ location: "a" }, letterbox("mail", "irreversible_mail")];
+      const resources = [{ location: "a", strategy: "filesystem_copy" }, letterbox("mail", "irreversible_mail")];
       const plan = await planWithWork(before, resources, { allowIrreversible: true });
       const task = { stateDir: workshop.stateDir, mailboxes: [irreversible()], calls: [["apply", plan.id]] as const };
       assert.equal((await runProcess(task, { failpoint: "mailbox.sent=kill" })).signal, "SIGKILL");
@@ -94,7 +97,10 @@ describe("What dies on the way", () => {
   it("[A3] as a rollback blocks nothing", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
-    const plan = await planWithWork(drydock, [{ location: "a" }, { location: "b" }]);
+    const plan = await planWithWork(drydock, [
+      { location: "a", strategy: "filesystem_copy" },
+      { location: "b", strategy: "filesystem_copy" },
+    ]);
     const task = { stateDir: workshop.stateDir, calls: [["rollback", plan.id]] as const };
     assert.equal((await runProcess(task, { failpoint: "copy.create-tree:2=kill" })).signal, "SIGKILL");
     await drydock.recover();
@@ -112,7 +118,7 @@ describe("What dies on the way", () => {
     await using workshop = new Workshop();
     for (const name of "cdefgh") workshop.write(`a/${name}`, `precious ${name}`);
     const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+    const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     const { ref } = await drydock.sandboxes.getOrCreate(plan.id, "a");
     const original = snapshotTree(workshop.at("a"));
     await drydock.registry.get(ref.strategyName).strategy.checkpoint(ref, "one");
@@ -135,7 +141,9 @@ describe("A rival", () => {
       workshop.write(`${folder}/file`, folder);
     }
     const before = await workshop.open();
-    const plan = await before.plans.create({ resources: [{ location: "above/original" }] });
+    const plan = await before.plans.create({
+      resources: [{ location: "above/original", strategy: "filesystem_copy" }],
+    });
     for (const name of ["file", "added"]) await before.plans.write(plan.id, "original", name, Buffer.from("agent"));
     const end = await actDuring(applyTask(workshop, plan.id), "landings.flush-staged=stop", () => {
       renameSync(workshop.at("above"), workshop.at("away"));
@@ -157,7 +165,7 @@ describe("A rival", () => {
   it("[A19] who changes a file that is to be deleted keeps it", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+    const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     rmSync(join(await drydock.plans.path(plan.id), "old.txt"));
     const rivalWrites = () => appendFileSync(workshop.at("a/old.txt"), "rival\n");
     const end = await actDuring(applyTask(workshop, plan.id), "land.remove=stop", rivalWrites);
@@ -171,7 +179,7 @@ describe("A rival", () => {
     mkdirSync(workshop.at("a/folder"));
     workshop.write("a/folder/file", "old\n");
     const before = await workshop.open();
-    const plan = await before.plans.create({ resources: [{ location: "a" }] });
+    const plan = await before.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     rmSync(join(await before.plans.path(plan.id), "folder"), { recursive: true });
     const rivalWrites = () => appendFileSync(workshop.at("a/folder/file"), "rival\n");
     const points = "land.remove=stop,land.give-back=kill";
@@ -191,7 +199,7 @@ describe("A rival", () => {
       await using workshop = new Workshop();
       symlinkSync("old.txt", workshop.at("a/link"));
       const drydock = await workshop.open();
-      const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+      const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
       const sandbox = await drydock.plans.path(plan.id);
       linkSync(join(sandbox, name), join(sandbox, "second-name"));
       rmSync(workshop.at(`a/${name}`));
@@ -217,7 +225,12 @@ describe("A file with names in two resources", () => {
     writeFileSync(workshop.at("a/shared"), "shared");
     for (const name of ["b/shared", "b/also"]) linkSync(workshop.at("a/shared"), workshop.at(name));
     const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }, { location: "b" }] });
+    const plan = await drydock.plans.create({
+      resources: [
+        { location: "a", strategy: "filesystem_copy" },
+        { location: "b", strategy: "filesystem_copy" },
+      ],
+    });
     await drydock.plans.write(plan.id, "a", "shared", Buffer.from("changed"));
     const sandbox = await drydock.plans.path(plan.id, "b");
     for (const name of ["shared", "also"]) rmSync(join(sandbox, name));
@@ -237,7 +250,12 @@ describe("A file with names in two resources", () => {
     writeFileSync(workshop.at("a/shared"), "shared");
     linkSync(workshop.at("a/shared"), workshop.at("b/folder/shared"));
     const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }, { location: "b" }] });
+    const plan = await drydock.plans.create({
+      resources: [
+        { location: "a", strategy: "filesystem_copy" },
+        { location: "b", strategy: "filesystem_copy" },
+      ],
+    });
     await drydock.plans.write(plan.id, "a", "shared", Buffer.from("changed"));
     rmSync(join(await drydock.plans.path(plan.id, "b"), "folder"), { recursive: true });
     const originals = ["a", "b"].map((folder) => snapshotTree(workshop.at(folder)));

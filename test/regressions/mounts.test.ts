@@ -26,7 +26,7 @@ describe("An original that is more than one file system", () => {
       execFileSync("btrfs", ["subvolume", "create", join(original, "nested")], { stdio: "ignore" });
       for (const path of ["file", "nested/file"]) writeFileSync(join(original, path), "old");
       const drydock = await workshop.open([], { stateDir: join(image.path, "state") });
-      const plan = await drydock.plans.create({ resources: [{ location: original }] });
+      const plan = await drydock.plans.create({ resources: [{ location: original, strategy: "filesystem_copy" }] });
       for (const path of ["file", "nested/file"])
         await drydock.plans.write(plan.id, "original", path, Buffer.from("new"));
       await assert.rejects(drydock.plans.apply(plan.id), /nested is another file system/);
@@ -54,7 +54,7 @@ describe("An original that is more than one file system", () => {
         "numbers are used twice",
       );
       const drydock = await workshop.open([], { stateDir: workshop.at("state") });
-      const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+      const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
       const sandbox = await drydock.plans.path(plan.id);
       for (const [at] of inside.entries())
         assert.equal(readFileSync(join(sandbox, `inner/inner${at}`), "utf8"), `inner ${at}`);
@@ -76,13 +76,15 @@ describe("A workspace beside its original, because the state directory is on ano
       mkdirSync(workshop.at("a/folder/original"), { recursive: true });
       workshop.write("a/folder/original/file", "old");
       const drydock = await workshop.open([], { stateDir });
-      const small = await drydock.plans.create({ resources: [{ location: "a/folder/original" }] });
+      const small = await drydock.plans.create({
+        resources: [{ location: "a/folder/original", strategy: "filesystem_copy" }],
+      });
       await drydock.plans.write(small.id, "original", "file", Buffer.from("not applied yet"));
       assert.ok(
         (await drydock.plans.path(small.id)).startsWith(workshop.at("a/folder")),
         "it lies beside the original",
       );
-      const large = await drydock.plans.create({ resources: [{ location: "a" }] });
+      const large = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
       rmSync(join(await drydock.plans.path(large.id), "folder"), { recursive: true });
       await assert.rejects(drydock.plans.apply(large.id), AtomicCommitError);
       assert.equal(workshop.text("a/folder/original/file"), "old");

@@ -29,7 +29,7 @@ describe("What is in a sandbox", () => {
   it("[A7] is as before after a dry run, also what is held open for writing", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+    const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     const sandbox = await drydock.plans.path(plan.id);
     const log = openSync(join(sandbox, "old.txt"), "a");
     try {
@@ -48,7 +48,7 @@ describe("What is in a sandbox", () => {
   it("[A12] lands without a set-id bit that came after the look at it", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+    const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     const tool = join(await drydock.plans.path(plan.id), "tool");
     writeFileSync(tool, "#!/bin/sh\n");
     const end = await actDuring(applyTask(workshop, plan.id), "stage.record:1=stop", () => chmodSync(tool, 0o4755));
@@ -63,7 +63,7 @@ describe("What is in a sandbox", () => {
     async () => {
       await using workshop = new Workshop();
       const drydock = await workshop.open();
-      const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+      const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
       const hand = new TreeHand(await drydock.plans.path(plan.id), "after");
       hand.file("program", "#!/bin/sh\n", 0o755);
       hand.file("not-yet", "#!/bin/sh\n", 0o644);
@@ -81,7 +81,7 @@ describe("What is in a sandbox", () => {
   it("[A12] lands only as reviewed: the digest is compared once nobody else can have the plan", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+    const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     await drydock.plans.write(plan.id, "a", "old.txt", Buffer.from("reviewed"));
     const { digest } = await drydock.plans.diff(plan.id);
     const changed = join(await drydock.plans.path(plan.id), "old.txt");
@@ -99,7 +99,7 @@ describe("What is in a sandbox", () => {
     mkdirSync(workshop.at("a/folder"));
     chmodSync(workshop.at("a/old.txt"), 0o600);
     const drydock = await workshop.open([], { stateDir: workshop.at("home/state") });
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+    const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     const sandbox = await drydock.plans.path(plan.id);
     writeFileSync(join(sandbox, "old.txt"), "changed");
     writeFileSync(join(sandbox, "folder/new"), "new");

@@ -12,7 +12,7 @@ describe("The undo record of an applied plan", () => {
   it("[A18] survives that its sandbox is asked for again", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+    const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     rmSync(join(await drydock.plans.path(plan.id), "old.txt"));
     await drydock.plans.apply(plan.id);
     await assert.rejects(drydock.sandboxes.getOrCreate(plan.id, "a"), PlanStateError);
@@ -36,7 +36,7 @@ describe("The undo record of an applied plan", () => {
   it("[A18] [A15] once used, is no conflict for a plan that is older than both", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
-    const older = await drydock.plans.create({ resources: [{ location: "a" }] });
+    const older = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     await drydock.plans.write(older.id, "a", "old.txt", Buffer.from("older"));
     await drydock.plans.undo(await applied(drydock, "other"));
     await drydock.plans.apply(older.id);
@@ -47,7 +47,7 @@ describe("The undo record of an applied plan", () => {
   it("[A18] of two commits of one sandbox takes both back", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+    const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     const { ref } = await drydock.sandboxes.getOrCreate(plan.id, "a");
     const { strategy } = drydock.registry.get(ref.strategyName);
     for (const text of ["first", "second"]) {
@@ -105,7 +105,7 @@ describe("An undo", () => {
     workshop.write("manual.yaml", "sandbox:\n  cleanup: manual\n");
     const config = workshop.at("manual.yaml");
     const drydock = await workshop.open([], { config });
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+    const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     await drydock.plans.write(plan.id, "a", "new.txt", Buffer.from("the plan's"));
     await drydock.plans.apply(plan.id);
     const task = { stateDir: workshop.stateDir, config, calls: [["undo", plan.id]] as const };
@@ -117,7 +117,7 @@ describe("An undo", () => {
   it("[A19] gives back what a rival had put in the place of an addition", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+    const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     await drydock.plans.write(plan.id, "a", "new.txt", Buffer.from("the plan's"));
     const end = await actDuring(applyTask(workshop, plan.id), "land.add=stop", () =>
       workshop.write("a/new.txt", "rival"),
@@ -133,7 +133,7 @@ describe("An undo", () => {
   it("[A17] [A19] leaves nothing behind once a rival's version is back in its place", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }] });
+    const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     await drydock.plans.write(plan.id, "a", "old.txt", Buffer.from("the plan's"));
     const rivalWrites = () => writeFileSync(workshop.at("a/old.txt"), "and the rival's\n", { flag: "a" });
     const end = await actDuring(applyTask(workshop, plan.id), "land.exchange=stop", rivalWrites);
@@ -148,7 +148,7 @@ describe("An undo", () => {
     it(`[A3] [A18] never takes what was edited after a crash at ${failpoint} and before the recovery`, async () => {
       await using workshop = new Workshop();
       const before = await workshop.open();
-      const plan = await before.plans.create({ resources: [{ location: "a" }] });
+      const plan = await before.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
       mkdirSync(join(await before.plans.path(plan.id), "new/deep"), { recursive: true });
       await before.plans.write(plan.id, "a", "new/deep/file", Buffer.from("the plan's"));
       assert.equal((await runProcess(applyTask(workshop, plan.id), { failpoint })).signal, "SIGKILL");
@@ -163,7 +163,7 @@ describe("An undo", () => {
 });
 
 async function applied(drydock: Drydock, text: string): Promise<string> {
-  const { id } = await drydock.plans.create({ resources: [{ location: "a" }] });
+  const { id } = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
   await drydock.plans.write(id, "a", "old.txt", Buffer.from(text));
   await drydock.plans.apply(id);
   return id;

@@ -18,7 +18,7 @@ describe("A process that works in a folder too deep to be named", () => {
       try {
         for (const folder of ["original", "elsewhere"]) mkdirSync(join(base, folder));
         writeFileSync(join(base, "original", "file"), "old\n");
-        const plan = await drydock.plans.create({ resources: [{ location: "original" }] });
+        const plan = await drydock.plans.create({ resources: [{ location: "original", strategy: "filesystem_copy" }] });
         const sandbox = await drydock.plans.path(plan.id);
         mkdirSync(join(sandbox, "new"));
         writeFileSync(join(sandbox, "new", "inner"), "planned\n");

@@ -52,7 +52,7 @@ describe("A process that goes on working in a sandbox", () => {
       mkdirSync(join(base, "original"));
       buildRichTree(join(base, "original"));
       const drydock = await openDrydock({ stateDir: join(base, "state"), cwd: base, environment: {} });
-      const plan = await drydock.plans.create({ resources: [{ location: "original" }] });
+      const plan = await drydock.plans.create({ resources: [{ location: "original", strategy: "filesystem_copy" }] });
       const sandbox = await drydock.plans.path(plan.id);
       changeRichTree(sandbox);
       await drydock.close();
@@ -101,7 +101,7 @@ class Scene {
     writeFileSync(join(base, "original", "file"), "old\n");
     writeFileSync(join(base, "drydock.yaml"), `sandbox: { cleanup: ${cleanup} }\n`);
     const drydock = await openDrydock({ stateDir: join(base, "state"), cwd: base, environment: {} });
-    const plan = await drydock.plans.create({ resources: [{ location: "original" }] });
+    const plan = await drydock.plans.create({ resources: [{ location: "original", strategy: "filesystem_copy" }] });
     await drydock.plans.write(plan.id, "original", "file", Buffer.from(PLANNED));
     await drydock.plans.write(plan.id, "original", "new/inner", Buffer.from(PLANNED));
     const sandbox = await drydock.plans.path(plan.id);

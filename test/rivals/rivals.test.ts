@@ -90,7 +90,7 @@ class Contest {
     const contest = new Contest();
     buildContestedTree(contest.base);
     const drydock = await openDrydock({ stateDir: contest.stateDir, cwd: contest.base, environment: {} });
-    const plan = await drydock.plans.create({ resources: [{ location: "original" }] });
+    const plan = await drydock.plans.create({ resources: [{ location: "original", strategy: "filesystem_copy" }] });
     workInSandbox(await drydock.plans.path(plan.id));
     await drydock.close();
     contest.planId = plan.id;

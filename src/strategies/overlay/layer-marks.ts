@@ -1,9 +1,10 @@
 import { pathFromBytes, ROOT_PATH } from "../../core/byte-path.ts";
 import { failedWith } from "../../system/errno.ts";
 import type { Facts } from "../../system/facts.ts";
+import type { Failpoint } from "../../system/failpoints.ts";
 import type { FileHandle } from "../../system/file-handles.ts";
 import type { Folder } from "../../system/folder.ts";
-import { readLayerMarks, type Xattrs } from "../../system/xattrs.ts";
+import { readLayerMarks, writeXattrs, type Xattrs } from "../../system/xattrs.ts";
 import type { OverlayWay } from "./ways.ts";
 
 /**
@@ -78,6 +79,13 @@ export class LayerMarks {
   /** What a folder that we make where nothing is in the lower layer is marked with: one without a mark is, to fuse-overlayfs, copied up. */
   get made(): Xattrs {
     return this.#isFuse ? this.opaque : {};
+  }
+
+  /** Removes from a layer itself what it says about the layer below. */
+  forgetOrigin(point: Failpoint, layer: Folder): void {
+    const key = `${this.#prefixes[0]}origin`;
+    const origin = readLayerMarks(layer, ROOT_PATH)[key];
+    if (origin !== undefined) writeXattrs(point, layer, ROOT_PATH, {}, { [key]: origin });
   }
 
   /** What a folder that we make in the place of a whiteout is marked with. */

@@ -10,7 +10,7 @@ import type { SandboxTree, WrittenFile } from "../../files/sandbox-tree.ts";
 import type { Scope } from "../../files/scope.ts";
 import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
-import { notThere, readFileBelow, writeFileInPlace } from "../../files/writing.ts";
+import { notThere, readFileBelow, writeThroughMount } from "../../files/writing.ts";
 import { type Facts, sameIdentity, type Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
@@ -43,11 +43,14 @@ const POINTS = {
   hide: failpoint("overlay.hide-workspace"),
   enter: failpoint("overlay.mark-entered"),
   leave: failpoint("overlay.mark-left"),
+  forget: failpoint("overlay.forget-lower"),
   finish: failpoint("overlay.finish"),
   stale: failpoint("overlay.mark-stale"),
   fresh: failpoint("overlay.mark-fresh"),
   removeOld: failpoint("overlay.remove-old"),
 };
+/** Nothing here takes long enough to be told. */
+const NO_STEPS: readonly number[] = [];
 const UPPER = "upper";
 const SANDBOX = "sandbox";
 const STALE = "stale";
@@ -135,7 +138,7 @@ export class LayeredTree implements SandboxTree {
     const barrier = takeBarrier(this.#workspace);
     this.#known = { barrier, bootId: currentBootId(), way };
     writeSmallFile(POINTS.finish, this.#workspace, SANDBOX, Buffer.from(JSON.stringify(this.#known)));
-    yield 1;
+    yield* NO_STEPS;
   }
 
   markStale(): void {
@@ -149,6 +152,15 @@ export class LayeredTree implements SandboxTree {
   /** Says that programs are about to get in. */
   markEntered(): void {
     if (!this.isEntered) writeSmallFile(POINTS.enter, this.#workspace, ENTERED, Buffer.alloc(0));
+  }
+
+  /**
+   * The kernel notes on the upper layer which folder the lower one is, and mounts it over no other. Whether somebody has put another in its
+   * place is for the landing to say; the work can be looked at in any case.
+   */
+  forgetLower(): void {
+    using upper = this.openOwn();
+    this.#marks.forgetOrigin(POINTS.forget, upper);
   }
 
   /** Notes what programs have covered, once none is inside any more. */
@@ -194,7 +206,7 @@ export class LayeredTree implements SandboxTree {
 
   write(original: Folder, own: Folder, path: string, bytes: Uint8Array): WrittenFile {
     using mounted = this.#openMount(this);
-    if (mounted !== undefined) return writeFileInPlace(mounted, path, bytes);
+    if (mounted !== undefined) return writeThroughMount(mounted, path, bytes);
     const record = BaseRecord.load(this.#workspace);
     const written = new LayerWriter(this.#marks, record, this.#workspace).write(own, original, path, bytes);
     record.saveIfChanged(this.#workspace);

@@ -93,6 +93,7 @@ export class OverlayMount {
       tree.noteWork(original);
       // A volatile mount leaves a note that its layers may be incomplete. Within one boot they are not.
       removeTree(POINTS.clear, this.#workspace, WORK);
+      tree.forgetLower();
     }
     tree.markEntered();
     ensureFolder(POINTS.work, this.#workspace, WORK).close();

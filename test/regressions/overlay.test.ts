@@ -220,3 +220,40 @@ function ignoringGone(look: () => boolean): boolean {
     return false;
   }
 }
+
+describe("A file with several names", { skip: NEEDS_ROOT }, () => {
+  // Came from: without a mount only the name that was written got the new content, and the others kept the old one.
+  it("[A11] keeps them together when it is written without a mount", async () => {
+    await using workshop = new Workshop();
+    mkdirSync(workshop.at("a/sub"));
+    linkSync(workshop.at("a/old.txt"), workshop.at("a/sub/again"));
+    const drydock = await workshop.open();
+    const { id } = await drydock.plans.create({ resources: [{ location: "a" }], withoutPaths: true });
+    await drydock.plans.write(id, "a", "old.txt", Buffer.from("through one name\n"));
+    assert.equal(Buffer.from(await drydock.plans.read(id, "a", "sub/again")).toString(), "through one name\n");
+    await drydock.plans.apply(id);
+    assert.equal(workshop.text("a/sub/again"), "through one name\n");
+    assert.equal(statSync(workshop.at("a/old.txt")).ino, statSync(workshop.at("a/sub/again")).ino);
+  });
+});
+
+describe("A command", { skip: NEEDS_ROOT }, () => {
+  // Came from: the programs that put a command inside loaded what an earlier command had left in a sandbox of /etc.
+  for (const folder of ["/etc", "/usr", "/usr/lib"]) {
+    it(`[X7] is not run with ${folder} in a sandbox, because it could replace what starts the next one`, () => {
+      using stage = new Stage("root");
+      const { status, stderr } = stage.drydock(["run", "-r", folder, "--", "true"]);
+      assert.equal(status, 1);
+      assert.match(stderr, /could replace what starts the next one[\s\S]*hint: /);
+      assert.deepEqual(stage.answer("plan", "list").plans, []);
+    });
+  }
+
+  // Came from: everything that a command runs in the process group of Drydock could be ended by it, and the group with it.
+  it("[X7] can't end who started it by a signal to its process group", () => {
+    using stage = new Stage("root");
+    const { status } = stage.drydock(["run", "--discard", "--", "sh", "-c", "kill -9 0"]);
+    assert.equal(status, 137);
+    assert.deepEqual(stage.answer("plan", "list").plans, []);
+  });
+});

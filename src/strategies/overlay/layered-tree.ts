@@ -22,7 +22,7 @@ import { diffLayers } from "./layer-diff.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
 import { LayeredFolder } from "./layered-folder.ts";
-import { INDEX, type LinkedName, linkedNames, WORK } from "./linked-names.ts";
+import { INDEX, type LinkedName, linkedNames, otherNames, WORK } from "./linked-names.ts";
 import type { OverlayWay } from "./ways.ts";
 
 /**
@@ -208,7 +208,13 @@ export class LayeredTree implements SandboxTree {
     using mounted = this.#openMount(this);
     if (mounted !== undefined) return writeThroughMount(mounted, path, bytes);
     const record = BaseRecord.load(this.#workspace);
-    const written = new LayerWriter(this.#marks, record, this.#workspace).write(own, original, path, bytes);
+    const others = this.#scope.only === undefined ? otherNames(own, original, this.#marks, path) : [];
+    const writer = new LayerWriter(this.#marks, record, this.#workspace);
+    const written = writer.write(own, original, path, bytes);
+    if (others.length > 0) {
+      using parent = own.openBelow(parentPath(path));
+      for (const other of others) writer.link(own, original, other, parent, baseName(path));
+    }
     record.saveIfChanged(this.#workspace);
     return written;
   }

@@ -1,9 +1,10 @@
-import { joinPath, ROOT_PATH } from "../../core/byte-path.ts";
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import type { Facts } from "../../system/facts.ts";
 import { type FileHandle, handleOf } from "../../system/file-handles.ts";
 import type { Folder } from "../../system/folder.ts";
 import { type LayerMarks, originHandle } from "./layer-marks.ts";
+import { LayeredFolder } from "./layered-folder.ts";
 
 /** The overlay's own folder, in the workspace. */
 export const WORK = "work";
@@ -32,6 +33,17 @@ export function linkedNames(copies: Folder | undefined, upper: Folder, lower: Fo
     const copy = byHandle.get(handle);
     return copy === undefined ? [] : [{ path, copies, copy }];
   });
+}
+
+/** The other names that programs see in the lower layer of the file that it has at this path. */
+export function otherNames(upper: Folder, lower: Folder, marks: LayerMarks, path: string): string[] {
+  using folder = LayeredFolder.openBelow(upper, lower, marks, parentPath(path));
+  const found = folder?.find(baseName(path));
+  if (found === undefined || found.folder !== folder?.lower || found.facts.nlink < 2) return [];
+  const own = handleOf(found.folder, baseName(path));
+  return [...lowerNames(upper, lower, marks, ROOT_PATH)].flatMap((other) =>
+    own !== undefined && other.handle === own && other.path !== path ? [other.path] : [],
+  );
 }
 
 /** The names in the index by the files that they are copies of. */

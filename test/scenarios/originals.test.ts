@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { assertRefused, type Ended } from "../end-to-end/workplace.ts";
+import { ACTORS, type Actor, Stage } from "../run/stage.ts";
+import { type Mounted, mountImage, mountMemory, whyNoImages } from "../support/file-systems.ts";
+import { unmount } from "../support/remove-folder.ts";
+import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
+
+/** Where an original can be: a file system of its own, of which it is the top, or a folder in it. Each works, or is refused with the reason. */
+const SKIP = whyNoImages() ?? false;
+const KINDS = ["tmpfs", "ext4", "xfs", "btrfs"] as const;
+const FILES = ["edited", "gone", "folder/edited", "folder/gone"];
+const WORK = `
+  echo changed > edited; rm gone; echo changed > folder/edited; rm folder/gone
+  echo added > added; mkdir -p new/deep; echo added > new/deep/file; mv folder/kept new/`;
+
+/** Somebody at work on an original that is on a file system of its own; the state is on another one. */
+class Elsewhere extends Stage {
+  readonly original: string;
+  readonly #mounted: Mounted;
+
+  constructor(actor: Actor, kind: (typeof KINDS)[number], below = ".") {
+    super(actor);
+    this.#mounted = kind === "tmpfs" ? mountMemory() : mountImage(kind);
+    this.original = join(this.#mounted.path, below);
+    fill(this.original);
+    execFileSync("chown", ["-R", `--reference=${this.project}`, this.#mounted.path]);
+  }
+
+  on(...args: readonly string[]): Ended {
+    return this.drydock(args, { cwd: this.original });
+  }
+
+  succeeds(...args: readonly string[]): string {
+    const { status, stdout, stderr } = this.on(...args);
+    assert.equal(status, 0, `drydock ${args.join(" ")}: ${stderr}`);
+    return `${stdout}${stderr}`;
+  }
+
+  /** Ours are nowhere on it any more. */
+  assertTidy(): void {
+    const ours = readdirSync(this.#mounted.path, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.includes(".drydock-"),
+    );
+    assert.deepEqual(ours, []);
+  }
+
+  override [Symbol.dispose](): void {
+    super[Symbol.dispose]();
+    this.#mounted.remove();
+  }
+}
+
+function fill(folder: string): void {
+  mkdirSync(join(folder, "folder"), { recursive: true });
+  for (const path of [...FILES, "folder/kept"]) writeFileSync(join(folder, path), `${path}\n`);
+}
+
+function assertWorked(original: string): void {
+  const text = (path: string) => readFileSync(join(original, path), "utf8");
+  for (const path of ["edited", "folder/edited"]) assert.equal(text(path), "changed\n", path);
+  for (const path of ["added", "new/deep/file"]) assert.equal(text(path), "added\n", path);
+  assert.equal(text("new/kept"), "folder/kept\n");
+  assert.deepEqual(readdirSync(join(original, "folder")), ["edited"]);
+  const seen = readdirSync(original).filter((name) => name !== "lost+found" && !name.startsWith(".drydock-"));
+  assert.deepEqual(seen.toSorted(), ["added", "edited", "folder", "new"]);
+}
+
+for (const actor of ACTORS)
+  describe(`An original on a file system of its own, used by ${actor}`, { skip: SKIP }, () => {
+    for (const kind of KINDS)
+      for (const below of [".", "some/folder"]) {
+        const what = below === "." ? `the mount point of ${kind}` : `a folder on ${kind}`;
+        it(`[A9][A11] ${what}: what a run and a plan do lands exactly and can be taken back`, () => {
+          using place = new Elsewhere(actor, kind, below);
+          const before = snapshotTree(place.original, { ignore: isOfFileSystem });
+          assert.match(place.succeeds("run", "--apply", "--name", "run", "--", "sh", "-ec", WORK), / overlay\n/);
+          assertWorked(place.original);
+          place.succeeds("plan", "undo", "run");
+          assertSameTree(snapshotTree(place.original, { ignore: isOfFileSystem }), before, "after the undo of a run");
+          place.succeeds("plan", "create", "--name", "plan");
+          const seen = place.succeeds("plan", "exec", "plan", "--", "sh", "-ec", `${WORK}\nls -A`);
+          assert.doesNotMatch(seen, /\.drydock-/);
+          assertSameTree(snapshotTree(place.original, { ignore: isOfFileSystem }), before, "before it lands");
+          place.succeeds("plan", "apply", "plan");
+          assertWorked(place.original);
+          place.succeeds("plan", "undo", "plan");
+          assertSameTree(snapshotTree(place.original, { ignore: isOfFileSystem }), before, "after the undo of a plan");
+          place.assertTidy();
+        });
+      }
+  });
+
+describe("An original on an overlay, as in a container", { skip: SKIP }, () => {
+  for (const below of [".", "some/folder"])
+    it(`[L8][X4] is refused with the reason, and nothing is made: ${below === "." ? "the mount point" : "a folder in it"}`, () => {
+      using stage = new Stage("root");
+      using memory = mountMemory();
+      const [lower = "", upper = "", work = "", merged = ""] = ["lower", "upper", "work", "merged"].map((name) => {
+        mkdirSync(join(memory.path, name));
+        return join(memory.path, name);
+      });
+      fill(join(lower, below));
+      const layers = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
+      execFileSync("mount", ["-t", "overlay", "drydock-test", "-o", layers, merged]);
+      try {
+        const original = join(merged, below);
+        const before = snapshotTree(original);
+        for (const args of [
+          ["run", "--apply", "--", "sh", "-c", WORK],
+          ["plan", "create"],
+          ["plan", "create", "--strategy", "overlay"],
+        ])
+          assertRefused(
+            stage.drydock(args, { cwd: original }),
+            1,
+            /is on an overlay file system/,
+            /volume|bind mount|tmpfs/,
+          );
+        assertSameTree(snapshotTree(original), before, "something changed");
+        assert.deepEqual(readdirSync(upper), []);
+        assert.deepEqual(stage.answer("plan", "list", "--all").plans, []);
+      } finally {
+        unmount(merged);
+      }
+    });
+});
+
+/** Made by mkfs, and root's. */
+function isOfFileSystem(path: string): boolean {
+  return path === "lost+found";
+}

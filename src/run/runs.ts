@@ -1,5 +1,5 @@
 import { isAtOrBelow, parentPath } from "../core/byte-path.ts";
-import { BusyError, PlanStateError, UsageError } from "../core/errors.ts";
+import { BusyError, PlanStateError, UnsupportedError, UsageError } from "../core/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { findPlan } from "../plans/find-plan.ts";
@@ -36,6 +36,9 @@ export interface RunsParts {
   readonly environment: { readonly [name: string]: string | undefined };
   readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
 }
+
+/** Mounts come and go for moments, when containers start or end. */
+const MOST_ATTEMPTS = 5;
 
 /** A sandbox that a command is going to see. */
 interface Entered {
@@ -85,7 +88,7 @@ export class Runs {
     const entered: Entered[] = [];
     try {
       for (const { resource } of plan.resources) entered.push(await this.#enter(plan, resource.name));
-      const running = await this.#launch(plan, request, use, entered, others);
+      const running = await this.#launchInQuiet(plan, request, use, entered, others);
       await orKill(running, () => {
         request.onStart?.({ signal: (name) => running.signal(name) });
         use.started(running.keeper);
@@ -107,19 +110,42 @@ export class Runs {
     return { ref, strategy, shown: shownAt(ref.sandboxId, location, view, isFile) };
   }
 
-  async #launch(
+  /** Who mounts or unmounts something on the machine while a view is put together can make that fail; then it is put together anew. */
+  async #launchInQuiet(
     plan: PlanRecord,
     request: ExecRequest,
     use: OwnUse,
     entered: readonly Entered[],
     others: readonly Use[],
   ): Promise<IsolatedProcess> {
+    for (let attempt = 1; ; attempt += 1) {
+      const table = MountTable.read();
+      try {
+        return await this.#launch(plan, request, use, entered, others, table);
+      } catch (thrown) {
+        if (!(thrown instanceof UnsupportedError) || attempt === MOST_ATTEMPTS) throw thrown;
+        // What was there only in between does not show, so the first failure may always be others' doing.
+        if (attempt > 1 && MountTable.read().hasSameMounts(table)) throw thrown;
+      }
+      using folder = this.#parts.folders.of(plan.id);
+      removeOwnFolder(folder, use.id);
+      for (const { strategy, ref } of entered) await strategy.enter(ref);
+    }
+  }
+
+  async #launch(
+    plan: PlanRecord,
+    request: ExecRequest,
+    use: OwnUse,
+    entered: readonly Entered[],
+    others: readonly Use[],
+    table: MountTable,
+  ): Promise<IsolatedProcess> {
     const { folders, environment } = this.#parts;
     const strict = request.strict === true;
     const stateDir = realPathOf(this.#parts.stateDir) ?? this.#parts.stateDir;
     const shown = entered.flatMap((item) => item.shown ?? []);
     const joins = viewToJoin(others, strict, shown);
-    const table = MountTable.read();
     const privileged = mayMountOnMachine();
     const cannotCover = (at: string) => !privileged && hasMountsBelow(table, at);
     using runs = folders.all();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -46,7 +46,7 @@ beforeEach(() => {
 afterEach(() => {
   armFailpoints(undefined);
   for (const folder of opened) folder.close();
-  for (const point of mountsBelow(root)) execFileSync("umount", ["--lazy", point]);
+  for (const point of mountsBelow(root)) spawnSync("umount", ["--lazy", point]);
   rmSync(root, { recursive: true, force: true });
 });
 

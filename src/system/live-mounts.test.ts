@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +28,7 @@ afterEach(async () => {
     await once(child, "exit");
   }
   child = undefined;
-  for (const point of mountsBelow(root)) execFileSync("umount", ["--lazy", point]);
+  for (const point of mountsBelow(root)) spawnSync("umount", ["--lazy", point]);
   rmSync(root, { recursive: true, force: true });
 });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ beforeEach(() => {
 afterEach(() => {
   armFailpoints(undefined);
   for (const folder of opened) folder.close();
-  for (const { mountPoint } of liveMounts(source)) execFileSync("umount", ["--lazy", mountPoint]);
+  for (const { mountPoint, isOurs } of liveMounts(source)) if (isOurs) spawnSync("umount", ["--lazy", mountPoint]);
   rmSync(root, { recursive: true, force: true });
 });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ beforeEach(() => {
 
 afterEach(() => {
   armFailpoints(undefined);
-  for (const point of mountsBelow(root)) execFileSync("umount", ["--lazy", point]);
+  for (const point of mountsBelow(root)) spawnSync("umount", ["--lazy", point]);
   rmSync(root, { recursive: true, force: true });
 });
 

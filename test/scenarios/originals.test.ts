@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { assertRefused, type Ended } from "../end-to-end/workplace.ts";
-import { ACTORS, type Actor, Stage } from "../run/stage.ts";
+import { type Actor, Stage } from "../run/stage.ts";
 import { type Mounted, mountImage, mountMemory, whyNoImages } from "../support/file-systems.ts";
 import { unmount } from "../support/remove-folder.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
@@ -12,6 +12,7 @@ import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
 /** Where an original can be: a file system of its own, of which it is the top, or a folder in it. Each works, or is refused with the reason. */
 const SKIP = whyNoImages() ?? false;
 const KINDS = ["tmpfs", "ext4", "xfs", "btrfs"] as const;
+type Kind = (typeof KINDS)[number];
 const FILES = ["edited", "gone", "folder/edited", "folder/gone"];
 const WORK = `
   echo changed > edited; rm gone; echo changed > folder/edited; rm folder/gone
@@ -22,7 +23,7 @@ class Elsewhere extends Stage {
   readonly original: string;
   readonly #mounted: Mounted;
 
-  constructor(actor: Actor, kind: (typeof KINDS)[number], below = ".") {
+  constructor(actor: Actor, kind: Kind, below: string) {
     super(actor);
     this.#mounted = kind === "tmpfs" ? mountMemory() : mountImage(kind);
     this.original = join(this.#mounted.path, below);
@@ -69,67 +70,71 @@ function assertWorked(original: string): void {
   assert.deepEqual(seen.toSorted(), ["added", "edited", "folder", "new"]);
 }
 
-for (const actor of ACTORS)
-  describe(`An original on a file system of its own, used by ${actor}`, { skip: SKIP }, () => {
-    for (const kind of KINDS)
-      for (const below of [".", "some/folder"]) {
-        const what = below === "." ? `the mount point of ${kind}` : `a folder on ${kind}`;
-        it(`[A9][A11] ${what}: what a run and a plan do lands exactly and can be taken back`, () => {
-          using place = new Elsewhere(actor, kind, below);
-          const before = snapshotTree(place.original, { ignore: isOfFileSystem });
-          assert.match(place.succeeds("run", "--apply", "--name", "run", "--", "sh", "-ec", WORK), / overlay\n/);
-          assertWorked(place.original);
-          place.succeeds("plan", "undo", "run");
-          assertSameTree(snapshotTree(place.original, { ignore: isOfFileSystem }), before, "after the undo of a run");
-          place.succeeds("plan", "create", "--name", "plan");
-          const seen = place.succeeds("plan", "exec", "plan", "--", "sh", "-ec", `${WORK}\nls -A`);
-          assert.doesNotMatch(seen, /\.drydock-/);
-          assertSameTree(snapshotTree(place.original, { ignore: isOfFileSystem }), before, "before it lands");
-          place.succeeds("plan", "apply", "plan");
-          assertWorked(place.original);
-          place.succeeds("plan", "undo", "plan");
-          assertSameTree(snapshotTree(place.original, { ignore: isOfFileSystem }), before, "after the undo of a plan");
-          place.assertTidy();
-        });
-      }
-  });
+const FOLDER = "some/folder";
+const PLACES: readonly { readonly kind: Kind; readonly below: string; readonly actor: Actor }[] = [
+  ...KINDS.map((kind) => ({ kind, below: ".", actor: "root" }) as const),
+  ...(["tmpfs", "xfs", "btrfs"] as const).map((kind) => ({ kind, below: FOLDER, actor: "root" }) as const),
+  { kind: "tmpfs", below: ".", actor: "user" },
+  { kind: "btrfs", below: FOLDER, actor: "user" },
+];
 
-describe("An original on an overlay, as in a container", { skip: SKIP }, () => {
-  for (const below of [".", "some/folder"])
-    it(`[L8][X4] is refused with the reason, and nothing is made: ${below === "." ? "the mount point" : "a folder in it"}`, () => {
-      using stage = new Stage("root");
-      using memory = mountMemory();
-      const [lower = "", upper = "", work = "", merged = ""] = ["lower", "upper", "work", "merged"].map((name) => {
-        mkdirSync(join(memory.path, name));
-        return join(memory.path, name);
-      });
-      fill(join(lower, below));
-      const layers = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
-      execFileSync("mount", ["-t", "overlay", "drydock-test", "-o", layers, merged]);
-      try {
-        const original = join(merged, below);
-        const before = snapshotTree(original);
-        for (const args of [
-          ["run", "--apply", "--", "sh", "-c", WORK],
-          ["plan", "create"],
-          ["plan", "create", "--strategy", "overlay"],
-        ])
-          assertRefused(
-            stage.drydock(args, { cwd: original }),
-            1,
-            /is on an overlay file system/,
-            /volume|bind mount|tmpfs/,
-          );
-        assertSameTree(snapshotTree(original), before, "something changed");
-        assert.deepEqual(readdirSync(upper), []);
-        assert.deepEqual(stage.answer("plan", "list", "--all").plans, []);
-      } finally {
-        unmount(merged);
-      }
+describe("An original on a file system of its own", { skip: SKIP }, () => {
+  for (const { kind, below, actor } of PLACES)
+    it(`[A9][A11] ${below === "." ? `the mount point of ${kind}` : `a folder on ${kind}`}, for ${actor}: what a run and a plan do lands and can be taken back`, () => {
+      using place = new Elsewhere(actor, kind, below);
+      const picture = () => snapshotTree(place.original, { ignore: isNobodysData });
+      const before = picture();
+      assert.match(place.succeeds("run", "--apply", "--name", "run", "--", "sh", "-ec", WORK), / overlay\n/);
+      assertWorked(place.original);
+      place.succeeds("plan", "undo", "run");
+      assertSameTree(picture(), before, "after the undo of a run");
+      place.succeeds("plan", "create", "--name", "plan");
+      const seen = place.succeeds("plan", "exec", "plan", "--", "sh", "-ec", `${WORK}\nls -A`);
+      assert.doesNotMatch(seen, /\.drydock-/);
+      assertSameTree(picture(), before, "before it lands");
+      place.succeeds("plan", "apply", "plan");
+      assertWorked(place.original);
+      place.succeeds("plan", "undo", "plan");
+      assertSameTree(picture(), before, "after the undo of a plan");
+      place.assertTidy();
     });
 });
 
-/** Made by mkfs, and root's. */
-function isOfFileSystem(path: string): boolean {
-  return path === "lost+found";
+describe("An original on an overlay, as in a container", { skip: SKIP }, () => {
+  it("[L8][X4] is refused with the reason, and nothing is made", () => {
+    using stage = new Stage("root");
+    using memory = mountMemory();
+    const [lower = "", upper = "", work = "", merged = ""] = ["lower", "upper", "work", "merged"].map((name) => {
+      mkdirSync(join(memory.path, name));
+      return join(memory.path, name);
+    });
+    for (const below of [".", FOLDER]) fill(join(lower, below));
+    const layers = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
+    execFileSync("mount", ["-t", "overlay", "drydock-test", "-o", layers, merged]);
+    try {
+      const before = snapshotTree(merged);
+      for (const below of [".", FOLDER]) {
+        const refuses = (hint: RegExp, ...args: string[]) =>
+          assertRefused(
+            stage.drydock(args, { cwd: join(merged, below) }),
+            1,
+            /is on an overlay file system \(as in a container\)/,
+            hint,
+          );
+        refuses(/volume|bind mount|tmpfs/, "run", "--apply", "--", "sh", "-c", WORK);
+        refuses(/volume|bind mount|tmpfs/, "plan", "create", "-r", ".");
+        refuses(/another strategy/, "plan", "create", "-r", "name=.,strategy=overlay");
+      }
+      assertSameTree(snapshotTree(merged), before, "something changed");
+      assert.deepEqual(readdirSync(upper), []);
+      assert.deepEqual(stage.answer("plan", "list", "--all").plans, []);
+    } finally {
+      unmount(merged);
+    }
+  });
+});
+
+/** Made by mkfs, and root's; and where Drydock keeps its things if there is no other place on the same mount. */
+function isNobodysData(path: string): boolean {
+  return path === "lost+found" || path.startsWith(".drydock-");
 }

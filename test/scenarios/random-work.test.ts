@@ -71,7 +71,7 @@ for (const actor of ACTORS) {
             env: COMPILER_ENVIRONMENT,
           });
         }),
-        { ...runs(6, 12), endOnFailure: false },
+        { ...runs(5, 8), endOnFailure: false },
       );
     });
   });

@@ -58,7 +58,7 @@ for (const actor of ACTORS) {
 
     it("[A11] git clones, rebases, resets and collects garbage", () => {
       using stage = new Stage(actor);
-      const upstream = join(stage.path, "upstream");
+      const upstream = join(stage.project, "upstream");
       mkdirSync(upstream);
       execFileSync("sh", ["-ec", UPSTREAM], { cwd: upstream, env: { ...stage.environment, ...GIT_ENVIRONMENT } });
       execFileSync("git", ["clone", "-q", upstream, join(stage.project, "known")], {

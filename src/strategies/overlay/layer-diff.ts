@@ -10,7 +10,7 @@ import type { Folder } from "../../system/folder.ts";
 import { readXattrs, sameXattrs, type Xattrs } from "../../system/xattrs.ts";
 import { type BaseRecord, baseFacts } from "./base-record.ts";
 import type { LayerMarks } from "./layer-marks.ts";
-import { INDEX, type LinkedName } from "./linked-names.ts";
+import type { LinkedName } from "./linked-names.ts";
 
 /** What a diff of layers needs to know from outside. */
 export interface LayerDiffOptions {
@@ -22,6 +22,7 @@ export interface LayerDiffOptions {
   readonly only?: string;
   /** Whether the original still has at this path what was there when the sandbox was made. */
   readonly isUnchanged: (path: string, base: BaseFacts) => boolean;
+  readonly workspace: Folder;
   /** While programs are at work: names of files that were changed through another of their names (linked-names.ts). */
   readonly linkedNames?: () => readonly LinkedName[];
   /** Called now and then with the number of entries looked at; throws to stop. */
@@ -78,12 +79,13 @@ class LayerDiff {
   }
 
   /** A name that only the lower layer has, of a file that was changed through another of its names. */
-  linkedName(root: Folder, { path, copies, copy }: LinkedName): void {
+  linkedName(root: Folder, { path, storedAt }: LinkedName): void {
     using lower = root.openBelowIfThere(parentPath(path));
-    const facts = copies.facts(copy);
-    if (facts === undefined) return;
-    const storedAt = joinPath(INDEX, copy);
-    this.#compare({ path, upper: copies, name: copy, facts, lower, lowerName: baseName(path), storedAt });
+    using copies = this.#options.workspace.openBelowIfThere(parentPath(storedAt));
+    const name = baseName(storedAt);
+    const facts = copies?.facts(name);
+    if (copies === undefined || facts === undefined) return;
+    this.#compare({ path, upper: copies, name, facts, lower, lowerName: baseName(path), storedAt });
   }
 
   /** A folder that shows both layers. */

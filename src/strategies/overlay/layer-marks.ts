@@ -43,6 +43,11 @@ export class LayerMarks {
     }[way];
   }
 
+  /** Whether names that share a file are kept together by an index. */
+  get hasIndex(): boolean {
+    return !this.#isFuse;
+  }
+
   /** Whether an entry of the upper layer is only there to say something about the lower one. */
   isMark(folder: Folder, name: string, facts: Facts): boolean {
     if (this.isMarkByItself(name, facts)) return true;

@@ -22,7 +22,7 @@ import { diffLayers } from "./layer-diff.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
 import { LayeredFolder } from "./layered-folder.ts";
-import { INDEX, type LinkedName, linkedNames, otherNames, WORK } from "./linked-names.ts";
+import { type LinkedName, linkedNames, otherNames, UPPER, WORK } from "./linked-names.ts";
 import type { OverlayWay } from "./ways.ts";
 
 /**
@@ -51,7 +51,6 @@ const POINTS = {
 };
 /** Nothing here takes long enough to be told. */
 const NO_STEPS: readonly number[] = [];
-const UPPER = "upper";
 const SANDBOX = "sandbox";
 const STALE = "stale";
 const ENTERED = "entered";
@@ -163,23 +162,29 @@ export class LayeredTree implements SandboxTree {
     this.#marks.forgetOrigin(POINTS.forget, upper);
   }
 
+  /** Whether this is the folder that the sandbox was made over, and not another in its place. */
+  isOver(original: Folder): boolean {
+    const root = BaseRecord.load(this.#workspace).get(ROOT_PATH);
+    return root === undefined || sameIdentity(original.ownFacts(), root);
+  }
+
   /** Notes what programs have covered, once none is inside any more. */
   noteWork(original: Folder): void {
-    if (!this.isEntered) return;
+    // Another folder in the original's place has nothing of what the work began with.
+    if (!this.isEntered || !this.isOver(original)) return;
     const record = BaseRecord.load(this.#workspace);
-    const root = record.get(ROOT_PATH);
-    // Another folder is in the original's place for now, and has nothing of what the work began with.
-    if (root !== undefined && !sameIdentity(original.ownFacts(), root)) return;
     using upper = this.openOwn();
-    using index = this.#workspace.openBelowIfThere(INDEX);
     const writer = new LayerWriter(this.#marks, record, this.#workspace);
-    const linked = this.#linkedNames(original, upper, index);
+    const linked = this.#linkedNames(original);
     keepingFolderTimes(
       this.#workspace,
       { upper, lower: original },
       linked.map(({ path }) => path),
       () => {
-        for (const { path, copies, copy } of linked) writer.link(upper, original, path, copies, copy);
+        for (const { path, storedAt } of linked) {
+          using copies = this.#workspace.openBelow(parentPath(storedAt));
+          writer.link(upper, original, path, copies, baseName(storedAt));
+        }
       },
     );
     this.#noteAll(record, upper, original);
@@ -221,7 +226,6 @@ export class LayeredTree implements SandboxTree {
 
   diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
     const { only } = this.#scope;
-    using index = this.isEntered ? this.#workspace.openBelowIfThere(INDEX) : undefined;
     const record = BaseRecord.load(this.#workspace);
     // As it will be noted when the programs have ended, so that what is shown now is what is shown then.
     if (this.isEntered) this.#noteAll(record, own, original);
@@ -230,7 +234,8 @@ export class LayeredTree implements SandboxTree {
       record,
       isLive: this.isEntered,
       ...(only !== undefined && { only }),
-      linkedNames: () => this.#linkedNames(original, own, index),
+      workspace: this.#workspace,
+      linkedNames: () => (this.isEntered ? this.#linkedNames(original) : []),
       isUnchanged: (path, base) => this.isOriginalUnchanged(original, path, base),
       ...(tick !== undefined && { tick }),
     });
@@ -258,8 +263,8 @@ export class LayeredTree implements SandboxTree {
 
   isMark = (name: string, facts: Facts): boolean => this.#marks.isMarkByItself(name, facts);
 
-  #linkedNames(original: Folder, upper: Folder, index: Folder | undefined): readonly LinkedName[] {
-    return this.#scope.only === undefined ? linkedNames(index, upper, original, this.#marks) : [];
+  #linkedNames(original: Folder): readonly LinkedName[] {
+    return this.#scope.only === undefined ? linkedNames(this.#workspace, original, this.#marks) : [];
   }
 
   /** A workspace inside the original is not to be seen by programs. */

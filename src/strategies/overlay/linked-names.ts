@@ -13,25 +13,30 @@ export const WORK = "work";
  * The kernel's overlay keeps names together that share a file (index=on): when a file is changed through one of its names, only that name
  * is in the upper layer, and the copy has another one in the index, `work/index`, called after the file of the lower layer. Programs see the
  * copy under all its names. When they have ended, every such name gets its place in the upper layer, which then says all by itself.
+ *
+ * fuse-overlayfs shows the copy under all names too, has no index, and the name in the upper layer need not even be the one that was used; but
+ * the copy says which path of the lower layer it is of.
  */
 export interface LinkedName {
   /** Where programs see the copy, and only the lower layer has a name. */
   readonly path: string;
-  /** The index, and the copy's name in it. */
-  readonly copies: Folder;
-  readonly copy: string;
+  /** Where the copy is, from the workspace. */
+  readonly storedAt: string;
 }
 
 /** Where the index is, from the workspace. */
-export const INDEX = `${WORK}/index`;
+const INDEX = `${WORK}/index`;
+/** The upper layer, in the workspace. */
+export const UPPER = "upper";
 
 /** Looks through the whole lower layer, if there is any such copy at all. */
-export function linkedNames(copies: Folder | undefined, upper: Folder, lower: Folder, marks: LayerMarks): LinkedName[] {
-  const byHandle = copies === undefined ? new Map<FileHandle, string>() : indexedCopies(copies);
-  if (copies === undefined || byHandle.size === 0) return [];
+export function linkedNames(workspace: Folder, lower: Folder, marks: LayerMarks): LinkedName[] {
+  using upper = workspace.openChild(UPPER);
+  const copies = marks.hasIndex ? indexedCopies(workspace) : copiesByOrigin(upper, lower, marks);
+  if (copies.size === 0) return [];
   return [...lowerNames(upper, lower, marks, ROOT_PATH)].flatMap(({ path, handle }) => {
-    const copy = byHandle.get(handle);
-    return copy === undefined ? [] : [{ path, copies, copy }];
+    const storedAt = copies.get(handle);
+    return storedAt === undefined ? [] : [{ path, storedAt }];
   });
 }
 
@@ -46,17 +51,61 @@ export function otherNames(upper: Folder, lower: Folder, marks: LayerMarks, path
   );
 }
 
-/** The names in the index by the files that they are copies of. */
-function indexedCopies(index: Folder): Map<FileHandle, string> {
+/** Where copies are, by the files that they are copies of: those in the index. */
+function indexedCopies(workspace: Folder): Map<FileHandle, string> {
   const copies = new Map<FileHandle, string>();
-  for (const name of index.names()) {
+  using index = workspace.openBelowIfThere(INDEX);
+  for (const name of index?.names() ?? []) {
     const handle = originHandle(Buffer.from(name, "hex"));
-    const facts = index.facts(name);
+    const facts = index?.facts(name);
     // Of a folder only a note that it is gone, or where it is, can be here.
     const isNote = facts === undefined || facts.kind === "directory" || facts.kind === "device";
-    if (handle !== undefined && !isNote) copies.set(handle, name);
+    if (handle !== undefined && !isNote) copies.set(handle, joinPath(INDEX, name));
   }
   return copies;
+}
+
+/** Those in the upper layer that are of a file with several names. Several copies of one file say nothing about its other names. */
+function copiesByOrigin(upper: Folder, lower: Folder, marks: LayerMarks): Map<FileHandle, string> {
+  const copies = new Map<FileHandle, { readonly path: string; readonly ino: number }>();
+  const several = new Set<FileHandle>();
+  for (const { path, ino, origin } of upperOrigins(upper, marks, ROOT_PATH)) {
+    const handle = linkedHandle(lower, origin);
+    if (handle === undefined) continue;
+    if ((copies.get(handle)?.ino ?? ino) !== ino) several.add(handle);
+    else copies.set(handle, { path, ino });
+  }
+  return new Map(
+    [...copies].flatMap(([handle, { path }]) => (several.has(handle) ? [] : [[handle, joinPath(UPPER, path)]])),
+  );
+}
+
+interface OriginOf {
+  readonly path: string;
+  readonly ino: number;
+  /** The path in the lower layer that it was copied up from. */
+  readonly origin: string;
+}
+
+function* upperOrigins(upper: Folder, marks: LayerMarks, path: string): Generator<OriginOf> {
+  for (const name of upper.names()) {
+    const facts = upper.facts(name);
+    const at = joinPath(path, name);
+    if (facts?.kind === "directory") {
+      using folder = upper.openBelowIfThere(name);
+      if (folder !== undefined) yield* upperOrigins(folder, marks, at);
+    } else if (facts?.kind === "file") {
+      const origin = marks.originPathOf(upper, name);
+      if (origin !== undefined) yield { path: at, ino: facts.ino, origin };
+    }
+  }
+}
+
+/** The handle of a file of the lower layer that has several names. */
+function linkedHandle(lower: Folder, path: string): FileHandle | undefined {
+  using folder = lower.openBelowIfThere(parentPath(path));
+  const facts = folder?.facts(baseName(path));
+  return folder === undefined || facts === undefined || facts.nlink < 2 ? undefined : handleOf(folder, baseName(path));
 }
 
 interface NamedHandle {

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { BusyError } from "../../core/errors.ts";
+import { BusyError, UsageError } from "../../core/errors.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
 import type { Scope } from "../../files/scope.ts";
 import { writeSmallFile } from "../../files/small-file.ts";
+import { isThere } from "../../system/existence.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
 import { isDeadFuse, mountFuseOverlay, unmountFuse } from "../../system/fuse-overlay.ts";
@@ -53,6 +54,13 @@ export class OverlayMount {
     return isMountPoint(this.#workspace, MERGED);
   }
 
+  /** Whether it can be made over what is in the original's place now. */
+  isOverOriginal(tree: LayeredTree): boolean {
+    if (!isThere(this.#scope.root)) return false;
+    using original = Folder.open(this.#scope.root);
+    return tree.isOver(original);
+  }
+
   /** Whether this process can make it. In a user namespace only who is in one already: in a container without privilege, for example. */
   canBeMade(tree: LayeredTree): boolean {
     return tree.way !== "user-namespace" || this.#isMounted || mayMount();
@@ -90,6 +98,7 @@ export class OverlayMount {
     if (this.#writerElsewhere(tree) === undefined) {
       // What a crash, or a restart of the machine, kept from being noted.
       using original = Folder.open(this.#scope.root);
+      this.#assertOver(tree, original);
       tree.noteWork(original);
       // A volatile mount leaves a note that its layers may be incomplete. Within one boot they are not.
       removeTree(POINTS.clear, this.#workspace, WORK);
@@ -117,6 +126,14 @@ export class OverlayMount {
     if (writer !== undefined) return nameOf(writer);
     removeTree(POINTS.clear, this.#workspace, MERGED);
     return undefined;
+  }
+
+  /** The work means nothing over another folder, and what is not noted yet would be lost. */
+  #assertOver(tree: LayeredTree, original: Folder): void {
+    if (tree.isOver(original)) return;
+    throw new UsageError(`Another folder is in the place of the original ${this.#scope.root}.`, {
+      hint: "Bring the original back, or cancel the plan.",
+    });
   }
 
   /** Two mounts of the same layers know nothing of each other: who works in one would not see what is done in the other. */

@@ -144,7 +144,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     const tree = workspace === undefined ? undefined : this.treeIn(workspace, scopeFrom(ref), (facts) => facts);
     if (workspace === undefined || tree?.isFinished !== true) return;
     const mount = new OverlayMount(workspace, scopeFrom(ref));
-    if (mount.isKept && mount.canBeMade(tree)) await mount.make(tree);
+    if (mount.isKept && mount.canBeMade(tree) && mount.isOverOriginal(tree)) await mount.make(tree);
   }
 
   protected treeIn(workspace: Folder, scope: Scope, asBefore: RestoredTimes["asBefore"]): LayeredTree {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  for (const point of mountsBelow(root)) execFileSync("umount", ["--lazy", point]);
+  for (const point of mountsBelow(root)) spawnSync("umount", ["--lazy", point]);
   rmSync(root, { recursive: true, force: true });
 });
 

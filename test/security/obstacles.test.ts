@@ -70,7 +70,12 @@ describe("What would stop a landing", () => {
     giveAway(scene);
     chownSync(scene.at("original/folder"), 0, 0);
     const made = await runProcess(
-      { stateDir: scene.stateDir, calls: [["create", { name: "p", resources: [{ location: scene.at("original") }] }]] },
+      {
+        stateDir: scene.stateDir,
+        calls: [
+          ["create", { name: "p", resources: [{ location: scene.at("original"), strategy: "filesystem_copy" }] }],
+        ],
+      },
       { wrapper: AS_NOBODY },
     );
     assert.equal(made.code, 0, made.stderr);
@@ -109,7 +114,10 @@ describe("What would stop a landing", () => {
       const run = (...calls: Parameters<typeof runProcess>[0]["calls"]) =>
         runProcess({ stateDir: scene.stateDir, calls }, { wrapper: AS_NOBODY });
       const sandbox = lastResult<string>(
-        await run(["create", { name: "p", resources: [{ location: scene.at("original") }] }], ["path", "p"]),
+        await run(
+          ["create", { name: "p", resources: [{ location: scene.at("original"), strategy: "filesystem_copy" }] }],
+          ["path", "p"],
+        ),
       );
       for (const path of ["locked/file", "locked/added", "locked/deep/file"]) {
         writeFileSync(join(sandbox, path), "planned\n");

@@ -35,7 +35,9 @@ export class Scene {
   /** A plan over the original, and where its sandbox is. */
   async plan(options: DrydockOptions = {}): Promise<{ drydock: Drydock; plan: PlanView; sandbox: string }> {
     const drydock = await this.open(options);
-    const plan = await drydock.plans.create({ resources: [{ location: this.at("original") }] });
+    const plan = await drydock.plans.create({
+      resources: [{ location: this.at("original"), strategy: "filesystem_copy" }],
+    });
     return { drydock, plan, sandbox: await drydock.plans.path(plan.id) };
   }
 

@@ -37,8 +37,7 @@ export interface RunsParts {
   readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
 }
 
-/** Mounts come and go for moments, when containers start or end. */
-const MOST_ATTEMPTS = 5;
+const MOST_ATTEMPTS = 4;
 
 /** A sandbox that a command is going to see. */
 interface Entered {
@@ -119,13 +118,11 @@ export class Runs {
     others: readonly Use[],
   ): Promise<IsolatedProcess> {
     for (let attempt = 1; ; attempt += 1) {
-      const table = MountTable.read();
       try {
-        return await this.#launch(plan, request, use, entered, others, table);
+        return await this.#launch(plan, request, use, entered, others);
       } catch (thrown) {
+        // Whether it was others' doing can't be told afterwards: what they mount may be there only for a moment.
         if (!(thrown instanceof UnsupportedError) || attempt === MOST_ATTEMPTS) throw thrown;
-        // What was there only in between does not show, so the first failure may always be others' doing.
-        if (attempt > 1 && MountTable.read().hasSameMounts(table)) throw thrown;
       }
       using folder = this.#parts.folders.of(plan.id);
       removeOwnFolder(folder, use.id);
@@ -139,13 +136,13 @@ export class Runs {
     use: OwnUse,
     entered: readonly Entered[],
     others: readonly Use[],
-    table: MountTable,
   ): Promise<IsolatedProcess> {
     const { folders, environment } = this.#parts;
     const strict = request.strict === true;
     const stateDir = realPathOf(this.#parts.stateDir) ?? this.#parts.stateDir;
     const shown = entered.flatMap((item) => item.shown ?? []);
     const joins = viewToJoin(others, strict, shown);
+    const table = MountTable.read();
     const privileged = mayMountOnMachine();
     const cannotCover = (at: string) => !privileged && hasMountsBelow(table, at);
     using runs = folders.all();

@@ -25,16 +25,6 @@ describe("MountTable", () => {
     ]);
   });
 
-  it("knows whether anything was mounted or unmounted since another one was read", () => {
-    const line = (id: number, point: string) => `${id} 27 0:40 / ${point} rw - tmpfs x rw\n`;
-    const [one, two, other] = [line(40, "/x"), line(40, "/x") + line(41, "/y"), line(40, "/z")].map(MountTable.parse);
-    assert.ok(one?.hasSameMounts(MountTable.parse(line(40, "/x"))));
-    assert.deepEqual(
-      [one, two, other].map((table) => table && one?.hasSameMounts(table)),
-      [true, false, false],
-    );
-  });
-
   it("finds the mount that a path is on", () => {
     const idAt = (path: string) => TABLE.at(path)?.id;
     assert.deepEqual(

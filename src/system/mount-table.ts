@@ -39,12 +39,6 @@ export class MountTable {
     return new MountTable(text.split("\n").filter(Boolean).map(parseLine));
   }
 
-  /** Whether nothing was mounted or unmounted between the two. */
-  hasSameMounts(other: MountTable): boolean {
-    const text = (entries: readonly MountEntry[]) => entries.map(({ id, point }) => `${id} ${point}`).join("\n");
-    return text(this.#entries) === text(other.#entries);
-  }
-
   /** The mounts that no other one hides. */
   visible(): readonly MountEntry[] {
     return this.#entries.filter((entry) => this.at(entry.point) === entry);

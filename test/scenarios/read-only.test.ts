@@ -12,6 +12,9 @@ import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
 const MOVES = "mv file moved; mv folder moved-folder; chmod 444 plain; rm -r emptied; mkdir emptied; chmod 555 emptied";
 const MODES = { moved: 0o444, "moved-folder": 0o555, "moved-folder/inner": 0o444, plain: 0o444, emptied: 0o555 };
 
+/** Right before the mark of the folder goes, and before that of the file: without privilege each is opened up before and closed after. */
+const PASSES = { root: [1, 2], user: [2, 5] } as const;
+
 for (const actor of ACTORS)
   describe(`Read-only files and folders, worked on by ${actor}`, () => {
     it("[A3][A11] land with their modes, also after a crash while their marks are taken off", async () => {
@@ -23,7 +26,7 @@ for (const actor of ACTORS)
           .status,
         0,
       );
-      for (const pass of [1, 2, 3]) {
+      for (const pass of PASSES[actor]) {
         const env = { DRYDOCK_FAILPOINT: `stage.free-of-marks:${pass}=kill` };
         const { signal } = await stage.start(["plan", "apply", id], env).ended();
         assert.equal(signal, "SIGKILL", `pass ${pass}`);

@@ -156,9 +156,9 @@ function tar(args: readonly string[]): void {
   });
 }
 
-/** What the machine's own npm needs to find its registry: the settings of who runs the tests, as far as they are not files in his home. */
+/** What the machine's own npm needs to find its registry. Not what an npm that runs the tests sets: it would lead to its own cache. */
 function npmEnvironment(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => /^npm_config_|proxy$|^NODE_EXTRA_CA_CERTS$/i.test(name));
+  const kept = Object.entries(process.env).filter(([name]) => /proxy$|^NODE_EXTRA_CA_CERTS$/i.test(name));
   const { stdout } = spawnSync("npm", ["config", "get", "registry"], { encoding: "utf8" });
   const settings = { npm_config_registry: stdout.trim(), npm_config_update_notifier: "false" };
   return { ...Object.fromEntries(kept), ...settings };

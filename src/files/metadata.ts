@@ -107,6 +107,25 @@ function setXattrs(folder: Folder, name: string, wanted: Metadata, isLink: boole
   throw new UnsupportedError(`${folder.label(name)} does not take the attributes ${refused.join(", ")}.`);
 }
 
+/**
+ * Which parts an entry of a sandbox has changed. Mode and owner are compared with what the sandbox had at first, so that what it could not
+ * keep is not taken for a change.
+ */
+export function changedParts(
+  first: Pick<Metadata, "mode" | "uid" | "gid">,
+  base: Pick<Metadata, "mtime" | "xattrs">,
+  facts: Facts,
+  xattrs: Xattrs,
+  withTime: boolean,
+): MetadataPart[] {
+  const parts: MetadataPart[] = [];
+  if (facts.kind !== "symlink" && facts.mode !== first.mode) parts.push("mode");
+  if (facts.uid !== first.uid || facts.gid !== first.gid) parts.push("owner");
+  if (!sameXattrs(xattrs, base.xattrs)) parts.push("xattrs");
+  if (withTime && !sameTime(facts.mtime, base.mtime)) parts.push("mtime");
+  return parts;
+}
+
 /** Whether two sets of metadata agree in these parts. */
 export function sameParts(a: Metadata, b: Metadata, parts: readonly MetadataPart[]): boolean {
   return parts.every((part) => {

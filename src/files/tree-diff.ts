@@ -2,11 +2,11 @@ import { comparePaths, joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import { failedWith } from "../system/errno.ts";
 import { type Facts, lastFacts, low53, STAT, sameTime, statInto, statWords } from "../system/facts.ts";
 import { type Folder, nameFrom, readNameBytes, readNames } from "../system/folder.ts";
-import { readXattrs, sameXattrs, type Xattrs } from "../system/xattrs.ts";
+import { readXattrs } from "../system/xattrs.ts";
 import type { BaseFacts, Baseline } from "./baseline.ts";
 import type { ChangeSet, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";
 import { assertNotTooDeep } from "./depth-limit.ts";
-import type { MetadataPart } from "./metadata.ts";
+import { changedParts } from "./metadata.ts";
 import { assertReadable } from "./readability.ts";
 
 /** What a diff of a copied tree needs to know from outside. */
@@ -135,7 +135,7 @@ class TreeDiff {
     covered: boolean,
   ): void {
     const xattrs = readXattrs(folder, name);
-    const parts = this.#changedParts(index, before, facts, xattrs, true);
+    const parts = changedParts(this.#baseline.copy(index), before, facts, xattrs, true);
     const replaced = this.#isRelinked(index, before, facts) || !this.#hasBaseContent(folder, name, path, before, facts);
     if (!replaced && facts.nlink > 1 && !covered) this.#anchors.set(facts.ino, path);
     if (!replaced && parts.length === 0) return;
@@ -160,7 +160,7 @@ class TreeDiff {
     const before = this.#baseline.facts(index);
     if (isUntouchedFolder(this.#baseline, index, facts, before)) return;
     const xattrs = readXattrs(parent, name);
-    const parts = this.#changedParts(index, before, facts, xattrs, false);
+    const parts = changedParts(this.#baseline.copy(index), before, facts, xattrs, false);
     if (!covered && !sameTime(facts.mtime, before.mtime)) this.#folderTimes.push({ path, mtime: facts.mtime });
     if (parts.length === 0) return;
     const change = { path, before, after: facts, parts, ...(parts.includes("xattrs") && { xattrs }) };
@@ -232,17 +232,6 @@ class TreeDiff {
   #deletedContents(path: string, index: number): void {
     const [from, to] = this.#baseline.children(index);
     for (let at = from; at < to; at += 1) this.#deleted(joinPath(path, this.#baseline.name(at)), at, true);
-  }
-
-  /** Mode and owner are compared with what the copy had, so that what the copy could not keep is not taken for a change. */
-  #changedParts(index: number, before: BaseFacts, facts: Facts, xattrs: Xattrs, withTime: boolean): MetadataPart[] {
-    const copy = this.#baseline.copy(index);
-    const parts: MetadataPart[] = [];
-    if (facts.kind !== "symlink" && facts.mode !== copy.mode) parts.push("mode");
-    if (facts.uid !== copy.uid || facts.gid !== copy.gid) parts.push("owner");
-    if (!sameXattrs(xattrs, before.xattrs)) parts.push("xattrs");
-    if (withTime && !sameTime(facts.mtime, before.mtime)) parts.push("mtime");
-    return parts;
   }
 }
 

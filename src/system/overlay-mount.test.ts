@@ -74,13 +74,13 @@ async function assertIsolates({ layers, parent }: ReturnType<typeof place>): Pro
 
 describe("mountOverlay", { skip: NEEDS_ROOT }, () => {
   for (const [what, name] of Object.entries(ODD_NAMES)) {
-    it(`mounts below a name with ${what}`, async () => {
+    it(`[O3] mounts below a name with ${what}`, async () => {
       const made = place(name);
       mountOverlay(POINT, made.layers, made.merged, { source });
       await assertIsolates(made);
     });
 
-    it(`mounts by mount(2) below a name with ${what}`, async () => {
+    it(`[O3] mounts by mount(2) below a name with ${what}`, async () => {
       const made = place(name);
       mountByPaths(made.layers, made.merged, source);
       await assertIsolates(made);

@@ -2,12 +2,12 @@ import { baseName, comparePaths, joinPath, parentPath, ROOT_PATH } from "../../c
 import type { BaseFacts } from "../../files/baseline.ts";
 import type { ChangeSet, FolderTime, TreeChange, TreeEntry } from "../../files/change-set.ts";
 import { assertNotTooDeep } from "../../files/depth-limit.ts";
-import type { MetadataPart } from "../../files/metadata.ts";
+import { changedParts } from "../../files/metadata.ts";
 import { sameFileContent } from "../../files/same-entry.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import { type Facts, sameTime } from "../../system/facts.ts";
 import type { Folder } from "../../system/folder.ts";
-import { readXattrs, sameXattrs, type Xattrs } from "../../system/xattrs.ts";
+import { readXattrs } from "../../system/xattrs.ts";
 import { type BaseRecord, baseFacts } from "./base-record.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 import type { LinkedName } from "./linked-names.ts";
@@ -184,7 +184,7 @@ class LayerDiff {
   #leaf(pair: Pair, base: BaseFacts, covered: boolean): void {
     const { path, facts } = pair;
     const xattrs = readXattrs(pair.upper, pair.name);
-    const parts = changedParts(base, facts, xattrs, true);
+    const parts = changedParts(base, base, facts, xattrs, true);
     const hasContent = this.#hasBaseContent(pair, base);
     if (hasContent && parts.length === 0 && !this.#isRelinked(path, base, facts, covered)) return;
     // Copying up has given it a life of its own, apart from its other names.
@@ -213,7 +213,7 @@ class LayerDiff {
 
   #folderItself({ path, upper, name, facts }: Pair, base: BaseFacts, covered: boolean): void {
     const xattrs = readXattrs(upper, name);
-    const parts = changedParts(base, facts, xattrs, false);
+    const parts = changedParts(base, base, facts, xattrs, false);
     if (!covered && !sameTime(facts.mtime, base.mtime)) this.#folderTimes.push({ path, mtime: facts.mtime });
     if (parts.length === 0) return;
     const change = { path, before: base, after: facts, parts, ...(parts.includes("xattrs") && { xattrs }) };
@@ -264,15 +264,6 @@ class LayerDiff {
       this.#deleted(folder, child, joinPath(path, child), now, baseFacts(folder, child, now), true);
     }
   }
-}
-
-function changedParts(base: BaseFacts, facts: Facts, xattrs: Xattrs, withTime: boolean): MetadataPart[] {
-  const parts: MetadataPart[] = [];
-  if (facts.kind !== "symlink" && facts.mode !== base.mode) parts.push("mode");
-  if (facts.uid !== base.uid || facts.gid !== base.gid) parts.push("owner");
-  if (!sameXattrs(xattrs, base.xattrs)) parts.push("xattrs");
-  if (withTime && !sameTime(facts.mtime, base.mtime)) parts.push("mtime");
-  return parts;
 }
 
 function isOtherKind(base: BaseFacts, facts: Facts): boolean {

@@ -80,6 +80,8 @@ describe("unmount", { skip: NEEDS_ROOT }, () => {
 
   it("is bounded in time, and then nothing is mounted either", async () => {
     const at = mount("at");
+    // So much that it can't be let go of within the shortest time that can be waited.
+    execFileSync("fallocate", ["--length", "512M", join(at, "file")]);
     await assert.rejects(unmount(POINT, at, { limitMs: 0 }), /longer than 0 ms.*nothing is mounted there/);
     assert.deepEqual(mountsBelow(root), []);
   });

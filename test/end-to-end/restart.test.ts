@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { describe, it } from "node:test";
-import { mountsBelow, unmount } from "../support/remove-folder.ts";
+import { loseMounts } from "../support/remove-folder.ts";
 import { type Ended, Workplace } from "./workplace.ts";
 
 /** The machine as it is after a restart: nothing of ours is mounted any more, and the kernel has another boot id. */
@@ -10,7 +10,7 @@ class Restarted implements Disposable {
   readonly #bootId = this.place.write("boot-id", `${randomUUID()}\n`);
 
   drydock(...args: readonly string[]): Ended {
-    for (const point of mountsBelow(this.place.path)) unmount(point);
+    loseMounts(this.place.path);
     const script = 'mount --bind "$BOOT_ID" /proc/sys/kernel/random/boot_id && exec "$DRYDOCK" "$@"';
     return this.place.run("unshare", ["--mount", "bash", "-c", script, "drydock", ...args], {
       env: { BOOT_ID: this.#bootId },

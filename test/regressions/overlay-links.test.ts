@@ -19,7 +19,7 @@ import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { systemProgram } from "../../src/system/programs.ts";
 import { whyNoFuse } from "../support/file-systems.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
-import { mountsBelow, removeFolder, unmount } from "../support/remove-folder.ts";
+import { loseMounts, removeFolder } from "../support/remove-folder.ts";
 
 const needsRoot = process.geteuid?.() === 0 ? false : "not root, so nothing can be mounted";
 const needsFuse = whyNoFuse() ?? (systemProgram("fuse-overlayfs") === undefined ? "no fuse-overlayfs here" : false);
@@ -79,7 +79,7 @@ describe("A file with several names, changed through one of them", () => {
     }, async () => {
       const { id, path } = await planIn(way);
       writeFileSync(join(path, NAMES[0]), "new\n");
-      for (const point of mountsBelow(base)) unmount(point);
+      loseMounts(base);
       assert.deepEqual(texts(await drydock.plans.path(id)), changed);
       await drydock.plans.apply(id);
       assert.deepEqual(texts(original), changed);
@@ -97,7 +97,7 @@ describe("A file with several names, changed through one of them", () => {
   it("[A15] is kept while another folder is in the place of the original", { skip: needsRoot }, async () => {
     const { id, path } = await planIn("kernel");
     writeFileSync(join(path, NAMES[0]), "new\n");
-    for (const point of mountsBelow(base)) unmount(point);
+    loseMounts(base);
     renameSync(original, `${original}-aside`);
     cpSync(`${original}-aside`, original, { recursive: true });
     await assert.rejects(drydock.plans.path(id), /Another folder is in the place of the original/);

@@ -16,6 +16,17 @@ export function mountsBelow(path: string): string[] {
     .reverse();
 }
 
+/**
+ * Ends the mounts below a path as a restart of the machine does. A namespace that another test made meanwhile keeps its copies of them: those
+ * are closed to writing, so that they count as gone.
+ */
+export function loseMounts(path: string): void {
+  for (const point of mountsBelow(path)) {
+    spawnSync("mount", ["-o", "remount,ro", point]);
+    unmount(point);
+  }
+}
+
 /** One that somebody still uses goes as soon as they let go of it, its loop device with it. */
 export function unmount(path: string): void {
   if (spawnSync("umount", [path]).status !== 0) spawnSync("umount", ["--lazy", path]);

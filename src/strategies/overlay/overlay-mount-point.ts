@@ -74,7 +74,7 @@ export class OverlayMount {
       if (tree.way !== "fuse") this.#setReadOnly(false);
       return;
     }
-    this.#assertNotElsewhere(tree);
+    await this.#assertNotElsewhere(tree);
     this.prepareWork(tree);
     using lower = Folder.open(this.#scope.root);
     using upper = tree.openOwn();
@@ -111,12 +111,7 @@ export class OverlayMount {
 
   /** Ends the mount, in whatever namespace; who keeps that from being done, if somebody does. */
   async end(tree: LayeredTree): Promise<string | undefined> {
-    const limit = performance.now() + PASSING_MS;
-    for (;;) {
-      const holder = await this.#tryToEnd(tree);
-      if (holder === undefined || performance.now() > limit) return holder;
-      await delay(LOOK_AGAIN_MS);
-    }
+    return await whoStays(() => this.#tryToEnd(tree));
   }
 
   async #tryToEnd(tree: LayeredTree): Promise<string | undefined> {
@@ -137,11 +132,14 @@ export class OverlayMount {
   }
 
   /** Two mounts of the same layers know nothing of each other: who works in one would not see what is done in the other. */
-  #assertNotElsewhere(tree: LayeredTree): void {
-    const writer = this.#writerElsewhere(tree);
-    if (writer === undefined) return;
-    throw new BusyError(`The sandbox of ${this.#scope.root} is mounted in another namespace, for ${nameOf(writer)}.`, {
-      holder: nameOf(writer),
+  async #assertNotElsewhere(tree: LayeredTree): Promise<void> {
+    const holder = await whoStays(async () => {
+      const writer = this.#writerElsewhere(tree);
+      return writer && nameOf(writer);
+    });
+    if (holder === undefined) return;
+    throw new BusyError(`The sandbox of ${this.#scope.root} is mounted in another namespace, for ${holder}.`, {
+      holder,
       hint: "End it, or work there.",
     });
   }
@@ -182,6 +180,16 @@ export class OverlayMount {
       holder: nameOf(live),
       hint: "Wait until it has ended, and try again.",
     });
+  }
+}
+
+/** Who is in the way, unless it is somebody who is only passing by. */
+async function whoStays(inTheWay: () => Promise<string | undefined>): Promise<string | undefined> {
+  const limit = performance.now() + PASSING_MS;
+  for (;;) {
+    const holder = await inTheWay();
+    if (holder === undefined || performance.now() > limit) return holder;
+    await delay(LOOK_AGAIN_MS);
   }
 }
 

@@ -13,6 +13,18 @@ import { makeTree, text } from "./trees.ts";
  */
 const FILES = 50_000;
 const ROUNDS = 7;
+/** Runs a command so many times and prints how long each took. */
+const TIMER = `import { spawnSync } from "node:child_process";
+const [rounds, ...words] = process.argv.slice(2);
+const times = [];
+for (let round = -1; round < Number(rounds); round += 1) {
+  const start = performance.now();
+  const { status } = spawnSync(words[0], words.slice(1), { stdio: "ignore" });
+  if (status !== 0) throw new Error(words.join(" ") + " failed");
+  if (round >= 0) times.push(performance.now() - start);
+}
+console.log(JSON.stringify(times.sort((a, b) => a - b)));
+`;
 
 withPrivateMounts();
 const place = imageOrFolder("ext4");
@@ -48,25 +60,12 @@ function inAndOut(what: string, path: string, words: readonly string[], atMost: 
   const timer = join(path, "timer.mjs");
   writeFileSync(timer, TIMER);
   const outside = timesOf(path, node, timer, String(ROUNDS), ...words);
-  runIn(path, command, "--state-dir", state, "plan", "create", "-r", path, "--name", "inside");
+  runIn(path, command, "--state-dir", state, "plan", "create", "-r", `${path},strategy=overlay`, "--name", "inside");
   const exec = ["--state-dir", state, "plan", "exec", "inside", "--"];
   const inside = timesOf(path, command, ...exec, node, timer, String(ROUNDS), ...words);
   runIn(path, command, "--state-dir", state, "plan", "cancel", "inside");
   return compare(`${what}, inside`, inside, "outside", outside, { atMost });
 }
-
-/** Runs a command so many times and prints how long each took. */
-const TIMER = `import { spawnSync } from "node:child_process";
-const [rounds, ...words] = process.argv.slice(2);
-const times = [];
-for (let round = -1; round < Number(rounds); round += 1) {
-  const start = performance.now();
-  const { status } = spawnSync(words[0], words.slice(1), { stdio: "ignore" });
-  if (status !== 0) throw new Error(words.join(" ") + " failed");
-  if (round >= 0) times.push(performance.now() - start);
-}
-console.log(JSON.stringify(times.sort((a, b) => a - b)));
-`;
 
 function timesOf(cwd: string, program: string, ...args: readonly string[]): Times {
   return JSON.parse(runIn(cwd, program, ...args)) as Times;

@@ -48,12 +48,11 @@ async function tryProperty(times: number, limit: number): Promise<void> {
 }
 
 /**
- * What is lost can't be compared. fuse-overlayfs does not keep those names together either that a program makes of one file; and in a user namespace a copy
- * does not say what it is of, so one that is left of several names, at a new one, passes for a file that somebody else has deleted.
+ * What is lost can't be compared. fuse-overlayfs does not keep those names together either that a program makes of one file.
  */
 function avoided(losses: readonly Loss[]): { building: readonly OperationName[]; work: readonly OperationName[] } {
   const building: OperationName[] = [];
   if (losses.includes("linked-files")) building.push("hardLink");
   if (losses.includes("special-files")) building.push("fifo");
-  return { building, work: way === "kernel" ? [] : ["hardLink"] };
+  return { building, work: way === "fuse" ? ["hardLink"] : [] };
 }

@@ -181,11 +181,13 @@ const ACTIONS = {
   setXattr: (scene: Scene, { on, value }: Operation) => {
     const { path, kind } = scene.anyOrRoot(on);
     if (kind === "symlink" && scene.losses.includes("link-attributes")) return;
+    if (!mayWrite(scene, path)) return;
     const space = IS_ROOT && kind !== "file" ? "trusted" : "user";
     scene.tree.setXattr(path, `${space}.k${value % 3}`, `v${value}`);
   },
   removeXattr: (scene: Scene, { on, value }: Operation) => {
-    scene.tree.setXattr(scene.anyOrRoot(on).path, `user.k${value % 3}`);
+    const { path } = scene.anyOrRoot(on);
+    if (mayWrite(scene, path)) scene.tree.setXattr(path, `user.k${value % 3}`);
   },
 };
 
@@ -223,9 +225,12 @@ export function perform(tree: WorkTree, all: readonly Operation[], losses: reado
 
 function onFile(scene: Scene, number: number, action: (path: string) => void): void {
   const found = scene.any(number, "file");
-  const mode = found === undefined ? 0 : (scene.tree.facts(found.path)?.mode ?? 0);
-  // Only root writes to what is read-only.
-  if (found !== undefined && (IS_ROOT || (mode & 0o200) !== 0)) action(found.path);
+  if (found !== undefined && mayWrite(scene, found.path)) action(found.path);
+}
+
+/** Only root writes to what is read-only. */
+function mayWrite(scene: Scene, path: string): boolean {
+  return IS_ROOT || ((scene.tree.facts(path)?.mode ?? 0) & 0o200) !== 0;
 }
 
 function contentOf(length: number): string {

@@ -221,6 +221,17 @@ function ignoringGone(look: () => boolean): boolean {
   }
 }
 
+describe("Folders that were deleted and made again as they were", { skip: NEEDS_ROOT }, () => {
+  // Came from: only the outermost of them got the time that it had in the sandbox.
+  it("[A11] land with their times, the inner ones too", () => {
+    using stage = new Stage("root");
+    mkdirSync(join(stage.project, "outer/inner"), { recursive: true });
+    const script = "rm -r outer && mkdir -p outer/inner && touch -d 1999-12-31T23:59:58Z outer/inner";
+    stage.drydock(["run", "--apply", "--", "sh", "-c", script]);
+    assert.equal(statSync(join(stage.project, "outer/inner")).mtime.toISOString(), "1999-12-31T23:59:58.000Z");
+  });
+});
+
 describe("A file with several names", { skip: NEEDS_ROOT }, () => {
   // Came from: without a mount only the name that was written got the new content, and the others kept the old one.
   it("[A11] keeps them together when it is written without a mount", async () => {

@@ -29,6 +29,8 @@ export class BaseRecord {
   }[] = [];
   /** Whether the upper layer deletes or replaces anything of the lower one: it may be that, under another name. */
   #isAnyGone = false;
+  /** Of copies that do not say what they are of: the inode of the first file of the lower layer that each covers, by its own inode. */
+  readonly #coveredBy = new Map<number, number>();
   /** Folders of the lower layer that the upper one deletes or replaces. */
   readonly #hiddenFolders: string[] = [];
   #isChanged = false;
@@ -168,9 +170,16 @@ export class BaseRecord {
   ): void {
     const { name, lowerName, path, above, below } = entry;
     if (above.kind === "directory") this.#suspect(upper, name, path, above, marks);
-    this.#isAnyGone ||= above.kind !== "file" || !marks.isCopyOfUnknown(upper, name);
+    this.#isAnyGone ||= above.kind !== "file" || !marks.isCopyOfUnknown(upper, name) || this.#isAlsoOver(above, below);
     if (below.kind === "directory") this.#hiddenFolders.push(path);
     this.note(path, lower, lowerName, below);
+  }
+
+  /** Whether a copy also covers another file than this one: it can be a copy of only one of them. */
+  #isAlsoOver(copy: Facts, covered: Facts): boolean {
+    const first = this.#coveredBy.get(copy.ino) ?? covered.ino;
+    this.#coveredBy.set(copy.ino, first);
+    return first !== covered.ino;
   }
 
   /** Both layers have a folder. */

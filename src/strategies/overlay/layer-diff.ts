@@ -129,11 +129,13 @@ class LayerDiff {
       return;
     }
     const changesBefore = this.#changes.length;
+    const timesBefore = this.#folderTimes.length;
     this.#folderItself(pair, base, true);
     this.#replaced(above, below, path);
-    if (this.#changes.length > changesBefore)
-      this.#entries.push({ path, operation: "replace", before: base, after: facts });
-    else if (!sameTime(facts.mtime, base.mtime)) this.#folderTimes.push({ path, mtime: facts.mtime });
+    if (this.#changes.length === changesBefore) return;
+    this.#entries.push({ path, operation: "replace", before: base, after: facts });
+    // Folders that move keep their times.
+    this.#folderTimes.length = timesBefore;
   }
 
   /** Compares a folder with another one that it takes the place of; an entry above moves everything. */
@@ -214,7 +216,7 @@ class LayerDiff {
   #folderItself({ path, upper, name, facts }: Pair, base: BaseFacts, covered: boolean): void {
     const xattrs = readXattrs(upper, name);
     const parts = changedParts(base, base, facts, xattrs, false);
-    if (!covered && !sameTime(facts.mtime, base.mtime)) this.#folderTimes.push({ path, mtime: facts.mtime });
+    if (!sameTime(facts.mtime, base.mtime)) this.#folderTimes.push({ path, mtime: facts.mtime });
     if (parts.length === 0) return;
     const change = { path, before: base, after: facts, parts, ...(parts.includes("xattrs") && { xattrs }) };
     this.#changes.push({ ...change, operation: "modified" });

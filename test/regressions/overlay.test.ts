@@ -226,7 +226,7 @@ describe("Folders that were deleted and made again as they were", { skip: NEEDS_
   it("[A11] land with their times, the inner ones too", () => {
     using stage = new Stage("root");
     mkdirSync(join(stage.project, "outer/inner"), { recursive: true });
-    const script = "rm -r outer && mkdir -p outer/inner && touch -d 1999-12-31T23:59:58Z outer/inner";
+    const script = "rm -r outer && mkdir -p outer/inner && touch -d 1999-12-31T23:59:58Z outer/inner; rm a.txt";
     stage.drydock(["run", "--apply", "--", "sh", "-c", script]);
     assert.equal(statSync(join(stage.project, "outer/inner")).mtime.toISOString(), "1999-12-31T23:59:58.000Z");
   });

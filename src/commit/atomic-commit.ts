@@ -1,4 +1,3 @@
-import { ulid } from "ulid";
 import { advance } from "../core/commit-machine.ts";
 import { BusyError, SandboxStateError, StateError, UsageError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
@@ -10,6 +9,7 @@ import type { CommitAllOptions, CommitAllResult, PlanCommitter } from "../sandbo
 import type { SandboxStrategyRegistry } from "../sandboxes/registry.ts";
 import { claimsExclude } from "../store/claims.ts";
 import type { Store } from "../store/store.ts";
+import { newId } from "../system/new-id.ts";
 import { type Coordinator, DryRunEnd, type Outcome } from "./coordinator.ts";
 import { commitFailure } from "./failure.ts";
 import type { Journal } from "./journal.ts";
@@ -142,7 +142,7 @@ export class AtomicCommit implements PlanCommitter {
     more: Partial<TransactionRecord>,
   ): TransactionRecord {
     const startedAt = this.#parts.now().toISOString();
-    return { id: ulid(), planId: plan.id, direction, owner, startedAt, phase: "preparing", participants, ...more };
+    return { id: newId(), planId: plan.id, direction, owner, startedAt, phase: "preparing", participants, ...more };
   }
 
   async #lastLanded(plan: PlanRecord): Promise<TransactionRecord> {

@@ -1,4 +1,3 @@
-import { ulid } from "ulid";
 import type { StrategyCapabilities } from "../core/capabilities.ts";
 import type { Change, DiffView } from "../core/change.ts";
 import {
@@ -23,6 +22,7 @@ import type {
 } from "../core/strategy.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
+import { newId } from "../system/new-id.ts";
 import { diffView } from "./diff-view.ts";
 import { LandingRules } from "./landing-policy.ts";
 import { Landings } from "./landings.ts";
@@ -209,7 +209,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   async commit(ref: SandboxRef): Promise<CommitResult> {
-    const transaction: Transaction = { id: `alone-${ulid()}`, planId: ref.planId, direction: "commit" };
+    const transaction: Transaction = { id: `alone-${newId()}`, planId: ref.planId, direction: "commit" };
     const prepared = await this.#prepareAlone(ref, transaction);
     if (prepared === null) return { changes: 0, attention: [] };
     try {

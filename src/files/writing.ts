@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { ulid } from "ulid";
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
@@ -8,6 +7,7 @@ import { failpoint } from "../system/failpoints.ts";
 import { readBytes, writeBytes } from "../system/file-data.ts";
 import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
+import { newId } from "../system/new-id.ts";
 import { readXattrs } from "../system/xattrs.ts";
 import { giveMetadata } from "./metadata.ts";
 import type { WrittenFile } from "./sandbox-tree.ts";
@@ -85,7 +85,7 @@ export function writeThroughMount(mounted: Folder, path: string, bytes: Uint8Arr
 }
 
 function placeNamed(parent: Folder, name: string, bytes: Uint8Array, before: Facts | undefined, top: Folder): void {
-  const fresh = `${OWN_NAME_PREFIX}${ulid()}-new`;
+  const fresh = `${OWN_NAME_PREFIX}${newId()}-new`;
   const fd = top.createFile(POINTS.file, fresh, (before?.mode ?? 0o666 & ~process.umask()) & 0o777);
   try {
     writeBytes(POINTS.data, fd, bytes, top.label(fresh));

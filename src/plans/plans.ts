@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { ulid } from "ulid";
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
 import { isAtOrBelow, joinPath, pathFromBytes } from "../core/byte-path.ts";
 import { type Change, statsOf } from "../core/change.ts";
@@ -19,6 +18,7 @@ import type { GuardedStrategy } from "../sandboxes/guarded-strategy.ts";
 import type { CommitAllResult, SandboxManager } from "../sandboxes/manager.ts";
 import type { PlanSandboxes, SweepReport } from "../sandboxes/plan-sandboxes.ts";
 import type { HistoryEntry, Store } from "../store/store.ts";
+import { newId } from "../system/new-id.ts";
 import type { StrategyChooser } from "./choose-strategy.ts";
 import { describePlan } from "./describe-plan.ts";
 import { findPlan } from "./find-plan.ts";
@@ -198,7 +198,7 @@ export class Plans {
 
   async #newPlan(options: CreatePlanOptions): Promise<PlanRecord> {
     const { resolver, chooser, now } = this.#parts;
-    const id = ulid();
+    const id = newId();
     const resolved = resolver.resolveAll(options.resources);
     const resources: PlanResource[] = [];
     for (const { resource, wanted } of resolved)

@@ -1,9 +1,9 @@
-import { ulid } from "ulid";
 import type { DeclaredResource, Settings } from "../config/settings.ts";
 import { baseName, bytesFromPath, displayPath } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import type { Resource } from "../core/resource.ts";
 import { factsOfPath, firstBytes } from "../system/locations.ts";
+import { newId } from "../system/new-id.ts";
 import { realPathOf } from "../system/text-files.ts";
 import type { ResourceRequest } from "./plan-views.ts";
 
@@ -52,7 +52,7 @@ export class ResourceResolver {
     const location = this.#location(merged.location);
     const type = merged.type ?? detectType(location);
     const resource: Resource = {
-      id: ulid(),
+      id: newId(),
       name: merged.name ?? defaultName(location),
       type,
       location,

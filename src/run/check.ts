@@ -1,8 +1,8 @@
-import { ulid } from "ulid";
 import { DrydockError } from "../core/errors.ts";
 import type { RunFolders } from "../sandboxes/run-folders.ts";
 import type { Uses } from "../sandboxes/uses.ts";
 import { MountTable } from "../system/mount-table.ts";
+import { newId } from "../system/new-id.ts";
 import { mayMountOnMachine } from "../system/privilege.ts";
 import { realPathOf } from "../system/text-files.ts";
 import { hasMountsBelow } from "./host-mounts.ts";
@@ -20,7 +20,7 @@ export async function checkRun(
   environment: Environment,
 ): Promise<{ readonly ok: boolean; readonly detail: string }> {
   // It looks like a plan that nobody knows, so that what a crash leaves is swept away.
-  const id = ulid();
+  const id = newId();
   using runs = folders.all();
   const use = uses.begin(id, { command: "drydock doctor", strict: false });
   using folder = folders.of(id);

@@ -1,4 +1,3 @@
-import { ulid } from "ulid";
 import { BusyError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
 import type { PlanRecord } from "../core/plan.ts";
@@ -7,6 +6,7 @@ import { parsed, readSmallFile, writeSmallFile } from "../files/small-file.ts";
 import { failedWith } from "../system/errno.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
+import { newId } from "../system/new-id.ts";
 import { identityOf, isProcessAlive } from "../system/process-identity.ts";
 import type { OwnerRegistry } from "./claims.ts";
 import type { RunFolders } from "./run-folders.ts";
@@ -89,7 +89,7 @@ export class Uses {
   /** Counts a new command as inside from here on. */
   begin(planId: string, facts: Pick<Use, "command" | "strict">): OwnUse {
     const { owner, release } = this.#owners.enter();
-    const use: Use = { id: ulid(), ...facts, owner };
+    const use: Use = { id: newId(), ...facts, owner };
     const write = (record: Use) => this.#within(planId, (users) => save(users, record));
     try {
       write(use);

@@ -1,0 +1,21 @@
+import { randomBytes } from "node:crypto";
+import { ulid } from "ulid";
+
+/** Random bytes for many identifiers: asking for each one by itself takes most of the time. */
+const POOL_BYTES = 1024;
+let pool = Buffer.alloc(0);
+let used = 0;
+
+/** A new identifier (ULID): unpredictable, and in the order of time. */
+export function newId(): string {
+  return ulid(undefined, randomFraction);
+}
+
+function randomFraction(): number {
+  if (used === pool.length) {
+    pool = randomBytes(POOL_BYTES);
+    used = 0;
+  }
+  used += 1;
+  return (pool[used - 1] ?? 0) / 256;
+}

@@ -1,13 +1,6 @@
 import type { StrategyCapabilities } from "../core/capabilities.ts";
 import type { Change, DiffView } from "../core/change.ts";
-import {
-  hintOf,
-  InterruptedError,
-  messageOf,
-  SandboxCreationError,
-  SandboxRollbackError,
-  SandboxStateError,
-} from "../core/errors.ts";
+import { hintOf, InterruptedError, messageOf, SandboxCreationError, SandboxStateError } from "../core/errors.ts";
 import type { Resource } from "../core/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../core/sandbox.ts";
 import type {
@@ -30,7 +23,7 @@ import { LongWork } from "./long-work.ts";
 import type { Steps } from "./pace.ts";
 import { removeTree } from "./remove-tree.ts";
 import { RestoredTimes } from "./restored-times.ts";
-import { assertSameBoot, OpenSandbox, openOriginal, placeOf, scopeFrom } from "./sandbox-reference.ts";
+import { assertSameBoot, notRolledBack, OpenSandbox, openOriginal, placeOf, scopeFrom } from "./sandbox-reference.ts";
 import type { SandboxTree } from "./sandbox-tree.ts";
 import { type Scope, scopeOf, toEnginePath, toResourcePath } from "./scope.ts";
 import { beginRestore, flushCheckpoint } from "./tree-checkpoints.ts";
@@ -186,10 +179,12 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
-    // Preparing an undo only looks, so there is nothing to take back.
-    if (transaction.direction === "undo") return [];
     const scope = scopeFrom(ref);
     using workspace = openWorkspace(placeOf(ref).path);
+    if (transaction.undoes !== undefined) {
+      if (workspace !== undefined) this.#landings(workspace, scope).rollbackUndo(transaction.undoes.prepared);
+      return [];
+    }
     if (workspace === undefined || !this.#landings(workspace, scope).ids().includes(transaction.id)) return [];
     using original = openOriginal(scope);
     const tree = this.#tree(workspace, scope);
@@ -235,17 +230,16 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     using original = openOriginal(scope);
     const landings = this.#landings(folder, scope);
     const tree = this.#tree(folder, scope);
+    let isRestored = false;
     try {
       await this.freeze(ref, folder);
       tree.markStale();
       for (const id of landings.ids()) landings.revert(id, original);
+      isRestored = true;
       removeTree(TRIM, folder, "checkpoints");
       await this.#freshen(tree, original);
     } catch (thrown) {
-      throw new SandboxRollbackError(`The sandbox of ${scope.root} could not be rolled back: ${messageOf(thrown)}`, {
-        cause: thrown,
-        hint: hintOf(thrown) ?? "Mend the cause and try again.",
-      });
+      throw notRolledBack(scope.root, isRestored, thrown);
     }
   }
 

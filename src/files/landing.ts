@@ -9,7 +9,7 @@ import { LandingRun } from "./landing-run.ts";
 import type { Manifest, ManifestEntry } from "./manifest.ts";
 import { Slots } from "./slots.ts";
 import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
-import { BALLAST } from "./staged-manifest.ts";
+import { dropBallast } from "./staged-manifest.ts";
 
 /** `backward` is the undo. */
 export type Direction = "forward" | "backward";
@@ -27,7 +27,7 @@ export interface LandedRecord {
   readonly keptSlots: readonly number[];
 }
 
-const POINTS = { ballast: failpoint("land.ballast"), record: failpoint("land.record") };
+const RECORD = failpoint("land.record");
 export const LANDED = "landed";
 
 /** Runs a landing in one direction to its end. The caller flushes the file system afterwards. */
@@ -40,8 +40,9 @@ export function runLanding(
 ): LandingResult {
   using slots = Slots.open(landing);
   const run = new LandingRun(original, slots, manifest, direction, readLanded(landing)?.barrier);
-  if (landing.facts(BALLAST) !== undefined) landing.removeFile(POINTS.ballast, BALLAST);
-  else run.goOn();
+  const isFirst = dropBallast(landing);
+  // What lands was left by another run; what is taken back too.
+  if (!isFirst || direction === "backward") run.goOn();
   run.all(tick);
   return recordEnd(landing, slots, manifest, run);
 }
@@ -58,7 +59,7 @@ function recordEnd(landing: Folder, slots: Slots, manifest: Manifest, run: Landi
   const keptSlots = kept.filter((slot) => isSomebodyElses(slots.facts(slot), manifest.entries[slot]));
   const attention = merge(stillTrue(earlier?.attention ?? [], keptSlots), run.report.attention);
   const record: LandedRecord = { barrier: takeBarrier(landing), attention, keptSlots };
-  writeSmallFile(POINTS.record, landing, LANDED, Buffer.from(JSON.stringify(record)));
+  writeSmallFile(RECORD, landing, LANDED, Buffer.from(JSON.stringify(record)));
   return { attention };
 }
 

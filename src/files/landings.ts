@@ -11,7 +11,7 @@ import { ensureFolder, removeTree } from "./remove-tree.ts";
 import type { RestoredTimes } from "./restored-times.ts";
 import { SLOTS, Slots, slotName } from "./slots.ts";
 import { readSmallFile, writeSmallFile } from "./small-file.ts";
-import { BALLAST } from "./staged-manifest.ts";
+import { BALLAST, dropBallast, makeBallast } from "./staged-manifest.ts";
 import { MANIFEST, stage, unstage } from "./staging.ts";
 import type { StagingInput } from "./staging-input.ts";
 import { checkUndo } from "./undo-check.ts";
@@ -92,6 +92,19 @@ export class Landings {
     const manifest = JSON.parse(readSmallFile(landing, MANIFEST)?.toString() ?? "") as Manifest;
     assertSameOriginal(original, manifest);
     runLanding(original, landing, manifest, "backward");
+    this.#rememberRestored(original, landing, manifest);
+  }
+
+  /** Names that were taken back are gone for good before that: removing one moves the change time of the file that stays. */
+  #rememberRestored(original: Folder, landing: Folder, manifest: Manifest): void {
+    using slots = Slots.open(landing);
+    const anchors = new Map(manifest.anchors.map(({ path, before }) => [path, before]));
+    for (const [slot, { linkTo }] of manifest.entries.entries()) {
+      const anchor = linkTo === undefined ? undefined : anchors.get(linkTo);
+      const left = anchor === undefined ? undefined : slots.facts(slot);
+      if (anchor === undefined || left === undefined || !sameIdentity(left, anchor)) continue;
+      slots.in(slot).removeFile(POINTS.discard, slotName(slot));
+    }
     this.#restored.remember(original, manifest);
   }
 
@@ -106,13 +119,13 @@ export class Landings {
     const manifest = readManifest(landing, prepared);
     assertSameOriginal(original, manifest);
     const { attention } = runLanding(original, landing, manifest, direction, tick);
-    if (direction === "backward") this.#restored.remember(original, manifest);
+    if (direction === "backward") this.#rememberRestored(original, landing, manifest);
     using parents = new TouchedFolders(original, landing, manifest);
     await flush(POINTS.flushLanded, landing, () => parents.targets());
     return { changes: prepared.changes, attention };
   }
 
-  /** Sees that a landed transaction can be taken back. */
+  /** Sees that a landed transaction can be taken back, and keeps room for that. */
   prepareUndo(original: Folder, undoes: PreparedCommit): PreparedCommit {
     using landing = this.#open(undoes);
     const landed = readLanded(landing);
@@ -121,7 +134,14 @@ export class Landings {
     const manifest = readManifest(landing, undoes);
     assertSameOriginal(original, manifest);
     checkUndo(original, slots, manifest, landed.barrier, this.#restored.asBefore);
+    makeBallast(landing, manifest, "backward");
     return undoes;
+  }
+
+  /** Takes the preparation of an undo back. */
+  rollbackUndo(undoes: PreparedCommit): void {
+    using landing = this.#workspace.openBelowIfThere(`${LANDINGS}/${landingOf(undoes)}`);
+    if (landing !== undefined) dropBallast(landing);
   }
 
   /** Removes what an undo would need, but for versions of rivals, which nobody else has. */
@@ -146,7 +166,7 @@ export class Landings {
       // What a crash interrupted on the way back is neither as it landed nor as it was; that it could be taken back is known.
       if (landing.facts(REVERTING) === undefined) this.#beginRevert(original, landing, manifest);
       runLanding(original, landing, manifest, "backward");
-      this.#restored.remember(original, manifest);
+      this.#rememberRestored(original, landing, manifest);
       writeSmallFile(POINTS.reverted, landing, REVERTED, Buffer.alloc(0));
     }
     this.#remove(id);

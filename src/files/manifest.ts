@@ -24,6 +24,8 @@ export interface Manifest {
   readonly root: Identity;
   /** In path order. The index of an entry is its slot. */
   readonly entries: readonly ManifestEntry[];
+  /** Files that stay in the original and get new names: that moves their change time. */
+  readonly anchors: readonly { readonly path: string; readonly before: EntryIdentity }[];
   /** Folders whose times are set at the end, and what they were. */
   readonly folderTimes: readonly { readonly path: string; readonly before: Time; readonly after: Time }[];
   /** Folders of ours that do not let us write: opened up for the landing, and closed again. */

@@ -41,9 +41,9 @@ export class RestoredTimes {
   };
 
   /** Remembers what a landing that was taken back has left. */
-  remember(original: Folder, { entries }: Manifest): void {
+  remember(original: Folder, { entries, anchors }: Manifest): void {
     const fresh: Restored[] = [];
-    for (const { path, before } of entries) {
+    for (const { path, before } of [...anchors, ...entries]) {
       using parent = original.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
       const now = parent?.facts(path === ROOT_PATH ? ROOT_PATH : baseName(path));
       if (now === undefined || before === undefined || !sameIdentity(now, before)) continue;

@@ -1,4 +1,4 @@
-import { SandboxCommitError, UsageError } from "../core/errors.ts";
+import { hintOf, messageOf, SandboxCommitError, SandboxRollbackError, UsageError } from "../core/errors.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { failedWith } from "../system/errno.ts";
 import { Folder } from "../system/folder.ts";
@@ -50,6 +50,15 @@ export function placeOf(ref: SandboxRef): WorkspacePlace {
 export function scopeFrom(ref: SandboxRef): Scope {
   const { root, only } = ref.metadata;
   return { root: String(root), ...(typeof only === "string" && { only }) };
+}
+
+/** What a failed rollback says: the original may be restored though the sandbox is not. */
+export function notRolledBack(root: string, isRestored: boolean, cause: unknown): SandboxRollbackError {
+  const what = isRestored
+    ? `${root} is as it was before, but its sandbox could not be reset`
+    : `The sandbox of ${root} could not be rolled back`;
+  const hint = hintOf(cause) ?? "Mend the cause and try again.";
+  return new SandboxRollbackError(`${what}: ${messageOf(cause)}`, { cause, hint });
 }
 
 /** After a restart of the machine nobody knows whether the work in a sandbox is all there. */

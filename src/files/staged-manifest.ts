@@ -15,6 +15,7 @@ import { comesIn, type StagingInput } from "./staging-input.ts";
 import type { SurveyedEntry } from "./survey.ts";
 
 const BALLAST_POINT = failpoint("stage.ballast");
+const DROP_POINT = failpoint("land.ballast");
 export const BALLAST = "ballast";
 
 /** The times that folders have at the end: the sandbox's, unless somebody else changed the folder in the original meanwhile. */
@@ -98,15 +99,26 @@ function metadataChange(input: StagingInput, entry: TreeEntry, now: Facts): NonN
 }
 
 /** Two blocks for each folder that gets a new name, so that a full disk is found out here and not in the middle of the landing. */
-export function makeBallast(landing: Folder, manifest: Manifest): void {
-  const folders = new Set(
-    manifest.entries.filter(({ operation }) => operation === "add").map(({ path }) => parentPath(path)),
-  );
+export function makeBallast(landing: Folder, { entries }: Manifest, direction: "forward" | "backward"): void {
+  // An undo that was cut off before its decision may have left one.
+  if (landing.facts(BALLAST) !== undefined) return;
+  const comesIn = direction === "forward" ? "add" : "delete";
+  const folders = new Set(entries.filter(({ operation }) => operation === comesIn).map(({ path }) => parentPath(path)));
   const size = 64 * 1024 + folders.size * 8192;
   const fd = landing.createFile(BALLAST_POINT, BALLAST, 0o600);
   try {
     reserveRoom(BALLAST_POINT, fd, size, landing.label(BALLAST));
+  } catch (thrown) {
+    dropBallast(landing);
+    throw thrown;
   } finally {
     closeFile(fd);
   }
+}
+
+/** Gives the room back; whether there was any. */
+export function dropBallast(landing: Folder): boolean {
+  if (landing.facts(BALLAST) === undefined) return false;
+  landing.removeFile(DROP_POINT, BALLAST);
+  return true;
 }

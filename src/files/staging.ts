@@ -13,7 +13,7 @@ import { anchorConflicts, checkConflicts } from "./conflicts.ts";
 import { copyEntry, type LinkMap } from "./copy-tree.ts";
 import type { LandingRules } from "./landing-policy.ts";
 import { findMarks, freeOfMarks, type MarkedPath, markAgain } from "./layer-traces.ts";
-import { encodeManifest, type Manifest } from "./manifest.ts";
+import { encodeManifest, entryIdentity, type Manifest } from "./manifest.ts";
 import { moveEntry } from "./move-entry.ts";
 import { assertLinkable, findObstacles } from "./obstacles.ts";
 import { OpenParent } from "./open-parent.ts";
@@ -73,10 +73,10 @@ export function stage(input: StagingInput): Staged | null {
   if (conflicts.length > 0) throw new SandboxConflictError(conflicts);
   if (entries.length === 0 && input.changes.folderTimes.length === 0) return null;
   const unlock = findObstacles(input.original, entries);
-  const surveyed = new Survey(input.sandbox, input.rules, input.changes.anchors).decide(
+  const surveyed = new Survey(input.sandbox, input.rules, input.changes.anchors, canMove(input)).decide(
     entries.map(({ entry }) => entry),
   );
-  assertLinks(input, surveyed);
+  const anchors = linkedAnchors(input, surveyed);
   const folderTimes = plannedFolderTimes(input, surveyed);
   using slots = fillSlots(input, surveyed);
   const nowByPath = new Map(entries.map(({ entry, now }) => [entry.path, now]));
@@ -84,13 +84,14 @@ export function stage(input: StagingInput): Staged | null {
     version: 1,
     transaction: input.transaction,
     entries: surveyed.map((item, slot) => manifestEntry(input, item, nowByPath.get(item.entry.path), slots, slot)),
+    anchors,
     folderTimes,
     unlock,
     root: identityOf(input.original.ownFacts()),
     barrier,
     stagedAt: takeBarrier(input.landing),
   };
-  makeBallast(input.landing, manifest);
+  makeBallast(input.landing, manifest, "forward");
   const { bytes, digest } = encodeManifest(manifest);
   writeSmallFile(POINTS.manifest, input.landing, MANIFEST, bytes);
   return { digest, entries: manifest.entries.length };
@@ -138,14 +139,26 @@ function unrecorded(slots: Slots): StagingRecord["moved"] {
   return slots.numbers().map((slot) => ({ slot, path: `taken-back-${slot}` }));
 }
 
-function assertLinks(input: StagingInput, surveyed: readonly SurveyedEntry[]): void {
+/** The files of the original that are to get new names. Refuses if one can't. */
+function linkedAnchors(input: StagingInput, surveyed: readonly SurveyedEntry[]): Manifest["anchors"] {
   const links = surveyed.flatMap(({ entry, linkTo, innerLinks }) => [
     ...(linkTo === undefined ? [] : [{ path: entry.path, linkTo }]),
     ...innerLinks.map((link) => ({ path: joinPath(entry.path, link.path), linkTo: link.linkTo })),
   ]);
   const conflicts = anchorConflicts(input, links);
   if (conflicts.length > 0) throw new SandboxConflictError(conflicts);
-  for (const { linkTo } of links) assertLinkable(input.original, linkTo);
+  const paths = [...new Set(links.map(({ linkTo }) => linkTo))];
+  return paths.flatMap((path) => {
+    assertLinkable(input.original, path);
+    using parent = input.original.openBelowIfThere(parentPath(path));
+    const facts = parent?.facts(baseName(path));
+    return facts === undefined ? [] : [{ path, before: entryIdentity(facts) }];
+  });
+}
+
+/** A sandbox that is a subvolume of btrfs is a file system of its own for renames, but shares blocks with the original's. */
+function canMove({ sandbox, landing }: StagingInput): boolean {
+  return sandbox.ownFacts().device === landing.ownFacts().device;
 }
 
 function entryLands(entry: TreeEntry, rules: LandingRules): boolean {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type ApplyResult, AtomicCommitError, type Drydock, PlanStateError } from "../../src/index.ts";
@@ -39,6 +39,23 @@ describe("The undo record of an applied plan", () => {
     const older = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     await drydock.plans.write(older.id, "a", "old.txt", Buffer.from("older"));
     await drydock.plans.undo(await applied(drydock, "other"));
+    await drydock.plans.apply(older.id);
+    assert.equal(workshop.text("a/old.txt"), "older");
+  });
+
+  // Came from: a file that had only got another name, and lost it again, passed for changed by somebody else.
+  it("[A18] [A15] once used, leaves no trace on a file that had got another name", async () => {
+    await using workshop = new Workshop();
+    const drydock = await workshop.open();
+    const resources = [{ location: "a", strategy: "filesystem_copy" }];
+    const older = await drydock.plans.create({ resources });
+    await drydock.plans.write(older.id, "a", "old.txt", Buffer.from("older"));
+    const linking = await drydock.plans.create({ resources });
+    const sandbox = await drydock.plans.path(linking.id);
+    linkSync(join(sandbox, "old.txt"), join(sandbox, "again"));
+    await drydock.plans.apply(linking.id);
+    assert.equal(statSync(workshop.at("a/old.txt")).nlink, 2);
+    await drydock.plans.undo(linking.id);
     await drydock.plans.apply(older.id);
     assert.equal(workshop.text("a/old.txt"), "older");
   });

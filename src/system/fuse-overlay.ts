@@ -1,8 +1,8 @@
-import { spawn } from "node:child_process";
 import { closeSync, constants, openSync, readdirSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { baseName, displayPath, parentPath, pathFromBytes } from "../core/byte-path.ts";
 import { DrydockError, messageOf, UnsupportedError } from "../core/errors.ts";
+import { childProcesses } from "./child-processes.ts";
 import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { Folder } from "./folder.ts";
@@ -160,7 +160,7 @@ function run(
 ): Promise<{ readonly why: string | undefined }> {
   return new Promise((resolve) => {
     const child = withoutInherited(() =>
-      spawn(program, args, {
+      childProcesses().spawn(program, args, {
         cwd: "/",
         env: ENVIRONMENT,
         // Ctrl-C on the terminal is meant for the program in the sandbox.

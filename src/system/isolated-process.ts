@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
+import { childProcesses } from "./child-processes.ts";
 import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { withoutInherited } from "./inherited-descriptors.ts";
@@ -51,7 +52,7 @@ export class IsolatedProcess {
     passFailpoint(point);
     const { file, args, script, table, environment, stdout } = options;
     const child = withoutInherited(() =>
-      spawn(file, args, {
+      childProcesses().spawn(file, args, {
         // An inherited current folder would keep a way to the outside.
         cwd: "/",
         env: environment,

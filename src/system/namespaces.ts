@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { messageOf } from "../core/errors.ts";
+import { childProcesses } from "./child-processes.ts";
 import { failedWith } from "./errno.ts";
 import type { Folder } from "./folder.ts";
 import { systemProgram } from "./programs.ts";
@@ -42,7 +42,7 @@ export async function whyNoUserNamespaceOverlay(folder: Folder): Promise<string 
 function run(unshare: string, folder: Folder): Promise<{ readonly failed: boolean; readonly said: string }> {
   return new Promise((resolve) => {
     const args = ["--user", "--map-current-user", "--keep-caps", "--mount", "--", "/bin/sh", "-c", SCRIPT];
-    const child = spawn(unshare, args, {
+    const child = childProcesses().spawn(unshare, args, {
       // By descriptor, because the path may hold bytes that can't be passed. The new namespace takes the working folder along.
       cwd: `/proc/self/fd/${folder.fd}`,
       env: { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C" },

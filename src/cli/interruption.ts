@@ -7,21 +7,26 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export class Interruption {
   readonly #controller = new AbortController();
   readonly #say: (line: string) => void;
-  readonly #listener = (signal: NodeJS.Signals): void => this.#interrupt(signal);
+  #receiver: (signal: NodeJS.Signals) => void = (signal) => this.#interrupt(signal);
+  readonly #listener = (signal: NodeJS.Signals): void => this.#receiver(signal);
 
   constructor(say: (line: string) => void) {
     this.#say = say;
-    this.#listen();
-  }
-
-  /** Leaves signals to somebody else while the result is in scope. */
-  suspended(): Disposable {
-    this[Symbol.dispose]();
-    return { [Symbol.dispose]: () => this.#listen() };
-  }
-
-  #listen(): void {
     for (const signal of SIGNALS) process.on(signal, this.#listener);
+  }
+
+  /**
+   * Hands signals to somebody else while the result is in scope. We go on listening for him: without any listener, even for a moment, a
+   * signal that is on its way would be lost, or end the process.
+   */
+  handOver(receiver: (signal: NodeJS.Signals) => void): Disposable {
+    const before = this.#receiver;
+    this.#receiver = receiver;
+    return {
+      [Symbol.dispose]: () => {
+        this.#receiver = before;
+      },
+    };
   }
 
   get signal(): AbortSignal {

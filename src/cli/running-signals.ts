@@ -1,25 +1,26 @@
 import type { RunningCommand } from "../run/exec.ts";
 import { hasTerminal } from "../system/terminal-input.ts";
+import type { Interruption } from "./interruption.ts";
 
 /** What a terminal sends reaches the command without us, because it is in our process group there. */
-const FROM_TERMINALS = ["SIGINT", "SIGQUIT"] as const;
-const FROM_PROGRAMS = ["SIGTERM", "SIGHUP"] as const;
+const FROM_TERMINALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
 
 /** While it is in scope, signals to this process are for the command that it runs. */
 export class RunningSignals {
   #running: RunningCommand | undefined;
-  readonly #ignored: readonly NodeJS.Signals[] = hasTerminal() ? FROM_TERMINALS : [];
-  readonly #passed: readonly NodeJS.Signals[] = hasTerminal() ? FROM_PROGRAMS : [...FROM_PROGRAMS, ...FROM_TERMINALS];
-  readonly #ignore = (): void => undefined;
+  readonly #ignored = hasTerminal() ? FROM_TERMINALS : [];
   readonly #waiting: NodeJS.Signals[] = [];
-  readonly #passOn = (signal: NodeJS.Signals): void => {
+  readonly #handed: Disposable;
+  readonly #receive = (signal: NodeJS.Signals): void => {
+    if (this.#ignored.includes(signal)) return;
     if (this.#running === undefined) this.#waiting.push(signal);
     else this.#running.signal(signal);
   };
 
-  constructor() {
-    for (const signal of this.#ignored) process.on(signal, this.#ignore);
-    for (const signal of this.#passed) process.on(signal, this.#passOn);
+  constructor(interruption: Interruption) {
+    this.#handed = interruption.handOver(this.#receive);
+    // It asks nobody else to stop.
+    process.on("SIGQUIT", this.#receive);
   }
 
   /** The command that they are for. It gets those that came while it was being started, too. */
@@ -29,7 +30,7 @@ export class RunningSignals {
   }
 
   [Symbol.dispose](): void {
-    for (const signal of this.#ignored) process.off(signal, this.#ignore);
-    for (const signal of this.#passed) process.off(signal, this.#passOn);
+    process.off("SIGQUIT", this.#receive);
+    this.#handed[Symbol.dispose]();
   }
 }

@@ -24,8 +24,7 @@ export function definePlanExec(command: Command, context: CommandContext): void 
       if (others.length > 0)
         throw new UsageError("Only one plan can be named.", { hint: "Write the command behind '--'." });
       const result = await change(context, plan, async (drydock, _, interruption) => {
-        using _pause = interruption.suspended();
-        using signals = new RunningSignals();
+        using signals = new RunningSignals(interruption);
         const stdout = context.options.json ? "stderr" : "inherit";
         return await drydock.exec(plan, {
           command: inner,

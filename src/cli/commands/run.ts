@@ -61,8 +61,7 @@ async function run(context: CommandContext, inner: readonly string[], options: R
       strict,
       stdout: context.options.json ? "stderr" : "inherit",
       onStart: (running) => {
-        atCommand.use(interruption.suspended());
-        atCommand.use(new RunningSignals()).passTo(running);
+        atCommand.use(new RunningSignals(interruption)).passTo(running);
         // It came while the command was being started.
         if (signal.aborted) running.signal("SIGTERM");
       },

@@ -1,4 +1,4 @@
-import { baseName, parentPath } from "../core/byte-path.ts";
+import { baseName, bytesFromPath, parentPath, pathFromBytes } from "../core/byte-path.ts";
 import { StateError } from "../core/errors.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
@@ -62,7 +62,7 @@ export class RecordedTree {
       ...(scope.only !== undefined && { only: scope.only }),
       hasBaseContent: () => false,
     });
-    const temporary = this.#read(TEMPORARY)?.toString();
+    const temporary = this.#temporary;
     return changes.filter(({ path }) => path !== temporary);
   }
 
@@ -70,12 +70,12 @@ export class RecordedTree {
   noteTemporary(path: string): void {
     using homes = openHomes(this.#stateDir);
     using home = ensureFolder(POINTS.create, homes, this.#sandboxId);
-    writeSmallFile(POINTS.noteTemporary, home, TEMPORARY, Buffer.from(path));
+    writeSmallFile(POINTS.noteTemporary, home, TEMPORARY, bytesFromPath(path));
   }
 
   /** Removes that file if it is left. Only for who works on the tree alone. */
   removeTemporary(original: Folder): void {
-    const path = this.#read(TEMPORARY)?.toString();
+    const path = this.#temporary;
     if (path === undefined) return;
     using parent = original.openBelowIfThere(parentPath(path));
     if (parent?.facts(baseName(path)) !== undefined) parent.removeFile(POINTS.removeTemporary, baseName(path));
@@ -87,6 +87,11 @@ export class RecordedTree {
   remove(): void {
     using homes = openHomes(this.#stateDir);
     removeTree(POINTS.remove, homes, this.#sandboxId);
+  }
+
+  get #temporary(): string | undefined {
+    const bytes = this.#read(TEMPORARY);
+    return bytes === undefined ? undefined : pathFromBytes(bytes);
   }
 
   #read(name: string): Buffer | undefined {

@@ -1,10 +1,10 @@
 import { mkdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { openDrydock } from "../src/index.ts";
 import { Folder } from "../src/system/folder.ts";
 import { mountByDescriptors } from "../src/system/overlay-mount.ts";
 import { answer, compare, type Row } from "./answer.ts";
+import { openDurableStore } from "./durable-store.ts";
 import { exchangesAlone, newContent, oldContent, PER_FOLDER, removeAll } from "./floor.ts";
 import { alternate, flushPlace, runProgram, type Side } from "./measure.ts";
 import { imageOrFolder, withPrivateMounts } from "./places.ts";
@@ -23,7 +23,7 @@ withPrivateMounts();
 const place = imageOrFolder("ext4");
 const at = (...names: readonly string[]) => join(place.path, ...names);
 const drydock = await openDrydock({ stateDir: at("state") });
-const store = openStore();
+const store = openDurableStore(at("store.db"));
 const rows: Row[] = [];
 for (const size of [1_000, 10_000, 100_000]) {
   const original = at("original");
@@ -156,12 +156,4 @@ function changeAll(folder: string, files: readonly string[]): void {
   files.forEach((file, index) => {
     writeFileSync(join(folder, file), newContent(index));
   });
-}
-
-/** A store that makes each write durable, as ours does. */
-function openStore(): { write(text: string): void; close(): void } {
-  const database = new DatabaseSync(at("store.db"));
-  database.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE record (text TEXT)");
-  const insert = database.prepare("INSERT INTO record VALUES (?)");
-  return { write: (text) => insert.run(text), close: () => database.close() };
 }

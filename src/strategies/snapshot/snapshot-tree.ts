@@ -1,0 +1,253 @@
+import { baseName, bytesFromPath, parentPath, pathFromBytes, ROOT_PATH } from "../../core/byte-path.ts";
+import { StateError, UnsupportedError } from "../../core/errors.ts";
+import { isAfter, takeBarrier } from "../../files/barrier.ts";
+import type { BaseFacts } from "../../files/baseline.ts";
+import type { ChangeSet } from "../../files/change-set.ts";
+import type { Steps } from "../../files/pace.ts";
+import { removeTree } from "../../files/remove-tree.ts";
+import type { SandboxTree, WrittenFile } from "../../files/sandbox-tree.ts";
+import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
+import { OWN_NAME } from "../../files/workspace.ts";
+import { notThere, readFileBelow, writeFileBelow } from "../../files/writing.ts";
+import { createSnapshot, isSubvolume, nestedSubvolumes } from "../../system/btrfs.ts";
+import { type Facts, sameIdentity, sameTime, type Time } from "../../system/facts.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { Folder } from "../../system/folder.ts";
+import { currentBootId } from "../../system/process-identity.ts";
+import { whyNoSnapshot } from "./snapshot-probe.ts";
+import { diffWithTwin } from "./twin-diff.ts";
+import { baseFacts } from "./twin-entries.ts";
+
+/**
+ * A sandbox that is a snapshot of a subvolume, in a workspace inside that subvolume. Everything here that is a tree is a subvolume too:
+ *
+ *   base        the original as it was, read-only: what the work is compared with. Made last: without it the workspace is not finished
+ *   tree        a writable snapshot of `base`; programs work here. Made when it is first needed; until then the sandbox shows `base`
+ *   tree.new    what is going to take the place of `tree`, or what it has taken the place of
+ *   temporary   while a file is written: the path in `tree` of one of ours, beside it. Left by a crash, it is removed by the next who writes or lands
+ *   sandbox     JSON: the barrier T0, the boot it was made in
+ *   stale       there after a landing: both are made anew before they are used again
+ * T0 is taken before the snapshot, so that what somebody changes in between is noticed. Both are of one instant, because one is made from the other.
+ * Nothing is written behind the snapshot: the first write to a large tree after one takes longer than the snapshot itself.
+ */
+const POINTS = {
+  base: failpoint("snapshot.create-base"),
+  hide: failpoint("snapshot.hide-workspaces"),
+  times: failpoint("snapshot.root-times"),
+  tree: failpoint("snapshot.create-tree"),
+  place: failpoint("snapshot.place-tree"),
+  note: failpoint("snapshot.note"),
+  stale: failpoint("snapshot.mark-stale"),
+  markFresh: failpoint("snapshot.mark-fresh"),
+  removeOld: failpoint("snapshot.remove-old"),
+  noteTemporary: failpoint("snapshot.note-temporary"),
+  removeTemporary: failpoint("snapshot.remove-temporary"),
+};
+const BASE = "base";
+export const TREE = "tree";
+const FRESH = "tree.new";
+const TEMPORARY = "temporary";
+const SANDBOX = "sandbox";
+const STALE = "stale";
+
+/** Nothing here takes long enough to be told. */
+const NO_STEPS: readonly number[] = [];
+const NO_CHANGES: ChangeSet = { changes: [], entries: [], folderTimes: [], anchors: new Map() };
+
+interface SandboxFile {
+  readonly barrier: Time;
+  readonly bootId: string;
+}
+
+export class SnapshotTree implements SandboxTree {
+  readonly #workspace: Folder;
+  readonly #asBefore: (facts: Facts) => Facts;
+  #known: SandboxFile | undefined;
+
+  constructor(workspace: Folder, asBefore: (facts: Facts) => Facts) {
+    this.#workspace = workspace;
+    this.#asBefore = asBefore;
+  }
+
+  get isFinished(): boolean {
+    return this.#workspace.facts(BASE) !== undefined;
+  }
+
+  get isStale(): boolean {
+    return this.#workspace.facts(STALE) !== undefined;
+  }
+
+  get isFromEarlierBoot(): boolean {
+    return this.#sandboxFile().bootId !== currentBootId();
+  }
+
+  get barrier(): Time {
+    return this.#sandboxFile().barrier;
+  }
+
+  /** The path of what programs work on. */
+  get path(): string {
+    return this.#workspace.label(TREE);
+  }
+
+  openOwn(): Folder {
+    return this.#openSnapshot(this.#workspace.facts(TREE) === undefined ? BASE : TREE);
+  }
+
+  /** Opens the original as it was. */
+  openBase(): Folder {
+    return this.#openSnapshot(BASE);
+  }
+
+  /** A snapshot that somebody has put in the place of the original has the workspace in it, but empty folders for what is snapshot here. */
+  #openSnapshot(name: string): Folder {
+    const folder = this.#workspace.openChild(name);
+    if (isSubvolume(folder)) return folder;
+    folder.close();
+    throw new StateError(`${this.#workspace.label(name)} stayed behind in another subvolume that was in this place.`, {
+      hint: "Put that one back, or cancel the plan and make a new one.",
+    });
+  }
+
+  *make(original: Folder): Steps {
+    const reason = whyNoSnapshot(original);
+    if (reason !== undefined) throw new UnsupportedError(`snapshot does not work here: ${reason}.`);
+    removeTree(POINTS.removeOld, this.#workspace, BASE);
+    this.#known = { barrier: takeBarrier(this.#workspace), bootId: currentBootId() };
+    writeSmallFile(POINTS.note, this.#workspace, SANDBOX, Buffer.from(JSON.stringify(this.#known)));
+    createSnapshot(POINTS.base, original, this.#workspace, BASE, { readOnly: true });
+    // One that is made anew has been shown to somebody, who may go on using its path.
+    if (this.#workspace.facts(TREE) !== undefined) this.#replaceByBase();
+    yield* NO_STEPS;
+  }
+
+  /** Makes what programs work on, if nobody has needed it before. */
+  makeTree(): void {
+    if (this.#workspace.facts(TREE) === undefined) this.#replaceByBase();
+  }
+
+  #replaceByBase(): void {
+    using base = this.openBase();
+    this.replaceBy(base);
+  }
+
+  /** Makes the sandbox what this snapshot is. There is no moment without it, and it may be done again after a crash in the middle. */
+  replaceBy(snapshot: Folder): void {
+    const workspace = this.#workspace;
+    removeTree(POINTS.removeOld, workspace, FRESH);
+    createSnapshot(POINTS.tree, snapshot, workspace, FRESH);
+    using fresh = workspace.openChild(FRESH);
+    hideWorkspaces(fresh);
+    if (workspace.facts(TREE) === undefined) workspace.move(POINTS.place, FRESH, workspace, TREE);
+    else {
+      workspace.exchange(POINTS.place, FRESH, workspace, TREE);
+      removeTree(POINTS.removeOld, workspace, FRESH);
+    }
+  }
+
+  markStale(): void {
+    if (!this.isStale) writeSmallFile(POINTS.stale, this.#workspace, STALE, Buffer.alloc(0));
+  }
+
+  markFresh(): void {
+    if (this.isStale) this.#workspace.removeFile(POINTS.markFresh, STALE);
+  }
+
+  read(_original: Folder, own: Folder, path: string): Buffer {
+    if (isOurs(path)) throw notThere(path);
+    return readFileBelow(own, path);
+  }
+
+  write(_original: Folder, _own: Folder, path: string, bytes: Uint8Array): WrittenFile {
+    this.makeTree();
+    this.removeTemporary();
+    using tree = this.openOwn();
+    // The workspace is another subvolume, from which nothing can be exchanged.
+    const written = writeFileBelow(tree, path, bytes, (temporary) =>
+      writeSmallFile(POINTS.noteTemporary, this.#workspace, TEMPORARY, bytesFromPath(temporary)),
+    );
+    this.removeTemporary();
+    return written;
+  }
+
+  /** Removes a file of ours that a write has left in the tree. Only for who works on it alone. */
+  removeTemporary(): void {
+    const path = this.#temporary();
+    if (path === undefined) return;
+    using parent = this.#workspace.openBelowIfThere(`${TREE}/${parentPath(path)}`);
+    if (parent?.facts(baseName(path)) !== undefined) parent.removeFile(POINTS.removeTemporary, baseName(path));
+    this.#workspace.removeFile(POINTS.removeTemporary, TEMPORARY);
+  }
+
+  diff(_original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
+    if (own.path !== this.path) return NO_CHANGES;
+    using base = this.openBase();
+    const found = diffWithTwin({ tree: own, twin: base, barrier: this.barrier }, tick);
+    const temporary = this.#temporary();
+    const isTheirs = ({ path }: { readonly path: string }) => path !== temporary && !isOurs(path);
+    return { ...found, changes: found.changes.filter(isTheirs), entries: found.entries.filter(isTheirs) };
+  }
+
+  isOriginalUnchanged(original: Folder, path: string, base: BaseFacts): boolean {
+    const now = look(original, path, (_folder, _name, facts) => facts);
+    if (now === undefined || !sameIdentity(now, base)) return false;
+    // A folder's change time also moves when others add to it, which is not a change of the folder itself.
+    if (base.kind === "directory") return now.mode === base.mode && now.uid === base.uid && now.gid === base.gid;
+    return !isAfter(this.#asBefore(now), this.barrier) || (base.ctime !== undefined && sameTime(now.ctime, base.ctime));
+  }
+
+  baseLookup(): (path: string) => BaseFacts | undefined {
+    return (path) => {
+      using base = this.openBase();
+      return look(base, path, baseFacts);
+    };
+  }
+
+  /** Workspaces of other plans, deep in the original, are in the snapshot too. */
+  isMark = (name: string): boolean => OWN_NAME.test(name);
+
+  /** Neither a checkpoint nor a landing could hold what is in a subvolume that a program has made inside. */
+  assertOneSubvolume(): void {
+    using own = this.openOwn();
+    const [nested] = nestedSubvolumes(own);
+    if (nested === undefined) return;
+    throw new UnsupportedError(`${own.label(nested)} is a subvolume that was made inside the sandbox.`, {
+      hint: "Copy it into a plain folder, delete it with 'btrfs subvolume delete', and try again.",
+    });
+  }
+
+  #temporary(): string | undefined {
+    const bytes = readSmallFile(this.#workspace, TEMPORARY);
+    return bytes === undefined ? undefined : pathFromBytes(bytes);
+  }
+
+  #sandboxFile(): SandboxFile {
+    const bytes = this.#known === undefined ? readSmallFile(this.#workspace, SANDBOX) : undefined;
+    this.#known ??= bytes === undefined ? undefined : parsed<SandboxFile>(bytes);
+    if (this.#known !== undefined) return this.#known;
+    throw new StateError(`The sandbox in ${this.#workspace.path} is incomplete.`, {
+      hint: "Cancel its plan and make a new one.",
+    });
+  }
+}
+
+/** The workspaces that were in an original, of this plan and others, are not part of it. */
+function hideWorkspaces(tree: Folder): void {
+  const hidden = tree.names().filter((name) => OWN_NAME.test(name));
+  if (hidden.length === 0) return;
+  const { mtime, atime } = tree.ownFacts();
+  for (const name of hidden) removeTree(POINTS.hide, tree, name);
+  tree.setTimes(POINTS.times, ROOT_PATH, { mtime, atime });
+}
+
+function isOurs(path: string): boolean {
+  return path.includes(".drydock-") && path.split("/").some((name) => OWN_NAME.test(name));
+}
+
+/** Looks at an entry of a tree, if it is there. */
+function look<T>(tree: Folder, path: string, as: (folder: Folder, name: string, facts: Facts) => T): T | undefined {
+  using parent = tree.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
+  const name = path === ROOT_PATH ? ROOT_PATH : baseName(path);
+  const facts = parent?.facts(name);
+  return parent === undefined || facts === undefined ? undefined : as(parent, name, facts);
+}

@@ -1,0 +1,216 @@
+import { joinPath, ROOT_PATH } from "../../core/byte-path.ts";
+import type { BaseFacts } from "../../files/baseline.ts";
+import type { BaseEntries } from "../../files/tree-diff.ts";
+import { OWN_NAME } from "../../files/workspace.ts";
+import { compareTimes, type Facts, low53, STAT, statInto, statWords, type Time } from "../../system/facts.ts";
+import { type Folder, nameFrom, readNameBytes } from "../../system/folder.ts";
+import { isListedFolder, listedInode } from "../../system/listed-name.ts";
+import { readXattrs } from "../../system/xattrs.ts";
+
+/**
+ * One row of numbers for each entry. `from` and `to` are the range of what is in a folder, both 0 until somebody asks; what is behind them is known only
+ * of what may have been touched.
+ */
+const COLUMN = {
+  ino: 0,
+  isFolder: 1,
+  nameAt: 2,
+  nameLength: 3,
+  parent: 4,
+  from: 5,
+  to: 6,
+  mode: 7,
+  size: 8,
+  ctime: 9,
+  ctimeNs: 10,
+  mtime: 11,
+  mtimeNs: 12,
+} as const;
+const COLUMNS = 13;
+
+/**
+ * The twin of a snapshot as a baseline: what every entry was is asked of the twin itself, when the diff comes to it. A snapshot keeps inode
+ * numbers and times, so an entry that still has those of its twin was not touched.
+ */
+export class TwinEntries implements BaseEntries {
+  readonly root = 0;
+  readonly #twin: Folder;
+  readonly #barrier: Time;
+  readonly #touched: ReadonlySet<number> | undefined;
+  #rows = new Float64Array(1024 * COLUMNS);
+  #names = Buffer.allocUnsafe(16 * 1024);
+  #count = 0;
+  #nameBytes = 0;
+  #open: { readonly index: number; readonly folder: Folder } | undefined;
+
+  /**
+   * `barrier` is of before the twin was made: what was changed after it may have been changed again within the same tick of the clock, so its times tell
+   * nothing. `touched`: if it is known, the inodes of all that was touched in the sandbox and of the folders above; nothing else is looked at.
+   */
+  constructor(twin: Folder, barrier: Time, touched?: ReadonlySet<number>) {
+    this.#twin = twin;
+    this.#barrier = barrier;
+    this.#touched = touched;
+    this.#add(Buffer.from(ROOT_PATH), 0, 1, [twin.ownFacts().ino, 1, this.root]);
+    this.#keepFacts();
+  }
+
+  [Symbol.dispose](): void {
+    this.#open?.folder.close();
+  }
+
+  /** Whether an entry that has this inode in the sandbox is as it was, with all that is in it. */
+  isKnownUntouched(index: number, ino: number): boolean {
+    return this.#touched !== undefined && !this.#touched.has(ino) && this.#at(index, COLUMN.ino) === ino;
+  }
+
+  name(index: number): string {
+    const start = this.#at(index, COLUMN.nameAt);
+    return nameFrom(this.#names, start, start + this.#at(index, COLUMN.nameLength));
+  }
+
+  isNamed(index: number, bytes: Buffer, start: number, end: number): boolean {
+    const length = this.#at(index, COLUMN.nameLength);
+    if (length !== end - start) return false;
+    const from = this.#at(index, COLUMN.nameAt);
+    for (let at = 0; at < length; at += 1) if (this.#names[from + at] !== bytes[start + at]) return false;
+    return true;
+  }
+
+  isFolder(index: number): boolean {
+    return this.#at(index, COLUMN.isFolder) === 1;
+  }
+
+  children(index: number): readonly [from: number, to: number] {
+    if (this.isFolder(index) && this.#at(index, COLUMN.from) === 0) this.#list(index);
+    return [this.#at(index, COLUMN.from), this.#at(index, COLUMN.to)];
+  }
+
+  isUntouched(
+    index: number,
+    ino: number,
+    mode: number,
+    size: number,
+    ctime: number,
+    ctimeNs: number,
+    mtime: number,
+    mtimeNs: number,
+  ): boolean {
+    return (
+      this.#at(index, COLUMN.ino) === ino &&
+      this.#at(index, COLUMN.ctime) === ctime &&
+      this.#at(index, COLUMN.ctimeNs) === ctimeNs &&
+      this.#at(index, COLUMN.mode) === mode &&
+      this.#at(index, COLUMN.mtime) === mtime &&
+      this.#at(index, COLUMN.mtimeNs) === mtimeNs &&
+      (this.#at(index, COLUMN.size) === size || this.isFolder(index)) &&
+      compareTimes([ctime, ctimeNs], this.#barrier) < 0
+    );
+  }
+
+  copy(index: number): BaseFacts {
+    return this.facts(index);
+  }
+
+  facts(index: number): BaseFacts {
+    const [folder, name] = this.#find(index);
+    return baseFacts(folder, name, folder.facts(name) as Facts);
+  }
+
+  #path(index: number): string {
+    if (index === this.root) return ROOT_PATH;
+    return joinPath(this.#path(this.#at(index, COLUMN.parent)), this.name(index));
+  }
+
+  /** The folder that an entry is in, and its name there. One after the other is in the same. */
+  #find(index: number): readonly [folder: Folder, name: string] {
+    const folder = this.#enter(this.#at(index, COLUMN.parent));
+    return [folder, index === this.root ? ROOT_PATH : this.name(index)];
+  }
+
+  /** Valid until another folder is entered. */
+  #enter(index: number): Folder {
+    if (this.#open?.index !== index) {
+      this.#open?.folder.close();
+      this.#open = { index, folder: this.#twin.openBelow(this.#path(index)) };
+    }
+    return this.#open.folder;
+  }
+
+  #list(index: number): void {
+    const from = this.#count;
+    const folder = this.#enter(index);
+    readNameBytes(folder, (bytes, start, end, pointer) => {
+      // The snapshot was made with the workspaces that were in the original.
+      if (index === this.root && OWN_NAME.test(nameFrom(bytes, start, end))) return;
+      const ino = listedInode(bytes, start);
+      this.#add(bytes, start, end, [ino, isListedFolder(bytes, start) ? 1 : 0, index]);
+      const isWanted = this.#touched === undefined || this.#touched.has(ino);
+      if (isWanted && statInto(folder.fd, pointer) === 0) this.#keepFacts();
+    });
+    this.#rows[index * COLUMNS + COLUMN.from] = from;
+    this.#rows[index * COLUMNS + COLUMN.to] = this.#count;
+  }
+
+  #add(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    [ino, isFolder, parent]: readonly [ino: number, isFolder: number, parent: number],
+  ): void {
+    this.#grow(end - start);
+    this.#rows.set([ino, isFolder, this.#nameBytes, end - start, parent], this.#count * COLUMNS);
+    bytes.copy(this.#names, this.#nameBytes, start, end);
+    this.#nameBytes += end - start;
+    this.#count += 1;
+  }
+
+  /** What was looked at last are the facts of the entry that was added last. */
+  #keepFacts(): void {
+    const w = statWords();
+    const facts = [
+      word(w, STAT.mode) & 0xffff,
+      low53(w, STAT.size),
+      seconds(w, STAT.ctime),
+      word(w, STAT.ctime + 2),
+      seconds(w, STAT.mtime),
+      word(w, STAT.mtime + 2),
+    ];
+    this.#rows.set(facts, (this.#count - 1) * COLUMNS + COLUMN.mode);
+  }
+
+  #grow(nameLength: number): void {
+    if ((this.#count + 1) * COLUMNS > this.#rows.length) {
+      const rows = new Float64Array(this.#rows.length * 2);
+      rows.set(this.#rows);
+      this.#rows = rows;
+    }
+    if (this.#nameBytes + nameLength > this.#names.length)
+      this.#names = Buffer.concat([this.#names, Buffer.allocUnsafe(this.#names.length)]);
+  }
+
+  #at(index: number, column: number): number {
+    return this.#rows[index * COLUMNS + column] as number;
+  }
+}
+
+/** What an entry of the twin is, as the base of work on it. */
+export function baseFacts(folder: Folder, name: string, facts: Facts): BaseFacts {
+  const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, rdev } = facts;
+  const isDevice = kind === "device" || kind === "block-device";
+  return {
+    ...{ kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime },
+    xattrs: readXattrs(folder, name),
+    ...(kind === "symlink" && { target: folder.readLink(name) }),
+    ...(isDevice && { rdev }),
+  };
+}
+
+function word(w: Uint32Array, index: number): number {
+  return w[index] as number;
+}
+
+/** Signed: files may be older than 1970. */
+function seconds(w: Uint32Array, index: number): number {
+  return (word(w, index + 1) | 0) * 0x1_0000_0000 + word(w, index);
+}

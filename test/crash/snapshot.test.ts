@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it, type TestContext } from "node:test";
+import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
+import { runCases } from "./case-run.ts";
+import { errorCases } from "./error-cases.ts";
+import { killCases } from "./kill-cases.ts";
+import { choosePoints, firstAndLast, IS_LONG, tracePoints } from "./points.ts";
+import { checkpoint, commitAlone, restore, rollBackAlone } from "./sandbox-scenarios.ts";
+import {
+  apply,
+  assertNothingLeft,
+  cancel,
+  create,
+  overwrite,
+  overwriteLinked,
+  recoveryAfter,
+  rollback,
+  type Scenario,
+  undo,
+  write,
+} from "./scenarios.ts";
+import { PLAN, type WorldOptions } from "./world.ts";
+
+/** What is tried at other points with other strategies is not tried again; but everything in a long run. */
+const OWN = /^snapshot\./;
+const LANDING = /^(?:snapshot|stage|land|landings|cleanup)\./;
+const WRITING = /^(?:snapshot|write)\./;
+const CHECKPOINTS = /^(?:snapshot|checkpoint)\./;
+const REMOVING = /^(?:snapshot|cleanup|workspace)\./;
+
+/** Writing over a file was cut off; then the plan lands. */
+const overwriteAndLand: Scenario = {
+  ...overwrite,
+  name: "write over same, to land",
+  verify: async ({ world, sides }) => {
+    const original = world.originals[1]?.location ?? "";
+    await world.with(async ({ plans }) => {
+      assert.deepEqual((await plans.apply(PLAN)).attention, []);
+      assert.match(readFileSync(join(original, "same"), "utf8"), /^(?:same|written)\n$/);
+      assert.deepEqual(
+        readdirSync(original, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".drydock-new")),
+        [],
+      );
+      await plans.undo(PLAN);
+    });
+    assert.equal(world.side(sides, "after the undo"), "old");
+    await assertNothingLeft(world);
+  },
+};
+
+describe("originals that are subvolumes, with snapshot", { skip: whyNoImages() ?? false }, () => {
+  let image: MountedImage;
+  before(() => {
+    image = mountImage("btrfs", { megabytes: 512 });
+  });
+  after(() => image.remove());
+  const subvolumes = (isSmall = true): WorldOptions => ({
+    strategy: "snapshot",
+    isSmall,
+    places: [1, 2].map(() => ({ folder: image.path, isSubvolume: true })),
+  });
+
+  async function disturb(
+    t: TestContext,
+    casesOf: typeof killCases,
+    scenario: Scenario,
+    points: RegExp,
+    options = subvolumes(),
+  ): Promise<void> {
+    const passes = await tracePoints(scenario, options);
+    const chosen = firstAndLast(choosePoints(passes), passes).filter(({ name }) => IS_LONG || points.test(name));
+    await runCases(scenario, options, casesOf(scenario, chosen));
+    t.diagnostic(`${scenario.name}: ${passes.size} points, ${chosen.length} tried`);
+  }
+
+  it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
+    disturb(t, killCases, apply, LANDING));
+  it("[A3][A7][A17] so it does with everything that can be in a folder", (t) =>
+    disturb(t, killCases, apply, OWN, subvolumes(false)));
+  it("[A3][A17] a crash in undo leaves every original new or every one old", (t) =>
+    disturb(t, killCases, undo, /^(?:land|landings|snapshot)\./));
+  it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) =>
+    disturb(t, killCases, create, /^(?:snapshot|workspace)\./));
+  it("[A3][L4] a crash in rollback leaves the plan open", (t) => disturb(t, killCases, rollback, OWN));
+  it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) => disturb(t, killCases, cancel, REMOVING));
+  it("[C6][A17] a crash in checkpoint leaves the work as it is", (t) => disturb(t, killCases, checkpoint, CHECKPOINTS));
+  it("[C6][A17] a crash in restoreCheckpoint leaves it to be finished", (t) =>
+    disturb(t, killCases, restore, CHECKPOINTS));
+  it("[A3][A17] a crash in commit can be rolled back", (t) => disturb(t, killCases, commitAlone, OWN));
+  it("[A3][A17] a crash in rollback of what has landed can be rolled back again", (t) =>
+    disturb(t, killCases, rollBackAlone, OWN));
+  it("[A3][A17] a crash in write leaves the plan usable and the original alone", (t) =>
+    disturb(t, killCases, write, WRITING));
+  it("[A3][A17] and over a file", (t) => disturb(t, killCases, overwrite, WRITING));
+  it("[A3][A17] and what it has left of ours does not land", (t) =>
+    disturb(t, killCases, overwriteAndLand, /^(?:snapshot|write)[.](?:note|exchange|remove|data|name)/));
+  it("[A3][A17] and over a file with several names", (t) =>
+    disturb(t, killCases, overwriteLinked, WRITING, subvolumes(false)));
+  it("[A3][A7][A17] apply dies before the decision, and its recovery dies", (t) =>
+    disturb(t, killCases, recoveryAfter(apply, "landings.flush-staged:2=kill"), LANDING));
+  it("[A3][A7][A17] apply dies after the decision, and its recovery dies", (t) =>
+    disturb(t, killCases, recoveryAfter(apply, "land.exchange:1=kill"), LANDING));
+  it("[C2][A17] cancel dies, and its recovery dies", (t) =>
+    disturb(t, killCases, recoveryAfter(cancel, "cleanup.remove:2=kill"), REMOVING));
+  it("[A1][C2] an error in create leaves a whole plan or none", (t) => disturb(t, errorCases, create, OWN));
+  it("[A5][L4] an error in rollback leaves the plan open", (t) => disturb(t, errorCases, rollback, OWN));
+  it("[A1][A2][A7] an error in apply is all or nothing, and its report is true", (t) =>
+    disturb(t, errorCases, apply, /^(?:snapshot|landings)\./));
+});

@@ -1,0 +1,341 @@
+import { displayPath } from "../../core/byte-path.ts";
+import { SandboxCommitError, SandboxConflictError } from "../../core/errors.ts";
+import type { Attention, LandingPolicy, PreparedCommit, Transaction } from "../../core/strategy.ts";
+import type { Landings } from "../../files/landings.ts";
+import { isThere } from "../../system/existence.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { branchName, type Checkout, type Head, headOf, underWay } from "./checkout.ts";
+import { stagedConflicts } from "./checkout-state.ts";
+import { type HeldLock, isMoved, makeLocks, releaseLocks, removeUnrecorded, takeLocks } from "./git-locks.ts";
+import { copyIndex } from "./index-files.ts";
+import { type Followed, openIncoming, prepareToFollow } from "./landing-plan.ts";
+import { type GitLanding, LandingFolder } from "./landing-record.ts";
+import { mergeWork } from "./merged-work.ts";
+import { assertOnlyHere } from "./other-worktrees.ts";
+import { type ConfigEntry, identityFrom, logsRefs, readConfig } from "./repository-config.ts";
+import { fillLocks, flushLocks, moveRepository } from "./repository-move.ts";
+import { bring, dropRefs } from "./repository-refs.ts";
+import type { SandboxParts } from "./sandbox-parts.ts";
+import type { SandboxRecord } from "./sandbox-record.ts";
+import { type BlobChange, treeChanges } from "./tree-changes.ts";
+import { type CommitText, commitWork, indexLines, type WorkCommit } from "./work-commit.ts";
+
+const UNDO_INDEX = failpoint("git.undo-index");
+const INDEX = "index";
+
+/** What the landings of a sandbox need from outside. */
+export interface LandingMeans {
+  /** The exchange of files. */
+  readonly exchange: Landings;
+  /** The name below which the refs of this sandbox are in the user's repository. */
+  readonly refs: string;
+  readonly policy: LandingPolicy;
+  readonly fastForward: boolean;
+  readonly signal: AbortSignal;
+  readonly now: () => Date;
+  readonly tick: () => void;
+}
+
+/** The landings of one sandbox in the user's repository: what the two-phase methods are made of. landing-record.ts has the order of writes. */
+export class GitLandings {
+  readonly #parts: SandboxParts;
+  readonly #means: LandingMeans;
+
+  constructor(parts: SandboxParts, means: LandingMeans) {
+    this.#parts = parts;
+    this.#means = means;
+  }
+
+  /** Does everything that can fail. Null if there is nothing to land. */
+  async prepare(transaction: Transaction, record: SandboxRecord): Promise<PreparedCommit | null> {
+    const config = await readConfig(this.#parts.git, this.#parts.checkout);
+    const message = transaction.message ?? `Apply plan ${transaction.planId}`;
+    const text: CommitText = { identity: identityFrom(config), message };
+    const work = await commitWork(this.#parts, record, text, this.#means.signal);
+    if (work === undefined) return null;
+    using landing = LandingFolder.make(this.#parts.workspace, transaction.id);
+    const { locks, head } = await this.#lock(landing, record.ref, config);
+    const to = await mergeWork(this.#parts, record, head, work, text, this.#means.fastForward);
+    const tracked = await this.#changesOf(record, work, head, to);
+    const { exchange, files } = await this.#bringAndFollow(transaction, landing, work, {
+      tracked,
+      commit: to === head.commit ? undefined : to,
+    });
+    const digest = await this.#record(landing, {
+      version: 1,
+      transaction: transaction.id,
+      ref: record.ref,
+      from: head.commit,
+      to,
+      changes: tracked,
+      files,
+      locks,
+      log: this.#logLine(text, head.commit, to, `merge plan ${transaction.planId}: ${message}`),
+      logs: logsRefs(config),
+      ...(exchange !== null && { exchange }),
+    });
+    return preparedCommit(work, transaction.id, digest);
+  }
+
+  /** What the branch changes. Where nobody has committed meanwhile that is what the plan changes. */
+  async #changesOf(record: SandboxRecord, work: WorkCommit, head: Head, to: string): Promise<readonly BlobChange[]> {
+    if (head.commit === record.base) return work.changes;
+    return await treeChanges(this.#parts.git, this.#parts.onCheckout(), head.commit, to, { renames: false });
+  }
+
+  /** Two things that have nothing to do with each other; when one fails, the other has come to its end too. */
+  async #bringAndFollow(
+    transaction: Transaction,
+    landing: LandingFolder,
+    { uncommitted }: WorkCommit,
+    { tracked, commit }: { readonly tracked: readonly BlobChange[]; readonly commit: string | undefined },
+  ): Promise<Followed> {
+    const { exchange: landings, policy, tick, refs, signal } = this.#means;
+    const request = { transaction, folder: landing.folder, tracked, uncommitted, landings, policy, tick };
+    const [followed, brought] = await Promise.allSettled([
+      prepareToFollow(this.#parts, request),
+      commit === undefined ? undefined : bring(this.#parts, refs, commit, signal),
+    ]);
+    if (followed.status === "rejected") throw followed.reason;
+    if (brought.status === "rejected") throw brought.reason;
+    return followed.value;
+  }
+
+  /** Sees that a landing can be taken back, and holds the repository for that. */
+  async prepareUndo(id: string, undoes: PreparedCommit): Promise<PreparedCommit> {
+    using landed = LandingFolder.openPrepared(this.#parts.workspace, undoes);
+    return await this.#prepareUndoOf(id, landed, landed.readPrepared(undoes), undoes.changes);
+  }
+
+  async #prepareUndoOf(
+    id: string,
+    landed: LandingFolder,
+    landing: GitLanding,
+    changes: number,
+  ): Promise<PreparedCommit> {
+    const config = await readConfig(this.#parts.git, this.#parts.checkout);
+    using undo = LandingFolder.make(this.#parts.workspace, id);
+    const { locks, head } = await this.#lock(undo, landing.ref, config);
+    if (head.commit !== landing.to) throw movedOn(landing, head);
+    using original = this.#parts.openOriginal();
+    if (landing.exchange !== undefined) this.#means.exchange.prepareUndo(original, landing.exchange);
+    await this.#indexBefore(undo, landing);
+    const text = { identity: identityFrom(config), message: "" };
+    const digest = await this.#record(undo, {
+      ...reversed(landing),
+      transaction: id,
+      locks,
+      log: this.#logLine(text, landing.to, landing.from, `undo: take back ${landing.to.slice(0, 12)}`),
+      undoes: landed.id,
+    });
+    return { changes, data: { landing: id, digest } };
+  }
+
+  /** Lands what was prepared, or takes back what had landed. Goes on wherever an earlier run was cut off. */
+  async run(prepared: PreparedCommit): Promise<readonly Attention[]> {
+    using folder = LandingFolder.openPrepared(this.#parts.workspace, prepared);
+    if (folder.isDone) return folder.readFinished().attention;
+    return await this.#run(folder, folder.readPrepared(prepared));
+  }
+
+  async #run(folder: LandingFolder, landing: GitLanding): Promise<readonly Attention[]> {
+    using original = this.#parts.openOriginal();
+    const direction = landing.undoes === undefined ? "forward" : "backward";
+    const { exchange } = this.#means;
+    const files =
+      landing.exchange === undefined
+        ? []
+        : (await exchange.run(original, landing.exchange, direction, this.#means.tick)).attention;
+    const attention = [...files, ...(await moveRepository(this.#parts, landing, folder.folder))];
+    if (landing.undoes !== undefined) {
+      using landed = LandingFolder.openIfThere(this.#parts.workspace, landing.undoes);
+      landed?.markUndone();
+    }
+    folder.finish({ attention });
+    return attention;
+  }
+
+  /** What nobody needs any more once a landing has come to its end. */
+  async tidy(): Promise<void> {
+    await dropRefs(this.#parts.git, this.#parts.checkout, this.#means.refs, "landing");
+  }
+
+  /**
+   * Takes a prepare back, finished or not; and a landing that had begun. `markWhole` is called when the work is in the sandbox again, before the last
+   * trace of the landing goes: without one, nobody would call it after a crash.
+   */
+  async rollbackPrepared(transaction: Transaction, markWhole: () => void): Promise<readonly Attention[]> {
+    using folder = LandingFolder.openIfThere(this.#parts.workspace, transaction.id);
+    if (folder === undefined) return [];
+    const landing = folder.read();
+    using original = this.#parts.openOriginal();
+    const attention = this.#means.exchange.rollbackPrepared(transaction, original, {
+      open: () => openIncoming(folder.folder),
+      markWhole: () => undefined,
+    });
+    if (landing !== undefined) await this.#moveBack(landing);
+    releaseLocks(folder.readLocks());
+    removeUnrecorded(this.#parts.checkout, transaction.id);
+    await this.tidy();
+    markWhole();
+    folder.remove();
+    return attention;
+  }
+
+  /** Takes the preparation of an undo back. */
+  rollbackUndo(id: string, undoes: PreparedCommit): void {
+    using folder = LandingFolder.openIfThere(this.#parts.workspace, id);
+    if (folder !== undefined) releaseLocks(folder.readLocks());
+    removeUnrecorded(this.#parts.checkout, id);
+    using landed = LandingFolder.openIfThere(this.#parts.workspace, String(undoes.data["landing"]));
+    const exchange = landed?.read()?.exchange;
+    if (exchange !== undefined) this.#means.exchange.rollbackUndo(exchange);
+    folder?.remove();
+  }
+
+  /** A branch or an index that had moved already goes back: the landing is given up. */
+  async #moveBack(landing: GitLanding): Promise<void> {
+    const id = `${landing.transaction}-back`;
+    using begun = LandingFolder.openIfThere(this.#parts.workspace, id);
+    if (begun === undefined && !landing.locks.some(isMoved)) return;
+    releaseLocks(landing.locks);
+    using back = begun ?? LandingFolder.make(this.#parts.workspace, id);
+    await moveRepository(this.#parts, back.read() ?? (await this.#backwards(back, landing)), back.folder);
+    back.remove();
+  }
+
+  async #backwards(back: LandingFolder, landing: GitLanding): Promise<GitLanding> {
+    releaseLocks(back.readLocks());
+    const config = await readConfig(this.#parts.git, this.#parts.checkout);
+    const { locks, head } = await this.#lock(back, landing.ref, config);
+    await this.#indexBefore(back, landing);
+    const { exchange: _, ...rest } = reversed(landing);
+    const move = head.commit === landing.to ? {} : { from: head.commit, to: head.commit };
+    const record: GitLanding = { ...rest, ...move, transaction: back.id, locks };
+    await this.#record(back, record);
+    return record;
+  }
+
+  /** Takes back a landing of any stage: nothing of it stays in the original. An undo that was cut off is finished. */
+  async revert(id: string): Promise<void> {
+    using folder = LandingFolder.openIfThere(this.#parts.workspace, id);
+    if (folder === undefined) return;
+    const landing = folder.read();
+    if (landing?.undoes !== undefined) {
+      if (!folder.isDone) await this.#run(folder, landing);
+      folder.remove();
+      return;
+    }
+    if (!folder.isDone || landing === undefined) {
+      await this.rollbackPrepared({ id, planId: "", direction: "commit" }, () => undefined);
+      return;
+    }
+    if (!folder.isUndone) await this.run(await this.#prepareUndoOf(`${id}-revert`, folder, landing, 0));
+    this.#forget(folder, landing);
+  }
+
+  /** Drops what an undo of a landing would need. */
+  discard(prepared: PreparedCommit): void {
+    using folder = LandingFolder.openIfThere(this.#parts.workspace, String(prepared.data["landing"]));
+    const landing = folder?.read();
+    if (folder !== undefined && landing !== undefined) this.#forget(folder, landing);
+  }
+
+  #forget(folder: LandingFolder, landing: GitLanding): void {
+    if (landing.exchange !== undefined && landing.undoes === undefined) this.#means.exchange.discard(landing.exchange);
+    for (const id of LandingFolder.ids(this.#parts.workspace)) {
+      using other = LandingFolder.openIfThere(this.#parts.workspace, id);
+      if (other?.isDone === true && other.read()?.undoes === landing.transaction) other.remove();
+    }
+    folder.remove();
+  }
+
+  /** The last step of a prepare: from here on nothing is left to do that could fail. */
+  async #record(folder: LandingFolder, landing: GitLanding): Promise<string> {
+    fillLocks(landing, folder.folder);
+    return await flushLocks(this.#parts, landing, (theirs) => folder.write(landing, theirs));
+  }
+
+  /** Makes the locks known, takes them, and says what is checked out: nobody moves it from here on. Refuses where nothing can land now. */
+  async #lock(
+    folder: LandingFolder,
+    ref: string,
+    config: readonly ConfigEntry[],
+  ): Promise<{ readonly locks: readonly HeldLock[]; readonly head: Head }> {
+    const { checkout, git } = this.#parts;
+    assertThere(checkout);
+    const locks = makeLocks(checkout, ref, folder.id);
+    await folder.writeLocks(locks);
+    await takeLocks(locks);
+    assertNothingUnderWay(checkout);
+    const head = await headOf(git, checkout);
+    if (head.ref !== ref) throw switched(ref, head);
+    assertOnlyHere(checkout, ref, config);
+    return { locks, head };
+  }
+
+  /** The index without what had landed. What is staged since is the user's, and then it is not taken back. */
+  async #indexBefore(undo: LandingFolder, landing: GitLanding): Promise<void> {
+    const { git } = this.#parts;
+    using gitDir = this.#parts.openGitDir();
+    copyIndex(gitDir, INDEX, undo.folder, INDEX);
+    const place = this.#parts.theirs(undo.folder.label(INDEX));
+    if (landing.changes.length === 0) return;
+    const conflicts = await stagedConflicts(this.#parts, place, landing.changes);
+    if (conflicts.length > 0) throw new SandboxConflictError(conflicts);
+    await git.change(UNDO_INDEX, place, ["update-index", "--replace", "-z", "--index-info"], {
+      input: indexLines(landing.changes, "before"),
+    });
+  }
+
+  #logLine({ identity }: CommitText, from: string, to: string, text: string): GitLanding["log"] {
+    const seconds = Math.floor(this.#means.now().getTime() / 1000);
+    return { from, to, who: `${identity.name} <${identity.email}>`, seconds, text };
+  }
+}
+
+function assertThere({ gitDir }: Checkout): void {
+  if (isThere(gitDir)) return;
+  throw new SandboxCommitError(`The repository ${displayPath(gitDir)} is gone.`, {
+    hint: "Bring it back, or cancel the plan.",
+  });
+}
+
+function assertNothingUnderWay({ gitDir, root }: Checkout): void {
+  const busy = underWay(gitDir);
+  if (busy === undefined) return;
+  throw new SandboxCommitError(`${displayPath(root)} is in the middle of ${busy}.`, {
+    hint: "Finish it, or abort it, and try again.",
+    code: "UNDER_WAY",
+  });
+}
+
+/** The same, taken back. */
+function reversed(landing: GitLanding): GitLanding {
+  const changes = landing.changes.map(({ path, before, after }) => ({
+    path,
+    ...(after !== undefined && { before: after }),
+    ...(before !== undefined && { after: before }),
+  }));
+  return { ...landing, from: landing.to, to: landing.from, changes };
+}
+
+function preparedCommit({ changes, warnings }: WorkCommit, landing: string, digest: string): PreparedCommit {
+  return { changes: changes.length, data: { landing, digest }, ...(warnings.length > 0 && { warnings }) };
+}
+
+function switched(ref: string, now: Head): SandboxConflictError {
+  const why = `${branchName(ref)} was checked out when the sandbox was made, and now ${branchName(now.ref)} is`;
+  return new SandboxConflictError([{ path: ".", why }], {
+    message: `The original changed meanwhile: ${why}.`,
+    hint: "Check the same branch out again, or make a new plan.",
+  });
+}
+
+function movedOn({ ref, from, to }: GitLanding, now: Head): SandboxConflictError {
+  const why = `${branchName(ref)} is at ${now.commit.slice(0, 12)} and no longer at ${to.slice(0, 12)}, which the plan landed as`;
+  return new SandboxConflictError([{ path: ".", why }], {
+    message: `It can't be taken back: ${why}.`,
+    hint: `Take it back by a new commit: git revert -m 1 ${to} (if that is no merge: git revert ${from}..${to}).`,
+  });
+}

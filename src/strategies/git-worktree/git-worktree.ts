@@ -1,0 +1,340 @@
+import { isAtOrBelow } from "../../core/byte-path.ts";
+import type { Change, DiffView } from "../../core/change.ts";
+import { InterruptedError, messageOf, SandboxStateError, UnsupportedError } from "../../core/errors.ts";
+import type { Resource } from "../../core/resource.ts";
+import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
+import type {
+  Attention,
+  CommitResult,
+  LastCheckpoint,
+  PreparedCommit,
+  ProbeResult,
+  ProgramView,
+  SavedCheckpoint,
+  StrategyContext,
+  Transaction,
+  TwoPhaseSandboxStrategy,
+} from "../../core/strategy.ts";
+import { builtInStrength } from "../../core/strategy-names.ts";
+import { commitAlone } from "../../files/commit-alone.ts";
+import { Landings } from "../../files/landings.ts";
+import { LongWork } from "../../files/long-work.ts";
+import { removeTree } from "../../files/remove-tree.ts";
+import { RestoredTimes } from "../../files/restored-times.ts";
+import { assertSameBoot, notCreated, notRolledBack, placeOf, workspaceGone } from "../../files/sandbox-reference.ts";
+import { beginRestore, dropCheckpoints, removeCheckpoint } from "../../files/tree-checkpoints.ts";
+import { choosePlace, findPlace, makeWorkspace, openWorkspace, removeWorkspace } from "../../files/workspace.ts";
+import { readFileBelow, writeFileBelow } from "../../files/writing.ts";
+import { writtenChange } from "../../files/written-change.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { Folder } from "../../system/folder.ts";
+import { Git } from "../../system/git.ts";
+import { currentBootId } from "../../system/process-identity.ts";
+import { baseContent } from "./base-content.ts";
+import { assertPlainPath, type Checkout, findCheckout, gitVersion } from "./checkout.ts";
+import { finishRestoring, saveWorktree } from "./checkpoints.ts";
+import { GitLandings } from "./git-landings.ts";
+import { LandingFolder } from "./landing-record.ts";
+import { GIT_LANDINGS, WORKTREE } from "./layout.ts";
+import { makeWorktree } from "./make-worktree.ts";
+import { workBranch } from "./repositories.ts";
+import { dropRefs, refsOf } from "./repository-refs.ts";
+import { checkoutOf, startFrom, startOf, workPath } from "./sandbox-facts.ts";
+import { SandboxParts } from "./sandbox-parts.ts";
+import { isFinished, isStale, markFresh, markStale, readRecord } from "./sandbox-record.ts";
+import { workDiff } from "./work-diff.ts";
+
+const TRIM = failpoint("git.cleanup");
+/** What stays of a sandbox until an undo is no longer wanted. */
+const UNDO_RECORDS = ["landings", GIT_LANDINGS];
+
+/**
+ * A git checkout: the work is done in a worktree and a repository of its own, on a branch of its own, and lands as a merge into the branch that
+ * was checked out. The checkout follows: its files by the exchange that all folders land with, its index and branch under git's own locks. What the user has not
+ * committed is his and is never touched. layout.ts says what a sandbox consists of.
+ */
+export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
+  readonly name = "git_worktree";
+  readonly capabilities = {
+    commit: "two-phase",
+    undo: true,
+    checkpoint: true,
+    isolation: "branch",
+    strength: builtInStrength("git_worktree"),
+    resourceTypes: ["git-checkout"],
+    loses: [
+      "folders",
+      "times",
+      "owners",
+      "modes",
+      "attributes",
+      "other-kinds",
+      "linked-files",
+      "holes",
+      "ignored-files",
+    ],
+  } as const;
+  readonly #context: StrategyContext;
+  readonly #git: Git;
+  readonly #work: LongWork;
+
+  constructor(context: StrategyContext) {
+    this.#context = context;
+    this.#git = new Git(context.environment ?? {}, context.git?.limitMilliseconds);
+    this.#work = new LongWork(context);
+  }
+
+  async probe(resource: Resource): Promise<ProbeResult> {
+    try {
+      startOf(resource);
+      const version = await gitVersion(this.#git, this.#context.stateDir);
+      if (resource.properties["example"] !== true) await this.#find(resource);
+      return { works: true, note: `works, with git ${version}` };
+    } catch (thrown) {
+      if (!(thrown instanceof UnsupportedError)) throw thrown;
+      return { works: false, reason: messageOf(thrown).replace(/\.$/, "") };
+    }
+  }
+
+  async create(planId: string, resource: Resource): Promise<SandboxRef> {
+    const start = startOf(resource);
+    const sandboxId = sandboxIdFor(planId, resource.id);
+    const checkout = await this.#find(resource);
+    this.#removeUnfinished(sandboxId);
+    const place = choosePlace(this.#context.stateDir, sandboxId, { root: checkout.root });
+    const refs = refsOf(planId, resource.id);
+    const metadata = {
+      workspace: place.path,
+      placement: place.placement,
+      path: `${place.path}/${WORKTREE}`,
+      ...checkout,
+      refs,
+      start,
+    };
+    const ref: SandboxRef = { sandboxId, planId, resourceId: resource.id, strategyName: this.name, metadata };
+    await this.#context.recordIntent(ref, [
+      { kind: "folder", location: place.path },
+      { kind: "ref", location: `${checkout.commonDir}:${refs}` },
+    ]);
+    try {
+      using parts = new SandboxParts(this.#git, checkout, makeWorkspace(this.#context.stateDir, sandboxId, place));
+      await this.#make(ref, parts);
+      return ref;
+    } catch (thrown) {
+      await this.cleanup(ref);
+      if (thrown instanceof InterruptedError) throw thrown;
+      throw notCreated(resource.location, thrown);
+    }
+  }
+
+  async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
+    using parts = await this.#open(ref);
+    using worktree = parts.openWorktree();
+    return readFileBelow(worktree, workPath(path));
+  }
+
+  async readOriginal(ref: SandboxRef, path: string): Promise<Uint8Array | undefined> {
+    using parts = await this.#open(ref);
+    return await baseContent(parts, readRecord(parts.workspace).base, workPath(path));
+  }
+
+  async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
+    using parts = await this.#open(ref);
+    using worktree = parts.openWorktree();
+    const at = workPath(path);
+    const { before, after } = writeFileBelow(worktree, at, bytes, parts.workspace);
+    return writtenChange(at, before, after);
+  }
+
+  async diff(ref: SandboxRef): Promise<DiffView> {
+    using parts = await this.#open(ref);
+    return await workDiff(parts, readRecord(parts.workspace));
+  }
+
+  async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+    try {
+      return await this.#prepare(ref, transaction);
+    } catch (thrown) {
+      // The user's repository is not to be locked for a moment longer than it has to.
+      await this.rollbackPrepared(ref, transaction);
+      throw thrown;
+    }
+  }
+
+  async #prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+    if (transaction.undoes !== undefined) {
+      using parts = this.#parts(ref);
+      return await this.#landings(ref, parts).prepareUndo(transaction.id, transaction.undoes.prepared);
+    }
+    using parts = await this.#open(ref);
+    const record = readRecord(parts.workspace);
+    if (transaction.afterRestart !== true) assertSameBoot({ isFromEarlierBoot: record.bootId !== currentBootId() });
+    return await this.#landings(ref, parts).prepare(transaction, record);
+  }
+
+  async commitPrepared(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<CommitResult> {
+    using parts = this.#parts(ref);
+    markStale(parts.workspace);
+    const attention = await this.#landings(ref, parts, this.#work.counter("landing", prepared.changes)).run(prepared);
+    return { changes: prepared.changes, attention };
+  }
+
+  async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
+    const workspace = openWorkspace(placeOf(ref).path);
+    if (workspace === undefined) return [];
+    using parts = new SandboxParts(this.#git, checkoutOf(ref), workspace);
+    const landings = this.#landings(ref, parts);
+    if (transaction.undoes !== undefined) {
+      landings.rollbackUndo(transaction.id, transaction.undoes.prepared);
+      return [];
+    }
+    return await landings.rollbackPrepared(transaction, () => markFresh(workspace));
+  }
+
+  async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
+    const workspace = openWorkspace(placeOf(ref).path);
+    if (workspace === undefined) {
+      removeWorkspace(this.#context.stateDir, ref.sandboxId, placeOf(ref));
+      return;
+    }
+    using parts = new SandboxParts(this.#git, checkoutOf(ref), workspace);
+    this.#landings(ref, parts).discard(prepared);
+    this.#removeIfEmpty(ref, workspace);
+  }
+
+  async commit(ref: SandboxRef): Promise<CommitResult> {
+    return await commitAlone(this, ref);
+  }
+
+  async rollback(ref: SandboxRef): Promise<void> {
+    let isRestored = false;
+    try {
+      using parts = this.#parts(ref);
+      markStale(parts.workspace);
+      const landings = this.#landings(ref, parts);
+      for (const id of LandingFolder.ids(parts.workspace)) await landings.revert(id);
+      isRestored = true;
+      await landings.tidy();
+      dropCheckpoints(parts.workspace);
+      await this.#freshen(ref, parts);
+    } catch (thrown) {
+      throw notRolledBack(checkoutOf(ref).root, isRestored, thrown);
+    }
+  }
+
+  async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
+    using parts = await this.#open(ref);
+    return await saveWorktree(parts, checkpointId, last, (steps) => this.#work.run("saving", steps));
+  }
+
+  /** One that was begun and cut off need not be finished first. */
+  async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    using parts = this.#parts(ref);
+    await this.#freshen(ref, parts);
+    beginRestore(parts.workspace, checkpointId);
+    await this.#finishRestore(parts);
+  }
+
+  async discardCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    using workspace = openWorkspace(placeOf(ref).path);
+    if (workspace !== undefined) removeCheckpoint(workspace, checkpointId);
+  }
+
+  async cleanup(ref: SandboxRef): Promise<void> {
+    const place = placeOf(ref);
+    const checkout = checkoutOf(ref);
+    await dropRefs(this.#git, checkout, String(ref.metadata["refs"]), "all");
+    using workspace = openWorkspace(place.path);
+    if (workspace === undefined) {
+      removeWorkspace(this.#context.stateDir, ref.sandboxId, place);
+      return;
+    }
+    for (const name of workspace.names()) if (!UNDO_RECORDS.includes(name)) removeTree(TRIM, workspace, name);
+    this.#removeIfEmpty(ref, workspace);
+  }
+
+  async path(ref: SandboxRef): Promise<string> {
+    using parts = await this.#open(ref);
+    return parts.worktreePath;
+  }
+
+  /** Shown where it is: what programs write into their repository would name another place otherwise. */
+  async enter(ref: SandboxRef): Promise<ProgramView> {
+    using parts = await this.#open(ref);
+    const { root, commonDir } = parts.checkout;
+    const refersTo = isAtOrBelow(commonDir, root) ? [root] : [root, commonDir];
+    return { kind: "place", path: parts.worktreePath, atOwnPath: true, refersTo };
+  }
+
+  async #find(resource: Resource): Promise<Checkout> {
+    assertPlainPath(this.#context.stateDir);
+    return await findCheckout(this.#git, resource.location);
+  }
+
+  #landings(ref: SandboxRef, parts: SandboxParts, tick = () => this.#work.stopIfAsked()): GitLandings {
+    const { stateDir, policy, git, signal, now } = this.#context;
+    return new GitLandings(parts, {
+      exchange: new Landings(parts.workspace, new RestoredTimes(stateDir, parts.checkout.root)),
+      refs: String(ref.metadata["refs"]),
+      policy,
+      fastForward: git?.fastForward ?? false,
+      signal,
+      now,
+      tick,
+    });
+  }
+
+  /** Opens a sandbox for use; one whose work has landed is made anew first. */
+  async #open(ref: SandboxRef): Promise<SandboxParts> {
+    const parts = this.#parts(ref);
+    if (isStale(parts.workspace)) await this.#freshen(ref, parts);
+    else await this.#finishRestore(parts);
+    return parts;
+  }
+
+  #parts(ref: SandboxRef): SandboxParts {
+    const workspace = openWorkspace(placeOf(ref).path);
+    if (workspace !== undefined) return new SandboxParts(this.#git, checkoutOf(ref), workspace);
+    throw workspaceGone(ref);
+  }
+
+  async #make(ref: SandboxRef, parts: SandboxParts): Promise<void> {
+    await makeWorktree(parts, {
+      start: startFrom(ref),
+      refs: String(ref.metadata["refs"]),
+      branch: workBranch(ref.planId),
+      signal: this.#context.signal,
+      onProgress: (done, total) => this.#context.progress({ task: "checking out", done, total }),
+    });
+  }
+
+  async #freshen(ref: SandboxRef, parts: SandboxParts): Promise<void> {
+    if (!isStale(parts.workspace)) return;
+    await this.#make(ref, parts);
+    markFresh(parts.workspace);
+  }
+
+  async #finishRestore(parts: SandboxParts): Promise<void> {
+    await finishRestoring(parts, (steps) => this.#work.run("restoring", steps));
+  }
+
+  #removeUnfinished(sandboxId: string): void {
+    const earlier = findPlace(this.#context.stateDir, sandboxId);
+    if (earlier === undefined) return;
+    using workspace = openWorkspace(earlier.path);
+    if (workspace !== undefined && (isFinished(workspace) || LandingFolder.ids(workspace).length > 0)) {
+      throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
+        from: "CREATED",
+        to: "PENDING",
+        hint: "Use the sandbox that is there, or clean it up first.",
+      });
+    }
+    removeWorkspace(this.#context.stateDir, sandboxId, earlier);
+  }
+
+  /** A landing's undo record keeps the workspace. */
+  #removeIfEmpty(ref: SandboxRef, workspace: Folder): void {
+    if (!isFinished(workspace) && !workspace.names().some((name) => UNDO_RECORDS.includes(name)))
+      removeWorkspace(this.#context.stateDir, ref.sandboxId, placeOf(ref));
+  }
+}

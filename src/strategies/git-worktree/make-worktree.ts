@@ -1,0 +1,74 @@
+import { copyTree } from "../../files/copy-tree.ts";
+import { runAtOnce } from "../../files/pace.ts";
+import { removeTree } from "../../files/remove-tree.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { currentBootId } from "../../system/process-identity.ts";
+import { type Head, headOf } from "./checkout.ts";
+import { copyIndex, ScratchIndex } from "./index-files.ts";
+import { DOT_GIT, REPOSITORY, SANDBOX, WORKTREE } from "./layout.ts";
+import { copiedRefs, makeOwnRepository, makeWorkRepository } from "./repositories.ts";
+import { type ConfigEntry, identityFrom, readConfig } from "./repository-config.ts";
+import { keepBase } from "./repository-refs.ts";
+import type { SandboxParts } from "./sandbox-parts.ts";
+import { type Start, writeRecord } from "./sandbox-record.ts";
+import { storeTree } from "./stored-tree.ts";
+import { commitTree, treeOf } from "./work-commit.ts";
+
+const POINTS = { remove: failpoint("git.remove-old"), checkOut: failpoint("git.check-out-all") };
+
+export interface MakeOptions {
+  readonly start: Start;
+  /** The name below which the refs of this sandbox are in the user's repository. */
+  readonly refs: string;
+  /** The branch that programs are on. */
+  readonly branch: string;
+  readonly signal: AbortSignal;
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+/** Makes a worktree of what is checked out now, with its repositories; what an earlier, unfinished try left is removed first. */
+export async function makeWorktree(parts: SandboxParts, options: MakeOptions): Promise<void> {
+  const { git, checkout, workspace } = parts;
+  for (const name of [SANDBOX, WORKTREE, REPOSITORY]) removeTree(POINTS.remove, workspace, name);
+  const [head, config, refs] = await Promise.all([
+    headOf(git, checkout),
+    readConfig(git, checkout),
+    copiedRefs(git, checkout),
+  ]);
+  await keepBase(git, checkout, options.refs, head.commit);
+  makeOwnRepository(workspace, checkout, config, head.commit);
+  const base = options.start === "head" ? head.commit : await uncommittedBase(parts, head, config, options.signal);
+  makeWorkRepository(workspace, checkout, config, { branch: options.branch, commit: base, refs });
+  const { signal, onProgress } = options;
+  await git.change(POINTS.checkOut, parts.onWorktree(), ["read-tree", "-v", "-u", "--reset", base], {
+    signal,
+    onProgress,
+  });
+  using repository = parts.openRepository();
+  using programs = workspace.openBelow(`${WORKTREE}/${DOT_GIT}`);
+  copyIndex(repository, "index", programs, "index");
+  writeRecord(workspace, { base, head: head.commit, ref: head.ref, bootId: currentBootId() });
+}
+
+/** A commit of the checkout as it is, uncommitted and untracked files included. Index, stash and files of the user stay as they are. */
+async function uncommittedBase(
+  parts: SandboxParts,
+  head: Head,
+  config: readonly ConfigEntry[],
+  signal: AbortSignal,
+): Promise<string> {
+  const { git, workspace } = parts;
+  using gitDir = parts.openGitDir();
+  using original = parts.openOriginal();
+  using index = ScratchIndex.copyOf(gitDir, "index", workspace);
+  const place = parts.onCheckout(index.path);
+  const { tree } = await storeTree(git, place, original, "but-ignored", signal);
+  if (tree === (await treeOf(parts, place, head.commit))) return head.commit;
+  const text = { identity: identityFrom(config), message: "The checkout as it was, with what was not committed" };
+  const commit = await commitTree(parts, place, tree, [head.commit], text);
+  // Programs must find these objects where they can see them.
+  using from = workspace.openBelow(`${REPOSITORY}/objects`);
+  using to = workspace.openBelow(`${WORKTREE}/${DOT_GIT}/objects`);
+  runAtOnce(copyTree(from, to, { data: "share", filter: (path) => path !== "info" }));
+  return commit;
+}

@@ -1,0 +1,44 @@
+import { ROOT_PATH } from "../../core/byte-path.ts";
+import { UsageError } from "../../core/errors.ts";
+import type { Resource } from "../../core/resource.ts";
+import { assertResourcePath } from "../../core/resource-path.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
+import type { Checkout } from "./checkout.ts";
+import { DOT_GIT } from "./layout.ts";
+import { STARTS, type Start } from "./sandbox-record.ts";
+
+/** The checkout that a sandbox is made for. */
+export function checkoutOf({ metadata }: SandboxRef): Checkout {
+  const { root, gitDir, commonDir, objectFormat } = metadata;
+  return {
+    root: String(root),
+    gitDir: String(gitDir),
+    commonDir: String(commonDir),
+    objectFormat: String(objectFormat),
+  };
+}
+
+/** What the sandbox of a resource begins with. */
+export function startOf({ name, properties }: Resource): Start {
+  const wanted = properties["from"] ?? "head";
+  const start = STARTS.find((known) => known === wanted);
+  if (start !== undefined) return start;
+  throw new UsageError(`The sandbox of ${name} can't begin with '${String(wanted)}'.`, {
+    hint: `Use from=${STARTS.join(" or from=")}.`,
+  });
+}
+
+/** The same of a sandbox that is there. */
+export function startFrom({ metadata }: SandboxRef): Start {
+  return metadata["start"] === "checkout" ? "checkout" : "head";
+}
+
+/** The path of a file of the work. The repository in the worktree is no part of it. */
+export function workPath(path: string): string {
+  const checked = assertResourcePath(path);
+  if (checked === ROOT_PATH || checked.split("/")[0]?.toLowerCase() !== DOT_GIT) return checked;
+  throw new UsageError(`${checked} is in the sandbox's own repository, which does not land.`, {
+    hint: "Use git in the sandbox: 'drydock plan exec PLAN -- git …'.",
+    code: "BAD_PATH",
+  });
+}

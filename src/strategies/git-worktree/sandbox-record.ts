@@ -1,0 +1,61 @@
+import { StateError } from "../../core/errors.ts";
+import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { Folder } from "../../system/folder.ts";
+import { SANDBOX, STALE } from "./layout.ts";
+
+const POINTS = {
+  finish: failpoint("git.finish"),
+  stale: failpoint("git.mark-stale"),
+  fresh: failpoint("git.mark-fresh"),
+};
+
+/** What a sandbox begins with. */
+export const STARTS = ["head", "checkout"] as const;
+
+/**
+ * - `head`: the commit that is checked out.
+ * - `checkout`: the files as they are, uncommitted and untracked ones too.
+ */
+export type Start = (typeof STARTS)[number];
+
+/** What a sandbox was made from. Made anew, it is made from what is there then. */
+export interface SandboxRecord {
+  /** The commit that the worktree began with. */
+  readonly base: string;
+  /** The commit that was checked out. The same as the base, unless the sandbox began with uncommitted files. */
+  readonly head: string;
+  /** The branch that was checked out, or "HEAD" for none. What lands lands there. */
+  readonly ref: string;
+  readonly bootId: string;
+}
+
+export function isFinished(workspace: Folder): boolean {
+  return workspace.facts(SANDBOX) !== undefined;
+}
+
+export function readRecord(workspace: Folder): SandboxRecord {
+  const bytes = readSmallFile(workspace, SANDBOX);
+  const record = bytes === undefined ? undefined : parsed<SandboxRecord>(bytes);
+  if (record !== undefined) return record;
+  throw new StateError(`The sandbox in ${workspace.path} is incomplete.`, {
+    hint: "Cancel its plan and make a new one.",
+  });
+}
+
+export function writeRecord(workspace: Folder, record: SandboxRecord): void {
+  writeSmallFile(POINTS.finish, workspace, SANDBOX, Buffer.from(JSON.stringify(record)));
+}
+
+/** Whether a landing has made the worktree a thing of the past. */
+export function isStale(workspace: Folder): boolean {
+  return workspace.facts(STALE) !== undefined;
+}
+
+export function markStale(workspace: Folder): void {
+  if (isFinished(workspace) && !isStale(workspace)) writeSmallFile(POINTS.stale, workspace, STALE, Buffer.alloc(0));
+}
+
+export function markFresh(workspace: Folder): void {
+  if (isStale(workspace)) workspace.removeFile(POINTS.fresh, STALE);
+}

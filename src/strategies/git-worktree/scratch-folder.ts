@@ -1,0 +1,24 @@
+import { removeTree } from "../../files/remove-tree.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { Folder } from "../../system/folder.ts";
+import { newId } from "../../system/new-id.ts";
+
+const POINTS = { make: failpoint("git.scratch-folder"), remove: failpoint("git.remove-scratch") };
+
+/** A folder for one piece of work, gone when it is done. What a crash leaves goes with the sandbox. */
+export class ScratchFolder {
+  readonly folder: Folder;
+  readonly #workspace: Folder;
+  readonly #name = `scratch-${newId()}`;
+
+  constructor(workspace: Folder) {
+    this.#workspace = workspace;
+    workspace.createFolder(POINTS.make, this.#name, 0o700);
+    this.folder = workspace.openChild(this.#name);
+  }
+
+  [Symbol.dispose](): void {
+    this.folder.close();
+    removeTree(POINTS.remove, this.#workspace, this.#name);
+  }
+}

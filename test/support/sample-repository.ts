@@ -1,0 +1,117 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { TestRepository } from "./test-repository.ts";
+import type { TreeSnapshot } from "./tree-snapshot.ts";
+
+/** A checkout in the middle of somebody's own work: dirty, staged, untracked, ignored and stashed things that no plan may touch. */
+export function buildRepository(root: string): void {
+  const repository = new TestRepository(root);
+  repository.git("init", "-q", "-b", "main");
+  for (const name of [
+    "same",
+    "changes",
+    "goes",
+    "folder/changes",
+    "folder/only/goes",
+    "dirty",
+    "staged",
+    "becomes-link",
+  ])
+    write(root, name, `${name}\n`);
+  symlinkSync("same", join(root, "link"));
+  write(root, ".gitignore", "*.log\n");
+  write(root, "script", "#!/bin/sh\n");
+  repository.commitAll("begin");
+  write(root, "stashed", "stashed\n");
+  repository.git("add", "stashed");
+  repository.git("stash", "push", "-q");
+  write(root, "dirty", "dirty, of the user\n");
+  write(root, "staged", "staged, of the user\n");
+  repository.git("add", "staged");
+  write(root, "untracked", "untracked, of the user\n");
+  write(root, "ignored.log", "ignored, of the user\n");
+}
+
+/** What a plan does in it: some of it committed, as a program does, the last of it not. */
+export function changeRepository(root: string): void {
+  const repository = new TestRepository(root);
+  write(root, "changes", "changed\n");
+  rmSync(join(root, "goes"));
+  rmSync(join(root, "folder/only"), { recursive: true });
+  repository.git("add", "-A", "changes", "goes", "folder/only");
+  repository.git("commit", "-q", "-m", "first", "--", "changes", "goes", "folder/only");
+  write(root, "folder/changes", "changed\n");
+  write(root, "new/deep/file", "new\n");
+  rmSync(join(root, "link"));
+  symlinkSync("changes", join(root, "link"));
+  rmSync(join(root, "becomes-link"));
+  symlinkSync("same", join(root, "becomes-link"));
+  chmodSync(join(root, "script"), 0o755);
+}
+
+/** The same as a user does it himself, in the checkout that it lands in. */
+export function changeCheckout(root: string): void {
+  changeRepository(root);
+  const repository = new TestRepository(root);
+  const paths = ["folder/changes", "new", "link", "becomes-link", "script"];
+  repository.git("add", "-A", ...paths);
+  repository.git("commit", "-q", "-m", "second", "--", ...paths);
+}
+
+/** Everything of a checkout that a user relies on, but for the names of commits. */
+export function snapshotRepository(root: string): TreeSnapshot {
+  const repository = new TestRepository(root);
+  const lines = new Map<string, string>();
+  lines.set("HEAD", repository.git("symbolic-ref", "HEAD").trim());
+  lines.set("HEAD's tree", repository.git("rev-parse", "HEAD^{tree}").trim());
+  lines.set("index", repository.git("ls-files", "--stage"));
+  lines.set("status", repository.git("status", "--porcelain", "--ignored"));
+  lines.set("stash", repository.git("rev-parse", "stash^{tree}", "stash^2^{tree}"));
+  lines.set("fsck", repository.git("fsck", "--strict", "--no-dangling"));
+  lines.set(
+    "branches",
+    repository.git("for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes"),
+  );
+  for (const name of [
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REBASE_HEAD",
+    "ORIG_HEAD.lock",
+    "HEAD.lock",
+    "index.lock",
+    "packed-refs.lock",
+  ])
+    lines.set(name, String(existsSync(join(root, ".git", name))));
+  lines.set(
+    "locks",
+    readdirSync(join(root, ".git/refs"), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".lock"))
+      .join(),
+  );
+  for (const name of readdirSync(root, { recursive: true, encoding: "utf8" }).sort())
+    if (name !== ".git" && !name.startsWith(".git/")) lines.set(name, entry(join(root, name)));
+  return lines;
+}
+
+function entry(path: string): string {
+  const facts = lstatSync(path);
+  if (facts.isDirectory()) return "folder";
+  if (facts.isSymbolicLink()) return `link to ${readlinkSync(path)}`;
+  return `${(facts.mode & 0o100) === 0 ? "file" : "program"}: ${readFileSync(path, "utf8")}`;
+}
+
+function write(root: string, name: string, text: string): void {
+  mkdirSync(join(root, name, ".."), { recursive: true });
+  writeFileSync(join(root, name), text);
+}

@@ -1,0 +1,41 @@
+import { createHash } from "node:crypto";
+import type { Failpoint } from "../../system/failpoints.ts";
+import { cloneData, copyData, readChunks } from "../../system/file-data.ts";
+import type { Folder } from "../../system/folder.ts";
+import { closeFile } from "../../system/handles.ts";
+import { closeUnlessLocked } from "../../system/locked-files.ts";
+
+/** A name in a folder. */
+export interface FilePlace {
+  readonly folder: Folder;
+  readonly name: string;
+}
+
+/** Copies a file to where nothing is, sharing its blocks where the file system can. It may be a database that this process has locked. */
+export function copyFile(point: Failpoint, from: FilePlace, to: FilePlace): void {
+  const source = from.folder.openFile(from.name);
+  try {
+    const copy = to.folder.createFile(point, to.name, 0o600);
+    const label = to.folder.label(to.name);
+    try {
+      const size = from.folder.facts(from.name)?.size ?? 0;
+      if (!cloneData(point, source, copy, label)) copyData(point, source, copy, size, label);
+    } finally {
+      closeFile(copy);
+    }
+  } finally {
+    closeUnlessLocked(source);
+  }
+}
+
+/** SHA-256 of a file, in hex. */
+export function fileDigest({ folder, name }: FilePlace): string {
+  const hash = createHash("sha256");
+  const fd = folder.openFile(name);
+  try {
+    readChunks(fd, folder.label(name), (bytes) => hash.update(bytes));
+    return hash.digest("hex");
+  } finally {
+    closeUnlessLocked(fd);
+  }
+}

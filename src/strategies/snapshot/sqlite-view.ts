@@ -1,0 +1,137 @@
+import { createHash } from "node:crypto";
+import { baseName, bytesFromPath, parentPath } from "../../core/byte-path.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
+import type { ProgramView } from "../../core/strategy.ts";
+import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import { writeSmallFile } from "../../files/small-file.ts";
+import { openHomes, openWorkspace } from "../../files/workspace.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { Folder } from "../../system/folder.ts";
+import { liveMounts } from "../../system/live-mounts.ts";
+
+/**
+ * # Where the databases of a plan are worked on
+ *
+ * One folder in the state directory for all databases of a plan that are in one folder, because that is what commands see:
+ * - `own/NAME`: the copy of each, under the name of the original, with the files that SQLite keeps beside it;
+ * - `hidden/`: nothing but whiteouts, for the names of the originals and of what SQLite keeps beside these;
+ * - `work/`: what an overlay needs, there once a command was run inside;
+ * - `users/ID`: the sandboxes that it is for. It goes with the last of them.
+ *
+ * A command sees the originals' folder, under `hidden/`, under `own/`. So what programs do to the originals meanwhile, their logs above all, never
+ * shows; and a program inside may remove a database and make it anew. What else it leaves in that folder never lands.
+ */
+const POINTS = {
+  make: failpoint("sqlite.view-make"),
+  use: failpoint("sqlite.view-use"),
+  hide: failpoint("sqlite.view-hide"),
+  work: failpoint("sqlite.view-work"),
+  clear: failpoint("sqlite.view-clear"),
+  remove: failpoint("sqlite.view-remove"),
+};
+const OWN = "own";
+const HIDDEN = "hidden";
+const WORK = "work";
+const USERS = "users";
+
+/** What SQLite keeps beside a database while it is in use. */
+const SUFFIXES = ["-journal", "-wal", "-shm"] as const;
+
+/** A database and everything beside it that belongs to it. */
+export function filesOf(database: string): string[] {
+  return [database, ...SUFFIXES.map((suffix) => `${database}${suffix}`)];
+}
+
+/** Where the databases of a plan in this folder are worked on. */
+export function viewPlace(stateDir: string, planId: string, folder: string): string {
+  const digest = createHash("sha256").update(bytesFromPath(folder)).digest("hex").slice(0, 16);
+  return `${stateDir}/sandboxes/${planId}-view-${digest}`;
+}
+
+export class SqliteView {
+  readonly #path: string;
+  readonly #user: string;
+  readonly #name: string;
+  readonly #location: string;
+
+  constructor({ sandboxId, metadata }: SandboxRef) {
+    this.#path = String(metadata["view"]);
+    this.#user = sandboxId;
+    this.#name = String(metadata["only"]);
+    this.#location = String(metadata["location"]);
+  }
+
+  /** Where programs find the copy. */
+  get path(): string {
+    return `${this.#path}/${OWN}/${this.#name}`;
+  }
+
+  /** A command that runs inside. */
+  inside(): { readonly pid: number; readonly command: string } | undefined {
+    using view = openWorkspace(this.#path);
+    return view?.facts(WORK) === undefined ? undefined : liveMounts(this.#source)[0];
+  }
+
+  /** The folder of the copies, as it is. */
+  openOwn(): Folder | undefined {
+    using view = openWorkspace(this.#path);
+    return view?.openBelowIfThere(OWN);
+  }
+
+  /** The folder of the copies, without the one of this sandbox. */
+  makeOwn(stateDir: string): Folder {
+    using homes = openHomes(stateDir);
+    using view = ensureFolder(POINTS.make, homes, baseName(this.#path));
+    using users = ensureFolder(POINTS.make, view, USERS);
+    if (users.facts(this.#user) === undefined) writeSmallFile(POINTS.use, users, this.#user, Buffer.alloc(0));
+    const own = ensureFolder(POINTS.make, view, OWN);
+    for (const file of filesOf(this.#name)) removeTree(POINTS.clear, own, file);
+    return own;
+  }
+
+  /** What a command is to see. */
+  show(): ProgramView {
+    using view = openWorkspace(this.#path);
+    if (view !== undefined) this.#makeLayers(view);
+    return {
+      kind: "layers",
+      lower: parentPath(this.#location) || "/",
+      hidden: `${this.#path}/${HIDDEN}`,
+      upper: `${this.#path}/${OWN}`,
+      work: `${this.#path}/${WORK}`,
+      source: this.#source,
+      only: this.#name,
+    };
+  }
+
+  #makeLayers(view: Folder): void {
+    using hidden = ensureFolder(POINTS.hide, view, HIDDEN);
+    for (const name of filesOf(this.#name)) hide(hidden, name);
+    if (this.inside() === undefined) removeTree(POINTS.work, view, WORK);
+    ensureFolder(POINTS.work, view, WORK).close();
+  }
+
+  /** Removes what is of this sandbox, and everything if it was the last. */
+  remove(stateDir: string): void {
+    using homes = openHomes(stateDir);
+    using view = homes.openBelowIfThere(baseName(this.#path));
+    if (view === undefined) return;
+    for (const folder of [OWN, HIDDEN]) {
+      using layer = view.openBelowIfThere(folder);
+      if (layer !== undefined) for (const file of filesOf(this.#name)) removeTree(POINTS.remove, layer, file);
+    }
+    using users = view.openBelowIfThere(USERS);
+    if (users !== undefined) removeTree(POINTS.remove, users, this.#user);
+    if ((users?.names() ?? []).length === 0) removeTree(POINTS.remove, homes, baseName(this.#path));
+  }
+
+  get #source(): string {
+    return `drydock-${baseName(this.#path)}`;
+  }
+}
+
+/** A device of number zero says to an overlay that nothing is there. */
+function hide(hidden: Folder, name: string): void {
+  if (hidden.facts(name) !== undefined) return;
+  hidden.createNode(POINTS.hide, name, { ...hidden.ownFacts(), kind: "device", mode: 0, rdev: "0:0" });
+}

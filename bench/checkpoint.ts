@@ -1,0 +1,125 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openDrydock } from "../src/index.ts";
+import { Folder } from "../src/system/folder.ts";
+import { syncfs } from "../src/system/native.ts";
+import { answer, compare, type Row } from "./answer.ts";
+import { newContent, oldContent, PER_FOLDER, removeAll } from "./floor.ts";
+import { alternate, flushPlace, type Side } from "./measure.ts";
+import { imageOrFolder, withPrivateMounts } from "./places.ts";
+import { makeTree } from "./trees.ts";
+
+/**
+ * What does a checkpoint of 20 changed files cost, and going back to it, and does that depend on the size of the original?
+ *
+ * The floor of both is to write those files into a new folder and flush their file system once, which nothing can do without. A restore also
+ * saves what is there now, so that it can be taken back. Keeping many checkpoints is asked for at the end.
+ */
+const CHANGED = 20;
+const MANY = 1000;
+
+withPrivateMounts();
+const place = imageOrFolder("ext4");
+const at = (...names: readonly string[]) => join(place.path, ...names);
+const drydock = await openDrydock({ stateDir: at("state") });
+const rows: Row[] = [];
+for (const strategy of ["overlay", "filesystem_copy"]) {
+  for (const size of [1_000, 100_000]) {
+    const files = makeTree(at("original"), size, PER_FOLDER, oldContent);
+    const changed = files.filter((_, index) => index % (size / CHANGED) === 0);
+    const { id } = await drydock.plans.create({ resources: [{ location: at("original"), strategy }] });
+    flushPlace(place.path);
+    const { save, restore, floor } = await alternate(15, {
+      save: saving(id, changed),
+      restore: restoring(id, changed),
+      floor: written(),
+    });
+    const label = `${strategy}, ${CHANGED} of ${size.toLocaleString("en")} files`;
+    rows.push(compare(`checkpoint, ${label}`, save, "write and flush", floor, { atMost: 2 }));
+    rows.push(compare("  going back to it", restore, "write and flush", floor, { atMost: 2 }));
+    await drydock.plans.cancel(id);
+    removeAll(at("original"));
+  }
+}
+rows.push(...(await keepMany()));
+await drydock.close();
+answer(rows);
+
+async function work(plan: string, changed: readonly string[], seed: number): Promise<void> {
+  const sandbox = await drydock.plans.path(plan);
+  for (const [index, file] of changed.entries()) writeFileSync(join(sandbox, file), newContent(index + seed));
+}
+
+function saving(plan: string, changed: readonly string[]): Side {
+  let seed = 0;
+  return {
+    before: async () => {
+      seed += CHANGED;
+      await work(plan, changed, seed);
+    },
+    run: async () => {
+      // One with a label pushes none out, so this is the saving alone.
+      await drydock.checkpoints.checkpoint(plan, { label: `number ${seed}` });
+    },
+  };
+}
+
+function restoring(plan: string, changed: readonly string[]): Side {
+  let seed = 7;
+  let checkpoint = "";
+  return {
+    before: async () => {
+      await work(plan, changed, seed);
+      checkpoint = (await drydock.checkpoints.checkpoint(plan)).id;
+      seed += CHANGED;
+      await work(plan, changed, seed);
+    },
+    run: async () => {
+      await drydock.checkpoints.restore(plan, checkpoint);
+    },
+  };
+}
+
+function written(): Side {
+  const folder = at("floor");
+  return {
+    before: () => {
+      mkdirSync(folder);
+    },
+    run: async () => {
+      using open = Folder.open(folder);
+      for (let index = 0; index < CHANGED; index += 1) writeFileSync(join(folder, String(index)), newContent(index));
+      await syncfs(open.fd, folder);
+    },
+    after: () => removeAll(folder),
+  };
+}
+
+/** A thousand checkpoints with a label, which all stay: how long does it take to list them, to make one more, to let all go? */
+async function keepMany(): Promise<Row[]> {
+  makeTree(at("small"), PER_FOLDER, PER_FOLDER, oldContent);
+  const { id } = await drydock.plans.create({ resources: [{ location: at("small"), strategy: "overlay" }] });
+  const write = (number: number) => drydock.plans.write(id, "small", "state", Buffer.from(`${number}\n`));
+  for (let number = 0; number < MANY; number += 1) {
+    await write(number);
+    await drydock.checkpoints.checkpoint(id, { label: `number ${number}` });
+  }
+  const [first] = await drydock.checkpoints.list(id);
+  const timed = async (action: () => Promise<unknown>) => {
+    const start = performance.now();
+    await action();
+    return [performance.now() - start];
+  };
+  const list = await timed(() => drydock.checkpoints.list(id));
+  await write(MANY);
+  const one = await timed(() => drydock.checkpoints.checkpoint(id));
+  const drop = await timed(() => drydock.checkpoints.restore(id, first?.id ?? ""));
+  await drydock.plans.cancel(id);
+  removeAll(at("small"));
+  const second = [1000];
+  return [
+    compare(`listing ${MANY} checkpoints`, list, "a second", second, { underMs: 1000 }),
+    compare("  making one more", one, "a second", second, { underMs: 1000 }),
+    compare("  going back to the first, which drops all others", drop, "a second", second, { underMs: 1000 }),
+  ];
+}

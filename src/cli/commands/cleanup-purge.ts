@@ -1,0 +1,26 @@
+import type { Command } from "commander";
+import { parseDuration } from "../../config/duration.ts";
+import type { CommandContext } from "../command-context.ts";
+import { EXIT } from "../exit-codes.ts";
+import { purgeLines } from "../render/cleanup-lines.ts";
+import { change } from "../session.ts";
+
+interface PurgeOptions {
+  readonly olderThan?: string;
+  readonly dryRun?: boolean;
+  readonly force?: boolean;
+}
+
+/** `drydock cleanup purge [--older-than AGE] [--dry-run] [--force]` */
+export function defineCleanupPurge(command: Command, context: CommandContext): void {
+  command
+    .option("--older-than <age>", "only what is at least that old: 7d, 12h, 30m or 90s")
+    .option("--dry-run", "only say what would be removed")
+    .option("--force", "also remove what may hold the only copy of work that was not applied")
+    .action(async ({ olderThan, dryRun = false, force = false }: PurgeOptions) => {
+      const age = olderThan === undefined ? {} : { olderThanMs: parseDuration(olderThan) };
+      const result = await change(context, undefined, (drydock) => drydock.cleanup.purge({ ...age, dryRun, force }));
+      context.result(result, () => purgeLines(result, context.output.styles));
+      if (result.failed.length > 0) context.exitWith(EXIT.attention);
+    });
+}

@@ -1,0 +1,16 @@
+import type { Command } from "commander";
+import type { CommandContext } from "../command-context.ts";
+import { addPlanArgument } from "../plan-argument.ts";
+import { checkpointLines } from "../render/checkpoint-lines.ts";
+import { change } from "../session.ts";
+
+/** `drydock plan checkpoint [PLAN] [--label LABEL]` */
+export function definePlanCheckpoint(command: Command, context: CommandContext): void {
+  addPlanArgument(command)
+    .option("--label <label>", "what to call it; one with a label is not pushed out by later ones")
+    .action(async (plan: string | undefined, options: { readonly label?: string }) => {
+      const result = await change(context, plan, (drydock) => drydock.checkpoints.checkpoint(plan, options));
+      context.result(result, () => checkpointLines(result));
+      for (const warning of result.warnings) context.output.notice(`warning: ${warning}`);
+    });
+}

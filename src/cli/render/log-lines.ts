@@ -1,0 +1,32 @@
+import type { PlanLog, PlanLogEntry } from "../../plans/plan-views.ts";
+import { oneLine } from "../printable.ts";
+import type { Styles } from "./styles.ts";
+import { textTable } from "./text-table.ts";
+
+/** What happened to a plan, a line for each step. */
+export function logLines({ entries }: PlanLog, styles: Styles): readonly string[] {
+  const headings = ["TIME", "BY", "WHAT", ""].map((text) => ({ text, style: styles.dim }));
+  const rows = entries.map((entry) => [
+    entry.at,
+    { text: byWhom(entry), style: styles.dim },
+    entry.event,
+    { text: detailsOf(entry), style: styles.dim },
+  ]);
+  return textTable([headings, ...rows]);
+}
+
+function byWhom({ actor, pid }: PlanLogEntry): string {
+  return pid === undefined ? oneLine(actor) : `${oneLine(actor)} (${pid})`;
+}
+
+/** What is known of a step, without the names of the facts where they say nothing. */
+function detailsOf({ details }: PlanLogEntry): string {
+  const facts = Object.entries(details).map(([name, value]) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return BARE.includes(name) ? text : `${LABELS[name] ?? name} ${text}`;
+  });
+  return oneLine(facts.join(", "));
+}
+
+const BARE: readonly string[] = ["name", "command", "checkpoint", "digest", "message", "label"];
+const LABELS: { readonly [name: string]: string } = { exitCode: "exit code", before: "before" };

@@ -1,0 +1,103 @@
+import { messageOf } from "../core/errors.ts";
+import type { PlanRecord } from "../core/plan.ts";
+import type { Participant, TransactionRecord } from "../core/transaction.ts";
+import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
+import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import type { HistoryEntry, Store } from "../store/store.ts";
+import { transactionFor } from "./transaction-parts.ts";
+
+export interface UndoRetentionParts {
+  readonly store: Store;
+  readonly claims: Claims;
+  readonly sandboxes: PlanSandboxes;
+  readonly now: () => Date;
+  readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
+  /** How long an applied plan can be undone. */
+  readonly keepMilliseconds: number;
+}
+
+/** An undo record that could not be removed. */
+export interface LeftUndoRecord {
+  readonly plan: PlanRecord;
+  readonly why: string;
+}
+
+/**
+ * Lets undo records go that are older than they are to be kept. That one goes is recorded first (`discarding`): from then on the plan can't be
+ * undone, and a crash in between only delays the removal. What somebody works on right now is left to the next start.
+ */
+export class UndoRetention {
+  readonly #parts: UndoRetentionParts;
+
+  constructor(parts: UndoRetentionParts) {
+    this.#parts = parts;
+  }
+
+  /** Lets go what is too old. One that can't be removed does not stop the others; it is returned, and tried again by the next start. */
+  async run(): Promise<readonly LeftUndoRecord[]> {
+    const { store, now, keepMilliseconds } = this.#parts;
+    const left: LeftUndoRecord[] = [];
+    const oldest = new Date(now().getTime() - keepMilliseconds).toISOString();
+    for (const { id } of await store.undoRecords(oldest)) left.push(...(await this.discard(id)));
+    return left;
+  }
+
+  /** Lets the undo record of one landed transaction go, unless somebody works on its plan or originals. */
+  async discard(transactionId: string): Promise<readonly LeftUndoRecord[]> {
+    const { store, claims } = this.#parts;
+    const known = await store.transaction(transactionId);
+    const plan = known === undefined ? undefined : await store.plan(known.planId);
+    if (plan === undefined) return [];
+    const keys = [planKey(plan.id), ...plan.resources.map(({ resource }) => originalKey(resource.location))];
+    const left = await claims.ifFree(keys, async () => {
+      const now = await store.transaction(transactionId);
+      return now === undefined || !isKept(now) ? [] : await this.#remove(plan, now);
+    });
+    return left ?? [];
+  }
+
+  async #remove(plan: PlanRecord, landed: TransactionRecord): Promise<readonly LeftUndoRecord[]> {
+    const { store, history } = this.#parts;
+    const discarding: TransactionRecord = { ...landed, undoRecord: "discarding" };
+    await store.write([{ put: "transaction", record: discarding }], "ordered");
+    const left: LeftUndoRecord[] = [];
+    for (const index of landed.participants.keys()) {
+      try {
+        await this.#removePart(discarding, index);
+      } catch (thrown) {
+        const resource = landed.participants[index]?.resource ?? "";
+        left.push({ plan, why: `the undo record of ${resource} could not be removed: ${messageOf(thrown)}` });
+      }
+    }
+    if (left.length > 0) return left;
+    await store.write(
+      [
+        { put: "transaction", record: { ...landed, undoRecord: "discarded" } },
+        { put: "history", record: history(plan.id, "undo discarded", { transaction: landed.id }) },
+      ],
+      "ordered",
+    );
+    return [];
+  }
+
+  async #removePart(landed: TransactionRecord, index: number): Promise<void> {
+    const { store, sandboxes } = this.#parts;
+    const participant = landed.participants[index];
+    if (participant?.kind !== "two-phase" || participant.status !== "committed") return;
+    const { ref, prepared } = participant;
+    if (prepared === undefined) return;
+    await sandboxes.strategy(ref.strategyName).discardUndo(ref, transactionFor(landed, index), prepared);
+    const isGone = (await store.sandbox(ref.sandboxId))?.state === "CLEANED_UP";
+    if (isGone && !keepsRivals(participant))
+      await store.write([{ drop: "intents", sandboxId: ref.sandboxId }], "ordered");
+  }
+}
+
+function isKept({ direction, phase, undoRecord }: TransactionRecord): boolean {
+  return direction === "commit" && phase === "done" && (undoRecord === undefined || undoRecord === "discarding");
+}
+
+/** What a rival had made is kept for him, whatever becomes of the undo. */
+function keepsRivals({ attention }: Participant): boolean {
+  return attention?.some(({ keptAt }) => keptAt !== undefined) === true;
+}

@@ -1,0 +1,121 @@
+import { BusyError, messageOf } from "../core/errors.ts";
+import { treeSize } from "../files/tree-size.ts";
+import { type Claims, planKey } from "../sandboxes/claims.ts";
+import type { Uses } from "../sandboxes/uses.ts";
+import { isThere } from "../system/existence.ts";
+import { Folder } from "../system/folder.ts";
+import { findLeftovers, type Leftover, type LeftoverParts } from "./leftovers.ts";
+import type { CleanupItem, CleanupOptions, CleanupStatus, PurgeResult } from "./plan-views.ts";
+
+export interface CleanupServiceParts extends LeftoverParts {
+  readonly claims: Claims;
+  readonly uses: Uses;
+  readonly now: () => Date;
+}
+
+/**
+ * What is left over, of everything that Drydock ever makes, and the removal of it. It never touches what it did not make, what an open plan or
+ * a running command needs, and without `force` nothing that may hold the only copy of somebody's work.
+ */
+export class CleanupService {
+  readonly #parts: CleanupServiceParts;
+
+  constructor(parts: CleanupServiceParts) {
+    this.#parts = parts;
+  }
+
+  /** Everything that is left over, the oldest first. Changes nothing. */
+  async scan(options: Pick<CleanupOptions, "olderThanMs"> = {}): Promise<readonly CleanupItem[]> {
+    return (await this.#find(options)).flatMap((leftover) => this.#itemsOf(leftover));
+  }
+
+  /** Removes what is left over. One that can't be removed does not stop the others. */
+  async purge(options: CleanupOptions = {}): Promise<PurgeResult> {
+    const removed: CleanupItem[] = [];
+    const kept: (CleanupItem & { why: string })[] = [];
+    const failed: (CleanupItem & { message: string })[] = [];
+    for (const leftover of await this.#find(options)) {
+      const items = this.#itemsOf(leftover);
+      const why = leftover.holdsWork && options.force !== true ? HOLDS_WORK : undefined;
+      try {
+        const inUse = why ?? (await this.#remove(leftover, options.dryRun === true));
+        if (inUse === undefined) removed.push(...items);
+        else kept.push(...items.map((item) => ({ ...item, why: inUse })));
+      } catch (thrown) {
+        failed.push(...items.map((item) => ({ ...item, message: messageOf(thrown) })));
+      }
+    }
+    return { dryRun: options.dryRun === true, removed, kept, failed };
+  }
+
+  /** How much of what there is. */
+  async status(): Promise<CleanupStatus> {
+    const { store, stateDir } = this.#parts;
+    const leftovers = await this.scan();
+    const live = await store.liveSandboxes();
+    const abandoned = new Set((await this.#find({})).flatMap(({ places }) => places.map(({ location }) => location)));
+    const workspaces = live
+      .map(({ ref }) => ref.metadata["workspace"])
+      .filter((path): path is string => typeof path === "string" && !abandoned.has(path));
+    const undo = await store.undoRecords(this.#parts.now().toISOString());
+    return {
+      stateDir,
+      sandboxes: { count: live.length, bytes: workspaces.reduce((sum, path) => sum + (sizeOf(path) ?? 0), 0) },
+      undoRecords: { count: undo.length },
+      leftovers: { count: leftovers.length, bytes: leftovers.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0) },
+    };
+  }
+
+  async #find({ olderThanMs = 0 }: CleanupOptions): Promise<readonly Leftover[]> {
+    const all = await findLeftovers(this.#parts);
+    return all
+      .filter(({ since }) => this.#ageMs(since) >= olderThanMs)
+      .toSorted((a, b) => this.#ageMs(b.since) - this.#ageMs(a.since));
+  }
+
+  /** Of what nobody noted a time for, nobody knows that it is young. */
+  #ageMs(since: string | undefined): number {
+    return since === undefined ? Number.POSITIVE_INFINITY : this.#parts.now().getTime() - Date.parse(since);
+  }
+
+  /** Returns why it was left alone. */
+  async #remove(leftover: Leftover, dryRun: boolean): Promise<string | undefined> {
+    const { claims, uses } = this.#parts;
+    const done = await claims.ifFree([planKey(leftover.planId)], async () => {
+      const [use] = uses.living(leftover.planId);
+      if (use !== undefined) return `'${use.command}' is running in it (pid ${use.owner.pid})`;
+      try {
+        if (!dryRun) await leftover.remove();
+        return null;
+      } catch (thrown) {
+        if (thrown instanceof BusyError) return messageOf(thrown);
+        throw thrown;
+      }
+    });
+    return done === undefined ? "somebody is working on its plan" : (done ?? undefined);
+  }
+
+  #itemsOf({ places, planId, since, reason, holdsWork }: Leftover): CleanupItem[] {
+    const age = this.#ageMs(since);
+    return places.map(({ kind, location }) => {
+      const bytes = kind === "mount" ? undefined : sizeOf(location);
+      return {
+        kind,
+        planId,
+        location,
+        ageSeconds: Number.isFinite(age) ? Math.max(0, Math.floor(age / 1000)) : null,
+        ...(bytes !== undefined && { bytes }),
+        reason,
+        ...(holdsWork && { holdsWork: true }),
+      };
+    });
+  }
+}
+
+const HOLDS_WORK = "it may hold the only copy of somebody's work; --force removes it";
+
+function sizeOf(location: string): number | undefined {
+  if (!location.startsWith("/") || !isThere(location)) return undefined;
+  using root = Folder.open("/");
+  return treeSize(root, location.slice(1));
+}

@@ -1,0 +1,178 @@
+import type { UndoRetention } from "../commit/undo-retention.ts";
+import type { PlanRecord } from "../core/plan.ts";
+import type { SandboxRecord } from "../core/sandbox.ts";
+import type { TransactionRecord } from "../core/transaction.ts";
+import { findPlace, homeIds, removeWorkspace } from "../files/workspace.ts";
+import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import type { RunFolders } from "../sandboxes/run-folders.ts";
+import type { IntentRecord, Store } from "../store/store.ts";
+import { isThere } from "../system/existence.ts";
+
+/** Something of ours that nobody needs any more, with the way to remove it. */
+export interface Leftover {
+  /** What is to be removed together. */
+  readonly places: readonly { readonly kind: string; readonly location: string }[];
+  readonly planId: string;
+  /** UTC, ISO 8601; undefined where nobody noted it. */
+  readonly since: string | undefined;
+  readonly reason: string;
+  /** It may hold the only copy of work that was never applied, or of what somebody else had made. */
+  readonly holdsWork: boolean;
+  /** Only for who holds the plan's claim. */
+  remove(): Promise<void>;
+}
+
+export interface LeftoverParts {
+  readonly store: Store;
+  readonly sandboxes: PlanSandboxes;
+  readonly folders: RunFolders;
+  readonly undoRetention: UndoRetention;
+  readonly stateDir: string;
+}
+
+const OVER: readonly string[] = ["applied", "undone", "cancelled"];
+
+/**
+ * Finds everything that we made and that nobody needs, from the records alone: what no open plan refers to, and what should have gone with
+ * something else. Only homes in our own state directory are looked for by their names, because only there everything is ours.
+ */
+export async function findLeftovers(parts: LeftoverParts): Promise<readonly Leftover[]> {
+  const { store } = parts;
+  const intents = Map.groupBy(await store.intents(), ({ sandboxId }) => sandboxId);
+  const found: Leftover[] = [];
+  const seen = new Set<string>();
+  for (const record of await store.liveSandboxes()) {
+    seen.add(record.ref.sandboxId);
+    const leftover = await abandonedSandbox(parts, record, intents.get(record.ref.sandboxId) ?? []);
+    if (leftover !== undefined) found.push(leftover);
+  }
+  for (const id of new Set([...intents.keys(), ...homeIds(parts.stateDir)])) {
+    if (seen.has(id)) continue;
+    const leftover = await remains(parts, id, intents.get(id) ?? []);
+    if (leftover !== undefined) found.push(leftover);
+  }
+  return [...found, ...(await deadRuns(parts))];
+}
+
+/** A sandbox that is there, though its plan is over or unknown. */
+async function abandonedSandbox(
+  { store, sandboxes }: LeftoverParts,
+  record: SandboxRecord,
+  intents: readonly IntentRecord[],
+): Promise<Leftover | undefined> {
+  const { ref, state } = record;
+  const plan = await store.plan(ref.planId);
+  if (plan !== undefined && !OVER.includes(plan.state)) return undefined;
+  return {
+    places: placesOf(record, intents),
+    planId: ref.planId,
+    since: record.createdAt,
+    reason: plan === undefined ? "no record knows its plan" : `its plan is ${plan.state}`,
+    // A cancel has thrown the work away already.
+    holdsWork: plan?.state !== "cancelled" && (state === "ACTIVE" || state === "ERRORED"),
+    remove: () => sandboxes.cleanupSandbox(record),
+  };
+}
+
+/** What is left of a sandbox that is gone, or that no record ever knew. */
+async function remains(
+  parts: LeftoverParts,
+  sandboxId: string,
+  intents: readonly IntentRecord[],
+): Promise<Leftover | undefined> {
+  const record = await parts.store.sandbox(sandboxId);
+  if (record === undefined) return orphan(parts, sandboxId, intents);
+  const places = placesOf(record, intents).filter(({ location }) => !location.startsWith("/") || isThere(location));
+  if (places.length === 0) return undefined;
+  const transactions = await parts.store.transactionsOf(record.ref.planId);
+  const landed = transactions.findLast((transaction) => landedFrom(transaction, sandboxId));
+  const needed = landed?.undoRecord === undefined && landed !== undefined;
+  if (needed || transactions.some(({ phase }) => phase !== "done" && phase !== "aborted")) return undefined;
+  const facts = { places, planId: record.ref.planId, since: record.createdAt };
+  if (landed?.undoRecord === "discarding") return undoRecord(parts, landed, facts);
+  const keepsRivals = transactions.some((transaction) => hasRivals(transaction, sandboxId));
+  return {
+    ...facts,
+    reason: keepsRivals ? "it keeps what somebody else had changed" : "its sandbox is gone",
+    holdsWork: keepsRivals,
+    remove: async () => {
+      await parts.sandboxes.cleanupSandbox(record);
+      const place = findPlace(parts.stateDir, sandboxId);
+      if (place !== undefined) removeWorkspace(parts.stateDir, sandboxId, place);
+    },
+  };
+}
+
+function undoRecord(
+  { undoRetention }: LeftoverParts,
+  { id }: TransactionRecord,
+  facts: Pick<Leftover, "places" | "planId" | "since">,
+): Leftover {
+  return {
+    ...facts,
+    places: facts.places.map(({ location }) => ({ kind: "undo record", location })),
+    reason: "its undo record is too old",
+    holdsWork: false,
+    remove: async () => {
+      const [left] = await undoRetention.discard(id);
+      if (left !== undefined) throw new Error(left.why);
+    },
+  };
+}
+
+/** A home without a record: the state was lost, or put back to an earlier one. Only its name says that it is ours. */
+function orphan(
+  { store, stateDir }: LeftoverParts,
+  sandboxId: string,
+  intents: readonly IntentRecord[],
+): Leftover | undefined {
+  const place = findPlace(stateDir, sandboxId);
+  if (place === undefined) return undefined;
+  return {
+    places: [{ kind: "folder", location: place.path }],
+    planId: sandboxId.slice(0, sandboxId.indexOf("-")),
+    since: intents[0]?.recordedAt,
+    reason: "no record knows it",
+    holdsWork: true,
+    remove: async () => {
+      removeWorkspace(stateDir, sandboxId, place);
+      await store.write([{ drop: "intents", sandboxId }], "ordered");
+    },
+  };
+}
+
+/** What commands have left in plans that are over; most of it goes when the state is opened. */
+async function deadRuns({ store, folders, stateDir }: LeftoverParts): Promise<readonly Leftover[]> {
+  const found: Leftover[] = [];
+  for (const planId of folders.plans()) {
+    const plan: PlanRecord | undefined = await store.plan(planId);
+    if (plan !== undefined && !OVER.includes(plan.state)) continue;
+    found.push({
+      places: [{ kind: "run folder", location: `${stateDir}/runs/${planId}` }],
+      planId,
+      since: plan?.createdAt,
+      reason: plan === undefined ? "no record knows its plan" : `its plan is ${plan.state}`,
+      holdsWork: false,
+      remove: async () => folders.remove(planId),
+    });
+  }
+  return found;
+}
+
+function placesOf({ ref }: SandboxRecord, intents: readonly IntentRecord[]): Leftover["places"] {
+  if (intents.length > 0) return intents.map(({ kind, location }) => ({ kind, location }));
+  const workspace = ref.metadata["workspace"];
+  return typeof workspace === "string" ? [{ kind: "folder", location: workspace }] : [];
+}
+
+function landedFrom({ direction, phase, participants }: TransactionRecord, sandboxId: string): boolean {
+  const took = participants.some(({ ref, status }) => ref.sandboxId === sandboxId && status === "committed");
+  return direction === "commit" && phase === "done" && took;
+}
+
+function hasRivals({ participants }: TransactionRecord, sandboxId: string): boolean {
+  return participants.some(
+    ({ ref, attention }) =>
+      ref.sandboxId === sandboxId && attention?.some(({ keptAt }) => keptAt !== undefined) === true,
+  );
+}

@@ -1,0 +1,165 @@
+import type { CheckpointRecord } from "../core/checkpoint.ts";
+import { hintOf, messageOf, SandboxRollbackError } from "../core/errors.ts";
+import type { PlanRecord } from "../core/plan.ts";
+import { moveSandbox } from "../core/sandbox-states.ts";
+import { dropped } from "../sandboxes/kept-checkpoints.ts";
+import type { StoreChange } from "../store/store.ts";
+import { type PlanCheckpoints, type PlanCheckpointsParts, planMoved } from "./plan-checkpoints.ts";
+
+/** How a restore ended that a dead process had left. */
+export type SettledRestore = "finished" | "taken back" | undefined;
+
+/**
+ * Restores all sandboxes of a plan to a checkpoint, or none. Callers hold the plan's claim.
+ *
+ * Order of writes:
+ *   1. the present state is saved as a checkpoint of its own, which no list shows (`saving`)
+ *   2. that one becomes `restoring` and the plan with it, durably: from here on a crash finishes the restore
+ *   3. each sandbox is restored by its strategy
+ *   4. durably and at once: the plan is open, the one of step 1 and all checkpoints after the restored one are `dropping`
+ *   5. their data goes
+ * If step 3 fails, the one of step 1 becomes `returning`, durably, and every sandbox is brought back to it; a crash goes on with that.
+ * What can neither be finished nor brought back stays `returning`, blocks only its plan, and is tried again by each start.
+ */
+export class PlanRestores {
+  readonly #parts: PlanCheckpointsParts;
+  readonly #checkpoints: PlanCheckpoints;
+
+  constructor(parts: PlanCheckpointsParts, checkpoints: PlanCheckpoints) {
+    this.#parts = parts;
+    this.#checkpoints = checkpoints;
+  }
+
+  /** Returns the checkpoints that ended by it, and what of them could not be removed. */
+  async restore(
+    plan: PlanRecord,
+    target: CheckpointRecord,
+  ): Promise<{ readonly ended: readonly CheckpointRecord[]; readonly warnings: readonly string[] }> {
+    const { store, sandboxes } = this.#parts;
+    await this.#checkpoints.assertPossible(plan);
+    const { record } = await this.#checkpoints.saveUnrecorded(plan, { restores: target.id });
+    const safety: CheckpointRecord = { ...record, state: "restoring" };
+    const begun = planMoved(plan, "restoring");
+    try {
+      await store.write([{ put: "checkpoint", record: safety }, begun, ...(await this.#activated(plan))], "durable");
+    } catch (thrown) {
+      await this.#checkpoints.giveUp(record);
+      throw thrown;
+    }
+    const restoring: PlanRecord = { ...plan, state: "restoring" };
+    try {
+      await this.#bringTo(restoring, target);
+    } catch (thrown) {
+      await this.#goBack(restoring, safety, thrown);
+      throw thrown;
+    }
+    const ended = await this.#conclude(restoring, safety, target);
+    return { ended, warnings: await sandboxes.checkpoints.drop(plan.id) };
+  }
+
+  /** Goes on with what a dead process left of a restore, and removes what is left of checkpoints. */
+  async settle(plan: PlanRecord): Promise<{ readonly restore: SettledRestore; readonly warnings: readonly string[] }> {
+    const { store, sandboxes } = this.#parts;
+    const all = await store.checkpointsOf(plan.id);
+    const halfMade = all.filter(({ state }) => state === "saving");
+    if (halfMade.length > 0) await store.write(dropped(halfMade), "ordered");
+    const safety = all.find(({ state }) => state === "restoring" || state === "returning");
+    const restore = safety === undefined ? undefined : await this.#settleRestore(plan, safety, all);
+    return { restore, warnings: await sandboxes.checkpoints.drop(plan.id) };
+  }
+
+  async #settleRestore(
+    plan: PlanRecord,
+    safety: CheckpointRecord,
+    all: readonly CheckpointRecord[],
+  ): Promise<SettledRestore> {
+    const target = all.find(({ id, state }) => id === safety.restores && state === "saved");
+    if (safety.state === "restoring" && target !== undefined) {
+      try {
+        await this.#bringTo(plan, target);
+      } catch (thrown) {
+        await this.#goBack(plan, safety, thrown);
+        return "taken back";
+      }
+      await this.#conclude(plan, safety, target);
+      return "finished";
+    }
+    await this.#goBack(plan, safety, undefined);
+    return "taken back";
+  }
+
+  async #bringTo(plan: PlanRecord, { parts }: CheckpointRecord): Promise<void> {
+    const { sandboxes } = this.#parts;
+    for (const { ref } of await this.#checkpoints.sandboxesOf(plan)) {
+      const part = parts.find(({ sandboxId }) => sandboxId === ref.sandboxId);
+      if (part !== undefined) await sandboxes.strategy(ref.strategyName).restoreCheckpoint(ref, part.dataId);
+    }
+  }
+
+  /** One that fails does not stop the others; all that fail are named. */
+  async #goBack(plan: PlanRecord, safety: CheckpointRecord, cause: unknown): Promise<void> {
+    const { store, sandboxes } = this.#parts;
+    const returning: CheckpointRecord = { ...safety, state: "returning" };
+    await store.write([{ put: "checkpoint", record: returning }], "durable");
+    const failures: { readonly message: string; readonly thrown: unknown }[] = [];
+    for (const { ref } of (await this.#checkpoints.sandboxesOf(plan)).toReversed()) {
+      const part = safety.parts.find(({ sandboxId }) => sandboxId === ref.sandboxId);
+      if (part === undefined) continue;
+      try {
+        await sandboxes.strategy(ref.strategyName).restoreCheckpoint(ref, part.dataId);
+      } catch (thrown) {
+        const resource = plan.resources.find((item) => item.resource.id === ref.resourceId)?.resource.name;
+        failures.push({ message: `${resource ?? ref.resourceId}: ${messageOf(thrown)}`, thrown });
+      }
+    }
+    const [first] = failures;
+    if (first !== undefined)
+      throw notBack(
+        cause,
+        failures.map(({ message }) => message),
+        first.thrown,
+      );
+    const details = { checkpoint: safety.restores ?? "", ...(cause !== undefined && { failure: messageOf(cause) }) };
+    const record = this.#parts.history(plan.id, "not restored", details);
+    await store.write([...dropped([returning]), planMoved(plan, "open"), { put: "history", record }], "durable");
+    await sandboxes.checkpoints.drop(plan.id);
+  }
+
+  /** Returns the checkpoints that are of a time after the one that was restored. */
+  async #conclude(
+    plan: PlanRecord,
+    safety: CheckpointRecord,
+    target: CheckpointRecord,
+  ): Promise<readonly CheckpointRecord[]> {
+    const { store, history } = this.#parts;
+    const all = await this.#checkpoints.kept(plan);
+    const later = all.slice(all.findIndex(({ id }) => id === target.id) + 1);
+    const facts = { checkpoint: target.id, ...(target.label !== undefined && { label: target.label }) };
+    const changes: StoreChange[] = [
+      ...dropped([safety, ...later]),
+      planMoved(plan, "open"),
+      { put: "history", record: history(plan.id, "restored", facts) },
+    ];
+    await store.write(changes, "durable");
+    return later;
+  }
+
+  /** What is restored is work. */
+  async #activated(plan: PlanRecord): Promise<StoreChange[]> {
+    const sandboxes = await this.#checkpoints.sandboxesOf(plan);
+    return sandboxes
+      .filter(({ state }) => state !== "ACTIVE")
+      .map((record) => ({
+        put: "sandbox",
+        record: { ...record, state: moveSandbox(record.ref.sandboxId, record.state, "ACTIVE") },
+      }));
+  }
+}
+
+function notBack(cause: unknown, failures: readonly string[], thrown: unknown): SandboxRollbackError {
+  const why = cause === undefined ? "" : ` (${messageOf(cause)})`;
+  return new SandboxRollbackError(
+    `The restore failed${why}, and the state before it could not be brought back yet: ${failures.join("; ")}`,
+    { cause: cause ?? thrown, hint: hintOf(thrown) ?? "Mend the cause; the next drydock command goes on with it." },
+  );
+}

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { type Drydock, SandboxConflictError } from "../../src/index.ts";
+import { planWithWork, Workshop } from "../commit/workshop.ts";
+
+const FOLDERS = [
+  { location: "a", strategy: "filesystem_copy" },
+  { location: "b", strategy: "filesystem_copy" },
+] as const;
+
+async function textOf(drydock: Drydock, plan: string, resource: string, path: string): Promise<string | undefined> {
+  try {
+    return Buffer.from(await drydock.plans.read(plan, resource, path)).toString();
+  } catch {
+    return undefined;
+  }
+}
+
+async function write(drydock: Drydock, plan: string, text: string): Promise<void> {
+  for (const resource of ["a", "b"]) await drydock.plans.write(plan, resource, "old.txt", Buffer.from(text));
+}
+
+describe("checkpoints of a plan", () => {
+  it("[C6][C7] bring all sandboxes back at once, exactly, in both directions, and drop those made later", async () => {
+    await using shop = new Workshop();
+    const drydock = await shop.open();
+    const { id } = await planWithWork(drydock, FOLDERS);
+    const before = await drydock.plans.diff(id);
+    const first = await drydock.checkpoints.checkpoint(id, { label: "first" });
+    assert.equal(first.automatic, false);
+    assert.ok(first.bytes > 0);
+    await write(drydock, id, "worse\n");
+    for (const name of ["a", "b"]) rmSync(join(await drydock.plans.path(id, name), "added.txt"));
+    const second = await drydock.checkpoints.checkpoint(id);
+    await write(drydock, id, "worst\n");
+    const result = await drydock.checkpoints.restore(id, second.id.slice(0, -2).toLowerCase());
+    assert.deepEqual(result.dropped, []);
+    assert.equal(await textOf(drydock, id, "b", "old.txt"), "worse\n");
+    assert.equal(await textOf(drydock, id, "b", "added.txt"), undefined);
+    assert.deepEqual((await drydock.checkpoints.restore(id, "first")).dropped, [second.id]);
+    const now = await drydock.plans.diff(id);
+    assert.deepEqual(now.changes, before.changes);
+    assert.deepEqual(
+      (await drydock.checkpoints.list(id)).map(({ label }) => label),
+      ["first"],
+    );
+    await drydock.plans.apply(id);
+    assert.equal(shop.text("a/old.txt"), "new of a\n");
+    assert.equal(shop.text("b/added.txt"), "added\n");
+  });
+
+  it("[C7] refer to the same data when nothing changed, and keep it until the last of them goes", async () => {
+    await using shop = new Workshop();
+    const drydock = await shop.open();
+    const { id, resources } = await planWithWork(drydock, FOLDERS);
+    const one = await drydock.checkpoints.checkpoint(id);
+    const saved = () =>
+      readdirSync(join(shop.stateDir, "sandboxes")).flatMap((home) => {
+        const folder = join(shop.stateDir, "sandboxes", home, "checkpoints");
+        return existsSync(folder) ? readdirSync(folder) : [];
+      });
+    assert.deepEqual(saved(), [one.id, one.id]);
+    await drydock.checkpoints.checkpoint(id, { label: "same" });
+    assert.deepEqual(saved(), [one.id, one.id]);
+    await drydock.plans.write(id, resources[0]?.name ?? "", "old.txt", Buffer.from("other\n"));
+    const three = await drydock.checkpoints.checkpoint(id);
+    assert.deepEqual(saved().toSorted(), [one.id, one.id, three.id].toSorted());
+    await drydock.checkpoints.restore(id, one.id);
+    assert.deepEqual(saved(), [one.id, one.id]);
+    assert.equal(await textOf(drydock, id, "a", "old.txt"), "new of a\n");
+  });
+
+  it("[C7] without a label are kept up to the number that is set, those with one until they end", async () => {
+    await using shop = new Workshop();
+    shop.write("drydock.yaml", "sandbox: { checkpoint: { keep: 2 } }\n");
+    const drydock = await shop.open([], { config: shop.at("drydock.yaml") });
+    const { id } = await planWithWork(drydock, FOLDERS);
+    const made: string[] = [];
+    for (let at = 0; at < 5; at += 1) {
+      await write(drydock, id, `state ${at}\n`);
+      made.push((await drydock.checkpoints.checkpoint(id, at === 1 ? { label: "kept" } : {})).id);
+    }
+    assert.deepEqual(
+      (await drydock.checkpoints.list(id)).map((each) => each.id),
+      [made[1], made[3], made[4]],
+    );
+    await assert.rejects(drydock.checkpoints.restore(id, made[0] ?? ""), {
+      code: "UNKNOWN_CHECKPOINT",
+      message: /is no longer kept/,
+    });
+    await assert.rejects(drydock.checkpoints.restore(id, "never"), { code: "UNKNOWN_CHECKPOINT", message: /has no/ });
+    await assert.rejects(drydock.checkpoints.restore(id, ""), { code: "UNKNOWN_CHECKPOINT" });
+    await assert.rejects(drydock.checkpoints.restore(id, (made[0] ?? "").slice(0, 4)), {
+      code: "AMBIGUOUS_CHECKPOINT",
+    });
+    await assert.rejects(drydock.checkpoints.checkpoint(id, { label: "kept" }), { code: "LABEL_TAKEN" });
+    await drydock.checkpoints.restore(id, "kept");
+    assert.equal(await textOf(drydock, id, "a", "old.txt"), "state 1\n");
+  });
+
+  it("[C7][L2] end with a rollback, a landing and a cancel", async () => {
+    await using shop = new Workshop();
+    const drydock = await shop.open();
+    const { id } = await planWithWork(drydock, FOLDERS);
+    await drydock.checkpoints.checkpoint(id, { label: "before" });
+    await drydock.plans.rollback(id);
+    assert.deepEqual(await drydock.checkpoints.list(id), []);
+    assert.equal(await textOf(drydock, id, "a", "old.txt"), "old of a\n");
+    await write(drydock, id, "again\n");
+    await drydock.checkpoints.checkpoint(id, { label: "before" });
+    await drydock.plans.apply(id);
+    assert.deepEqual(await drydock.checkpoints.list(id), []);
+    await assert.rejects(drydock.checkpoints.restore(id, "before"), { code: "UNKNOWN_CHECKPOINT" });
+    await assert.rejects(drydock.checkpoints.checkpoint(id), { code: "PLAN_STATE" });
+    const other = await planWithWork(drydock, FOLDERS);
+    await drydock.checkpoints.checkpoint(other.id);
+    await drydock.plans.cancel(other.id);
+    assert.deepEqual(await drydock.checkpoints.list(other.id), []);
+  });
+
+  it("[S7] are refused, before anything is made, where a strategy has none", async () => {
+    await using shop = new Workshop();
+    const drydock = await shop.open();
+    const { id } = await drydock.plans.create({
+      resources: [FOLDERS[0], { location: "b", strategy: "none" }],
+      allowIrreversible: true,
+    });
+    await assert.rejects(drydock.checkpoints.checkpoint(id), { code: "UNSUPPORTED", message: /^b has no checkpoints/ });
+    assert.deepEqual(await drydock.checkpoints.list(id), []);
+  });
+
+  it("[C6] are found by the next process, which can restore them", async () => {
+    await using shop = new Workshop();
+    const drydock = await shop.open();
+    const { id } = await planWithWork(drydock, FOLDERS);
+    await drydock.checkpoints.checkpoint(id, { label: "kept" });
+    await write(drydock, id, "later\n");
+    const next = await shop.open();
+    await next.checkpoints.restore(id, "kept");
+    assert.equal(await textOf(next, id, "b", "old.txt"), "new of b\n");
+  });
+
+  it("[C6][A5] leave every sandbox as it was when one of them can't be restored", async () => {
+    await using shop = new Workshop();
+    const drydock = await shop.open();
+    const { id, resources } = await planWithWork(drydock, FOLDERS);
+    const { id: saved } = await drydock.checkpoints.checkpoint(id, { label: "kept" });
+    await write(drydock, id, "later\n");
+    const of = await Promise.all(resources.map(({ name }) => drydock.plans.path(id, name)));
+    const last = join(of[1] ?? "", "..", "checkpoints", saved);
+    renameSync(last, `${last}.away`);
+    await assert.rejects(drydock.checkpoints.restore(id, "kept"), /There is no checkpoint/);
+    assert.equal((await drydock.plans.show(id)).state, "open");
+    for (const name of ["a", "b"]) assert.equal(await textOf(drydock, id, name, "old.txt"), "later\n");
+    renameSync(`${last}.away`, last);
+    await drydock.checkpoints.restore(id, "kept");
+    for (const name of ["a", "b"]) assert.equal(await textOf(drydock, id, name, "old.txt"), `new of ${name}\n`);
+    mkdirSync(join(of[0] ?? "", "more"));
+    writeFileSync(join(of[0] ?? "", "more/file"), "more\n");
+    await drydock.plans.apply(id);
+    assert.equal(shop.text("a/more/file"), "more\n");
+  });
+
+  it("[C6] of copies are refused, with every path, where what has to come back changed in the original meanwhile", async () => {
+    await using shop = new Workshop();
+    const drydock = await shop.open();
+    const { id } = await drydock.plans.create({ resources: FOLDERS });
+    await drydock.plans.write(id, "a", "added.txt", Buffer.from("added\n"));
+    await drydock.checkpoints.checkpoint(id, { label: "kept" });
+    await write(drydock, id, "later\n");
+    shop.write("b/old.txt", "of somebody else\n");
+    await assert.rejects(drydock.checkpoints.restore(id, "kept"), (thrown) => {
+      assert.ok(thrown instanceof SandboxConflictError);
+      assert.deepEqual(
+        thrown.conflicts.map(({ path }) => path),
+        ["old.txt"],
+      );
+      return true;
+    });
+    for (const name of ["a", "b"]) assert.equal(await textOf(drydock, id, name, "old.txt"), "later\n");
+    const next = await shop.open();
+    assert.equal((await next.plans.show(id)).state, "open");
+    assert.deepEqual(
+      (await next.checkpoints.list(id)).map(({ label }) => label),
+      ["kept"],
+    );
+  });
+});

@@ -11,6 +11,7 @@ import { commandsTogether, directBuiltins, englishOnly, fewChunks } from "./bund
  * - cli.js, index.js, strategy.js, testing.js and the chunks that they share. All come from one call of esbuild: a
  *   class that two of them use is in a chunk of its own, so a strategy that imports "drydock/strategy" meets the same
  *   classes as the command line.
+ * - keeper.js, the program that holds transactions, with the drivers that it needs.
  * - types/, the declarations of the public entries.
  * - .compile-cache/, see bin/start.cjs; filled here, so that the first command is as fast as the second. Not packed.
  *
@@ -25,6 +26,9 @@ const ENTRIES = {
   strategy: "src/strategy.ts",
   testing: "src/testing/index.ts",
 } as const;
+
+/** A process of its own that speaks to the others by a socket, and shares no class with them; only it needs the drivers of databases. */
+const KEEPER = "src/strategies/transaction-rollback/keeper-main.ts";
 
 try {
   await buildAll();
@@ -51,17 +55,14 @@ async function buildAll(): Promise<void> {
 }
 
 async function bundle(outdir: string): Promise<void> {
-  await build({
+  const options = {
     absWorkingDir: root,
-    entryPoints: ENTRIES,
     outdir,
     bundle: true,
     splitting: true,
     format: "esm",
     platform: "node",
     target: "node24",
-    external: ["koffi"],
-    plugins: [fewChunks, directBuiltins, englishOnly, commandsTogether],
     minifyWhitespace: true,
     minifySyntax: true,
     // Names of error classes are shown to users.
@@ -70,6 +71,19 @@ async function bundle(outdir: string): Promise<void> {
     sourcesContent: false,
     chunkNames: "chunks/[name]-[hash]",
     logLevel: "warning",
+  } as const;
+  await build({
+    ...options,
+    entryPoints: ENTRIES,
+    external: ["koffi"],
+    plugins: [fewChunks, directBuiltins, englishOnly, commandsTogether],
+  });
+  await build({
+    ...options,
+    entryPoints: { keeper: KEEPER },
+    // What the drivers load only where they find it.
+    external: ["koffi", "pg-native", "cloudflare:sockets"],
+    plugins: [directBuiltins],
   });
 }
 
@@ -98,7 +112,7 @@ function warmUp(): void {
     require("node:module").enableCompileCache(${JSON.stringify(join(dist, ".compile-cache"))});
     for (const file of process.argv.slice(1)) import(file);`;
   const modules = readdirSync(dist, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".js") && name !== "cli.js")
+    .filter((name) => name.endsWith(".js") && name !== "cli.js" && name !== "keeper.js")
     .map((name) => pathToFileURL(join(dist, name)).href);
   try {
     for (const args of [

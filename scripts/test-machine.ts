@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, globSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 /**
@@ -7,7 +7,15 @@ import { delimiter, join } from "node:path";
  * missing packages are installed. What can't be had is said loudly, with what is lost; the tests that need it skip
  * themselves with their reason.
  */
-const NEEDED = [
+interface Need {
+  readonly program: string;
+  /** Where it is, if that is not where programs usually are. */
+  readonly folder?: string;
+  readonly package: string;
+  readonly lost: string;
+}
+
+const NEEDED: readonly Need[] = [
   { program: "strace", package: "strace", lost: "tests that trace system calls" },
   { program: "mkfs.xfs", package: "xfsprogs", lost: "tests on xfs" },
   { program: "mkfs.btrfs", package: "btrfs-progs", lost: "tests on btrfs" },
@@ -16,9 +24,17 @@ const NEEDED = [
   { program: "setfattr", package: "attr", lost: "tests of extended attributes by an independent program" },
   { program: "bindfs", package: "bindfs", lost: "tests on a file system that can't exchange two files" },
   { program: "fuse-overlayfs", package: "fuse-overlayfs", lost: "tests of overlays by fuse" },
+  { program: "sqlite3", package: "sqlite3", lost: "tests of databases with an independent program as the rival" },
+  {
+    program: "initdb",
+    folder: "/usr/lib/postgresql/*/bin",
+    package: "postgresql",
+    lost: "tests of transactions held on PostgreSQL",
+  },
+  { program: "mariadbd", package: "mariadb-server-core", lost: "tests of transactions held on MariaDB" },
   { program: "losetup", package: "util-linux", lost: "tests on file systems in images" },
   { program: "unshare", package: "util-linux", lost: "tests in namespaces of their own" },
-] as const;
+];
 
 export function prepareMachine(): void {
   // A run inside a run, which is how the test command is tested, finds the machine as the outer one left it.
@@ -40,9 +56,12 @@ export function banner(title: string, lines: readonly string[]): string {
   return [rule, `${title}:`, ...lines.map((line) => `  - ${line}`), rule].join("\n");
 }
 
-function missingPrograms(): readonly (typeof NEEDED)[number][] {
-  const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"];
-  return NEEDED.filter((need) => !folders.some((folder) => existsSync(join(folder, need.program))));
+function missingPrograms(): readonly Need[] {
+  const usual = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"];
+  return NEEDED.filter(({ program, folder }) => {
+    const folders = folder === undefined ? usual : globSync(folder);
+    return !folders.some((each) => existsSync(join(each, program)));
+  });
 }
 
 function install(packages: readonly string[]): void {

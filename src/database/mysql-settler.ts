@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { BusyError, DrydockError, StatementError } from "../core/errors.ts";
+import { MysqlConnection } from "./mysql-connection.ts";
+import { serverStart } from "./mysql-facts.ts";
+import { isMarked, removeMarkerTable } from "./mysql-marker.ts";
+import { nameFromXa, xaName } from "./mysql-xa.ts";
+import type {
+  Evidence,
+  Outcome,
+  ServerLogin,
+  ServerSession,
+  ServerSettler,
+  TransactionName,
+} from "./server-database.ts";
+
+const LOOK_AGAIN_MS = 20;
+
+/**
+ * Settles prepared transactions on MySQL and MariaDB. As long as the connection that prepared one is there, the server tells all others that there
+ * is no such transaction (XAER_NOTA), which is also what it says of one that is over: so only XA RECOVER tells whether it is prepared, and only
+ * its mark (mysql-marker.ts) how it ended.
+ */
+export class MysqlSettler implements ServerSettler {
+  readonly #connection: MysqlConnection;
+  readonly #patienceMs: number;
+
+  private constructor(connection: MysqlConnection, patienceMs: number) {
+    this.#connection = connection;
+    this.#patienceMs = patienceMs;
+  }
+
+  static async open(login: ServerLogin): Promise<MysqlSettler> {
+    return new MysqlSettler(await MysqlConnection.open(login), login.patienceMs);
+  }
+
+  async prepared({ planId, resourceId }: Pick<TransactionName, "planId" | "resourceId">): Promise<TransactionName[]> {
+    const { rows } = await this.#connection.run("XA RECOVER");
+    return rows
+      .flatMap(([, firstLength, , data]) => nameFromXa(Number(firstLength), textOf(data)) ?? [])
+      .filter((name) => name.planId === planId && name.resourceId === resourceId);
+  }
+
+  async outcome(name: TransactionName, { marker }: Evidence): Promise<Outcome> {
+    const isListed = async () => (await this.prepared(name)).some(({ serial }) => serial === name.serial);
+    if (await isListed()) return "prepared";
+    if (marker === undefined) return "unknown";
+    return (await isMarked(this.#connection, marker, name)) ? "committed" : "rolled back";
+  }
+
+  async finish(name: TransactionName, how: "commit" | "rollback"): Promise<void> {
+    const deadline = performance.now() + this.#patienceMs;
+    for (;;) {
+      try {
+        await this.#connection.run(`XA ${how === "commit" ? "COMMIT" : "ROLLBACK"} ${xaName(name)}`);
+        return;
+      } catch (thrown) {
+        const isListed = (await this.prepared(name)).some(({ serial }) => serial === name.serial);
+        if (!(thrown instanceof DrydockError) || !isListed || performance.now() > deadline) throw thrown;
+      }
+      await sleep(LOOK_AGAIN_MS);
+    }
+  }
+
+  async endSession({ id, startedAt }: ServerSession): Promise<void> {
+    const deadline = performance.now() + this.#patienceMs;
+    while (await this.#isSession(id, startedAt)) {
+      if (performance.now() > deadline)
+        throw new BusyError(`Session ${id} of the server does not end.`, { holder: `session ${id}` });
+      await this.#kill(id);
+      await sleep(LOOK_AGAIN_MS);
+    }
+  }
+
+  /** If it has just ended by itself, the next look tells. */
+  async #kill(id: number): Promise<void> {
+    try {
+      await this.#connection.run(`KILL ${id}`, "");
+    } catch (thrown) {
+      if (!(thrown instanceof StatementError)) throw thrown;
+    }
+  }
+
+  async forget(marker: string): Promise<void> {
+    await removeMarkerTable(this.#connection, marker);
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  /** Numbers of sessions begin anew when the server does. */
+  async #isSession(id: number, startedAt: string): Promise<boolean> {
+    const { rows } = await this.#connection.run(`SELECT ID FROM information_schema.PROCESSLIST WHERE ID = ${id}`);
+    return rows.length > 0 && Math.abs((await serverStart(this.#connection)) - Number(startedAt)) <= 2;
+  }
+}
+
+function textOf(value: unknown): string {
+  return value instanceof Uint8Array ? Buffer.from(value).toString() : String(value);
+}

@@ -1,0 +1,224 @@
+import { SandboxCommitError } from "../core/errors.ts";
+import type { StatementResult } from "../core/query.ts";
+import { PostgresConnection, type PostgresResult } from "./postgres-connection.ts";
+import { assertRunnable } from "./refused-statements.ts";
+import type {
+  Evidence,
+  ServerDatabase,
+  ServerLogin,
+  ServerSession,
+  ServerStatement,
+  TransactionName,
+} from "./server-database.ts";
+import { nameText } from "./server-database.ts";
+import { endedByItself, whichOf } from "./server-errors.ts";
+import { statementsOf } from "./server-statements.ts";
+import { effectOf, isReading } from "./statement-effect.ts";
+
+const GUARD = "drydock_guard";
+const LOOK = "drydock_look";
+
+/**
+ * A transaction held on a PostgreSQL server, at the level REPEATABLE READ: it sees the database as it was when it began, and a row that somebody
+ * else has changed since can't be changed.
+ *
+ * A savepoint of ours, the guard, is always the last one: whatever fails, the transaction goes back to it and lives on. The number of
+ * the transaction (`txid_current`) tells later what became of it (`txid_status`).
+ */
+export class PostgresDatabase implements ServerDatabase {
+  readonly product: string;
+  readonly session: ServerSession;
+  readonly whyNoPrepare: string | undefined;
+  readonly #connection: PostgresConnection;
+  readonly #login: ServerLogin;
+  #name: TransactionName | undefined;
+
+  private constructor(connection: PostgresConnection, login: ServerLogin, facts: ServerFacts) {
+    this.#connection = connection;
+    this.#login = login;
+    this.product = facts.product;
+    this.session = facts.session;
+    this.whyNoPrepare = facts.whyNoPrepare;
+  }
+
+  static async open(login: ServerLogin): Promise<PostgresDatabase> {
+    const connection = await PostgresConnection.open(login);
+    try {
+      return new PostgresDatabase(connection, login, await factsOf(connection, login));
+    } catch (thrown) {
+      await connection.close();
+      throw thrown;
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#connection.isOpen;
+  }
+
+  get isInTransaction(): boolean {
+    return this.#name !== undefined && this.#connection.isInTransaction;
+  }
+
+  set onLost(listener: (why: string) => void) {
+    this.#connection.onLost = listener;
+  }
+
+  async begin(name: TransactionName): Promise<void> {
+    this.#name = name;
+    await this.#connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE");
+    await this.#connection.run(`SET LOCAL lock_timeout = ${this.#login.patienceMs}`);
+    await this.#connection.run("SET LOCAL idle_in_transaction_session_timeout = 0");
+    // From the first statement on it sees what was there then.
+    await this.#connection.run("SELECT 1");
+    await this.#guard();
+  }
+
+  async run(script: string, { readOnly = false } = {}): Promise<readonly ServerStatement[]> {
+    const statements = statementsOf(script, "postgres");
+    for (const statement of statements) assertRunnable(statement, "postgres");
+    const results: ServerStatement[] = [];
+    try {
+      if (readOnly) await this.#connection.run("SET TRANSACTION READ ONLY");
+      for (const [index, { sql, words }] of statements.entries()) {
+        const which = whichOf(index, statements.length);
+        const looked = isReading(words) ? await this.#look(sql) : undefined;
+        const result = looked ?? (await this.#connection.run(sql, [], which));
+        if (!this.#connection.isInTransaction) throw endedByItself(this.#login.location);
+        results.push({ ...result, sql, effect: effectOf(words, looked === undefined) });
+      }
+    } catch (thrown) {
+      if (this.#name !== undefined) await this.#backToGuard();
+      throw thrown;
+    }
+    if (readOnly) await this.#backToGuard();
+    else await this.#moveGuard();
+    return results;
+  }
+
+  /**
+   * Runs what should only read so that it can't write, because a SELECT may call what does. Undefined if it failed: whether it wanted to write, or is
+   * wrong, shows when it is run like any other.
+   */
+  async #look(sql: string): Promise<PostgresResult | undefined> {
+    await this.#connection.run(`SAVEPOINT ${LOOK}`);
+    await this.#connection.run("SET TRANSACTION READ ONLY");
+    let result: PostgresResult | undefined;
+    try {
+      result = await this.#connection.run(sql, [], "");
+    } catch (thrown) {
+      if (!this.#connection.isOpen) throw thrown;
+      await this.#connection.run(`ROLLBACK TO SAVEPOINT ${LOOK}`);
+    }
+    // What holds for a part of a transaction ends with it, so from here on it may write again.
+    await this.#connection.run(`RELEASE SAVEPOINT ${LOOK}`);
+    return result;
+  }
+
+  async table(name: string): Promise<StatementResult> {
+    const quoted = name.split(".").map((part) => `"${part.replaceAll('"', '""')}"`);
+    const [result] = await this.run(`SELECT * FROM ${quoted.join(".")}`, { readOnly: true });
+    return result ?? { columns: [], rows: [], changes: 0 };
+  }
+
+  async savepoint(number: number): Promise<void> {
+    await this.#connection.run(`RELEASE SAVEPOINT ${GUARD}`);
+    await this.#connection.run(`SAVEPOINT drydock_${number}`);
+    await this.#guard();
+  }
+
+  async rollbackTo(number: number): Promise<void> {
+    await this.#connection.run(`ROLLBACK TO SAVEPOINT drydock_${number}`);
+    await this.#guard();
+  }
+
+  async rollback(): Promise<void> {
+    this.#name = undefined;
+    await this.#connection.run("ROLLBACK");
+  }
+
+  async commit(): Promise<void> {
+    this.#name = undefined;
+    const { command } = await this.#connection.run("COMMIT");
+    if (command !== "COMMIT") throw notDone(command);
+  }
+
+  async makeMarker(): Promise<undefined> {
+    return undefined;
+  }
+
+  async prepare(): Promise<Evidence> {
+    const name = this.#name;
+    if (name === undefined) throw new Error("There is no transaction to prepare.");
+    const transactionNumber = String(await this.#value("SELECT txid_current()"));
+    this.#name = undefined;
+    const { command } = await this.#connection.run(`PREPARE TRANSACTION '${nameText(name)}'`);
+    if (command !== "PREPARE") throw notDone(command);
+    return { transactionNumber };
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  async #value(sql: string) {
+    return (await this.#connection.run(sql)).rows[0]?.[0] ?? null;
+  }
+
+  async #guard(): Promise<void> {
+    await this.#connection.run(`SAVEPOINT ${GUARD}`);
+  }
+
+  async #moveGuard(): Promise<void> {
+    await this.#connection.run(`RELEASE SAVEPOINT ${GUARD}`);
+    await this.#guard();
+  }
+
+  async #backToGuard(): Promise<void> {
+    await this.#connection.run(`ROLLBACK TO SAVEPOINT ${GUARD}`);
+  }
+}
+
+interface ServerFacts {
+  readonly product: string;
+  readonly session: ServerSession;
+  readonly whyNoPrepare: string | undefined;
+}
+
+async function factsOf(connection: PostgresConnection, login: ServerLogin): Promise<ServerFacts> {
+  const { rows } = await connection.run(
+    `SELECT pid, backend_start::text, current_setting('server_version'), current_setting('max_prepared_transactions')
+     FROM pg_stat_activity WHERE pid = pg_backend_pid()`,
+  );
+  const [pid, startedAt, version, slots] = rows[0] ?? [];
+  const isPooled = connection.processId !== Number(pid) && (await isGivenAway(connection, login));
+  return {
+    product: `PostgreSQL ${String(version).split(" ", 1)[0]}`,
+    session: { id: Number(pid), startedAt: String(startedAt) },
+    whyNoPrepare: Number(slots) === 0 ? "max_prepared_transactions is 0 on this server" : isPooled ? POOLED : undefined,
+  };
+}
+
+const POOLED = "a pooler in between gives each transaction another session";
+
+/** Whether another connection gets the session that this one had, once this one has no transaction: then a pooler is in between. */
+async function isGivenAway(connection: PostgresConnection, login: ServerLogin): Promise<boolean> {
+  const pidOf = async (from: PostgresConnection) => (await from.run("SELECT pg_backend_pid()")).rows[0]?.[0];
+  const before = await pidOf(connection);
+  const other = await PostgresConnection.open(login);
+  try {
+    await other.run("BEGIN");
+    const taken = await pidOf(other);
+    return taken === before || (await pidOf(connection)) !== before;
+  } finally {
+    await other.close();
+  }
+}
+
+function notDone(command: string): SandboxCommitError {
+  return new SandboxCommitError(
+    `The server answered ${command}: the transaction was rolled back, and nothing landed.`,
+    {
+      hint: "Try again.",
+    },
+  );
+}

@@ -1,0 +1,71 @@
+import { parsed } from "../files/small-file.ts";
+import { failedWith } from "../system/errno.ts";
+import { namesIn } from "../system/existence.ts";
+import { failpoint } from "../system/failpoints.ts";
+import { Folder } from "../system/folder.ts";
+import { ensureStateFolder } from "../system/state-folder.ts";
+import { durableWriteFile, readTextFile } from "../system/text-files.ts";
+
+const POINTS = {
+  make: failpoint("secrets.make"),
+  write: failpoint("secrets.write"),
+  remove: failpoint("secrets.remove"),
+};
+const FOLDER = "secrets";
+const LARGEST = 1 << 20;
+
+/** The passwords of a plan, by resource. */
+export type Secrets = { readonly [resourceId: string]: string };
+
+/**
+ * `secrets/PLAN` in the state directory, 0600: the passwords that a plan's resources were given with, and that finishing a commit takes. They are
+ * nowhere else. The folder stays: another process may just be about to write there. Written before anything of the plan exists that needs them, and removed when nothing is left that does.
+ */
+export class PlanSecrets {
+  readonly #stateDir: string;
+
+  constructor(stateDir: string) {
+    this.#stateDir = stateDir;
+  }
+
+  keep(planId: string, secrets: Secrets): void {
+    if (Object.keys(secrets).length === 0) return;
+    ensureStateFolder(POINTS.make, `${this.#stateDir}/${FOLDER}`);
+    durableWriteFile(POINTS.write, this.#file(planId), Buffer.from(JSON.stringify(secrets)), 0o600);
+  }
+
+  of(planId: string): Secrets {
+    const file = readTextFile(this.#file(planId), LARGEST);
+    return (file === undefined ? undefined : parsed<Secrets>(file.bytes)) ?? {};
+  }
+
+  forget(planId: string): void {
+    if (!this.plans().includes(planId)) return;
+    using state = Folder.open(this.#stateDir);
+    using folder = state.openChild(FOLDER);
+    for (const name of folder.names()) if (planOf(name) === planId) removeIfThere(folder, name);
+  }
+
+  /** The plans of which something is kept, whole or half. */
+  plans(): readonly string[] {
+    return [...new Set(namesIn(`${this.#stateDir}/${FOLDER}`).flatMap((name) => planOf(name) ?? []))];
+  }
+
+  #file(planId: string): string {
+    return `${this.#stateDir}/${FOLDER}/${planId}`;
+  }
+}
+
+/** Somebody else may have been first. */
+function removeIfThere(folder: Folder, name: string): void {
+  try {
+    folder.removeFile(POINTS.remove, name);
+  } catch (thrown) {
+    if (!failedWith(thrown, "ENOENT")) throw thrown;
+  }
+}
+
+/** The plan that a file belongs to, also one that a crash left half written (see text-files.ts). */
+function planOf(name: string): string | undefined {
+  return /^[.]?([0-9A-Z]{26})(?:[.][0-9a-f]+[.]tmp)?$/.exec(name)?.[1];
+}

@@ -1,0 +1,18 @@
+import type { HeldSandbox } from "./held-sandbox.ts";
+
+/** What the user should know of a held transaction: how long it lasts, because it holds locks, and what it can't do. */
+export async function heldNotes(held: HeldSandbox): Promise<readonly string[]> {
+  const { record } = held;
+  const why = held.ref.metadata["whyNoPrepare"];
+  const notes = [
+    typeof why === "string"
+      ? `it can only land in one step (${why}), so it goes last, and needs --allow-irreversible`
+      : "it can't be undone once it has landed",
+  ];
+  if (record?.state !== "open" && record?.state !== "lost") return notes;
+  const { beganAt, idleEnd, end } = await held.status();
+  return [
+    `its transaction is open since ${beganAt}; it ends at ${idleEnd} if nobody uses it before, and at ${end} in any case`,
+    ...notes,
+  ];
+}

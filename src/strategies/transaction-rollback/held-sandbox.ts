@@ -1,0 +1,246 @@
+import { SandboxCommitError, SandboxRollbackError, SandboxStateError, StateError } from "../../core/errors.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
+import type { Attention, StrategyContext } from "../../core/strategy.ts";
+import type { Evidence, TransactionName } from "../../database/server-database.ts";
+import { SERVER_DOWN } from "../../database/server-errors.ts";
+import { newId } from "../../system/new-id.ts";
+import { hasCode, KEEPER_DIED, KeeperClient } from "./keeper-client.ts";
+import { type HeldRecord, KeeperFolder } from "./keeper-folder.ts";
+import { type Connected, type KeeperOperation, type KeeperOperations, NOT_HELD } from "./keeper-protocol.ts";
+
+/**
+ * The transaction of one sandbox, wherever it is: held by the keeper, prepared on the server, landed, or lost. Its record is written before each
+ * step that could leave something on the server, so that whoever comes next knows where to look.
+ */
+export class HeldSandbox {
+  readonly ref: SandboxRef;
+  readonly location: string;
+  readonly #context: StrategyContext;
+  readonly #folder: KeeperFolder;
+  readonly #keeper: KeeperClient;
+
+  constructor(context: StrategyContext, ref: SandboxRef) {
+    this.ref = ref;
+    this.location = String(ref.metadata["location"]);
+    this.#context = context;
+    this.#folder = new KeeperFolder(context.stateDir, ref.planId);
+    this.#keeper = new KeeperClient(context, this.#folder, ref.planId);
+  }
+
+  /** Where the keeper is found. */
+  get place(): string {
+    return this.#folder.path;
+  }
+
+  get record(): HeldRecord | undefined {
+    return this.#folder.record(this.ref.resourceId);
+  }
+
+  /** Connects to the server; nothing is begun yet. */
+  async connect(): Promise<Connected> {
+    return await this.#demand("connect", { location: this.location });
+  }
+
+  /** Begins a transaction; what an earlier one did is gone. */
+  async open(): Promise<void> {
+    const { session } = await this.connect();
+    const name = this.#newName();
+    await this.#demand("begin", { name });
+    this.#save({ state: "open", name, session });
+  }
+
+  /** Asks for something that needs the work. After a landing that begins new work. */
+  async ask<Operation extends KeeperOperation>(
+    operation: Operation,
+    given: KeeperOperations[Operation]["asks"],
+  ): Promise<KeeperOperations[Operation]["answers"]> {
+    const { record } = this;
+    if (record === undefined || record.state === "preparing") throw this.#notUsable(record?.state);
+    if (record.state === "lost") return await this.lose(record.why ?? "", record.inDoubt);
+    if (record.state === "landed") await this.open();
+    try {
+      const answered = await this.#keeper.ask(operation, this.ref.resourceId, given);
+      if (answered !== undefined) return answered.answer;
+    } catch (thrown) {
+      if (!hasCode(thrown, NOT_HELD)) throw thrown;
+      return await this.lose((thrown as StateError).message || this.#whyGone());
+    }
+    return await this.lose(this.#whyGone());
+  }
+
+  /** The first phase, for a commit. Null if the keeper died: then only a look at the server tells how far it came. */
+  async prepare(transactionId: string): Promise<{ readonly name: TransactionName; readonly evidence: Evidence }> {
+    const { record } = this;
+    if (record?.name === undefined || record.state !== "open") throw this.#notUsable(record?.state);
+    const { name } = record;
+    let preparing: HeldRecord = { ...record, state: "preparing", transactionId };
+    this.#save(preparing);
+    try {
+      const { marker } = await this.#demandHeld("makeMarker", {});
+      if (marker !== undefined) {
+        preparing = { ...preparing, marker };
+        this.#save(preparing);
+      }
+      return { name, evidence: await this.#demandHeld("prepare", marker === undefined ? {} : { marker }) };
+    } catch (thrown) {
+      if (hasCode(thrown, KEEPER_DIED)) throw thrown;
+      // The keeper has the work again, or knows that it is gone and says so when it is asked.
+      this.#save({ ...preparing, state: "open" });
+      throw thrown;
+    }
+  }
+
+  async land(name: TransactionName, evidence: Evidence): Promise<KeeperOperations["land"]["answers"]> {
+    return await this.#demand("land", { location: this.location, name, evidence });
+  }
+
+  /** Commits in one step. If nobody answers, nobody knows whether that happened. */
+  async commit(): Promise<void> {
+    try {
+      const answered = await this.#keeper.ask("commit", this.ref.resourceId, {});
+      if (answered !== undefined) return this.noteLanded();
+    } catch (thrown) {
+      if (hasCode(thrown, NOT_HELD)) return await this.lose((thrown as StateError).message || this.#whyGone());
+      if (!hasCode(thrown, SERVER_DOWN)) throw thrown;
+    }
+    const message = `Nobody knows whether the transaction on ${this.location} was committed: the connection was lost meanwhile.`;
+    this.#save({ state: "lost", why: message, inDoubt: true });
+    await this.#context.recordLoss?.(this.ref, message);
+    throw new SandboxCommitError(message, { hint: "Look at the data in the database." });
+  }
+
+  noteLanded(transactionId?: string): void {
+    const { record } = this;
+    this.#save({
+      state: "landed",
+      ...(transactionId !== undefined && { transactionId }),
+      ...(record?.marker !== undefined && { marker: record.marker }),
+    });
+  }
+
+  /** Rolls back what is prepared, if anything is, and brings the work back; says if that is gone. */
+  async takeBack(evidence: Evidence): Promise<readonly Attention[]> {
+    await this.#rollBackPrepared(evidence);
+    const why = await this.#workAgain();
+    if (why === undefined) return [];
+    await this.#noteLost(why);
+    return [{ path: ".", message: lostMessage(why) }];
+  }
+
+  /** Throws all work away, wherever it is, and begins anew. */
+  async startOver(): Promise<void> {
+    if (this.record?.state === "preparing") await this.#rollBackPrepared({});
+    await this.open();
+  }
+
+  /** Ends everything that is there of it. */
+  async remove(): Promise<void> {
+    const { record, ref } = this;
+    if (record?.state === "preparing") await this.#rollBackPrepared({});
+    if (record?.marker !== undefined) await this.#demand("forget", { location: this.location, marker: record.marker });
+    await this.#keeper.ask("disconnect", ref.resourceId, {});
+    await this.#keeper.ask("end", ref.resourceId, {});
+    this.#folder.forget(ref.resourceId);
+  }
+
+  /** The work is gone: that is recorded, and whoever asked for it is told. */
+  async lose(why: string, inDoubt = false): Promise<never> {
+    await this.#noteLost(why);
+    throw new SandboxStateError(inDoubt ? why : lostMessage(why), {
+      from: "ACTIVE",
+      to: "ERRORED",
+      hint: "'drydock plan rollback' begins anew with the database as it is now; 'drydock plan cancel' gives the plan up.",
+    });
+  }
+
+  /** Whether the keeper is there and holds it; what is lost is recorded as such. */
+  async status(): Promise<KeeperOperations["status"]["answers"]> {
+    return await this.ask("status", {});
+  }
+
+  async #rollBackPrepared(evidence: Evidence): Promise<void> {
+    const { record, location } = this;
+    const { outcome } = await this.#demand("takeBack", {
+      location,
+      evidence,
+      ...(record?.session !== undefined && { session: record.session }),
+      ...(record?.name !== undefined && { name: record.name }),
+    });
+    if (outcome !== "committed") return;
+    this.noteLanded(record?.transactionId);
+    throw cannotBeTakenBack(location);
+  }
+
+  /** Has the keeper do again what was prepared; why not, if it can't. */
+  async #workAgain(): Promise<string | undefined> {
+    const { record } = this;
+    const held = await this.#keeper.ask("holds", this.ref.resourceId, {});
+    if (held?.answer !== true) return this.#whyGone();
+    const { session } = await this.connect();
+    const { name, differs } = await this.#demand("replay", { name: this.#newName() });
+    if (name === undefined) {
+      await this.#demand("disconnect", {});
+      return `another resource could not land, and its statements could not be run again: ${differs}`;
+    }
+    this.#save({ state: "open", name, session, ...(record?.marker !== undefined && { marker: record.marker }) });
+    return undefined;
+  }
+
+  #whyGone(): string {
+    return this.#folder.whyEnded(this.ref.resourceId) ?? KEEPER_GONE;
+  }
+
+  async #noteLost(why: string): Promise<void> {
+    const { record } = this;
+    if (record?.state !== "lost")
+      this.#save({ state: "lost", why, ...(record?.marker !== undefined && { marker: record.marker }) });
+    await this.#context.recordLoss?.(this.ref, record?.inDoubt === true ? why : lostMessage(why));
+  }
+
+  async #demand<Operation extends KeeperOperation>(
+    operation: Operation,
+    given: KeeperOperations[Operation]["asks"],
+  ): Promise<KeeperOperations[Operation]["answers"]> {
+    return await this.#keeper.demand(operation, this.ref.resourceId, given);
+  }
+
+  /** The same of the keeper that is there: a new one would hold nothing. */
+  async #demandHeld<Operation extends KeeperOperation>(
+    operation: Operation,
+    given: KeeperOperations[Operation]["asks"],
+  ): Promise<KeeperOperations[Operation]["answers"]> {
+    const answered = await this.#keeper.ask(operation, this.ref.resourceId, given);
+    if (answered !== undefined) return answered.answer;
+    throw new StateError(KEEPER_GONE, { code: KEEPER_DIED, hint: "Nothing was changed in the database." });
+  }
+
+  #newName(): TransactionName {
+    const { planId, resourceId } = this.ref;
+    return { planId, resourceId, serial: newId().slice(-10) };
+  }
+
+  #save(record: HeldRecord): void {
+    this.#folder.save(this.ref.resourceId, record);
+  }
+
+  #notUsable(state: string | undefined): SandboxStateError {
+    return new SandboxStateError(
+      state === undefined ? "This sandbox is not there." : "The transaction of this sandbox is being applied.",
+      { from: "PREPARED", to: "ACTIVE", hint: "Wait for that, or make a new plan." },
+    );
+  }
+}
+
+const KEEPER_GONE = "the process that held its transaction is gone";
+
+function lostMessage(why: string): string {
+  return `The work in this sandbox is gone: ${why}. Nothing was changed in the database.`;
+}
+
+/** What a landed transaction is. */
+export function cannotBeTakenBack(location: string): SandboxRollbackError {
+  return new SandboxRollbackError(`${location} has landed, and a transaction of this server can't be taken back.`, {
+    hint: "Take it back by hand.",
+    code: "IRREVERSIBLE",
+  });
+}

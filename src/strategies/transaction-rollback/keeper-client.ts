@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { DrydockError, StateError } from "../../core/errors.ts";
+import type { StrategyContext, TransactionPolicy } from "../../core/strategy.ts";
+import { startBackground } from "../../system/background-process.ts";
+import { type Failpoint, failpoint } from "../../system/failpoints.ts";
+import { newId } from "../../system/new-id.ts";
+import { askPrivately } from "../../system/private-socket.ts";
+import { isProcessAlive } from "../../system/process-identity.ts";
+import type { KeeperFolder } from "./keeper-folder.ts";
+import { keeperProgram } from "./keeper-program.ts";
+import {
+  decodeMessage,
+  encodeMessage,
+  errorFrom,
+  type KeeperAnswer,
+  type KeeperOperation,
+  type KeeperOperations,
+  type KeeperStart,
+} from "./keeper-protocol.ts";
+
+const MOST_TRIES = 4;
+const WHILE_ENDING_MS = 100;
+const START = failpoint("keeper.start");
+const POINTS: { readonly [operation in KeeperOperation]: Failpoint } = {
+  connect: failpoint("held.connect"),
+  begin: failpoint("held.begin"),
+  replay: failpoint("held.replay"),
+  run: failpoint("held.run"),
+  table: failpoint("held.table"),
+  log: failpoint("held.log"),
+  checkpoint: failpoint("held.checkpoint"),
+  restore: failpoint("held.restore"),
+  makeMarker: failpoint("held.make-marker"),
+  prepare: failpoint("held.prepare"),
+  commit: failpoint("held.commit"),
+  disconnect: failpoint("held.disconnect"),
+  holds: failpoint("held.holds"),
+  status: failpoint("held.status"),
+  land: failpoint("held.land"),
+  takeBack: failpoint("held.take-back"),
+  forget: failpoint("held.forget"),
+  end: failpoint("held.end"),
+};
+
+const DEFAULT_LIMITS: TransactionPolicy = { idleMilliseconds: 30 * 60_000, ageMilliseconds: 8 * 3_600_000 };
+
+/** The keeper of a plan, as those see it who ask it. Callers hold the plan's claim where it may have to be started. */
+export class KeeperClient {
+  readonly #context: StrategyContext;
+  readonly #folder: KeeperFolder;
+  readonly #planId: string;
+
+  constructor(context: StrategyContext, folder: KeeperFolder, planId: string) {
+    this.#context = context;
+    this.#folder = folder;
+    this.#planId = planId;
+  }
+
+  /** Whether there is a keeper. */
+  get isAlive(): boolean {
+    const keeper = this.#folder.keeper();
+    return keeper !== undefined && isProcessAlive(keeper.owner);
+  }
+
+  /** Starts a keeper if there is none. */
+  async start(): Promise<void> {
+    if (this.isAlive) return;
+    this.#folder.make();
+    const start: KeeperStart = {
+      folder: this.#folder.path,
+      keeperId: newId(),
+      secrets: this.#context.secretsOf?.(this.#planId) ?? {},
+      limits: this.#context.transaction ?? DEFAULT_LIMITS,
+    };
+    const said = await startBackground(START, { ...keeperProgram(), input: JSON.stringify(start) });
+    if (said !== undefined)
+      throw new StateError(`The process that is to hold the transaction could not be started: ${said}`, {
+        hint: "Check that the state directory can be written, and that there is memory left.",
+      });
+  }
+
+  /** Asks the keeper; undefined if there is none, or it dies meanwhile. */
+  async ask<Operation extends KeeperOperation>(
+    operation: Operation,
+    resourceId: string,
+    given: KeeperOperations[Operation]["asks"],
+  ): Promise<{ readonly answer: KeeperOperations[Operation]["answers"] } | undefined> {
+    const keeper = this.#folder.keeper();
+    if (keeper === undefined) return undefined;
+    const line = encodeMessage({ planId: this.#planId, resourceId, operation, given });
+    const text = await askPrivately(POINTS[operation], this.#folder.path, `${keeper.keeperId}.sock`, line);
+    if (text === undefined) return undefined;
+    const answer = decodeMessage<KeeperAnswer>(text);
+    if ("failed" in answer) throw errorFrom(answer.failed);
+    return { answer: answer.done as KeeperOperations[Operation]["answers"] };
+  }
+
+  /** The same, of a keeper that is started if there is none. */
+  async demand<Operation extends KeeperOperation>(
+    operation: Operation,
+    resourceId: string,
+    given: KeeperOperations[Operation]["asks"],
+  ): Promise<KeeperOperations[Operation]["answers"]> {
+    for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
+      await this.start();
+      const answered = await this.ask(operation, resourceId, given);
+      if (answered !== undefined) return answered.answer;
+      // It may be on its way out, and still look alive.
+      await sleep(WHILE_ENDING_MS);
+    }
+    throw new StateError("The process that holds the transaction died while it was asked.", {
+      hint: "Try again.",
+      code: KEEPER_DIED,
+    });
+  }
+}
+
+export const KEEPER_DIED = "KEEPER_DIED";
+
+/** Whether an error says this. */
+export function hasCode(thrown: unknown, code: string): boolean {
+  return thrown instanceof DrydockError && thrown.code === code;
+}

@@ -1,0 +1,16 @@
+import { Keeper } from "./keeper.ts";
+import type { KeeperStart } from "./keeper-protocol.ts";
+
+/** The keeper's program; see keeper-protocol.ts. */
+const parts: Buffer[] = [];
+for await (const part of process.stdin) parts.push(part as Buffer);
+const start = JSON.parse(Buffer.concat(parts).toString()) as KeeperStart;
+
+// Nobody at a terminal means us, and the plan outlives who made it.
+process.on("SIGINT", () => undefined);
+process.on("SIGHUP", () => undefined);
+// Nobody listens any more once we are ready.
+process.stdout.on("error", () => undefined);
+
+await new Keeper(start, () => process.exit(0)).listen();
+process.stdout.write("ready\n");

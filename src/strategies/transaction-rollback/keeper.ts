@@ -1,0 +1,139 @@
+import { failpoint } from "../../system/failpoints.ts";
+import { listenPrivately } from "../../system/private-socket.ts";
+import { currentOwner } from "../../system/process-identity.ts";
+import { KeeperFolder } from "./keeper-folder.ts";
+import {
+  decodeMessage,
+  encodeMessage,
+  type KeeperAnswer,
+  type KeeperOperation,
+  type KeeperOperations,
+  type KeeperRequest,
+  type KeeperStart,
+  plainError,
+} from "./keeper-protocol.ts";
+import { KeptSandbox } from "./kept-sandbox.ts";
+
+const LISTEN = failpoint("keeper.listen");
+const LOOK_AROUND_MS = 1000;
+const ANSWER_MS = 50;
+/** A keeper that holds nothing, because it was only started to settle something, goes after a while. */
+const IDLE_END_MS = 60_000;
+
+type Given = { readonly [operation in KeeperOperation]: KeeperOperations[operation]["asks"] };
+
+interface Kept {
+  readonly kept: KeptSandbox;
+  /** The end of the last request. */
+  last: Promise<unknown>;
+  /** How many requests are not answered yet. */
+  waiting: number;
+}
+
+/** The process that holds the transactions of a plan. */
+export class Keeper {
+  readonly #start: KeeperStart;
+  readonly #folder: KeeperFolder;
+  readonly #sandboxes = new Map<string, Kept>();
+  readonly #end: () => void;
+  #busySince = Date.now();
+  #listener: { close(): void } | undefined;
+
+  /** `end` is called when there is nothing left to hold. */
+  constructor(start: KeeperStart, end: () => void) {
+    this.#start = start;
+    this.#end = end;
+    const [, stateDir = "", planId = ""] = /^(.*)\/keepers\/([^/]+)$/s.exec(start.folder) ?? [];
+    this.#folder = new KeeperFolder(stateDir, planId);
+  }
+
+  /** Listens from here on, and looks around until it ends. */
+  async listen(): Promise<void> {
+    const { folder, keeperId } = this.#start;
+    this.#listener = await listenPrivately(LISTEN, folder, `${keeperId}.sock`, (line) => this.#answer(line));
+    this.#folder.announce({ keeperId, owner: currentOwner("drydock keeper") });
+    setInterval(() => void this.#lookAround(), LOOK_AROUND_MS);
+  }
+
+  async #answer(line: string): Promise<string> {
+    this.#busySince = Date.now();
+    let answer: KeeperAnswer;
+    try {
+      const request = decodeMessage<KeeperRequest>(line);
+      answer = { done: await this.#inTurn(request) };
+    } catch (thrown) {
+      answer = { failed: plainError(thrown) };
+    }
+    return encodeMessage(answer);
+  }
+
+  async #inTurn(request: KeeperRequest): Promise<unknown> {
+    const sandbox = this.#sandboxOf(request);
+    sandbox.waiting += 1;
+    const turn = sandbox.last.then(() => this.#operate(sandbox.kept, request.operation, request.given as never));
+    // One that fails does not keep the next from its turn.
+    sandbox.last = turn.catch(() => undefined);
+    try {
+      return (await turn) ?? null;
+    } finally {
+      sandbox.waiting -= 1;
+    }
+  }
+
+  #sandboxOf({ planId, resourceId }: KeeperRequest): Kept {
+    const known = this.#sandboxes.get(resourceId);
+    if (known !== undefined) return known;
+    const kept = new KeptSandbox({
+      planId,
+      resourceId,
+      secret: this.#start.secrets[resourceId],
+      now: () => new Date(),
+      limits: this.#start.limits,
+      noteEnded: (why) => this.#folder.noteEnded(resourceId, why),
+    });
+    const made: Kept = { kept, last: Promise.resolve(), waiting: 0 };
+    this.#sandboxes.set(resourceId, made);
+    return made;
+  }
+
+  #operate(kept: KeptSandbox, operation: KeeperOperation, given: never): unknown {
+    const operations: { readonly [name in KeeperOperation]: (given: Given[name]) => unknown } = {
+      connect: ({ location }) => kept.connect(location),
+      begin: ({ name }) => kept.begin(name),
+      replay: ({ name }) => kept.replay(name),
+      run: ({ script, readOnly }) => kept.run(script, readOnly),
+      table: ({ table }) => kept.table(table),
+      log: () => kept.log(),
+      checkpoint: ({ checkpointId }) => kept.checkpoint(checkpointId),
+      restore: ({ checkpointId }) => kept.restore(checkpointId),
+      makeMarker: () => kept.makeMarker(),
+      prepare: ({ marker }) => kept.prepare(marker),
+      commit: () => kept.commit(),
+      disconnect: () => kept.disconnect(),
+      holds: () => kept.isHolding,
+      status: () => kept.status(),
+      land: (asked) => kept.land(asked),
+      takeBack: (asked) => kept.takeBack(asked),
+      forget: ({ location, marker }) => kept.forget(location, marker),
+      end: () => this.#endIfIdle(),
+    };
+    return operations[operation](given);
+  }
+
+  #endIfIdle(): KeeperOperations["end"]["answers"] {
+    const isHolding = [...this.#sandboxes.values()].some(({ kept }) => kept.isHolding);
+    if (!isHolding) {
+      // Who asks from here on finds nobody, and starts another; the answer is still on its way.
+      this.#listener?.close();
+      setTimeout(this.#end, ANSWER_MS);
+    }
+    return { ends: !isHolding };
+  }
+
+  async #lookAround(): Promise<void> {
+    if (this.#folder.keeper()?.keeperId !== this.#start.keeperId) return this.#end();
+    for (const { kept, waiting } of this.#sandboxes.values()) if (waiting === 0) await kept.expire();
+    const isHolding = [...this.#sandboxes.values()].some(({ kept }) => kept.isHolding);
+    if (!isHolding && Date.now() - this.#busySince > IDLE_END_MS) this.#end();
+  }
+}

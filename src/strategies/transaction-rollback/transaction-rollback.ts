@@ -1,0 +1,189 @@
+import type { Change, DiffView } from "../../core/change.ts";
+import { SandboxCommitError, SandboxStateError, UnsupportedError, UsageError } from "../../core/errors.ts";
+import type { StatementResult } from "../../core/query.ts";
+import type { Resource } from "../../core/resource.ts";
+import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
+import type {
+  Attention,
+  CommitResult,
+  PreparedCommit,
+  StrategyContext,
+  Transaction,
+  TwoPhaseSandboxStrategy,
+} from "../../core/strategy.ts";
+import { builtInStrength } from "../../core/strategy-names.ts";
+import { rowJson } from "../../database/row-json.ts";
+import type { Evidence, TransactionName } from "../../database/server-database.ts";
+import { parseServerUrl } from "../../database/server-url.ts";
+import { heldNotes } from "./held-notes.ts";
+import { placesOf } from "./held-places.ts";
+import { cannotBeTakenBack, HeldSandbox } from "./held-sandbox.ts";
+import { statementChanges } from "./statement-changes.ts";
+
+const NO_UNDO = "can't be undone once it has landed";
+
+/**
+ * A transaction on a database server (PostgreSQL, MySQL, MariaDB), held open by a keeper for as long as the plan is. Work is done by statements; it
+ * is seen by nobody else, and lands by the server's own two-phase commit: PREPARE TRANSACTION, XA PREPARE.
+ *
+ * A server that can't prepare is said to be so by the ref: then the transaction lands in one step, and goes last. A landed transaction can't be
+ * taken back.
+ */
+export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
+  readonly name = "transaction_rollback";
+  readonly capabilities = {
+    commit: "two-phase",
+    undo: false,
+    checkpoint: true,
+    isolation: "transaction",
+    strength: builtInStrength("transaction_rollback"),
+    resourceTypes: ["postgres-database", "mysql-database"],
+    heldTransaction: true,
+  } as const;
+  readonly #context: StrategyContext;
+
+  constructor(context: StrategyContext) {
+    this.#context = context;
+  }
+
+  async create(planId: string, resource: Resource): Promise<SandboxRef> {
+    const { location, id: resourceId } = resource;
+    parseServerUrl(location);
+    const sandboxId = sandboxIdFor(planId, resourceId);
+    const ref: SandboxRef = { sandboxId, planId, resourceId, strategyName: this.name, metadata: { location } };
+    const held = this.#held(ref);
+    if (held.record !== undefined)
+      throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
+        from: "CREATED",
+        to: "PENDING",
+        hint: "Use the one that is there.",
+      });
+    const places = placesOf(ref, location, held.place);
+    await this.#context.recordIntent(ref, places);
+    try {
+      const { whyNoPrepare } = await held.connect();
+      const made = whyNoPrepare === undefined ? ref : onePhase(ref, whyNoPrepare);
+      if (made !== ref) await this.#context.recordIntent(made, places);
+      await held.open();
+      return made;
+    } catch (thrown) {
+      await held.remove();
+      throw thrown;
+    }
+  }
+
+  /** The rows of a table, each a line of JSON. */
+  async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
+    const { columns, rows } = await this.#held(ref).ask("table", { table: path });
+    return Buffer.from(rows.map((row) => `${rowJson(columns, row)}\n`).join(""));
+  }
+
+  /** Runs the statements of a script. */
+  async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
+    if (!path.endsWith(".sql"))
+      throw new UsageError(`A database can't be written to by '${path}'.`, {
+        hint: "Write statements to a name that ends with .sql, or use 'drydock plan sql'.",
+      });
+    const results = await this.query(ref, Buffer.from(bytes).toString(), { readOnly: false });
+    const rows = results.reduce((sum, { changes }) => sum + changes, 0);
+    return { path, operation: "modified", kind: "object", rows };
+  }
+
+  async query(
+    ref: SandboxRef,
+    script: string,
+    { readOnly }: { readonly readOnly: boolean },
+  ): Promise<readonly StatementResult[]> {
+    return await this.#held(ref).ask("run", { script, readOnly });
+  }
+
+  /** The statements, with the rows that they touched. */
+  async diff(ref: SandboxRef): Promise<DiffView> {
+    const held = this.#held(ref);
+    return { changes: held.record?.state === "landed" ? [] : statementChanges(await held.ask("log", {})) };
+  }
+
+  async commit(ref: SandboxRef): Promise<CommitResult> {
+    const changes = (await this.diff(ref)).changes.length;
+    if (changes > 0) await this.#held(ref).commit();
+    return { changes, attention: [] };
+  }
+
+  async rollback(ref: SandboxRef): Promise<void> {
+    const held = this.#held(ref);
+    if (held.record?.state === "landed") throw cannotBeTakenBack(held.location);
+    await held.startOver();
+  }
+
+  async checkpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    await this.#held(ref).ask("checkpoint", { checkpointId });
+  }
+
+  async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    await this.#held(ref).ask("restore", { checkpointId });
+  }
+
+  async cleanup(ref: SandboxRef): Promise<void> {
+    await this.#held(ref).remove();
+  }
+
+  async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+    const held = this.#held(ref);
+    if (transaction.direction === "undo")
+      throw new UnsupportedError(`${held.location} ${NO_UNDO}.`, {
+        hint: "Take it back by hand.",
+        code: "IRREVERSIBLE",
+      });
+    const { length } = (await this.diff(ref)).changes;
+    if (length === 0) return null;
+    const { name, evidence } = await held.prepare(transaction.id);
+    return { changes: length, data: { name: { ...name }, evidence: { ...evidence } } };
+  }
+
+  async commitPrepared(ref: SandboxRef, { id }: Transaction, { changes, data }: PreparedCommit): Promise<CommitResult> {
+    const held = this.#held(ref);
+    const { record } = held;
+    if (record?.state === "landed" && record.transactionId === id) return { changes, attention: [] };
+    const outcome = await held.land(data["name"] as unknown as TransactionName, data["evidence"] as Evidence);
+    if (outcome === "rolled back")
+      throw new SandboxCommitError(`The prepared transaction on ${held.location} was rolled back by somebody else.`, {
+        hint: "Its work is gone. Give the landing up with 'drydock recover PLAN --abort'.",
+      });
+    held.noteLanded(id);
+    return { changes, attention: outcome === "committed" ? [] : [inDoubt(held.location)] };
+  }
+
+  async rollbackPrepared(
+    ref: SandboxRef,
+    { id }: Transaction,
+    prepared?: PreparedCommit,
+  ): Promise<readonly Attention[]> {
+    const held = this.#held(ref);
+    const { record } = held;
+    if (record?.transactionId !== id) return [];
+    if (record.state === "landed") throw cannotBeTakenBack(held.location);
+    return record.state === "preparing" ? await held.takeBack((prepared?.data["evidence"] ?? {}) as Evidence) : [];
+  }
+
+  /** Until when the transaction is held, and what can't be done here. */
+  async notes(ref: SandboxRef): Promise<readonly string[]> {
+    return await heldNotes(this.#held(ref));
+  }
+
+  #held(ref: SandboxRef): HeldSandbox {
+    return new HeldSandbox(this.#context, ref);
+  }
+}
+
+/** What can only be committed in one step. */
+function onePhase(ref: SandboxRef, why: string): SandboxRef {
+  const metadata = { ...ref.metadata, whyNoPrepare: why };
+  return { ...ref, metadata, capabilities: { commit: "one-phase", undo: false } };
+}
+
+function inDoubt(location: string): Attention {
+  return {
+    path: ".",
+    message: `nobody knows whether the prepared transaction on ${location} was committed: it is gone, and the server keeps no record; look at the data`,
+  };
+}

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { assertRefused, Workplace } from "../end-to-end/workplace.ts";
+import { OWNER, type TestServer, whyNoServer } from "../support/database-servers.ts";
+import { leftIn, startServer } from "./held-scene.ts";
+
+const FORMS = [OWNER.password, encodeURIComponent(OWNER.password)];
+
+describe("databases on servers, by the command line", { skip: whyNoServer("postgres") ?? false }, () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer("postgres");
+    await server.sql("CREATE TABLE accounts (id int PRIMARY KEY, balance numeric)");
+    await server.sql("INSERT INTO accounts VALUES (1, 100.50), (2, 0)");
+  });
+  after(() => server?.remove());
+
+  /** Where the password stands in what a plan keeps. */
+  function places(workplace: Workplace): string[] {
+    return readdirSync(workplace.state, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((file) => FORMS.some((form) => readFileSync(file).includes(form)))
+      .map((file) => file.slice(workplace.state.length + 1));
+  }
+
+  it("a password from the environment is in no output, store or journal, and gone with the plan", () => {
+    using workplace = new Workplace();
+    const said: string[] = [];
+    const env = {
+      DATABASE: server.url(),
+      DATABASE_URL: server.url(),
+      PGHOST: "somewhere",
+      DRYDOCK_CONFIG: workplace.write("drydock.yaml", 'resources: { data: { location: "${DATABASE}" } }\n'),
+    };
+    const drydock = (...args: readonly string[]) => {
+      const ended = workplace.drydock(args, { env });
+      said.push(ended.stdout, ended.stderr);
+      return ended;
+    };
+    const folder = workplace.folder("app", { "code.txt": "old\n" });
+    const created = drydock("plan", "create", "-r", "data", "-r", `app=${folder}`, "--name", "p", "--json");
+    assert.equal(created.status, 0, created.stderr);
+    assert.match(JSON.parse(created.stdout).resources[0].location, /^postgres:\/\/owner@\/app/);
+    const plan = JSON.parse(created.stdout).id;
+    assert.deepEqual(places(workplace), [`secrets/${plan}`]);
+    const table = drydock(
+      "plan",
+      "sql",
+      "p",
+      "data",
+      "-c",
+      "UPDATE accounts SET balance = balance - 1 WHERE id = 1; SELECT * FROM accounts ORDER BY id",
+    );
+    assert.match(table.stdout, /99\.50/);
+    drydock("plan", "show", "p");
+    assert.match(drydock("plan", "diff", "p").stdout, /statement-1 .*1 row, UPDATE accounts SET balance/);
+    assertRefused(drydock("plan", "sql", "p", "data", "-c", "COMMIT"), 1, /COMMIT can't be run in a plan/);
+    assertRefused(drydock("plan", "path", "p", "data"), 2, /has no path/, /plan sql/);
+    drydock("plan", "sql", "p", "data", "-c", "SELECT * FROM nowhere", "--json", "--debug");
+    const inside = drydock("plan", "exec", "p", "--", "sh", "-c", `env; echo new > ${folder}/code.txt`);
+    assert.equal(inside.status, 0, inside.stderr);
+    for (const name of ["DATABASE_URL=", "PGHOST=", "DRYDOCK_RESOURCE_DATA="])
+      assert.ok(!inside.stdout.includes(name), name);
+    said.splice(said.indexOf(inside.stdout), 1);
+    assert.equal(drydock("plan", "apply", "p", "-m", "both").status, 0);
+    assert.equal(workplace.read("app/code.txt"), "new\n");
+    drydock("plan", "show", "p", "--json");
+    assertRefused(drydock("plan", "undo", "p"), 2, /data can't be taken back/);
+    for (const form of FORMS) assert.ok(!said.join("\n").includes(form), "the password was shown");
+    assert.deepEqual(places(workplace), []);
+    assert.deepEqual(leftIn(workplace.state), []);
+  });
+
+  it("[X5] a wrong password is one line and a hint, without it, and nothing is left", () => {
+    using workplace = new Workplace();
+    const url = server.url("app", { ...OWNER, password: "wr0ng" });
+    for (const args of [
+      ["plan", "create", "-r", url],
+      ["plan", "create", "-r", `${url},type=`, "--debug"],
+      ["run", "-r", url, "--", "true"],
+    ]) {
+      const ended = workplace.drydock(args);
+      assert.equal(ended.status, 2, ended.stderr);
+      assert.ok(!ended.stderr.includes("wr0ng") && !ended.stdout.includes("wr0ng"), ended.stderr);
+    }
+    assertRefused(
+      workplace.drydock(["plan", "create", "-r", url]),
+      2,
+      /does not let us in: .*owner/,
+      /user and password/,
+    );
+    assert.deepEqual(leftIn(workplace.state), []);
+    assert.deepEqual(workplace.answer("plan", "list").plans, []);
+  });
+});

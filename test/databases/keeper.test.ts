@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { type TestServer, whyNoServer } from "../support/database-servers.ts";
+import { HeldScene, isRunning, leftIn, startServer, until } from "./held-scene.ts";
+
+describe("the process that holds a plan's transactions", {
+  skip: whyNoServer("postgres") ?? false,
+  concurrency: 2,
+}, () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer("postgres");
+  });
+  after(() => server?.remove());
+
+  it("is there once for a plan, for this user alone, and has nothing of the environment", async () => {
+    await using scene = await HeldScene.make(server);
+    await scene.plan();
+    const [plan = ""] = readdirSync(join(scene.stateDir, "keepers"));
+    const folder = join(scene.stateDir, "keepers", plan);
+    const socket = readdirSync(folder).find((name) => name.endsWith(".sock")) ?? "";
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    assert.equal(statSync(join(folder, socket)).mode & 0o777, 0o600);
+    assert.equal(statSync(join(scene.stateDir, "secrets", plan)).mode & 0o777, 0o600);
+    const first = scene.keeper();
+    await scene.run("UPDATE T SET v = 'x'");
+    assert.equal(scene.keeper(), first);
+    await scene.with(({ plans }) => plans.cancel("p"));
+    await until(() => first !== undefined && !isRunning(first), "the keeper ends with the plan");
+    assert.equal(await scene.original(), "1|one 2|two");
+  });
+
+  it("is found in a state directory that is too deep for the name of a socket", async () => {
+    await using scene = await HeldScene.make(server, { deep: true });
+    await scene.plan();
+    await scene.run("UPDATE T SET v = 'deep'");
+    await scene.with(({ plans }) => plans.apply("p"));
+    assert.equal(await scene.original(), "1|deep 2|deep");
+  });
+
+  it("if it is killed, the work is gone, nothing was changed, and that is said by every command", async () => {
+    await using scene = await HeldScene.make(server);
+    await scene.plan();
+    await scene.run("UPDATE T SET v = 'gone'");
+    scene.killKeeper();
+    const { state, error } = await scene.status();
+    assert.equal(state, "ERRORED");
+    assert.match(error ?? "", /the process that held its transaction is gone\. Nothing was changed/);
+    await assert.rejects(scene.run("SELECT 1"), {
+      code: "SANDBOX_STATE",
+      message: /ERRORED: The work in this sandbox is gone/,
+    });
+    await assert.rejects(
+      scene.with(({ plans }) => plans.apply("p")),
+      /is ERRORED/,
+    );
+    assert.equal(await scene.original(), "1|one 2|two");
+    await scene.with(({ plans }) => plans.cancel("p"));
+    assert.deepEqual(leftIn(scene.stateDir), []);
+  });
+
+  it("ends when the state directory goes away, and the transaction with it", async () => {
+    await using scene = await HeldScene.make(server);
+    await scene.plan();
+    await scene.run("UPDATE T SET v = 'locked'");
+    const keeper = scene.keeper() ?? 0;
+    renameSync(scene.stateDir, `${scene.stateDir}-moved`);
+    rmSync(`${scene.stateDir}-moved`, { recursive: true });
+    await until(() => !isRunning(keeper), "the keeper ends");
+    await scene.rival("UPDATE T SET v = 'free again'");
+    assert.equal(await scene.original(), "1|free again 2|free again");
+  });
+
+  for (const [limit, message] of [
+    ["idle: 1s", /nobody used it for longer than sandbox.transaction.idle allows/],
+    ["age: 1s", /open for longer than sandbox.transaction.age allows/],
+  ] as const)
+    it(`ends a transaction at its limit (${limit}), and says so`, async () => {
+      await using scene = await HeldScene.make(server);
+      const config = join(scene.folder, "drydock.yaml");
+      writeFileSync(config, `sandbox: { transaction: { ${limit} } }\n`);
+      const plan = await scene.with(
+        ({ plans }) => plans.create({ name: "p", resources: [{ location: server.url(), name: "db" }] }),
+        { config },
+      );
+      assert.match(
+        plan.resources[0]?.notes?.[0] ?? "",
+        /its transaction is open since .* ends at .* if nobody uses it before, and at/,
+      );
+      await scene.run("UPDATE T SET v = 'late'").catch(() => undefined);
+      await until(async () => (await scene.status()).state === "ERRORED", "it ends");
+      assert.match((await scene.status()).error ?? "", message);
+      await scene.rival("UPDATE T SET v = 'free again'");
+    });
+
+  it("has a lock of somebody else waited for, but not without end", async () => {
+    await using scene = await HeldScene.make(server);
+    await using other = await HeldScene.make(server);
+    await scene.plan();
+    await other.plan();
+    await scene.run("UPDATE T SET v = 'first' WHERE id = 1");
+    const rival = other.with(({ plans }) =>
+      plans.sql("p", "db", `UPDATE ${scene.table} SET v = 'second' WHERE id = 1`),
+    );
+    await assert.rejects(rival, { code: "LOCKED", message: /waited too long for another transaction/ });
+    await scene.with(({ plans }) => plans.apply("p"));
+    await assert.rejects(
+      other.with(({ plans }) => plans.sql("p", "db", `UPDATE ${scene.table} SET v = 'second' WHERE id = 1`)),
+      { code: "CONFLICT" },
+    );
+    assert.equal(await scene.original(), "1|first 2|two");
+  });
+
+  it("changes of the schema are part of the transaction, and shown as such", async () => {
+    await using scene = await HeldScene.make(server);
+    await scene.plan();
+    await scene.run(
+      "CREATE TABLE T_more (id int); ALTER TABLE T_more ADD COLUMN n int; CREATE INDEX ON T_more (n); DROP TABLE T_more; CREATE VIEW T_view AS SELECT 1 AS one",
+    );
+    const { changes } = await scene.with(({ plans }) => plans.diff("p"));
+    assert.deepEqual(
+      changes.map(({ operation, kind }) => `${operation} ${kind}`),
+      ["added table", "modified table", "added object", "deleted table", "added object"],
+    );
+    await scene.with(({ plans }) => plans.apply("p"));
+    assert.equal(await server.sql("SELECT one FROM T_view"), "1");
+  });
+
+  it("what the server refuses to prepare is said, and the work is still there", async () => {
+    await using scene = await HeldScene.make(server);
+    await scene.plan();
+    await scene.run("UPDATE T SET v = 'kept' WHERE id = 1; SELECT pg_notify('x', 'y')");
+    await assert.rejects(
+      scene.with(({ plans }) => plans.apply("p")),
+      /cannot PREPARE a transaction that has executed LISTEN/,
+    );
+    assert.equal(await scene.original(), "1|one 2|two");
+    assert.equal(await scene.inside(), "1|kept 2|two");
+    assert.equal((await scene.status()).state, "ACTIVE");
+  });
+});
+
+describe("a server that can't prepare", { skip: whyNoServer("postgres") ?? false }, () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer("postgres", ["max_prepared_transactions=0"]);
+  });
+  after(() => server?.remove());
+
+  it("[A16] is found when the plan is made, said, and lands last, only with the user's word", async () => {
+    await using scene = await HeldScene.make(server);
+    const plan = await scene.plan();
+    assert.match(
+      plan.resources[0]?.notes?.join("\n") ?? "",
+      /can only land in one step \(max_prepared_transactions is 0 on this server\)/,
+    );
+    await scene.run("UPDATE T SET v = 'one step'");
+    await assert.rejects(
+      scene.with(({ plans }) => plans.apply("p")),
+      /can't be taken back once it has landed/,
+    );
+    assert.equal(await scene.original(), "1|one 2|two");
+    const { participants } = await scene.with(({ plans }) => plans.apply("p", { allowIrreversible: true }));
+    assert.deepEqual(
+      participants.map(({ outcome }) => outcome),
+      ["committed"],
+    );
+    assert.equal(await scene.original(), "1|one step 2|one step");
+    await assert.rejects(
+      scene.with(({ plans }) => plans.undo("p")),
+      { code: "IRREVERSIBLE" },
+    );
+    assert.deepEqual(leftIn(scene.stateDir), []);
+  });
+
+  it("[A16] a crash around its commit is in doubt, never guessed", async () => {
+    const { runDriver } = await import("../crash/run-driver.ts");
+    await using scene = await HeldScene.make(server);
+    const { id } = await scene.with(({ plans }) =>
+      plans.create({ name: "p", allowIrreversible: true, resources: [{ location: server.url(), name: "db" }] }),
+    );
+    await scene.run("UPDATE T SET v = 'maybe'");
+    const end = await runDriver(
+      { operation: "apply", stateDir: scene.stateDir, plan: "p" },
+      { failpoints: "held.commit=kill" },
+    );
+    assert.equal(end.signal, "SIGKILL");
+    const recovery = await scene.with(async (drydock) => drydock.recovery);
+    assert.deepEqual(
+      recovery.pending.map(({ planId, inDoubt }) => ({ planId, inDoubt })),
+      [{ planId: id, inDoubt: true }],
+    );
+    await scene.with((drydock) => drydock.settle("p", "abort"));
+    assert.equal(await scene.original(), "1|one 2|two");
+  });
+});
+
+describe("MariaDB", { skip: whyNoServer("mariadb") ?? false }, () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer("mariadb");
+  });
+  after(() => server?.remove());
+
+  it("[A16] tables without transactions are found when the plan is made, said, and never written to", async () => {
+    await using scene = await HeldScene.make(server);
+    await server.sql("CREATE TABLE loose (id INT) ENGINE=MyISAM");
+    try {
+      const plan = await scene.plan();
+      assert.match(
+        plan.resources[0]?.notes?.join("\n") ?? "",
+        /can only land in one step \(the engine of loose has no transactions\)/,
+      );
+      await assert.rejects(scene.run("INSERT INTO `loose` VALUES (1)"), {
+        code: "SQL",
+        message: /loose can't be changed in a plan/,
+      });
+      await scene.run("SELECT * FROM loose; UPDATE T SET v = 'one step'");
+      await scene.with(({ plans }) => plans.apply("p", { allowIrreversible: true }));
+      assert.equal(await scene.original(), "1|one step 2|one step");
+      assert.equal(await server.sql("SELECT COUNT(*) FROM loose"), "0");
+    } finally {
+      await server.sql("DROP TABLE loose");
+    }
+  });
+
+  it("a conflict takes the server's transaction with it, but not the work: that is done again on the rows as they are", async () => {
+    await using scene = await HeldScene.make(server);
+    await scene.plan();
+    await scene.run("INSERT INTO T VALUES (3, 'mine')");
+    await scene.rival("UPDATE T SET v = 'rival' WHERE id = 2");
+    await assert.rejects(scene.run("UPDATE T SET v = 'mine' WHERE id = 2"), { code: "CONFLICT" });
+    assert.equal(await scene.inside(), "1|one 2|rival 3|mine");
+    await scene.run("UPDATE T SET v = CONCAT(v, ' and mine') WHERE id = 2");
+    await scene.with(({ plans }) => plans.apply("p"));
+    assert.equal(await scene.original(), "1|one 2|rival and mine 3|mine");
+  });
+
+  it("has a lock of somebody else waited for, but not without end", async () => {
+    await using scene = await HeldScene.make(server);
+    await using other = await HeldScene.make(server);
+    await scene.plan();
+    await other.plan();
+    await scene.run("UPDATE T SET v = 'first' WHERE id = 1");
+    const update = () =>
+      other.with(({ plans }) => plans.sql("p", "db", `UPDATE ${scene.table} SET v = 'second' WHERE id = 1`));
+    await assert.rejects(update(), { code: "LOCKED" });
+    await scene.with(({ plans }) => plans.apply("p"));
+    await assert.rejects(update(), { code: "CONFLICT" });
+    assert.equal(await scene.original(), "1|first 2|two");
+  });
+
+  it("says that nobody knows, where the server can't tell whether a transaction was committed", async () => {
+    const { runDriver } = await import("../crash/run-driver.ts");
+    await using scene = await HeldScene.make(server);
+    await server.sql("CREATE USER IF NOT EXISTS 'plain'@'localhost' IDENTIFIED BY 'p'", "mysql");
+    await server.sql("GRANT SELECT, INSERT, UPDATE, DELETE ON app.* TO 'plain'@'localhost'", "mysql");
+    const location = server.url("app", { user: "plain", password: "p" });
+    await scene.with(({ plans }) => plans.create({ name: "p", resources: [{ location, name: "db" }] }));
+    await scene.run("UPDATE T SET v = 'landed'");
+    await runDriver({ operation: "apply", stateDir: scene.stateDir, plan: "p" }, { failpoints: "held.land:1=kill" });
+    const [name = ""] = await server.prepared();
+    const [, length = "0", , data = ""] = name.split("|");
+    await server.sql(`XA COMMIT '${data.slice(0, Number(length))}','${data.slice(Number(length))}'`, "mysql");
+    const { finished } = await scene.with(async ({ recovery }) => recovery);
+    assert.match(
+      finished[0]?.attention[0]?.message ?? "",
+      /nobody knows whether the prepared transaction on .* was committed/,
+    );
+    assert.equal(await scene.original(), "1|landed 2|landed");
+  });
+});

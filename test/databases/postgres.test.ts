@@ -1,0 +1,3 @@
+import { describeHeld } from "./held-cases.ts";
+
+describeHeld("postgres");

@@ -7,7 +7,18 @@ import { type Row, tableOf } from "./answer.ts";
  * `npm run bench`: asks every question, each in a program of its own, and prints one table. Exits with 1 if a goal was missed or a
  * program failed. `--quick` leaves out what takes long and has no goal; names of programs (`apply`, `copy` …) ask only those.
  */
-const QUESTIONS = ["apply", "overlay", "inside", "copy", "walk-diff", "start-up", "memory"] as const;
+const QUESTIONS = [
+  "apply",
+  "overlay",
+  "checkpoint",
+  "snapshot",
+  "git",
+  "inside",
+  "copy",
+  "walk-diff",
+  "start-up",
+  "memory",
+] as const;
 const WITHOUT_GOAL: readonly string[] = ["memory"];
 
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));

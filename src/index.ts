@@ -12,12 +12,14 @@ export {
 } from "./core/change.ts";
 export * from "./core/errors.ts";
 export type { PlanState } from "./core/plan.ts";
+export type { DatabaseValue, StatementResult } from "./core/query.ts";
 export type { PlainData, Resource } from "./core/resource.ts";
 export type { SandboxRecord, SandboxRef } from "./core/sandbox.ts";
 export { SANDBOX_MOVES, SANDBOX_STATES, type SandboxState } from "./core/sandbox-states.ts";
 export type {
   Attention,
   CommitResult,
+  LastCheckpoint,
   LayersView,
   PlaceView,
   PreparedCommit,
@@ -25,12 +27,15 @@ export type {
   ProgramView,
   Progress,
   SandboxStrategy,
+  SavedCheckpoint,
   StrategyContext,
   StrategyWay,
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "./core/strategy.ts";
 export { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "./core/strategy-names.ts";
+export type { CheckpointService } from "./plans/checkpoint-service.ts";
+export type { CleanupService } from "./plans/cleanup-service.ts";
 export type { DoctorReport } from "./plans/doctor.ts";
 export type * from "./plans/plan-views.ts";
 export type { Plans } from "./plans/plans.ts";

@@ -4,16 +4,25 @@ import { AtomicCommit } from "./commit/atomic-commit.ts";
 import { Cleaning } from "./commit/cleaning.ts";
 import { Coordinator } from "./commit/coordinator.ts";
 import { Journal } from "./commit/journal.ts";
-import { Recovery, type RecoveryReport } from "./commit/recovery.ts";
+import { type RecoveredPlan, Recovery, type RecoveryReport } from "./commit/recovery.ts";
+import { UndoRetention } from "./commit/undo-retention.ts";
 import { locateConfig } from "./config/find.ts";
 import { DEFAULT_SETTINGS, type Settings } from "./config/settings.ts";
 import { TrustStore } from "./config/trust.ts";
 import { UnsupportedError, UsageError } from "./core/errors.ts";
 import type { PlanRecord } from "./core/plan.ts";
 import type { Progress, SandboxStrategy, StrategyContext } from "./core/strategy.ts";
+import { CheckpointService, saveBefore } from "./plans/checkpoint-service.ts";
 import { StrategyChooser } from "./plans/choose-strategy.ts";
+import { CleanupService } from "./plans/cleanup-service.ts";
+import { describePlan } from "./plans/describe-plan.ts";
 import { type DoctorReport, examine } from "./plans/doctor.ts";
 import { findPlan } from "./plans/find-plan.ts";
+import { sweepSecrets } from "./plans/forget-secrets.ts";
+import { PlanCheckpoints } from "./plans/plan-checkpoints.ts";
+import { planLog } from "./plans/plan-log.ts";
+import { PlanRestores } from "./plans/plan-restores.ts";
+import type { PlanLog } from "./plans/plan-views.ts";
 import { Plans } from "./plans/plans.ts";
 import { ResourceResolver } from "./plans/resources.ts";
 import type { ExecRequest, ExecResult } from "./run/exec.ts";
@@ -22,6 +31,7 @@ import { sweepRuns } from "./run/sweep.ts";
 import { Claims } from "./sandboxes/claims.ts";
 import { SandboxManager } from "./sandboxes/manager.ts";
 import { PlanSandboxes } from "./sandboxes/plan-sandboxes.ts";
+import { PlanSecrets } from "./sandboxes/plan-secrets.ts";
 import { SandboxStrategyRegistry } from "./sandboxes/registry.ts";
 import { RunFolders } from "./sandboxes/run-folders.ts";
 import { Uses } from "./sandboxes/uses.ts";
@@ -55,6 +65,8 @@ export interface DrydockOptions {
 export interface Drydock {
   readonly stateDir: string;
   readonly plans: Plans;
+  readonly checkpoints: CheckpointService;
+  readonly cleanup: CleanupService;
   readonly sandboxes: SandboxManager;
   readonly registry: SandboxStrategyRegistry;
   /** Runs a command inside the sandboxes of a plan, each in the place of its original. */
@@ -67,6 +79,8 @@ export interface Drydock {
   recover(): Promise<RecoveryReport>;
   /** Settles by a person's word what is in doubt. */
   settle(plan: string, how: "commit" | "abort"): Promise<RecoveryReport>;
+  /** Everything that happened to a plan, also to one that is over. */
+  log(plan?: string): Promise<PlanLog>;
   /** What works on this machine. */
   doctor(): Promise<DoctorReport>;
   /** Trusts a config with its present content. */
@@ -107,10 +121,14 @@ export async function openDrydock(options: DrydockOptions = {}): Promise<Drydock
     const parts = assemble({ options, stateDir, store, settings, cwd, now, environment });
     const recovery = await parts.recovery.run();
     await parts.sweep();
+    for (const { plan, why } of await parts.undoRetention.run())
+      options.onNotice?.(`pending: plan ${plan.name} (${plan.id}): ${why}`);
     if (options.onNotice !== undefined) announce(recovery, options.onNotice);
     return {
       stateDir,
       plans: parts.plans,
+      checkpoints: parts.checkpoints,
+      cleanup: parts.cleanup,
       sandboxes: parts.manager,
       registry: parts.registry,
       exec: async (plan, request) => (await parts.runs()).exec(plan, request),
@@ -118,6 +136,7 @@ export async function openDrydock(options: DrydockOptions = {}): Promise<Drydock
       recovery,
       recover: () => parts.recovery.run(),
       settle: async (plan, how) => await parts.recovery.settle(await findPlan(store, plan), how),
+      log: (plan) => planLog(store, plan),
       doctor: () => examine({ stateDir, registry: parts.registry, chooser: parts.chooser, checkRun: parts.checkRun }),
       trust: async (file) => ({ file: trusted.trust(resolve(cwd, file)).file }),
       close: async () => store.close(),
@@ -177,6 +196,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     planId,
     at: now().toISOString(),
     actor,
+    pid: process.pid,
     event,
     details,
   });
@@ -184,9 +204,15 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   const uses = new Uses(folders, owners);
   const assertUnused = (plan: PlanRecord) => uses.assertNone(plan);
   const sandboxes = new PlanSandboxes(store, registry, now, assertUnused);
+  const secrets = new PlanSecrets(stateDir);
   const context: StrategyContext = {
     stateDir,
     policy: { allowSetid: settings.sandbox.allowSetid, allowDevices: settings.sandbox.allowDevices },
+    git: settings.sandbox.git,
+    transaction: settings.sandbox.transaction,
+    secretsOf: (planId) => secrets.of(planId),
+    recordLoss: (ref, why) => sandboxes.recordLoss(ref, why),
+    environment,
     recordIntent: (ref, places) => sandboxes.recordIntent(ref, places, owners.self()),
     failpoint: passForeignFailpoint,
     now,
@@ -208,6 +234,14 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   const commit = new AtomicCommit({ store, registry, claims, journal, coordinator, now, assertUnused });
   const manager = new SandboxManager({ store, claims, sandboxes, committer: commit });
   const chooser = new StrategyChooser(registry, settings);
+  const undoKeep = settings.sandbox.undo.keepMilliseconds;
+  const undoRetention = new UndoRetention({ store, claims, sandboxes, now, history, keepMilliseconds: undoKeep });
+  const cleansNothing = settings.sandbox.cleanup === "manual";
+  /** What holds something outside of our folders, or needs a password to be removed, goes in any case. */
+  const keepsCancelled = (plan: PlanRecord) =>
+    cleansNothing &&
+    Object.keys(secrets.of(plan.id)).length === 0 &&
+    plan.resources.every(({ strategy }) => !sandboxes.capabilities(strategy).heldTransaction);
   const plans = new Plans({
     store,
     sandboxes,
@@ -217,26 +251,45 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     resolver: new ResourceResolver(settings, cwd, stateDir),
     chooser,
     now,
+    describe: (plan) => describePlan(store, plan, (ref) => sandboxes.notes(ref), undoKeep),
     history,
+    secrets,
+    keepsCancelled,
     forgetRuns: (planId) => folders.remove(planId),
   });
-  const recovery = new Recovery({ store, claims, sandboxes, commit, history });
+  const keeping = { store, sandboxes, now, history, keep: settings.sandbox.checkpoint.keep };
+  const planCheckpoints = new PlanCheckpoints(keeping);
+  const restores = new PlanRestores(keeping, planCheckpoints);
+  const checkpoints = new CheckpointService({ store, claims, checkpoints: planCheckpoints, restores });
+  const settleCheckpoints = (plan: PlanRecord) => restores.settle(plan);
+  const recovery = new Recovery({ store, claims, sandboxes, commit, history, settleCheckpoints });
+  const cleanup = new CleanupService({ store, claims, sandboxes, folders, uses, undoRetention, stateDir, now });
+  const savesBeforeExec = settings.sandbox.checkpoint.autoCreateOn.includes("exec");
+  const saveBeforeExec = async (plan: PlanRecord, command: string) => {
+    if (savesBeforeExec) await saveBefore(planCheckpoints, plan, command);
+  };
   /** Only who runs a command pays for loading what that takes. */
   const runs = async () => {
     const { Runs } = await import("./run/runs.ts");
-    return new Runs({ store, claims, sandboxes, uses, folders, stateDir, cwd, environment, history });
+    const parts = { store, claims, sandboxes, uses, folders, stateDir, cwd, environment, history };
+    return new Runs({ ...parts, saveBefore: saveBeforeExec });
   };
   const checkRun = async () => (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
-  const sweep = () => sweepRuns({ folders, uses, store, claims, sandboxes });
-  return { registry, manager, commit, chooser, plans, recovery, runs, checkRun, sweep };
+  const sweep = async () => {
+    await sweepRuns({ folders, uses, store, claims, sandboxes });
+    await sweepSecrets(store, secrets);
+  };
+  const services = { plans, checkpoints, cleanup, undoRetention, recovery };
+  return { registry, manager, commit, chooser, ...services, runs, checkRun, sweep };
 }
 
 function announce({ finished, undone, cleaned, pending }: RecoveryReport, notice: (line: string) => void): void {
+  const workOf = (direction: RecoveredPlan["direction"]) => (direction === "commit" ? "apply" : direction);
   for (const { planName, planId, direction } of finished)
-    notice(`recovered: the ${direction === "commit" ? "apply" : "undo"} of plan ${planName} (${planId}) is finished`);
+    notice(`recovered: the ${workOf(direction)} of plan ${planName} (${planId}) is finished`);
   for (const { planName, planId, direction } of undone)
     notice(
-      `recovered: the ${direction === "commit" ? "apply" : "undo"} of plan ${planName} (${planId}) had not been decided and is taken back`,
+      `recovered: the ${workOf(direction)} of plan ${planName} (${planId}) ${direction === "restore" ? "could not be finished" : "had not been decided"} and is taken back`,
     );
   for (const { planId, what } of cleaned) notice(`recovered: removed ${what} (${planId})`);
   for (const { planName, planId, why } of pending) notice(`pending: plan ${planName} (${planId}): ${why}`);

@@ -3,6 +3,7 @@
 export type { StrategyCapabilities } from "./core/capabilities.ts";
 export type { Change, ChangeFacts, ChangeKind, ChangeOperation, DiffView } from "./core/change.ts";
 export * from "./core/errors.ts";
+export type { DatabaseValue, StatementResult } from "./core/query.ts";
 export type { PlainData, Resource } from "./core/resource.ts";
 export { type SandboxRef, sandboxIdFor } from "./core/sandbox.ts";
 export type {
@@ -10,6 +11,7 @@ export type {
   CommitResult,
   IntendedPlace,
   LandingPolicy,
+  LastCheckpoint,
   LayersView,
   PlaceView,
   PreparedCommit,
@@ -17,6 +19,7 @@ export type {
   ProgramView,
   Progress,
   SandboxStrategy,
+  SavedCheckpoint,
   StrategyContext,
   StrategyWay,
   Transaction,

@@ -52,9 +52,29 @@ const PLAN_COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/plan-write.ts")).definePlanWrite,
   },
   {
+    name: "sql",
+    summary: "run SQL in the sandbox of a database",
+    load: async () => (await import("./commands/plan-sql.ts")).definePlanSql,
+  },
+  {
     name: "diff",
     summary: "show what would change",
     load: async () => (await import("./commands/plan-diff.ts")).definePlanDiff,
+  },
+  {
+    name: "checkpoint",
+    summary: "save the state of the sandboxes",
+    load: async () => (await import("./commands/plan-checkpoint.ts")).definePlanCheckpoint,
+  },
+  {
+    name: "checkpoints",
+    summary: "list the saved states",
+    load: async () => (await import("./commands/plan-checkpoints.ts")).definePlanCheckpoints,
+  },
+  {
+    name: "restore",
+    summary: "bring the sandboxes back to a saved state",
+    load: async () => (await import("./commands/plan-restore.ts")).definePlanRestore,
   },
   {
     name: "apply",
@@ -72,6 +92,11 @@ const PLAN_COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("./commands/plan-undo.ts")).definePlanUndo,
   },
   {
+    name: "log",
+    summary: "show everything that happened to a plan",
+    load: async () => (await import("./commands/plan-log.ts")).definePlanLog,
+  },
+  {
     name: "cancel",
     summary: "throw the changes away and close the plan",
     load: async () => (await import("./commands/plan-cancel.ts")).definePlanCancel,
@@ -83,6 +108,24 @@ const STRATEGY_COMMANDS: readonly CommandEntry[] = [
     name: "list",
     summary: "list the strategies with what they can do",
     load: async () => (await import("./commands/strategy-list.ts")).defineStrategyList,
+  },
+];
+
+const CLEANUP_COMMANDS: readonly CommandEntry[] = [
+  {
+    name: "scan",
+    summary: "list what is left over",
+    load: async () => (await import("./commands/cleanup-scan.ts")).defineCleanupScan,
+  },
+  {
+    name: "purge",
+    summary: "remove what is left over",
+    load: async () => (await import("./commands/cleanup-purge.ts")).defineCleanupPurge,
+  },
+  {
+    name: "status",
+    summary: "say how much of what there is",
+    load: async () => (await import("./commands/cleanup-status.ts")).defineCleanupStatus,
   },
 ];
 
@@ -99,6 +142,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "finish or undo what a crash left; settle what is in doubt",
     load: async () => (await import("./commands/recover.ts")).defineRecover,
   },
+  { name: "cleanup", summary: "find and remove what is left over", commands: CLEANUP_COMMANDS },
   { name: "strategy", summary: "look at the ways to isolate a resource", commands: STRATEGY_COMMANDS },
   {
     name: "doctor",

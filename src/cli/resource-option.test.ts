@@ -26,6 +26,7 @@ describe("the value of --resource", () => {
     const whole = { name: "app", location: "/srv/app", type: "fs-directory", strategy: "filesystem_copy" };
     assert.deepEqual(parse("app=/srv/app,type=fs-directory,strategy=filesystem_copy"), whole);
     assert.deepEqual(parse("app=/srv/app,strategy=filesystem_copy,type=fs-directory"), whole);
+    assert.deepEqual(parse("app,from=checkout"), { location: "app", from: "checkout" });
   });
 
   it("keeps a URL as it is", () => {

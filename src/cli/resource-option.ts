@@ -1,17 +1,18 @@
 import { displayPath } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
+import { withoutSecret } from "../core/secret-url.ts";
 import type { ResourceRequest } from "../plans/plan-views.ts";
 import { unescapePath } from "./escaped-path.ts";
 
 /**
- * The value of `-r, --resource`: `[NAME=]LOCATION[,type=TYPE][,strategy=STRATEGY]`.
+ * The value of `-r, --resource`: `[NAME=]LOCATION[,type=TYPE][,strategy=STRATEGY][,from=START]`.
  *
  * A location may hold `=` and `,` itself, so it is read from both ends:
- * - `,type=WORD` and `,strategy=WORD` at the end are options, each once and in any order; any other `,` belongs to the location.
+ * - `,type=WORD`, `,strategy=WORD` and `,from=WORD` at the end are options, each once and in any order; any other `,` belongs to the location.
  * - `NAME=` at the beginning is the name if it is made of letters, digits and `_.-`, unless there is something at the path that the whole
  *   of it names.
  */
-const OPTION_AT_END = /,(type|strategy)=([\w.:-]*)$/;
+const OPTION_AT_END = /,(type|strategy|from)=([\w.:-]*)$/;
 const NAME_AT_BEGINNING = /^([\w.-]+)=(.*)$/s;
 const LOOKS_LIKE_OPTION = /,([a-z][a-z_-]*)=[^/,]*$/i;
 
@@ -32,6 +33,7 @@ export function parseResourceOption(value: string, exists: (path: string) => boo
 interface Options {
   type?: string;
   strategy?: string;
+  from?: string;
 }
 
 function takeOptions(value: string): { readonly rest: string; readonly options: Options } {
@@ -39,11 +41,15 @@ function takeOptions(value: string): { readonly rest: string; readonly options: 
   let rest = value;
   for (;;) {
     const [whole, key, word] = OPTION_AT_END.exec(rest) ?? [];
-    if (whole === undefined || (key !== "type" && key !== "strategy") || key in options) return { rest, options };
+    if (whole === undefined || !isOption(key) || key in options) return { rest, options };
     if (word === undefined || word === "") throw refuse(value, `has an empty ${key}`);
     options[key] = word;
     rest = rest.slice(0, -whole.length);
   }
+}
+
+function isOption(key: string | undefined): key is keyof Options {
+  return key === "type" || key === "strategy" || key === "from";
 }
 
 function takeName(rest: string, exists: (path: string) => boolean): { readonly name?: string; readonly text: string } {
@@ -57,7 +63,7 @@ function isUrl(location: string): boolean {
 }
 
 function refuse(value: string, why: string): UsageError {
-  return new UsageError(`The resource '${displayPath(value)}' ${why}.`, {
-    hint: "Write it as [NAME=]LOCATION[,type=TYPE][,strategy=STRATEGY], for example app=./src,strategy=filesystem_copy.",
+  return new UsageError(`The resource '${displayPath(withoutSecret(value))}' ${why}.`, {
+    hint: "Write it as [NAME=]LOCATION[,type=TYPE][,strategy=STRATEGY][,from=START], for example app=./src,strategy=filesystem_copy.",
   });
 }

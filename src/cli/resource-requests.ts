@@ -7,9 +7,10 @@ import { isThere } from "../system/existence.ts";
 import { parseResourceOption } from "./resource-option.ts";
 
 const HELP = `
-A resource is [NAME=]LOCATION[,type=TYPE][,strategy=STRATEGY], or the name of one that drydock.yaml declares.
+A resource is [NAME=]LOCATION[,type=TYPE][,strategy=STRATEGY][,from=START], or the name of one that drydock.yaml declares.
   type      detected if not given: ${BUILT_IN_RESOURCE_TYPES.join(", ")}
-  strategy  the strongest that works if not given: ${BUILT_IN_STRATEGY_NAMES.join(", ")}`;
+  strategy  the strongest that works if not given: ${BUILT_IN_STRATEGY_NAMES.join(", ")}
+  from      what the sandbox of a git checkout begins with: head if not given, or checkout for the files as they are`;
 
 /** Lets a command take resources: `-r …`, as often as one likes. */
 export function addResourceOption(command: Command): Command {

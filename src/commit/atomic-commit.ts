@@ -150,14 +150,17 @@ export class AtomicCommit implements PlanCommitter {
     const landed = all
       .filter(({ direction, phase }) => direction === "commit" && (phase === "done" || phase === "landed"))
       .at(-1);
-    if (landed === undefined || landed.undoRecord === "discarded" || landed.undoRecord === "used") {
-      throw new StateError(`The plan ${plan.name} can't be undone: its undo record is no longer kept.`, {
-        hint: "See sandbox.undo.keep in the configuration.",
+    if (landed === undefined || landed.undoRecord !== undefined) {
+      const when = landed?.finishedAt === undefined ? "" : ` It was applied at ${landed.finishedAt}.`;
+      throw new StateError(`The plan ${plan.name} can't be undone: its undo record is no longer kept.${when}`, {
+        hint: "How long one is kept says sandbox.undo.keep in the configuration.",
+        code: "UNDO_DISCARDED",
       });
     }
     const stuck =
       landed.participants.find(
-        ({ kind, status }) => status === "committed" && (kind === "irreversible" || kind === "in-place"),
+        ({ kind, status, isFinal }) =>
+          status === "committed" && (kind === "irreversible" || kind === "in-place" || isFinal === true),
       ) ?? landed.participants.find(({ kind }) => kind === "in-place");
     if (stuck !== undefined) {
       throw new UsageError(

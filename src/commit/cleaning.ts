@@ -3,7 +3,7 @@ import { moveSandbox } from "../core/sandbox-states.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { Store } from "../store/store.ts";
-import { transactionFor } from "./coordinator.ts";
+import { transactionFor } from "./transaction-parts.ts";
 
 /**
  * What is removed once a transaction has landed: after a commit the sandboxes, unless the policy keeps them, while what an undo needs
@@ -21,7 +21,7 @@ export class Cleaning {
   }
 
   async after(record: TransactionRecord): Promise<readonly string[]> {
-    const left: string[] = [];
+    const left: string[] = [...(await this.#endCheckpoints(record))];
     for (const [index, participant] of record.participants.entries()) {
       try {
         if (record.direction === "undo") await this.#dropUndoRecord(record, participant, index);
@@ -33,6 +33,11 @@ export class Cleaning {
     }
     if (left.length === 0 && record.undoes !== undefined) await this.#noteUsed(record.undoes);
     return left;
+  }
+
+  /** They are of a time when the originals were others. */
+  async #endCheckpoints({ direction, planId }: TransactionRecord): Promise<readonly string[]> {
+    return direction === "commit" ? await this.#sandboxes.checkpoints.endAll(planId) : [];
   }
 
   async #dropUndoRecord(record: TransactionRecord, participant: Participant, index: number): Promise<void> {
@@ -52,8 +57,10 @@ export class Cleaning {
   }
 
   /** What is gone for good need no longer be known as something that we made. An undo record, or what a rival had made, is not gone. */
-  async #forgetPlaces({ direction }: TransactionRecord, { ref, status, attention }: Participant): Promise<void> {
-    const keepsUndoRecord = direction === "commit" && status === "committed";
+  async #forgetPlaces({ direction }: TransactionRecord, participant: Participant): Promise<void> {
+    const { ref, kind, status, isFinal, attention } = participant;
+    const hasUndoRecord = kind !== "irreversible" && isFinal !== true;
+    const keepsUndoRecord = direction === "commit" && status === "committed" && hasUndoRecord;
     const keepsRivals = attention?.some(({ keptAt }) => keptAt !== undefined) === true;
     if (keepsUndoRecord || keepsRivals) return;
     if ((await this.#store.sandbox(ref.sandboxId))?.state !== "CLEANED_UP") return;

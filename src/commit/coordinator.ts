@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { advance, type CommitEvent, type Effect, nextEffect } from "../core/commit-machine.ts";
-import { type Conflict, InterruptedError, messageOf, SandboxConflictError, StateError } from "../core/errors.ts";
-import type { CommitResult, Transaction } from "../core/strategy.ts";
-import type { Participant, TransactionRecord } from "../core/transaction.ts";
+import { InterruptedError, messageOf, SandboxRollbackError, StateError } from "../core/errors.ts";
+import type { CommitResult } from "../core/strategy.ts";
+import type { TransactionRecord } from "../core/transaction.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { HistoryEntry } from "../store/store.ts";
 import type { Journal } from "./journal.ts";
+import { participantAt, reportOf, transactionFor } from "./transaction-parts.ts";
 
 /** What the coordinator needs from outside. */
 export interface CoordinatorParts {
@@ -113,7 +114,12 @@ export class Coordinator {
           record.direction === "commit" ? "applied" : "undone",
         );
       case "abort":
-        return await this.#save(record, { was: "aborted", at: now().toISOString() }, "ordered", "not applied");
+        return await this.#save(
+          record,
+          { was: "aborted", at: now().toISOString() },
+          "ordered",
+          record.direction === "commit" ? "not applied" : "not undone",
+        );
       default:
         throw new Error(`No such step: ${effect.do}`);
     }
@@ -189,7 +195,9 @@ export class Coordinator {
         record = await this.#saveUnlessSavedNext(record, event);
       } catch (thrown) {
         cause ??= thrown;
-        unfinished.push({ resource: record.participants[index]?.resource ?? "", message: messageOf(thrown) });
+        if (what === "take-back" && isFinal(thrown))
+          record = await this.#save(record, { was: "not-taken-back", index, message: messageOf(thrown) }, "ordered");
+        else unfinished.push({ resource: record.participants[index]?.resource ?? "", message: messageOf(thrown) });
       }
     }
     return { record, unfinished, cause };
@@ -297,16 +305,15 @@ function hasBegunIrreversible({ participants }: TransactionRecord): boolean {
   );
 }
 
+/** Whether trying again can't help: what has landed stays. */
+function isFinal(thrown: unknown): boolean {
+  return thrown instanceof SandboxRollbackError && thrown.code === "IRREVERSIBLE";
+}
+
 const DECISION_UNKNOWN = "DECISION_UNKNOWN";
 
 function isDecisionUnknown(thrown: unknown): boolean {
   return thrown instanceof StateError && thrown.code === DECISION_UNKNOWN;
-}
-
-function participantAt(record: TransactionRecord, index: number): Participant {
-  const participant = record.participants[index];
-  if (participant === undefined) throw new Error(`Transaction ${record.id} has no participant ${index}.`);
-  return participant;
 }
 
 function refOf(record: TransactionRecord, index: number) {
@@ -319,26 +326,6 @@ function checkpointId(record: TransactionRecord): string {
 
 function outcomeOf(result: CommitResult | undefined): Pick<CommitResult, "changes" | "attention"> {
   return { changes: result?.changes ?? 0, attention: result?.attention ?? [] };
-}
-
-/** The transaction as a strategy gets to know it. */
-export function transactionFor(record: TransactionRecord, index: number): Transaction {
-  const { undoes } = participantAt(record, index);
-  return {
-    id: record.id,
-    planId: record.planId,
-    direction: record.direction,
-    ...(record.message !== undefined && { message: record.message }),
-    ...(record.afterRestart === true && { afterRestart: true }),
-    ...(record.undoes !== undefined && undoes !== undefined && { undoes: { id: record.undoes, prepared: undoes } }),
-  };
-}
-
-function reportOf(record: TransactionRecord, index: number | undefined, thrown: unknown) {
-  const resource = index === undefined ? "" : participantAt(record, index).resource;
-  const found = thrown instanceof SandboxConflictError ? thrown.conflicts : [];
-  const conflicts: Conflict[] = found.map((conflict) => ({ ...conflict, resource }));
-  return { report: { resource, message: messageOf(thrown) }, conflicts };
 }
 
 function historyDetails(record: TransactionRecord): HistoryEntry["details"] {

@@ -31,24 +31,26 @@ export function participantsOf(
   const items = sandboxes.flatMap((sandbox) => {
     const found = plan.resources.find(({ resource }) => resource.id === sandbox.ref.resourceId);
     if (found === undefined) return [];
-    const { capabilities } = registry.get(sandbox.ref.strategyName);
+    const capabilities = { ...registry.get(sandbox.ref.strategyName).capabilities, ...sandbox.ref.capabilities };
     const kind = kindOf(capabilities);
     return [
       {
         sandbox,
         found,
         kind,
+        isFinal: kind === "two-phase" && !capabilities.undo,
         rank: KIND_ORDER[kind] + (capabilities.heldTransaction ? 1 : 0),
         depth: depthOf(found, plan),
       },
     ];
   });
   items.sort((a, b) => a.rank - b.rank || b.depth - a.depth);
-  return items.map(({ sandbox, found, kind }) => ({
+  return items.map(({ sandbox, found, kind, isFinal }) => ({
     ref: sandbox.ref,
     resource: found.resource.name,
     kind,
     status: "waiting",
+    ...(isFinal && { isFinal }),
   }));
 }
 

@@ -20,8 +20,15 @@ export interface RecoveryReport {
 export interface RecoveredPlan {
   readonly planId: string;
   readonly planName: string;
-  readonly direction: "commit" | "undo";
+  readonly direction: "commit" | "undo" | "restore";
   readonly attention: readonly (Attention & { readonly resource: string })[];
+}
+
+/** What became of checkpoints and restores of a plan that a dead process had left. */
+export interface SettledCheckpoints {
+  readonly restore: "finished" | "taken back" | undefined;
+  /** What could not be removed. */
+  readonly warnings: readonly string[];
 }
 
 export interface RecoveryParts {
@@ -29,6 +36,8 @@ export interface RecoveryParts {
   readonly claims: Claims;
   readonly sandboxes: PlanSandboxes;
   readonly commit: AtomicCommit;
+  /** Goes on with what is left of checkpoints and restores of a plan, whose claim the caller holds. */
+  readonly settleCheckpoints: (plan: PlanRecord) => Promise<SettledCheckpoints>;
   readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
 }
 
@@ -99,7 +108,8 @@ export class Recovery {
   async #plan(plan: PlanRecord, report: MutableReport): Promise<void> {
     const { claims, sandboxes, store } = this.#parts;
     await claims.ifFree([planKey(plan.id)], async () => {
-      const now = await store.plan(plan.id);
+      const found = await store.plan(plan.id);
+      const now = found === undefined ? undefined : await this.#checkpoints(found, report);
       if (now === undefined) return;
       const over = now.state === "creating" || now.state === "closing";
       const { failed, done } = over ? await sandboxes.cleanupAll(now) : await sandboxes.cleanupAbandoned(now);
@@ -128,6 +138,21 @@ export class Recovery {
         what: `${now.state === "creating" ? "an unfinished plan" : "a cancelled plan"} with ${done.length} sandboxes`,
       });
     });
+  }
+
+  /** Returns the plan as it is afterwards; undefined if it could not be settled. A plan that goes takes its checkpoints along. */
+  async #checkpoints(plan: PlanRecord, report: MutableReport): Promise<PlanRecord | undefined> {
+    if (plan.state !== "open" && plan.state !== "restoring") return plan;
+    const place = { planId: plan.id, planName: plan.name, direction: "restore" as const, attention: [] };
+    try {
+      const { restore, warnings } = await this.#parts.settleCheckpoints(plan);
+      if (restore !== undefined) report[restore === "finished" ? "finished" : "undone"].push(place);
+      for (const why of warnings) report.pending.push({ ...place, why, inDoubt: false });
+      return await this.#parts.store.plan(plan.id);
+    } catch (thrown) {
+      report.pending.push({ ...place, why: messageOf(thrown), inDoubt: false });
+      return undefined;
+    }
   }
 }
 

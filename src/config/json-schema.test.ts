@@ -38,7 +38,8 @@ describe("schemaAt", () => {
     assert.equal(schemaAt(schema, ["sandbox", "checkpoint", "auto_create_on", 0])?.type, "string");
     assert.equal(schemaAt(schema, ["sandbox", "custom_strategies", "any", "module"])?.type, "string");
     assert.equal(schemaAt(schema, ["sandbox", "nothing", "below"]), undefined);
-    assert.deepEqual(keysOf(schemaAt(schema, ["resources", "any"]) ?? {}), ["location", "type", "strategy", "parent"]);
+    const keys = ["location", "type", "strategy", "from", "parent"];
+    assert.deepEqual(keysOf(schemaAt(schema, ["resources", "any"]) ?? {}), keys);
   });
 });
 

@@ -24,12 +24,14 @@ sandbox:
   allow_devices: true
   checkpoint: { auto_create_on: [], keep: 3 }
   undo: { keep: 12h }
+  git: { fast_forward: true, timeout: 5m }
+  transaction: { idle: 10m, age: 2h }
   custom_strategies:
     mine: { module: ./mine.mjs, class: Mine }
     other: "@scope/package:Other"
 resources:
   app: { location: ./app, type: build-folder, strategy: overlay }
-  lib: { location: /srv/lib, parent: app, strategy: auto }
+  lib: { location: /srv/lib, parent: app, strategy: auto, from: checkout }
   data: { location: "postgres://localhost/data" }
 resource_types:
   build-folder: { extends: fs-directory, sandbox_strategy: other }
@@ -44,6 +46,8 @@ resource_types:
         allowDevices: true,
         checkpoint: { autoCreateOn: [], keep: 3 },
         undo: { keepMilliseconds: 43_200_000 },
+        git: { fastForward: true, limitMilliseconds: 300_000 },
+        transaction: { idleMilliseconds: 600_000, ageMilliseconds: 7_200_000 },
         customStrategies: [
           { name: "mine", module: "./mine.mjs", className: "Mine" },
           { name: "other", module: "@scope/package", className: "Other" },
@@ -51,7 +55,7 @@ resource_types:
       },
       resources: [
         { name: "app", location: "/home/me/project/app", type: "build-folder", strategy: "overlay" },
-        { name: "lib", location: "/srv/lib", parent: "app", strategy: "auto" },
+        { name: "lib", location: "/srv/lib", parent: "app", strategy: "auto", from: "checkout" },
         { name: "data", location: "postgres://localhost/data" },
       ],
       resourceTypes: [

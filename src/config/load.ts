@@ -80,6 +80,14 @@ function sandboxFrom(values: ConfigValues["sandbox"]): SandboxSettings {
     allowDevices: values.allow_devices,
     checkpoint: { autoCreateOn: values.checkpoint.auto_create_on, keep: values.checkpoint.keep },
     undo: { keepMilliseconds: parseDuration(values.undo.keep) },
+    git: {
+      fastForward: values.git.fast_forward,
+      limitMilliseconds: parseDuration(values.git.timeout),
+    },
+    transaction: {
+      idleMilliseconds: parseDuration(values.transaction.idle),
+      ageMilliseconds: parseDuration(values.transaction.age),
+    },
     customStrategies: Object.entries(values.custom_strategies).map(([name, declared]) =>
       customStrategyFrom(name, declared),
     ),
@@ -96,12 +104,13 @@ function customStrategyFrom(
 }
 
 function resourceFrom(name: string, declared: ConfigValues["resources"][string], folder: string): DeclaredResource {
-  const { location, type, strategy, parent } = declared;
+  const { location, type, strategy, from, parent } = declared;
   return {
     name,
     location: isUrl(location) ? location : resolve(folder, location),
     ...(type === undefined ? {} : { type }),
     ...(strategy === undefined ? {} : { strategy }),
+    ...(from === undefined ? {} : { from }),
     ...(parent === undefined ? {} : { parent }),
   };
 }

@@ -4,7 +4,13 @@ import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
 import { DURATION_PATTERN, formatDuration } from "./duration.ts";
 import { referenceTo } from "./environment-references.ts";
 import { flag, freeNames, named, oneOf, section } from "./schema-parts.ts";
-import { AUTOMATIC_STRATEGY, CHECKPOINT_OCCASIONS, CLEANUP_POLICIES, DEFAULT_SETTINGS } from "./settings.ts";
+import {
+  AUTOMATIC_STRATEGY,
+  CHECKPOINT_OCCASIONS,
+  CLEANUP_POLICIES,
+  DEFAULT_SETTINGS,
+  RESOURCE_STARTS,
+} from "./settings.ts";
 
 /**
  * The definition of drydock.yaml: every key with its meaning, its default and an example. The JSON Schema and the file that `drydock init`
@@ -78,12 +84,43 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
         .default(formatDuration(defaults.undo.keepMilliseconds))
         .describe("How long an applied plan can be undone: a number and d, h, m or s."),
     }).describe("Taking an applied plan back."),
+    git: section({
+      fast_forward: flag(
+        defaults.git.fastForward,
+        "Where nobody committed meanwhile, move the branch to the plan's commits, without a merge commit?",
+      ),
+      timeout: z
+        .string("must be a duration")
+        .regex(DURATION_PATTERN, "must be a duration")
+        .refine((text) => !/^0/.test(text), "must be at least 1s")
+        .default(formatDuration(defaults.git.limitMilliseconds))
+        .describe("How long a git command may say nothing before it is ended: a number and d, h, m or s."),
+    }).describe("How plans over git checkouts land."),
+    transaction: section({
+      idle: timeLimit(
+        defaults.transaction.idleMilliseconds,
+        "How long a transaction that a plan holds on a database server may go unused before it is ended",
+      ),
+      age: timeLimit(
+        defaults.transaction.ageMilliseconds,
+        "How long such a transaction may be open at all, because it keeps others waiting",
+      ),
+    }).describe("Transactions that plans hold on database servers."),
     custom_strategies: named(customStrategy(), {
       names: freeNames([AUTOMATIC_STRATEGY, ...BUILT_IN_STRATEGY_NAMES], "a strategy of Drydock's own"),
       description: 'Strategies of your own, from a file or a package: { module, class } or "module:ClassName".',
       example: { my_strategy: { module: "./my-strategy.mjs", class: "MyStrategy" } },
     }),
   }).describe("How sandboxes are made, kept and removed.");
+}
+
+function timeLimit(milliseconds: number, meaning: string) {
+  return z
+    .string("must be a duration")
+    .regex(DURATION_PATTERN, "must be a duration")
+    .refine((text) => !/^0/.test(text), "must be at least 1s")
+    .default(formatDuration(milliseconds))
+    .describe(`${meaning}: a number and d, h, m or s.`);
 }
 
 function customStrategy() {
@@ -129,6 +166,10 @@ function resourcesSection(
           .meta({ description: "A path, relative to this file's folder, or a URL.", examples: ["./app"] }),
         type: resourceType.optional().describe("What it is; detected if left out."),
         strategy: strategy.optional().describe("How it is isolated."),
+        from: z
+          .enum(RESOURCE_STARTS)
+          .optional()
+          .describe("What the sandbox of a git checkout begins with: head, or checkout for the files as they are."),
         parent: resource.optional().describe("The resource that contains it."),
       },
       "must be a map of keys and values",

@@ -1,4 +1,4 @@
-import type { LandingPolicy } from "../core/strategy.ts";
+import type { GitPolicy, LandingPolicy, TransactionPolicy } from "../core/strategy.ts";
 
 /**
  * What drydock.yaml can say, as the rest of Drydock sees it, and the defaults of all of it. The schema, the JSON Schema and the file that
@@ -21,6 +21,14 @@ export type CheckpointOccasion = (typeof CHECKPOINT_OCCASIONS)[number];
 /** The choice of strategy that leaves it to Drydock: the strongest that works. */
 export const AUTOMATIC_STRATEGY = "auto";
 
+/**
+ * What the sandbox of a git checkout begins with:
+ * - `head`: the commit that is checked out.
+ * - `checkout`: the files as they are, uncommitted and untracked ones included.
+ */
+export const RESOURCE_STARTS = ["head", "checkout"] as const;
+export type ResourceStart = (typeof RESOURCE_STARTS)[number];
+
 export interface SandboxSettings extends LandingPolicy {
   /** "auto", the name of a built-in strategy, or that of one of `customStrategies`. */
   readonly strategy: string;
@@ -34,6 +42,8 @@ export interface SandboxSettings extends LandingPolicy {
     /** How long an applied plan can be undone. */
     readonly keepMilliseconds: number;
   };
+  readonly git: GitPolicy;
+  readonly transaction: TransactionPolicy;
   readonly customStrategies: readonly CustomStrategy[];
 }
 
@@ -55,6 +65,8 @@ export interface DeclaredResource {
   readonly type?: string;
   /** As in `SandboxSettings.strategy`. Absent: that of its type, else the general one. */
   readonly strategy?: string;
+  /** What its sandbox begins with; see `RESOURCE_STARTS`. */
+  readonly from?: ResourceStart;
   /** The name of the declared resource that contains this one. */
   readonly parent?: string;
 }
@@ -90,6 +102,8 @@ export const DEFAULT_SETTINGS: Settings = {
     allowDevices: false,
     checkpoint: { autoCreateOn: ["exec"], keep: 20 },
     undo: { keepMilliseconds: 7 * 86_400_000 },
+    git: { fastForward: false, limitMilliseconds: 60_000 },
+    transaction: { idleMilliseconds: 30 * 60_000, ageMilliseconds: 8 * 3_600_000 },
     customStrategies: [],
   },
   resources: [],

@@ -37,6 +37,13 @@ export interface StrategyCapabilities {
  * - `read-only-folders`: a program can't change a folder that came from the original without write permission, not even as its owner.
  * - `special-files`: a program can't change or rename a FIFO, a socket or a device that came from the original.
  * - `long-names`: a program can't change what has a name of more than 251 bytes.
+ * - `folders`: folders come and go with the files in them; an empty one is not kept, and what is said of a folder itself is not either.
+ * - `times`: what lands gets the time of that.
+ * - `owners`: what is said of who owns something in the sandbox does not land.
+ * - `modes`: of the mode of a file only whether it can be run lands.
+ * - `attributes`: extended attributes that were set in the sandbox do not land.
+ * - `other-kinds`: what is neither a file, a link nor a folder is not in the sandbox, and does not land.
+ * - `ignored-files`: what the original's own rules say is not part of it is not in the sandbox, and does not land.
  */
 export const LOSSES = [
   "folder-renames",
@@ -47,6 +54,13 @@ export const LOSSES = [
   "read-only-folders",
   "special-files",
   "long-names",
+  "folders",
+  "times",
+  "owners",
+  "modes",
+  "attributes",
+  "other-kinds",
+  "ignored-files",
 ] as const;
 
 export type Loss = (typeof LOSSES)[number];

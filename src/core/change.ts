@@ -39,10 +39,16 @@ export interface Change {
   readonly path: string;
   readonly operation: ChangeOperation;
   readonly kind: ChangeKind;
+  /** Of something that was added: where it was before, if it was moved here. It is also among the changes as deleted there. */
+  readonly from?: string;
   readonly before?: ChangeFacts;
   readonly after?: ChangeFacts;
   /** The content is not text, so there are no lines to count or show. */
   readonly binary?: boolean;
+  /** What is going to do it, where that is known instead of what it does: a statement that was run in a database. */
+  readonly statement?: string;
+  /** How many rows it touches. */
+  readonly rows?: number;
   /** What will not land as it is, and why. */
   readonly warnings?: readonly string[];
   /** Lines added and removed; only for text files. */

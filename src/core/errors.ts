@@ -102,6 +102,36 @@ export class SystemCallError extends DrydockError {
   }
 }
 
+/** A git command failed, or did not end in time. `said` is what it had to say about it. */
+export class GitError extends DrydockError {
+  /** The command, without the settings that every one gets. */
+  readonly command: string;
+  /** Undefined if it was ended because it took too long. */
+  readonly exitCode: number | undefined;
+  readonly said: string;
+
+  constructor(
+    message: string,
+    options: ErrorOptions & { command: string; exitCode: number | undefined; said: string },
+  ) {
+    super("GIT", message, { hint: "Look at what git says, mend it, and try again.", ...options });
+    this.command = options.command;
+    this.exitCode = options.exitCode;
+    this.said = options.said;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { command: this.command, exitCode: this.exitCode, said: this.said };
+  }
+}
+
+/** A statement that a user gave to a database failed. Unless it was about transactions itself, nothing of it is left. */
+export class StatementError extends DrydockError {
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("SQL", message, { hint: "Correct it and try again.", ...options });
+  }
+}
+
 function systemCallHint(errno: string, path: string): string {
   if (errno === "ENOSPC" || errno === "EDQUOT") return `Make room on the file system of ${path} and try again.`;
   if (errno === "EACCES" || errno === "EPERM") return `Check the permissions of ${path}, or run as its owner.`;
@@ -115,10 +145,19 @@ function systemCallHint(errno: string, path: string): string {
 export class PlanStateError extends DrydockError {
   constructor(plan: { readonly id: string; readonly name: string; readonly state: string }, to: string) {
     super("PLAN_STATE", `Plan ${plan.name} (${plan.id}) is ${plan.state} and cannot become ${to}.`, {
-      hint:
-        plan.state === "open" ? "Look at it with 'drydock plan show'." : "Make a new plan with 'drydock plan create'.",
+      hint: planStateHint(plan.state, to),
     });
   }
+}
+
+function planStateHint(state: string, to: string): string {
+  if (to === "undoing" && state === "undone") return "It was taken back already; see 'drydock plan log'.";
+  if (to === "undoing" && state === "open")
+    return "It was not applied; 'drydock plan rollback' throws its changes away.";
+  if (state === "open") return "Look at it with 'drydock plan show'.";
+  if (state === "restoring")
+    return "Wait for the restore. If it can't be finished, 'drydock plan cancel' gives the plan up.";
+  return "Make a new plan with 'drydock plan create'.";
 }
 
 /** A sandbox is not in a state that allows this. */

@@ -6,8 +6,11 @@ import { movePlan, PLAN_STATES, type PlanRecord, type PlanState } from "./plan.t
 const LEGAL: readonly (readonly [PlanState, PlanState])[] = [
   ["creating", "open"],
   ["creating", "closing"],
+  ["open", "restoring"],
   ["open", "applying"],
   ["open", "closing"],
+  ["restoring", "open"],
+  ["restoring", "closing"],
   ["applying", "open"],
   ["applying", "applied"],
   ["applied", "undoing"],

@@ -3,11 +3,12 @@ import type { Resource } from "./resource.ts";
 
 /**
  * The life of a plan. `creating` means that its sandboxes are being made; `applying` and `undoing` mean that its journal has an unfinished transaction, which recovery settles;
- * `closing` means that it was cancelled and its sandboxes are being removed.
+ * `restoring` that its sandboxes are on their way to a checkpoint; `closing` means that it was cancelled and its sandboxes are being removed.
  */
 export const PLAN_STATES = [
   "creating",
   "open",
+  "restoring",
   "applying",
   "applied",
   "undoing",
@@ -19,7 +20,8 @@ export type PlanState = (typeof PLAN_STATES)[number];
 
 const PLAN_MOVES: { readonly [from in PlanState]: readonly PlanState[] } = {
   creating: ["open", "closing"],
-  open: ["applying", "closing"],
+  open: ["restoring", "applying", "closing"],
+  restoring: ["open", "closing"],
   applying: ["open", "applied"],
   applied: ["undoing"],
   undoing: ["applied", "undone"],

@@ -1,3 +1,4 @@
+import type { StrategyCapabilities } from "./capabilities.ts";
 import type { PlainData } from "./resource.ts";
 import type { SandboxState } from "./sandbox-states.ts";
 
@@ -11,6 +12,8 @@ export interface SandboxRef {
   readonly strategyName: string;
   /** The strategy's own plain data. `path`, if it is there, is where programs find the sandbox. */
   readonly metadata: { readonly [key: string]: PlainData };
+  /** Where this one can do less than its strategy declares: what it can do. */
+  readonly capabilities?: Pick<StrategyCapabilities, "commit" | "undo">;
 }
 
 /** A sandbox as the store keeps it. */

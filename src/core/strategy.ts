@@ -1,5 +1,6 @@
 import type { StrategyCapabilities } from "./capabilities.ts";
 import type { Change, DiffView } from "./change.ts";
+import type { StatementResult } from "./query.ts";
 import type { PlainData, Resource } from "./resource.ts";
 import type { SandboxRef } from "./sandbox.ts";
 
@@ -43,6 +44,16 @@ export interface SandboxStrategy {
   /** Writes one file in the sandbox, making missing folders. Returns what that did, compared with the sandbox before. */
   write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change>;
 
+  /**
+   * Runs the statements of a script in the sandbox of a database and returns what each gave. Fails by `StatementError` if one
+   * fails; unless the script is about transactions itself, nothing of it is left then. With `readOnly` none may change anything.
+   */
+  query?(
+    ref: SandboxRef,
+    script: string,
+    options: { readonly readOnly: boolean },
+  ): Promise<readonly StatementResult[]>;
+
   /** Everything that differs from the original. Changes nothing. */
   diff(ref: SandboxRef): Promise<DiffView>;
 
@@ -55,14 +66,23 @@ export interface SandboxStrategy {
    */
   rollback(ref: SandboxRef): Promise<void>;
 
-  /** Saves the state of the sandbox under this id, exactly. */
-  checkpoint(ref: SandboxRef, checkpointId: string): Promise<void>;
+  /**
+   * Saves the state of the sandbox under this id, exactly, and durably. `last` is the checkpoint before, if that is still there, with the mark
+   * that was returned for it: a strategy that can tell that the sandbox is still in that state may save nothing, and say so by `isSame`.
+   */
+  checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<MaybeSaved>;
 
-  /** Brings the sandbox back to that state: what was added since is gone, what was deleted is back. Repeatable. */
+  /**
+   * Brings the sandbox back to that state: what was added since is gone, what was deleted is back. Repeatable, and also possible after another
+   * restore that was cut off or failed.
+   */
   restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void>;
 
   /** Removes everything that was made for the sandbox, but for what an undo of a landed commit needs. Never touches the original. */
   cleanup(ref: SandboxRef): Promise<void>;
+
+  /** Removes what was saved under this id, whole or half, if it is there. Without it, what was saved goes with the sandbox. */
+  discardCheckpoint?(ref: SandboxRef, checkpointId: string): Promise<void>;
 
   /** Where programs find the sandbox: a folder or a connection URL. What that takes (a mount) is made, and stays until the work lands or goes. */
   path?(ref: SandboxRef): Promise<string>;
@@ -81,6 +101,9 @@ export interface SandboxStrategy {
 
   /** The content of one file as the original had it when the sandbox was made, for showing a diff; undefined if there was none, or it is gone. */
   readOriginal?(ref: SandboxRef, path: string): Promise<Uint8Array | undefined>;
+
+  /** What the user should know of this sandbox, a line each: how long it lasts, what can't be done with it. */
+  notes?(ref: SandboxRef): Promise<readonly string[]>;
 
   /** Whether this strategy works on this machine for this resource, with the reason if not. Leaves nothing behind. */
   probe?(resource: Resource): Promise<ProbeResult>;
@@ -150,6 +173,26 @@ export interface Attention {
 // biome-ignore lint/suspicious/noConfusingVoidType: a method that returns nothing is meant
 export type TakenBack = readonly Attention[] | void;
 
+/** A checkpoint that is there. */
+export interface LastCheckpoint {
+  readonly id: string;
+  /** What was returned as its mark. */
+  readonly mark: string;
+}
+
+/** What a strategy has to say of a checkpoint. All of it may be left out. */
+export interface SavedCheckpoint {
+  /** Stands for the state that was saved: a sandbox for which the same mark is found later is in the same state. */
+  readonly mark?: string;
+  /** The size of what was saved. */
+  readonly bytes?: number;
+  /** The state is that of the last checkpoint, and nothing was saved. */
+  readonly isSame?: boolean;
+}
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a method that returns nothing is meant
+export type MaybeSaved = SavedCheckpoint | void;
+
 /** What a commit did. */
 export interface CommitResult {
   readonly changes: number;
@@ -165,12 +208,18 @@ export interface PlaceView {
   readonly path: string;
   /** If the resource is a single file and the whole folder around it is to be shown, so that programs can save by rename: its name. */
   readonly only?: string;
+  /** It is shown where it is, and not in the place of the original, which then can't be changed. */
+  readonly atOwnPath?: true;
+  /** Other paths of the host that have to be seen there too, and can't be changed. */
+  readonly refersTo?: readonly string[];
 }
 
 /** Layers of an overlay that who starts the program mounts in a namespace of his own, because nobody may on the host. */
 export interface LayersView {
   readonly kind: "layers";
   readonly lower: string;
+  /** A layer between the two that only hides names of the lower one, whatever becomes of them. */
+  readonly hidden?: string;
   readonly upper: string;
   readonly work: string;
   /** The name that the mount is to be given, by which it is found in every namespace. */
@@ -211,6 +260,16 @@ export interface StrategyContext {
   failpoint(name: string): void;
   now(): Date;
   progress(progress: Progress): void;
+  /** The user's environment, for a strategy that starts programs of his: where his settings are. Default: nothing of it. */
+  readonly environment?: { readonly [name: string]: string | undefined };
+  /** What the user wants of git. Default: merge commits, and a minute of silence. */
+  readonly git?: GitPolicy;
+  /** How long a transaction may be held open. Default: half an hour without use, and eight hours. */
+  readonly transaction?: TransactionPolicy;
+  /** The passwords of a plan's resources, by resource: they are in no ref, location or record, and must get into none. Default: none. */
+  readonly secretsOf?: (planId: string) => { readonly [resourceId: string]: string };
+  /** Records that the work of a sandbox is gone, and why: it can then only be rolled back or removed. Default: nobody takes note. */
+  readonly recordLoss?: (ref: SandboxRef, why: string) => Promise<void>;
   /** Aborted when the user interrupts. A strategy looks at it in long work before the decision. */
   readonly signal: AbortSignal;
 }
@@ -220,6 +279,20 @@ export interface IntendedPlace {
   /** "folder", "mount", "branch", "prepared transaction" … */
   readonly kind: string;
   readonly location: string;
+}
+
+export interface GitPolicy {
+  /** Where nobody has committed meanwhile, move the branch to the plan's own commits, without a merge commit. */
+  readonly fastForward: boolean;
+  /** For how long a git command may say nothing before it is ended. */
+  readonly limitMilliseconds: number;
+}
+
+export interface TransactionPolicy {
+  /** For how long nobody may use it. */
+  readonly idleMilliseconds: number;
+  /** For how long it may be open at all. */
+  readonly ageMilliseconds: number;
 }
 
 export interface LandingPolicy {

@@ -24,8 +24,8 @@ export interface TransactionRecord {
   /** Why it is being undone. */
   readonly failure?: { readonly report: ParticipantReport; readonly conflicts: readonly Conflict[] };
   readonly finishedAt?: string;
-  /** For a landed commit: why what an undo needs is no longer kept. */
-  readonly undoRecord?: "used" | "discarded";
+  /** For a landed commit: why what an undo needs is no longer kept, or is being removed. */
+  readonly undoRecord?: "used" | "discarding" | "discarded";
 }
 
 /**
@@ -65,6 +65,8 @@ export interface Participant {
   readonly resource: string;
   readonly kind: ParticipantKind;
   readonly status: ParticipantStatus;
+  /** Though it takes part in two phases, it can't be taken back once it has landed. */
+  readonly isFinal?: true;
   readonly prepared?: PreparedCommit;
   /** For an undo: what the landed transaction had prepared. */
   readonly undoes?: PreparedCommit;

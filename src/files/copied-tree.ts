@@ -77,6 +77,11 @@ export class CopiedTree implements SandboxTree {
     return this.#sandboxFile().barrier;
   }
 
+  /** Whether only one file in the folder counts. */
+  get isSingleFile(): boolean {
+    return this.#scope.only !== undefined;
+  }
+
   /** The path of what programs work on. */
   get path(): string {
     return treePath(this.#workspace.path, this.#scope);

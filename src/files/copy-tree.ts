@@ -79,6 +79,31 @@ export function* copyEntry(
   if (facts !== undefined) yield* new TreeCopy(options, to, path, toName).entry(from, name, facts, to, toName, path);
 }
 
+/**
+ * Copies the entries at these paths to the same paths of another tree, as one copy: names that share an inode share one there too. Folders
+ * on the way that are missing are made, bare.
+ */
+export function* copyEntries(from: Folder, to: Folder, paths: readonly string[], options: CopyOptions): Steps {
+  const copy = new TreeCopy(options, to, ROOT_PATH, ROOT_PATH);
+  for (const path of paths) {
+    using source = from.openBelow(parentPath(path));
+    using target = openMaking(to, parentPath(path));
+    const name = baseName(path);
+    const facts = source.facts(name);
+    if (facts !== undefined) yield* copy.entry(source, name, facts, target, name, path);
+  }
+}
+
+function openMaking(folder: Folder, path: string): Folder {
+  let open = folder.duplicate();
+  for (const name of path === ROOT_PATH ? [] : path.split("/")) {
+    using above = open;
+    if (above.facts(name) === undefined) above.createFolder(POINTS.folder, name, 0o700);
+    open = above.openChild(name);
+  }
+  return open;
+}
+
 class TreeCopy {
   readonly #options: CopyOptions;
   readonly #links: LinkMap;

@@ -2,14 +2,16 @@ import type { StrategyCapabilities } from "../core/capabilities.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import type { StrategyContext } from "../core/strategy.ts";
 import type { Folder } from "../system/folder.ts";
+import type { ChangeSet } from "./change-set.ts";
 import { CopiedTree, type DataWay, treePath } from "./copied-tree.ts";
 import { FolderStrategy } from "./folder-strategy.ts";
 import type { Steps } from "./pace.ts";
-import { noteRestored } from "./restored-baseline.ts";
+import { assertRestorable, type RestoredTree, restoreChanges } from "./restore-changes.ts";
 import type { RestoredTimes } from "./restored-times.ts";
 import type { OpenSandbox } from "./sandbox-reference.ts";
+import { pathsToCopy, type SavedChanges, savedChanges } from "./saved-changes.ts";
 import type { Scope } from "./scope.ts";
-import { finishRestore, saveCheckpoint } from "./tree-checkpoints.ts";
+import { finishRestoreBy, notesOf, openEntries, saveEntries } from "./tree-checkpoints.ts";
 
 /** What a strategy that works on a copy of a folder or file says of itself. */
 export interface CopyingOptions {
@@ -18,12 +20,16 @@ export interface CopyingOptions {
   readonly capabilities: StrategyCapabilities;
 }
 
+type Sandbox = OpenSandbox<CopiedTree>;
+
 /**
  * A sandbox that is a copy of the original: everything that `filesystem_copy` and `copy_on_write` share, which is all but the way in which the
  * content of a file is copied.
  */
 export class CopyingStrategy extends FolderStrategy<CopiedTree> {
   readonly #data: DataWay;
+  /** What a sandbox was when it was last asked whether a checkpoint can be restored. */
+  #examined: (Examined & { readonly path: string }) | undefined;
 
   constructor(context: StrategyContext, { name, data, capabilities }: CopyingOptions) {
     super(context, name, capabilities);
@@ -43,24 +49,55 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
     return treePath(workspace, scope);
   }
 
-  protected *saveCheckpoint({ tree, original, own, workspace }: OpenSandbox<CopiedTree>, id: string): Steps {
-    const changed = tree.diff(original, own).changes.map(({ path }) => path);
-    yield* saveCheckpoint({ workspace, withMarks: false }, id, own, () => Buffer.from(JSON.stringify(changed)));
+  protected *saveCheckpoint({ own, workspace }: Sandbox, id: string, changes: () => ChangeSet): Steps {
+    const saved = savedChanges(changes(), own);
+    yield* saveEntries(workspace, id, own, pathsToCopy(saved), () => Buffer.from(JSON.stringify(saved)));
   }
 
-  protected *finishRestore(workspace: Folder, tree: CopiedTree): Steps {
-    yield* finishRestore(
-      { workspace, withMarks: false },
-      () => tree.openOwn(),
-      (notes, own, restored) => {
-        const baseline = tree.loadBaseline();
-        noteRestored(baseline, new Set(JSON.parse(notes.toString()) as string[]), own, restored);
-        tree.saveBaseline(baseline);
-      },
-    );
+  protected override assertRestorable({ workspace, tree, original, own }: Sandbox, id: string): void {
+    const examined = examine(tree, original, own);
+    assertRestorable(restoredTree(tree, original, own, notesOf(workspace, id), examined));
+    this.#examined = { path: workspace.path, ...examined };
+  }
+
+  protected *finishRestore(workspace: Folder, tree: CopiedTree, original: Folder): Steps {
+    // What was found a moment ago need not be looked for again.
+    const examined = this.#examined?.path === workspace.path ? this.#examined : undefined;
+    this.#examined = undefined;
+    yield* finishRestoreBy(workspace, function* (checkpoint, notes) {
+      using own = tree.openOwn();
+      using copies = openEntries(checkpoint);
+      const restored = restoredTree(tree, original, own, notes, examined ?? examine(tree, original, own));
+      yield* restoreChanges(restored, copies);
+      tree.saveBaseline(restored.baseline);
+    });
   }
 
   protected async freeze(): Promise<void> {
     // What somebody still writes to while it lands is copied out instead of moved (staging.ts), so nobody has to be kept out.
   }
+}
+
+type Examined = Pick<RestoredTree, "baseline" | "now">;
+
+function examine(tree: CopiedTree, original: Folder, own: Folder): Examined {
+  return { baseline: tree.loadBaseline(), now: tree.diff(original, own) };
+}
+
+function restoredTree(
+  tree: CopiedTree,
+  original: Folder,
+  own: Folder,
+  notes: Buffer,
+  { baseline, now }: Examined,
+): RestoredTree {
+  return {
+    own,
+    original,
+    baseline,
+    now,
+    saved: JSON.parse(notes.toString()) as SavedChanges,
+    isSingleFile: tree.isSingleFile,
+    isOriginalUnchanged: (path, base) => tree.isOriginalUnchanged(original, path, base),
+  };
 }

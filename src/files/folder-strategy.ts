@@ -1,40 +1,50 @@
 import type { StrategyCapabilities } from "../core/capabilities.ts";
 import type { Change, DiffView } from "../core/change.ts";
-import { hintOf, InterruptedError, messageOf, SandboxCreationError, SandboxStateError } from "../core/errors.ts";
+import { InterruptedError } from "../core/errors.ts";
 import type { Resource } from "../core/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../core/sandbox.ts";
 import type {
   Attention,
   CommitResult,
   IntendedPlace,
+  LastCheckpoint,
   PreparedCommit,
   ProbeResult,
+  SavedCheckpoint,
   StrategyContext,
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "../core/strategy.ts";
+import type { Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
-import { newId } from "../system/new-id.ts";
+import { takeBarrier } from "./barrier.ts";
+import type { ChangeSet } from "./change-set.ts";
+import { commitAlone } from "./commit-alone.ts";
 import { diffView } from "./diff-view.ts";
 import { LandingRules } from "./landing-policy.ts";
 import { Landings } from "./landings.ts";
+import { lazily } from "./lazily.ts";
 import { LongWork } from "./long-work.ts";
 import type { Steps } from "./pace.ts";
 import { removeTree } from "./remove-tree.ts";
 import { RestoredTimes } from "./restored-times.ts";
-import { assertSameBoot, notRolledBack, OpenSandbox, openOriginal, placeOf, scopeFrom } from "./sandbox-reference.ts";
+import {
+  assertSameBoot,
+  notCreated,
+  notRolledBack,
+  OpenSandbox,
+  openOriginal,
+  placeOf,
+  scopeFrom,
+  workspaceGone,
+} from "./sandbox-reference.ts";
 import type { SandboxTree } from "./sandbox-tree.ts";
 import { type Scope, scopeOf, toEnginePath, toResourcePath } from "./scope.ts";
-import { beginRestore, flushCheckpoint } from "./tree-checkpoints.ts";
-import {
-  choosePlace,
-  findPlace,
-  makeWorkspace,
-  openWorkspace,
-  removeWorkspace,
-  type WorkspacePlace,
-} from "./workspace.ts";
+import { beginRestore, dropCheckpoints, isRestoring, removeCheckpoint, saveUnlessSame } from "./tree-checkpoints.ts";
+import { stateOfChanges, type TreeState } from "./tree-state.ts";
+import { removeUnfinished } from "./unfinished-workspace.ts";
+import { choosePlace, makeWorkspace, openWorkspace, removeWorkspace, type WorkspacePlace } from "./workspace.ts";
 import { readFileBelow } from "./writing.ts";
 import { writtenChange } from "./written-change.ts";
 
@@ -63,10 +73,20 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   /** Where programs find the sandbox that is, or will be, in this workspace. */
   protected abstract programPath(workspace: string, scope: Scope): string;
 
-  protected abstract saveCheckpoint(sandbox: OpenSandbox<Tree>, id: string): Steps;
+  protected abstract saveCheckpoint(sandbox: OpenSandbox<Tree>, id: string, changes: () => ChangeSet): Steps;
 
   /** Goes to the end of a restore that was begun, if one was. */
-  protected abstract finishRestore(workspace: Folder, tree: Tree): Steps;
+  protected abstract finishRestore(workspace: Folder, tree: Tree, original: Folder): Steps;
+
+  /** Refuses a restore that could not be exact, before anything is touched. */
+  protected assertRestorable(_sandbox: OpenSandbox<Tree>, _checkpointId: string): void {
+    // A strategy that saves everything can always restore it.
+  }
+
+  /** By what a checkpoint knows whether anything changed since the last one. */
+  protected stateOf({ own }: OpenSandbox<Tree>, changes: () => ChangeSet, barrier: Time): TreeState {
+    return stateOfChanges(changes(), own, barrier);
+  }
 
   /** Sees that nobody works in the sandbox, and that nobody begins to. Throws `BusyError` if somebody does. */
   protected abstract freeze(ref: SandboxRef, workspace: Folder): Promise<void>;
@@ -81,7 +101,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   async create(planId: string, resource: Resource): Promise<SandboxRef> {
     const sandboxId = sandboxIdFor(planId, resource.id);
     const scope = scopeOf(resource);
-    this.#removeUnfinished(sandboxId, scope);
+    removeUnfinished(this.context.stateDir, sandboxId, (workspace) => this.#isInUse(workspace, scope));
     const place = choosePlace(this.context.stateDir, sandboxId, scope);
     const metadata = {
       workspace: place.path,
@@ -99,11 +119,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
       return ref;
     } catch (thrown) {
       removeWorkspace(this.context.stateDir, sandboxId, place);
-      if (thrown instanceof InterruptedError) throw thrown;
-      throw new SandboxCreationError(`No sandbox of ${resource.location} could be made: ${messageOf(thrown)}`, {
-        cause: thrown,
-        hint: hintOf(thrown) ?? "Nothing was changed. Mend the cause and try again.",
-      });
+      throw thrown instanceof InterruptedError ? thrown : notCreated(resource.location, thrown);
     }
   }
 
@@ -204,24 +220,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   async commit(ref: SandboxRef): Promise<CommitResult> {
-    const transaction: Transaction = { id: `alone-${newId()}`, planId: ref.planId, direction: "commit" };
-    const prepared = await this.#prepareAlone(ref, transaction);
-    if (prepared === null) return { changes: 0, attention: [] };
-    try {
-      return await this.commitPrepared(ref, transaction, prepared);
-    } catch (thrown) {
-      await this.rollbackPrepared(ref, transaction);
-      throw thrown;
-    }
-  }
-
-  async #prepareAlone(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
-    try {
-      return await this.prepare(ref, transaction);
-    } catch (thrown) {
-      await this.rollbackPrepared(ref, transaction);
-      throw thrown;
-    }
+    return await commitAlone(this, ref);
   }
 
   async rollback(ref: SandboxRef): Promise<void> {
@@ -236,23 +235,37 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
       tree.markStale();
       for (const id of landings.ids()) landings.revert(id, original);
       isRestored = true;
-      removeTree(TRIM, folder, "checkpoints");
+      dropCheckpoints(folder);
       await this.#freshen(tree, original);
     } catch (thrown) {
       throw notRolledBack(scope.root, isRestored, thrown);
     }
   }
 
-  async checkpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+  async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
     using sandbox = await this.#openFrozen(ref);
-    await this.#work.run("saving", this.saveCheckpoint(sandbox, checkpointId));
-    await flushCheckpoint(sandbox.workspace, checkpointId);
+    const barrier = takeBarrier(sandbox.workspace);
+    const changes = lazily(() => sandbox.tree.diff(sandbox.original, sandbox.own, () => this.#work.stopIfAsked()));
+    return await saveUnlessSame(sandbox.workspace, checkpointId, last, this.stateOf(sandbox, changes, barrier), () =>
+      this.#work.run("saving", this.saveCheckpoint(sandbox, checkpointId, changes)),
+    );
   }
 
   async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
-    using sandbox = await this.#openFrozen(ref);
-    beginRestore(sandbox.workspace, checkpointId);
-    await this.#work.run("restoring", this.finishRestore(sandbox.workspace, sandbox.tree));
+    using folder = this.#place(ref).workspace;
+    await this.freeze(ref, folder);
+    // One that was begun before, and failed or was cut off, is not gone on with: this one takes its place.
+    if (!isRestoring(folder)) {
+      using sandbox = await this.open(ref);
+      this.assertRestorable(sandbox, checkpointId);
+    }
+    beginRestore(folder, checkpointId);
+    (await this.open(ref))[Symbol.dispose]();
+  }
+
+  async discardCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    using workspace = openWorkspace(placeOf(ref).path);
+    if (workspace !== undefined) removeCheckpoint(workspace, checkpointId);
   }
 
   async cleanup(ref: SandboxRef): Promise<void> {
@@ -284,36 +297,17 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
 
   /** A landed transaction's undo record keeps the workspace. */
   #removeIfEmpty(ref: SandboxRef, workspace: Folder): void {
-    const isSandbox = this.#tree(workspace, scopeFrom(ref)).isFinished;
-    if (!isSandbox && this.#landings(workspace, scopeFrom(ref)).ids().length === 0)
-      removeWorkspace(this.context.stateDir, ref.sandboxId, placeOf(ref));
+    if (!this.#isInUse(workspace, scopeFrom(ref))) removeWorkspace(this.context.stateDir, ref.sandboxId, placeOf(ref));
   }
 
-  #removeUnfinished(sandboxId: string, scope: Scope): void {
-    const earlier = findPlace(this.context.stateDir, sandboxId);
-    if (earlier === undefined) return;
-    using workspace = openWorkspace(earlier.path);
-    const isInUse =
-      workspace !== undefined &&
-      (this.#tree(workspace, scope).isFinished || this.#landings(workspace, scope).ids().length > 0);
-    if (isInUse) {
-      throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
-        from: "CREATED",
-        to: "PENDING",
-        hint: "Use the sandbox that is there, or clean it up first.",
-      });
-    }
-    removeWorkspace(this.context.stateDir, sandboxId, earlier);
+  #isInUse(workspace: Folder, scope: Scope): boolean {
+    return this.#tree(workspace, scope).isFinished || this.#landings(workspace, scope).ids().length > 0;
   }
 
   #place(ref: SandboxRef): { readonly scope: Scope; readonly workspace: Folder } {
     const workspace = openWorkspace(placeOf(ref).path);
     if (workspace !== undefined) return { scope: scopeFrom(ref), workspace };
-    throw new SandboxStateError(`The workspace ${placeOf(ref).path} of sandbox ${ref.sandboxId} is gone.`, {
-      from: "ACTIVE",
-      to: "ACTIVE",
-      hint: "Somebody removed it. Cancel the plan and make a new one.",
-    });
+    throw workspaceGone(ref);
   }
 
   #tree(workspace: Folder, scope: Scope): Tree {
@@ -326,14 +320,13 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     const original = openOriginal(scope);
     const tree = this.#tree(workspace, scope);
     if (tree.isStale) await this.#freshen(tree, original);
-    else await this.#work.run("restoring", this.finishRestore(workspace, tree));
+    else await this.#work.toEnd("restoring", this.finishRestore(workspace, tree, original));
     return new OpenSandbox(scope, workspace, original, tree);
   }
 
   /** The same, with nobody at work in it. */
   async #openFrozen(ref: SandboxRef): Promise<OpenSandbox<Tree>> {
-    const { workspace } = this.#place(ref);
-    using folder = workspace;
+    using folder = this.#place(ref).workspace;
     await this.freeze(ref, folder);
     return await this.open(ref);
   }

@@ -24,6 +24,10 @@ export class LandingReport {
     this.tell(entry, "somebody changed it while the plan was landing; it was not deleted");
   }
 
+  leftAlone(entry: ManifestEntry): void {
+    this.tell(entry, "somebody changed it while the plan was landing; it was left as it is");
+  }
+
   tell({ path }: ManifestEntry, message: string): void {
     this.attention.push({ path, message });
   }

@@ -40,6 +40,8 @@ export class LandingRun {
   readonly #slots: Slots;
   readonly #manifest: Manifest;
   readonly #forward: boolean;
+  /** On the way back what a rival made is kept in any case. */
+  readonly #leavesRivals: boolean;
   readonly #folders: LandingFolders;
   /** What changed at or after it, inside a folder that goes out, is a rival's. */
   readonly #barrier: Time;
@@ -62,6 +64,7 @@ export class LandingRun {
     this.#slots = slots;
     this.#manifest = manifest;
     this.#forward = direction === "forward";
+    this.#leavesRivals = this.#forward && manifest.leavesRivals === true;
     this.#folders = new LandingFolders(original, manifest, this.#forward);
     this.report = new LandingReport(slots);
     this.#links = new LandingLinks(original, this.#own, this.report.attention);
@@ -148,6 +151,10 @@ export class LandingRun {
       this.report.tell(entry, "what was to come in its place is no longer kept, so it was left alone");
       return;
     }
+    if (this.#leavesRivals && !this.#isUntouched(now, from)) {
+      this.report.leftAlone(entry);
+      return;
+    }
     if (now === undefined) {
       moveEntry(POINTS.add, slots, slotName, parent, name);
       this.report.tell(entry, "somebody deleted it while the plan was landing; the plan's version is there now");
@@ -163,6 +170,12 @@ export class LandingRun {
     this.#noteLinked(place);
     if (touched) this.report.rival(place);
     else this.#inspectOutcome(place, seen);
+  }
+
+  /** Whether it is still what prepare saw. */
+  #isUntouched(now: Facts | undefined, from: EntryIdentity | undefined): boolean {
+    if (now === undefined || from === undefined || !isThere(now, from)) return false;
+    return this.#isAsPrepared(now, from) && sameContentFacts(now, this.#asSeen(now, from) ?? from);
   }
 
   #bringIn(place: Place): void {
@@ -184,6 +197,10 @@ export class LandingRun {
       this.#noteLinked(place);
     } catch (thrown) {
       if (!failedWith(thrown, "EEXIST")) throw thrown;
+      if (this.#leavesRivals) {
+        this.report.leftAlone(entry);
+        return;
+      }
       exchangeEntries(POINTS.exchange, slots, slotName, parent, name);
       this.report.rival(place);
     }
@@ -263,7 +280,14 @@ export class LandingRun {
       (sameContentFacts(kept, expected) || this.#own.has(kept)) &&
       !(kept.kind === "directory" && this.#wasChangedInside(place));
     if (same) this.#own.note(kept);
+    else if (this.#leavesRivals && place.parent.facts(place.name) !== undefined) this.#giveBack(place);
     else this.report.rival(place);
+  }
+
+  /** What came out is a rival's after all, who was quicker than our look: it goes back to where it was. */
+  #giveBack({ entry, parent, name, slots, slotName }: Place): void {
+    exchangeEntries(POINTS.giveBack, slots, slotName, parent, name);
+    this.report.leftAlone(entry);
   }
 
   #wasChangedInside({ slots, slotName, entry }: Place): boolean {

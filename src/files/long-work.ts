@@ -19,6 +19,15 @@ export class LongWork {
     });
   }
 
+  /** Work that is of no use half done is not stopped. */
+  async toEnd(task: string, steps: Steps): Promise<void> {
+    let done = 0;
+    await runInTurns(steps, (entries) => {
+      done += entries;
+      this.#context.progress({ task, done });
+    });
+  }
+
   /** To be called after each of so many pieces. */
   counter(task: string, total: number): () => void {
     let done = 0;

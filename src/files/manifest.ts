@@ -30,6 +30,8 @@ export interface Manifest {
   readonly folderTimes: readonly { readonly path: string; readonly before: Time; readonly after: Time }[];
   /** Folders of ours that do not let us write: opened up for the landing, and closed again. */
   readonly unlock: readonly { readonly path: string; readonly mode: number }[];
+  /** What a rival changed after prepare stays as it is; else it is kept aside, and what was prepared takes its place. */
+  readonly leavesRivals?: true;
   /** Taken before the look for conflicts: what changes later, inside folders that go out, is a rival's. */
   readonly barrier: Time;
   /** Taken when everything was staged: what is changed later inside a folder that came in is somebody else's. */

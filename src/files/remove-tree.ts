@@ -1,4 +1,5 @@
 import { UnsupportedError } from "../core/errors.ts";
+import { deleteSubvolume, SUBVOLUME_INODE } from "../system/btrfs.ts";
 import { failedWith } from "../system/errno.ts";
 import type { Failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
@@ -46,6 +47,7 @@ function removeOrEnter(point: Failpoint, parent: Folder, name: string, mountId: 
     parent.removeFile(point, name);
     return;
   }
+  if (facts.ino === SUBVOLUME_INODE && deleteSubvolume(point, parent, name)) return;
   const folder = openUp(point, parent, name, facts.mode);
   levels.push({ parent, name, folder, mountId, names: folder.names() });
 }

@@ -1,4 +1,12 @@
-import { hintOf, messageOf, SandboxCommitError, SandboxRollbackError, UsageError } from "../core/errors.ts";
+import {
+  hintOf,
+  messageOf,
+  SandboxCommitError,
+  SandboxCreationError,
+  SandboxRollbackError,
+  SandboxStateError,
+  UsageError,
+} from "../core/errors.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { failedWith } from "../system/errno.ts";
 import { Folder } from "../system/folder.ts";
@@ -52,6 +60,21 @@ export function scopeFrom(ref: SandboxRef): Scope {
   return { root: String(root), ...(typeof only === "string" && { only }) };
 }
 
+/** What is said of a sandbox whose workspace somebody removed. */
+export function workspaceGone(ref: SandboxRef): SandboxStateError {
+  return new SandboxStateError(`The workspace ${placeOf(ref).path} of sandbox ${ref.sandboxId} is gone.`, {
+    from: "ACTIVE",
+    to: "ACTIVE",
+    hint: "Somebody removed it. Cancel the plan and make a new one.",
+  });
+}
+
+/** What a failed creation says. */
+export function notCreated(location: string, cause: unknown): SandboxCreationError {
+  const hint = hintOf(cause) ?? "Nothing was changed. Mend the cause and try again.";
+  return new SandboxCreationError(`No sandbox of ${location} could be made: ${messageOf(cause)}`, { cause, hint });
+}
+
 /** What a failed rollback says: the original may be restored though the sandbox is not. */
 export function notRolledBack(root: string, isRestored: boolean, cause: unknown): SandboxRollbackError {
   const what = isRestored
@@ -62,7 +85,7 @@ export function notRolledBack(root: string, isRestored: boolean, cause: unknown)
 }
 
 /** After a restart of the machine nobody knows whether the work in a sandbox is all there. */
-export function assertSameBoot(tree: SandboxTree): void {
+export function assertSameBoot(tree: Pick<SandboxTree, "isFromEarlierBoot">): void {
   if (!tree.isFromEarlierBoot) return;
   throw new SandboxCommitError(
     "The machine was restarted since this sandbox was made, so work in it that was not yet on disk may be missing.",

@@ -88,6 +88,7 @@ export function stage(input: StagingInput): Staged | null {
     folderTimes,
     unlock,
     root: identityOf(input.original.ownFacts()),
+    ...(input.leavesRivals === true && { leavesRivals: true }),
     barrier,
     stagedAt: takeBarrier(input.landing),
   };
@@ -119,6 +120,8 @@ export function unstage(sandbox: Folder, landing: Folder, kept: ReadonlySet<numb
     restoreFolderTimes(sandbox, record?.folders ?? []);
   }
   if (kept.size > 0) return;
+  // With its manifest and without the rest it would look like a landing that had begun.
+  removeTree(POINTS.discard, landing, MANIFEST);
   for (const name of landing.names()) removeTree(POINTS.discard, landing, name);
 }
 

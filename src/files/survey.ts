@@ -11,7 +11,7 @@ import { assertReadable } from "./readability.ts";
 export type StagingWay =
   /** Taken out of the sandbox by a rename: costs nothing, whatever its size. */
   | "move"
-  /** Copied, because it may not leave the sandbox as it is, or shares an inode with something that stays. */
+  /** Copied, because it may not or can't leave the sandbox as it is, or shares an inode with something that stays. */
   | "copy"
   /** Made when it lands, as another name of a file that stays in the original. */
   | "link";
@@ -54,13 +54,16 @@ export class Survey {
   readonly #sandbox: Folder;
   readonly #rules: LandingRules;
   readonly #anchors: ReadonlyMap<number, string>;
+  readonly #canMove: boolean;
   readonly #inodes = new Map<number, Inode>();
   readonly #mustCopy = new Set<number>();
 
-  constructor(sandbox: Folder, rules: LandingRules, anchors: ReadonlyMap<number, string>) {
+  /** `canMove`: whether a rename from the sandbox to the slots works at all. */
+  constructor(sandbox: Folder, rules: LandingRules, anchors: ReadonlyMap<number, string>, canMove: boolean) {
     this.#sandbox = sandbox;
     this.#rules = rules;
     this.#anchors = anchors;
+    this.#canMove = canMove;
   }
 
   decide(entries: readonly TreeEntry[]): SurveyedEntry[] {
@@ -141,6 +144,6 @@ export class Survey {
       linkTo,
       folderTime,
     }));
-    return { entry, way: this.#mustCopy.has(slot) ? "copy" : "move", innerLinks };
+    return { entry, way: this.#canMove && !this.#mustCopy.has(slot) ? "move" : "copy", innerLinks };
   }
 }

@@ -1,14 +1,16 @@
 import { ROOT_PATH } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
+import type { LastCheckpoint, SavedCheckpoint } from "../core/strategy.ts";
 import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { flush } from "../system/flush.ts";
 import type { Folder } from "../system/folder.ts";
 import { readXattrs, writeXattrs } from "../system/xattrs.ts";
-import { type CopyOptions, copyTree } from "./copy-tree.ts";
+import { type CopyOptions, copyEntries, copyTree } from "./copy-tree.ts";
 import type { Steps } from "./pace.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import { readSmallFile, writeSmallFile } from "./small-file.ts";
+import type { TreeState } from "./tree-state.ts";
 
 /**
  * Checkpoints of a sandbox, in its workspace: `checkpoints/ID/tree`, a copy of what is its own that shares blocks where the file system can,
@@ -43,12 +45,77 @@ export function* saveCheckpoint(
   own: Folder,
   notes: () => Uint8Array,
 ): Steps {
+  yield* saveCheckpointBy(
+    workspace,
+    id,
+    function* (checkpoint) {
+      using copy = ensureFolder(POINTS.create, checkpoint, TREE);
+      yield* copyTree(own, copy, { data: "share", withMarks });
+    },
+    notes,
+  );
+}
+
+/** The same with only what is at these paths. */
+export function* saveEntries(
+  workspace: Folder,
+  id: string,
+  own: Folder,
+  paths: readonly string[],
+  notes: () => Uint8Array,
+): Steps {
+  yield* saveCheckpointBy(
+    workspace,
+    id,
+    function* (checkpoint) {
+      using copies = ensureFolder(POINTS.create, checkpoint, TREE);
+      yield* copyEntries(own, copies, paths, { data: "share" });
+    },
+    notes,
+  );
+}
+
+/** What `saveEntries` has saved in the folder of a checkpoint. */
+export function openEntries(checkpoint: Folder): Folder {
+  return checkpoint.openChild(TREE);
+}
+
+/** What was noted with a whole checkpoint. */
+export function notesOf(workspace: Folder, id: string): Buffer {
+  using checkpoint = workspace.openBelowIfThere(`${CHECKPOINTS}/${id}`);
+  const notes = checkpoint === undefined ? undefined : readSmallFile(checkpoint, NOTES);
+  if (notes === undefined) throw noCheckpoint(id);
+  return notes;
+}
+
+/** The same for a strategy that has its own way to save a tree in the folder of a checkpoint. */
+export function* saveCheckpointBy(
+  workspace: Folder,
+  id: string,
+  save: (checkpoint: Folder) => Steps,
+  notes: () => Uint8Array,
+): Steps {
   using checkpoints = ensureFolder(POINTS.create, workspace, CHECKPOINTS);
   removeTree(POINTS.remove, checkpoints, id);
   using checkpoint = ensureFolder(POINTS.create, checkpoints, id);
-  using copy = ensureFolder(POINTS.create, checkpoint, TREE);
-  yield* copyTree(own, copy, { data: "share", withMarks });
+  yield* save(checkpoint);
   writeSmallFile(POINTS.finish, checkpoint, NOTES, notes());
+}
+
+/** Saves it durably, unless the sandbox is still in the state of the last checkpoint. */
+export async function saveUnlessSame(
+  workspace: Folder,
+  id: string,
+  last: LastCheckpoint | undefined,
+  { mark, bytes }: TreeState,
+  save: () => Promise<void>,
+): Promise<SavedCheckpoint> {
+  const isSame = mark !== undefined && last?.mark === mark && hasCheckpoint(workspace, last.id);
+  if (!isSame) {
+    await save();
+    await flushCheckpoint(workspace, id);
+  }
+  return { isSame, bytes, ...(mark !== undefined && { mark }) };
 }
 
 /** Sees that a checkpoint is still there after a power cut. */
@@ -66,10 +133,7 @@ export async function flushCheckpoint(workspace: Folder, id: string): Promise<vo
  * come to its end nothing may be read from the tree, or landed.
  */
 export function beginRestore(workspace: Folder, id: string): void {
-  using checkpoint = workspace.openBelowIfThere(`${CHECKPOINTS}/${id}`);
-  if (checkpoint === undefined || readSmallFile(checkpoint, NOTES) === undefined) {
-    throw noCheckpoint(id);
-  }
+  notesOf(workspace, id);
   writeSmallFile(POINTS.begin, workspace, RESTORING, Buffer.from(id));
 }
 
@@ -82,21 +146,75 @@ export function* finishRestore(
   openOwn: () => Folder,
   settle: (notes: Buffer, own: Folder, restored: ReadonlyMap<string, Facts>) => void,
 ): Steps {
-  const id = readSmallFile(workspace, RESTORING)?.toString();
-  if (id === undefined) return;
-  using checkpoint = workspace.openBelow(`${CHECKPOINTS}/${id}`);
-  const notes = readSmallFile(checkpoint, NOTES);
-  if (notes === undefined) throw noCheckpoint(id);
-  const restored = new Map<string, Facts>();
-  const options: CopyOptions = { data: "share", withMarks, onCopied: ({ path, copy }) => restored.set(path, copy) };
-  using own = openOwn();
-  using saved = checkpoint.openChild(TREE);
-  for (const name of own.names()) removeTree(POINTS.restore, own, name);
-  // The root is not made anew, so attributes that it got since are still there.
-  writeXattrs(POINTS.restore, own, ROOT_PATH, {}, readXattrs(own, ROOT_PATH));
-  yield* copyTree(saved, own, options);
-  settle(notes, own, restored);
+  yield* finishRestoreBy(workspace, function* (checkpoint, notes) {
+    const restored = new Map<string, Facts>();
+    const options: CopyOptions = { data: "share", withMarks, onCopied: ({ path, copy }) => restored.set(path, copy) };
+    using own = openOwn();
+    using saved = checkpoint.openChild(TREE);
+    for (const name of own.names()) removeTree(POINTS.restore, own, name);
+    // The root is not made anew, so attributes that it got since are still there.
+    writeXattrs(POINTS.restore, own, ROOT_PATH, {}, readXattrs(own, ROOT_PATH));
+    yield* copyTree(saved, own, options);
+    settle(notes, own, restored);
+  });
+}
+
+/** The same for a strategy that has its own way to bring a tree back, which can be done again after a crash in the middle. */
+export function* finishRestoreBy(workspace: Folder, bringBack: (checkpoint: Folder, notes: Buffer) => Steps): Steps {
+  const begun = openBegun(workspace);
+  if (begun === undefined) return;
+  using checkpoint = begun.checkpoint;
+  yield* bringBack(checkpoint, begun.notes);
   workspace.removeFile(POINTS.end, RESTORING);
+}
+
+/** The same where that way needs other programs. */
+export async function finishRestoreWith(
+  workspace: Folder,
+  bringBack: (checkpoint: Folder, notes: Buffer) => Promise<void>,
+): Promise<void> {
+  const begun = openBegun(workspace);
+  if (begun === undefined) return;
+  using checkpoint = begun.checkpoint;
+  await bringBack(checkpoint, begun.notes);
+  workspace.removeFile(POINTS.end, RESTORING);
+}
+
+/** The checkpoint that a restore was begun for. */
+function openBegun(workspace: Folder): { readonly checkpoint: Folder; readonly notes: Buffer } | undefined {
+  const id = readSmallFile(workspace, RESTORING)?.toString();
+  if (id === undefined) return undefined;
+  const checkpoint = workspace.openBelow(`${CHECKPOINTS}/${id}`);
+  const notes = readSmallFile(checkpoint, NOTES);
+  if (notes !== undefined) return { checkpoint, notes };
+  checkpoint.close();
+  throw noCheckpoint(id);
+}
+
+/** Whether there is a whole checkpoint of this id. */
+function hasCheckpoint(workspace: Folder, id: string): boolean {
+  using checkpoint = workspace.openBelowIfThere(`${CHECKPOINTS}/${id}`);
+  return checkpoint?.facts(NOTES) !== undefined;
+}
+
+/** Whether a restore was begun and has not come to its end. */
+export function isRestoring(workspace: Folder): boolean {
+  return workspace.facts(RESTORING) !== undefined;
+}
+
+/** Removes a checkpoint, whole or not, if it is there. Without its notes it does not count, so they go first. */
+export function removeCheckpoint(workspace: Folder, id: string): void {
+  using checkpoints = workspace.openBelowIfThere(CHECKPOINTS);
+  using checkpoint = checkpoints?.openBelowIfThere(id);
+  if (checkpoints === undefined || checkpoint === undefined) return;
+  removeTree(POINTS.remove, checkpoint, NOTES);
+  removeTree(POINTS.remove, checkpoints, id);
+}
+
+/** Removes all checkpoints, and with them what remembers that one was being restored. */
+export function dropCheckpoints(workspace: Folder): void {
+  removeTree(POINTS.remove, workspace, RESTORING);
+  removeTree(POINTS.remove, workspace, CHECKPOINTS);
 }
 
 function noCheckpoint(id: string): UsageError {

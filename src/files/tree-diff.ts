@@ -2,6 +2,7 @@ import { comparePaths, joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import { failedWith } from "../system/errno.ts";
 import { type Facts, lastFacts, low53, STAT, sameTime, statInto, statWords } from "../system/facts.ts";
 import { type Folder, nameFrom, readNameBytes, readNames } from "../system/folder.ts";
+import { listedInode } from "../system/listed-name.ts";
 import { readXattrs } from "../system/xattrs.ts";
 import type { BaseFacts, Baseline } from "./baseline.ts";
 import type { ChangeSet, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";
@@ -15,12 +16,20 @@ export interface TreeDiffOptions {
   readonly only?: string;
   /** Whether the sandbox's file has the content that the original had when it was copied. */
   readonly hasBaseContent: (path: string, sandbox: Folder, name: string, base: BaseFacts) => boolean;
+  /** Whether the entry with this index still has this inode, and neither it nor anything below it was touched. Then it is not looked at. */
+  readonly isKnownUntouched?: (index: number, ino: number) => boolean;
   /** Called now and then with the number of entries looked at; throws to stop. */
   readonly tick?: (entries: number) => void;
 }
 
+/** What a diff asks of a baseline: entries by their index, folders' contents as a range of them. */
+export type BaseEntries = Pick<
+  Baseline,
+  "root" | "name" | "isNamed" | "children" | "isFolder" | "isUntouched" | "copy" | "facts"
+>;
+
 /** Compares a copied tree with its baseline. Reads a file's content only if its change time moved but nothing else tells. */
-export function diffTree(tree: Folder, baseline: Baseline, options: TreeDiffOptions): ChangeSet {
+export function diffTree(tree: Folder, baseline: BaseEntries, options: TreeDiffOptions): ChangeSet {
   const diff = new TreeDiff(baseline, options);
   diff.root(tree);
   return diff.result();
@@ -28,14 +37,16 @@ export function diffTree(tree: Folder, baseline: Baseline, options: TreeDiffOpti
 
 /** Looks at entries without making objects for those that are untouched: a tree may have a million. */
 class TreeDiff {
-  readonly #baseline: Baseline;
+  readonly #baseline: BaseEntries;
   readonly #options: TreeDiffOptions;
   readonly #changes: TreeChange[] = [];
   readonly #entries: TreeEntry[] = [];
   readonly #folderTimes: FolderTime[] = [];
   readonly #anchors = new Map<number, string>();
+  /** For inodes of the sandbox with several names: the inode of the original that the first of them was. */
+  readonly #owners = new Map<number, number>();
 
-  constructor(baseline: Baseline, options: TreeDiffOptions) {
+  constructor(baseline: BaseEntries, options: TreeDiffOptions) {
     this.#baseline = baseline;
     this.#options = options;
   }
@@ -65,11 +76,14 @@ class TreeDiff {
     const touched: (readonly [name: string, index: number | undefined, facts: Facts])[] = [];
     const find = finder(baseline, from, to);
     const only = path === ROOT_PATH ? this.#options.only : undefined;
+    const { isKnownUntouched } = this.#options;
     readNameBytes(folder, (bytes, start, end, pointer) => {
       if (only !== undefined && nameFrom(bytes, start, end) !== only) return;
-      if (statInto(folder.fd, pointer) !== 0) return;
       const child = find(bytes, start, end);
+      const isKnown = child !== undefined && isKnownUntouched?.(child, listedInode(bytes, start)) === true;
+      if (!isKnown && statInto(folder.fd, pointer) !== 0) return;
       if (child !== undefined) seen[child - from] = 1;
+      if (isKnown) return;
       if (child === undefined || !isUntouched(baseline, child))
         touched.push([nameFrom(bytes, start, end), child, lastFacts()]);
       else if (baseline.isFolder(child)) folders.push([nameFrom(bytes, start, end), child, covered]);
@@ -136,7 +150,10 @@ class TreeDiff {
   ): void {
     const xattrs = readXattrs(folder, name);
     const parts = changedParts(this.#baseline.copy(index), before, facts, xattrs, true);
-    const replaced = this.#isRelinked(index, before, facts) || !this.#hasBaseContent(folder, name, path, before, facts);
+    const replaced =
+      this.#isRelinked(index, before, facts) ||
+      !this.#hasBaseContent(folder, name, path, before, facts) ||
+      this.#isTaken(before, facts);
     if (!replaced && facts.nlink > 1 && !covered) this.#anchors.set(facts.ino, path);
     if (!replaced && parts.length === 0) return;
     const change = { path, before, after: facts, ...(parts.includes("xattrs") && { xattrs }) };
@@ -148,6 +165,14 @@ class TreeDiff {
   /** A name that was moved to another inode matters where inodes have several names, then or now. */
   #isRelinked(index: number, before: BaseFacts, facts: Facts): boolean {
     return facts.ino !== this.#baseline.copy(index).ino && (facts.nlink > 1 || before.nlink > 1);
+  }
+
+  /** The number of an inode that is gone is given to a new one: two names of one file can't both be files of the original that were two. */
+  #isTaken(before: BaseFacts, facts: Facts): boolean {
+    if (facts.nlink < 2) return false;
+    const owner = this.#owners.get(facts.ino) ?? before.ino;
+    this.#owners.set(facts.ino, owner);
+    return owner !== before.ino;
   }
 
   #hasBaseContent(folder: Folder, name: string, path: string, before: BaseFacts, facts: Facts): boolean {
@@ -238,7 +263,7 @@ class TreeDiff {
 type FindByName = (bytes: Buffer, start: number, end: number) => number | undefined;
 
 /** Entries mostly come in the order they were copied in; only where they do not is a table made. */
-function finder(baseline: Baseline, from: number, to: number): FindByName {
+function finder(baseline: BaseEntries, from: number, to: number): FindByName {
   let next = from;
   let table: Map<string, number> | undefined;
   return (bytes, start, end) => {
@@ -254,7 +279,7 @@ function finder(baseline: Baseline, from: number, to: number): FindByName {
   };
 }
 
-function isUntouched(baseline: Baseline, index: number): boolean {
+function isUntouched(baseline: BaseEntries, index: number): boolean {
   const w = statWords();
   const mode = (w[STAT.mode] as number) & 0xffff;
   return baseline.isUntouched(
@@ -273,7 +298,7 @@ function seconds(w: Uint32Array, index: number): number {
   return ((w[index + 1] as number) | 0) * 0x1_0000_0000 + (w[index] as number);
 }
 
-function isUntouchedFolder(baseline: Baseline, index: number, facts: Facts, before: BaseFacts): boolean {
+function isUntouchedFolder(baseline: BaseEntries, index: number, facts: Facts, before: BaseFacts): boolean {
   const bits = 0o040000 | facts.mode;
   return baseline.isUntouched(
     index,

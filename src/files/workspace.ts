@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { UnsupportedError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
+import { namesIn } from "../system/existence.ts";
 import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { isOnOverlay } from "../system/file-system-type.ts";
@@ -46,6 +47,9 @@ const ORIGINAL_TIME = "original-time";
 export const OWN_NAME_PREFIX = ".drydock-";
 /** A workspace beside or inside an original: our prefix and the ULID of a plan. Never part of anybody's data. */
 export const OWN_NAME = /^\.drydock-[0-9A-HJKMNP-TV-Z]{26}-/;
+
+/** The name of a home: the ids of a plan and of a resource of it. */
+const HOME_NAME = /^[0-9A-HJKMNP-TV-Z]{26}-[^/]+$/;
 
 /** The folder in the state directory that holds all homes. */
 export function openHomes(stateDir: string): Folder {
@@ -103,6 +107,11 @@ export function findPlace(stateDir: string, sandboxId: string): WorkspacePlace |
   const elsewhere = readSmallFile(home, PLACE);
   if (elsewhere !== undefined) return JSON.parse(elsewhere.toString()) as WorkspacePlace;
   return { path: home.path, placement: "state" };
+}
+
+/** The ids of all sandboxes that have a home in the state directory, whoever knows of them. */
+export function homeIds(stateDir: string): readonly string[] {
+  return namesIn(`${stateDir}/sandboxes`).filter((name) => HOME_NAME.test(name));
 }
 
 /** Removes the workspace and the home. */

@@ -18,6 +18,8 @@ export interface DoctorReport {
     readonly works: boolean;
     readonly detail: string;
     readonly strength: number;
+    /** What work in its sandboxes does not keep, by the names in core/capabilities.ts. */
+    readonly loses?: readonly string[];
     readonly ways?: readonly StrategyWay[];
   }[];
   readonly resourceTypes: readonly { readonly type: string; readonly strategy: string | null; readonly why: string }[];
@@ -63,12 +65,14 @@ function atLeast(version: string, major: number, minor: number): boolean {
 async function strategies(registry: SandboxStrategyRegistry, stateDir: string): Promise<DoctorReport["strategies"]> {
   const known = await Promise.all(
     registry.list().map(async ({ name, strategy, capabilities }) => {
-      const probed = (await strategy.probe?.(sample("fs-directory", stateDir))) ?? { works: true };
+      const type = capabilities.resourceTypes === "all" ? undefined : capabilities.resourceTypes[0];
+      const probed = (await strategy.probe?.(sample(type ?? "fs-directory", stateDir))) ?? { works: true };
       return {
         name,
         works: probed.works,
         detail: probed.works ? (probed.note ?? "works") : probed.reason,
         strength: capabilities.strength,
+        ...(capabilities.loses.length > 0 && { loses: capabilities.loses }),
         ...(strategy.ways !== undefined && { ways: await strategy.ways() }),
       };
     }),
@@ -94,8 +98,8 @@ async function resourceTypes(chooser: StrategyChooser, stateDir: string): Promis
   );
 }
 
-/** A stand-in for a resource of this type, on the file system of the state directory. */
+/** A stand-in for a resource of this type, on the file system of the state directory. What only a real one could tell is not asked. */
 function sample(type: string, stateDir: string) {
   const location = type === "fs-file" ? `${stateDir}/drydock.db` : stateDir;
-  return { id: "doctor", name: `a ${type}`, type, location, properties: {} };
+  return { id: "doctor", name: `a ${type}`, type, location, properties: { example: true } };
 }

@@ -1,5 +1,6 @@
 import type { Change, DiffStats } from "../core/change.ts";
 import type { PlanState } from "../core/plan.ts";
+import type { PlainData } from "../core/resource.ts";
 import type { SandboxState } from "../core/sandbox-states.ts";
 import type { Attention } from "../core/strategy.ts";
 
@@ -13,6 +14,8 @@ export interface PlanView {
   readonly createdAt: string;
   /** The message of the last apply. */
   readonly message?: string;
+  /** Of an applied plan: until when it can be undone, or why it can't. */
+  readonly undo?: { readonly until: string } | { readonly not: string };
   readonly resources: readonly PlanResourceView[];
 }
 
@@ -28,6 +31,8 @@ export interface PlanResourceView {
   readonly error?: string;
   /** The machine was restarted since the sandbox was made: work in it that was not on disk may be missing. */
   readonly restarted?: true;
+  /** What the user should know of the sandbox: how long it lasts, what can't be done with it. */
+  readonly notes?: readonly string[];
   /** Where programs find the sandbox now; null if it is gone, or is shown only to programs that are run inside. */
   readonly path: string | null;
 }
@@ -73,6 +78,8 @@ export interface ResourceRequest {
   readonly type?: string;
   /** Default: chosen, and `why` says how. */
   readonly strategy?: string;
+  /** What the sandbox of a git checkout begins with: `head`, the default, or `checkout`, the files as they are. */
+  readonly from?: string;
 }
 
 export interface CreatePlanOptions {
@@ -94,4 +101,98 @@ export interface ApplyOptions {
   readonly allowIrreversible?: boolean;
   /** Also land sandboxes from before a restart of the machine, though work in them that was not on disk may be missing. */
   readonly afterRestart?: boolean;
+}
+
+/** A saved state of a plan. */
+export interface CheckpointView {
+  readonly id: string;
+  readonly label?: string;
+  /** UTC, ISO 8601. */
+  readonly createdAt: string;
+  /** Drydock made it by itself, before a command. */
+  readonly automatic: boolean;
+  /** That command. */
+  readonly before?: string;
+  /** The size of the files that it holds, of which earlier checkpoints may hold the same. */
+  readonly bytes: number;
+}
+
+export interface CheckpointResult extends CheckpointView {
+  readonly planId: string;
+  /** What could not be removed of checkpoints that are no longer kept; the next start tries again. */
+  readonly warnings: readonly string[];
+}
+
+export interface RestoreResult {
+  readonly planId: string;
+  readonly checkpoint: CheckpointView;
+  /** The ids of the checkpoints that were made after it, and are gone with what came after it. */
+  readonly dropped: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** What happened to a plan. */
+export interface PlanLog {
+  readonly planId: string;
+  readonly name: string;
+  readonly state: PlanState;
+  /** The oldest first. */
+  readonly entries: readonly PlanLogEntry[];
+}
+
+export interface PlanLogEntry {
+  /** UTC, ISO 8601. */
+  readonly at: string;
+  /** "name@host" of who did it. */
+  readonly actor: string;
+  /** The process that did it. */
+  readonly pid?: number;
+  /**
+   * `created`, `executed`, `checkpoint`, `restored`, `not restored`, `sealed` (a diff was shown, with this digest), `rolled back`, `applied`,
+   * `not applied`, `undone`, `not undone`, `recovered`, `undo discarded`, `cleaned up`, `cancelled`.
+   */
+  readonly event: string;
+  readonly details: { readonly [key: string]: PlainData };
+}
+
+/** Something of Drydock's that nobody needs any more. */
+export interface CleanupItem {
+  /** "folder", "mount", "run folder", "undo record", or what a strategy calls it. */
+  readonly kind: string;
+  readonly planId: string;
+  /** A path, or where else a strategy says that it is. */
+  readonly location: string;
+  /** Null if nobody knows. */
+  readonly ageSeconds: number | null;
+  readonly bytes?: number;
+  /** Why nobody needs it. */
+  readonly reason: string;
+  /** It may hold the only copy of work that was not applied, so it is removed only by force. */
+  readonly holdsWork?: true;
+}
+
+export interface CleanupOptions {
+  /** Leave alone what is younger. */
+  readonly olderThanMs?: number;
+  /** Only say what would be removed. */
+  readonly dryRun?: boolean;
+  /** Also remove what may hold the only copy of somebody's work. */
+  readonly force?: boolean;
+}
+
+export interface PurgeResult {
+  readonly dryRun: boolean;
+  /** With `dryRun`: what would be removed. */
+  readonly removed: readonly CleanupItem[];
+  readonly kept: readonly (CleanupItem & { readonly why: string })[];
+  readonly failed: readonly (CleanupItem & { readonly message: string })[];
+}
+
+export interface CleanupStatus {
+  readonly stateDir: string;
+  /** Those of open plans too. */
+  readonly sandboxes: { readonly count: number; readonly bytes: number };
+  /** Applied plans that can still be undone. */
+  readonly undoRecords: { readonly count: number };
+  readonly leftovers: { readonly count: number; readonly bytes: number };
 }

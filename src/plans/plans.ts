@@ -2,28 +2,25 @@ import { createHash } from "node:crypto";
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
 import { isAtOrBelow, joinPath, pathFromBytes } from "../core/byte-path.ts";
 import { type Change, statsOf } from "../core/change.ts";
-import {
-  DrydockError,
-  PlanStateError,
-  SandboxConflictError,
-  SandboxRollbackError,
-  UnsupportedError,
-  UsageError,
-} from "../core/errors.ts";
+import { PlanStateError, SandboxConflictError, UnsupportedError, UsageError } from "../core/errors.ts";
 import { movePlan, type PlanRecord, type PlanResource } from "../core/plan.ts";
+import type { StatementResult } from "../core/query.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { filePatch } from "../files/file-patch.ts";
 import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
 import type { GuardedStrategy } from "../sandboxes/guarded-strategy.ts";
 import type { CommitAllResult, SandboxManager } from "../sandboxes/manager.ts";
-import type { PlanSandboxes, SweepReport } from "../sandboxes/plan-sandboxes.ts";
+import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import type { PlanSecrets, Secrets } from "../sandboxes/plan-secrets.ts";
 import type { HistoryEntry, Store } from "../store/store.ts";
 import { newId } from "../system/new-id.ts";
 import type { StrategyChooser } from "./choose-strategy.ts";
-import { describePlan } from "./describe-plan.ts";
 import { findPlan } from "./find-plan.ts";
+import { forgetSecrets } from "./forget-secrets.ts";
+import { noteSealed } from "./plan-log.ts";
 import type { ApplyOptions, ApplyResult, CreatePlanOptions, PlanChange, PlanDiff, PlanView } from "./plan-views.ts";
 import { assertName, type ResourceResolver } from "./resources.ts";
+import { throwIfFailed } from "./sweep-failure.ts";
 
 export interface PlansParts {
   readonly store: Store;
@@ -34,7 +31,11 @@ export interface PlansParts {
   readonly resolver: ResourceResolver;
   readonly chooser: StrategyChooser;
   readonly now: () => Date;
+  readonly describe: (plan: PlanRecord) => Promise<PlanView>;
   readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
+  readonly secrets: PlanSecrets;
+  /** Whether the sandboxes of a plan that is cancelled stay until they are purged. */
+  readonly keepsCancelled: (plan: PlanRecord) => boolean;
   /** Removes what commands that ran inside a plan have left. */
   readonly forgetRuns: (planId: string) => void;
 }
@@ -54,7 +55,7 @@ export class Plans {
   async create(options: CreatePlanOptions): Promise<PlanView> {
     const { store, claims, sandboxes } = this.#parts;
     if (options.name !== undefined) assertName(options.name);
-    const plan = await this.#newPlan(options);
+    const { plan, secrets } = await this.#newPlan(options);
     // Nothing may land in an original while it is copied, or the copy would be a mix.
     const keys = [planKey(plan.id), ...plan.resources.map(({ resource }) => originalKey(resource.location))];
     return await claims.holding(keys, "One of the originals", async () => {
@@ -65,6 +66,7 @@ export class Plans {
         ],
         "ordered",
       );
+      this.#parts.secrets.keep(plan.id, secrets);
       try {
         for (const resource of plan.resources) {
           const { ref } = await sandboxes.getOrCreate(plan, resource);
@@ -97,7 +99,7 @@ export class Plans {
     });
     if (path === undefined)
       throw new UsageError("This sandbox has no path.", {
-        hint: "Use 'drydock plan read' and 'plan write'.",
+        hint: "Use 'drydock plan sql' for a database, or 'drydock plan read' and 'plan write'.",
       });
     return path;
   }
@@ -116,12 +118,28 @@ export class Plans {
     });
   }
 
+  /** Runs statements in the sandbox of a database, and returns what each gave; in a read-only plan only those that change nothing. */
+  async sql(
+    plan: string | undefined,
+    resource: string | undefined,
+    script: string,
+  ): Promise<readonly StatementResult[]> {
+    return await this.#exclusively(plan, async (found) => {
+      const { readOnly } = found;
+      const name = resource ?? onlyResource(found);
+      const { record, strategy } = await this.#parts.sandboxes.usable(found, name, readOnly ? "look" : "change");
+      return await strategy.query(record.ref, script, { readOnly });
+    });
+  }
+
   /** What would change. The digest is over all of it, also where `paths` narrows what is shown. */
   async diff(plan: string | undefined, options: { readonly paths?: readonly string[] } = {}): Promise<PlanDiff> {
     const found = await this.#find(plan);
     const all = await this.#changes(found);
     const changes = all.filter((change) => isWanted(change, options.paths));
-    return { planId: found.id, digest: digestOf(all), stats: statsOf(changes), changes };
+    const digest = digestOf(all);
+    await noteSealed(this.#parts, found.id, digest);
+    return { planId: found.id, digest, stats: statsOf(changes), changes };
   }
 
   /** The changes as unified text, one piece per path, under the resource's name where there are several; bytes that are not UTF-8 as in byte-path.ts. */
@@ -183,8 +201,10 @@ export class Plans {
     sandboxes.assertFree(plan);
     const closing: PlanRecord = plan.state === "closing" ? plan : { ...plan, state: movePlan(plan, "closing") };
     await store.write([{ put: "plan", record: closing }], "durable");
-    throwIfFailed(await sandboxes.cleanupAll(closing));
+    if (plan.state !== "creating" && this.#parts.keepsCancelled(plan)) await sandboxes.checkpoints.endAll(plan.id);
+    else throwIfFailed(await sandboxes.cleanupAll(closing));
     this.#parts.forgetRuns(plan.id);
+    this.#parts.secrets.forget(plan.id);
     const closed: PlanRecord = { ...closing, state: movePlan(closing, "cancelled") };
     await store.write(
       [
@@ -196,7 +216,7 @@ export class Plans {
     return closed;
   }
 
-  async #newPlan(options: CreatePlanOptions): Promise<PlanRecord> {
+  async #newPlan(options: CreatePlanOptions): Promise<{ readonly plan: PlanRecord; readonly secrets: Secrets }> {
     const { resolver, chooser, now } = this.#parts;
     const id = newId();
     const resolved = resolver.resolveAll(options.resources);
@@ -205,7 +225,10 @@ export class Plans {
       resources.push({ resource, ...(await chooser.choose(resource, wanted)) });
     const allowIrreversible = options.allowIrreversible === true;
     this.#assertAllowed(resources, allowIrreversible);
-    return {
+    const secrets = Object.fromEntries(
+      resolved.flatMap(({ resource, secret }) => (secret === undefined ? [] : [[resource.id, secret]])),
+    );
+    const plan: PlanRecord = {
       id,
       name: options.name ?? `${resources[0]?.resource.name ?? "plan"}-${id.slice(-6).toLowerCase()}`,
       state: "creating",
@@ -214,6 +237,7 @@ export class Plans {
       createdAt: now().toISOString(),
       resources,
     };
+    return { plan, secrets };
   }
 
   /** Work in place changes originals from the first moment, so the word for it is needed here, not at apply. */
@@ -255,11 +279,12 @@ export class Plans {
   async #result(plan: PlanRecord, result: CommitAllResult): Promise<ApplyResult> {
     const now = (await this.#parts.store.plan(plan.id)) ?? plan;
     if (now.state === "applied" || now.state === "undone") this.#parts.forgetRuns(plan.id);
+    await forgetSecrets(this.#parts.store, this.#parts.secrets, plan.id);
     return { planId: plan.id, state: now.state, ...(now.message !== undefined && { message: now.message }), ...result };
   }
 
   async #view(plan: PlanRecord): Promise<PlanView> {
-    return await describePlan(this.#parts.store, plan);
+    return await this.#parts.describe(plan);
   }
 
   async #note(plan: PlanRecord, event: string): Promise<void> {
@@ -310,14 +335,4 @@ function readOnly(plan: PlanRecord): UsageError {
 /** Over everything that would land and what it is based on: the facts and digests of both sides of every change. */
 function digestOf(changes: readonly PlanChange[]): string {
   return createHash("sha256").update(JSON.stringify(changes)).digest("hex");
-}
-
-function throwIfFailed({ failed }: SweepReport): void {
-  const first = failed[0];
-  if (first === undefined) return;
-  if (failed.length === 1 && first.cause instanceof DrydockError) throw first.cause;
-  throw new SandboxRollbackError(failed.map(({ resource, message }) => `${resource}: ${message}`).join("; "), {
-    cause: first.cause,
-    hint: "Mend the causes and try again.",
-  });
 }

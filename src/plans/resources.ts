@@ -1,7 +1,8 @@
-import type { DeclaredResource, Settings } from "../config/settings.ts";
+import { type DeclaredResource, RESOURCE_STARTS, type Settings } from "../config/settings.ts";
 import { baseName, bytesFromPath, displayPath } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import type { Resource } from "../core/resource.ts";
+import { splitSecret } from "../core/secret-url.ts";
 import { factsOfPath, firstBytes } from "../system/locations.ts";
 import { newId } from "../system/new-id.ts";
 import { realPathOf } from "../system/text-files.ts";
@@ -11,6 +12,8 @@ import type { ResourceRequest } from "./plan-views.ts";
 export interface ResolvedResource {
   readonly resource: Resource;
   readonly wanted?: { readonly strategy: string; readonly by: string };
+  /** The password that its URL held. */
+  readonly secret?: string;
 }
 
 const LONGEST_PATH = 4000;
@@ -49,19 +52,21 @@ export class ResourceResolver {
     const declared = this.#settings.resources.find(({ name }) => name === request.location);
     const merged =
       declared === undefined ? request : { ...fromDeclared(declared), ...request, location: declared.location };
-    const location = this.#location(merged.location);
+    const { location, secret } = splitSecret(this.#location(merged.location));
     const type = merged.type ?? detectType(location);
     const resource: Resource = {
       id: newId(),
       name: merged.name ?? defaultName(location),
       type,
       location,
-      properties: {},
+      properties: merged.from === undefined ? {} : { from: merged.from },
     };
     assertName(resource.name);
+    assertStart(resource, this.#baseType(type), merged.from);
     assertKind(resource, this.#baseType(type));
     const by = request.strategy !== undefined ? "asked for on the command line" : "named by the resource in the config";
-    return { resource, ...(merged.strategy !== undefined && { wanted: { strategy: merged.strategy, by } }) };
+    const wanted = merged.strategy === undefined ? {} : { wanted: { strategy: merged.strategy, by } };
+    return { resource, ...wanted, ...(secret !== undefined && { secret }) };
   }
 
   /** The built-in type that a declared type is made out of. */
@@ -121,8 +126,23 @@ function resolvePath(absolute: string): string | undefined {
   }
 }
 
-function fromDeclared({ name, type, strategy }: DeclaredResource): Partial<ResourceRequest> {
-  return { name, ...(type !== undefined && { type }), ...(strategy !== undefined && { strategy }) };
+function fromDeclared({ name, type, strategy, from }: DeclaredResource): Partial<ResourceRequest> {
+  return {
+    name,
+    ...(type !== undefined && { type }),
+    ...(strategy !== undefined && { strategy }),
+    ...(from !== undefined && { from }),
+  };
+}
+
+/** Only the sandbox of a git checkout can begin with something else than what is there. */
+function assertStart({ name }: Resource, type: string, from: string | undefined): void {
+  if (from === undefined) return;
+  const hint = `Use from=${RESOURCE_STARTS.join(" or from=")}, and only for a git checkout.`;
+  if (!RESOURCE_STARTS.some((known) => known === from))
+    throw new UsageError(`The sandbox of ${name} can't begin with '${displayPath(from)}'.`, { hint });
+  if (type !== "git-checkout")
+    throw new UsageError(`${name} is no git checkout (${type}), so 'from' makes no sense for it.`, { hint });
 }
 
 function isInside(path: string, folder: string): boolean {
@@ -176,7 +196,8 @@ function assertKind(resource: Resource, type: string): void {
 
 function defaultName(location: string): string {
   if (location.startsWith("/")) return baseName(location);
-  return new URL(location).pathname.slice(1) || new URL(location).hostname;
+  const [, host = "", database = ""] = /^[^:]+:\/\/(?:[^@/]*@)?([^/?#]*)(?:\/([^?#]*))?/.exec(location) ?? [];
+  return database || host || location;
 }
 
 /** Names go into messages, environment variables and tables. */

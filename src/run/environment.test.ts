@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import type { PlanRecord } from "../core/plan.ts";
 import { commandEnvironment } from "./environment.ts";
 
-function planOver(type: string, name: string): PlanRecord {
-  const resource = { id: "r", name, type, location: "/here", properties: {} };
+function planOver(type: string, name: string, location = "/here"): PlanRecord {
+  const resource = { id: "r", name, type, location, properties: {} };
   const facts = { readOnly: false, allowIrreversible: false, createdAt: "2026-01-01T00:00:00.000Z" };
   return { id: "01PLAN", name: "p", state: "open", ...facts, resources: [{ resource, strategy: "overlay", why: "" }] };
 }
@@ -21,10 +21,12 @@ describe("commandEnvironment", () => {
     });
   });
 
-  it("leaves out what leads to a database if the plan holds one", () => {
-    const names = (type: string) => Object.keys(commandEnvironment(planOver(type, "db"), inherited, {}).plain);
-    assert.deepEqual(names("postgres-database"), ["PATH", "MYSQL_PWD", "DRYDOCK_PLAN", "DRYDOCK_RESOURCE_DB"]);
-    assert.deepEqual(names("mysql-database"), ["PATH", "PGHOST", "DRYDOCK_PLAN", "DRYDOCK_RESOURCE_DB"]);
+  it("leaves out what leads to a database server if the plan holds a transaction there, whatever its type is called", () => {
+    const names = (type: string, url: string) =>
+      Object.keys(commandEnvironment(planOver(type, "db", url), inherited, {}).plain);
+    assert.deepEqual(names("postgres-database", "postgres://me@here/db"), ["PATH", "MYSQL_PWD", "DRYDOCK_PLAN"]);
+    assert.deepEqual(names("my-own", "postgresql://me@here/db"), ["PATH", "MYSQL_PWD", "DRYDOCK_PLAN"]);
+    assert.deepEqual(names("mysql-database", "mariadb://me@here/db"), ["PATH", "PGHOST", "DRYDOCK_PLAN"]);
   });
 
   it("sets apart what can't be passed as it is", () => {

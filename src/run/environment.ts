@@ -10,9 +10,12 @@ export interface CommandEnvironment {
   readonly exact: readonly (readonly [name: string, value: string])[];
 }
 
-const CONNECTIONS: { readonly [type: string]: RegExp } = {
-  "postgres-database": /^(?:PG[A-Z]+|DATABASE_URL)$/,
-  "mysql-database": /^(?:MYSQL_\w+|DATABASE_URL)$/,
+/** Ways to reach a server, by the scheme of its URL. */
+const CONNECTIONS: { readonly [scheme: string]: RegExp } = {
+  postgres: /^(?:PG[A-Z]+|DATABASE_URL)$/,
+  postgresql: /^(?:PG[A-Z]+|DATABASE_URL)$/,
+  mysql: /^(?:(?:MYSQL|MARIADB)_\w+|DATABASE_URL)$/,
+  mariadb: /^(?:(?:MYSQL|MARIADB)_\w+|DATABASE_URL)$/,
 };
 const ORDINARY_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
@@ -25,9 +28,11 @@ const LOADING =
  * that nothing inside changes the original by accident.
  */
 export function commandEnvironment(plan: PlanRecord, inherited: Environment, more: Environment): CommandEnvironment {
-  const hidden = plan.resources.flatMap(({ resource }) => CONNECTIONS[resource.type] ?? []);
+  const hidden = plan.resources.flatMap(({ resource }) => connectionsTo(resource.location) ?? []);
   const kept = Object.entries(inherited).filter(([name]) => !hidden.some((pattern) => pattern.test(name)));
-  const ours = plan.resources.map(({ resource }) => [resourceVariable(resource.name), resource.location] as const);
+  const ours = plan.resources
+    .filter(({ resource }) => connectionsTo(resource.location) === undefined)
+    .map(({ resource }) => [resourceVariable(resource.name), resource.location] as const);
   const all = { ...Object.fromEntries(kept), DRYDOCK_PLAN: plan.id, ...Object.fromEntries(ours), ...more };
   const entries = Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
   const isPlain = ([name, value]: readonly [string, string]) =>
@@ -36,6 +41,10 @@ export function commandEnvironment(plan: PlanRecord, inherited: Environment, mor
     plain: Object.fromEntries(entries.filter(isPlain)),
     exact: entries.filter((entry) => !isPlain(entry)),
   };
+}
+
+function connectionsTo(location: string): RegExp | undefined {
+  return CONNECTIONS[/^([a-z]+):\/\//.exec(location)?.[1] ?? ""];
 }
 
 /**
@@ -47,6 +56,6 @@ export function isOnlyForCommand(name: string): boolean {
 }
 
 /** `DRYDOCK_RESOURCE_MY_APP` for a resource called "my-app". */
-function resourceVariable(name: string): string {
+export function resourceVariable(name: string): string {
   return `DRYDOCK_RESOURCE_${name.toUpperCase().replace(/[^A-Z0-9]/gu, "_")}`;
 }

@@ -10,6 +10,8 @@ export interface ExecRequest {
   readonly network?: boolean;
   /** Nothing but the resources and a private temporary folder is writable, and sockets of daemons are not seen. */
   readonly strict?: boolean;
+  /** Whether the plan may be saved before, as `sandbox.checkpoint` says. Default: yes. */
+  readonly checkpoint?: boolean;
   /** Where its standard output goes. Default: ours. */
   readonly stdout?: "inherit" | "stderr";
   /** Called when it is up, with what one can do about it. */

@@ -14,7 +14,7 @@ import { type MountLine, mountTableFile } from "./mount-line.ts";
 import { prepareScratch, type ScratchLayer } from "./scratch.ts";
 import type { Shown } from "./shown.ts";
 import type { Skeleton } from "./skeleton.ts";
-import { makeStandIns } from "./stand-ins.ts";
+import { isOpened, makeStandIns, openHidden } from "./stand-ins.ts";
 import { findTools } from "./tools.ts";
 import { takenOverLines, viewLines } from "./view.ts";
 
@@ -86,7 +86,9 @@ function newView(request: LaunchRequest): readonly MountLine[] {
   prepareScratch(folder, scratch);
   linkLayers(folder, shown);
   using own = ensureFolder(POINTS.own, folder, ownName(useId));
-  const standIns = makeStandIns({ folder: own, plan: folder, scratch, strict, shown, hidden });
+  const needs = { folder: own, plan: folder, scratch, strict, shown, hidden };
+  const opened = hidden.filter((at) => isOpened(at, shown));
+  const standIns = [...makeStandIns(needs), ...opened.map((at) => openHidden(needs, at))];
   const { table } = request;
   const view = {
     table,
@@ -95,7 +97,7 @@ function newView(request: LaunchRequest): readonly MountLine[] {
     skeleton,
     scratch,
     standIns,
-    hidden,
+    hidden: hidden.filter((at) => !opened.includes(at)),
     shown,
   };
   return viewLines({ ...view, machine: machineEntries() });
@@ -108,7 +110,10 @@ function linkLayers(folder: Folder, shown: readonly Shown[]): void {
     if (view.kind !== "layers") continue;
     using layers = ensureFolder(POINTS.layers, folder, "layers");
     using links = ensureFolder(POINTS.layers, layers, sandboxId);
-    for (const name of ["lower", "upper", "work"] as const) links.createLink(POINTS.layers, name, view[name]);
+    for (const name of ["lower", "hidden", "upper", "work"] as const) {
+      const folder = view[name];
+      if (folder !== undefined) links.createLink(POINTS.layers, name, folder);
+    }
   }
 }
 

@@ -61,7 +61,8 @@ async function execOrCancel(plans: Plans, runs: Runs, planId: string, command: E
     command.onStart?.(running);
   };
   try {
-    return await runs.exec(planId, { ...command, onStart });
+    // What was before the only command is the plan without any work.
+    return await runs.exec(planId, { ...command, checkpoint: false, onStart });
   } catch (thrown) {
     if (!isUp) await plans.cancel(planId);
     throw thrown;

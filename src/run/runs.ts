@@ -17,12 +17,12 @@ import { mayMountOnMachine } from "../system/privilege.ts";
 import { isProcessAlive } from "../system/process-identity.ts";
 import { dropTypedAhead } from "../system/terminal-input.ts";
 import { realPathOf } from "../system/text-files.ts";
-import { commandEnvironment } from "./environment.ts";
+import { commandEnvironment, resourceVariable } from "./environment.ts";
 import { commandText, type ExecRequest, type ExecResult, pathsOf } from "./exec.ts";
 import { hasMountsBelow } from "./host-mounts.ts";
 import { launch, removeOwnFolder } from "./launcher.ts";
 import { filesWritten, scratchLayers } from "./scratch.ts";
-import { type Shown, shownAt } from "./shown.ts";
+import { distinct, pathInside, type Shown, shownAt } from "./shown.ts";
 import { ensureSkeleton } from "./skeleton.ts";
 
 export interface RunsParts {
@@ -34,6 +34,8 @@ export interface RunsParts {
   readonly stateDir: string;
   readonly cwd: string;
   readonly environment: { readonly [name: string]: string | undefined };
+  /** Saves a plan before a command runs in it. */
+  readonly saveBefore: (plan: PlanRecord, command: string) => Promise<void>;
   readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
 }
 
@@ -83,6 +85,8 @@ export class Runs {
     assertUsable(plan);
     const others = uses.living(plan.id);
     const strict = request.strict === true;
+    if (request.checkpoint !== false && others.length === 0)
+      await this.#parts.saveBefore(plan, commandText(request.command));
     const use = uses.begin(plan.id, { command: commandText(request.command), strict });
     const entered: Entered[] = [];
     try {
@@ -106,7 +110,9 @@ export class Runs {
     const location = plan.resources.find(({ resource }) => resource.id === ref.resourceId)?.resource.location ?? "";
     if (view === undefined || !location.startsWith("/")) return { ref, strategy };
     const isFile = factsOfPath(location)?.kind !== "directory";
-    return { ref, strategy, shown: shownAt(ref.sandboxId, location, view, isFile) };
+    // No link may be on the way to where something is mounted.
+    const real = view.kind === "place" ? { ...view, path: realPathOf(view.path) ?? view.path } : view;
+    return { ref, strategy, shown: shownAt(ref.sandboxId, location, real, isFile) };
   }
 
   /** Who mounts or unmounts something on the machine while a view is put together can make that fail; then it is put together anew. */
@@ -140,7 +146,7 @@ export class Runs {
     const { folders, environment } = this.#parts;
     const strict = request.strict === true;
     const stateDir = realPathOf(this.#parts.stateDir) ?? this.#parts.stateDir;
-    const shown = entered.flatMap((item) => item.shown ?? []);
+    const shown = distinct(entered.flatMap((item) => item.shown ?? []));
     const joins = viewToJoin(others, strict, shown);
     const table = MountTable.read();
     const privileged = mayMountOnMachine();
@@ -156,13 +162,16 @@ export class Runs {
       hidden: [stateDir, ...(await this.#foreignWorkspaces(stateDir, shown))],
       privileged,
       table,
-      scratch: strict ? [] : scratchLayers(environment, pathsOf(plan), cannotCover),
+      scratch: strict ? [] : scratchLayers(environment, placesInView(plan, shown), cannotCover),
       strict,
       network: request.network !== false,
       ...(joins !== undefined && { joins }),
-      cwd: request.cwd ?? this.#startFolder(plan),
+      cwd: pathInside(request.cwd ?? this.#startFolder(plan), shown, (path) => factsOfPath(path)?.kind === "directory"),
       command: request.command,
-      environment: commandEnvironment(plan, environment, await variablesOf(entered)),
+      environment: commandEnvironment(plan, environment, {
+        ...placesOf(plan, entered),
+        ...(await variablesOf(entered)),
+      }),
       stdout: request.stdout ?? "inherit",
     });
   }
@@ -208,6 +217,23 @@ async function orKill(running: IsolatedProcess, action: () => void): Promise<voi
     await running.ended;
     throw thrown;
   }
+}
+
+/** Where resources are that are shown elsewhere than in the place of their originals. */
+function placesOf(plan: PlanRecord, entered: readonly Entered[]): { readonly [name: string]: string } {
+  const moved = entered.flatMap(({ ref, shown }) => {
+    const found = plan.resources.find(({ resource }) => resource.id === ref.resourceId);
+    return shown?.original === undefined || found === undefined
+      ? []
+      : [[resourceVariable(found.resource.name), shown.at] as const];
+  });
+  return Object.fromEntries(moved);
+}
+
+/** The paths at which a command can write to resources of the plan. */
+function placesInView(plan: PlanRecord, shown: readonly Shown[]): readonly string[] {
+  const moved = new Set(shown.map(({ original }) => original));
+  return [...pathsOf(plan).filter((path) => !moved.has(path)), ...shown.map(({ at }) => at)];
 }
 
 async function variablesOf(entered: readonly Entered[]): Promise<{ readonly [name: string]: string }> {

@@ -1,4 +1,5 @@
-import { parentPath } from "../core/byte-path.ts";
+import { displayPath, isAtOrBelow, parentPath } from "../core/byte-path.ts";
+import { UnsupportedError } from "../core/errors.ts";
 import type { ProgramView } from "../core/strategy.ts";
 
 /** A sandbox and where a command finds it. */
@@ -7,12 +8,16 @@ export interface Shown {
   /** The path at which it is shown: the original's, or for a file whose whole folder is shown, that folder's. */
   readonly at: string;
   readonly view: ProgramView;
+  /** The original, if it is shown elsewhere than in its place: that stays as it is. */
+  readonly original?: string;
   /** The original is a file, and only that is shown. */
   readonly isFile: boolean;
 }
 
 /** Where a view of this original goes. */
 export function shownAt(sandboxId: string, original: string, view: ProgramView, isFile: boolean): Shown {
+  if (view.kind === "place" && view.atOwnPath === true)
+    return { sandboxId, at: view.path, view, original, isFile: false };
   const isFolder = view.only !== undefined || !isFile;
   return {
     sandboxId,
@@ -20,4 +25,36 @@ export function shownAt(sandboxId: string, original: string, view: ProgramView, 
     view,
     isFile: !isFolder,
   };
+}
+
+/** What several sandboxes share is shown once; of two that would cover each other only one could be seen. */
+export function distinct(shown: readonly Shown[]): readonly Shown[] {
+  const first = new Map<string, Shown>();
+  for (const item of shown) {
+    const other = first.get(item.at);
+    if (other === undefined) first.set(item.at, item);
+    else if (!isSameView(other.view, item.view))
+      throw new UnsupportedError(`Two resources in ${displayPath(item.at)} can't be shown to one command.`, {
+        hint: "Make their folder the resource, or put each into a plan of its own.",
+      });
+  }
+  return [...first.values()];
+}
+
+function isSameView(one: ProgramView, other: ProgramView): boolean {
+  return one.kind === "layers" && other.kind === "layers" && one.upper === other.upper;
+}
+
+/** Paths of the host that a sandbox refers to: they are shown as they are. */
+export function refersTo(shown: readonly Shown[]): readonly string[] {
+  return [...new Set(shown.flatMap(({ view }) => (view.kind === "place" ? (view.refersTo ?? []) : [])))];
+}
+
+/** Where a command finds what is at this path on the host: in a sandbox that is shown elsewhere, the same place there. */
+export function pathInside(path: string, shown: readonly Shown[], isFolder: (path: string) => boolean): string {
+  const moved = shown.find(({ original }) => original !== undefined && isAtOrBelow(path, original));
+  if (moved?.original === undefined) return path;
+  // What is not part of the sandbox, such as a folder that git ignores, is not there.
+  for (let at = `${moved.at}${path.slice(moved.original.length)}`; ; at = parentPath(at))
+    if (at.length <= moved.at.length || isFolder(at)) return at.length < moved.at.length ? moved.at : at;
 }

@@ -1,11 +1,12 @@
-import { isAtOrBelow } from "../core/byte-path.ts";
+import { createHash } from "node:crypto";
+import { bytesFromPath, isAtOrBelow } from "../core/byte-path.ts";
 import { ensureFolder } from "../files/remove-tree.ts";
 import { writeSmallFile } from "../files/small-file.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { readTextFile, realPathOf } from "../system/text-files.ts";
 import type { ScratchLayer } from "./scratch.ts";
-import type { Shown } from "./shown.ts";
+import { refersTo, type Shown } from "./shown.ts";
 import type { StandIn } from "./view.ts";
 
 const POINTS = { make: failpoint("run.stand-in"), fill: failpoint("run.stand-in-fill") };
@@ -38,6 +39,24 @@ export function makeStandIns(request: StandInRequest): readonly StandIn[] {
   ];
 }
 
+/**
+ * What stands over a folder that is hidden, where something in it is shown. Kept with the plan: others may share the view, and what is mounted on
+ * names in it would go with these. It holds `root` too, as the cover of other hidden folders does (skeleton.ts).
+ */
+export function openHidden(request: StandInRequest, at: string): StandIn {
+  const name = `hidden-${createHash("sha256").update(bytesFromPath(at)).digest("hex").slice(0, 12)}`;
+  using made = ensureFolder(POINTS.make, request.plan, name);
+  makePoints(request, made, at);
+  ensureFolder(POINTS.make, made, "root").close();
+  request.plan.setMode(POINTS.make, name, 0o755);
+  return { at, folder: request.plan.label(name), writable: false };
+}
+
+/** Whether something in a hidden folder is shown. */
+export function isOpened(at: string, shown: readonly Shown[]): boolean {
+  return shown.some((item) => isStrictlyBelow(item.at, at));
+}
+
 /** A scratch layer that lies on nothing is a folder like the others, but it is kept. */
 function fillLayer(request: StandInRequest, { at, name }: ScratchLayer): StandIn {
   using upper = request.plan.openBelow(`scratch/${name}/upper`);
@@ -67,7 +86,8 @@ function make(request: StandInRequest, at: string, writable: boolean, name: stri
 
 /** Names to mount on for everything that is shown below. */
 function makePoints({ shown, hidden, scratch }: StandInRequest, folder: Folder, at: string): void {
-  const others = [...hidden, ...scratch.map((layer) => layer.at)].map((path) => ({ at: path, isFile: false }));
+  const paths = [...hidden, ...scratch.map((layer) => layer.at), ...refersTo(shown)];
+  const others = paths.map((path) => ({ at: path, isFile: false }));
   for (const item of [...shown, ...others])
     if (isStrictlyBelow(item.at, at)) makePoint(folder, item.at.slice(at.length + 1), item.isFile);
 }

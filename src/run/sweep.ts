@@ -20,7 +20,8 @@ export async function sweepRuns({ folders, uses, store, claims, sandboxes }: Swe
   for (const planId of folders.plans()) {
     const plan = await store.plan(planId);
     const isOver = plan === undefined || OVER.includes(plan.state);
-    if (!isOver && !uses.hasRecords(planId)) continue;
+    // Nobody gets into a plan that is being restored, and nothing can be done to its sandboxes until that is settled.
+    if (!isOver && (plan.state === "restoring" || !uses.hasRecords(planId))) continue;
     await claims.ifFree([planKey(planId)], async () => {
       if (uses.living(planId).length > 0) return;
       if (isOver) folders.remove(planId);

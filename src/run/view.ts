@@ -4,7 +4,7 @@ import type { MountTable } from "../system/mount-table.ts";
 import { flagsAt, mountsToShow } from "./host-mounts.ts";
 import { bindLine, type MountLine } from "./mount-line.ts";
 import type { ScratchLayer } from "./scratch.ts";
-import type { Shown } from "./shown.ts";
+import { refersTo, type Shown } from "./shown.ts";
 import { DEVICES, type Skeleton } from "./skeleton.ts";
 
 /**
@@ -50,6 +50,7 @@ export function viewLines(request: ViewRequest): readonly MountLine[] {
       .map((layer) => ({ at: layer.at, lines: [scratchLine(request, layer)] })),
     ...request.standIns.map((standIn) => ({ at: standIn.at, lines: [standInLine(request, standIn)] })),
     ...request.hidden.map((at) => ({ at, lines: [coverLine(request, at)] })),
+    ...referredPlaces(request),
     ...request.shown.map((shown) => ({ at: shown.at, lines: [sandboxLine(request, shown)] })),
   ];
   return [rootLine(request), ...places.toSorted((a, b) => comparePaths(a.at, b.at)).flatMap(({ lines }) => lines)];
@@ -113,6 +114,16 @@ function deviceLines({ table, root, skeleton }: ViewRequest): readonly MountLine
   ];
 }
 
+/** What a sandbox refers to can be looked at. In a scratch layer it would look as if it could be changed. */
+function referredPlaces({ table, root, shown, scratch }: ViewRequest): readonly Place[] {
+  return refersTo(shown)
+    .filter((path) => !scratch.some(({ at }) => isAtOrBelow(at, path)))
+    .map((path) => {
+      const line = bindLine(path, `${root}${path}`, "ro", "nodev", ...flagsAt(table, path));
+      return { at: path, lines: [line] };
+    });
+}
+
 function scratchLine({ root, privileged }: ViewRequest, { at, name }: ScratchLayer): MountLine {
   const layers = `lowerdir=scratch/${name}/lower,upperdir=scratch/${name}/upper,workdir=scratch/${name}/work`;
   // What is renamed here never lands, so it may be done in the way that only root can.
@@ -129,10 +140,12 @@ function coverLine({ table, root, skeleton }: ViewRequest, at: string): MountLin
   return bindLine(skeleton.cover, `${root}${at}`, "ro", "nodev", ...flagsAt(table, skeleton.cover));
 }
 
-function sandboxLine({ table, root }: ViewRequest, { sandboxId, at, view }: Shown): MountLine {
-  const target = `${root}${at}`;
+function sandboxLine({ table, root }: ViewRequest, { sandboxId, at: point, view }: Shown): MountLine {
+  const target = `${root}${point}`;
   if (view.kind === "place") return bindLine(view.path, target, "nodev", ...flagsAt(table, view.path));
-  const layers = ["lower", "upper", "work"].map((name) => `${name}dir=layers/${sandboxId}/${name}`);
+  const at = `layers/${sandboxId}`;
+  const lower = view.hidden === undefined ? `${at}/lower` : `${at}/hidden:${at}/lower`;
+  const layers = [`lowerdir=${lower}`, `upperdir=${at}/upper`, `workdir=${at}/work`];
   const options = ["nodev", ...layers, "userxattr", "volatile", "redirect_dir=nofollow", "metacopy=off", "index=off"];
   return { source: view.source, target, type: "overlay", options };
 }

@@ -6,7 +6,9 @@ import {
   SandboxCreationError,
   SandboxRollbackError,
   UnsupportedError,
+  UsageError,
 } from "../core/errors.ts";
+import type { StatementResult } from "../core/query.ts";
 import type { PlainData, Resource } from "../core/resource.ts";
 import { assertResourcePath } from "../core/resource-path.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
@@ -14,9 +16,11 @@ import {
   type Attention,
   type CommitResult,
   isTwoPhase,
+  type LastCheckpoint,
   type PreparedCommit,
   type ProgramView,
   type SandboxStrategy,
+  type SavedCheckpoint,
   type Transaction,
   type TwoPhaseSandboxStrategy,
 } from "../core/strategy.ts";
@@ -60,6 +64,20 @@ export class GuardedStrategy {
     return await this.#call("write", () => this.#strategy.write(ref, checked, bytes));
   }
 
+  async query(
+    ref: SandboxRef,
+    script: string,
+    options: { readonly readOnly: boolean },
+  ): Promise<readonly StatementResult[]> {
+    return await this.#call("query", async () => {
+      if (this.#strategy.query !== undefined) return await this.#strategy.query(ref, script, options);
+      throw new UsageError("This resource takes no statements: it is no database.", {
+        hint: "Use 'drydock plan read' and 'plan write'.",
+        code: "NO_QUERY",
+      });
+    });
+  }
+
   async diff(ref: SandboxRef): Promise<DiffView> {
     return await this.#call("diff", () => this.#strategy.diff(ref));
   }
@@ -72,8 +90,13 @@ export class GuardedStrategy {
     await this.#call("rollback", () => this.#strategy.rollback(ref), SandboxRollbackError);
   }
 
-  async checkpoint(ref: SandboxRef, id: string): Promise<void> {
-    await this.#call("checkpoint", () => this.#strategy.checkpoint(ref, id));
+  async checkpoint(ref: SandboxRef, id: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
+    const saved = await this.#call("checkpoint", () => this.#strategy.checkpoint(ref, id, last));
+    return plain(saved ?? {}, this.name);
+  }
+
+  async discardCheckpoint(ref: SandboxRef, id: string): Promise<void> {
+    await this.#call("discardCheckpoint", async () => this.#strategy.discardCheckpoint?.(ref, id));
   }
 
   async restoreCheckpoint(ref: SandboxRef, id: string): Promise<void> {
@@ -99,6 +122,10 @@ export class GuardedStrategy {
 
   async leave(ref: SandboxRef): Promise<void> {
     await this.#call("leave", async () => this.#strategy.leave?.(ref));
+  }
+
+  async notes(ref: SandboxRef): Promise<readonly string[]> {
+    return await this.#call("notes", async () => (await this.#strategy.notes?.(ref)) ?? []);
   }
 
   async environment(ref: SandboxRef): Promise<{ readonly [name: string]: string }> {

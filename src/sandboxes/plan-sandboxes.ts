@@ -9,6 +9,7 @@ import type { IntendedPlace } from "../core/strategy.ts";
 import type { Store, StoreChange } from "../store/store.ts";
 import { currentBootId } from "../system/process-identity.ts";
 import { GuardedStrategy } from "./guarded-strategy.ts";
+import { KeptCheckpoints } from "./kept-checkpoints.ts";
 import type { SandboxStrategyRegistry } from "./registry.ts";
 
 /** What became of something that was done to every sandbox of a plan: it goes on after a failure, and lists what it could not do. */
@@ -26,6 +27,8 @@ export class PlanSandboxes {
   readonly #registry: SandboxStrategyRegistry;
   readonly #now: () => Date;
   readonly #assertUnused: (plan: PlanRecord) => void;
+  /** What is kept of earlier states of the sandboxes. */
+  readonly checkpoints: KeptCheckpoints;
 
   /** `assertUnused` refuses what must not happen while a command runs inside a plan. */
   constructor(
@@ -38,6 +41,7 @@ export class PlanSandboxes {
     this.#registry = registry;
     this.#now = now;
     this.#assertUnused = assertUnused;
+    this.checkpoints = new KeptCheckpoints(store, (name) => this.strategy(name));
   }
 
   /** The strategy that made a sandbox, or would make one. */
@@ -48,6 +52,24 @@ export class PlanSandboxes {
   /** What that strategy can do. */
   capabilities(name: string): FullCapabilities {
     return this.#registry.get(name).capabilities;
+  }
+
+  /** What that sandbox can do: what its strategy declares, unless it can do less itself. */
+  capabilitiesOf({ strategyName, capabilities }: SandboxRef): FullCapabilities {
+    return { ...this.capabilities(strategyName), ...capabilities };
+  }
+
+  /** What the user should know of a sandbox. */
+  async notes(ref: SandboxRef): Promise<readonly string[]> {
+    return this.#registry.has(ref.strategyName) ? await this.strategy(ref.strategyName).notes(ref) : [];
+  }
+
+  /** What the context's recordLoss does: the work of the sandbox is gone. */
+  async recordLoss({ sandboxId }: SandboxRef, why: string): Promise<void> {
+    const record = await this.#store.sandbox(sandboxId);
+    if (record === undefined || record.state === "CLEANED_UP") return;
+    const state = moveSandbox(sandboxId, record.state, "ERRORED");
+    await this.#store.write([{ put: "sandbox", record: { ...record, state, error: why } }], "ordered");
   }
 
   /** The sandbox of a resource of a plan; made if it is not there. The same one however often it is asked for. */
@@ -84,6 +106,8 @@ export class PlanSandboxes {
     name: string,
     purpose: "look" | "change",
   ): Promise<{ readonly record: SandboxRecord; readonly strategy: GuardedStrategy }> {
+    // Between two states there is nothing to be seen that anybody ever made.
+    if (plan.state === "restoring") throw new PlanStateError(plan, "open");
     const found = resourceOf(plan, name);
     const record = await this.#store.sandbox(sandboxIdFor(plan.id, found.resource.id));
     if (record === undefined || !USABLE_STATES.includes(record.state)) {
@@ -106,21 +130,30 @@ export class PlanSandboxes {
     this.#assertUnused(plan);
   }
 
-  /** Throws the work of every sandbox away; where it had landed, the original is restored. */
+  /** Throws the work of every sandbox away; where it had landed, the original is restored. Checkpoints end with the work. */
   async rollbackAll(plan: PlanRecord): Promise<SweepReport> {
     this.assertFree(plan);
-    return await this.#sweep(plan, async (record, strategy) => {
-      if (record.state === "PENDING" || record.state === "CLEANED_UP") return;
-      moveSandbox(record.ref.sandboxId, record.state, "ROLLED_BACK");
-      await strategy.rollback(record.ref);
-      await this.#move(record, "ROLLED_BACK");
-    });
+    return await this.checkpoints.ending(plan.id, () =>
+      this.#sweep(plan, async (record, strategy) => {
+        if (record.state === "PENDING" || record.state === "CLEANED_UP") return;
+        moveSandbox(record.ref.sandboxId, record.state, "ROLLED_BACK");
+        await strategy.rollback(record.ref);
+        await this.#move(record, "ROLLED_BACK");
+      }),
+    );
   }
 
   /** Removes every sandbox. */
   async cleanupAll(plan: PlanRecord): Promise<SweepReport> {
     this.assertFree(plan);
-    return await this.#sweep(plan, async (record) => this.#cleanUp(record));
+    return await this.checkpoints.ending(plan.id, () => this.#sweep(plan, async (record) => this.#cleanUp(record)));
+  }
+
+  /** Removes one sandbox, or once more what is left of one that was removed. The caller has made sure that nobody needs it. */
+  async cleanupSandbox(record: SandboxRecord): Promise<void> {
+    if (record.state !== "CLEANED_UP") return await this.#cleanUp(record);
+    await this.strategy(record.ref.strategyName).cleanup(record.ref);
+    await this.#store.write([{ drop: "intents", sandboxId: record.ref.sandboxId }], "ordered");
   }
 
   /** Removes sandboxes whose creation died with its process. The caller has made sure that nobody living works on the plan. */

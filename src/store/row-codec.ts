@@ -1,3 +1,4 @@
+import type { CheckpointRecord } from "../core/checkpoint.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
@@ -19,9 +20,7 @@ export function columnText(text: string): string {
 
 /** The statement that makes this change. */
 export function statementFor(change: StoreChange): BoundStatement {
-  if ("drop" in change) {
-    return { sql: "DELETE FROM intents WHERE sandbox_id = ?", values: [columnText(change.sandboxId)] };
-  }
+  if ("drop" in change) return dropped(change);
   switch (change.put) {
     case "plan":
       return putPlan(change.record);
@@ -33,7 +32,15 @@ export function statementFor(change: StoreChange): BoundStatement {
       return putIntent(change.record);
     case "history":
       return putHistory(change.record);
+    case "checkpoint":
+      return putCheckpoint(change.record);
   }
+}
+
+function dropped(change: Extract<StoreChange, { readonly drop: string }>): BoundStatement {
+  if (change.drop === "intents")
+    return { sql: "DELETE FROM intents WHERE sandbox_id = ?", values: [columnText(change.sandboxId)] };
+  return { sql: "DELETE FROM checkpoints WHERE id = ?", values: [columnText(change.id)] };
 }
 
 function putPlan(record: PlanRecord): BoundStatement {
@@ -76,6 +83,14 @@ function putHistory(record: HistoryEntry): BoundStatement {
   return {
     sql: "INSERT INTO history (plan_id, record) VALUES (?, ?)",
     values: bound(record, record.planId),
+  };
+}
+
+function putCheckpoint(record: CheckpointRecord): BoundStatement {
+  return {
+    sql: `INSERT INTO checkpoints (id, plan_id, state, record) VALUES (?, ?, ?, ?)
+      ON CONFLICT (id) DO UPDATE SET plan_id = excluded.plan_id, state = excluded.state, record = excluded.record`,
+    values: bound(record, record.id, record.planId, record.state),
   };
 }
 

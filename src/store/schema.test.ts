@@ -34,7 +34,7 @@ describe("the schema", () => {
     migrate(db, file);
     assert.equal(isCurrent(db, file), true);
     assert.equal(version(), SCHEMA_VERSION);
-    assert.deepEqual(tables(), ["claims", "history", "intents", "plans", "sandboxes", "transactions"]);
+    assert.deepEqual(tables(), ["checkpoints", "claims", "history", "intents", "plans", "sandboxes", "transactions"]);
   });
 
   it("stays as it is when it is migrated again", () => {

@@ -69,6 +69,20 @@ export const MIGRATIONS: readonly string[] = [
     record TEXT NOT NULL
   ) STRICT;
   `,
+  `
+  CREATE TABLE checkpoints (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    plan_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    record TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX checkpoints_by_plan ON checkpoints (plan_id);
+  CREATE INDEX checkpoints_unsettled ON checkpoints (state) WHERE state <> 'saved';
+  CREATE INDEX transactions_with_undo ON transactions (json_extract(record, '$.finishedAt'))
+    WHERE phase = 'done' AND json_extract(record, '$.direction') = 'commit'
+      AND coalesce(json_extract(record, '$.undoRecord'), 'discarding') = 'discarding';
+  `,
 ];
 
 /** The version that this Drydock writes. */

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import type { CheckpointRecord, CheckpointState } from "../core/checkpoint.ts";
 import type { Owner } from "../core/owner.ts";
 import { PLAN_STATES, type PlanRecord } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
@@ -38,6 +39,8 @@ const OWNER: Owner = {
   command: "drydock plan apply",
 };
 
+const CHECKPOINT_STATES: readonly CheckpointState[] = ["saving", "restoring", "returning", "dropping", "saved"];
+
 const PHASES: readonly TransactionPhase[] = [
   "preparing",
   "landing",
@@ -72,6 +75,11 @@ function plan(id: string, facts: Partial<PlanRecord> = {}): PlanRecord {
     resources: [],
     ...facts,
   };
+}
+
+function checkpoint(id: string, state: CheckpointState = "saved"): CheckpointRecord {
+  const part = { sandboxId: "S", dataId: id, mark: "mark", bytes: 7 };
+  return { id, planId: "P", createdAt: "2026-01-01T00:00:00.000Z", state, parts: [part] };
 }
 
 function sandbox(sandboxId: string, planId: string, state: SandboxState, createdAt: string): SandboxRecord {
@@ -254,7 +262,7 @@ describe("records of the store", () => {
     );
   });
 
-  it("has unfinished work for every unfinished transaction, PENDING sandbox and plan that is being made or closed, and for nothing else", async () => {
+  it("has unfinished work for every unfinished transaction, PENDING sandbox, plan that is being made, restored or closed and checkpoint that is not just kept, and for nothing else", async () => {
     const unfinished: readonly string[] = [
       "preparing",
       "landing",
@@ -263,7 +271,11 @@ describe("records of the store", () => {
       "in-doubt",
       "PENDING",
       "creating",
+      "restoring",
       "closing",
+      "saving",
+      "returning",
+      "dropping",
     ];
     const steps: readonly { readonly value: string; readonly change: StoreChange }[] = [
       ...PHASES.map(
@@ -273,11 +285,33 @@ describe("records of the store", () => {
         (state) => ({ value: state, change: { put: "sandbox", record: sandbox("S", "P", state, "") } }) as const,
       ),
       ...PLAN_STATES.map((state) => ({ value: state, change: { put: "plan", record: plan("P", { state }) } }) as const),
+      ...CHECKPOINT_STATES.map(
+        (state) => ({ value: state, change: { put: "checkpoint", record: checkpoint("C", state) } }) as const,
+      ),
     ];
     for (const { value, change } of steps) {
       await store.write([change], "ordered");
       assert.equal(await store.hasUnfinishedWork(), unfinished.includes(value), value);
     }
+  });
+
+  it("[C7] lists the checkpoints of a plan in the order of their making, whatever their ids, until each is dropped", async () => {
+    const records = [checkpoint("C2"), { ...checkpoint("C1"), label: "a\udcff" }, checkpoint("C3", "saving")];
+    await store.write(
+      [...records, { ...checkpoint("X"), planId: "other" }].map(
+        (record): StoreChange => ({ put: "checkpoint", record }),
+      ),
+      "durable",
+    );
+    assert.deepEqual(await store.checkpointsOf("P"), records);
+    await store.write(
+      [
+        { put: "checkpoint", record: checkpoint("C3") },
+        { drop: "checkpoint", id: "C2" },
+      ],
+      "ordered",
+    );
+    assert.deepEqual(await store.checkpointsOf("P"), [records[1], checkpoint("C3")]);
   });
 
   it("[C2] keeps each place of an intent once, with the owner who recorded it last, until they are dropped", async () => {

@@ -1,3 +1,4 @@
+import type { CheckpointRecord } from "../core/checkpoint.ts";
 import type { Owner } from "../core/owner.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
@@ -12,6 +13,10 @@ import type { ClaimResult, Durability, HistoryEntry, IntentRecord, Store, StoreC
 const PLAN_IS_OPEN = "state NOT IN ('applied', 'undone', 'cancelled')";
 const SANDBOX_IS_LIVE = "state <> 'CLEANED_UP'";
 const TRANSACTION_IS_UNFINISHED = "phase NOT IN ('done', 'aborted')";
+
+const TRANSACTION_HAS_UNDO = `phase = 'done' AND json_extract(record, '$.direction') = 'commit'
+      AND coalesce(json_extract(record, '$.undoRecord'), 'discarding') = 'discarding'`;
+const CHECKPOINT_IS_UNSETTLED = "state <> 'saved'";
 
 const NEWEST_FIRST = "ORDER BY created_at DESC, seq DESC";
 const OLDEST_FIRST = "ORDER BY created_at, seq";
@@ -87,11 +92,28 @@ class SqliteStore implements Store {
     );
   }
 
+  async undoRecords(finishedBefore: string): Promise<readonly TransactionRecord[]> {
+    return this.#connection.records(
+      `SELECT record FROM transactions WHERE ${TRANSACTION_HAS_UNDO}
+        AND (json_extract(record, '$.finishedAt') < ? OR json_extract(record, '$.undoRecord') IS NOT NULL)
+        ORDER BY started_at, seq`,
+      columnText(finishedBefore),
+    );
+  }
+
   async hasUnfinishedWork(): Promise<boolean> {
     return this.#connection.answers(
       `SELECT EXISTS (SELECT 1 FROM transactions WHERE ${TRANSACTION_IS_UNFINISHED})
         OR EXISTS (SELECT 1 FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND state = 'PENDING')
-        OR EXISTS (SELECT 1 FROM plans WHERE ${PLAN_IS_OPEN} AND state IN ('creating', 'closing')) AS answer`,
+        OR EXISTS (SELECT 1 FROM checkpoints WHERE ${CHECKPOINT_IS_UNSETTLED})
+        OR EXISTS (SELECT 1 FROM plans WHERE ${PLAN_IS_OPEN} AND state IN ('creating', 'restoring', 'closing')) AS answer`,
+    );
+  }
+
+  async checkpointsOf(planId: string): Promise<readonly CheckpointRecord[]> {
+    return this.#connection.records(
+      "SELECT record FROM checkpoints WHERE plan_id = ? ORDER BY seq",
+      columnText(planId),
     );
   }
 

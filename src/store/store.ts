@@ -1,3 +1,4 @@
+import type { CheckpointRecord } from "../core/checkpoint.ts";
 import type { Owner } from "../core/owner.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { PlainData } from "../core/resource.ts";
@@ -26,8 +27,16 @@ export interface Store {
   transactionsOf(planId: string): Promise<readonly TransactionRecord[]>;
   /** Transactions that are neither `done` nor `aborted`, the oldest first. */
   unfinishedTransactions(): Promise<readonly TransactionRecord[]>;
-  /** Whether a start has anything to look at: unfinished transactions, PENDING sandboxes, plans that are being made or closed. Cheap. */
+  /** Landed commits whose undo record is there and that finished before this time, or whose record is being removed. */
+  undoRecords(finishedBefore: string): Promise<readonly TransactionRecord[]>;
+  /**
+   * Whether a start has anything to look at: unfinished transactions, PENDING sandboxes, plans that are being made, restored or closed,
+   * checkpoints that are not simply there. Cheap.
+   */
   hasUnfinishedWork(): Promise<boolean>;
+
+  /** All checkpoints of a plan, whatever became of them, the oldest first. */
+  checkpointsOf(planId: string): Promise<readonly CheckpointRecord[]>;
 
   intents(): Promise<readonly IntentRecord[]>;
   history(planId: string): Promise<readonly HistoryEntry[]>;
@@ -57,7 +66,9 @@ export type StoreChange =
   | { readonly put: "transaction"; readonly record: TransactionRecord }
   | { readonly put: "intent"; readonly record: IntentRecord }
   | { readonly put: "history"; readonly record: HistoryEntry }
-  | { readonly drop: "intents"; readonly sandboxId: string };
+  | { readonly put: "checkpoint"; readonly record: CheckpointRecord }
+  | { readonly drop: "intents"; readonly sandboxId: string }
+  | { readonly drop: "checkpoint"; readonly id: string };
 
 /** Something in the world that a sandbox has, or was about to have. */
 export interface IntentRecord {
@@ -76,6 +87,8 @@ export interface HistoryEntry {
   /** UTC, ISO 8601. */
   readonly at: string;
   readonly actor: string;
+  /** The process that did it. */
+  readonly pid?: number;
   readonly event: string;
   readonly details: { readonly [key: string]: PlainData };
 }

@@ -2,9 +2,12 @@ import type { SandboxStrategy, StrategyContext } from "../core/strategy.ts";
 import type { BuiltInStrategyName } from "../core/strategy-names.ts";
 import { CopyOnWriteStrategy } from "./copy-on-write/copy-on-write.ts";
 import { FilesystemCopyStrategy } from "./filesystem-copy/filesystem-copy.ts";
+import { GitWorktreeStrategy } from "./git-worktree/git-worktree.ts";
 import { NoneStrategy } from "./none/none.ts";
 
 import { OverlayStrategy } from "./overlay/overlay.ts";
+import { SnapshotByKind } from "./snapshot/snapshot-by-kind.ts";
+import { TransactionRollbackStrategy } from "./transaction-rollback/transaction-rollback.ts";
 
 /** The one list of what is built in. A name of core/strategy-names.ts that is not here has no implementation in this version. */
 export const BUILT_IN_STRATEGIES: {
@@ -12,8 +15,11 @@ export const BUILT_IN_STRATEGIES: {
     context: StrategyContext,
   ) => SandboxStrategy;
 } = {
+  git_worktree: GitWorktreeStrategy,
+  snapshot: SnapshotByKind,
   overlay: OverlayStrategy,
   copy_on_write: CopyOnWriteStrategy,
   filesystem_copy: FilesystemCopyStrategy,
+  transaction_rollback: TransactionRollbackStrategy,
   none: NoneStrategy,
 };

@@ -1,6 +1,7 @@
-import { closeSync, openSync, readSync } from "node:fs";
+import { openSync, readSync } from "node:fs";
 import { bytesFromPath } from "../core/byte-path.ts";
 import { type Facts, factsAt } from "./facts.ts";
+import { closeUnlessLocked } from "./locked-files.ts";
 import { AT_FDCWD } from "./native.ts";
 
 /** The facts of what is at an absolute path, the last name not followed. */
@@ -15,6 +16,6 @@ export function firstBytes(path: string, count: number): Buffer {
     const buffer = Buffer.alloc(count);
     return buffer.subarray(0, readSync(fd, buffer, 0, count, 0));
   } finally {
-    closeSync(fd);
+    closeUnlessLocked(fd);
   }
 }

@@ -3,7 +3,9 @@ import { type Loss, withDefaults } from "../core/capabilities.ts";
 import type { Resource } from "../core/resource.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import type { IntendedPlace, SandboxStrategy, StrategyContext } from "../core/strategy.ts";
+import { OWN_NAME } from "../files/workspace.ts";
 import { expectNone } from "./expectation.ts";
+import { PLAN_ID } from "./plan-ids.ts";
 import { SandboxBench } from "./sandbox-bench.ts";
 import type { MadeResource, StrategyFactory } from "./strategy-factory.ts";
 import { compareSnapshots, snapshotTree, type TreeSnapshot } from "./tree-snapshot.ts";
@@ -29,6 +31,7 @@ export class Bench {
   readonly strategy: SandboxStrategy;
   readonly intents: RecordedIntent[] = [];
   readonly #factory: StrategyFactory;
+  readonly #made: MadeResource;
   readonly #context: StrategyContext;
   #era = 1;
   #failsIntent = false;
@@ -40,6 +43,7 @@ export class Bench {
     this.oraclePath = join(folder, "oracle");
     this.outsidePath = join(folder, "outside");
     this.#factory = factory;
+    this.#made = made;
     this.#context = this.#makeContext(join(folder, "state"));
     this.strategy = factory.create(this.#context);
   }
@@ -59,8 +63,14 @@ export class Bench {
     this.#failsIntent = true;
   }
 
+  /** Fills the original and the oracle. */
+  fill(steps: Steps): void {
+    this.inFolders([this.originalPath, this.oraclePath], steps);
+    this.#made.settle?.();
+  }
+
   /** Makes a sandbox. */
-  async sandbox(planId = "plan"): Promise<SandboxBench> {
+  async sandbox(planId = PLAN_ID): Promise<SandboxBench> {
     return new SandboxBench(this, await this.strategy.create(planId, this.resource));
   }
 
@@ -81,10 +91,15 @@ export class Bench {
   /** Does this in the original, behind the strategy's back, and not to the oracle. */
   rival(steps: Steps): void {
     this.inFolders([this.originalPath], steps);
+    this.#made.settle?.();
   }
 
+  /** Whether this is the name of something that is not part of the resource. */
+  isLeftOut = (name: string): boolean => OWN_NAME.test(name) || this.#made.without?.includes(name) === true;
+
+  /** The original, without a workspace in it, which is nobody's data. */
   original(): TreeSnapshot {
-    return snapshotTree(this.originalPath);
+    return snapshotTree(this.originalPath, this.isLeftOut);
   }
 
   /** Fails unless the original is equal to the oracle in every attribute that the strategy does not declare to lose. */

@@ -5,6 +5,7 @@ import type { Steps, WorkTree } from "./work-tree.ts";
 export function workOfEveryKind({ losses }: { readonly losses: readonly Loss[] }): Steps {
   return (tree) => {
     everyKind(tree);
+    if (!losses.includes("folders")) tree.setTime("hollow", [1_350_000_000, 17]);
     if (!losses.includes("read-only-folders")) tree.setMode("locked", 0o700);
   };
 }
@@ -25,6 +26,5 @@ function everyKind(tree: WorkTree): void {
   tree.makeHardLink("fresh/app.ts", "src/app.ts");
   tree.setXattr("tool.sh", "user.mark", "set");
   tree.setMode("tool.sh", 0o711);
-  tree.setTime("hollow", [1_350_000_000, 17]);
   tree.setTime(".", [1_450_000_000, 5]);
 }

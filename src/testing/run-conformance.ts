@@ -100,7 +100,7 @@ async function outcomeOf(
   run: ConformanceCase["run"],
   bench: Bench,
 ): Promise<Pick<CaseResult, "outcome" | "reason" | "error">> {
-  bench.inFolders([bench.originalPath, bench.oraclePath], fillSampleTree);
+  bench.fill(fillSampleTree);
   const failure = (await failureOf(() => run(bench))) ?? (await failureOf(() => bench.tidyUp()));
   if (failure === undefined) return { outcome: "passed" };
   await failureOf(() => bench.tidyUp());

@@ -18,6 +18,7 @@ interface SandboxHost {
   readonly oraclePath: string;
   readonly losses: readonly Loss[];
   fresh(): SandboxStrategy;
+  isLeftOut(name: string): boolean;
   inFolders(paths: readonly string[], steps: Steps): void;
 }
 
@@ -118,7 +119,7 @@ export class SandboxBench {
   }
 
   async snapshot(): Promise<TreeSnapshot> {
-    return snapshotTree(await this.path());
+    return snapshotTree(await this.path(), (name) => this.#bench.isLeftOut(name));
   }
 
   /** Fails unless the sandbox is equal to this in every attribute that the strategy does not declare to lose. */

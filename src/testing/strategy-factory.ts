@@ -14,6 +14,10 @@ export interface MadeResource {
   readonly resource: Resource;
   /** The folder that the resource stands for: the suite fills it before the sandbox is made, and looks there for what has landed. */
   readonly originalPath: string;
+  /** Names in that folder that are not part of the resource, such as a repository's own. */
+  readonly without?: readonly string[];
+  /** Called when the folder is filled, and after each time that the suite has changed it as somebody else would. */
+  settle?(): void;
   /** Removes the resource. */
   dispose(): void | Promise<void>;
 }

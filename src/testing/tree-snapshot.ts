@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { comparePaths, displayPath, joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { Loss } from "../core/capabilities.ts";
+import { OWN_NAME } from "../files/workspace.ts";
 import { type Facts, isoTime } from "../system/facts.ts";
 import { readChunks } from "../system/file-data.ts";
 import { dataRanges } from "../system/file-editing.ts";
@@ -15,7 +16,7 @@ export type EntrySnapshot = { readonly [attribute: string]: string };
 export type TreeSnapshot = ReadonlyMap<string, EntrySnapshot>;
 
 /** Takes a snapshot of a folder: of every entry its kind, content, holes, mode, owner, time, attributes, target and other names. */
-export function snapshotTree(path: string): TreeSnapshot {
+export function snapshotTree(path: string, isLeftOut: (name: string) => boolean = () => false): TreeSnapshot {
   using root = Folder.open(path);
   const entries = new Map<string, { facts: Facts; snapshot: EntrySnapshot }>();
   const visit = (folder: Folder, name: string, at: string): void => {
@@ -24,19 +25,37 @@ export function snapshotTree(path: string): TreeSnapshot {
     entries.set(at, { facts, snapshot: snapshotEntry(folder, name, facts) });
     if (facts.kind !== "directory") return;
     using inside = name === ROOT_PATH ? folder.duplicate() : folder.openChild(name);
-    for (const child of inside.names()) visit(inside, child, joinPath(at, child));
+    for (const child of inside.names()) if (!isLeftOut(child)) visit(inside, child, joinPath(at, child));
   };
   visit(root, ROOT_PATH, ROOT_PATH);
   return withLinkGroups(entries);
 }
 
-/** Whether an attribute of an entry does not count for who declares this loss. */
-const LOST: { readonly [loss in Loss]?: (attribute: string, kind: string | undefined) => boolean } = {
-  "linked-files": (attribute) => attribute === "same file",
-  holes: (attribute) => attribute === "holes",
-  "folder-times": (attribute, kind) => attribute === "mtime" && kind === "directory",
-  "link-attributes": (attribute, kind) => (attribute === "mtime" || attribute === "xattrs") && kind === "symlink",
+/** Whether what is there or not does not count for who declares this loss. */
+const NOT_KEPT: { readonly [loss in Loss]?: (kind: string | undefined) => boolean } = {
+  folders: (kind) => kind === "directory",
+  "other-kinds": (kind) => kind !== "file" && kind !== "symlink" && kind !== "directory",
 };
+
+/** Whether an attribute of an entry does not count for who declares this loss. */
+const LOST: { readonly [loss in Loss]?: (attribute: string, kind: string | undefined, differing: Values) => boolean } =
+  {
+    "linked-files": (attribute) => attribute === "same file",
+    holes: (attribute) => attribute === "holes",
+    "folder-times": (attribute, kind) => attribute === "mtime" && kind === "directory",
+    "link-attributes": (attribute, kind) => (attribute === "mtime" || attribute === "xattrs") && kind === "symlink",
+    folders: (_, kind) => kind === "directory",
+    times: (attribute) => attribute === "mtime",
+    owners: (attribute) => attribute === "owner",
+    modes: (attribute, _, values) => attribute === "mode" && values.every((mode) => canRun(mode) === canRun(values[0])),
+    attributes: (attribute) => attribute === "xattrs",
+  };
+
+type Values = readonly (string | undefined)[];
+
+function canRun(mode: string | undefined): boolean {
+  return (Number.parseInt(mode ?? "0", 8) & 0o100) !== 0;
+}
 
 /** What differs between two snapshots, a line for each; none if they are equal. What is declared to be lost does not count. */
 export function compareSnapshots(actual: TreeSnapshot, expected: TreeSnapshot, losses: readonly Loss[] = []): string[] {
@@ -44,21 +63,26 @@ export function compareSnapshots(actual: TreeSnapshot, expected: TreeSnapshot, l
   return paths.flatMap((path) => {
     const [is, should] = [actual.get(path), expected.get(path)];
     const shown = displayPath(path);
+    const isLost = (kind: string | undefined) => losses.some((loss) => NOT_KEPT[loss]?.(kind));
+    if ((is === undefined || should === undefined) && isLost((is ?? should)?.["kind"])) return [];
     if (is === undefined) return [`${shown} is missing (${should?.["kind"]})`];
     if (should === undefined) return [`${shown} should not be there (${is["kind"]})`];
     return Object.keys({ ...is, ...should })
       .filter((attribute) => is[attribute] !== should[attribute])
-      .filter((attribute) => !losses.some((loss) => LOST[loss]?.(attribute, should["kind"])))
+      .filter(
+        (attribute) =>
+          !losses.some((loss) => LOST[loss]?.(attribute, should["kind"], [is[attribute], should[attribute]])),
+      )
       .map((attribute) => `${shown}: ${attribute} is ${is[attribute]}, should be ${should[attribute]}`);
   });
 }
 
-/** The inodes of everything in a folder but folders, which can't be shared. */
+/** The inodes of everything in a folder but folders, which can't be shared, and workspaces of ours. */
 export function inodesOf(path: string): ReadonlyMap<string, string> {
   using root = Folder.open(path);
   const inodes = new Map<string, string>();
   const visit = (folder: Folder, at: string): void => {
-    for (const name of folder.names()) {
+    for (const name of folder.names().filter((found) => !OWN_NAME.test(found))) {
       const facts = folder.facts(name);
       if (facts?.kind === "directory") {
         using inside = folder.openChild(name);

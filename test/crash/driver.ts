@@ -19,7 +19,9 @@ try {
 async function act(): Promise<unknown> {
   const { stateDir, ways } = request;
   const strategies = ways === undefined ? [] : [(context: StrategyContext) => new OneWayOverlay(context, ways)];
-  const drydock = await openDrydock({ stateDir, cwd: "/", strategies });
+  // Opening the state a month later is all that it takes for undo records to go.
+  const later = request.operation === "expire" ? { now: () => new Date(Date.now() + 30 * 86_400_000) } : {};
+  const drydock = await openDrydock({ stateDir, cwd: "/", strategies, ...later });
   try {
     return await operate(drydock);
   } finally {
@@ -46,6 +48,14 @@ async function operate(drydock: Drydock): Promise<unknown> {
       return recovery;
     case "give-up":
       return await drydock.settle(request.plan, "abort");
+    case "save-plan":
+      return await drydock.checkpoints.checkpoint(request.plan, { label: "saved" });
+    case "restore-plan":
+      return await drydock.checkpoints.restore(request.plan, "good");
+    case "purge":
+      return await drydock.cleanup.purge();
+    case "expire":
+      return {};
     default:
       return await callSandboxes(drydock, request.plan, request.operation);
   }

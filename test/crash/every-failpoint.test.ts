@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { FAILPOINT_NAMES } from "../../src/system/failpoint-names.ts";
+import { fastFolder } from "../support/fast-folder.ts";
 import { mountImage, whyNoImages } from "../support/file-systems.ts";
 import { BY_FUSE, BY_KERNEL, type OverlayRun } from "../support/overlay-runs.ts";
+import { restorePlan, savePlan } from "./checkpoint-scenarios.ts";
+import { expire, purge } from "./cleanup-scenarios.ts";
 import { tryOverlay } from "./overlay.ts";
 import type { OverlayTrial } from "./overlay-run.ts";
 import { tracePoints } from "./points.ts";
@@ -27,8 +30,13 @@ import {
 import { runUnprivileged } from "./unprivileged.ts";
 import type { WorldOptions } from "./world.ts";
 
+const HELD = "belongs to transactions that are held on servers; test/databases/held-crash.test.ts kills it there";
+
 /** Names that the scenarios of this suite do not pass, each with the reason. */
 const ELSEWHERE: { readonly [name: string]: string } = {
+  ...Object.fromEntries(
+    FAILPOINT_NAMES.filter((name) => /^(?:held|keeper|secrets)[.]/.test(name)).map((name) => [name, HELD]),
+  ),
   "init.write": "writes a config file; no plan is involved, and new-file.test.ts has the write fail half way",
   "run.layers": "belongs to 'drydock run'; test/run/crash.test.ts kills it there",
   "run.own": "as run.layers",
@@ -43,6 +51,8 @@ const ELSEWHERE: { readonly [name: string]: string } = {
   "run.start": "as run.layers",
   "runs.make": "as run.layers",
   "runs.remove": "as run.layers",
+  "sqlite.view-hide": "belongs to 'drydock run'; test/databases/run.test.ts kills it there",
+  "sqlite.view-work": "as sqlite.view-hide",
   "use.forget": "as run.layers",
   "use.make": "as run.layers",
   "use.write": "as run.layers",
@@ -57,6 +67,7 @@ const OVERLAY_TRIALS: readonly (readonly [OverlayRun, readonly OverlayTrial[]])[
     BY_KERNEL,
     [
       ...["create", "apply", "rollback"].map((scenario) => ({ scenario })),
+      { scenario: "restore of a plan", isSmall: true },
       ...["write without a mount", "write over what was deleted"].map((scenario) => ({ scenario, isSmall: true })),
       { scenario: "create", isSmall: true, isInside: true },
       { scenario: "apply", crash: "landings.flush-staged:2=kill" },
@@ -96,10 +107,15 @@ async function reached(): Promise<ReadonlySet<string>> {
   await trace(recoveryAfter(apply, "land.exchange:5=kill"), copying);
   await trace(applyAfterForgottenLock, copying);
   await trace(apply, copying, "landings.flush-staged:2=error");
-  for (const scenario of ["apply", "undo"] as const)
+  for (const scenario of [savePlan, restorePlan, purge, expire]) await trace(scenario, copying);
+  for (const scenario of ["apply", "undo", "restore"] as const)
     for (const name of await runUnprivileged(scenario)) names.add(name);
   for (const crash of ["move.lock:1=kill", "move.lock:2=kill"])
     for (const name of await runUnprivileged("apply", { recoveryFrom: crash })) names.add(name);
+  const database = { folder: fastFolder(), database: { journal: "wal", change: "schema" } } as const;
+  const databases: WorldOptions = { strategy: "snapshot", places: [database] };
+  for (const scenario of [create, apply, undo, rollback, cancel, checkpoint, restore, rollBackAlone])
+    await trace(scenario, databases);
   const image = mountImage("xfs");
   const whole = mountImage("btrfs");
   try {
@@ -112,6 +128,9 @@ async function reached(): Promise<ReadonlySet<string>> {
     await trace(recoveryAfter(apply, "move.times:1=kill"), onXfs);
     await trace(apply, onXfs);
     await trace(create, { strategy: "copy_on_write", places: elsewhere });
+    const subvolumes = [1, 2].map(() => ({ folder: whole.path, isSubvolume: true }));
+    for (const scenario of [create, apply, rollback, checkpoint, overwrite])
+      await trace(scenario, { strategy: "snapshot", isSmall: true, places: subvolumes });
   } finally {
     image.remove();
     whole.remove();

@@ -5,6 +5,7 @@ import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { mountMemory } from "../support/file-systems.ts";
 import { type Case, runCases } from "./case-run.ts";
+import { restorePlan, savePlan } from "./checkpoint-scenarios.ts";
 import { errorCases } from "./error-cases.ts";
 import { killCases } from "./kill-cases.ts";
 import { choosePoints, firstAndLast, type Point, tracePoints } from "./points.ts";
@@ -143,6 +144,8 @@ const MOUNTED = [
   restore,
   commitAlone,
   rollBackAlone,
+  savePlan,
+  restorePlan,
 ];
 const SCENARIOS = [...MOUNTED, writeUnmounted, overwriteUnmounted, writeOverDeleted, writeOverDeletedFile];
 

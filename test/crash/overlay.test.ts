@@ -24,6 +24,7 @@ function describeTrials(title: string, run: OverlayRun, trials: readonly (readon
 }
 
 const kill = (scenario: string, more: Partial<OverlayTrial> = {}): OverlayTrial => ({ scenario, how: "kill", ...more });
+const MIXED = ["overlay", "filesystem_copy"];
 const SMALL = { isSmall: true, isLastPass: true };
 const small = (scenario: string, points = OWN): OverlayTrial => kill(scenario, { points, ...SMALL });
 const error = (scenario: string, points = OWN): OverlayTrial => ({ scenario, how: "error", points, ...SMALL });
@@ -48,6 +49,14 @@ describeTrials("SIGKILL at the failpoints", BY_KERNEL, [
   ["[C2][A17] a crash in cancel leaves the plan as it was, or gone", small("cancel", "^(?:overlay|cleanup)\\.")],
   ["[C6][A17] a crash in checkpoint leaves the work as it is", kill("checkpoint", { points: OWN })],
   ["[C6][A17] a crash in restoreCheckpoint leaves it to be finished", small("restore")],
+  [
+    "[C2][C7] a crash in a checkpoint of a plan leaves a whole one or none, also where another original is copied",
+    kill("checkpoint of a plan", { points: "^(?:overlay|checkpoint)\\.", ...SMALL, strategies: MIXED }),
+  ],
+  [
+    "[C6][C7] a crash in the restore of a plan leaves all sandboxes at the checkpoint or none, also where another original is copied",
+    kill("restore of a plan", { points: "^(?:overlay|checkpoint|restore)\\.", ...SMALL, strategies: MIXED }),
+  ],
   ["[A3][A17] a crash in commit can be rolled back", small("commit alone")],
   [
     "[A3][A17] a crash in rollback of what has landed can be rolled back again",

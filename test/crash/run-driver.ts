@@ -17,6 +17,10 @@ export interface DriverRequest {
     | "cancel"
     | "recover"
     | "give-up"
+    | "save-plan"
+    | "restore-plan"
+    | "purge"
+    | "expire"
     | SandboxCall;
   readonly stateDir: string;
   readonly plan: string;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { snapshotTree, treeDifferences } from "../support/tree-snapshot.ts";
+import { treeDifferences } from "../support/tree-snapshot.ts";
 import { callSandboxes, type SandboxCall } from "./sandbox-calls.ts";
 import { applyAndUndo, type Scenario } from "./scenarios.ts";
 import { PLAN, type Sides, type World } from "./world.ts";
@@ -76,18 +76,19 @@ async function call(world: World, what: SandboxCall): Promise<void> {
   await world.with((drydock) => callSandboxes(drydock, PLAN, what));
 }
 
-const LATER = "later/work";
-
 async function workOn(world: World): Promise<void> {
   await world.with(async ({ plans }) => {
-    for (const { name } of world.resources()) await plans.write(PLAN, name, LATER, Buffer.from("later\n"));
+    for (const [index, { later }] of world.originals.entries())
+      await plans.write(PLAN, `r${index}`, later.path, Buffer.from(later.text));
   });
 }
 
 /** Whether each sandbox has the work that was done since the checkpoint. */
 async function workSince(world: World): Promise<boolean[]> {
   const { changes } = await world.with(({ plans }) => plans.diff(PLAN));
-  return world.resources().map(({ name }) => changes.some(({ resource, path }) => resource === name && path === LATER));
+  return world.originals.map(({ later }, index) =>
+    changes.some(({ resource, path }) => resource === `r${index}` && path === later.change),
+  );
 }
 
 /** The sandboxes hold the work and nothing else, but for those that have later work. */
@@ -95,7 +96,7 @@ async function assertWork(world: World, { after }: Sides, isLater: readonly bool
   await world.with(async ({ plans }) => {
     assert.equal((await plans.show(PLAN)).state, "open");
     for (const [index, wanted] of after.entries()) {
-      const sandbox = snapshotTree(await plans.path(PLAN, `r${index}`));
+      const sandbox = world.originals[index]?.snapshot(await plans.path(PLAN, `r${index}`)) ?? new Map();
       if (isLater[index] !== true) assert.deepEqual(treeDifferences(sandbox, wanted), [], `sandbox ${index}`);
     }
   });

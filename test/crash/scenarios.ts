@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import type { RecoveryReport } from "../../src/commit/recovery.ts";
 import type { ResourceRequest } from "../../src/plans/plan-views.ts";
 import type { Drydock } from "../../src/runtime.ts";
-import { snapshotTree, treeDifferences } from "../support/tree-snapshot.ts";
+import { treeDifferences } from "../support/tree-snapshot.ts";
 import { type DriverEnd, type DriverOptions, type DriverRequest, runDriver } from "./run-driver.ts";
 import { PLAN, type Sides, type World } from "./world.ts";
 
@@ -47,7 +47,7 @@ export const create: Scenario = {
     assert.equal(plan.state, "open");
     await world.with(async ({ plans }) => {
       for (const [index, before] of sides.before.entries()) {
-        const copy = snapshotTree(await plans.path(PLAN, `r${index}`));
+        const copy = world.originals[index]?.snapshot(await plans.path(PLAN, `r${index}`)) ?? new Map();
         assert.deepEqual(treeDifferences(copy, before), [], "the sandbox is not a copy of the original");
       }
       assert.deepEqual((await plans.diff(PLAN)).changes, []);
@@ -268,7 +268,7 @@ export async function applyAndUndo(world: World, sides: Sides): Promise<void> {
 
 /** What landed leaves its undo record and nothing else; the undo leaves nothing. */
 async function undoLanded(world: World, sides: Sides): Promise<void> {
-  const isUndoRecord = /^(?:home|home\/place|(?:home|workspace)\/landings|workspace|owner)$/;
+  const isUndoRecord = /^(?:home|home\/place|(?:home|workspace)\/(?:git-)?landings|workspace|owner)$/;
   const left = world.leftovers().filter((name) => !isUndoRecord.test(name));
   assert.deepEqual(left, [], "left behind by an apply");
   assert.deepEqual(await world.openRecords(), [], "open records after an apply");

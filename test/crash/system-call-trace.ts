@@ -86,6 +86,6 @@ function passedFailpoint({ name, args }: Call, file: string): string | undefined
 function isChange({ name, args }: Call, failpointFile: string): boolean {
   if (args.includes(failpointFile) || NOT_FILES.test(args)) return false;
   if (name.startsWith("open")) return /O_CREAT|O_TRUNC/.test(args);
-  if (name === "ioctl") return args.includes("FICLONE");
+  if (name === "ioctl") return /FICLONE|BTRFS_IOC_(?:SNAP_|SUBVOL_SETFLAGS)/.test(args);
   return true;
 }

@@ -4,10 +4,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { mountImage, whyNoImages } from "../support/file-systems.ts";
 import { runDriver } from "./run-driver.ts";
-import { apply, create, requestOf, type Scenario, undo } from "./scenarios.ts";
+import { checkpoint, restore } from "./sandbox-scenarios.ts";
+import { apply, cancel, create, requestOf, rollback, type Scenario, undo } from "./scenarios.ts";
 import { CHANGING_CALLS, tracedFailpoints, uncoveredCalls } from "./system-call-trace.ts";
-import { World } from "./world.ts";
+import { World, type WorldOptions } from "./world.ts";
 
 const hasStrace = spawnSync("strace", ["-V"]).status === 0;
 
@@ -26,8 +28,11 @@ function straceTo(file: string): readonly string[] {
 }
 
 /** Runs the scenario under strace and returns the trace and the file of its failpoints. */
-async function traceScenario(scenario: Scenario): Promise<{ readonly trace: string; readonly failpointFile: string }> {
-  const world = new World({ strategy: "filesystem_copy" });
+async function traceScenario(
+  scenario: Scenario,
+  options: WorldOptions = { strategy: "filesystem_copy" },
+): Promise<{ readonly trace: string; readonly failpointFile: string }> {
+  const world = new World(options);
   const folder = mkdtempSync(join(tmpdir(), "drydock-trace-"));
   const [calls, failpointFile] = [join(folder, "calls"), join(folder, "failpoints")];
   try {
@@ -52,6 +57,16 @@ describe("every changing system call has its failpoint", {
       assert.deepEqual(uncoveredCalls(trace, { failpointFile, database: "drydock.db" }), []);
       t.diagnostic(`${scenario.name}: ${points.length} failpoints passed`);
     });
+
+  it("[A3] in all that is done with a snapshot", { skip: whyNoImages() ?? false }, async () => {
+    using image = mountImage("btrfs");
+    const subvolumes = [1, 2].map(() => ({ folder: image.path, isSubvolume: true }));
+    for (const scenario of [create, apply, rollback, checkpoint, restore, cancel]) {
+      const { trace, failpointFile } = await traceScenario(scenario, { strategy: "snapshot", places: subvolumes });
+      assert.match(trace, /BTRFS_IOC_SNAP_/);
+      assert.deepEqual(uncoveredCalls(trace, { failpointFile, database: "drydock.db" }), [], scenario.name);
+    }
+  });
 
   it("[A3] a change without one is found", () => {
     const folder = mkdtempSync(join(tmpdir(), "drydock-trace-"));

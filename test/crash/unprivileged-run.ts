@@ -1,4 +1,5 @@
 import { runCases } from "./case-run.ts";
+import { restorePlan } from "./checkpoint-scenarios.ts";
 import { killCases } from "./kill-cases.ts";
 import { choosePoints, type Point, tracePoints } from "./points.ts";
 import { apply, recoveryAfter, undo } from "./scenarios.ts";
@@ -8,13 +9,13 @@ import { apply, recoveryAfter, undo } from "./scenarios.ts";
  * points that only such a user passes, and at the first and last pass of the others that land. Prints the points.
  */
 const [name = "", how = "", crash = ""] = process.argv.slice(2);
-const plain = name === "undo" ? undo : apply;
+const plain = { apply, undo, restore: restorePlan }[name] ?? apply;
 const scenario = crash === "" ? plain : recoveryAfter(plain, crash);
 const options = { strategy: "filesystem_copy" };
 const passes = await tracePoints(scenario, options);
 if (how === "kill") {
   const isChosen = ({ name: point, pass }: Point) =>
-    /^(?:land\.(?:(?:un)?lock|remove|add)|move\.)/.test(point) ||
+    /^(?:land\.(?:(?:un)?lock|remove|add)|move\.|restore\.unlock)/.test(point) ||
     (/^(?:land|stage)\./.test(point) && pass === passes.get(point));
   const points = choosePoints(passes).filter(isChosen);
   await runCases(scenario, options, killCases(scenario, points));

@@ -9,4 +9,10 @@ describe("SIGKILL at the failpoints that only a user without privilege passes", 
       assert.ok(points.includes("land.unlock") && points.includes("land.lock"), "no folder had to be opened up");
       t.diagnostic(`${scenario}: ${points.length} points`);
     });
+
+  it("[C6][A17] a crash in restore leaves no read-only folder open", async (t) => {
+    const points = await runUnprivileged("restore", { kills: true });
+    assert.ok(points.includes("restore.unlock"), "no folder had to be opened up");
+    t.diagnostic(`restore: ${points.length} points`);
+  });
 });

@@ -14,7 +14,7 @@ export interface UnprivilegedOptions {
 
 /** Runs a scenario as a user without privilege, also when the tests are run by root; returns the names of the points it passes. */
 export async function runUnprivileged(
-  scenario: "apply" | "undo",
+  scenario: "apply" | "undo" | "restore",
   { kills, recoveryFrom }: UnprivilegedOptions = {},
 ): Promise<string[]> {
   const isRoot = process.geteuid?.() === 0;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, utimesSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { StrategyContext } from "../../src/core/strategy.ts";
 import { type Drydock, openDrydock } from "../../src/runtime.ts";
@@ -10,7 +10,10 @@ import { mountsBelow } from "../../src/system/mounts.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import { buildRichTree, changeRichTree } from "../support/rich-tree.ts";
+import { buildDatabase, changeDatabase, type SampleDatabase, snapshotDatabase } from "../support/sample-database.ts";
+import { buildRepository, changeCheckout, changeRepository, snapshotRepository } from "../support/sample-repository.ts";
 import { buildSmallTree, changeSmallTree } from "../support/small-tree.ts";
+import { makeSubvolume, removeWithSubvolumes } from "../support/subvolumes.ts";
 import { snapshotTree, type TreeSnapshot, treeDifferences } from "../support/tree-snapshot.ts";
 import type { DriverRequest } from "./run-driver.ts";
 
@@ -32,6 +35,12 @@ export interface OriginalPlace {
   readonly folder: string;
   /** The folder itself is the original, as with a mount; it must be empty. Default: a new folder in it is. */
   readonly isOriginal?: boolean;
+  /** The original is a subvolume of btrfs. */
+  readonly isSubvolume?: boolean;
+  /** The original is a git checkout in which its user is at work. */
+  readonly isCheckout?: boolean;
+  /** The original is a SQLite database, not a folder. */
+  readonly database?: SampleDatabase;
   /** The folder around the original has a default ACL, which everything new in it inherits. */
   readonly hasDefaultAcl?: boolean;
 }
@@ -44,7 +53,16 @@ interface Original {
   readonly location: string;
   readonly build: (root: string) => void;
   readonly change: (root: string) => void;
+  /** The same without Drydock, if that is done differently in the original itself. */
+  readonly changeDirectly?: (root: string) => void;
+  /** What it looks like, there or in a sandbox. */
+  readonly snapshot: (root: string) => TreeSnapshot;
+  /** More work, by writing to the sandbox, and the path of the change that it is. */
+  readonly later: { readonly path: string; readonly text: string; readonly change: string };
 }
+
+const LATER_FILE = { path: "later/work", text: "later\n", change: "later/work" };
+const LATER_TABLE = { path: "later.sql", text: "CREATE TABLE later(a)", change: "later" };
 
 /** Some originals and a state directory, with what the originals look like before and after the plan. */
 export class World {
@@ -57,14 +75,17 @@ export class World {
     this.#options = options;
     this.stateDir = join(this.#folderIn(options.statePlace ?? fastFolder()), "state");
     const places = options.places ?? [{ folder: fastFolder() }, { folder: fastFolder() }];
-    this.originals = places.map(({ folder, isOriginal }, index) => {
+    this.originals = places.map(({ folder, isOriginal, database, isCheckout }, index) => {
+      if (database !== undefined) return databaseIn(this.#folderIn(folder), database);
+      if (isCheckout === true) return checkoutIn(this.#folderIn(folder));
       const isRich = index === 0 && options.isSmall !== true;
       const [build, change] = isRich ? [buildRichTree, changeRichTree] : [buildSmallTree, changeSmallTree];
       const location = isOriginal === true ? folder : join(this.#folderIn(folder), `original-${index}`);
-      return { location, build, change };
+      return { location, build, change, snapshot: snapshotFolder, later: LATER_FILE };
     });
     for (const [index, { location, build }] of this.originals.entries()) {
-      mkdirSync(location, { recursive: true });
+      if (places[index]?.isSubvolume === true) makeSubvolume(location);
+      else if (places[index]?.database === undefined) mkdirSync(location, { recursive: true });
       build(location);
       if (places[index]?.hasDefaultAcl === true) spawnSync("setfacl", ["-d", "-m", "u:12345:rwx", dirname(location)]);
     }
@@ -119,9 +140,7 @@ export class World {
   }
 
   snapshots(): TreeSnapshot[] {
-    return this.originals.map(({ location }) =>
-      snapshotTree(location, { ignore: (path) => OWN_NAME.test(basename(path)) }),
-    );
+    return this.originals.map(({ location, snapshot }) => snapshot(location));
   }
 
   /** On which side the originals are, all of them. Fails if one is on neither, or they are not on the same. */
@@ -140,7 +159,9 @@ export class World {
           return readdirSync(join(this.stateDir, name)).flatMap((inner) => this.#homeLeftovers(name, inner));
         })
       : [];
-    const places = this.originals.flatMap(({ location }) => [location, dirname(location)]);
+    const places = this.originals.flatMap(({ location }) =>
+      statSync(location).isDirectory() ? [location, dirname(location)] : [dirname(location)],
+    );
     const elsewhere = places.flatMap((place) =>
       readdirSync(place)
         .filter((name) => OWN_NAME.test(name))
@@ -194,10 +215,35 @@ export class World {
   remove(): void {
     for (const point of this.#mounts()) spawnSync("umount", ["--lazy", point]);
     for (const { location } of this.originals.filter(({ location }) => !this.#made.includes(dirname(location))))
-      for (const name of readdirSync(location)) rmSync(join(location, name), { recursive: true, force: true });
+      for (const name of readdirSync(location)) removeWithSubvolumes(join(location, name));
     if (process.geteuid?.() !== 0) spawnSync("chmod", ["-R", "u+rwx", ...this.#made]);
-    for (const folder of this.#made) rmSync(folder, { recursive: true, force: true });
+    for (const folder of this.#made) removeWithSubvolumes(folder);
   }
+}
+
+function snapshotFolder(root: string): TreeSnapshot {
+  return snapshotTree(root, { ignore: (path) => OWN_NAME.test(basename(path)) });
+}
+
+function checkoutIn(folder: string): Original {
+  return {
+    location: join(folder, "checkout"),
+    build: buildRepository,
+    change: changeRepository,
+    changeDirectly: changeCheckout,
+    snapshot: snapshotRepository,
+    later: LATER_FILE,
+  };
+}
+
+function databaseIn(folder: string, database: SampleDatabase): Original {
+  return {
+    location: join(folder, "original.db"),
+    build: (path) => buildDatabase(path, database),
+    change: (path) => changeDatabase(path, database),
+    snapshot: snapshotDatabase,
+    later: LATER_TABLE,
+  };
 }
 
 function sideOf(snapshot: TreeSnapshot, index: number, { before, after }: Sides, when: string): "old" | "new" {
@@ -220,7 +266,7 @@ export function sidesOf(options: WorldOptions): Sides {
   const world = new World(options);
   try {
     const before = world.snapshots();
-    for (const { location, change } of world.originals) change(location);
+    for (const { location, change, changeDirectly = change } of world.originals) changeDirectly(location);
     return { before, after: world.snapshots() };
   } finally {
     world.remove();

@@ -84,7 +84,7 @@ describe("what the command line says of itself and the machine", () => {
     const text = place.done("doctor");
     assert.match(text, /^machine {2}linux \S+, kernel \S+, Node 2\d\.\S+\nstate +\S+\n\nChecks\nok {2}/);
     assert.match(text, /\nok {2}filesystem_copy +20 {2}\S/);
-    assert.match(text, /\nfs-directory +\w+ {2}the strongest that works here/);
+    assert.match(text, /\nfs-directory +\w+ +the strongest that works here/);
     const report = place.answer("doctor");
     assert.deepEqual(Object.keys(report), [
       "node",

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/filesystem-copy.ts";
-import { contextIn, tryCheckpoints } from "./checkpoint-properties.ts";
+import { contextIn } from "../support/strategy-context.ts";
+import { tryCheckpoints } from "./checkpoint-properties.ts";
 
 describe("checkpoints of random work", () => {
   let parent = "";

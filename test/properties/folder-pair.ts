@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import type { Loss } from "../../src/core/capabilities.ts";
 import { SystemCallError } from "../../src/core/errors.ts";
+import { OWN_NAME } from "../../src/files/workspace.ts";
 import { compareSnapshots, snapshotTree, type TreeSnapshot } from "../../src/testing/tree-snapshot.ts";
 import { WorkTree } from "../../src/testing/work-tree.ts";
+import { removeWithSubvolumes } from "../support/subvolumes.ts";
 import { type Operation, perform } from "./tree-operations.ts";
 
 /** An original, and a plain folder beside it to which the same is done. */
@@ -17,13 +19,17 @@ export class FolderPair {
   readonly #losses: readonly Loss[];
   #era = 0;
 
-  /** `losses`: what the strategy can't keep, so that the plain folder does without it too, or it is not compared. */
-  constructor(parent = tmpdir(), losses: readonly Loss[] = []) {
+  /**
+   * `losses`: what the strategy can't keep, so that the plain folder does without it too, or it is not compared. `makeOriginal` makes an empty
+   * original.
+   */
+  constructor(parent = tmpdir(), losses: readonly Loss[] = [], makeOriginal: (path: string) => void = mkdirSync) {
     this.#losses = losses;
     this.#base = mkdtempSync(join(parent, "drydock-property-"));
     this.original = join(this.#base, "original");
     this.plain = join(this.#base, "plain");
-    for (const path of [this.original, this.plain]) mkdirSync(path);
+    makeOriginal(this.original);
+    mkdirSync(this.plain);
   }
 
   /** Does the same in these folders. */
@@ -39,8 +45,18 @@ export class FolderPair {
     this.#era += 1;
   }
 
+  /** The original, without a workspace in it, which is nobody's data. */
+  snapshot(): TreeSnapshot {
+    return snapshotTree(this.original, (name) => OWN_NAME.test(name));
+  }
+
+  /** The original is equal to this in every attribute, but for what is lost. */
+  assertOriginal(expected: TreeSnapshot, message: string, losses: readonly Loss[] = []): void {
+    assert.deepEqual(compareSnapshots(this.snapshot(), expected, losses), [], message);
+  }
+
   [Symbol.dispose](): void {
-    rmSync(this.#base, { recursive: true, force: true });
+    removeWithSubvolumes(this.#base);
   }
 }
 

@@ -19,6 +19,8 @@ export interface Subject {
   readonly without?: { readonly building: readonly OperationName[]; readonly work: readonly OperationName[] };
   /** What has to land is what programs saw at the end of their work, which is not what they would have seen in a plain folder. */
   readonly seesOtherwise?: boolean;
+  /** Makes an empty original. Default: a folder. */
+  readonly makeOriginal?: (path: string) => void;
 }
 
 const OWN_STRATEGY = "overlay_in_one_way";
@@ -50,29 +52,29 @@ export class Workplace {
   /** Random work in random trees lands exactly as in a plain folder, and undo brings back exactly what was. */
   async landsAndUndoes(count: number, seconds: number): Promise<void> {
     await this.#try(8, 14, runs(count, seconds), async (folders, work) => {
-      const start = snapshotTree(folders.original);
+      const start = folders.snapshot();
       const plan = await this.#planOver(folders.original);
       assertSame(await this.#pathOf(plan), start, "a new sandbox is as the original", this.#losses);
       const worked = await this.#work(plan, folders, work);
       const { attention } = await this.drydock.plans.apply(plan);
       assert.deepEqual(attention, []);
-      assertSame(folders.original, worked, "the original is as it has to be", this.#losses);
+      folders.assertOriginal(worked, "the original is as it has to be", this.#losses);
       await this.drydock.plans.undo(plan);
-      assertSame(folders.original, start, "after undo the original is as before");
+      folders.assertOriginal(start, "after undo the original is as before");
     });
   }
 
   /** A dry run changes neither the original nor the sandbox, and what lands after it is the same. */
   async survivesDryRuns(count: number, seconds: number): Promise<void> {
     await this.#try(6, 10, runs(count, seconds), async (folders, work) => {
-      const start = snapshotTree(folders.original);
+      const start = folders.snapshot();
       const plan = await this.#planOver(folders.original);
       const worked = await this.#work(plan, folders, work);
       await this.drydock.plans.apply(plan, { dryRun: true });
-      assertSame(folders.original, start, "the original after a dry run");
+      folders.assertOriginal(start, "the original after a dry run");
       assertSame(await this.#pathOf(plan), worked, "the sandbox after a dry run", this.#losses);
       await this.drydock.plans.apply(plan);
-      assertSame(folders.original, worked, "the original is as it has to be", this.#losses);
+      folders.assertOriginal(worked, "the original is as it has to be", this.#losses);
     });
   }
 
@@ -81,7 +83,7 @@ export class Workplace {
     await this.#try(6, 8, runs(count, seconds), async (folders, work) => {
       const plan = await this.#planOver(folders.original);
       await this.#work(plan, folders, work);
-      const [was, is] = [snapshotTree(folders.original), snapshotTree(await this.#pathOf(plan))];
+      const [was, is] = [folders.snapshot(), snapshotTree(await this.#pathOf(plan))];
       const { changes } = await this.drydock.plans.diff(plan);
       const named = new Set(changes.map(({ path }) => path));
       for (const path of new Set([...was.keys(), ...is.keys()])) {
@@ -106,7 +108,7 @@ export class Workplace {
       buildingOperations(builds, building),
       operations(works, work),
       async (built, done) => {
-        using folders = new FolderPair(this.parent, this.#losses);
+        using folders = new FolderPair(this.parent, this.#losses, this.#subject.makeOriginal);
         folders.perform([folders.original, folders.plain], built);
         await action(folders, done);
       },

@@ -7,7 +7,8 @@ import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { mountsBelow } from "../../src/system/mounts.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
-import { contextIn, tryCheckpoints } from "./checkpoint-properties.ts";
+import { contextIn } from "../support/strategy-context.ts";
+import { tryCheckpoints } from "./checkpoint-properties.ts";
 import { Workplace } from "./landing-properties.ts";
 import type { OperationName } from "./tree-operations.ts";
 

@@ -8,9 +8,9 @@ import type { Transaction } from "../../src/core/strategy.ts";
 import { OverlayStrategy } from "../../src/strategies/overlay/overlay.ts";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { armFailpoints } from "../../src/system/failpoints.ts";
-import { contextIn } from "../properties/checkpoint-properties.ts";
 import { BY_FUSE, BY_KERNEL } from "../support/overlay-runs.ts";
 import { removeFolder } from "../support/remove-folder.ts";
+import { contextIn } from "../support/strategy-context.ts";
 
 for (const { way, title, skip } of [BY_KERNEL, BY_FUSE])
   describe(`A sandbox ${title}, whose work landed and was taken back`, { skip }, () => {

@@ -1,13 +1,17 @@
 import { displayPath } from "../../core/byte-path.ts";
 import type { Change, ChangeFacts } from "../../core/change.ts";
+import { oneLine } from "../printable.ts";
 
 /** What is to be said of a change besides its letter and path, in a few words each: "+3 -1", "mode 644 → 755". */
 export function changeNotes(change: Change): readonly string[] {
   const { kind, before = {}, after = {} } = change;
   const notes = [
     kind === "file" ? "" : kind,
+    change.from === undefined ? "" : `from ${displayPath(change.from)}`,
     targets(before, after),
     lineCounts(change),
+    change.rows === undefined ? "" : `${change.rows} ${change.rows === 1 ? "row" : "rows"}`,
+    change.statement === undefined ? "" : oneLine(change.statement),
     contentSize(change),
     differing("mode", before.mode, after.mode, (mode) => mode.toString(8).padStart(3, "0")),
     differing("owner", ownerOf(before), ownerOf(after), String),

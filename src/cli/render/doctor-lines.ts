@@ -25,8 +25,9 @@ export function doctorLines(report: DoctorReport, styles: Styles): readonly stri
       styles,
       report.strategies
         .toSorted((a, b) => b.strength - a.strength)
-        .flatMap(({ name, works, detail, strength, ways = [] }) => [
+        .flatMap(({ name, works, detail, strength, loses = [], ways = [] }) => [
           [mark(works), name, String(strength), oneLine(detail)],
+          ...(works && loses.length > 0 ? [["", "", "", { text: notKept(loses), style: styles.dim }]] : []),
           ...ways.map((way) => [mark(way.works), `  ${way.name}`, "", oneLine(way.detail)]),
         ]),
     ),
@@ -36,6 +37,11 @@ export function doctorLines(report: DoctorReport, styles: Styles): readonly stri
       report.resourceTypes.map(({ type, strategy, why }) => [type, strategy ?? "-", oneLine(why)]),
     ),
   ];
+}
+
+/** "folder-renames" is how the capabilities call it. */
+function notKept(losses: readonly string[]): string {
+  return `does not keep: ${losses.map((loss) => loss.replaceAll("-", " ")).join(", ")}`;
 }
 
 function section(title: string, styles: Styles, rows: readonly (readonly (Cell | string)[])[]): readonly string[] {

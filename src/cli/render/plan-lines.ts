@@ -26,6 +26,7 @@ export function planLines(plan: PlanView, styles: Styles): readonly string[] {
     ["state", stateOf(plan)],
     ["created", plan.createdAt],
     ...(plan.message === undefined ? [] : [["message", oneLine(plan.message)] as const]),
+    ...(plan.undo === undefined ? [] : [["undo", undoText(plan.undo)] as const]),
   ];
   return [
     ...textTable(facts.map(([fact, value]) => [{ text: fact, style: styles.dim }, value])),
@@ -35,13 +36,14 @@ export function planLines(plan: PlanView, styles: Styles): readonly string[] {
 
 /** A resource of a plan: what it is, how it is isolated and why so, and where. */
 export function resourceLines(resource: PlanResourceView, styles: Styles): readonly string[] {
-  const { name, type, location, strategy, why, status, error, restarted, path } = resource;
+  const { name, type, location, strategy, why, status, error, restarted, notes = [], path } = resource;
   const facts: readonly (readonly [string, string])[] = [
     ["original", `${displayPath(location)} (${type})`],
     ["strategy", `${strategy}: ${oneLine(why)}`],
     ["sandbox", path === null ? status : `${displayPath(path)} (${status})`],
     ...(error === undefined ? [] : [["error", oneLine(error)] as const]),
     ...(restarted ? [["restarted", RESTARTED] as const] : []),
+    ...notes.map((note) => ["note", oneLine(note)] as const),
   ];
   const rows = facts.map(([fact, value]) => [{ text: fact, style: fact === "error" ? styles.red : styles.dim }, value]);
   return [styles.bold(displayPath(name)), ...textTable(rows).map((line) => `  ${line}`)];
@@ -49,6 +51,10 @@ export function resourceLines(resource: PlanResourceView, styles: Styles): reado
 
 const RESTARTED =
   "the machine was restarted since; work that was not on disk then may be missing (apply --after-restart)";
+
+function undoText(undo: NonNullable<PlanView["undo"]>): string {
+  return "until" in undo ? `possible until ${undo.until}` : `not possible: ${oneLine(undo.not)}`;
+}
 
 function stateOf({ state, readOnly }: PlanView): string {
   return readOnly ? `${state}, read-only` : state;

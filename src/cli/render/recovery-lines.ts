@@ -22,7 +22,7 @@ function pendingLines(plan: RecoveryReport["pending"][number], styles: Styles): 
 }
 
 function workOf({ direction }: RecoveredPlan): string {
-  return direction === "commit" ? "apply" : "undo";
+  return direction === "commit" ? "apply" : direction;
 }
 
 function nameOf({ planName, planId }: RecoveredPlan): string {

@@ -5,9 +5,11 @@ import type { SandboxRef } from "../../core/sandbox.ts";
 import type {
   Attention,
   IntendedPlace,
+  LastCheckpoint,
   PreparedCommit,
   ProbeResult,
   ProgramView,
+  SavedCheckpoint,
   StrategyContext,
   StrategyWay,
   Transaction,
@@ -19,8 +21,10 @@ import type { RestoredTimes } from "../../files/restored-times.ts";
 import { type OpenSandbox, openOriginal, placeOf, scopeFrom } from "../../files/sandbox-reference.ts";
 import { type Scope, scopeOf } from "../../files/scope.ts";
 import { finishRestore, saveCheckpoint } from "../../files/tree-checkpoints.ts";
+import { stateOfLayer, type TreeState } from "../../files/tree-state.ts";
 import { choosePlace, openWorkspace, type WorkspacePlace } from "../../files/workspace.ts";
 import { isThere } from "../../system/existence.ts";
+import type { Time } from "../../system/facts.ts";
 import type { Folder } from "../../system/folder.ts";
 import { BaseRecord } from "./base-record.ts";
 import { LayeredTree, MERGED } from "./layered-tree.ts";
@@ -128,9 +132,10 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     return attention;
   }
 
-  override async checkpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
-    await super.checkpoint(ref, checkpointId);
+  override async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
+    const saved = await super.checkpoint(ref, checkpointId, last);
     await this.#showAgain(ref);
+    return saved;
   }
 
   override async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
@@ -164,6 +169,10 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
 
   protected *saveCheckpoint({ own, workspace }: OpenSandbox<LayeredTree>, id: string): Steps {
     yield* saveCheckpoint({ workspace, withMarks: true }, id, own, () => BaseRecord.load(workspace).toBytes());
+  }
+
+  protected override stateOf({ own }: OpenSandbox<LayeredTree>, _changes: unknown, barrier: Time): TreeState {
+    return stateOfLayer(own, barrier);
   }
 
   protected *finishRestore(workspace: Folder, tree: LayeredTree): Steps {

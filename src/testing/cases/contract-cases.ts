@@ -3,6 +3,7 @@ import { sandboxIdFor } from "../../core/sandbox.ts";
 import { isTwoPhase, STRATEGY_METHODS, TWO_PHASE_METHODS } from "../../core/strategy.ts";
 import type { ConformanceCase } from "../conformance-case.ts";
 import { expect, expectEqual, expectNone } from "../expectation.ts";
+import { PLAN_ID } from "../plan-ids.ts";
 
 /** What every strategy has and returns. */
 export const contractCases: readonly ConformanceCase[] = [
@@ -25,11 +26,11 @@ export const contractCases: readonly ConformanceCase[] = [
     group: "contract",
     needs: [],
     run: async ({ strategy, resource }) => {
-      const ref = await strategy.create("plan", resource);
-      expectEqual(ref.planId, "plan", "planId");
+      const ref = await strategy.create(PLAN_ID, resource);
+      expectEqual(ref.planId, PLAN_ID, "planId");
       expectEqual(ref.resourceId, resource.id, "resourceId");
       expectEqual(ref.strategyName, strategy.name, "strategyName");
-      expectEqual(ref.sandboxId, sandboxIdFor("plan", resource.id), "sandboxId");
+      expectEqual(ref.sandboxId, sandboxIdFor(PLAN_ID, resource.id), "sandboxId");
     },
   },
   {
@@ -37,7 +38,7 @@ export const contractCases: readonly ConformanceCase[] = [
     group: "contract",
     needs: [],
     run: async ({ strategy, resource }) => {
-      const ref = await strategy.create("plan", resource);
+      const ref = await strategy.create(PLAN_ID, resource);
       const change = await strategy.write(ref, "readme.txt", Buffer.from("changed\n"));
       const view = await strategy.diff(ref);
       for (const [what, value] of Object.entries({ ref, change, view })) {
@@ -50,7 +51,7 @@ export const contractCases: readonly ConformanceCase[] = [
     group: "contract",
     needs: [],
     run: async ({ strategy, resource, intents }) => {
-      const ref = await strategy.create("plan", resource);
+      const ref = await strategy.create(PLAN_ID, resource);
       expect(intents.length > 0, "create did not call recordIntent");
       expectEqual(intents.at(-1)?.ref, ref, "the ref of the last intent");
       expect((intents.at(-1)?.places.length ?? 0) > 0, "the intent names no place");
@@ -61,7 +62,7 @@ export const contractCases: readonly ConformanceCase[] = [
     group: "contract",
     needs: [],
     run: async (bench) => {
-      const ref = await bench.strategy.create("plan", bench.resource);
+      const ref = await bench.strategy.create(PLAN_ID, bench.resource);
       await bench.strategy.write(ref, "notes.txt", Buffer.from("from the first\n"));
       const other = bench.fresh();
       const sameRef = JSON.parse(JSON.stringify(ref)) as typeof ref;

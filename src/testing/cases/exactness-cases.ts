@@ -18,13 +18,17 @@ const LANDINGS: { readonly [name: string]: Steps } = {
     tree.write("tool.sh", "");
     tree.write("new.txt", "new\n");
   },
-  "folders, made, removed, moved and replaced": (tree) => {
+  "empty folders, made, removed and closed to others": (tree) => {
     tree.makeFolder("made");
     tree.makeFolder("made/inside", 0o711);
-    tree.write("made/inside/file", "x\n");
     tree.makeFolder("made/empty");
-    tree.remove("gone");
     tree.remove("hollow");
+  },
+  "folders, made, removed, moved and replaced": (tree) => {
+    tree.makeFolder("made");
+    tree.makeFolder("made/inside");
+    tree.write("made/inside/file", "x\n");
+    tree.remove("gone");
     tree.rename("src", "lib");
     tree.remove("names");
     tree.makeFolder("names");
@@ -43,13 +47,26 @@ const LANDINGS: { readonly [name: string]: Steps } = {
     tree.makeFolder("readme.txt");
     tree.write("readme.txt/inside", "x\n");
     tree.replace("gone", "a file now\n");
+    tree.remove("link");
+    tree.makeFolder("link");
+    tree.write("link/inside", "x\n");
+    tree.replace("broken", "a file now\n");
+  },
+  "empty folders that became another kind": (tree) => {
     tree.remove("hollow");
     tree.makeLink("hollow", "src");
     tree.remove("link");
     tree.makeFolder("link");
-    tree.replace("broken", "a file now\n");
+  },
+  "fifos that became another kind": (tree) => {
     tree.remove("pipe");
     tree.makeLink("pipe", "empty");
+  },
+  "files that can be run, and such that can't any more": (tree) => {
+    tree.setMode("readme.txt", 0o755);
+    tree.setMode("tool.sh", 0o644);
+    tree.write("new.sh", "#!/bin/sh\n");
+    tree.setMode("new.sh", 0o755);
   },
   "modes, read-only ones too": (tree) => {
     tree.setMode("tool.sh", 0o500);
@@ -114,9 +131,11 @@ const LANDINGS: { readonly [name: string]: Steps } = {
     tree.write("hollowed", "x");
     tree.truncate("hollowed", 4_194_304);
   },
-  "fifos and names of any bytes": (tree) => {
+  "fifos, made and removed": (tree) => {
     tree.makeFifo("src/pipe");
     tree.remove("pipe");
+  },
+  "names of any bytes": (tree) => {
     tree.write("new\nline \udcff\udcfe", "changed\n");
     tree.makeFolder("\udc80\n");
     tree.write("\udc80\n/tab\t\\", "x\n");
@@ -130,6 +149,14 @@ const KEEPS: { readonly [what: string]: readonly Loss[] } = {
   "one of several names of a file that moves": ["linked-files"],
   "a change of a file with several names": ["linked-files"],
   holes: ["holes"],
+  "empty folders, made, removed and closed to others": ["folders"],
+  "empty folders that became another kind": ["folders"],
+  "fifos that became another kind": ["other-kinds"],
+  "fifos, made and removed": ["other-kinds"],
+  "modes, read-only ones too": ["modes"],
+  "times of files, links and folders, the root's too": ["times"],
+  owners: ["owners"],
+  "extended attributes": ["attributes"],
   "changes inside read-only folders": ["read-only-folders"],
 };
 

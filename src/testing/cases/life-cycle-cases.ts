@@ -1,5 +1,6 @@
 import type { ConformanceCase } from "../conformance-case.ts";
 import { expect, expectEqual, expectRefusal } from "../expectation.ts";
+import { OTHER_PLAN_ID, PLAN_ID } from "../plan-ids.ts";
 
 /** From create to cleanup. */
 export const lifeCycleCases: readonly ConformanceCase[] = [
@@ -11,7 +12,7 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
       const sandbox = await bench.sandbox();
       await sandbox.write("readme.txt", "work\n");
       await expectRefusal(
-        () => bench.fresh().create("plan", bench.resource),
+        () => bench.fresh().create(PLAN_ID, bench.resource),
         "a second create of the same sandbox",
         "SandboxStateError",
       );
@@ -23,7 +24,7 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
     group: "life cycle",
     needs: ["isolation"],
     run: async (bench) => {
-      const [first, second] = [await bench.sandbox("first"), await bench.sandbox("second")];
+      const [first, second] = [await bench.sandbox(), await bench.sandbox(OTHER_PLAN_ID)];
       await first.write("readme.txt", "first\n");
       await second.write("readme.txt", "second\n");
       expectEqual(await first.read("readme.txt"), "first\n", "the first plan's file");

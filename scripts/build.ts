@@ -38,7 +38,7 @@ try {
 }
 
 async function buildAll(): Promise<void> {
-  const missing = Object.values(ENTRIES).filter((entry) => !existsSync(join(root, entry)));
+  const missing = [...Object.values(ENTRIES), KEEPER].filter((entry) => !existsSync(join(root, entry)));
   if (missing.length > 0) throw new Error(`Nothing was built: ${missing.join(", ")} is missing.`);
   const fresh = join(root, `dist.new-${process.pid}`);
   const old = `${fresh}-old`;

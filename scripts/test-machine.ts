@@ -31,6 +31,7 @@ const NEEDED: readonly Need[] = [
     package: "postgresql",
     lost: "tests of transactions held on PostgreSQL",
   },
+  { program: "pgbouncer", package: "pgbouncer", lost: "tests of poolers before PostgreSQL" },
   { program: "mariadbd", package: "mariadb-server-core", lost: "tests of transactions held on MariaDB" },
   { program: "losetup", package: "util-linux", lost: "tests on file systems in images" },
   { program: "unshare", package: "util-linux", lost: "tests in namespaces of their own" },

@@ -48,11 +48,7 @@ export interface SandboxStrategy {
    * Runs the statements of a script in the sandbox of a database and returns what each gave. Fails by `StatementError` if one
    * fails; unless the script is about transactions itself, nothing of it is left then. With `readOnly` none may change anything.
    */
-  query?(
-    ref: SandboxRef,
-    script: string,
-    options: { readonly readOnly: boolean },
-  ): Promise<readonly StatementResult[]>;
+  query?(ref: SandboxRef, script: string, options: { readonly readOnly: boolean }): Promise<readonly StatementResult[]>;
 
   /** Everything that differs from the original. Changes nothing. */
   diff(ref: SandboxRef): Promise<DiffView>;

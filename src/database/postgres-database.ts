@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { SandboxCommitError } from "../core/errors.ts";
 import type { StatementResult } from "../core/query.ts";
 import { PostgresConnection, type PostgresResult } from "./postgres-connection.ts";
@@ -205,14 +206,20 @@ async function isGivenAway(connection: PostgresConnection, login: ServerLogin): 
   const pidOf = async (from: PostgresConnection) => (await from.run("SELECT pg_backend_pid()")).rows[0]?.[0];
   const before = await pidOf(connection);
   const other = await PostgresConnection.open(login);
+  let asked: Promise<unknown> = Promise.resolve(before);
   try {
     await other.run("BEGIN");
-    const taken = await pidOf(other);
-    return taken === before || (await pidOf(connection)) !== before;
+    if ((await pidOf(other)) === before) return true;
+    asked = pidOf(connection);
+    // Where the other has got the only session that there is, this one waits for it.
+    return (await Promise.race([asked, sleep(SESSION_WAIT_MS)])) !== before;
   } finally {
     await other.close();
+    await asked;
   }
 }
+
+const SESSION_WAIT_MS = 1000;
 
 function notDone(command: string): SandboxCommitError {
   return new SandboxCommitError(

@@ -65,13 +65,13 @@ export function* restoreChanges(tree: RestoredTree, copies: Folder): Steps {
   unlock(own, plan.folders);
   const links = untouchedNames(tree, copies, plan);
   yield* copyEntries(copies, own, pathsToCopy({ entries: plan.applies }), { data: "share", links });
-  relink(own, saved.links, plan);
+  relink(own, saved.links);
   giveMetadataBack(tree, plan);
   noteOtherFiles(tree, plan);
 }
 
 /** Without privilege, nothing can be done in a folder that does not let its owner in. */
-function unlock(own: Folder, folders: ReadonlySet<string>): void {
+function unlock(own: Folder, folders: Iterable<string>): void {
   if (process.geteuid?.() === 0) return;
   for (const path of folders) {
     using folder = own.openBelowIfThere(path);
@@ -120,16 +120,18 @@ function assertSameBase({ baseline, isOriginalUnchanged }: RestoredTree, path: s
   throw new SandboxConflictError([{ path, why: "changed in the original while it was brought back" }]);
 }
 
-/** Names that shared a file with one that stayed in the tree share it again. */
-function relink(own: Folder, links: SavedChanges["links"], { applies }: RestorePlan): void {
-  const applied = new Set(applies.map(({ path }) => path));
+/** Names that shared a file with one that stayed in the tree share it again. Either of them may have moved with a folder, untouched itself. */
+function relink(own: Folder, links: SavedChanges["links"]): void {
   for (const [path, other] of links) {
-    if (nearest(applied, path) === undefined || factsAt(own, path)?.ino === factsAt(own, other)?.ino) continue;
+    const [now, wanted] = [factsAt(own, path), factsAt(own, other)];
+    if (now === undefined || wanted === undefined || now.ino === wanted.ino) continue;
     using parent = own.openBelow(parentPath(path));
     using folder = own.openBelow(parentPath(other));
-    const { mtime } = parent.ownFacts();
+    const { mtime, mode } = parent.ownFacts();
+    unlock(own, [parentPath(path)]);
     parent.removeFile(POINTS.link, baseName(path));
     parent.createHardLink(POINTS.link, baseName(path), folder, baseName(other));
+    if (parent.ownFacts().mode !== mode) parent.setMode(POINTS.unlock, ROOT_PATH, mode);
     parent.setTimes(POINTS.link, ROOT_PATH, { mtime });
   }
 }

@@ -119,7 +119,7 @@ export async function saveUnlessSame(
 }
 
 /** Sees that a checkpoint is still there after a power cut. */
-export async function flushCheckpoint(workspace: Folder, id: string): Promise<void> {
+async function flushCheckpoint(workspace: Folder, id: string): Promise<void> {
   using checkpoints = workspace.openChild(CHECKPOINTS);
   await flush(POINTS.flush, checkpoints, () => [
     { parent: checkpoints, name: id },

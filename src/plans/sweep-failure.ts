@@ -1,5 +1,5 @@
 import { DrydockError, SandboxRollbackError } from "../core/errors.ts";
-import type { SweepReport } from "../sandboxes/plan-sandboxes.ts";
+import type { SweepReport } from "../sandboxes/sweep-report.ts";
 
 /** Throws what could not be done to the sandboxes of a plan, all of it in one error. */
 export function throwIfFailed({ failed }: SweepReport): void {

@@ -3,7 +3,7 @@ import { messageOf } from "../core/errors.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import type { Store, StoreChange } from "../store/store.ts";
 import type { GuardedStrategy } from "./guarded-strategy.ts";
-import type { SweepReport } from "./plan-sandboxes.ts";
+import type { SweepReport } from "./sweep-report.ts";
 
 /**
  * How checkpoints end. That one is `dropping` is recorded first, then its data is removed, unless another one refers to it, and last the

@@ -3,7 +3,8 @@ import type { PlanRecord } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import type { Store } from "../store/store.ts";
 import { type Claims, planKey } from "./claims.ts";
-import { type PlanSandboxes, resourceOf, type SweepReport } from "./plan-sandboxes.ts";
+import { type PlanSandboxes, resourceOf } from "./plan-sandboxes.ts";
+import type { SweepReport } from "./sweep-report.ts";
 
 /** How the sandboxes of a plan land; given from outside, because it is made of sandboxes itself. */
 export interface PlanCommitter {

@@ -11,12 +11,7 @@ import { currentBootId } from "../system/process-identity.ts";
 import { GuardedStrategy } from "./guarded-strategy.ts";
 import { KeptCheckpoints } from "./kept-checkpoints.ts";
 import type { SandboxStrategyRegistry } from "./registry.ts";
-
-/** What became of something that was done to every sandbox of a plan: it goes on after a failure, and lists what it could not do. */
-export interface SweepReport {
-  readonly done: readonly string[];
-  readonly failed: readonly { readonly resource: string; readonly message: string; readonly cause: unknown }[];
-}
+import type { SweepReport } from "./sweep-report.ts";
 
 /**
  * The sandboxes of plans: finds or makes them, sees that only legal moves happen, and does to all sandboxes of a plan what is done to

@@ -60,6 +60,7 @@ export const FAILPOINT_NAMES = [
   "git.flush-locks",
   "git.index-add",
   "git.index-remove",
+  "git.keep-index",
   "git.keep-metadata",
   "git.keep-ref",
   "git.look-at-files",

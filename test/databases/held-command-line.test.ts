@@ -6,6 +6,14 @@ import { assertRefused, Workplace } from "../end-to-end/workplace.ts";
 import { OWNER, type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { leftIn, startServer } from "./held-scene.ts";
 
+const MIGRATION = `
+  -- a table; with an index
+  CREATE TABLE orders (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, total numeric NOT NULL);
+  CREATE INDEX orders_by_total ON orders (total);
+  CREATE FUNCTION double(n numeric) RETURNS numeric LANGUAGE plpgsql AS $body$ BEGIN RETURN n * 2; END $body$;
+  INSERT INTO orders (total) VALUES (double(5)), (double(10));
+  CREATE VIEW large AS SELECT * FROM orders WHERE total > 15;
+`;
 const FORMS = [OWNER.password, encodeURIComponent(OWNER.password)];
 
 describe("databases on servers, by the command line", { skip: whyNoServer("postgres") ?? false }, () => {
@@ -72,6 +80,36 @@ describe("databases on servers, by the command line", { skip: whyNoServer("postg
     for (const form of FORMS) assert.ok(!said.join("\n").includes(form), "the password was shown");
     assert.deepEqual(places(workplace), []);
     assert.deepEqual(leftIn(workplace.state), []);
+  });
+
+  it("[T2] migration files land with a change of code, schema included; one that fails changes nothing anywhere", async () => {
+    using workplace = new Workplace();
+    const folder = workplace.folder("code", { "version.txt": "1\n" });
+    const env = {
+      DATABASE: server.url(),
+      DRYDOCK_CONFIG: workplace.write("drydock.yaml", 'resources: { data: { location: "${DATABASE}" } }\n'),
+    };
+    const drydock = (args: readonly string[], input?: string) =>
+      workplace.drydock(args, { env, ...(input !== undefined && { input }) });
+    drydock(["plan", "create", "-r", "data", "-r", folder, "--name", "p"]);
+    assert.equal(drydock(["plan", "sql", "p", "data"], MIGRATION).status, 0);
+    const failed = drydock(
+      ["plan", "sql", "p", "data"],
+      "ALTER TABLE orders ADD COLUMN paid bool; ALTER TABLE nowhere ADD COLUMN x int",
+    );
+    assertRefused(failed, 1, /statement 2 of 2 failed: relation "nowhere" does not exist/);
+    assert.equal(await server.sql("SELECT to_regclass('orders')"), "");
+    drydock(["plan", "exec", "p", "--", "sh", "-c", `echo 2 > ${folder}/version.txt`]);
+    assert.match(drydock(["plan", "diff", "p", "--stat"]).stdout, /statement-1/);
+    assert.equal(drydock(["plan", "apply", "p"]).status, 0);
+    assert.equal(workplace.read("code/version.txt"), "2\n");
+    assert.equal(await server.sql("SELECT count(*), sum(total) FROM orders"), "2|30");
+    assert.equal(
+      await server.sql(
+        "SELECT count(*) FROM information_schema.columns WHERE table_name = 'orders' AND column_name = 'paid'",
+      ),
+      "0",
+    );
   });
 
   it("[X5] a wrong password is one line and a hint, without it, and nothing is left", () => {

@@ -19,7 +19,7 @@ describe("what the command line says of itself and the machine", () => {
     const help = place.done("--help");
     assert.match(help, /^Usage: drydock \[options\] COMMAND\n/);
     const groups = [...help.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name = ""]) => name);
-    assert.deepEqual(groups, ["run", "plan", "recover", "strategy", "doctor", "init", "trust"]);
+    assert.deepEqual(groups, ["run", "plan", "recover", "cleanup", "strategy", "doctor", "init", "trust"]);
     const commands = [...place.done("plan", "-h").matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name = ""]) => name);
     assert.deepEqual(commands, [
       "create",
@@ -29,16 +29,24 @@ describe("what the command line says of itself and the machine", () => {
       "path",
       "read",
       "write",
+      "sql",
       "diff",
+      "checkpoint",
+      "checkpoints",
+      "restore",
       "apply",
       "rollback",
       "undo",
+      "log",
       "cancel",
     ]);
     for (const call of [
       ["run"],
       ...commands.map((name) => ["plan", name]),
       ["strategy", "list"],
+      ["cleanup", "scan"],
+      ["cleanup", "purge"],
+      ["cleanup", "status"],
       ["recover"],
       ["doctor"],
       ["init"],

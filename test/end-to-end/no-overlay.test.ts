@@ -16,7 +16,7 @@ describe("where no overlay can be mounted", () => {
     assert.equal(created.status, 0, created.stderr);
     const [{ strategy, why, path }] = JSON.parse(created.stdout).resources;
     assert.equal(strategy, "filesystem_copy");
-    assert.match(why, /passed over: overlay: kernel: .*; user-namespace: .*switched off.*; fuse: /);
+    assert.match(why, /passed over: snapshot: .*; overlay: kernel: .*; user-namespace: .*switched off.*; fuse: /);
     place.write(`${path.slice(place.path.length + 1)}/a.txt`, "new\n");
     assert.equal(withoutMounts(place, "plan", "apply").status, 0);
     assert.equal(place.read("app/a.txt"), "new\n");

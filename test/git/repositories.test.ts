@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { UnsupportedError } from "../../src/index.ts";
+import { mountMemory, whyNoImages } from "../support/file-systems.ts";
 import { TestRepository } from "../support/test-repository.ts";
 import { GitWorkshop } from "./git-workshop.ts";
 
@@ -156,6 +157,30 @@ describe("git_worktree works on", () => {
       await landsAndIsUndone(workshop, new TestRepository(join(workshop.base, location)), location);
     });
   }
+
+  it("a checkout that is a mount point, with the workspace inside", { skip: whyNoImages() ?? false }, async () => {
+    await using workshop = new GitWorkshop();
+    const mounted = mountMemory();
+    try {
+      workshop.repository.git("clone", "-q", ".", mounted.path);
+      const repository = new TestRepository(realpathSync(mounted.path));
+      repository.write("untracked.txt", "untracked\n");
+      for (const from of ["head", "checkout"]) {
+        const resources = [{ name: "app", location: mounted.path, from, strategy: "git_worktree" }];
+        const plan = await workshop.plan({ resources });
+        assert.deepEqual(await plan.changes(), []);
+        await plan.write("landed.txt", `${from}\n`);
+        await plan.apply();
+        assert.equal(repository.read("landed.txt"), `${from}\n`);
+        assert.equal(repository.git("ls-files", ".drydock*"), "");
+        await plan.drydock.plans.undo(plan.id);
+        assert.equal(repository.status(), "?? untracked.txt");
+        repository.assertSound();
+      }
+    } finally {
+      mounted.remove();
+    }
+  });
 
   it("submodules: they stay as they are, and the sandbox says so", async () => {
     await using workshop = new GitWorkshop();

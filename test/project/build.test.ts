@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { runProgram, TemporaryFolder } from "./project-copy.ts";
 
-/** A project of four tiny entries. */
+/** A project of tiny entries. */
 function project(): TemporaryFolder {
   const folder = new TemporaryFolder();
   folder.copy("bin", "scripts", "package.json", "tsconfig.json", "tsconfig.build.json");
@@ -15,6 +15,7 @@ function project(): TemporaryFolder {
   folder.write("src/index.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/strategy.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/testing/index.ts", 'export { Shared } from "../core/shared.ts";\n');
+  folder.write("src/strategies/transaction-rollback/keeper-main.ts", 'console.log("kept");\n');
   return folder;
 }
 
@@ -28,6 +29,7 @@ describe("the build", () => {
     const dist = join(folder.path, "dist");
     assert.match(readFileSync(join(dist, "cli.js"), "utf8"), /import\("\.\/chunks\/command-\w+\.js"\)/);
     assert.equal(runProgram(join(folder.path, "bin/drydock"), []).stdout, "Shared\n");
+    assert.equal(runProgram(process.execPath, [join(dist, "keeper.js")]).stdout, "kept\n");
     const definitions = readdirSync(dist, { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".js"))
       .filter((name) => /class\b/.test(readFileSync(join(dist, name), "utf8")));

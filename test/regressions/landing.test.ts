@@ -122,7 +122,7 @@ describe("What dies on the way", () => {
     const { ref } = await drydock.sandboxes.getOrCreate(plan.id, "a");
     const original = snapshotTree(workshop.at("a"));
     await drydock.registry.get(ref.strategyName).strategy.checkpoint(ref, "one");
-    await drydock.plans.write(plan.id, "a", "c", Buffer.from("since then"));
+    for (const name of "cde") await drydock.plans.write(plan.id, "a", name, Buffer.from("since then"));
     const restore = `const { ref } = await drydock.sandboxes.getOrCreate(${JSON.stringify(plan.id)}, "a");
       await drydock.registry.get(ref.strategyName).strategy.restoreCheckpoint(ref, "one");`;
     assert.equal(dieDuring(workshop.stateDir, restore, "copy.create-file:2=kill"), "SIGKILL");

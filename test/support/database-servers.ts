@@ -237,7 +237,7 @@ function postgresProgram(name: string): string {
 }
 
 /** Servers refuse to run as root. */
-function asUser(file: string, args: readonly string[]): string[] {
+export function asUser(file: string, args: readonly string[]): string[] {
   if (process.getuid?.() !== 0) return [file, ...args];
   return ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--", file, ...args];
 }

@@ -1,4 +1,5 @@
 import { baseName, bytesFromPath, parentPath } from "../../core/byte-path.ts";
+import { OWN_NAME } from "../../files/workspace.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
 import { type Git, type GitPlace, lineOf } from "../../system/git.ts";
@@ -46,7 +47,9 @@ export async function storeTree(
       ["-o", ...standard],
     ].map((which) => git.look(place, ["ls-files", "-z", ...which], options)),
   );
-  const paths = [...new Set(listings.flatMap(({ stdout }) => splitNul(stdout)))];
+  const listed = new Set(listings.flatMap(({ stdout }) => splitNul(stdout)));
+  // A workspace of ours, which may be in the checkout, is nobody's data.
+  const paths = [...listed].filter((path) => !OWN_NAME.test(path));
   const nested = paths.filter((path) => path.endsWith("/")).map((path) => path.slice(0, -1));
   const { there, gone } = sorted(
     files,

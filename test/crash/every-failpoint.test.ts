@@ -6,6 +6,15 @@ import { mountImage, whyNoImages } from "../support/file-systems.ts";
 import { BY_FUSE, BY_KERNEL, type OverlayRun } from "../support/overlay-runs.ts";
 import { restorePlan, savePlan } from "./checkpoint-scenarios.ts";
 import { expire, purge } from "./cleanup-scenarios.ts";
+import {
+  APART,
+  applyFromCheckout,
+  cancelAfterKilledGit,
+  GIT_SCENARIOS,
+  MIXED,
+  merge,
+  undoAgain,
+} from "./git-scenarios.ts";
 import { tryOverlay } from "./overlay.ts";
 import type { OverlayTrial } from "./overlay-run.ts";
 import { tracePoints } from "./points.ts";
@@ -37,6 +46,8 @@ const ELSEWHERE: { readonly [name: string]: string } = {
   ...Object.fromEntries(
     FAILPOINT_NAMES.filter((name) => /^(?:held|keeper|secrets)[.]/.test(name)).map((name) => [name, HELD]),
   ),
+  "git.remove-index":
+    "removes what a copy of an index would meet; every folder that one is copied to is made anew before, so nothing is there",
   "init.write": "writes a config file; no plan is involved, and new-file.test.ts has the write fail half way",
   "run.layers": "belongs to 'drydock run'; test/run/crash.test.ts kills it there",
   "run.own": "as run.layers",
@@ -116,6 +127,9 @@ async function reached(): Promise<ReadonlySet<string>> {
   const databases: WorldOptions = { strategy: "snapshot", places: [database] };
   for (const scenario of [create, apply, undo, rollback, cancel, checkpoint, restore, rollBackAlone])
     await trace(scenario, databases);
+  for (const scenario of [...Object.values(GIT_SCENARIOS), applyFromCheckout, cancelAfterKilledGit, undoAgain])
+    await trace(scenario, MIXED);
+  await trace(merge, APART);
   const image = mountImage("xfs");
   const whole = mountImage("btrfs");
   try {

@@ -239,6 +239,8 @@ export class GitLandings {
     using folder = LandingFolder.openIfThere(this.#parts.workspace, String(prepared.data["landing"]));
     const landing = folder?.read();
     if (folder !== undefined && landing !== undefined) this.#forget(folder, landing);
+    // A crash may have kept the last one from doing that.
+    LandingFolder.removeIfNone(this.#parts.workspace);
   }
 
   #forget(folder: LandingFolder, landing: GitLanding): void {

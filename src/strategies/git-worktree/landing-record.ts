@@ -161,7 +161,13 @@ export class LandingFolder {
     using all = this.#workspace.openBelowIfThere(GIT_LANDINGS);
     if (all === undefined) return;
     removeTree(POINTS.remove, all, this.id);
-    if (all.names().length === 0) removeTree(POINTS.remove, this.#workspace, GIT_LANDINGS);
+    LandingFolder.removeIfNone(this.#workspace);
+  }
+
+  /** Removes the folder that they are all in, once there is none. */
+  static removeIfNone(workspace: Folder): void {
+    using all = workspace.openBelowIfThere(GIT_LANDINGS);
+    if (all?.names().length === 0) removeTree(POINTS.remove, workspace, GIT_LANDINGS);
   }
 
   [Symbol.dispose](): void {

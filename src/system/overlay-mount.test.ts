@@ -108,9 +108,11 @@ describe("mountOverlay", { skip: NEEDS_ROOT }, () => {
     it(`is found by its source, without devices and with the options it was given, by ${by}`, () => {
       const { layers, merged } = place("here");
       mount(layers, merged, source);
+      // A namespace that another test makes meanwhile has a copy of it.
+      const ours = liveMounts(source).filter(({ isOurs }) => isOurs);
       assert.deepEqual(
-        liveMounts(source).map(({ mountPoint, isOurs }) => [mountPoint, isOurs]),
-        [[merged.path, true]],
+        ours.map(({ mountPoint }) => mountPoint),
+        [merged.path],
       );
       const [line = ""] = mountLines(merged.path);
       assert.match(line, /\bnodev\b/);

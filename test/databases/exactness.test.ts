@@ -1,5 +1,6 @@
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { assertInTime } from "../properties/property-runs.ts";
 import { buildDatabase, changeDatabase, snapshotDatabase } from "../support/sample-database.ts";
 import { assertSameTree } from "../support/tree-snapshot.ts";
 import { DatabaseScene, PLAN } from "./database-scene.ts";
@@ -148,11 +149,12 @@ describe("what lands in a database", () => {
     const tables = `CREATE TABLE a(k PRIMARY KEY, v); CREATE TABLE b(k TEXT COLLATE NOCASE PRIMARY KEY, v) ; CREATE TABLE c(k, v);
       CREATE TABLE d(k NOT NULL PRIMARY KEY, v) WITHOUT ROWID;`;
     const scripts = fc.array(statement, { maxLength: 12 });
-    await fc.assert(
+    await assertInTime(
       fc.asyncProperty(scripts, scripts, (first, then) =>
         assertExact([tables, ...first.map(orNothing)].join("\n"), then.map(orNothing).join("\n")),
       ),
-      { numRuns: 25, seed: 20 },
+      25,
+      10,
     );
   });
 });

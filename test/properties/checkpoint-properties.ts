@@ -5,7 +5,7 @@ import { type Loss, withDefaults } from "../../src/core/capabilities.ts";
 import type { DiffView } from "../../src/core/change.ts";
 import type { SandboxStrategy } from "../../src/core/strategy.ts";
 import { assertSame, FolderPair, performAndSee } from "./folder-pair.ts";
-import { runs } from "./property-runs.ts";
+import { assertInTime } from "./property-runs.ts";
 import { buildingOperations, type OperationName, operations } from "./tree-operations.ts";
 
 /** A strategy for folders. */
@@ -27,7 +27,7 @@ export async function tryCheckpoints(strategy: FolderStrategy, trial: Checkpoint
   const losses: readonly Loss[] = withDefaults(strategy.capabilities).loses;
   const { building, work: avoided } = trial.without ?? { building: [], work: [] };
   const seesOtherwise = trial.seesOtherwise === true;
-  await fc.assert(
+  await assertInTime(
     fc.asyncProperty(
       buildingOperations(6, building),
       operations(8, avoided),
@@ -52,7 +52,8 @@ export async function tryCheckpoints(strategy: FolderStrategy, trial: Checkpoint
         }
       },
     ),
-    runs(trial.count, trial.seconds),
+    trial.count,
+    trial.seconds,
   );
 }
 

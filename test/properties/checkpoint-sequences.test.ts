@@ -10,7 +10,7 @@ import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/fil
 import { snapshotTree, type TreeSnapshot } from "../../src/testing/tree-snapshot.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { assertSame, FolderPair } from "./folder-pair.ts";
-import { runs } from "./property-runs.ts";
+import { assertInTime } from "./property-runs.ts";
 import { buildingOperations, operations } from "./tree-operations.ts";
 
 interface Saved {
@@ -39,7 +39,7 @@ describe("sequences of checkpoints and restores of random work", () => {
   it("[C6] bring back each state exactly, forth and back, and the last one lands", async () => {
     const strategy = new FilesystemCopyStrategy(contextIn(join(parent, "state")));
     const step = fc.record({ work: operations(5, []), save: fc.boolean(), restore: fc.option(fc.nat()) });
-    await fc.assert(
+    await assertInTime(
       fc.asyncProperty(
         buildingOperations(8, []),
         fc.array(step, { minLength: 2, maxLength: 6 }),
@@ -79,7 +79,8 @@ describe("sequences of checkpoints and restores of random work", () => {
           }
         },
       ),
-      runs(40, 15),
+      40,
+      15,
     );
   });
 });

@@ -6,7 +6,7 @@ import type { SandboxStrategy, StrategyContext } from "../../src/core/strategy.t
 import { type Drydock, openDrydock } from "../../src/index.ts";
 import { snapshotTree, type TreeSnapshot } from "../../src/testing/tree-snapshot.ts";
 import { assertSame, FolderPair, performAndSee } from "./folder-pair.ts";
-import { runs } from "./property-runs.ts";
+import { assertInTime } from "./property-runs.ts";
 import { buildingOperations, type Operation, type OperationName, operations } from "./tree-operations.ts";
 
 /** What is tried. */
@@ -51,7 +51,7 @@ export class Workplace {
 
   /** Random work in random trees lands exactly as in a plain folder, and undo brings back exactly what was. */
   async landsAndUndoes(count: number, seconds: number): Promise<void> {
-    await this.#try(8, 14, runs(count, seconds), async (folders, work) => {
+    await this.#try(8, 14, { count, seconds }, async (folders, work) => {
       const start = folders.snapshot();
       const plan = await this.#planOver(folders.original);
       assertSame(await this.#pathOf(plan), start, "a new sandbox is as the original", this.#losses);
@@ -66,7 +66,7 @@ export class Workplace {
 
   /** A dry run changes neither the original nor the sandbox, and what lands after it is the same. */
   async survivesDryRuns(count: number, seconds: number): Promise<void> {
-    await this.#try(6, 10, runs(count, seconds), async (folders, work) => {
+    await this.#try(6, 10, { count, seconds }, async (folders, work) => {
       const start = folders.snapshot();
       const plan = await this.#planOver(folders.original);
       const worked = await this.#work(plan, folders, work);
@@ -80,7 +80,7 @@ export class Workplace {
 
   /** The diff names what differs, and nothing else. */
   async showsWhatDiffers(count: number, seconds: number): Promise<void> {
-    await this.#try(6, 8, runs(count, seconds), async (folders, work) => {
+    await this.#try(6, 8, { count, seconds }, async (folders, work) => {
       const plan = await this.#planOver(folders.original);
       await this.#work(plan, folders, work);
       const [was, is] = [folders.snapshot(), snapshotTree(await this.#pathOf(plan))];
@@ -100,7 +100,7 @@ export class Workplace {
   async #try(
     builds: number,
     works: number,
-    parameters: fc.Parameters<[readonly Operation[], readonly Operation[]]>,
+    { count, seconds }: { readonly count: number; readonly seconds: number },
     action: (folders: FolderPair, work: readonly Operation[]) => Promise<void>,
   ): Promise<void> {
     const { building, work } = this.#subject.without ?? { building: [], work: [] };
@@ -113,7 +113,7 @@ export class Workplace {
         await action(folders, done);
       },
     );
-    await fc.assert(property, parameters);
+    await assertInTime(property, count, seconds);
   }
 
   /** Does the work in the sandbox and in the plain folder; returns what has to land. */

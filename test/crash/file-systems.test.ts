@@ -1,21 +1,12 @@
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { fastFolder } from "../support/fast-folder.ts";
 import { type ImageFileSystem, type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
-import { runCases } from "./case-run.ts";
-import { killCases } from "./kill-cases.ts";
-import { choosePoints, firstAndLast, IS_LONG, tracePoints } from "./points.ts";
-import { apply, cancel, create, type Scenario, undo } from "./scenarios.ts";
+import { disturb } from "./disturb.ts";
+import { apply, cancel, create, undo } from "./scenarios.ts";
 import type { OriginalPlace, WorldOptions } from "./world.ts";
 
 /** Points that differ by where things are: what is tried at each of them, the rest is tried elsewhere at all passes. */
 const TELLING = /^(?:workspace|landings|land|stage|cleanup|record)\./;
-
-async function killHere(t: TestContext, scenario: Scenario, options: WorldOptions): Promise<void> {
-  const passes = await tracePoints(scenario, options);
-  const points = firstAndLast(choosePoints(passes), passes).filter(({ name }) => IS_LONG || TELLING.test(name));
-  await runCases(scenario, options, killCases(scenario, points));
-  t.diagnostic(`${scenario.name}: ${passes.size} points, ${points.length} kills`);
-}
 
 describe("originals on several file systems in one plan", { skip: whyNoImages() ?? false }, () => {
   const images = new Map<ImageFileSystem, MountedImage>();
@@ -29,16 +20,18 @@ describe("originals on several file systems in one plan", { skip: whyNoImages() 
   const copying = (...places: readonly OriginalPlace[]): WorldOptions => ({ strategy: "filesystem_copy", places });
 
   it("[A3][A9][A17] a crash in apply over ext4, xfs and btrfs leaves all old or all new", (t) =>
-    killHere(t, apply, copying({ folder: on("ext4") }, { folder: on("xfs") }, { folder: on("btrfs") })));
+    disturb(t, apply, copying({ folder: on("ext4") }, { folder: on("xfs") }, { folder: on("btrfs") }), {
+      at: TELLING,
+    }));
 
   it("[A3][A9][A17] a crash in undo over btrfs and the file system of the state leaves all new or all old", (t) =>
-    killHere(t, undo, copying({ folder: on("btrfs") }, { folder: fastFolder() })));
+    disturb(t, undo, copying({ folder: on("btrfs") }, { folder: fastFolder() }), { at: TELLING }));
 
   it("[C2][A9] a crash in create with the workspaces beside their originals leaves nothing there", (t) =>
-    killHere(t, create, copying({ folder: on("ext4"), hasDefaultAcl: true }, { folder: on("xfs") })));
+    disturb(t, create, copying({ folder: on("ext4"), hasDefaultAcl: true }, { folder: on("xfs") }), { at: TELLING }));
 
   it("[C2][A9] a crash in cancel with the workspaces beside their originals leaves nothing there", (t) =>
-    killHere(t, cancel, copying({ folder: on("xfs") }, { folder: on("ext4") })));
+    disturb(t, cancel, copying({ folder: on("xfs") }, { folder: on("ext4") }), { at: TELLING }));
 
   describe("an original that is a whole mount, with its workspace inside", () => {
     let whole: MountedImage;
@@ -48,8 +41,8 @@ describe("originals on several file systems in one plan", { skip: whyNoImages() 
     after(() => whole.remove());
     const place = (): WorldOptions => copying({ folder: whole.path, isOriginal: true }, { folder: on("ext4") });
 
-    it("[A3][A9][A17] a crash in apply leaves all old or all new", (t) => killHere(t, apply, place()));
-    it("[A3][A9][A17] a crash in undo leaves all new or all old", (t) => killHere(t, undo, place()));
-    it("[C2][A9] a crash in create leaves nothing in it", (t) => killHere(t, create, place()));
+    it("[A3][A9][A17] a crash in apply leaves all old or all new", (t) => disturb(t, apply, place(), { at: TELLING }));
+    it("[A3][A9][A17] a crash in undo leaves all new or all old", (t) => disturb(t, undo, place(), { at: TELLING }));
+    it("[C2][A9] a crash in create leaves nothing in it", (t) => disturb(t, create, place(), { at: TELLING }));
   });
 });

@@ -6,9 +6,9 @@ import { fastFolder } from "../support/fast-folder.ts";
 import { mountMemory } from "../support/file-systems.ts";
 import { type Case, runCases } from "./case-run.ts";
 import { restorePlan, savePlan } from "./checkpoint-scenarios.ts";
+import { killCases } from "./disturb.ts";
 import { errorCases } from "./error-cases.ts";
-import { killCases } from "./kill-cases.ts";
-import { choosePoints, firstAndLast, type Point, tracePoints } from "./points.ts";
+import { eachOnce, firstAndLast, type Point, tracePoints } from "./points.ts";
 import { checkpoint, commitAlone, restore, rollBackAlone } from "./sandbox-scenarios.ts";
 import {
   apply,
@@ -186,9 +186,8 @@ function worldFor({ strategies, ways, isSmall }: OverlayTrial, inside: string | 
 
 function chosenPoints(passes: ReadonlyMap<string, number>): Point[] {
   const isWanted = new RegExp(trial.points ?? "");
-  return firstAndLast(choosePoints(passes), passes).filter(
-    ({ name, pass }) => isWanted.test(name) && (trial.isLastPass !== true || pass === passes.get(name)),
-  );
+  const choose = trial.isLastPass === true ? eachOnce : firstAndLast;
+  return choose(passes).filter(({ name }) => isWanted.test(name));
 }
 
 function casesFor(scenario: Scenario, how: "kill" | "error", points: readonly Point[]): Case[] {

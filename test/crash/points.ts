@@ -43,17 +43,19 @@ export async function tracePoints(
   }
 }
 
-/** Only the first and the last pass of each point; all that were chosen in a long run. */
-export function firstAndLast(points: readonly Point[], passes: ReadonlyMap<string, number>): Point[] {
-  return points.filter(({ name, pass }) => IS_LONG || pass === 1 || pass === passes.get(name));
+/** The first and the last pass of each point; all of them in a long run. */
+export function firstAndLast(passes: ReadonlyMap<string, number>): Point[] {
+  return passesOf(passes, (count) => [...new Set([1, count])]);
 }
 
-/** The first, second, middle and last pass of each point; all of them in a long run. */
-export function choosePoints(passes: ReadonlyMap<string, number>, all = IS_LONG): Point[] {
+/** The last pass of each point, when most is at stake; all of them in a long run. */
+export function eachOnce(passes: ReadonlyMap<string, number>): Point[] {
+  return passesOf(passes, (count) => [count]);
+}
+
+function passesOf(passes: ReadonlyMap<string, number>, choose: (count: number) => readonly number[]): Point[] {
   return [...passes].flatMap(([name, count]) => {
-    const chosen = all
-      ? Array.from({ length: count }, (_, index) => index + 1)
-      : [...new Set([1, 2, Math.ceil(count / 2), count])].filter((pass) => pass <= count).sort((a, b) => a - b);
+    const chosen = IS_LONG ? Array.from({ length: count }, (_, index) => index + 1) : choose(count);
     return chosen.map((pass) => ({ name, pass }));
   });
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Case, runCases } from "./case-run.ts";
-import { killCases } from "./kill-cases.ts";
-import { choosePoints, tracePoints } from "./points.ts";
+import { killCases } from "./disturb.ts";
+import { firstAndLast, tracePoints } from "./points.ts";
 import { createWhileChanging, deleteWhileChanging, landWhileMoving } from "./rival-scenarios.ts";
 import { runScenario, type Scenario } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
@@ -20,7 +20,7 @@ async function killAt(scenario: Scenario, point: string): Promise<void> {
       assert.notEqual(done, undefined, failed?.stack ?? stderr);
     },
   };
-  const points = choosePoints(new Map([[point, passes]]));
+  const points = firstAndLast(new Map([[point, passes]]));
   await runCases(scenario, COPY, [undisturbed, ...killCases(scenario, points)]);
 }
 

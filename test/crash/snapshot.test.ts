@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
-import { runCases } from "./case-run.ts";
+import { disturb } from "./disturb.ts";
 import { errorCases } from "./error-cases.ts";
-import { killCases } from "./kill-cases.ts";
-import { choosePoints, firstAndLast, IS_LONG, tracePoints } from "./points.ts";
 import { checkpoint, commitAlone, restore, rollBackAlone } from "./sandbox-scenarios.ts";
 import {
   apply,
@@ -62,50 +60,41 @@ describe("originals that are subvolumes, with snapshot", { skip: whyNoImages() ?
     places: [1, 2].map(() => ({ folder: image.path, isSubvolume: true })),
   });
 
-  async function disturb(
-    t: TestContext,
-    casesOf: typeof killCases,
-    scenario: Scenario,
-    points: RegExp,
-    options = subvolumes(),
-  ): Promise<void> {
-    const passes = await tracePoints(scenario, options);
-    const chosen = firstAndLast(choosePoints(passes), passes).filter(({ name }) => IS_LONG || points.test(name));
-    await runCases(scenario, options, casesOf(scenario, chosen));
-    t.diagnostic(`${scenario.name}: ${passes.size} points, ${chosen.length} tried`);
-  }
-
   it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
-    disturb(t, killCases, apply, LANDING));
+    disturb(t, apply, subvolumes(), { at: LANDING }));
   it("[A3][A7][A17] so it does with everything that can be in a folder", (t) =>
-    disturb(t, killCases, apply, OWN, subvolumes(false)));
+    disturb(t, apply, subvolumes(false), { at: OWN }));
   it("[A3][A17] a crash in undo leaves every original new or every one old", (t) =>
-    disturb(t, killCases, undo, /^(?:land|landings|snapshot)\./));
+    disturb(t, undo, subvolumes(), { at: /^(?:land|landings|snapshot)\./ }));
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) =>
-    disturb(t, killCases, create, /^(?:snapshot|workspace)\./));
-  it("[A3][L4] a crash in rollback leaves the plan open", (t) => disturb(t, killCases, rollback, OWN));
-  it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) => disturb(t, killCases, cancel, REMOVING));
-  it("[C6][A17] a crash in checkpoint leaves the work as it is", (t) => disturb(t, killCases, checkpoint, CHECKPOINTS));
+    disturb(t, create, subvolumes(), { at: /^(?:snapshot|workspace)\./ }));
+  it("[A3][L4] a crash in rollback leaves the plan open", (t) => disturb(t, rollback, subvolumes(), { at: OWN }));
+  it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) =>
+    disturb(t, cancel, subvolumes(), { at: REMOVING }));
+  it("[C6][A17] a crash in checkpoint leaves the work as it is", (t) =>
+    disturb(t, checkpoint, subvolumes(), { at: CHECKPOINTS }));
   it("[C6][A17] a crash in restoreCheckpoint leaves it to be finished", (t) =>
-    disturb(t, killCases, restore, CHECKPOINTS));
-  it("[A3][A17] a crash in commit can be rolled back", (t) => disturb(t, killCases, commitAlone, OWN));
+    disturb(t, restore, subvolumes(), { at: CHECKPOINTS }));
+  it("[A3][A17] a crash in commit can be rolled back", (t) => disturb(t, commitAlone, subvolumes(), { at: OWN }));
   it("[A3][A17] a crash in rollback of what has landed can be rolled back again", (t) =>
-    disturb(t, killCases, rollBackAlone, OWN));
+    disturb(t, rollBackAlone, subvolumes(), { at: OWN }));
   it("[A3][A17] a crash in write leaves the plan usable and the original alone", (t) =>
-    disturb(t, killCases, write, WRITING));
-  it("[A3][A17] and over a file", (t) => disturb(t, killCases, overwrite, WRITING));
+    disturb(t, write, subvolumes(), { at: WRITING }));
+  it("[A3][A17] and over a file", (t) => disturb(t, overwrite, subvolumes(), { at: WRITING }));
   it("[A3][A17] and what it has left of ours does not land", (t) =>
-    disturb(t, killCases, overwriteAndLand, /^(?:snapshot|write)[.](?:note|exchange|remove|data|name)/));
+    disturb(t, overwriteAndLand, subvolumes(), { at: /^(?:snapshot|write)[.](?:note|exchange|remove|data|name)/ }));
   it("[A3][A17] and over a file with several names", (t) =>
-    disturb(t, killCases, overwriteLinked, WRITING, subvolumes(false)));
+    disturb(t, overwriteLinked, subvolumes(false), { at: WRITING }));
   it("[A3][A7][A17] apply dies before the decision, and its recovery dies", (t) =>
-    disturb(t, killCases, recoveryAfter(apply, "landings.flush-staged:2=kill"), LANDING));
+    disturb(t, recoveryAfter(apply, "landings.flush-staged:2=kill"), subvolumes(), { at: LANDING }));
   it("[A3][A7][A17] apply dies after the decision, and its recovery dies", (t) =>
-    disturb(t, killCases, recoveryAfter(apply, "land.exchange:1=kill"), LANDING));
+    disturb(t, recoveryAfter(apply, "land.exchange:1=kill"), subvolumes(), { at: LANDING }));
   it("[C2][A17] cancel dies, and its recovery dies", (t) =>
-    disturb(t, killCases, recoveryAfter(cancel, "cleanup.remove:2=kill"), REMOVING));
-  it("[A1][C2] an error in create leaves a whole plan or none", (t) => disturb(t, errorCases, create, OWN));
-  it("[A5][L4] an error in rollback leaves the plan open", (t) => disturb(t, errorCases, rollback, OWN));
+    disturb(t, recoveryAfter(cancel, "cleanup.remove:2=kill"), subvolumes(), { at: REMOVING }));
+  it("[A1][C2] an error in create leaves a whole plan or none", (t) =>
+    disturb(t, create, subvolumes(), { at: OWN, by: errorCases }));
+  it("[A5][L4] an error in rollback leaves the plan open", (t) =>
+    disturb(t, rollback, subvolumes(), { at: OWN, by: errorCases }));
   it("[A1][A2][A7] an error in apply is all or nothing, and its report is true", (t) =>
-    disturb(t, errorCases, apply, /^(?:snapshot|landings)\./));
+    disturb(t, apply, subvolumes(), { at: /^(?:snapshot|landings)\./, by: errorCases }));
 });

@@ -1,7 +1,7 @@
 import { runCases } from "./case-run.ts";
 import { restorePlan } from "./checkpoint-scenarios.ts";
-import { killCases } from "./kill-cases.ts";
-import { choosePoints, type Point, tracePoints } from "./points.ts";
+import { killCases } from "./disturb.ts";
+import { firstAndLast, type Point, tracePoints } from "./points.ts";
 import { apply, recoveryAfter, undo } from "./scenarios.ts";
 
 /**
@@ -17,7 +17,7 @@ if (how === "kill") {
   const isChosen = ({ name: point, pass }: Point) =>
     /^(?:land\.(?:(?:un)?lock|remove|add)|move\.|restore\.unlock)/.test(point) ||
     (/^(?:land|stage)\./.test(point) && pass === passes.get(point));
-  const points = choosePoints(passes).filter(isChosen);
+  const points = firstAndLast(passes).filter(isChosen);
   await runCases(scenario, options, killCases(scenario, points));
 }
 console.log(JSON.stringify([...passes.keys()]));

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { type Case, runCases } from "./case-run.ts";
+import { eachOnce, IS_LONG, type Point, tracePoints } from "./points.ts";
+import { runScenario, type Scenario } from "./scenarios.ts";
+import type { WorldOptions } from "./world.ts";
+
+/** SIGKILL at each of these points. */
+export function killCases(scenario: Scenario, points: readonly Point[]): Case[] {
+  return points.map(({ name, pass }) => ({
+    name: `${scenario.name}, killed at ${name}:${pass}`,
+    disturb: async ({ world }) => {
+      const end = await runScenario(scenario, world, { failpoints: `${name}:${pass}=kill` });
+      assert.equal(end.signal, "SIGKILL", `it was not killed: ${end.failed?.stack ?? JSON.stringify(end.done)}`);
+    },
+  }));
+}
+
+export interface Disturbance {
+  /** What happens at a point. Default: SIGKILL. */
+  readonly by?: (scenario: Scenario, points: readonly Point[]) => Case[];
+  /** Only at points whose name matches: what is tried elsewhere is not tried again, but for a long run. */
+  readonly at?: RegExp;
+  /** Which passes. Default: the last of each. */
+  readonly choose?: (passes: ReadonlyMap<string, number>) => Point[];
+}
+
+/** Disturbs the scenario at its points; says how many there were. */
+export async function disturb(
+  t: TestContext,
+  scenario: Scenario,
+  options: WorldOptions,
+  { by = killCases, at = /./, choose = eachOnce }: Disturbance = {},
+): Promise<void> {
+  const passes = await tracePoints(scenario, options);
+  const points = choose(passes).filter(({ name }) => IS_LONG || at.test(name));
+  const cases = by(scenario, points);
+  assert.ok(cases.length > 0, `${scenario.name} passes no point that matches ${at}`);
+  await runCases(scenario, options, cases);
+  t.diagnostic(`${scenario.name} with ${String(options.strategy)}: ${passes.size} points, ${cases.length} tried`);
+}

@@ -81,12 +81,11 @@ export function snapshotDatabase(path: string): TreeSnapshot {
 
 function contentOf(db: DatabaseSync, table: string): string[] {
   const text = `'${table.replaceAll("'", "''")}'`;
-  const columns = rowsOf(db, `SELECT name FROM pragma_table_xinfo(${text})`).map(
-    ({ name }) => `quote(${quoted(String(name))})`,
-  );
-  const hasRowid = rowsOf(db, `SELECT wr FROM pragma_table_list(${text})`)[0]?.["wr"] === 0;
-  const isInternal = table.startsWith("sqlite_");
-  const list = [...(hasRowid && !isInternal ? ["_rowid_"] : []), ...columns].join(" || ' ' || ");
+  const info = rowsOf(db, `SELECT name, pk FROM pragma_table_xinfo(${text})`);
+  const columns = info.map(({ name }) => `quote(${quoted(String(name))})`);
+  // Where a primary key tells the rows apart, their rowids are SQLite's own affair.
+  const hasKey = info.some(({ pk }) => pk !== 0) || table.startsWith("sqlite_");
+  const list = [...(hasKey ? [] : ["_rowid_"]), ...columns].join(" || ' ' || ");
   return rowsOf(db, `SELECT ${list} AS line FROM ${quoted(table)}`)
     .map(({ line }) => String(line))
     .sort();

@@ -1,7 +1,8 @@
 import { StatementError, UsageError } from "../core/errors.ts";
 import type { StatementResult } from "../core/query.ts";
+import { Cancellation } from "./cancellation.ts";
 import { MysqlConnection } from "./mysql-connection.ts";
-import { type MysqlFacts, mysqlFacts } from "./mysql-facts.ts";
+import { anyTable, type MysqlFacts, mysqlFacts } from "./mysql-facts.ts";
 import { makeMarkerTable, markStatement } from "./mysql-marker.ts";
 import { xaName } from "./mysql-xa.ts";
 import { assertRunnable } from "./refused-statements.ts";
@@ -34,6 +35,7 @@ export class MysqlDatabase implements ServerDatabase {
   readonly #connection: MysqlConnection;
   readonly #login: ServerLogin;
   readonly #facts: MysqlFacts;
+  readonly #cancellation: Cancellation;
   #name: TransactionName | undefined;
   #isInTransaction = false;
 
@@ -44,6 +46,7 @@ export class MysqlDatabase implements ServerDatabase {
     this.product = facts.product;
     this.whyNoPrepare = facts.whyNoPrepare;
     this.session = { id: connection.id, startedAt: facts.serverStartedAt };
+    this.#cancellation = new Cancellation(() => cancelSession(login, connection.id));
   }
 
   static async open(login: ServerLogin): Promise<MysqlDatabase> {
@@ -76,11 +79,12 @@ export class MysqlDatabase implements ServerDatabase {
   }
 
   async begin(name: TransactionName): Promise<void> {
+    const table = await anyTable(this.#connection);
     await this.#connection.run(`XA START ${xaName(name)}`);
     this.#name = name;
     this.#isInTransaction = true;
     // The first look at a table of InnoDB's fixes what it sees.
-    if (this.#facts.anyTable !== undefined) await this.#connection.run(`SELECT 1 FROM ${this.#facts.anyTable} LIMIT 1`);
+    if (table !== undefined) await this.#connection.run(`SELECT 1 FROM ${table} LIMIT 1`);
     await this.#guard();
   }
 
@@ -89,12 +93,15 @@ export class MysqlDatabase implements ServerDatabase {
     for (const statement of statements) this.#assertRunnable(statement, readOnly);
     const results: ServerStatement[] = [];
     try {
-      for (const [index, { sql, words }] of statements.entries()) {
-        const result = await this.#connection.run(sql, whichOf(index, statements.length));
-        if (result.isInTransaction === false) throw endedByItself(this.#login.location);
-        const calls = words.some((word) => this.#facts.functions.has(word));
-        results.push({ ...result, sql, effect: effectOf(words, calls || !isReading(words)) });
-      }
+      await this.#cancellation.during(async () => {
+        for (const [index, { sql, words }] of statements.entries()) {
+          this.#cancellation.assertGoing();
+          const result = await this.#connection.run(sql, whichOf(index, statements.length));
+          if (result.isInTransaction === false) throw endedByItself(this.#login.location);
+          const calls = words.some((word) => this.#facts.functions.has(word));
+          results.push({ ...result, sql, effect: effectOf(words, calls || !isReading(words)) });
+        }
+      });
     } catch (thrown) {
       await this.#backToGuard();
       throw thrown;
@@ -102,6 +109,10 @@ export class MysqlDatabase implements ServerDatabase {
     if (readOnly) await this.#backToGuard();
     else await this.#guard();
     return results;
+  }
+
+  async cancel(): Promise<void> {
+    await this.#cancellation.cancel();
   }
 
   /** What is written to a table that has no transactions is there at once, and stays. */
@@ -195,5 +206,14 @@ export class MysqlDatabase implements ServerDatabase {
       if (!this.#connection.isOpen) throw thrown;
       this.#isInTransaction = false;
     }
+  }
+}
+
+async function cancelSession(login: ServerLogin, id: number): Promise<void> {
+  const other = await MysqlConnection.open(login);
+  try {
+    await other.run(`KILL QUERY ${id}`);
+  } finally {
+    await other.close();
   }
 }

@@ -13,8 +13,6 @@ export interface MysqlFacts {
   readonly withoutTransactions: readonly string[];
   /** The stored functions, in capitals: a SELECT that calls one may write. */
   readonly functions: ReadonlySet<string>;
-  /** Some table that has transactions. */
-  readonly anyTable: string | undefined;
 }
 
 export async function mysqlFacts(connection: MysqlConnection): Promise<MysqlFacts> {
@@ -27,10 +25,6 @@ export async function mysqlFacts(connection: MysqlConnection): Promise<MysqlFact
     `SELECT t.TABLE_NAME FROM information_schema.TABLES t JOIN information_schema.ENGINES e ON e.ENGINE = t.ENGINE
      WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND COALESCE(e.XA, 'NO') <> 'YES' ORDER BY 1`,
   );
-  const [anyTable] = await column(
-    `SELECT CONCAT('\`', REPLACE(TABLE_NAME, '\`', '\`\`'), '\`') FROM information_schema.TABLES
-     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' AND ENGINE = 'InnoDB' LIMIT 1`,
-  );
   const functions = await column(
     "SELECT UPPER(ROUTINE_NAME) FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'FUNCTION'",
   );
@@ -41,8 +35,16 @@ export async function mysqlFacts(connection: MysqlConnection): Promise<MysqlFact
     whyNoPrepare: await whyNoPrepare(connection, version, isMaria, withoutTransactions),
     withoutTransactions,
     functions: new Set(functions),
-    anyTable,
   };
+}
+
+/** Some table that has transactions and is not a marker of ours: such a one goes with its plan, and whoever has looked at it would be in the way. */
+export async function anyTable(connection: MysqlConnection): Promise<string | undefined> {
+  const { rows } = await connection.run(
+    `SELECT CONCAT('\`', REPLACE(TABLE_NAME, '\`', '\`\`'), '\`') FROM information_schema.TABLES
+     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' AND ENGINE = 'InnoDB' AND LEFT(TABLE_NAME, 8) <> 'drydock_' LIMIT 1`,
+  );
+  return rows[0] === undefined ? undefined : String(rows[0][0]);
 }
 
 /** When the server started, in seconds, give or take one. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { BusyError, DrydockError, StatementError } from "../core/errors.ts";
+import { DrydockError, StatementError } from "../core/errors.ts";
 import { MysqlConnection } from "./mysql-connection.ts";
 import { serverStart } from "./mysql-facts.ts";
 import { isMarked, removeMarkerTable } from "./mysql-marker.ts";
@@ -12,6 +12,7 @@ import type {
   ServerSettler,
   TransactionName,
 } from "./server-database.ts";
+import { sessionEnds } from "./session-end.ts";
 
 const LOOK_AGAIN_MS = 20;
 
@@ -62,13 +63,11 @@ export class MysqlSettler implements ServerSettler {
   }
 
   async endSession({ id, startedAt }: ServerSession): Promise<void> {
-    const deadline = performance.now() + this.#patienceMs;
-    while (await this.#isSession(id, startedAt)) {
-      if (performance.now() > deadline)
-        throw new BusyError(`Session ${id} of the server does not end.`, { holder: `session ${id}` });
-      await this.#kill(id);
-      await sleep(LOOK_AGAIN_MS);
-    }
+    await sessionEnds(id, this.#patienceMs, async () => {
+      const isThere = await this.#isSession(id, startedAt);
+      if (isThere) await this.#kill(id);
+      return isThere;
+    });
   }
 
   /** If it has just ended by itself, the next look tells. */

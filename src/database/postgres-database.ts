@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SandboxCommitError } from "../core/errors.ts";
 import type { StatementResult } from "../core/query.ts";
+import { Cancellation } from "./cancellation.ts";
 import { PostgresConnection, type PostgresResult } from "./postgres-connection.ts";
 import { assertRunnable } from "./refused-statements.ts";
 import type {
@@ -32,6 +33,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly whyNoPrepare: string | undefined;
   readonly #connection: PostgresConnection;
   readonly #login: ServerLogin;
+  readonly #cancellation: Cancellation;
   #name: TransactionName | undefined;
 
   private constructor(connection: PostgresConnection, login: ServerLogin, facts: ServerFacts) {
@@ -40,6 +42,7 @@ export class PostgresDatabase implements ServerDatabase {
     this.product = facts.product;
     this.session = facts.session;
     this.whyNoPrepare = facts.whyNoPrepare;
+    this.#cancellation = new Cancellation(() => cancelSession(login, facts.session));
   }
 
   static async open(login: ServerLogin): Promise<PostgresDatabase> {
@@ -80,13 +83,16 @@ export class PostgresDatabase implements ServerDatabase {
     const results: ServerStatement[] = [];
     try {
       if (readOnly) await this.#connection.run("SET TRANSACTION READ ONLY");
-      for (const [index, { sql, words }] of statements.entries()) {
-        const which = whichOf(index, statements.length);
-        const looked = isReading(words) ? await this.#look(sql) : undefined;
-        const result = looked ?? (await this.#connection.run(sql, [], which));
-        if (!this.#connection.isInTransaction) throw endedByItself(this.#login.location);
-        results.push({ ...result, sql, effect: effectOf(words, looked === undefined) });
-      }
+      await this.#cancellation.during(async () => {
+        for (const [index, { sql, words }] of statements.entries()) {
+          const which = whichOf(index, statements.length);
+          const looked = isReading(words) ? await this.#look(sql) : undefined;
+          this.#cancellation.assertGoing();
+          const result = looked ?? (await this.#connection.run(sql, [], which));
+          if (!this.#connection.isInTransaction) throw endedByItself(this.#login.location);
+          results.push({ ...result, sql, effect: effectOf(words, looked === undefined) });
+        }
+      });
     } catch (thrown) {
       if (this.#name !== undefined) await this.#backToGuard();
       throw thrown;
@@ -94,6 +100,10 @@ export class PostgresDatabase implements ServerDatabase {
     if (readOnly) await this.#backToGuard();
     else await this.#moveGuard();
     return results;
+  }
+
+  async cancel(): Promise<void> {
+    await this.#cancellation.cancel();
   }
 
   /**
@@ -176,6 +186,15 @@ export class PostgresDatabase implements ServerDatabase {
 
   async #backToGuard(): Promise<void> {
     await this.#connection.run(`ROLLBACK TO SAVEPOINT ${GUARD}`);
+  }
+}
+
+async function cancelSession(login: ServerLogin, { id }: ServerSession): Promise<void> {
+  const other = await PostgresConnection.open(login);
+  try {
+    await other.run(`SELECT pg_cancel_backend(${id})`);
+  } finally {
+    await other.close();
   }
 }
 

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { BusyError } from "../core/errors.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
 import type {
   Evidence,
@@ -10,6 +9,7 @@ import type {
   TransactionName,
 } from "./server-database.ts";
 import { nameFrom, nameText } from "./server-database.ts";
+import { sessionEnds } from "./session-end.ts";
 
 const LOOK_AGAIN_MS = 20;
 
@@ -59,13 +59,9 @@ export class PostgresSettler implements ServerSettler {
   }
 
   async endSession({ id, startedAt }: ServerSession): Promise<void> {
-    const deadline = performance.now() + this.#patienceMs;
-    const look = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2";
-    while ((await this.#connection.run(look, [id, startedAt])).rows.length > 0) {
-      if (performance.now() > deadline)
-        throw new BusyError(`Session ${id} of the server does not end.`, { holder: `session ${id}` });
-      await sleep(LOOK_AGAIN_MS);
-    }
+    const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2";
+    const isThere = async () => (await this.#connection.run(end, [id, startedAt])).rows.length > 0;
+    await sessionEnds(id, this.#patienceMs, isThere);
   }
 
   async forget(): Promise<void> {

@@ -25,6 +25,8 @@ export interface ServerDatabase extends DatabaseConnection {
   begin(name: TransactionName): Promise<void>;
   /** The script is one: if a statement fails, nothing of the script is left. With `readOnly` none may change anything. */
   run(script: string, options?: { readonly readOnly?: boolean }): Promise<readonly ServerStatement[]>;
+  /** Ends what `run` is doing, if anything: it then fails with an InterruptedError. */
+  cancel(): Promise<void>;
   /** All rows of a table. */
   table(name: string): Promise<StatementResult>;
   savepoint(number: number): Promise<void>;

@@ -1,4 +1,5 @@
 import { UnsupportedError } from "../core/errors.ts";
+import type { ChangedRowids } from "./changed-rowids.ts";
 import { columnList, type Identity, identityOf, isMissingIn, lacksKey, type Rows, rowsOf } from "./row-comparison.ts";
 import { quoted, type SqliteDatabase } from "./sqlite-database.ts";
 import {
@@ -53,8 +54,11 @@ export interface ChangedObject {
   readonly after: string | undefined;
 }
 
-/** Compares `base` with `main` of the connection and records the difference in `out`, which is empty. */
-export function recordChanges(db: SqliteDatabase): void {
+/**
+ * Compares `base` with `main` of the connection and records the difference in `out`, which is empty. `findRowids` may say which rows of a table are worth
+ * a look; it is called when the connection has begun to read from both.
+ */
+export function recordChanges(db: SqliteDatabase, findRowids?: () => ChangedRowids | undefined): void {
   db.exec(`BEGIN;
     CREATE TABLE out.numbers(name TEXT PRIMARY KEY, before INTEGER, after INTEGER);
     CREATE TABLE out.objects(position INTEGER PRIMARY KEY, type, name, tbl_name, virtual, before, after);
@@ -64,6 +68,7 @@ export function recordChanges(db: SqliteDatabase): void {
   for (const name of HEADER_NUMBERS) recordNumber(db, name);
   const [before, after] = [schemaObjects(db, "base"), schemaObjects(db, "main")];
   const objects = changedObjects(before, after);
+  const rowids = findRowids?.();
   for (const { type, name, table, isVirtual, before: old, after: fresh } of objects)
     db.rows(
       "INSERT INTO out.objects(type, name, tbl_name, virtual, before, after) VALUES (?, ?, ?, ?, ?, ?)",
@@ -72,7 +77,8 @@ export function recordChanges(db: SqliteDatabase): void {
   for (const name of new Set([...before, ...after].filter(isRealTable).map((object) => object.name))) {
     const isIn = (side: readonly SchemaObject[]) => side.some((object) => isRealTable(object) && object.name === name);
     const whole = objects.some((object) => object.type === "table" && object.name === name);
-    recordTable(db, name, whole, isIn(before) ? "base" : undefined, isIn(after) ? "main" : undefined);
+    const sources = { before: isIn(before) ? "base" : undefined, after: isIn(after) ? "main" : undefined };
+    recordTable(db, name, whole, sources, whole ? undefined : rowids?.get(name));
   }
   recordSequences(db);
   recordStatistics(db);
@@ -113,14 +119,14 @@ function recordTable(
   db: SqliteDatabase,
   name: string,
   whole: boolean,
-  beforeIn: string | undefined,
-  afterIn: string | undefined,
+  sources: { readonly [side in Side]: string | undefined },
+  rowids: readonly bigint[] | undefined,
 ): void {
-  const shapes = { before: shapeIn(db, beforeIn, name), after: shapeIn(db, afterIn, name) };
+  if (rowids?.length === 0) return;
+  const shapes = { before: shapeIn(db, sources.before, name), after: shapeIn(db, sources.after, name) };
   // A row without a key on either side has to be told apart on both.
   const agreed = whole ? shapes : agreeing(shapes);
   const n = db.number("SELECT coalesce(max(n), 0) + 1 FROM out.tables");
-  const sources = { before: beforeIn, after: afterIn };
   let count = 0;
   for (const side of SIDES) {
     const [shape, database] = [agreed[side], sources[side]];
@@ -130,7 +136,7 @@ function recordTable(
     const condition = whole ? "TRUE" : isMissingIn("this", rows, rowsOf(other, shape), shape.identity);
     makeRecord(db, side, n, shape);
     db.exec(
-      `INSERT INTO out.${side}_${n} SELECT ${shape.rowid === undefined ? "NULL, " : ""}${columnList("this", rows)} FROM ${rows.from} AS this WHERE ${condition}`,
+      `INSERT INTO out.${side}_${n} SELECT ${shape.rowid === undefined ? "NULL, " : ""}${columnList("this", rows)} FROM ${rows.from} AS this WHERE ${isWorthALook("this", rows, rowids)} AND ${condition}`,
     );
     count += db.number(`SELECT count(*) FROM out.${side}_${n}`);
   }
@@ -140,6 +146,11 @@ function recordTable(
       ...[n, name, whole ? 1 : 0, jsonOrNull(agreed.before), jsonOrNull(agreed.after)],
     );
   else for (const side of SIDES) db.exec(`DROP TABLE IF EXISTS out.${side}_${n}`);
+}
+
+function isWorthALook(alias: string, { rowid }: Rows, rowids: readonly bigint[] | undefined): string {
+  if (rowids === undefined || rowid === undefined) return "TRUE";
+  return `${alias}.${rowid} IN (SELECT value FROM json_each('[${rowids.join()}]'))`;
 }
 
 function agreeing({ before, after }: { before: RecordedShape | undefined; after: RecordedShape | undefined }) {

@@ -1,7 +1,9 @@
 import { messageOf } from "../core/errors.ts";
-import { BUILT_IN_RESOURCE_TYPES } from "../core/resource.ts";
-import type { StrategyWay } from "../core/strategy.ts";
+import type { Resource } from "../core/resource.ts";
+import type { ResourceTypes } from "../core/resource-types.ts";
+import type { ProbeResult, StrategyWay } from "../core/strategy.ts";
 import { BUILT_IN_STRATEGY_NAMES, builtInStrength } from "../core/strategy-names.ts";
+import { GuardedStrategy } from "../sandboxes/guarded-strategy.ts";
 import type { SandboxStrategyRegistry } from "../sandboxes/registry.ts";
 import { kernelRelease } from "../system/machine.ts";
 import type { StrategyChooser } from "./choose-strategy.ts";
@@ -29,12 +31,13 @@ export interface DoctorParts {
   readonly stateDir: string;
   readonly registry: SandboxStrategyRegistry;
   readonly chooser: StrategyChooser;
+  readonly types: ResourceTypes;
   /** Whether commands can be run inside. */
   readonly checkRun: () => Promise<{ readonly ok: boolean; readonly detail: string }>;
 }
 
 /** Tries everything on a folder in the state directory's own place, and leaves nothing behind. */
-export async function examine({ stateDir, registry, chooser, checkRun }: DoctorParts): Promise<DoctorReport> {
+export async function examine({ stateDir, registry, chooser, types, checkRun }: DoctorParts): Promise<DoctorReport> {
   const kernel = kernelRelease();
   const isNewEnough = atLeast(kernel, 5, 15);
   return {
@@ -53,7 +56,7 @@ export async function examine({ stateDir, registry, chooser, checkRun }: DoctorP
       { name: "run", ...(await checkRun()) },
     ],
     strategies: await strategies(registry, stateDir),
-    resourceTypes: await resourceTypes(chooser, stateDir),
+    resourceTypes: await resourceTypes(chooser, types, stateDir),
   };
 }
 
@@ -63,34 +66,73 @@ function atLeast(version: string, major: number, minor: number): boolean {
 }
 
 async function strategies(registry: SandboxStrategyRegistry, stateDir: string): Promise<DoctorReport["strategies"]> {
+  const { strategies: all, unusable } = await registry.listAll();
   const known = await Promise.all(
-    registry.list().map(async ({ name, strategy, capabilities }) => {
-      const type = capabilities.resourceTypes === "all" ? undefined : capabilities.resourceTypes[0];
-      const probed = (await strategy.probe?.(sample(type ?? "fs-directory", stateDir))) ?? { works: true };
+    all.map(async (registered) => {
+      const { name, capabilities } = registered;
+      const types = capabilities.resourceTypes === "all" ? ["fs-directory"] : capabilities.resourceTypes;
+      const guarded = new GuardedStrategy(name, () => Promise.resolve(registered));
+      const probed = whatWorks(
+        await Promise.all(types.map(async (type) => [type, await probeOrWhyNot(guarded, sample(type, stateDir))])),
+      );
+      const ways = await waysIfAny(guarded);
       return {
         name,
         works: probed.works,
         detail: probed.works ? (probed.note ?? "works") : probed.reason,
         strength: capabilities.strength,
         ...(capabilities.loses.length > 0 && { loses: capabilities.loses }),
-        ...(strategy.ways !== undefined && { ways: await strategy.ways() }),
+        ...(ways !== undefined && { ways }),
       };
     }),
   );
+  const broken = unusable.map(({ name, error }) => ({ name, works: false, detail: error.message, strength: 0 }));
   const missing = BUILT_IN_STRATEGY_NAMES.filter((name) => !registry.has(name)).map((name) => ({
     name,
     works: false,
     detail: "not part of this version",
     strength: builtInStrength(name),
   }));
-  return [...known, ...missing].sort((a, b) => b.strength - a.strength);
+  return [...known, ...broken, ...missing].sort((a, b) => b.strength - a.strength);
 }
 
-async function resourceTypes(chooser: StrategyChooser, stateDir: string): Promise<DoctorReport["resourceTypes"]> {
+/** What works for some types of resources and not for others does work, and says for which. */
+function whatWorks(probes: readonly (readonly [type: string, probe: ProbeResult])[]): ProbeResult {
+  const works = probes.flatMap(([type, probe]) => (probe.works ? [{ type, probe }] : []));
+  const fails = probes.flatMap(([type, probe]) => (probe.works ? [] : [{ type, probe }]));
+  const [first] = fails;
+  if (first === undefined) return works[0]?.probe ?? { works: true };
+  if (works.length === 0) return first.probe;
+  const [able, unable] = [works, fails].map((some) => some.map(({ type }) => type).join(", "));
+  return { works: true, note: `works for ${able}; not for ${unable}: ${first.probe.reason}` };
+}
+
+/** A strategy that fails where it is only asked does not work, and is no reason to say nothing of the others. */
+async function probeOrWhyNot(strategy: GuardedStrategy, resource: Resource): Promise<ProbeResult> {
+  try {
+    return await strategy.probe(resource);
+  } catch (thrown) {
+    return { works: false, reason: messageOf(thrown) };
+  }
+}
+
+async function waysIfAny(strategy: GuardedStrategy): Promise<readonly StrategyWay[] | undefined> {
+  try {
+    return await strategy.ways();
+  } catch (thrown) {
+    return [{ name: "ways", works: false, detail: messageOf(thrown) }];
+  }
+}
+
+async function resourceTypes(
+  chooser: StrategyChooser,
+  types: ResourceTypes,
+  stateDir: string,
+): Promise<DoctorReport["resourceTypes"]> {
   return await Promise.all(
-    BUILT_IN_RESOURCE_TYPES.map(async (type) => {
+    types.list().map(async ({ name: type, lineage }) => {
       try {
-        return { type, ...(await chooser.choose(sample(type, stateDir))) };
+        return { type, ...(await chooser.choose({ ...sample(lineage.at(-1) ?? type, stateDir), type, lineage })) };
       } catch (thrown) {
         return { type, strategy: null, why: messageOf(thrown) };
       }

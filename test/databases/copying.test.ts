@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { openDrydock } from "../../src/runtime.ts";
 import { SqliteSnapshot } from "../../src/strategies/snapshot/sqlite-snapshot.ts";
+import { runDriver } from "../crash/run-driver.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { DatabaseScene, PLAN } from "./database-scene.ts";
 
@@ -87,6 +88,24 @@ describe("a copy of a live database", () => {
     assert.ok(statSync(`${here.database}-wal`).size > 0, "the log of the original was touched");
     await here.with(({ plans }) => plans.apply(PLAN));
     assert.deepEqual(here.rows("SELECT a FROM t"), [[1], [2]]);
+  });
+
+  it("[A20] is made again if somebody opened the database, wrote and closed it while it was copied as a file", async () => {
+    using here = filled("wal");
+    const resources = [{ location: here.database, name: "db" }];
+    const end = await runDriver(
+      { operation: "create", stateDir: here.stateDir, plan: PLAN, resources },
+      {
+        // The size is known, and nothing is copied yet.
+        failpoints: "sqlite.copy-original:2=stop",
+        whenStopped: () => here.sql("INSERT INTO accounts SELECT id + 2000, 1, hex(randomblob(400)) FROM accounts"),
+      },
+    );
+    assert.equal(end.failed, undefined);
+    const copy = await here.with(({ plans }) => plans.path(PLAN, "db"));
+    assert.deepEqual(here.rows("PRAGMA integrity_check", copy), [["ok"]]);
+    assert.deepEqual(here.rows("SELECT count(*), sum(n) FROM accounts", copy), [[4000, 202_000]]);
+    await here.with(({ plans }) => plans.cancel(PLAN));
   });
 
   it("keeps page size, auto_vacuum, journal mode, mode and version of the original, whatever the copy makes of them", async () => {

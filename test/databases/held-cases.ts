@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { describeBadInput } from "./held-bad-input.ts";
+import { describeInterruption } from "./held-interruption.ts";
+import { describeMigrations } from "./held-migrations.ts";
+import { describeOutcomes } from "./held-outcomes.ts";
 import { HeldScene, leftIn, type ServerKind, startServer } from "./held-scene.ts";
 
 /** What holds for transactions on every kind of server. */
@@ -279,6 +282,9 @@ export function describeHeld(kind: ServerKind): void {
       assert.ok(kinds.some((text) => text.startsWith("process")));
     });
 
+    describeInterruption(kind, () => server);
+    describeOutcomes(kind, () => server);
+    describeMigrations(kind, () => server);
     describeBadInput(() => server);
   });
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { assertRefused, Workplace } from "../end-to-end/workplace.ts";
 import { OWNER, type TestServer, whyNoServer } from "../support/database-servers.ts";
-import { leftIn, startServer } from "./held-scene.ts";
+import { leftIn, startServer, until } from "./held-scene.ts";
 
 const MIGRATION = `
   -- a table; with an index
@@ -110,6 +110,27 @@ describe("databases on servers, by the command line", { skip: whyNoServer("postg
       ),
       "0",
     );
+  });
+
+  it("[A1] Ctrl-C ends the statement on the server, says so, and the plan goes on", async () => {
+    using workplace = new Workplace();
+    const folder = workplace.write("drydock.yaml", 'resources: { data: { location: "${DATABASE}" } }\n');
+    const env = { DATABASE: server.url(), DRYDOCK_CONFIG: folder };
+    workplace.drydock(["plan", "create", "-r", "data", "--name", "p"], { env });
+    const running = workplace.start(["plan", "sql", "p", "data", "-c", "SELECT pg_sleep(6200)"], env);
+    const ended = running.ended();
+    const sleeping = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(6200)' AND state = 'active'";
+    await until(async () => (await server.sql(sleeping)) === "1", "the server runs it");
+    running.signal("SIGINT");
+    const { status, stderr } = await ended;
+    assert.equal(status, 1, stderr);
+    assert.match(
+      stderr,
+      /^SIGINT: stopping.*\nerror: The statements were interrupted; the sandbox is as it was before them\.\n {2}hint: /,
+    );
+    assert.equal(await server.sql(sleeping), "0");
+    assert.match(workplace.drydock(["plan", "sql", "p", "data", "-c", "SELECT 7"], { env }).stdout, /7/);
+    assert.equal(workplace.drydock(["plan", "cancel", "p"], { env }).status, 0);
   });
 
   it("[X5] a wrong password is one line and a hint, without it, and nothing is left", () => {

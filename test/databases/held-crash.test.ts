@@ -1,18 +1,23 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it, type TestContext } from "node:test";
 import { IS_LONG, type Point } from "../crash/points.ts";
 import { type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { startServer } from "./held-scene.ts";
-import { MixedWorld, type WorldOperation } from "./mixed-world.ts";
+import { forEachPoint, killedAt, passedPoints } from "./kill-points.ts";
+import { ALL_KINDS, MixedWorld, type WorldOperation } from "./mixed-world.ts";
 
-const AT_ONCE = 3;
-const SHOWN = 5;
 /** What the folder does by itself has suites of its own; here it only has to be in the middle of it. */
 const OF_FOLDERS = ["landings.flush-staged", "land.exchange", "landings.flush-landed", "cleanup.remove"];
 
-describe("crashes of a plan over a folder, PostgreSQL and MariaDB", {
+/** Where recovery begins: with one server prepared and nothing decided; decided, with one server landed. */
+const CRASHES = ["held.prepare:2", "held.land:2"] as const;
+
+/** Who passes a point, by what its name begins with; who is in no other suite with servers comes first. */
+const PASSED_BY: readonly RegExp[] = [/^git[-.]/, /^sqlite[.]/, /^(?:held|keeper|secrets)[.]/, /^store[.]/, /./];
+
+describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine", {
   skip: whyNoServer("postgres") ?? whyNoServer("mariadb") ?? false,
 }, () => {
   let servers: { readonly pg: TestServer; readonly maria: TestServer };
@@ -25,23 +30,6 @@ describe("crashes of a plan over a folder, PostgreSQL and MariaDB", {
     servers?.maria.remove();
   });
 
-  /** The failpoints that something passes, as often as it does. */
-  async function trace(world: MixedWorld, operation: WorldOperation): Promise<Point[]> {
-    const file = join(world.stateDir, "..", "trace");
-    rmSync(file, { force: true });
-    const end = await world.drive(operation, { trace: file });
-    assert.ok(end.done !== undefined, end.failed?.stack);
-    const passes = new Map<string, number>();
-    return readFileSync(file, "utf8")
-      .split("\n")
-      .filter(Boolean)
-      .map((line) => {
-        const name = line.slice("failpoint ".length);
-        passes.set(name, (passes.get(name) ?? 0) + 1);
-        return { name, pass: passes.get(name) ?? 0 };
-      });
-  }
-
   /** All of them in a long run; else every step of a held transaction, every write of the journal, and some of the rest. */
   function chosen(points: readonly Point[]): Point[] {
     if (IS_LONG) return [...points];
@@ -53,62 +41,40 @@ describe("crashes of a plan over a folder, PostgreSQL and MariaDB", {
     });
   }
 
-  /** Does this for every point, several at once, each in a world of its own; goes on after a failure. */
   async function forEach(
     t: TestContext,
     points: readonly Point[],
     act: (world: MixedWorld, at: string) => Promise<void>,
     make = MixedWorld.make,
   ) {
-    const waiting = [...points];
-    const failures: string[] = [];
-    const worker = async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const at = `${next.name}:${next.pass}`;
-        const world = await make(servers);
-        try {
-          await act(world, at);
-        } catch (thrown) {
-          failures.push(`${at}: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`);
-        } finally {
-          world.remove();
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, worker));
-    t.diagnostic(`${points.length} points`);
-    assert.equal(
-      failures.length,
-      0,
-      `${failures.length} of ${points.length} fail:\n${failures.slice(0, SHOWN).join("\n\n")}`,
-    );
+    await forEachPoint(t, points, { make: () => make(servers), act });
   }
 
-  async function pointsOf(operation: WorldOperation, afterCrash?: string): Promise<Point[]> {
-    const world = await (operation === "create" ? MixedWorld.withoutPlan : MixedWorld.make)(servers);
+  /** What an operation passes in such a world, after a crash of apply or without. */
+  async function pointsOf(
+    operation: WorldOperation,
+    afterCrash?: string,
+    make: () => Promise<MixedWorld> = () => MixedWorld.make(servers),
+  ): Promise<Point[]> {
+    const world = await make();
     try {
       if (afterCrash !== undefined) await killedAt(world, "apply", afterCrash);
-      return chosen(await trace(world, operation));
+      return await passedPoints(world, operation);
     } finally {
       world.remove();
     }
   }
 
-  async function killedAt(world: MixedWorld, operation: WorldOperation, at: string): Promise<void> {
-    const end = await world.drive(operation, { failpoints: `${at}=kill` });
-    assert.equal(end.signal, "SIGKILL", `it was not killed at ${at}: ${end.failed?.stack ?? JSON.stringify(end.done)}`);
-  }
-
   it("[T2][A3][A7] our process killed at every step of apply: all or nothing, and the work is still there", async (t) => {
-    await forEach(t, await pointsOf("apply"), async (world, at) => {
+    await forEach(t, chosen(await pointsOf("apply")), async (world, at) => {
       await killedAt(world, "apply", at);
       await world.verify(`killed at ${at}`);
     });
   });
 
-  for (const first of ["held.prepare:2", "held.land:2"])
+  for (const first of CRASHES)
     it(`[T2][A3] our process killed at every step of the recovery from a crash at ${first}`, async (t) => {
-      await forEach(t, await pointsOf("recover", first), async (world, at) => {
+      await forEach(t, chosen(await pointsOf("recover", first)), async (world, at) => {
         await killedAt(world, "apply", first);
         await killedAt(world, "recover", at);
         await world.verify(`killed at ${first}, then in recovery at ${at}`);
@@ -117,30 +83,69 @@ describe("crashes of a plan over a folder, PostgreSQL and MariaDB", {
 
   for (const operation of ["create", "rollback", "cancel"] as const)
     it(`[C2][A17] our process killed at every step of ${operation}: nothing lands, and nothing unknown is left`, async (t) => {
-      const points = (await pointsOf(operation)).filter(
+      const make = operation === "create" ? MixedWorld.withoutPlan : MixedWorld.make;
+      const points = (await pointsOf(operation, undefined, () => make(servers))).filter(
         ({ name }) => IS_LONG || /^(?:held|keeper|secrets)[.]/.test(name),
       );
       const act = async (world: MixedWorld, at: string) => {
         await killedAt(world, operation, at);
         await world.verifyNothingLanded(`killed at ${at} of ${operation}`);
       };
-      await forEach(t, points, act, operation === "create" ? MixedWorld.withoutPlan : MixedWorld.make);
+      await forEach(t, chosen(points), act, make);
     });
 
   it("[T2][A3] the keeper killed at every step of apply: all or nothing, and what is gone is said to be gone", async (t) => {
     const points = (await pointsOf("apply")).filter(({ name }) => name.startsWith("held."));
     await forEach(t, points, async (world, at) => {
       await world.drive("apply", { failpoints: `${at}=stop`, whenStopped: () => world.killKeeper() });
-      const { pending } = await world.with(async ({ recovery }) => recovery);
-      assert.deepEqual(pending, [], at);
-      const side = await world.side(`keeper killed at ${at}`);
-      await world.assertNothingPrepared(at);
-      const { plan, sandboxes, errors } = await world.states();
-      if (side === "new") return assert.equal(plan, "applied", at);
-      assert.equal(plan, "open", at);
-      assert.deepEqual(sandboxes.slice(1), ["ERRORED", "ERRORED"], at);
-      for (const error of errors) assert.match(error, /work in this sandbox is gone.*Nothing was changed/);
+      await world.verifyWithoutWork(`keeper killed at ${at}`, /work in this sandbox is gone.*Nothing was changed/);
     });
+  });
+
+  /** All points in a long run; else of so many participants, or of all, the point in the middle of those that are passed. */
+  function oneOfEach(points: readonly Point[], participants = PASSED_BY.length): Point[] {
+    if (IS_LONG) return [...points];
+    const groups = Map.groupBy(points, ({ name }) => PASSED_BY.findIndex((names) => names.test(name)));
+    return [...groups]
+      .filter(([owner]) => owner < participants)
+      .map(([, all]) => all[Math.floor(all.length / 2)] as Point);
+  }
+
+  const makeAll = () => MixedWorld.make(servers, ALL_KINDS);
+  let passedInApply: Promise<Point[]> | undefined;
+  const pointsOfAll = () => (passedInApply ??= pointsOf("apply", undefined, makeAll));
+
+  it("[T2][A3][A7] two folders, a checkout, SQLite and both servers, our process killed in apply: all of them or none, and the work is still there", async (t) => {
+    const points = oneOfEach(await pointsOfAll());
+    const act = async (world: MixedWorld, at: string) => {
+      await killedAt(world, "apply", at);
+      await world.verify(`killed at ${at}`);
+    };
+    await forEachPoint(t, points, { make: makeAll, act });
+  });
+
+  for (const first of CRASHES)
+    it(`[T2][A3] the same plan, our process killed at ${first}, then in recovery`, async (t) => {
+      const points = oneOfEach(await pointsOf("recover", first, makeAll), 2);
+      const act = async (world: MixedWorld, at: string) => {
+        await killedAt(world, "apply", first);
+        await killedAt(world, "recover", at);
+        await world.verify(`killed at ${first}, then in recovery at ${at}`);
+      };
+      await forEachPoint(t, points, { make: makeAll, act });
+    });
+
+  it("[T1][T2] the same plan, the servers killed in apply and up again: all of them or none, and what is gone is said to be gone", async (t) => {
+    const points = await pointsOfAll();
+    const chosen = points.filter(({ name, pass }) =>
+      IS_LONG ? /^(?:held|store)[.]/.test(name) : CRASHES.some((each) => each === `${name}:${pass}`),
+    );
+    const act = async (world: MixedWorld, at: string) => {
+      const whenStopped = () => whileDown(async () => undefined);
+      await world.drive("apply", { failpoints: `${at}=stop`, whenStopped });
+      await world.verifyWithoutWork(`servers killed at ${at}`, /Nothing was changed/);
+    };
+    await forEachPoint(t, chosen, { make: makeAll, act, atOnce: 1 });
   });
 
   /** Kills both servers as a crash would, does something, and has them up again. */
@@ -156,7 +161,7 @@ describe("crashes of a plan over a folder, PostgreSQL and MariaDB", {
   }
 
   it("[T1] servers killed between prepare and commit: what was decided is finished, and until then only its plan waits", async () => {
-    const world = await MixedWorld.make(servers);
+    const world = await makeAll();
     try {
       await killedAt(world, "apply", "held.land:1");
       await whileDown(async () => {
@@ -176,7 +181,7 @@ describe("crashes of a plan over a folder, PostgreSQL and MariaDB", {
   });
 
   it("[T1] servers and our processes killed before the decision: everything is rolled back, and the work is said to be gone", async () => {
-    const world = await MixedWorld.make(servers);
+    const world = await makeAll();
     try {
       // The first is prepared, the second is about to be.
       await killedAt(world, "apply", "held.prepare:2");
@@ -191,7 +196,7 @@ describe("crashes of a plan over a folder, PostgreSQL and MariaDB", {
       assert.equal(await world.side("in the end"), "old");
       await world.assertNothingPrepared("in the end");
       const { sandboxes } = await world.states();
-      assert.deepEqual(sandboxes.slice(1), ["ERRORED", "ERRORED"]);
+      assert.deepEqual(sandboxes.slice(-2), ["ERRORED", "ERRORED"]);
       await world.with(({ plans }) => plans.cancel("crash"));
     } finally {
       world.remove();
@@ -203,7 +208,7 @@ describe("crashes of a plan over a folder, PostgreSQL and MariaDB", {
     try {
       await whileDown(async () => undefined);
       const { sandboxes, errors } = await world.states();
-      assert.deepEqual(sandboxes.slice(1), ["ERRORED", "ERRORED"]);
+      assert.deepEqual(sandboxes.slice(-2), ["ERRORED", "ERRORED"]);
       for (const error of errors) assert.match(error, /the server ended its connection.*Nothing was changed/);
       await assert.rejects(
         world.with(({ plans }) => plans.apply("crash")),
@@ -248,7 +253,7 @@ describe("crashes of a plan over a folder, PostgreSQL and MariaDB", {
       const { undone } = await world.with(async ({ recovery }) => recovery);
       assert.equal(undone.length, 1);
       await world.assertNothingPrepared("after giving up");
-      assert.deepEqual(await world.sides(), { files: "old", pg: "new", maria: "old" });
+      assert.deepEqual(await world.sides(), { local: "old", pg: "new", maria: "old" });
       assert.deepEqual(await world.notUndone(), ["pg"]);
     } finally {
       world.remove();

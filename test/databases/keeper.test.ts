@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { DrydockProcess } from "../rivals/drydock-process.ts";
 import { type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { HeldScene, isRunning, leftIn, startServer, until } from "./held-scene.ts";
 
@@ -128,6 +129,27 @@ describe("the process that holds a plan's transactions", {
     assert.equal(await server.sql("SELECT one FROM T_view"), "1");
   });
 
+  it("[T1] what was about to prepare when we and it were killed is ended first, so that nothing is prepared behind the back of recovery", async () => {
+    await using scene = await HeldScene.make(server);
+    // At the end of its transaction it takes longer than any test.
+    await server.sql(`CREATE FUNCTION rest() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(6300); RETURN NULL; END';
+      CREATE CONSTRAINT TRIGGER rest AFTER UPDATE ON ${scene.table} DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION rest()`);
+    const { id } = await scene.plan();
+    await scene.run("UPDATE T SET v = 'x' WHERE id = 1");
+    const preparing = `SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'PREPARE TRANSACTION%${id}%' AND state = 'active' AND pid <> pg_backend_pid()`;
+    await using applying = new DrydockProcess({ stateDir: scene.stateDir, calls: [["apply", id]] });
+    await until(async () => (await server.sql(preparing)) === "1", "it prepares");
+    applying.signal("SIGKILL");
+    await applying.ends();
+    scene.killKeeper();
+    const { undone, pending } = await scene.with(async ({ recovery }) => recovery);
+    assert.deepEqual([undone.length, pending], [1, []]);
+    assert.equal(await server.sql(preparing), "0", "a session is still about to prepare");
+    const prepared = (await server.prepared()).filter((name) => name.includes(id));
+    assert.deepEqual(prepared, []);
+    assert.equal(await scene.original(), "1|one 2|two");
+  });
+
   it("what the server refuses to prepare is said, and the work is still there", async () => {
     await using scene = await HeldScene.make(server);
     await scene.plan();
@@ -250,6 +272,17 @@ describe("MariaDB", { skip: whyNoServer("mariadb") ?? false }, () => {
     await scene.with(({ plans }) => plans.apply("p"));
     await assert.rejects(update(), { code: "CONFLICT" });
     assert.equal(await scene.original(), "1|first 2|two");
+  });
+
+  it("is not in the way of another plan that ends: nobody looks at what that has in the database for a moment", async () => {
+    await using scene = await HeldScene.make(server);
+    // Of all tables it is the first.
+    await server.sql("CREATE TABLE drydock_0 (serial VARCHAR(32) PRIMARY KEY) ENGINE=InnoDB");
+    await scene.plan();
+    await scene.run("UPDATE T SET v = 'changed'");
+    await server.sql("DROP TABLE drydock_0 WAIT 1");
+    await scene.with(({ plans }) => plans.apply("p"));
+    assert.equal(await scene.original(), "1|changed 2|changed");
   });
 
   it("says that nobody knows, where the server can't tell whether a transaction was committed", async () => {

@@ -1,57 +1,77 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Drydock, openDrydock } from "../../src/runtime.ts";
+import type { Drydock } from "../../src/runtime.ts";
 import { openSqliteStore } from "../../src/store/sqlite-store.ts";
 import { type DriverEnd, type DriverOptions, runDriver } from "../crash/run-driver.ts";
+import { leftBesidesUndo } from "../crash/scenarios.ts";
+import { PLAN, type Sides, sidesOf, World, type WorldOptions } from "../crash/world.ts";
 import type { TestServer } from "../support/database-servers.ts";
 import { fastFolder } from "../support/fast-folder.ts";
-import { removeFolder } from "../support/remove-folder.ts";
 import { isRunning, leftIn } from "./held-scene.ts";
 
-const PLAN = "crash";
 let worlds = 0;
 
 /** What a process may be doing when it dies. */
 export type WorldOperation = "create" | "apply" | "recover" | "rollback" | "cancel" | "give-up";
 
-/** A plan over a folder, PostgreSQL and MariaDB, with work in all of them; each world has tables and a state directory of its own. */
+const FOLDER: WorldOptions = { strategy: "filesystem_copy", isSmall: true, places: [{ folder: fastFolder() }] };
+/** Every kind of thing that a plan can be over, beside the servers. */
+export const ALL_KINDS: WorldOptions = {
+  strategy: ["filesystem_copy", "filesystem_copy", "git_worktree", "snapshot"],
+  isSmall: true,
+  places: [
+    { folder: fastFolder() },
+    { folder: fastFolder() },
+    { folder: fastFolder(), isCheckout: true },
+    { folder: fastFolder(), database: { journal: "wal", change: "rows" } },
+  ],
+};
+
+type Servers = { readonly [name: string]: TestServer };
+
+/**
+ * A plan over what is on this machine (default: a folder), PostgreSQL and MariaDB, with work in all of them; each world has tables and a state
+ * directory of its own.
+ */
 export class MixedWorld {
-  readonly #folder = mkdtempSync(join(fastFolder(), "drydock-mixed-"));
-  readonly stateDir = join(this.#folder, "state");
-  readonly files = join(this.#folder, "files");
-  readonly servers: { readonly [name: string]: TestServer };
+  /** What is on this machine, and the state directory. */
+  readonly local: World;
+  readonly stateDir: string;
+  readonly servers: Servers;
+  readonly #expected: Sides;
   readonly #table: string;
 
-  private constructor(servers: { readonly [name: string]: TestServer }) {
+  private constructor(servers: Servers, options: WorldOptions) {
     this.servers = servers;
+    this.#expected = expectedOf(options);
+    this.local = new World(options);
+    this.stateDir = this.local.stateDir;
     worlds += 1;
     this.#table = `w${process.pid}_${worlds}`;
   }
 
   /** Brings the world to where the plan can be applied. */
-  static async make(servers: { readonly [name: string]: TestServer }): Promise<MixedWorld> {
-    const world = await MixedWorld.withoutPlan(servers);
-    await world.with(async ({ plans }) => {
-      await plans.create({ name: PLAN, resources: world.#resources() });
-      const path = await plans.path(PLAN, "files");
-      writeFileSync(join(path, "changed"), "new\n");
-      writeFileSync(join(path, "added"), "new\n");
-      rmSync(join(path, "deleted"));
-      for (const name of Object.keys(servers))
-        await plans.sql(
-          PLAN,
-          name,
-          `UPDATE ${world.#table} SET v = 'new' WHERE id = 1; DELETE FROM ${world.#table} WHERE id = 2`,
-        );
-    });
-    return world;
+  static async make(servers: Servers, options = FOLDER): Promise<MixedWorld> {
+    const world = await MixedWorld.withoutPlan(servers, options);
+    try {
+      await world.with(({ plans }) => world.#plan(plans));
+      return world;
+    } catch (thrown) {
+      world.remove();
+      throw thrown;
+    }
   }
 
-  static async withoutPlan(servers: { readonly [name: string]: TestServer }): Promise<MixedWorld> {
-    const world = new MixedWorld(servers);
-    mkdirSync(world.files);
-    for (const name of ["changed", "deleted"]) writeFileSync(join(world.files, name), "old\n");
+  async #plan(plans: Drydock["plans"]): Promise<void> {
+    await plans.create({ name: PLAN, resources: this.#resources() });
+    await this.local.work(plans);
+    const work = `UPDATE ${this.#table} SET v = 'new' WHERE id = 1; DELETE FROM ${this.#table} WHERE id = 2`;
+    for (const name of Object.keys(this.servers)) await plans.sql(PLAN, name, work);
+  }
+
+  static async withoutPlan(servers: Servers, options = FOLDER): Promise<MixedWorld> {
+    const world = new MixedWorld(servers, options);
     for (const server of Object.values(servers)) {
       await server.sql(`CREATE TABLE ${world.#table} (id INT PRIMARY KEY, v VARCHAR(20))`);
       await server.sql(`INSERT INTO ${world.#table} VALUES (1, 'old'), (2, 'old')`);
@@ -61,16 +81,11 @@ export class MixedWorld {
 
   #resources() {
     const databases = Object.entries(this.servers).map(([name, server]) => ({ location: server.url(), name }));
-    return [{ location: this.files, name: "files", strategy: "filesystem_copy" }, ...databases];
+    return [...this.local.resources(), ...databases];
   }
 
   async with<T>(action: (drydock: Drydock) => Promise<T>): Promise<T> {
-    const drydock = await openDrydock({ stateDir: this.stateDir, cwd: "/", environment: {} });
-    try {
-      return await action(drydock);
-    } finally {
-      await drydock.close();
-    }
+    return await this.local.with(action);
   }
 
   /** Lets a process of its own do something to the plan; it may die in it. */
@@ -96,7 +111,7 @@ export class MixedWorld {
 
   /** On which side each resource is. */
   async sides(): Promise<{ readonly [name: string]: string }> {
-    const sides: { [name: string]: string } = { files: this.#filesSide() };
+    const sides: { [name: string]: string } = { local: this.local.side(this.#expected, "all on this machine") };
     for (const [name, server] of Object.entries(this.servers)) {
       const rows = await server.sql(`SELECT id, v FROM ${this.#table} ORDER BY id`);
       sides[name] = rows === "1|old\n2|old" ? "old" : rows === "1|new" ? "new" : `neither: ${rows}`;
@@ -137,15 +152,6 @@ export class MixedWorld {
     }
   }
 
-  #filesSide(): string {
-    const seen = readdirSync(this.files)
-      .filter((name) => !name.startsWith(".drydock-"))
-      .sort();
-    const content = seen.map((name) => `${name}=${readFileSync(join(this.files, name), "utf8").trim()}`).join(" ");
-    if (content === "changed=old deleted=old") return "old";
-    return content === "added=new changed=new" ? "new" : `neither: ${content}`;
-  }
-
   /** Recovers twice, then sees that all is on one side, nothing is left prepared or pending, and the plan can be ended or applied. */
   async verify(when: string): Promise<void> {
     const first = await this.with(async ({ recovery }) => recovery);
@@ -165,11 +171,36 @@ export class MixedWorld {
     this.#assertNothingLeft(when);
   }
 
-  /** The work is still there, unless the keeper was killed too: then that is said, and nothing landed. */
+  /** The same where what held the transactions has died: either all has landed, or nothing has, and what is gone is said to be gone. */
+  async verifyWithoutWork(when: string, error: RegExp): Promise<void> {
+    const { pending } = await this.with(async ({ recovery }) => recovery);
+    assert.deepEqual(pending, [], when);
+    const side = await this.side(when);
+    await this.assertNothingPrepared(when);
+    const { plan, sandboxes, errors } = await this.states();
+    assert.equal(plan, side === "new" ? "applied" : "open", when);
+    if (side === "new") return this.#assertNothingLeft(when);
+    const held = sandboxes.slice(-2);
+    assert.ok(held.includes("ERRORED"), `${when}: ${held.join(", ")}`);
+    for (const each of errors) assert.match(each, error, when);
+    // A transaction that was prepared before its server died, and is rolled back, is done again.
+    for (const [at, name] of Object.keys(this.servers).entries())
+      if (held[at] !== "ERRORED") assert.equal(await this.#inside(name), "1|new", `${when}: the work in ${name}`);
+    await this.with(({ plans }) => plans.cancel(PLAN));
+    assert.equal(await this.side(`${when}, in the end`), "old");
+    this.#assertNothingLeft(when);
+  }
+
+  /** The work is still there. */
   async #applyAgain(when: string): Promise<void> {
     const held = await this.with(async ({ plans }) => (await plans.show(PLAN)).resources.map(({ status }) => status));
     assert.ok(!held.includes("ERRORED"), `${when}: the work is still there: ${held.join(", ")}`);
     await this.with(({ plans }) => plans.apply(PLAN));
+  }
+
+  async #inside(server: string): Promise<string> {
+    const [result] = await this.with(({ plans }) => plans.sql(PLAN, server, `SELECT id, v FROM ${this.#table}`));
+    return (result?.rows ?? []).map((row) => row.join("|")).join(" ");
   }
 
   async assertNothingPrepared(when: string): Promise<void> {
@@ -182,6 +213,9 @@ export class MixedWorld {
 
   #assertNothingLeft(when: string): void {
     assert.deepEqual(leftIn(this.stateDir), [], `${when}: nothing is left in the state directory`);
+    // These two stay, empty.
+    const left = leftBesidesUndo(this.local).filter((name) => !/^state\/(?:keepers|secrets)$/.test(name));
+    assert.deepEqual(left, [], `${when}: nothing is left but what an undo needs`);
   }
 
   keeper(): number | undefined {
@@ -240,6 +274,15 @@ export class MixedWorld {
 
   remove(): void {
     this.killKeeper();
-    removeFolder(this.#folder);
+    this.local.remove();
   }
+}
+
+const expected = new Map<WorldOptions, Sides>();
+
+/** What everything on this machine looks like before the plan and after it. */
+function expectedOf(options: WorldOptions): Sides {
+  const sides = expected.get(options) ?? sidesOf(options);
+  expected.set(options, sides);
+  return sides;
 }

@@ -92,7 +92,9 @@ export class TestPostgres extends TestServer {
   }
 
   protected command() {
-    const settings = ["listen_addresses=", "max_prepared_transactions=20", "shared_buffers=16MB", ...this.#settings];
+    // A server that is killed leaves its shared memory: in its own folder, that goes with it.
+    const memory = ["shared_buffers=16MB", "dynamic_shared_memory_type=mmap"];
+    const settings = ["listen_addresses=", "max_prepared_transactions=20", ...memory, ...this.#settings];
     const options = [...settings, `unix_socket_directories=${join(this.folder, "own")}`].flatMap((each) => [
       "-c",
       each,

@@ -1,5 +1,6 @@
 import { BusyError, StateError } from "../../core/errors.ts";
 import type { Attention, PreparedCommit, Transaction } from "../../core/strategy.ts";
+import { changedRowids } from "../../database/changed-rowids.ts";
 import { BACKWARD, FORWARD, type Way } from "../../database/landing-conflicts.ts";
 import { countChanges, recordChanges } from "../../database/sqlite-changes.ts";
 import { type Patience, patiently } from "../../database/sqlite-database.ts";
@@ -208,7 +209,7 @@ export class SqliteLandings {
     db.attach(landing.label(CHANGES), "create", "out");
     // Nobody needs a half of it, and it is flushed as a whole.
     db.exec("PRAGMA out.journal_mode = OFF; PRAGMA out.synchronous = OFF");
-    recordChanges(db);
+    recordChanges(db, () => changedRowids(db, this.#sandbox.basePath));
     return countChanges(db, "out");
   }
 

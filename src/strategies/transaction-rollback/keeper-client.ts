@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { DrydockError, StateError } from "../../core/errors.ts";
+import { DrydockError, InterruptedError, StateError } from "../../core/errors.ts";
 import type { StrategyContext, TransactionPolicy } from "../../core/strategy.ts";
 import { startBackground } from "../../system/background-process.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
@@ -26,6 +26,7 @@ const POINTS: { readonly [operation in KeeperOperation]: Failpoint } = {
   begin: failpoint("held.begin"),
   replay: failpoint("held.replay"),
   run: failpoint("held.run"),
+  cancel: failpoint("held.cancel"),
   table: failpoint("held.table"),
   log: failpoint("held.log"),
   checkpoint: failpoint("held.checkpoint"),
@@ -85,14 +86,33 @@ export class KeeperClient {
     resourceId: string,
     given: KeeperOperations[Operation]["asks"],
   ): Promise<{ readonly answer: KeeperOperations[Operation]["answers"] } | undefined> {
+    if (operation === "run" && this.#context.signal?.aborted === true) throw new InterruptedError();
     const keeper = this.#folder.keeper();
     if (keeper === undefined) return undefined;
     const line = encodeMessage({ planId: this.#planId, resourceId, operation, given });
-    const text = await askPrivately(POINTS[operation], this.#folder.path, `${keeper.keeperId}.sock`, line);
+    const asking = askPrivately(POINTS[operation], this.#folder.path, `${keeper.keeperId}.sock`, line);
+    const text = operation === "run" ? await this.#cancelling(resourceId, asking) : await asking;
     if (text === undefined) return undefined;
     const answer = decodeMessage<KeeperAnswer>(text);
     if ("failed" in answer) throw errorFrom(answer.failed);
     return { answer: answer.done as KeeperOperations[Operation]["answers"] };
+  }
+
+  /** An interruption ends the statements that are asked for; the answer says so. */
+  async #cancelling<T>(resourceId: string, asking: Promise<T>): Promise<T> {
+    const { signal } = this.#context;
+    let cancelled: Promise<unknown> = Promise.resolve();
+    const cancel = () => {
+      // If it can't be done, they end by themselves.
+      cancelled = this.ask("cancel", resourceId, {}).catch(() => undefined);
+    };
+    signal?.addEventListener("abort", cancel);
+    try {
+      return await asking;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+      await cancelled;
+    }
   }
 
   /** The same, of a keeper that is started if there is none. */

@@ -2,6 +2,7 @@ import {
   BusyError,
   type Conflict,
   DrydockError,
+  InterruptedError,
   messageOf,
   SandboxCommitError,
   SandboxConflictError,
@@ -20,7 +21,8 @@ import type { StatementEffect } from "../../database/statement-effect.ts";
  * # How the keeper of a plan is spoken to
  *
  * Each connection to its socket carries one request and one answer, each a line of JSON. A request names a sandbox and an operation; an
- * answer is `{ "done": … }` or `{ "failed": { … } }`. Requests about one sandbox are done one after the other, in the order in which they came.
+ * answer is `{ "done": … }` or `{ "failed": { … } }`. Requests about one sandbox are done one after the other, in the order in which they came;
+ * only `cancel` does not wait.
  *
  * The keeper is started with `KeeperStart` on its standard input, which is the only way that a password gets to it, and says `ready` on its
  * standard output when it listens. It keeps no record of its own but where it listens, and why it ended a transaction by itself: what must be known
@@ -50,6 +52,8 @@ export interface KeeperOperations {
     readonly asks: { readonly script: string; readonly readOnly: boolean };
     readonly answers: readonly StatementResult[];
   };
+  /** Ends the statements that are running, out of turn: who asked for them is told that they were interrupted. */
+  cancel: { readonly asks: object; readonly answers: null };
   table: { readonly asks: { readonly table: string }; readonly answers: StatementResult };
   log: { readonly asks: object; readonly answers: readonly LoggedStatement[] };
   checkpoint: { readonly asks: { readonly checkpointId: string }; readonly answers: null };
@@ -174,6 +178,7 @@ export function plainError(thrown: unknown): PlainError {
 }
 
 const TYPES = {
+  InterruptedError,
   UsageError,
   UnsupportedError,
   StateError,

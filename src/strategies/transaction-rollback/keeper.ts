@@ -60,7 +60,7 @@ export class Keeper {
     let answer: KeeperAnswer;
     try {
       const request = decodeMessage<KeeperRequest>(line);
-      answer = { done: await this.#inTurn(request) };
+      answer = { done: await (request.operation === "cancel" ? this.#outOfTurn(request) : this.#inTurn(request)) };
     } catch (thrown) {
       answer = { failed: plainError(thrown) };
     }
@@ -78,6 +78,10 @@ export class Keeper {
     } finally {
       sandbox.waiting -= 1;
     }
+  }
+
+  async #outOfTurn(request: KeeperRequest): Promise<unknown> {
+    return (await this.#operate(this.#sandboxOf(request).kept, request.operation, request.given as never)) ?? null;
   }
 
   #sandboxOf({ planId, resourceId }: KeeperRequest): Kept {
@@ -102,6 +106,7 @@ export class Keeper {
       begin: ({ name }) => kept.begin(name),
       replay: ({ name }) => kept.replay(name),
       run: ({ script, readOnly }) => kept.run(script, readOnly),
+      cancel: () => kept.cancel(),
       table: ({ table }) => kept.table(table),
       log: () => kept.log(),
       checkpoint: ({ checkpointId }) => kept.checkpoint(checkpointId),

@@ -96,6 +96,11 @@ export class KeptSandbox {
     }
   }
 
+  /** Ends what `run` is doing. */
+  async cancel(): Promise<void> {
+    await this.#database?.cancel();
+  }
+
   async table(name: string): Promise<StatementResult> {
     return await this.#held().table(name);
   }

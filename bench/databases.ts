@@ -1,0 +1,127 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import pg from "pg";
+import { OWNER, TestPostgres, whyNoServer } from "../test/support/database-servers.ts";
+import { answer, compare } from "./answer.ts";
+import { buildProject } from "./build-project.ts";
+import { newContent, oldContent, PER_FOLDER } from "./floor.ts";
+import { alternate, flushPlace, type Side } from "./measure.ts";
+import { imageOrFolder, withPrivateMounts } from "./places.ts";
+import { makeTree } from "./trees.ts";
+
+/**
+ * What does a plan cost over a folder, a SQLite database and one of PostgreSQL, from its making to its landing, against the same work in the originals
+ * themselves? That one is not isolated and not atomic, but durable: what was written is on disk when it is done. Ours is the built program, because
+ * the process that holds the transaction is started from it.
+ */
+const FILES = 1_000;
+const CHANGED_FILES = 20;
+const CHANGED_ROWS = 1_000;
+/** Of 250 bytes each: 100 MB. */
+const SQLITE_ROWS = 400_000;
+const POSTGRES_ROWS = 100_000;
+const ROUNDS = 7;
+
+const missing = whyNoServer("postgres");
+if (missing !== undefined) throw new Error(missing);
+withPrivateMounts();
+const place = imageOrFolder("ext4");
+const { openDrydock } = (await import(join(buildProject(), "dist/index.js"))) as typeof import("../src/index.ts");
+const config = join(place.path, "drydock.yaml");
+writeFileSync(config, "sandbox: { cleanup: manual }\n");
+const folder = join(place.path, "original");
+const files = makeTree(folder, FILES, PER_FOLDER, oldContent);
+const changed = files.filter((_, index) => index % (FILES / CHANGED_FILES) === 0);
+const database = join(place.path, "data", "app.db");
+makeSqlite();
+const server = new TestPostgres();
+let round = 0;
+
+try {
+  await makePostgres();
+  const both = await alternate(ROUNDS, { planned: planned(), directly: directly() });
+  const what = "a folder, 100 MB of SQLite, PostgreSQL: create, work, apply";
+  answer([compare(what, both.planned, "the work alone", both.directly, { atMost: 2 })]);
+} finally {
+  server.remove();
+}
+
+function makeSqlite(): void {
+  mkdirSync(join(place.path, "data"));
+  using db = new DatabaseSync(database);
+  db.exec(`PRAGMA journal_mode = wal; CREATE TABLE items(id INTEGER PRIMARY KEY, text TEXT, number INTEGER);
+    INSERT INTO items WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${SQLITE_ROWS})
+    SELECT i, hex(randomblob(115)), 0 FROM n`);
+}
+
+async function makePostgres(): Promise<void> {
+  await server.start();
+  await server.fill();
+  await server.sql(
+    `CREATE TABLE items AS SELECT i AS id, repeat(md5(i::text), 3) AS text, 0 AS number FROM generate_series(1, ${POSTGRES_ROWS}) AS i;
+    ALTER TABLE items ADD PRIMARY KEY (id); ALTER TABLE items OWNER TO ${OWNER.user}`,
+  );
+}
+
+/** One statement, for rows all over a table. */
+function update(rows: number): string {
+  const ids = Array.from({ length: CHANGED_ROWS }, (_, at) => (at + 1) * (rows / CHANGED_ROWS));
+  return `UPDATE items SET number = ${round} WHERE id IN (${ids.join(", ")})`;
+}
+
+function changeFiles(root: string): void {
+  changed.forEach((file, index) => {
+    writeFileSync(join(root, file), newContent(index + round * CHANGED_FILES));
+  });
+}
+
+function nextRound(): void {
+  round += 1;
+}
+
+function planned(): Side {
+  return {
+    before: nextRound,
+    run: async () => {
+      const { plans, close } = await opened();
+      const resources = [
+        { location: folder, name: "files" },
+        { location: database, name: "sqlite" },
+        { location: server.url(), name: "postgres" },
+      ];
+      const { id } = await plans.create({ resources });
+      changeFiles(await plans.path(id, "files"));
+      await plans.sql(id, "sqlite", update(SQLITE_ROWS));
+      await plans.sql(id, "postgres", update(POSTGRES_ROWS));
+      await plans.apply(id);
+      await close();
+    },
+    after: async () => {
+      const { cleanup, close } = await opened();
+      await cleanup.purge({ force: true });
+      await close();
+    },
+  };
+}
+
+async function opened() {
+  const drydock = await openDrydock({ stateDir: join(place.path, "state"), config });
+  return { plans: drydock.plans, cleanup: drydock.cleanup, close: () => drydock.close() };
+}
+
+function directly(): Side {
+  return {
+    before: nextRound,
+    run: async () => {
+      changeFiles(folder);
+      flushPlace(folder);
+      using db = new DatabaseSync(database);
+      db.exec(`PRAGMA synchronous = FULL; ${update(SQLITE_ROWS)}`);
+      const client = new pg.Client({ connectionString: server.url() });
+      await client.connect();
+      await client.query(update(POSTGRES_ROWS));
+      await client.end();
+    },
+  };
+}

@@ -8,7 +8,7 @@ import { commandsTogether, directBuiltins, englishOnly, fewChunks } from "./bund
 
 /**
  * Builds dist/:
- * - cli.js, index.js, strategy.js, testing.js and the chunks that they share. All come from one call of esbuild: a
+ * - cli.js, index.js, strategy.js, testing.js, victim.js (the process that the conformance suite kills) and the chunks that they share. All come from one call of esbuild: a
  *   class that two of them use is in a chunk of its own, so a strategy that imports "drydock/strategy" meets the same
  *   classes as the command line.
  * - keeper.js, the program that holds transactions, with the drivers that it needs.
@@ -25,10 +25,14 @@ const ENTRIES = {
   index: "src/index.ts",
   strategy: "src/strategy.ts",
   testing: "src/testing/index.ts",
+  victim: "src/testing/victim-main.ts",
 } as const;
 
 /** A process of its own that speaks to the others by a socket, and shares no class with them; only it needs the drivers of databases. */
 const KEEPER = "src/strategies/transaction-rollback/keeper-main.ts";
+
+/** What does something by being loaded. */
+const PROGRAMS = ["cli.js", "keeper.js", "victim.js"];
 
 try {
   await buildAll();
@@ -112,7 +116,7 @@ function warmUp(): void {
     require("node:module").enableCompileCache(${JSON.stringify(join(dist, ".compile-cache"))});
     for (const file of process.argv.slice(1)) import(file);`;
   const modules = readdirSync(dist, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".js") && name !== "cli.js" && name !== "keeper.js")
+    .filter((name) => name.endsWith(".js") && !PROGRAMS.includes(name))
     .map((name) => pathToFileURL(join(dist, name)).href);
   try {
     for (const args of [

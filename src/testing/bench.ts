@@ -1,14 +1,19 @@
 import { join } from "node:path";
 import { type Loss, withDefaults } from "../core/capabilities.ts";
+import type { ChangeKind } from "../core/change.ts";
 import type { Resource } from "../core/resource.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import type { IntendedPlace, SandboxStrategy, StrategyContext } from "../core/strategy.ts";
 import { OWN_NAME } from "../files/workspace.ts";
-import { expectNone } from "./expectation.ts";
+import { ConformanceFailure, expectNone } from "./expectation.ts";
+import { type Original, originalOf } from "./original.ts";
 import { PLAN_ID } from "./plan-ids.ts";
+import { fillSampleTree, SAMPLE_CONTENT } from "./sample-tree.ts";
 import { SandboxBench } from "./sandbox-bench.ts";
 import type { MadeResource, StrategyFactory } from "./strategy-factory.ts";
+import { suiteContext } from "./suite-context.ts";
 import { compareSnapshots, snapshotTree, type TreeSnapshot } from "./tree-snapshot.ts";
+import { Victim } from "./victim.ts";
 import { type Steps, WorkTree } from "./work-tree.ts";
 
 /** An intent that a strategy recorded. */
@@ -23,15 +28,17 @@ export interface RecordedIntent {
  */
 export class Bench {
   readonly resource: Resource;
-  readonly originalPath: string;
   /** The plain folder that everything is compared with. */
   readonly oraclePath: string;
   /** A folder outside of resource and sandbox, for looking whether anything gets there. */
   readonly outsidePath: string;
   readonly strategy: SandboxStrategy;
+  /** Another process that can call the strategy, and be killed; undefined if nobody knows where its module is. */
+  readonly victim: Victim | undefined;
   readonly intents: RecordedIntent[] = [];
   readonly #factory: StrategyFactory;
   readonly #made: MadeResource;
+  readonly #original: Original;
   readonly #context: StrategyContext;
   #era = 1;
   #failsIntent = false;
@@ -39,13 +46,14 @@ export class Bench {
   /** `folder` is an empty folder of the suite's own. */
   constructor(factory: StrategyFactory, made: MadeResource, folder: string) {
     this.resource = made.resource;
-    this.originalPath = made.originalPath;
     this.oraclePath = join(folder, "oracle");
     this.outsidePath = join(folder, "outside");
     this.#factory = factory;
     this.#made = made;
-    this.#context = this.#makeContext(join(folder, "state"));
+    this.#original = originalOf(made, this.isLeftOut, (path, steps) => this.inFolders([path], steps));
+    this.#context = suiteContext(join(folder, "state"), async (ref, places) => this.#recordIntent({ ref, places }));
     this.strategy = factory.create(this.#context);
+    this.victim = factory.module === undefined ? undefined : new Victim(factory.module, this.#context.stateDir);
   }
 
   /** What the strategy declares to lose, and work in a sandbox therefore need not keep. What is not worked on loses nothing. */
@@ -63,10 +71,27 @@ export class Bench {
     this.#failsIntent = true;
   }
 
-  /** Fills the original and the oracle. */
-  fill(steps: Steps): void {
-    this.inFolders([this.originalPath, this.oraclePath], steps);
-    this.#made.settle?.();
+  /** The folder that the original is. */
+  get originalPath(): string {
+    const { folder } = this.#original;
+    if (folder === undefined) throw new ConformanceFailure("the original is no folder");
+    return folder;
+  }
+
+  get isFolder(): boolean {
+    return this.#original.folder !== undefined;
+  }
+
+  /** What an entry of the original is called in a change. */
+  get kind(): ChangeKind {
+    return this.#original.kind;
+  }
+
+  /** Fills the original, and the oracle with the same. */
+  async fill(): Promise<void> {
+    if (this.isFolder) this.inFolders([this.originalPath, this.oraclePath], fillSampleTree);
+    else for (const [path, content] of Object.entries(SAMPLE_CONTENT)) await this.#original.write(path, content);
+    await this.#made.settle?.();
   }
 
   /** Makes a sandbox. */
@@ -89,27 +114,34 @@ export class Bench {
   }
 
   /** Does this in the original, behind the strategy's back, and not to the oracle. */
-  rival(steps: Steps): void {
+  async rival(steps: Steps): Promise<void> {
     this.inFolders([this.originalPath], steps);
-    this.#made.settle?.();
+    await this.#made.settle?.();
+  }
+
+  /** Writes one entry of the original, behind the strategy's back, whatever the original is. */
+  async somebodyWrites(path: string, text: string): Promise<void> {
+    await this.#original.write(path, text);
+    await this.#made.settle?.();
   }
 
   /** Whether this is the name of something that is not part of the resource. */
-  isLeftOut = (name: string): boolean => OWN_NAME.test(name) || this.#made.without?.includes(name) === true;
+  isLeftOut = (name: string): boolean =>
+    OWN_NAME.test(name) || ("without" in this.#made && this.#made.without?.includes(name) === true);
 
   /** The original, without a workspace in it, which is nobody's data. */
-  original(): TreeSnapshot {
-    return snapshotTree(this.originalPath, this.isLeftOut);
+  async original(): Promise<TreeSnapshot> {
+    return await this.#original.snapshot();
   }
 
   /** Fails unless the original is equal to the oracle in every attribute that the strategy does not declare to lose. */
-  expectOriginalIsOracle(what: string): void {
-    expectNone(compareSnapshots(this.original(), snapshotTree(this.oraclePath), this.losses), what);
+  async expectOriginalIsOracle(what: string): Promise<void> {
+    expectNone(compareSnapshots(await this.original(), snapshotTree(this.oraclePath), this.losses), what);
   }
 
   /** Fails unless the original is equal to this in every attribute. */
-  expectOriginal(expected: TreeSnapshot, what: string): void {
-    expectNone(compareSnapshots(this.original(), expected), what);
+  async expectOriginal(expected: TreeSnapshot, what: string): Promise<void> {
+    expectNone(compareSnapshots(await this.original(), expected), what);
   }
 
   #recordIntent(intent: RecordedIntent): void {
@@ -118,21 +150,4 @@ export class Bench {
     this.#failsIntent = false;
     throw new Error("the suite stops this create here");
   }
-
-  #makeContext(stateDir: string): StrategyContext {
-    return {
-      stateDir,
-      policy: { allowSetid: false, allowDevices: false },
-      recordIntent: async (ref, places) => this.#recordIntent({ ref, places }),
-      failpoint: ignore,
-      now: () => new Date(),
-      progress: ignore,
-      signal: new AbortController().signal,
-    };
-  }
-}
-
-/** Tests of crashes and of progress are not part of the suite. */
-function ignore(): undefined {
-  return undefined;
 }

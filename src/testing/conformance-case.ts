@@ -14,6 +14,8 @@ export const CONFORMANCE_GROUPS = [
   "undo",
   "checkpoints",
   "conflicts",
+  "concurrency",
+  "crash",
 ] as const;
 
 export type ConformanceGroup = (typeof CONFORMANCE_GROUPS)[number];
@@ -22,10 +24,19 @@ export type ConformanceGroup = (typeof CONFORMANCE_GROUPS)[number];
  * What a strategy must be able to do for a case to make sense; it says so by its capabilities, or by having the method.
  * - `isolation`: the original is not worked on in place.
  * - `two-phase`, `undo`, `checkpoint`: as in the capabilities.
- * - `path`: its sandboxes are folders that programs can work in.
+ * - `path`: its resources and sandboxes are folders, and programs can work in them.
+ * - `process`: the suite knows where its module is, so that another process can load it.
  * - the others: that this is not among what it declares to lose.
  */
-export const CONFORMANCE_NEEDS = ["isolation", "two-phase", "undo", "checkpoint", "path", ...LOSSES] as const;
+export const CONFORMANCE_NEEDS = [
+  "isolation",
+  "two-phase",
+  "undo",
+  "checkpoint",
+  "path",
+  "process",
+  ...LOSSES,
+] as const;
 
 export type ConformanceNeed = (typeof CONFORMANCE_NEEDS)[number];
 

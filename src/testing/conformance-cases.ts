@@ -1,6 +1,9 @@
 import { checkpointCases } from "./cases/checkpoint-cases.ts";
+import { concurrencyCases } from "./cases/concurrency-cases.ts";
 import { conflictCases } from "./cases/conflict-cases.ts";
+import { contentCases } from "./cases/content-cases.ts";
 import { contractCases } from "./cases/contract-cases.ts";
+import { crashCases } from "./cases/crash-cases.ts";
 import { diffCases } from "./cases/diff-cases.ts";
 import { exactnessCases } from "./cases/exactness-cases.ts";
 import { isolationCases } from "./cases/isolation-cases.ts";
@@ -9,10 +12,9 @@ import { nothingToCommitCases } from "./cases/nothing-to-commit-cases.ts";
 import { pathSafetyCases } from "./cases/path-safety-cases.ts";
 import { twoPhaseCases } from "./cases/two-phase-cases.ts";
 import { undoCases } from "./cases/undo-cases.ts";
-import type { ConformanceCase } from "./conformance-case.ts";
+import { CONFORMANCE_GROUPS, type ConformanceCase } from "./conformance-case.ts";
 
-/** The conformance suite: what has to hold for every strategy, built in or not. */
-export const conformanceCases: readonly ConformanceCase[] = [
+const ALL: readonly ConformanceCase[] = [
   ...contractCases,
   ...lifeCycleCases,
   ...isolationCases,
@@ -24,4 +26,12 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...undoCases,
   ...checkpointCases,
   ...conflictCases,
+  ...contentCases,
+  ...concurrencyCases,
+  ...crashCases,
 ];
+
+/** The conformance suite: what has to hold for every strategy, built in or not. Group by group. */
+export const conformanceCases: readonly ConformanceCase[] = CONFORMANCE_GROUPS.flatMap((group) =>
+  ALL.filter((candidate) => candidate.group === group),
+);

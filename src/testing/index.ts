@@ -7,6 +7,13 @@ export { conformanceCases } from "./conformance-cases.ts";
 export { ConformanceFailure } from "./expectation.ts";
 export { type CaseResult, type ConformanceOptions, type ConformanceReport, runConformance } from "./run-conformance.ts";
 export type { SandboxBench } from "./sandbox-bench.ts";
-export type { MadeResource, StrategyFactory } from "./strategy-factory.ts";
+export type {
+  MadeContent,
+  MadeFolder,
+  MadeResource,
+  OriginalContent,
+  StrategyFactory,
+  StrategyModule,
+} from "./strategy-factory.ts";
 export type { EntrySnapshot, TreeSnapshot } from "./tree-snapshot.ts";
 export type { Steps, WorkTree } from "./work-tree.ts";

@@ -1,12 +1,14 @@
 import { withDefaults } from "../core/capabilities.ts";
-import { messageOf } from "../core/errors.ts";
+import { InterruptedError, messageOf } from "../core/errors.ts";
 import type { SandboxStrategy } from "../core/strategy.ts";
 import { Bench } from "./bench.ts";
 import type { ConformanceCase, ConformanceGroup, ConformanceNeed } from "./conformance-case.ts";
 import { conformanceCases } from "./conformance-cases.ts";
-import { fillSampleTree } from "./sample-tree.ts";
+import { ConformanceFailure } from "./expectation.ts";
 import type { StrategyFactory } from "./strategy-factory.ts";
 import { SuiteFolder } from "./suite-folder.ts";
+
+const LIMIT_MS = 120_000;
 
 /** What came of one case. */
 export interface CaseResult {
@@ -29,7 +31,11 @@ export interface ConformanceReport {
 
 export interface ConformanceOptions {
   /** Called after each case. */
-  readonly onResult?: (result: CaseResult) => void;
+  readonly onResult?: (result: CaseResult, done: number, total: number) => void;
+  /** Aborting it ends the run after the case that is under way. */
+  readonly signal?: AbortSignal;
+  /** A case that takes longer has failed: a strategy may never answer. Default: two minutes. */
+  readonly limitMs?: number;
   /** Default: all of them. */
   readonly cases?: readonly ConformanceCase[];
   /**
@@ -53,19 +59,21 @@ export async function runConformance(
   options: ConformanceOptions = {},
 ): Promise<ConformanceReport> {
   const results: CaseResult[] = [];
+  const cases = options.cases ?? conformanceCases;
   let strategy = "";
-  for (const candidate of options.cases ?? conformanceCases) {
-    const ran = await runCase(factory, candidate, options.scratchDir);
+  for (const candidate of cases) {
+    if (options.signal?.aborted === true) throw new InterruptedError();
+    const ran = await runCase(factory, candidate, options);
     strategy = ran.strategy;
     results.push(ran.result);
-    options.onResult?.(ran.result);
+    options.onResult?.(ran.result, results.length, cases.length);
   }
   const having = (outcome: CaseResult["outcome"]) => results.filter((result) => result.outcome === outcome);
   return { strategy, passed: having("passed"), failed: having("failed"), excluded: having("excluded") };
 }
 
 /** Why this case makes no sense for a strategy; undefined if it does. */
-function exclusionOf(strategy: SandboxStrategy, needs: readonly ConformanceNeed[]): string | undefined {
+function exclusionOf({ strategy, isFolder, victim }: Bench, needs: readonly ConformanceNeed[]): string | undefined {
   const { commit, undo, checkpoint, isolation, loses } = withDefaults(strategy.capabilities);
   const lacks: { readonly [need in ConformanceNeed]?: string | undefined } = {
     ...Object.fromEntries(loses.map((loss) => [loss, `it declares that it loses ${loss}`])),
@@ -73,24 +81,31 @@ function exclusionOf(strategy: SandboxStrategy, needs: readonly ConformanceNeed[
     "two-phase": commit === "two-phase" ? undefined : `it declares that it commits ${commit}`,
     undo: undo ? undefined : "it declares that a commit can't be taken back",
     checkpoint: checkpoint ? undefined : "it declares that it has no checkpoints",
-    path: typeof strategy.path === "function" ? undefined : "it has no path(), so no program can work in its sandboxes",
+    path: whyNoPath(strategy, isFolder),
+    process:
+      victim === undefined ? "the suite was not told where its module is, so no other process can load it" : undefined,
   };
   return needs.map((need) => lacks[need]).find((reason) => reason !== undefined);
+}
+
+function whyNoPath({ path }: SandboxStrategy, isFolder: boolean): string | undefined {
+  if (!isFolder) return "what it isolates is no folder";
+  return typeof path === "function" ? undefined : "it has no path(), so no program can work in its sandboxes";
 }
 
 async function runCase(
   factory: StrategyFactory,
   { name, group, needs, run }: ConformanceCase,
-  scratchDir: string | undefined,
+  { scratchDir, limitMs = LIMIT_MS }: ConformanceOptions,
 ): Promise<{ readonly strategy: string; readonly result: CaseResult }> {
   using folder = new SuiteFolder(scratchDir);
   const made = await factory.makeResource();
   try {
     const bench = new Bench(factory, made, folder.path);
     const strategy = bench.strategy.name;
-    const reason = exclusionOf(bench.strategy, needs);
+    const reason = exclusionOf(bench, needs);
     if (reason !== undefined) return { strategy, result: { name, group, outcome: "excluded", reason } };
-    return { strategy, result: { name, group, ...(await outcomeOf(run, bench)) } };
+    return { strategy, result: { name, group, ...(await outcomeOf(run, bench, limitMs)) } };
   } finally {
     await made.dispose();
   }
@@ -99,12 +114,24 @@ async function runCase(
 async function outcomeOf(
   run: ConformanceCase["run"],
   bench: Bench,
+  limitMs: number,
 ): Promise<Pick<CaseResult, "outcome" | "reason" | "error">> {
-  bench.fill(fillSampleTree);
-  const failure = (await failureOf(() => run(bench))) ?? (await failureOf(() => bench.tidyUp()));
+  await bench.fill();
+  const failure =
+    (await failureOf(() => within(limitMs, run(bench)))) ?? (await failureOf(() => within(limitMs, bench.tidyUp())));
   if (failure === undefined) return { outcome: "passed" };
-  await failureOf(() => bench.tidyUp());
+  await failureOf(() => within(limitMs, bench.tidyUp()));
   return { outcome: "failed", reason: messageOf(failure.error), error: failure.error };
+}
+
+async function within(limitMs: number, work: Promise<void>): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new ConformanceFailure(`it did not end within ${limitMs / 1000} s`)), limitMs);
+  try {
+    await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function failureOf(action: () => Promise<void>): Promise<{ readonly error: unknown } | undefined> {

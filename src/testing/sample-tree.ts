@@ -1,22 +1,23 @@
 import type { WorkTree } from "./work-tree.ts";
 
+/** What there is in every sample, also in one that is no folder. */
+export const SAMPLE_CONTENT: { readonly [path: string]: string | Uint8Array } = {
+  "readme.txt": "one\ntwo\nthree\n",
+  "image.bin": Buffer.from([0x89, 0x50, 0x00, 0xff, 0x0a, 0x1a]),
+  "same-size": "aaaa",
+  "tool.sh": "#!/bin/sh\n",
+  "src/app.ts": "export const app = 1;\n",
+  "src/deep/leaf.txt": "leaf\n",
+  "src/old.ts": "old\n",
+  "gone/inside/file": "gone\n",
+};
+
 /** Fills an empty folder with every kind of entry, some of them awkward. */
 export function fillSampleTree(tree: WorkTree): void {
-  tree.write("readme.txt", "one\ntwo\nthree\n");
-  tree.write("image.bin", Buffer.from([0x89, 0x50, 0x00, 0xff, 0x0a, 0x1a]));
-  tree.write("same-size", "aaaa");
+  for (const path of ["src", "src/deep", "hollow", "gone", "gone/inside"]) tree.makeFolder(path);
+  for (const [path, content] of Object.entries(SAMPLE_CONTENT)) tree.write(path, content);
   tree.write("empty", "");
-  tree.write("tool.sh", "#!/bin/sh\n");
   tree.setMode("tool.sh", 0o755);
-  tree.makeFolder("src");
-  tree.makeFolder("src/deep");
-  tree.write("src/app.ts", "export const app = 1;\n");
-  tree.write("src/deep/leaf.txt", "leaf\n");
-  tree.write("src/old.ts", "old\n");
-  tree.makeFolder("hollow");
-  tree.makeFolder("gone");
-  tree.makeFolder("gone/inside");
-  tree.write("gone/inside/file", "gone\n");
   tree.makeLink("link", "readme.txt");
   tree.makeLink("broken", "nowhere/at/all");
   tree.makeFolder("names");

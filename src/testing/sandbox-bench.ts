@@ -1,5 +1,5 @@
 import type { Loss } from "../core/capabilities.ts";
-import type { Change, DiffView } from "../core/change.ts";
+import type { Change, ChangeKind, DiffView } from "../core/change.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import {
   type CommitResult,
@@ -17,6 +17,7 @@ import type { Steps } from "./work-tree.ts";
 interface SandboxHost {
   readonly oraclePath: string;
   readonly losses: readonly Loss[];
+  readonly kind: ChangeKind;
   fresh(): SandboxStrategy;
   isLeftOut(name: string): boolean;
   inFolders(paths: readonly string[], steps: Steps): void;
@@ -48,10 +49,11 @@ export class SandboxBench {
     return await this.#bench.fresh().diff(this.ref);
   }
 
-  /** The changes as lines to compare: "modified file src/app.ts". */
+  /** The changes as lines to compare: "modified file src/app.ts". An entry of what is no folder counts as a file. */
   async changes(): Promise<string[]> {
     const { changes } = await this.diff();
-    return changes.map(({ operation, kind, path }) => `${operation} ${kind} ${path}`).sort();
+    const shown = (kind: ChangeKind) => (kind === this.#bench.kind ? "file" : kind);
+    return changes.map(({ operation, kind, path }) => `${operation} ${shown(kind)} ${path}`).sort();
   }
 
   async commit(): Promise<CommitResult> {

@@ -1,4 +1,4 @@
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { removeTree } from "../files/remove-tree.ts";
 import type { Failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
@@ -14,6 +14,10 @@ export class SuiteFolder {
     this.path = makeScratchFolder("drydock-conformance", parent);
     using folder = Folder.open(this.path);
     for (const name of ["state", "oracle", "outside"]) folder.createFolder(POINT, name, 0o700);
+  }
+
+  get statePath(): string {
+    return join(this.path, "state");
   }
 
   [Symbol.dispose](): void {

@@ -61,10 +61,10 @@ function canRun(mode: string | undefined): boolean {
 export function compareSnapshots(actual: TreeSnapshot, expected: TreeSnapshot, losses: readonly Loss[] = []): string[] {
   const paths = [...new Set([...actual.keys(), ...expected.keys()])].sort(comparePaths);
   return paths.flatMap((path) => {
-    const [is, should] = [actual.get(path), expected.get(path)];
+    const isKept = (entry: EntrySnapshot | undefined) => !losses.some((loss) => NOT_KEPT[loss]?.(entry?.["kind"]));
+    const [is, should] = [actual.get(path), expected.get(path)].map((entry) => (isKept(entry) ? entry : undefined));
     const shown = displayPath(path);
-    const isLost = (kind: string | undefined) => losses.some((loss) => NOT_KEPT[loss]?.(kind));
-    if ((is === undefined || should === undefined) && isLost((is ?? should)?.["kind"])) return [];
+    if (is === undefined && should === undefined) return [];
     if (is === undefined) return [`${shown} is missing (${should?.["kind"]})`];
     if (should === undefined) return [`${shown} should not be there (${is["kind"]})`];
     return Object.keys({ ...is, ...should })

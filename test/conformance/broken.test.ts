@@ -1,20 +1,41 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { StrategyContext } from "../../src/core/strategy.ts";
 import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/filesystem-copy.ts";
-import { CONFORMANCE_GROUPS, ConformanceFailure, conformanceCases, runConformance } from "../../src/testing/index.ts";
+import {
+  CONFORMANCE_GROUPS,
+  ConformanceFailure,
+  conformanceCases,
+  runConformance,
+  type StrategyFactory,
+} from "../../src/testing/index.ts";
+import { BROKEN_DRAWERS } from "./broken-drawers.ts";
 import { BROKEN_STRATEGIES } from "./broken-strategies.ts";
 import { folderFactory } from "./describe-conformance.ts";
+import { makeDrawer } from "./drawer-resource.ts";
+
+async function assertCaught(factory: StrategyFactory, caughtBy: string, reason: RegExp): Promise<void> {
+  const cases = conformanceCases.filter(({ name }) => name === caughtBy);
+  assert.equal(cases.length, 1, `there is no case called ${caughtBy}`);
+  const { failed } = await runConformance(factory, { cases });
+  assert.match(failed[0]?.reason ?? "it passed", reason);
+}
 
 describe("[S9] the conformance suite catches a strategy that", () => {
-  for (const [whatItDoes, Strategy, caughtBy, reason] of BROKEN_STRATEGIES) {
+  for (const [whatItDoes, Strategy, caughtBy, reason] of BROKEN_STRATEGIES)
     it(whatItDoes, async () => {
-      const cases = conformanceCases.filter(({ name }) => name === caughtBy);
-      assert.equal(cases.length, 1, `there is no case called ${caughtBy}`);
       const factory = folderFactory((context) => new Strategy(context));
-      const { failed } = await runConformance(factory, { cases });
-      assert.match(failed[0]?.reason ?? "it passed", reason);
+      await assertCaught(factory, caughtBy, reason);
     });
-  }
+});
+
+describe("[S9] the conformance suite catches a strategy for what is no folder that", () => {
+  for (const [whatItDoes, Strategy, caughtBy, reason] of BROKEN_DRAWERS)
+    it(whatItDoes, async () => {
+      const module = { url: new URL("./broken-drawers.ts", import.meta.url).href, className: Strategy.name };
+      const factory = { create: (context: StrategyContext) => new Strategy(context), makeResource: makeDrawer, module };
+      await assertCaught(factory, caughtBy, reason);
+    });
 });
 
 describe("[S9] the conformance suite", () => {

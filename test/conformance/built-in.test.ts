@@ -35,6 +35,7 @@ describeConformance(
     excludes: [
       "life cycle",
       "isolation",
+      "diff",
       "path safety",
       "exactness",
       "nothing to commit",
@@ -42,6 +43,7 @@ describeConformance(
       "undo",
       "checkpoints",
       "conflicts",
+      "concurrency",
     ],
   },
 );

@@ -9,5 +9,5 @@ const [way = "", folder = tmpdir()] = process.argv.slice(2);
 const factory = folderFactory((context) => new OverlayStrategy(context, [way as OverlayWay]), folder);
 await runConformance(factory, {
   scratchDir: folder,
-  onResult: ({ name, outcome, reason = "" }) => console.log(JSON.stringify({ name, outcome, reason })),
+  onResult: ({ name, group, outcome, reason = "" }) => console.log(JSON.stringify({ name, group, outcome, reason })),
 });

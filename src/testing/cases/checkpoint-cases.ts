@@ -76,7 +76,7 @@ export const checkpointCases: readonly ConformanceCase[] = [
       });
       await sandbox.restoreCheckpoint("c1");
       await sandbox.commit();
-      bench.expectOriginalIsOracle("the original should be as the plain folder");
+      await bench.expectOriginalIsOracle("the original should be as the plain folder");
     },
   },
   {
@@ -95,13 +95,13 @@ export const checkpointCases: readonly ConformanceCase[] = [
     group: "checkpoints",
     needs: ["checkpoint", "isolation"],
     run: async (bench) => {
-      const before = bench.original();
+      const before = await bench.original();
       const sandbox = await bench.sandbox();
       await sandbox.write("readme.txt", "work\n");
       await sandbox.checkpoint("c1");
       await sandbox.write("src/app.ts", "more work\n");
       await sandbox.restoreCheckpoint("c1");
-      bench.expectOriginal(before, "the original should be as before");
+      await bench.expectOriginal(before, "the original should be as before");
     },
   },
 ];

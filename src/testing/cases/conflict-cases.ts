@@ -23,15 +23,15 @@ export const conflictCases: readonly ConformanceCase[] = [
         tree.write("both-added", "mine\n");
         tree.write("same-size", "cccc");
       });
-      bench.rival((tree) => {
+      await bench.rival((tree) => {
         tree.write("readme.txt", "theirs\n");
         tree.write("src/old.ts", "theirs\n");
         tree.write("both-added", "theirs\n");
       });
-      const theirs = bench.original();
+      const theirs = await bench.original();
       const work = await sandbox.snapshot();
       expectEqual(await conflictsOf(sandbox), ["both-added", "readme.txt", "src/old.ts"], "the paths that are named");
-      bench.expectOriginal(theirs, "the original should be as they left it");
+      await bench.expectOriginal(theirs, "the original should be as they left it");
       await sandbox.expectIs(work, "the work should still be there");
     },
   },
@@ -42,10 +42,10 @@ export const conflictCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const sandbox = await bench.sandbox();
       await sandbox.workAlone((tree) => tree.remove("gone"));
-      bench.rival((tree) => tree.write("gone/inside/file", "theirs\n"));
-      const theirs = bench.original();
+      await bench.rival((tree) => tree.write("gone/inside/file", "theirs\n"));
+      const theirs = await bench.original();
       await expectRefusal(() => sandbox.commit(), "deleting somebody's change", "SandboxConflictError");
-      bench.expectOriginal(theirs, "the original should be as they left it");
+      await bench.expectOriginal(theirs, "the original should be as they left it");
     },
   },
   {
@@ -58,7 +58,7 @@ export const conflictCases: readonly ConformanceCase[] = [
         tree.write("readme.txt", "mine\n");
         tree.write("src/app.ts", "mine\n");
       });
-      bench.rival((tree) => {
+      await bench.rival((tree) => {
         tree.replace("readme.txt", "one\ntwo\nthree!\n");
         tree.remove("src/app.ts");
       });
@@ -72,7 +72,7 @@ export const conflictCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const sandbox = await bench.sandbox();
       await sandbox.workAlone((tree) => tree.write("src/app.ts", "mine\n"));
-      bench.rival((tree) => {
+      await bench.rival((tree) => {
         tree.write("readme.txt", "theirs\n");
         tree.write("src/theirs.ts", "theirs\n");
       });
@@ -93,7 +93,7 @@ export const conflictCases: readonly ConformanceCase[] = [
         tree.write("both-added", "the same\n");
         tree.remove("src/old.ts");
       });
-      bench.rival((tree) => {
+      await bench.rival((tree) => {
         tree.write("both-added", "the same\n");
         tree.remove("src/old.ts");
       });

@@ -102,8 +102,8 @@ export const contractCases: readonly ConformanceCase[] = [
       expectEqual(
         told.map(({ path, operation, kind }) => ({ path, operation, kind })),
         [
-          { path: "made.txt", operation: "added", kind: "file" },
-          { path: "made.txt", operation: "modified", kind: "file" },
+          { path: "made.txt", operation: "added", kind: bench.kind },
+          { path: "made.txt", operation: "modified", kind: bench.kind },
         ],
         "the changes that write returned",
       );

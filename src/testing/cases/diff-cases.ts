@@ -202,7 +202,7 @@ export const diffCases: readonly ConformanceCase[] = [
   {
     name: "tells text from binary",
     group: "diff",
-    needs: [],
+    needs: ["path"],
     run: async (bench) => {
       const sandbox = await bench.sandbox();
       await bench.fresh().write(sandbox.ref, "image.bin", Buffer.from([0, 1, 2, 255]));

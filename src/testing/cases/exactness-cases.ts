@@ -170,7 +170,7 @@ export const exactnessCases: readonly ConformanceCase[] = Object.entries(LANDING
     await sandbox.work(steps);
     const { attention } = await sandbox.commit();
     expectEqual(attention, [], "what the commit wants a person to look at");
-    bench.expectOriginalIsOracle("the original should be as the plain folder");
-    await sandbox.expectIs(bench.original(), "the sandbox after the commit should be as the original");
+    await bench.expectOriginalIsOracle("the original should be as the plain folder");
+    await sandbox.expectIs(await bench.original(), "the sandbox after the commit should be as the original");
   },
 }));

@@ -18,14 +18,14 @@ export const isolationCases: readonly ConformanceCase[] = [
     group: "isolation",
     needs: ["isolation", "path"],
     run: async (bench) => {
-      const before = bench.original();
+      const before = await bench.original();
       const sandbox = await bench.sandbox();
-      bench.expectOriginal(before, "the original after create should be as before");
+      await bench.expectOriginal(before, "the original after create should be as before");
       await sandbox.workAlone(workOfEveryKind(bench));
       await sandbox.diff();
-      bench.expectOriginal(before, "the original after work in the sandbox should be as before");
+      await bench.expectOriginal(before, "the original after work in the sandbox should be as before");
       await sandbox.cleanup();
-      bench.expectOriginal(before, "the original after cleanup should be as before");
+      await bench.expectOriginal(before, "the original after cleanup should be as before");
     },
   },
   {
@@ -33,14 +33,14 @@ export const isolationCases: readonly ConformanceCase[] = [
     group: "isolation",
     needs: ["isolation", "path", "two-phase"],
     run: async (bench) => {
-      const before = bench.original();
+      const before = await bench.original();
       const sandbox = await bench.sandbox();
       await sandbox.workAlone(workOfEveryKind(bench));
       const transaction = sandbox.transaction("t1");
       const prepared = await sandbox.prepareChanges(transaction);
-      bench.expectOriginal(before, "the original after prepare should be as before");
+      await bench.expectOriginal(before, "the original after prepare should be as before");
       await sandbox.rollbackPrepared(transaction, prepared);
-      bench.expectOriginal(before, "the original after rollbackPrepared should be as before");
+      await bench.expectOriginal(before, "the original after rollbackPrepared should be as before");
     },
   },
   {
@@ -49,7 +49,7 @@ export const isolationCases: readonly ConformanceCase[] = [
     needs: ["path"],
     run: async (bench) => {
       const sandbox = await bench.sandbox();
-      await sandbox.expectIs(bench.original(), "the new sandbox should be as the original");
+      await sandbox.expectIs(await bench.original(), "the new sandbox should be as the original");
     },
   },
   {
@@ -75,7 +75,7 @@ export const isolationCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const sandbox = await bench.sandbox();
       await sandbox.write("notes.txt", "mine\n");
-      bench.rival((tree) => tree.write("src/app.ts", "somebody else's\n"));
+      await bench.somebodyWrites("src/app.ts", "somebody else's\n");
       const mine = (await sandbox.changes()).filter((change) => !change.endsWith(" notes.txt"));
       expectNone(mine, "the diff should hold nothing but notes.txt");
     },

@@ -39,7 +39,7 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
     needs: ["isolation", "path"],
     run: async (bench) => {
       const sandbox = await bench.sandbox();
-      const before = bench.original();
+      const before = await bench.original();
       await sandbox.workAlone((tree) => {
         tree.write("readme.txt", "work\n");
         tree.remove("gone");
@@ -49,7 +49,7 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
       await sandbox.rollback();
       await sandbox.expectIs(before, "the sandbox after a rollback should be as the original");
       expectEqual(await sandbox.changes(), [], "the diff after a rollback");
-      bench.expectOriginal(before, "the original should be as before");
+      await bench.expectOriginal(before, "the original should be as before");
     },
   },
   {
@@ -90,10 +90,10 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
     needs: [],
     run: async (bench) => {
       const sandbox = await bench.sandbox();
-      const before = bench.original();
+      const before = await bench.original();
       await sandbox.cleanup();
       await sandbox.cleanup();
-      bench.expectOriginal(before, "the original after cleanup should be as before");
+      await bench.expectOriginal(before, "the original after cleanup should be as before");
       const again = await bench.sandbox();
       expectEqual(await again.read("readme.txt"), "one\ntwo\nthree\n", "what a new sandbox after cleanup shows");
     },
@@ -103,13 +103,13 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
     group: "life cycle",
     needs: [],
     run: async (bench) => {
-      const before = bench.original();
+      const before = await bench.original();
       bench.failNextIntent();
       await expectRefusal(() => bench.sandbox(), "create, when its intent can't be recorded,");
       const intended = bench.intents.at(-1);
       expect(intended !== undefined, "create did not call recordIntent");
       await bench.fresh().cleanup(intended.ref);
-      bench.expectOriginal(before, "the original should be as before");
+      await bench.expectOriginal(before, "the original should be as before");
       const again = await bench.sandbox();
       expectEqual(await again.read("readme.txt"), "one\ntwo\nthree\n", "what the sandbox made after that shows");
     },

@@ -8,10 +8,10 @@ export const nothingToCommitCases: readonly ConformanceCase[] = [
     group: "nothing to commit",
     needs: [],
     run: async (bench) => {
-      const before = bench.original();
+      const before = await bench.original();
       const sandbox = await bench.sandbox();
       expectEqual(await sandbox.commit(), { changes: 0, attention: [] }, "the result of the commit");
-      bench.expectOriginal(before, "the original should be as before");
+      await bench.expectOriginal(before, "the original should be as before");
     },
   },
   {
@@ -19,12 +19,12 @@ export const nothingToCommitCases: readonly ConformanceCase[] = [
     group: "nothing to commit",
     needs: ["two-phase"],
     run: async (bench) => {
-      const before = bench.original();
+      const before = await bench.original();
       const sandbox = await bench.sandbox();
       const transaction = sandbox.transaction("t1");
       expectEqual(await sandbox.prepare(transaction), null, "what prepare returned");
       await sandbox.rollbackPrepared(transaction);
-      bench.expectOriginal(before, "the original should be as before");
+      await bench.expectOriginal(before, "the original should be as before");
     },
   },
   {

@@ -61,7 +61,7 @@ export const pathSafetyCases: readonly ConformanceCase[] = [
         tree.makeLink("gone", bench.outsidePath);
       });
       await sandbox.commit();
-      bench.expectOriginalIsOracle("the original should be as the plain folder");
+      await bench.expectOriginalIsOracle("the original should be as the plain folder");
       expectNone(compareSnapshots(snapshotTree(bench.outsidePath), before), "outside should be as before");
     },
   },
@@ -78,7 +78,7 @@ export const pathSafetyCases: readonly ConformanceCase[] = [
         tree.write("src/added.ts", "work\n");
         tree.remove("src/old.ts");
       });
-      bench.rival((tree) => {
+      await bench.rival((tree) => {
         tree.rename("src", "src-moved");
         tree.makeLink("src", bench.outsidePath);
       });

@@ -16,7 +16,7 @@ export const twoPhaseCases: readonly ConformanceCase[] = [
       expect(prepared.changes > 0, "the prepared commit counts no changes");
       const result = await sandbox.commitPrepared(transaction, prepared);
       expectEqual(result.attention, [], "what the commit wants a person to look at");
-      bench.expectOriginalIsOracle("the original should be as the plain folder");
+      await bench.expectOriginalIsOracle("the original should be as the plain folder");
     },
   },
   {
@@ -30,7 +30,7 @@ export const twoPhaseCases: readonly ConformanceCase[] = [
       const prepared = await sandbox.prepareChanges(transaction);
       for (const time of ["first", "second", "third"]) {
         await sandbox.commitPrepared(transaction, prepared);
-        bench.expectOriginalIsOracle(
+        await bench.expectOriginalIsOracle(
           `after commitPrepared for the ${time} time the original should be as the plain folder`,
         );
       }
@@ -90,7 +90,7 @@ export const twoPhaseCases: readonly ConformanceCase[] = [
       await sandbox.rollbackPrepared(first, await sandbox.prepareChanges(first));
       const second = sandbox.transaction("t2");
       await sandbox.commitPrepared(second, await sandbox.prepareChanges(second));
-      bench.expectOriginalIsOracle("the original should be as the plain folder");
+      await bench.expectOriginalIsOracle("the original should be as the plain folder");
     },
   },
 ];

@@ -18,12 +18,12 @@ export const undoCases: readonly ConformanceCase[] = [
     group: "undo",
     needs: ["undo", "isolation", "path"],
     run: async (bench) => {
-      const before = bench.original();
+      const before = await bench.original();
       const sandbox = await bench.sandbox();
       await sandbox.workAlone(workOfEveryKind(bench));
       await sandbox.commit();
       await sandbox.rollback();
-      bench.expectOriginal(before, "the original after a rollback should be as before the commit");
+      await bench.expectOriginal(before, "the original after a rollback should be as before the commit");
       expectEqual(await sandbox.changes(), [], "the diff after a rollback");
     },
   },
@@ -32,15 +32,15 @@ export const undoCases: readonly ConformanceCase[] = [
     group: "undo",
     needs: ["two-phase", "undo", "path"],
     run: async (bench) => {
-      const before = bench.original();
+      const before = await bench.original();
       const sandbox = await bench.sandbox();
       await sandbox.workAlone(workOfEveryKind(bench));
       const undo = await landed(sandbox, "t1");
       const prepared = await sandbox.prepareChanges(undo);
       await sandbox.commitPrepared(undo, prepared);
-      bench.expectOriginal(before, "the original after undo should be as before the commit");
+      await bench.expectOriginal(before, "the original after undo should be as before the commit");
       await sandbox.commitPrepared(undo, prepared);
-      bench.expectOriginal(before, "the original after a repeated undo should be as before the commit");
+      await bench.expectOriginal(before, "the original after a repeated undo should be as before the commit");
     },
   },
   {
@@ -48,13 +48,13 @@ export const undoCases: readonly ConformanceCase[] = [
     group: "undo",
     needs: ["two-phase", "undo", "path"],
     run: async (bench) => {
-      const before = bench.original();
+      const before = await bench.original();
       const sandbox = await bench.sandbox();
       await sandbox.workAlone(workOfEveryKind(bench));
       const undo = await landed(sandbox, "t1");
       await sandbox.cleanup();
       await sandbox.commitPrepared(undo, await sandbox.prepareChanges(undo));
-      bench.expectOriginal(before, "the original after undo should be as before the commit");
+      await bench.expectOriginal(before, "the original after undo should be as before the commit");
     },
   },
   {
@@ -66,9 +66,9 @@ export const undoCases: readonly ConformanceCase[] = [
       await sandbox.work(workOfEveryKind(bench));
       const undo = await landed(sandbox, "t1");
       await sandbox.rollbackPrepared(undo, await sandbox.prepareChanges(undo));
-      bench.expectOriginalIsOracle("the original should be as it landed");
+      await bench.expectOriginalIsOracle("the original should be as it landed");
       await sandbox.rollbackPrepared(undo);
-      bench.expectOriginalIsOracle("the original should still be as it landed");
+      await bench.expectOriginalIsOracle("the original should still be as it landed");
     },
   },
   {
@@ -79,10 +79,10 @@ export const undoCases: readonly ConformanceCase[] = [
       const sandbox = await bench.sandbox();
       await sandbox.write("readme.txt", "work\n");
       const undo = await landed(sandbox, "t1");
-      bench.rival((tree) => tree.write("readme.txt", "somebody else's\n"));
-      const theirs = bench.original();
+      await bench.somebodyWrites("readme.txt", "somebody else's\n");
+      const theirs = await bench.original();
       await expectRefusal(() => sandbox.prepare(undo), "an undo over somebody's change", "SandboxConflictError");
-      bench.expectOriginal(theirs, "the original should be as they left it");
+      await bench.expectOriginal(theirs, "the original should be as they left it");
     },
   },
 ];

@@ -1,0 +1,62 @@
+import { basename, dirname } from "node:path";
+import { withDefaults } from "../core/capabilities.ts";
+import { UsageError } from "../core/errors.ts";
+import type { Resource } from "../core/resource.ts";
+import type { SandboxStrategy } from "../core/strategy.ts";
+import { removeTree } from "../files/remove-tree.ts";
+import type { Failpoint } from "../system/failpoints.ts";
+import { Folder } from "../system/folder.ts";
+import { Git } from "../system/git.ts";
+import { makeScratchFolder } from "../system/scratch-folder.ts";
+import type { MadeFolder } from "./strategy-factory.ts";
+
+/** What the suite does to originals is no step of Drydock's. */
+const POINT = "conformance.resource" as Failpoint;
+const AUTHOR = ["-c", "user.name=Conformance", "-c", "user.email=conformance@localhost"];
+
+export interface ResourcePlace {
+  /** The folder in which resources are made, and so their file system. Default: the system's temporary folder. */
+  readonly parent?: string;
+  readonly environment: { readonly [name: string]: string | undefined };
+}
+
+/** Makes resources of a type that the suite knows and the strategy can isolate. */
+export function resourceMaker(strategy: SandboxStrategy, place: ResourcePlace): () => Promise<MadeFolder> {
+  const { resourceTypes } = withDefaults(strategy.capabilities);
+  if (resourceTypes === "all" || resourceTypes.includes("fs-directory"))
+    return async () => madeFolder(makeScratchFolder("drydock-resource", place.parent), "fs-directory");
+  if (resourceTypes.includes("git-checkout")) return () => makeCheckout(place);
+  throw new UsageError(
+    `The conformance suite does not know how to make a resource of type ${resourceTypes.join(" or ")}.`,
+    {
+      hint: "Give --resource MODULE:FUNCTION, a function that makes one; see docs/writing-a-strategy.md.",
+      code: "NO_SUCH_RESOURCE",
+    },
+  );
+}
+
+/** A repository in which whatever somebody does is committed. */
+async function makeCheckout({ parent, environment }: ResourcePlace): Promise<MadeFolder> {
+  const path = makeScratchFolder("drydock-resource", parent);
+  const git = new Git(environment);
+  await git.discover(path, ["init", "--quiet", "--initial-branch=main"]);
+  return {
+    ...madeFolder(path, "git-checkout"),
+    without: [".git"],
+    settle: async () => {
+      await git.discover(path, ["add", "--all"]);
+      await git.discover(path, [...AUTHOR, "commit", "--quiet", "--allow-empty", "--message", "settled"]);
+    },
+  };
+}
+
+function madeFolder(path: string, type: Resource["type"]): MadeFolder {
+  return {
+    resource: { id: "resource", name: "resource", type, location: path, properties: {} },
+    originalPath: path,
+    dispose: () => {
+      using parent = Folder.open(dirname(path));
+      removeTree(POINT, parent, basename(path));
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { UnsupportedError, UsageError } from "../core/errors.ts";
+import type { SandboxStrategy, StrategyContext } from "../core/strategy.ts";
+import { type ResourcePlace, resourceMaker } from "./check-resources.ts";
+import { type CaseResult, type ConformanceReport, runConformance } from "./run-conformance.ts";
+import type { MadeResource, StrategyFactory, StrategyModule } from "./strategy-factory.ts";
+import { suiteContext } from "./suite-context.ts";
+import { SuiteFolder } from "./suite-folder.ts";
+
+/** A strategy that is to be checked. */
+export interface CheckedStrategy {
+  make(context: StrategyContext): SandboxStrategy;
+  readonly module?: StrategyModule;
+}
+
+export interface CheckOptions extends ResourcePlace {
+  /** Makes resources, instead of the suite itself. */
+  readonly makeResource?: () => Promise<MadeResource>;
+  readonly signal: AbortSignal;
+  readonly onResult?: (result: CaseResult, done: number, total: number) => void;
+}
+
+/** Runs the conformance suite on a strategy, with resources that the suite makes if it can. Refuses where the strategy says that it does not work. */
+export async function checkStrategy(
+  { make, module }: CheckedStrategy,
+  { makeResource, onResult, signal, ...place }: CheckOptions,
+): Promise<ConformanceReport> {
+  using folder = new SuiteFolder(place.parent);
+  const looking = make(suiteContext(folder.statePath, async () => undefined));
+  const known = makeResource ?? resourceMaker(looking, place);
+  await assertWorks(looking, known);
+  const factory: StrategyFactory = {
+    create: make,
+    makeResource: async () => asMade(await known()),
+    ...(module !== undefined && { module }),
+  };
+  return await runConformance(factory, {
+    signal,
+    ...(onResult !== undefined && { onResult }),
+    ...(place.parent !== undefined && { scratchDir: place.parent }),
+  });
+}
+
+/** Every case would fail for the same reason. */
+async function assertWorks(strategy: SandboxStrategy, make: () => Promise<MadeResource>): Promise<void> {
+  if (strategy.probe === undefined) return;
+  const made = asMade(await make());
+  try {
+    await made.settle?.();
+    const probed = await strategy.probe(made.resource);
+    if (probed.works) return;
+    throw new UnsupportedError(`${strategy.name} does not work for such a resource here: ${probed.reason}`, {
+      hint: "Give --resource DIR with a folder where it works; 'drydock doctor' says what that takes.",
+    });
+  } finally {
+    await made.dispose();
+  }
+}
+
+/** What somebody else's function returned. */
+function asMade(made: MadeResource): MadeResource {
+  const { resource, dispose } = made ?? {};
+  const isWhole = typeof resource === "object" && typeof dispose === "function";
+  if (isWhole && ("originalPath" in made || "content" in made)) return made;
+  throw new UsageError("What makes resources has to return { resource, dispose } with originalPath or content.", {
+    hint: "See MadeResource in drydock/testing.",
+    code: "BAD_RESOURCE",
+  });
+}

@@ -1,0 +1,47 @@
+import { resolve } from "node:path";
+import { messageOf, UsageError } from "../core/errors.ts";
+import type { StrategyContext } from "../core/strategy.ts";
+import { Folder } from "../system/folder.ts";
+import { checkStrategy } from "./check-strategy.ts";
+import type { ConformanceReport } from "./run-conformance.ts";
+import { type CheckSurroundings, isInModule, resourceMakerOf, strategyToCheck } from "./strategy-to-check.ts";
+
+/** How a strategy is to be checked. */
+export interface CheckRequest {
+  /**
+   * A folder in which the suite makes resources, and so their file system; or `MODULE:FUNCTION`, which makes one (`MadeResource` of drydock/testing).
+   * Default: the system's temporary folder.
+   */
+  readonly resource?: string;
+}
+
+/** Runs the conformance suite on a strategy that a user names. */
+export async function check(
+  strategy: string,
+  { resource }: CheckRequest,
+  surroundings: CheckSurroundings & Pick<StrategyContext, "signal" | "progress">,
+): Promise<ConformanceReport> {
+  const { folder, environment, signal, progress } = surroundings;
+  const checked = await strategyToCheck(strategy, surroundings);
+  const isMaker = resource !== undefined && isInModule(resource);
+  return await checkStrategy(checked, {
+    environment,
+    signal,
+    onResult: (_, done, total) => progress({ task: "checking", done, total }),
+    ...(isMaker && { makeResource: await resourceMakerOf(resource, folder) }),
+    ...(resource !== undefined && !isMaker && { parent: existingFolder(resolve(folder, resource)) }),
+  });
+}
+
+function existingFolder(path: string): string {
+  try {
+    Folder.open(path).close();
+    return path;
+  } catch (thrown) {
+    throw new UsageError(`Resources can't be made there: ${messageOf(thrown)}`, {
+      hint: "Give --resource a folder, or MODULE:FUNCTION.",
+      code: "NO_SUCH_FOLDER",
+      cause: thrown,
+    });
+  }
+}

@@ -1,0 +1,25 @@
+import { describeConformance } from "./describe-conformance.ts";
+import { DrawerStrategy } from "./drawer.ts";
+import { makeDrawer } from "./drawer-resource.ts";
+
+describeConformance(
+  "a strategy for what is no folder",
+  {
+    create: (context) => new DrawerStrategy(context),
+    makeResource: makeDrawer,
+    module: { url: new URL("./drawer.ts", import.meta.url).href, className: "DrawerStrategy" },
+  },
+  {
+    excludes: [
+      "life cycle",
+      "isolation",
+      "diff",
+      "path safety",
+      "exactness",
+      "two-phase",
+      "undo",
+      "checkpoints",
+      "conflicts",
+    ],
+  },
+);

@@ -23,6 +23,8 @@ export const U = {
   ctimeNs: 13,
 } as const;
 export const U_COLUMNS = 14;
+/** Instead of the block of what is no folder. */
+export const NO_BLOCK = 0xffffffff;
 
 const TYPE_BITS: { readonly [kind in EntryKind]: number } = {
   file: 0o100000,

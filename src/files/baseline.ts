@@ -1,9 +1,19 @@
-import { baseName, bytesFromPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { ROOT_PATH } from "../core/byte-path.ts";
 import { StateError } from "../core/errors.ts";
 import { type EntryKind, type Facts, type Identity, kindOf, type Time } from "../system/facts.ts";
 import { nameFrom } from "../system/folder.ts";
 import type { Xattrs } from "../system/xattrs.ts";
-import { aligned, bytesOf, F, F_COLUMNS, U, U_COLUMNS, writeCopy, writeOriginal } from "./baseline-columns.ts";
+import {
+  aligned,
+  bytesOf,
+  F,
+  F_COLUMNS,
+  NO_BLOCK,
+  U,
+  U_COLUMNS,
+  writeCopy,
+  writeOriginal,
+} from "./baseline-columns.ts";
 import type { CopiedEntry } from "./copy-tree.ts";
 
 /**
@@ -21,7 +31,6 @@ import type { CopiedEntry } from "./copy-tree.ts";
  * The entries of one folder stand together as a block, in the order in which they were copied; the last block holds only the root.
  */
 const MAGIC = "DRYBASE1";
-const NO_BLOCK = 0xffffffff;
 const HEADER = 8 + 16;
 
 /** What the original was. */
@@ -51,7 +60,8 @@ export interface CopyFacts {
   readonly gid: number;
 }
 
-interface Extras {
+/** What only a few entries have. */
+export interface Extras {
   readonly xattrs?: Xattrs;
   readonly target?: string;
   readonly rdev?: string;
@@ -60,6 +70,7 @@ interface Extras {
 type Numbers = [number, number, number, number];
 type Parts = [Buffer, Buffer, Buffer, Buffer, Buffer];
 
+const NEVER: Time = [0, 0];
 const NO_XATTRS: Xattrs = Object.freeze({});
 
 /** A loaded baseline. Entries are known by their index, folders' contents by their block. */
@@ -172,6 +183,16 @@ export class Baseline {
     };
   }
 
+  /** Everything that is known of an entry, as it was added; what is not, is nothing that counts. */
+  entry(index: number, path: string): CopiedEntry {
+    const { xattrs, target, rdev = "0:0", ctime = NEVER, ...base } = this.facts(index);
+    const original = { ...base, ctime, rdev, atime: base.mtime, mountId: 0, device: "", locked: false };
+    const copyCtime: Time = [this.#f(index, F.copyCtime), this.#u(index, U.copyCtimeNs)];
+    const kind = kindOf(this.#u(index, U.copyMode));
+    const copy = { ...original, ...this.copy(index), kind, ctime: copyCtime };
+    return { path, original, copy, xattrs, ...(target !== undefined && { target }) };
+  }
+
   /** The index of the entry at this path, or undefined if the original had none. */
   find(path: string): number | undefined {
     let index: number | undefined = this.root;
@@ -252,10 +273,6 @@ export class Baseline {
   }
 }
 
-function isDevice(kind: EntryKind): boolean {
-  return kind === "device" || kind === "block-device";
-}
-
 function parseExtras(bytes: Buffer, label: string): { [index: string]: Extras } {
   try {
     return JSON.parse(bytes.toString()) as { [index: string]: Extras };
@@ -269,89 +286,4 @@ function damaged(label: string, cause?: unknown): StateError {
     cause,
     hint: "The sandbox can't be compared with its original any more: take what you need from it and cancel the plan.",
   });
-}
-
-/** Builds a baseline while a tree is copied: `add` is called for each entry, a folder after all that is in it. */
-export class BaselineBuilder {
-  #floats = new Float64Array(1024 * F_COLUMNS);
-  #words = new Uint32Array(1024 * U_COLUMNS);
-  #count = 0;
-  readonly #blocks: number[] = [];
-  readonly #nameParts: Buffer[] = [];
-  #nameBytes = 0;
-  readonly #extras: { [index: string]: Extras } = {};
-  readonly #waiting = new Map<string, CopiedEntry[]>();
-  readonly #blockOf = new Map<string, number>();
-  /** Entries whose copy has several names: linking the later ones changed the change time of the earlier. */
-  readonly #linked: (readonly [index: number, path: string])[] = [];
-
-  add(entry: CopiedEntry): void {
-    if (entry.original.kind === "directory") this.#closeFolder(entry.path);
-    if (entry.path === ROOT_PATH) {
-      this.#append(entry);
-      return;
-    }
-    const parent = parentPath(entry.path);
-    const siblings = this.#waiting.get(parent);
-    if (siblings === undefined) this.#waiting.set(parent, [entry]);
-    else siblings.push(entry);
-  }
-
-  /** `lookAgain` gives the facts of a copy as they are now that all is copied. */
-  finish(lookAgain: (path: string) => Facts | undefined): Baseline {
-    for (const [index, path] of this.#linked) {
-      const copy = lookAgain(path);
-      if (copy !== undefined) writeCopy(this.#floats, this.#words, index, copy);
-    }
-    return new Baseline(
-      this.#floats.slice(0, this.#count * F_COLUMNS),
-      this.#words.slice(0, this.#count * U_COLUMNS),
-      Uint32Array.from(this.#blocks),
-      Buffer.concat(this.#nameParts),
-      this.#extras,
-    );
-  }
-
-  #closeFolder(path: string): void {
-    const children = this.#waiting.get(path) ?? [];
-    this.#waiting.delete(path);
-    this.#blockOf.set(path, this.#blocks.length / 2);
-    this.#blocks.push(this.#count, children.length);
-    for (const child of children) this.#append(child);
-  }
-
-  #append({ path, original, copy, xattrs, target }: CopiedEntry): void {
-    const index = this.#count;
-    this.#grow();
-    this.#count += 1;
-    writeOriginal(this.#floats, this.#words, index, original);
-    writeCopy(this.#floats, this.#words, index, copy);
-    const name = bytesFromPath(baseName(path));
-    const u = index * U_COLUMNS;
-    this.#words[u + U.nameAt] = this.#nameBytes;
-    this.#words[u + U.nameLength] = name.length;
-    this.#words[u + U.block] = this.#blockOf.get(path) ?? NO_BLOCK;
-    this.#blockOf.delete(path);
-    this.#nameParts.push(name);
-    this.#nameBytes += name.length;
-    const hasXattrs = Object.keys(xattrs).length > 0;
-    if (hasXattrs || target !== undefined || isDevice(original.kind)) {
-      this.#extras[index] = {
-        ...(hasXattrs && { xattrs }),
-        ...(target !== undefined && { target }),
-        ...(isDevice(original.kind) && { rdev: original.rdev }),
-      };
-    }
-    if (original.nlink > 1 && original.kind !== "directory") this.#linked.push([index, path]);
-  }
-
-  #grow(): void {
-    if ((this.#count + 1) * F_COLUMNS <= this.#floats.length) return;
-    const floats = new Float64Array(this.#floats.length * 2);
-    floats.set(this.#floats);
-    this.#floats = floats;
-    const words = new Uint32Array(this.#words.length * 2);
-    words.set(this.#words);
-    this.#words = words;
-  }
 }

@@ -5,14 +5,17 @@ import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { currentBootId } from "../system/process-identity.ts";
 import { isAfter, takeBarrier } from "./barrier.ts";
-import { type BaseFacts, Baseline, BaselineBuilder } from "./baseline.ts";
+import { type BaseFacts, Baseline } from "./baseline.ts";
+import { BaselineBuilder } from "./baseline-builder.ts";
 import type { ChangeSet } from "./change-set.ts";
 import { type CopyOptions, copyEntry, copyTree } from "./copy-tree.ts";
+import { landedBaseline, noteBaseline, returnedBaseline } from "./landed-copy.ts";
+import type { LandedPart } from "./landed-part.ts";
 import type { Steps } from "./pace.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import { sameFileContent } from "./same-entry.ts";
 import type { SandboxTree, WrittenFile } from "./sandbox-tree.ts";
-import type { Scope } from "./scope.ts";
+import { isLeftOut, type Scope } from "./scope.ts";
 import { readSmallFile, writeSmallFile } from "./small-file.ts";
 import { diffTree } from "./tree-diff.ts";
 import { OWN_NAME } from "./workspace.ts";
@@ -98,7 +101,7 @@ export class CopiedTree implements SandboxTree {
     const builder = new BaselineBuilder();
     const options: CopyOptions = {
       data: this.#data,
-      filter: (path) => !this.#isOurs(path),
+      filter: (path) => !this.#isOurs(path) && !isLeftOut(this.#scope, path),
       onCopied: (entry) => builder.add(entry),
     };
     if (this.#scope.only === undefined) yield* copyTree(original, tree, options);
@@ -159,6 +162,20 @@ export class CopiedTree implements SandboxTree {
       const index = baseline.find(path);
       return index === undefined ? undefined : baseline.facts(index);
     };
+  }
+
+  notePart(part: LandedPart): void {
+    noteBaseline(part, this.loadBaseline());
+  }
+
+  landPart(part: LandedPart): void {
+    using own = this.openOwn();
+    this.saveBaseline(landedBaseline(part, this.loadBaseline(), own));
+  }
+
+  takeBackPart(part: LandedPart): void {
+    const baseline = returnedBaseline(part, this.loadBaseline());
+    if (baseline !== undefined) this.saveBaseline(baseline);
   }
 
   saveBaseline(baseline: Baseline): void {

@@ -20,11 +20,14 @@ import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { takeBarrier } from "./barrier.ts";
 import type { ChangeSet } from "./change-set.ts";
+import { chosenPart } from "./chosen-part.ts";
 import { commitAlone } from "./commit-alone.ts";
 import { diffView } from "./diff-view.ts";
 import { LandingRules } from "./landing-policy.ts";
-import { Landings } from "./landings.ts";
+import { isOfPart, Landings } from "./landings.ts";
 import { lazily } from "./lazily.ts";
+import { assertKeepsLeftOut } from "./left-out.ts";
+import { LeftTimes } from "./left-times.ts";
 import { LongWork } from "./long-work.ts";
 import type { Steps } from "./pace.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -41,9 +44,11 @@ import {
 } from "./sandbox-reference.ts";
 import type { SandboxTree } from "./sandbox-tree.ts";
 import { type Scope, scopeOf, toEnginePath, toResourcePath } from "./scope.ts";
+import { isLive, prepareReturn, settlePart } from "./settle-part.ts";
 import { beginRestore, dropCheckpoints, isRestoring, removeCheckpoint, saveUnlessSame } from "./tree-checkpoints.ts";
 import { stateOfChanges, type TreeState } from "./tree-state.ts";
 import { removeUnfinished } from "./unfinished-workspace.ts";
+import { workPlaceOf } from "./work-place.ts";
 import { choosePlace, makeWorkspace, openWorkspace, removeWorkspace, type WorkspacePlace } from "./workspace.ts";
 import { readFileBelow } from "./writing.ts";
 import { writtenChange } from "./written-change.ts";
@@ -109,6 +114,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
       root: scope.root,
       path: this.programPath(place.path, scope),
       ...(scope.only !== undefined && { only: scope.only }),
+      ...(scope.without !== undefined && { without: scope.without }),
     };
     const ref: SandboxRef = { sandboxId, planId, resourceId: resource.id, strategyName: this.name, metadata };
     await this.context.recordIntent(ref, this.intendedPlaces(place));
@@ -145,7 +151,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
 
   async diff(ref: SandboxRef): Promise<DiffView> {
     using sandbox = await this.open(ref);
-    const { changes } = sandbox.tree.diff(sandbox.original, sandbox.own);
+    const { changes } = sandbox.changes();
     return diffView(changes, {
       original: sandbox.original,
       sandbox: sandbox.own,
@@ -160,7 +166,9 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     if (transaction.undoes !== undefined) return this.#prepareUndo(ref, transaction.undoes.prepared);
     using sandbox = await this.#openFrozen(ref);
     if (transaction.afterRestart !== true) assertSameBoot(sandbox.tree);
-    const changes = sandbox.tree.diff(sandbox.original, sandbox.own, () => this.#work.stopIfAsked());
+    const found = sandbox.changes(() => this.#work.stopIfAsked());
+    assertKeepsLeftOut(found, sandbox.scope);
+    const changes = chosenPart(found, transaction.only, sandbox.scope);
     if (changes.entries.length === 0 && changes.folderTimes.length === 0) return null;
     const baseOf = sandbox.tree.baseLookup(sandbox.original);
     const tick = this.#work.counter("preparing", changes.entries.length);
@@ -171,6 +179,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
       barrier: sandbox.tree.barrier,
       baseOf,
       isLayer: sandbox.tree.isMark !== undefined,
+      isPart: transaction.only !== undefined,
       rules: new LandingRules(this.context.policy, baseOf, changes.changes, sandbox.tree.isMark),
       tick: () => {
         this.#work.stopIfAsked();
@@ -184,14 +193,13 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     using folder = workspace;
     using original = openOriginal(scope);
     const tree = this.#tree(folder, scope);
-    if (tree.isFinished) tree.markStale();
+    const isPart = isOfPart(prepared);
+    if (tree.isFinished && !isPart) tree.markStale();
     const direction = transaction.direction === "undo" ? "backward" : "forward";
-    return await this.#landings(folder, scope).run(
-      original,
-      prepared,
-      direction,
-      this.#work.counter("landing", prepared.changes),
-    );
+    const landings = this.#landings(folder, scope);
+    const result = await landings.run(original, prepared, direction, this.#work.counter("landing", prepared.changes));
+    if (isPart) await landings.withPart(original, prepared, (part) => settlePart(part, tree, direction));
+    return result;
   }
 
   async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
@@ -204,8 +212,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     if (workspace === undefined || !this.#landings(workspace, scope).ids().includes(transaction.id)) return [];
     using original = openOriginal(scope);
     const tree = this.#tree(workspace, scope);
-    const work = { open: () => tree.openOwn(), markWhole: () => tree.markFresh() };
-    return this.#landings(workspace, scope).rollbackPrepared(transaction, original, work);
+    return this.#landings(workspace, scope).rollbackPrepared(transaction, original, workPlaceOf(tree));
   }
 
   async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
@@ -245,7 +252,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
     using sandbox = await this.#openFrozen(ref);
     const barrier = takeBarrier(sandbox.workspace);
-    const changes = lazily(() => sandbox.tree.diff(sandbox.original, sandbox.own, () => this.#work.stopIfAsked()));
+    const changes = lazily(() => sandbox.changes(() => this.#work.stopIfAsked()));
     return await saveUnlessSame(sandbox.workspace, checkpointId, last, this.stateOf(sandbox, changes, barrier), () =>
       this.#work.run("saving", this.saveCheckpoint(sandbox, checkpointId, changes)),
     );
@@ -287,8 +294,14 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   async #prepareUndo(ref: SandboxRef, undoes: PreparedCommit): Promise<PreparedCommit> {
     const { scope, workspace } = this.#place(ref);
     using folder = workspace;
+    const tree = this.#tree(folder, scope);
+    const isLivePart = isOfPart(undoes) && isLive(tree);
+    if (isLivePart) await this.freeze(ref, folder);
     using original = openOriginal(scope);
-    return this.#landings(folder, scope).prepareUndo(original, undoes);
+    const landings = this.#landings(folder, scope);
+    const prepared = landings.prepareUndo(original, undoes);
+    if (isLivePart) await landings.withPart(original, undoes, (part) => prepareReturn(part, tree));
+    return prepared;
   }
 
   #landings(workspace: Folder, scope: Scope): Landings {
@@ -311,7 +324,8 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   #tree(workspace: Folder, scope: Scope): Tree {
-    return this.treeIn(workspace, scope, new RestoredTimes(this.context.stateDir, scope.root).asBefore);
+    const { asBefore } = new RestoredTimes(this.context.stateDir, scope.root);
+    return this.treeIn(workspace, scope, new LeftTimes(workspace).over(asBefore));
   }
 
   /** Opens a sandbox for use; one whose work has landed is made anew first. */

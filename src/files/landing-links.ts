@@ -1,16 +1,20 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { Attention } from "../core/strategy.ts";
+import { sameIdentity } from "../system/facts.ts";
 import { type Failpoint, failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { isThere } from "./entry-comparison.ts";
 import type { EntryIdentity, ManifestEntry } from "./manifest.ts";
 import type { OwnChanges } from "./own-changes.ts";
+import { type Slots, slotName } from "./slots.ts";
+import type { InnerLink } from "./survey.ts";
 import type { Place } from "./vanished-folder.ts";
 
 const POINTS = {
   link: failpoint("land.link"),
   innerLink: failpoint("land.inner-link"),
   innerTimes: failpoint("land.inner-times"),
+  dropInner: failpoint("land.drop-inner-link"),
 };
 
 /**
@@ -71,4 +75,18 @@ export class LandingLinks {
     to.createHardLink(point, name, parent, baseName(path));
     this.#own.note(to.facts(name));
   }
+}
+
+/** Removes such a name from a folder that was taken back and waits in its slot to be removed. */
+export function dropInnerLink(
+  slots: Slots,
+  slot: number,
+  { path }: InnerLink,
+  anchor: EntryIdentity | undefined,
+): void {
+  using folder = slots.in(slot).openBelowIfThere(joinPath(slotName(slot), parentPath(path)));
+  const left = folder?.facts(baseName(path));
+  if (folder === undefined || anchor === undefined || left === undefined || !sameIdentity(left, anchor)) return;
+  if (!folder.isWritable()) folder.setMode(POINTS.dropInner, ROOT_PATH, 0o700);
+  folder.removeFile(POINTS.dropInner, baseName(path));
 }

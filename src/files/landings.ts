@@ -5,16 +5,20 @@ import { sameIdentity } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { type FlushTarget, flush } from "../system/flush.ts";
 import type { Folder } from "../system/folder.ts";
+import { type LandedPart, landedPart } from "./landed-part.ts";
 import { LANDED, readLanded, runLanding } from "./landing.ts";
+import { dropInnerLink } from "./landing-links.ts";
+import { LeftTimes } from "./left-times.ts";
 import { decodeManifest, type Manifest } from "./manifest.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import type { RestoredTimes } from "./restored-times.ts";
 import { SLOTS, Slots, slotName } from "./slots.ts";
-import { readSmallFile, writeSmallFile } from "./small-file.ts";
+import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
 import { BALLAST, dropBallast, makeBallast } from "./staged-manifest.ts";
 import { MANIFEST, stage, unstage } from "./staging.ts";
 import type { StagingInput } from "./staging-input.ts";
 import { checkUndo } from "./undo-check.ts";
+import type { WorkPlace } from "./work-place.ts";
 
 /**
  * The landings of one sandbox, each in a folder of its own in the workspace, `landings/TRANSACTION`: what the two-phase methods of every
@@ -27,17 +31,12 @@ const POINTS = {
   discard: failpoint("landings.discard"),
   reverting: failpoint("landings.reverting"),
   reverted: failpoint("landings.reverted"),
+  returned: failpoint("landings.returned"),
 };
 const LANDINGS = "landings";
 const REVERTING = "reverting";
 const REVERTED = "reverted";
-
-/** Where the work is put back. */
-export interface WorkPlace {
-  open(): Folder;
-  /** Called when everything is there again, before the last trace of the landing goes: without one, nobody would call it after a crash. */
-  markWhole(): void;
-}
+const RETURNED = "returned";
 
 export class Landings {
   readonly #workspace: Folder;
@@ -55,7 +54,8 @@ export class Landings {
   ): Promise<PreparedCommit | null> {
     using landings = ensureFolder(POINTS.create, this.#workspace, LANDINGS);
     using landing = ensureFolder(POINTS.create, landings, transaction.id);
-    const staged = stage({ ...input, landing, transaction: transaction.id, asBefore: this.#restored.asBefore });
+    const asBefore = new LeftTimes(this.#workspace).over(this.#restored.asBefore);
+    const staged = stage({ ...input, landing, transaction: transaction.id, asBefore });
     if (staged === null) {
       const sandbox = { open: () => input.sandbox.duplicate(), markWhole: () => undefined };
       this.rollbackPrepared(transaction, input.original, sandbox);
@@ -66,7 +66,8 @@ export class Landings {
       itself(landings),
       itself(this.#workspace),
     ]);
-    return { changes: input.changes.changes.length, data: { digest: staged.digest, landing: transaction.id } };
+    const data = { digest: staged.digest, landing: transaction.id, ...(input.isPart === true && { part: true }) };
+    return { changes: input.changes.changes.length, data };
   }
 
   /** Takes a prepare back, finished or not; and a landing that had begun, from which versions of rivals stay. */
@@ -74,7 +75,11 @@ export class Landings {
     using landings = this.#workspace.openBelowIfThere(LANDINGS);
     using landing = landings?.openBelowIfThere(transaction.id);
     if (landings === undefined || landing === undefined) return [];
-    if (hasBegun(landing)) this.#runBack(original, landing);
+    if (hasBegun(landing)) {
+      // Whether or not anybody wants to know what it was.
+      const part = this.#runBack(original, landing);
+      sandbox.takeBack?.(part);
+    }
     const landed = readLanded(landing);
     const kept = new Set(landed?.keptSlots);
     using tree = sandbox.open();
@@ -88,18 +93,46 @@ export class Landings {
     return landed?.attention ?? [];
   }
 
-  #runBack(original: Folder, landing: Folder): void {
+  #runBack(original: Folder, landing: Folder): LandedPart {
     const manifest = JSON.parse(readSmallFile(landing, MANIFEST)?.toString() ?? "") as Manifest;
     assertSameOriginal(original, manifest);
-    runLanding(original, landing, manifest, "backward");
+    this.#goBack(original, landing, manifest);
+    return this.#part(original, landing, manifest);
+  }
+
+  /** What of the sandbox's work a landing is, for who goes on with the rest. */
+  async withPart<T>(
+    original: Folder,
+    prepared: PreparedCommit,
+    action: (part: LandedPart) => T | Promise<T>,
+  ): Promise<T> {
+    using landing = this.#open(prepared);
+    return await action(this.#part(original, landing, readManifest(landing, prepared)));
+  }
+
+  #part(original: Folder, landing: Folder, manifest: Manifest): LandedPart {
+    const landedAt = readLanded(landing)?.barrier ?? manifest.stagedAt;
+    const { asBefore } = this.#restored;
+    return landedPart({ workspace: this.#workspace, original, landing, manifest, landedAt, asBefore });
+  }
+
+  /** To the end of the way back. `returned` says that only what is dropped on the way is left to do: a landing from which something is dropped looks as if a rival had been there. */
+  #goBack(original: Folder, landing: Folder, manifest: Manifest, tick?: () => void): readonly Attention[] {
+    if (landing.facts(RETURNED) === undefined) {
+      runLanding(original, landing, manifest, "backward", tick);
+      const drops = manifest.entries.some(({ innerLinks }) => innerLinks !== undefined);
+      if (drops) writeSmallFile(POINTS.returned, landing, RETURNED, Buffer.alloc(0));
+    }
     this.#rememberRestored(original, landing, manifest);
+    return readLanded(landing)?.attention ?? [];
   }
 
   /** Names that were taken back are gone for good before that: removing one moves the change time of the file that stays. */
   #rememberRestored(original: Folder, landing: Folder, manifest: Manifest): void {
     using slots = Slots.open(landing);
     const anchors = new Map(manifest.anchors.map(({ path, before }) => [path, before]));
-    for (const [slot, { linkTo }] of manifest.entries.entries()) {
+    for (const [slot, { linkTo, innerLinks }] of manifest.entries.entries()) {
+      for (const link of innerLinks ?? []) dropInnerLink(slots, slot, link, anchors.get(link.linkTo));
       const anchor = linkTo === undefined ? undefined : anchors.get(linkTo);
       const left = anchor === undefined ? undefined : slots.facts(slot);
       if (anchor === undefined || left === undefined || !sameIdentity(left, anchor)) continue;
@@ -118,8 +151,10 @@ export class Landings {
     using landing = this.#open(prepared);
     const manifest = readManifest(landing, prepared);
     assertSameOriginal(original, manifest);
-    const { attention } = runLanding(original, landing, manifest, direction, tick);
-    if (direction === "backward") this.#rememberRestored(original, landing, manifest);
+    const attention =
+      direction === "backward"
+        ? this.#goBack(original, landing, manifest, tick)
+        : runLanding(original, landing, manifest, direction, tick).attention;
     using parents = new TouchedFolders(original, landing, manifest);
     await flush(POINTS.flushLanded, landing, () => parents.targets());
     return { changes: prepared.changes, attention };
@@ -155,18 +190,21 @@ export class Landings {
     return landings?.names().sort().reverse() ?? [];
   }
 
-  /** Takes back a landing of any stage, from what is on disk alone: nothing of it stays in the original, nor its work anywhere. */
+  /**
+   * Takes back a landing of any stage, from what is on disk alone: nothing of it stays in the original, nor its work anywhere. But what has landed as
+   * a part is no longer work of the sandbox.
+   */
   revert(id: string, original: Folder): void {
     using landing = this.#workspace.openBelow(`${LANDINGS}/${id}`);
     const bytes = readSmallFile(landing, MANIFEST);
+    if (bytes !== undefined && isLandedPart(landing, bytes)) return;
     // What a crash interrupted after the end of the way back is only to be removed.
     if (bytes !== undefined && landing.facts(REVERTED) === undefined) {
       const manifest = JSON.parse(bytes.toString()) as Manifest;
       assertSameOriginal(original, manifest);
       // What a crash interrupted on the way back is neither as it landed nor as it was; that it could be taken back is known.
       if (landing.facts(REVERTING) === undefined) this.#beginRevert(original, landing, manifest);
-      runLanding(original, landing, manifest, "backward");
-      this.#rememberRestored(original, landing, manifest);
+      this.#goBack(original, landing, manifest);
       writeSmallFile(POINTS.reverted, landing, REVERTED, Buffer.alloc(0));
     }
     this.#remove(id);
@@ -213,6 +251,15 @@ function removeAllBut(landing: Folder, kept: ReadonlySet<number>): void {
   removeTree(POINTS.discard, landing, MANIFEST);
   for (const name of landing.names().filter((other) => other !== LANDED && other !== SLOTS))
     removeTree(POINTS.discard, landing, name);
+}
+
+function isLandedPart(landing: Folder, manifest: Buffer): boolean {
+  return readLanded(landing) !== undefined && parsed<Manifest>(manifest)?.part !== undefined;
+}
+
+/** Whether it was prepared from a part of the work only. */
+export function isOfPart(prepared: PreparedCommit): boolean {
+  return prepared.data["part"] === true;
 }
 
 function landingOf(prepared: PreparedCommit): string {

@@ -15,6 +15,7 @@ import type { InnerLink } from "./survey.ts";
  *   ballast    room on the disk, given back right before the landing, so that growing folders find some
  *   manifest   this
  *   landed     written when all is in place: the barrier after which a change is somebody else's, and what to tell the user
+ *   rest, own  of a part of the work: what its sandbox needs when the part is taken back (settle-part.ts)
  * Order of writes: staging, slots, ballast, manifest, one flush; then the decision (not here); then the exchanges, landed, one flush.
  */
 export interface Manifest {
@@ -32,10 +33,20 @@ export interface Manifest {
   readonly unlock: readonly { readonly path: string; readonly mode: number }[];
   /** What a rival changed after prepare stays as it is; else it is kept aside, and what was prepared takes its place. */
   readonly leavesRivals?: true;
+  /** It is not all that the sandbox held, which goes on being used. */
+  readonly part?: { readonly quiet: readonly QuietFolder[] };
   /** Taken before the look for conflicts: what changes later, inside folders that go out, is a rival's. */
   readonly barrier: Time;
   /** Taken when everything was staged: what is changed later inside a folder that came in is somebody else's. */
   readonly stagedAt: Time;
+}
+
+/** A folder that a landing changes in passing, and that nobody else had changed since T0. */
+export interface QuietFolder {
+  readonly path: string;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
 }
 
 export interface ManifestEntry {

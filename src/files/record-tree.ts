@@ -2,7 +2,7 @@ import { joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import { type Facts, lastFacts, statInto } from "../system/facts.ts";
 import { type Folder, readNames } from "../system/folder.ts";
 import { readXattrs } from "../system/xattrs.ts";
-import type { BaselineBuilder } from "./baseline.ts";
+import type { BaselineBuilder } from "./baseline-builder.ts";
 import type { Steps } from "./pace.ts";
 
 /** Puts a tree as it is into a baseline, without copying it: what is compared later is the tree itself. */

@@ -2,7 +2,8 @@ import { baseName, bytesFromPath, parentPath, pathFromBytes } from "../core/byte
 import { StateError } from "../core/errors.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
-import { Baseline, BaselineBuilder } from "./baseline.ts";
+import { Baseline } from "./baseline.ts";
+import { BaselineBuilder } from "./baseline-builder.ts";
 import type { TreeChange } from "./change-set.ts";
 import type { Steps } from "./pace.ts";
 import { recordTree } from "./record-tree.ts";

@@ -10,8 +10,10 @@ import {
 import type { SandboxRef } from "../core/sandbox.ts";
 import { failedWith } from "../system/errno.ts";
 import { Folder } from "../system/folder.ts";
+import type { ChangeSet } from "./change-set.ts";
+import { withoutLeftOut } from "./left-out.ts";
 import type { SandboxTree } from "./sandbox-tree.ts";
-import type { Scope } from "./scope.ts";
+import { type Scope, withoutFrom } from "./scope.ts";
 import type { Placement, WorkspacePlace } from "./workspace.ts";
 
 /** A sandbox with everything that belongs to it open. */
@@ -29,6 +31,11 @@ export class OpenSandbox<Tree extends SandboxTree> {
     this.original = original;
     this.tree = tree;
     this.own = tree.openOwn();
+  }
+
+  /** What differs from the original, but for what is a resource of its own. */
+  changes(tick?: (entries: number) => void): ChangeSet {
+    return withoutLeftOut(this.tree.diff(this.original, this.own, tick), this.scope);
   }
 
   [Symbol.dispose](): void {
@@ -57,7 +64,7 @@ export function placeOf(ref: SandboxRef): WorkspacePlace {
 /** What the sandbox is made for, from what the reference says. */
 export function scopeFrom(ref: SandboxRef): Scope {
   const { root, only } = ref.metadata;
-  return { root: String(root), ...(typeof only === "string" && { only }) };
+  return { root: String(root), ...(typeof only === "string" && { only }), ...withoutFrom(ref.metadata) };
 }
 
 /** What is said of a sandbox whose workspace somebody removed. */

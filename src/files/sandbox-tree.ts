@@ -1,7 +1,9 @@
+import type { Conflict } from "../core/errors.ts";
 import type { Facts, Time } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import type { BaseFacts } from "./baseline.ts";
 import type { ChangeSet } from "./change-set.ts";
+import type { LandedPart } from "./landed-part.ts";
 import type { IsMark } from "./landing-policy.ts";
 import type { Steps } from "./pace.ts";
 
@@ -42,6 +44,18 @@ export interface SandboxTree {
 
   /** Of a layer: whether an entry is there only to say something about the layer below. */
   readonly isMark?: IsMark;
+
+  /** Of a tree of which parts can land: writes into the landing's folder what `takeBackPart` will need. May be called again. */
+  notePart?(part: LandedPart): void;
+
+  /** Makes what has landed the base of the rest; what the tree shows stays the same. May be called again. */
+  landPart?(part: LandedPart): void;
+
+  /** Takes that back, and before `landPart` does nothing. */
+  takeBackPart?(part: LandedPart): void;
+
+  /** What keeps a part from becoming work of the tree again, because somebody has gone on from it there. */
+  partConflicts?(part: LandedPart): readonly Conflict[];
 
   /** Looks up what the original was. The folder around a single file is not ours to know. */
   baseLookup(original: Folder): (path: string) => BaseFacts | undefined;

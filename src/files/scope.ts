@@ -1,6 +1,6 @@
-import { baseName, ROOT_PATH } from "../core/byte-path.ts";
+import { baseName, isAtOrBelow, ROOT_PATH } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
-import type { Resource } from "../core/resource.ts";
+import { isOfType, type PlainData, type Resource } from "../core/resource.ts";
 import { assertResourcePath } from "../core/resource-path.ts";
 
 /**
@@ -12,17 +12,35 @@ export interface Scope {
   readonly root: string;
   /** The one name that counts. */
   readonly only?: string;
+  /** Paths in the folder that are no part of it, because they are a resource of their own. */
+  readonly without?: readonly string[];
 }
 
 export function scopeOf(resource: Resource): Scope {
-  if (resource.type !== "fs-file") return { root: resource.location };
+  if (!isOfType(resource, "fs-file")) return { root: resource.location, ...withoutFrom(resource.properties) };
   const slash = resource.location.lastIndexOf("/");
   return { root: resource.location.slice(0, slash) || "/", only: baseName(resource.location) };
+}
+
+/** What a resource, or the metadata of a sandbox, says of what is left out. */
+export function withoutFrom(facts: { readonly [key: string]: PlainData }): Pick<Scope, "without"> {
+  const without = facts["without"];
+  return Array.isArray(without) && without.length > 0 ? { without: without.map(String) } : {};
+}
+
+/** Whether this path is no part of the resource. */
+export function isLeftOut({ without = [] }: Scope, path: string): boolean {
+  return without.some((other) => isAtOrBelow(path, other));
 }
 
 /** The engine's path for a path inside the resource. */
 export function toEnginePath(scope: Scope, path: string): string {
   const checked = assertResourcePath(path);
+  if (isLeftOut(scope, checked))
+    throw new UsageError(`'${path}' is no part of this resource: it is a resource of the plan by itself.`, {
+      hint: "Use it by its own name; see 'drydock plan show'.",
+      code: "LEFT_OUT",
+    });
   if (scope.only === undefined) return checked;
   if (checked === ROOT_PATH || checked === scope.only) return scope.only;
   throw new UsageError(`The resource is a single file and has no path '${path}' inside.`, {

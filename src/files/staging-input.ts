@@ -10,6 +10,8 @@ export interface StagingInput {
   readonly sandbox: Folder;
   /** Whether the sandbox is a layer of an overlay, with marks that must not land. */
   readonly isLayer: boolean;
+  /** Not all that the sandbox holds is to land: what lands stays in it too, so that it goes on showing what it shows. Default: no. */
+  readonly isPart?: boolean;
   /** What somebody changes after it was prepared stays as it is, and is reported, instead of what was prepared. Default: no. */
   readonly leavesRivals?: boolean;
   /** Empty, and where a rename into the original works. */

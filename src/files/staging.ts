@@ -18,6 +18,7 @@ import { moveEntry } from "./move-entry.ts";
 import { assertLinkable, findObstacles } from "./obstacles.ts";
 import { OpenParent } from "./open-parent.ts";
 import { runAtOnce } from "./pace.ts";
+import { quietFolders } from "./quiet-folders.ts";
 import { removeTree } from "./remove-tree.ts";
 import { Slots, slotName } from "./slots.ts";
 import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
@@ -89,6 +90,15 @@ export function stage(input: StagingInput): Staged | null {
     unlock,
     root: identityOf(input.original.ownFacts()),
     ...(input.leavesRivals === true && { leavesRivals: true }),
+    ...(input.isPart === true && {
+      part: {
+        quiet: quietFolders(
+          input.original,
+          surveyed.map(({ entry }) => entry),
+          input,
+        ),
+      },
+    }),
     barrier,
     stagedAt: takeBarrier(input.landing),
   };
@@ -160,8 +170,8 @@ function linkedAnchors(input: StagingInput, surveyed: readonly SurveyedEntry[]):
 }
 
 /** A sandbox that is a subvolume of btrfs is a file system of its own for renames, but shares blocks with the original's. */
-function canMove({ sandbox, landing }: StagingInput): boolean {
-  return sandbox.ownFacts().device === landing.ownFacts().device;
+function canMove({ sandbox, landing, isPart }: StagingInput): boolean {
+  return isPart !== true && sandbox.ownFacts().device === landing.ownFacts().device;
 }
 
 function entryLands(entry: TreeEntry, rules: LandingRules): boolean {

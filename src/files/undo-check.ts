@@ -43,7 +43,7 @@ function wasLeftAlone(original: Folder, { operation, path, before }: ManifestEnt
   return now !== undefined && sameIdentity(now, before);
 }
 
-interface LandingTimes {
+export interface LandingTimes {
   readonly landedAt: Time;
   readonly stagedAt: Time;
   readonly asBefore: (facts: Facts) => Facts;
@@ -57,7 +57,8 @@ function assertBackup(slots: Slots, slot: number, entry: ManifestEntry, before: 
   });
 }
 
-function whyNot(original: Folder, entry: ManifestEntry, times: LandingTimes): string | undefined {
+/** Why an entry is no longer as it was left; undefined if it is. */
+export function whyNot(original: Folder, entry: ManifestEntry, times: LandingTimes): string | undefined {
   const isRoot = entry.path === ROOT_PATH;
   using parent = original.openBelowIfThere(isRoot ? ROOT_PATH : parentPath(entry.path));
   if (parent === undefined) return "its folder is gone or was replaced";

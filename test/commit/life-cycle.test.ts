@@ -213,7 +213,9 @@ describe("A plan that is refused", () => {
     "for a bad name": () => ({ resources: [{ location: "a" }], name: "a\nb" }),
     "for an empty name": () => ({ resources: [{ location: "a" }], name: " " }),
     "for a file where a folder is meant": () => ({ resources: [{ location: "mail", type: "fs-directory" }] }),
-    "for resources that overlap": () => ({ resources: [{ location: "a" }, { name: "n", location: "a/inner" }] }),
+    "for resources that overlap": () => ({
+      resources: [{ location: "a" }, { name: "n", location: "a/inner", strategy: "filesystem_copy" }],
+    }),
     "for one resource twice": () => ({ resources: [{ location: "a" }, { name: "again", location: "a" }] }),
     "for an unknown strategy": () => ({ resources: [{ location: "a", strategy: "magic" }] }),
     "for a strategy that does not fit": () => ({

@@ -6,6 +6,7 @@ import { recoveryAfter } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
 
 const COPY: WorldOptions = { strategy: "filesystem_copy" };
+const SMALL: WorldOptions = { ...COPY, isSmall: true };
 
 /** An error once at each point, and at all passes of those that are its own. */
 const errors: typeof errorCases = (scenario, points) => {
@@ -25,7 +26,7 @@ describe("SIGKILL at every failpoint, in checkpoints of plans", () => {
 
 describe("an error at every failpoint, in checkpoints of plans", () => {
   it("[A5][C7] in checkpoint: a whole one or none, and the work as it was", (t) =>
-    disturb(t, savePlan, COPY, { by: errors }));
+    disturb(t, savePlan, SMALL, { by: errors }));
   it("[A5][C6] in restore: all sandboxes at the checkpoint, or none", (t) =>
-    disturb(t, restorePlan, COPY, { by: errors }));
+    disturb(t, restorePlan, SMALL, { by: errors }));
 });

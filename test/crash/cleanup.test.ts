@@ -13,7 +13,7 @@ describe("SIGKILL at every failpoint, in cleaning up", () => {
 
 describe("an error at every failpoint, in cleaning up", () => {
   it("[A5][C3] in purge: it says so, and the next one removes the rest", (t) =>
-    disturb(t, purge, COPY, { by: errorCases }));
+    disturb(t, purge, { ...COPY, isSmall: true }, { by: errorCases }));
   it("[A5][A18] in the expiry of an undo record: the next start goes on with it", (t) =>
-    disturb(t, expire, COPY, { by: errorCases }));
+    disturb(t, expire, { ...COPY, isSmall: true }, { by: errorCases }));
 });

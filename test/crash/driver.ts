@@ -17,11 +17,17 @@ try {
 }
 
 async function act(): Promise<unknown> {
-  const { stateDir, ways } = request;
+  const { stateDir, ways, config } = request;
   const strategies = ways === undefined ? [] : [(context: StrategyContext) => new OneWayOverlay(context, ways)];
   // Opening the state a month later is all that it takes for undo records to go.
   const later = request.operation === "expire" ? { now: () => new Date(Date.now() + 30 * 86_400_000) } : {};
-  const drydock = await openDrydock({ stateDir, cwd: "/", strategies, ...later });
+  const drydock = await openDrydock({
+    stateDir,
+    cwd: "/",
+    strategies,
+    ...later,
+    ...(config !== undefined && { config }),
+  });
   try {
     return await operate(drydock);
   } finally {
@@ -37,7 +43,10 @@ async function operate(drydock: Drydock): Promise<unknown> {
     case "write":
       return await plans.write(request.plan, request.resource ?? "", request.path ?? "", Buffer.from("written\n"));
     case "apply":
-      return await plans.apply(request.plan, { message: "from the driver" });
+      return await plans.apply(request.plan, {
+        message: "from the driver",
+        ...(request.only !== undefined && { only: request.only }),
+      });
     case "undo":
       return await plans.undo(request.plan);
     case "rollback":
@@ -49,9 +58,9 @@ async function operate(drydock: Drydock): Promise<unknown> {
     case "give-up":
       return await drydock.settle(request.plan, "abort");
     case "save-plan":
-      return await drydock.checkpoints.checkpoint(request.plan, { label: "saved" });
+      return await drydock.checkpoints.checkpoint(request.plan, { label: request.label ?? "saved" });
     case "restore-plan":
-      return await drydock.checkpoints.restore(request.plan, "good");
+      return await drydock.checkpoints.restore(request.plan, request.label ?? "good");
     case "purge":
       return await drydock.cleanup.purge();
     case "expire":

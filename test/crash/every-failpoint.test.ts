@@ -9,14 +9,17 @@ import { expire, purge } from "./cleanup-scenarios.ts";
 import {
   APART,
   applyFromCheckout,
+  applyWithHooks,
   cancelAfterKilledGit,
   GIT_SCENARIOS,
+  giveUpLanded,
   MIXED,
   merge,
   undoAgain,
 } from "./git-scenarios.ts";
 import { tryOverlay } from "./overlay.ts";
 import type { OverlayTrial } from "./overlay-run.ts";
+import { partScenarios } from "./part-scenarios.ts";
 import { tracePoints } from "./points.ts";
 import { createWhileChanging, deleteWhileChanging, landWhileMoving } from "./rival-scenarios.ts";
 import { checkpoint, restore, rollBackAlone } from "./sandbox-scenarios.ts";
@@ -46,8 +49,6 @@ const ELSEWHERE: { readonly [name: string]: string } = {
   ...Object.fromEntries(
     FAILPOINT_NAMES.filter((name) => /^(?:held|keeper|secrets)[.]/.test(name)).map((name) => [name, HELD]),
   ),
-  "git.remove-index":
-    "removes what a copy of an index would meet; every folder that one is copied to is made anew before, so nothing is there",
   "init.write": "writes a config file; no plan is involved, and new-file.test.ts has the write fail half way",
   "run.layers": "belongs to 'drydock run'; test/run/crash.test.ts kills it there",
   "run.own": "as run.layers",
@@ -79,6 +80,8 @@ const OVERLAY_TRIALS: readonly (readonly [OverlayRun, readonly OverlayTrial[]])[
     [
       ...["create", "apply", "rollback"].map((scenario) => ({ scenario })),
       { scenario: "restore of a plan", isSmall: true },
+      ...["apply of a part", "undo of a part"].map((scenario) => ({ scenario })),
+      { scenario: "apply of a part of a move", isSmall: true },
       ...["write without a mount", "write over what was deleted"].map((scenario) => ({ scenario, isSmall: true })),
       { scenario: "create", isSmall: true, isInside: true },
       { scenario: "apply", crash: "landings.flush-staged:2=kill" },
@@ -119,6 +122,7 @@ async function reached(): Promise<ReadonlySet<string>> {
   await trace(applyAfterForgottenLock, copying);
   await trace(apply, copying, "landings.flush-staged:2=error");
   for (const scenario of [savePlan, restorePlan, purge, expire]) await trace(scenario, copying);
+  for (const scenario of Object.values(partScenarios(copying))) await trace(scenario, copying);
   for (const scenario of ["apply", "undo", "restore"] as const)
     for (const name of await runUnprivileged(scenario)) names.add(name);
   for (const crash of ["move.lock:1=kill", "move.lock:2=kill"])
@@ -127,7 +131,14 @@ async function reached(): Promise<ReadonlySet<string>> {
   const databases: WorldOptions = { strategy: "snapshot", places: [database] };
   for (const scenario of [create, apply, undo, rollback, cancel, checkpoint, restore, rollBackAlone])
     await trace(scenario, databases);
-  for (const scenario of [...Object.values(GIT_SCENARIOS), applyFromCheckout, cancelAfterKilledGit, undoAgain])
+  for (const scenario of [
+    ...Object.values(GIT_SCENARIOS),
+    applyFromCheckout,
+    applyWithHooks,
+    cancelAfterKilledGit,
+    undoAgain,
+    recoveryAfter(giveUpLanded, "git.undo-index:1=kill"),
+  ])
     await trace(scenario, MIXED);
   await trace(merge, APART);
   const image = mountImage("xfs");

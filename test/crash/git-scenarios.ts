@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, cpSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fastFolder } from "../support/fast-folder.ts";
@@ -165,6 +165,46 @@ export const undoAgain: Scenario = {
     return digest;
   },
 };
+
+/** All of a landing is in its place, but that can't be recorded: it is given up, and the branch and the index go back. */
+export const giveUpLanded: Scenario = {
+  ...apply,
+  name: "give up a landing in a checkout",
+  operation: "give-up",
+  always: "git-landing.done=error",
+  arrange: async (world) => {
+    const digest = await apply.arrange(world);
+    await runScenario(apply, world, { failpoints: "git-landing.done:1=kill" });
+    return digest;
+  },
+};
+
+/** The user's hooks are run. The last of them, which tells others of what has landed, is run once at most, and only if it has. */
+export const applyWithHooks: Scenario = {
+  ...apply,
+  name: "apply with hooks",
+  arrange: async (world) => {
+    writeFileSync(join(world.stateDir, "../drydock.yaml"), "sandbox: { git: { run_hooks: true } }\n");
+    const hooks = join(checkoutIn(world).path, ".git/hooks");
+    for (const name of ["commit-msg", "pre-merge-commit", "post-merge"]) {
+      writeFileSync(join(hooks, name), `#!/bin/sh\necho ${name} >> '${hooksLog(world)}'\n`);
+      chmodSync(join(hooks, name), 0o755);
+    }
+    return await apply.arrange(world);
+  },
+  verify: async (recovered) => {
+    const { world, sides } = recovered;
+    const side = world.side(sides, "after a crash in apply with hooks");
+    const told = readFileSync(hooksLog(world), { encoding: "utf8", flag: "a+" }).split("\n");
+    const times = told.filter((line) => line === "post-merge").length;
+    assert.ok(times <= (side === "new" ? 1 : 0), `post-merge was run ${times} times, and the originals are ${side}`);
+    await apply.verify(recovered);
+  },
+};
+
+function hooksLog(world: World): string {
+  return join(world.stateDir, "../hooks.log");
+}
 
 /** What is done with a folder and a checkout. */
 export const GIT_SCENARIOS = {

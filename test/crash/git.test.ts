@@ -31,11 +31,11 @@ describe("a folder and a git checkout in one plan", () => {
     disturb(t, applyFromCheckout, MIXED, { at: /^git\.build-index/ }));
   it("[G3][A3] a crash in a landing with hooks tells them once at most, and only of what has landed", (t) =>
     disturb(t, applyWithHooks, MIXED, {
-      at: /^git\.run-hook|flush-done/,
+      at: /^git\.run-hook|git-landing\.(?:flush-)?done/,
       choose: firstAndLast,
     }));
   it("[T2][G1] a crash in giving up a landing leaves both as they were, or lets both land", (t) =>
-    disturb(t, giveUpLanded, MIXED, { at: /^git(?:-lock\.move|\.(?:undo|flush)-?)/ }));
+    disturb(t, giveUpLanded, MIXED, { at: /^git(?:-lock\.move|\.undo)/ }));
   it("[T2][G1] so does one in giving it up once more", (t) =>
     disturb(t, recoveryAfter(giveUpLanded, "git.undo-index:1=kill"), MIXED, {
       at: /^git\.remove-index/,

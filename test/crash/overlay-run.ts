@@ -8,6 +8,7 @@ import { type Case, runCases } from "./case-run.ts";
 import { restorePlan, savePlan } from "./checkpoint-scenarios.ts";
 import { killCases } from "./disturb.ts";
 import { errorCases } from "./error-cases.ts";
+import { applyPartOfMove, partScenarios } from "./part-scenarios.ts";
 import { eachOnce, firstAndLast, type Point, tracePoints } from "./points.ts";
 import { checkpoint, commitAlone, restore, rollBackAlone } from "./sandbox-scenarios.ts";
 import {
@@ -162,7 +163,8 @@ async function tryOverlay({ how }: OverlayTrial): Promise<TrialOutcome> {
 }
 
 function scenarioFor({ scenario: wanted, crash, after }: OverlayTrial): Scenario {
-  const plain = SCENARIOS.find(({ name }) => name === wanted);
+  const parts = Object.values(partScenarios(worldFor(trial, undefined)));
+  const plain = [...SCENARIOS, ...parts, applyPartOfMove].find(({ name }) => name === wanted);
   if (plain === undefined) throw new Error(`there is no scenario called ${wanted}`);
   if (crash !== undefined) return recoveryAfter(plain, crash);
   if (after === undefined) return plain;

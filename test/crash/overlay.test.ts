@@ -57,6 +57,18 @@ describeTrials("SIGKILL at the failpoints", BY_KERNEL, [
     "[C6][C7] a crash in the restore of a plan leaves all sandboxes at the checkpoint or none, also where another original is copied",
     kill("restore of a plan", { points: "^(?:overlay|checkpoint|restore)\\.", ...SMALL, strategies: MIXED }),
   ],
+  [
+    "[A3][A7][A17] a crash in the apply of a part leaves the originals as before or with the part, and the rest in the plan",
+    small("apply of a part", "^(?:part\\.leave|overlay\\.(?:note|give|forget)-times)"),
+  ],
+  [
+    "[A3][A7][A17] so it does where only that a file is no longer there lands of its move",
+    small("apply of a part of a move", "^part\\.(?:note|create|forget|flush)"),
+  ],
+  [
+    "[A3][A17] a crash in the undo of a part leaves it landed or not, and the work in the plan",
+    small("undo of a part", "^part"),
+  ],
   ["[A3][A17] a crash in commit can be rolled back", small("commit alone")],
   [
     "[A3][A17] a crash in rollback of what has landed can be rolled back again",

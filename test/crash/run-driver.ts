@@ -25,8 +25,14 @@ export interface DriverRequest {
   readonly stateDir: string;
   readonly plan: string;
   readonly resources?: readonly ResourceRequest[];
+  /** A config file. */
+  readonly config?: string;
   /** The ways in which `overlay_in_one_way` may mount. */
   readonly ways?: readonly OverlayWay[];
+  /** For `apply`: what lands, if not all. */
+  readonly only?: readonly string[];
+  /** Of a checkpoint. */
+  readonly label?: string;
   /** For `write`: where to. */
   readonly resource?: string;
   readonly path?: string;
@@ -61,7 +67,7 @@ export interface DriverOptions {
   /** Run by another program, such as strace with its options. */
   readonly by?: readonly string[];
   /** What somebody does when it has stopped at a failpoint, before it goes on. */
-  readonly whenStopped?: () => void;
+  readonly whenStopped?: () => void | Promise<void>;
 }
 
 /** Runs the driver to its end, whatever end that is. */
@@ -83,12 +89,12 @@ export async function runDriver(request: DriverRequest, options: DriverOptions =
 }
 
 /** If it ends without stopping, that shows in what it says. */
-async function actWhenStopped(child: ChildProcess, act: () => void): Promise<void> {
+async function actWhenStopped(child: ChildProcess, act: () => void | Promise<void>): Promise<void> {
   const isStopped = () => /^\d+ \(.*\) T /s.test(readFileSync(`/proc/${child.pid}/stat`, "latin1"));
   while (child.exitCode === null && child.signalCode === null) {
     if (isStopped()) {
       try {
-        act();
+        await act();
       } finally {
         child.kill("SIGCONT");
       }

@@ -268,12 +268,16 @@ export async function applyAndUndo(world: World, sides: Sides): Promise<void> {
 
 /** What landed leaves its undo record and nothing else; the undo leaves nothing. */
 async function undoLanded(world: World, sides: Sides): Promise<void> {
-  const isUndoRecord = /^(?:home|home\/place|(?:home|workspace)\/(?:git-)?landings|workspace|owner)$/;
-  const left = world.leftovers().filter((name) => !isUndoRecord.test(name));
-  assert.deepEqual(left, [], "left behind by an apply");
+  assert.deepEqual(leftBesidesUndo(world), [], "left behind by an apply");
   assert.deepEqual(await world.openRecords(), [], "open records after an apply");
   await undoAgain(world, sides);
   await assertNothingLeft(world);
+}
+
+/** What is left of ours, but for what an undo needs. */
+export function leftBesidesUndo(world: World): string[] {
+  const isUndoRecord = /^(?:home|home\/place|(?:home|workspace)\/(?:git-)?landings|workspace|owner)$/;
+  return world.leftovers().filter((name) => !isUndoRecord.test(name));
 }
 
 async function undoAgain(world: World, sides: Sides): Promise<void> {

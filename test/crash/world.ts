@@ -100,8 +100,10 @@ export class World {
   request(operation: DriverRequest["operation"]): DriverRequest {
     const written = { resource: "r1", path: "folder/written/file" };
     const { ways } = this.#options;
+    // A scenario may have put one there.
+    const config = join(this.stateDir, "../drydock.yaml");
     const request = { operation, stateDir: this.stateDir, plan: PLAN, resources: this.resources(), ...written };
-    return ways === undefined ? request : { ...request, ways };
+    return { ...request, ...(ways !== undefined && { ways }), ...(existsSync(config) && { config }) };
   }
 
   resources() {

@@ -20,6 +20,7 @@ export interface CheckpointTrial {
   /** As of a subject (landing-properties.ts). */
   readonly seesOtherwise?: boolean;
   readonly makeOriginal?: (path: string) => void;
+  readonly settle?: (path: string) => void;
 }
 
 /** A checkpoint of random work brings back exactly that state, and exactly that lands. */
@@ -35,6 +36,7 @@ export async function tryCheckpoints(strategy: FolderStrategy, trial: Checkpoint
       async (built, work, more) => {
         using folders = new FolderPair(trial.parent, losses, trial.makeOriginal);
         folders.perform([folders.original, folders.plain], built);
+        trial.settle?.(folders.original);
         const resource = { id: "r", name: "r", type: "fs-directory", location: folders.original, properties: {} };
         const ref = await strategy.create(ulid(), resource);
         try {

@@ -9,7 +9,7 @@ import { OWN_NAME } from "../../src/files/workspace.ts";
 import { compareSnapshots, snapshotTree, type TreeSnapshot } from "../../src/testing/tree-snapshot.ts";
 import { WorkTree } from "../../src/testing/work-tree.ts";
 import { removeWithSubvolumes } from "../support/subvolumes.ts";
-import { type Operation, perform } from "./tree-operations.ts";
+import { type Operation, perform, REPOSITORY } from "./tree-operations.ts";
 
 /** An original, and a plain folder beside it to which the same is done. */
 export class FolderPair {
@@ -45,9 +45,8 @@ export class FolderPair {
     this.#era += 1;
   }
 
-  /** The original, without a workspace in it, which is nobody's data. */
   snapshot(): TreeSnapshot {
-    return snapshotTree(this.original, (name) => OWN_NAME.test(name));
+    return snapshotOf(this.original);
   }
 
   /** The original is equal to this in every attribute, but for what is lost. */
@@ -72,11 +71,11 @@ export function performAndSee(
 ): TreeSnapshot {
   if (!seesOtherwise) {
     folders.perform([sandbox, folders.plain], work);
-    return snapshotTree(folders.plain);
+    return snapshotOf(folders.plain);
   }
   try {
     folders.perform([sandbox], work);
-    return snapshotTree(sandbox);
+    return snapshotOf(sandbox);
   } catch (thrown) {
     if (thrown instanceof SystemCallError) fc.pre(false);
     throw thrown;
@@ -90,5 +89,10 @@ export function assertSame(
   message: string,
   losses: readonly Loss[] = [],
 ): void {
-  assert.deepEqual(compareSnapshots(snapshotTree(actual), expected, losses), [], message);
+  assert.deepEqual(compareSnapshots(snapshotOf(actual), expected, losses), [], message);
+}
+
+/** What is in a folder, without a workspace or a repository in it, which is nobody's work. */
+export function snapshotOf(path: string): TreeSnapshot {
+  return snapshotTree(path, (name) => OWN_NAME.test(name) || name === REPOSITORY);
 }

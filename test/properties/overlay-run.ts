@@ -41,6 +41,7 @@ async function tryProperty(times: number, limit: number): Promise<void> {
   });
   try {
     if (property === "landing") await place.landsAndUndoes(times, limit);
+    else if (property === "parts") await place.landsInParts(times, limit);
     else if (property === "dry-run") await place.survivesDryRuns(times, limit);
     else await place.showsWhatDiffers(times, limit);
   } finally {

@@ -4,6 +4,7 @@ import { BY_FUSE, BY_FUSE_OF_USER, BY_KERNEL, IN_USER_NAMESPACE, runOverlay } fr
 const PROPERTIES = [
   ["landing", "[A11] lands exactly as in a plain folder, and undo brings back exactly what was"],
   ["dry-run", "[A7] a dry run changes neither the original nor the sandbox, and what lands after it is the same"],
+  ["parts", "[A11] lands in parts as it does at once, and each part can be taken back"],
   ["diff", "[D1] the diff names what differs, and nothing else"],
   ["checkpoints", "[C6] checkpoints bring back exactly that state, and exactly that lands"],
 ] as const;
@@ -20,6 +21,7 @@ describe("random work in random trees, through an overlay", { concurrency: 2 }, 
   for (const [run, count] of TRIED)
     for (const [property, title] of PROPERTIES)
       it(`${title} (${run.title})`, { skip: run.skip }, async () => {
-        await runOverlay(run, "test/properties/overlay-run.ts", [run.way, property, String(count), "10"]);
+        const seconds = property === "parts" ? "3" : "10";
+        await runOverlay(run, "test/properties/overlay-run.ts", [run.way, property, String(count), seconds]);
       });
 });

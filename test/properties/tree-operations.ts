@@ -35,6 +35,9 @@ const TIMES: readonly Time[] = [
 /** So far out that no file system fills the hole before it. */
 const FAR = 4 * 1024 * 1024;
 
+/** Not to be worked on. */
+export const REPOSITORY = ".git";
+
 const choice = fc.nat({ max: 1000 });
 const CONTENTS = ["", "one\ntwo\n", "\u0000binary"] as const;
 /** One of the contents above, or that many bytes. */
@@ -242,7 +245,8 @@ function pick<T>(from: readonly T[], number: number): T | undefined {
 }
 
 function listBelow(tree: WorkTree, folder: string): Entry[] {
-  return tree.names(folder).flatMap((name) => {
+  const names = tree.names(folder).filter((name) => name !== REPOSITORY);
+  return names.flatMap((name) => {
     const path = joinPath(folder, name);
     const kind = tree.facts(path)?.kind ?? "file";
     return [{ path, kind }, ...(kind === "directory" ? listBelow(tree, path) : [])];

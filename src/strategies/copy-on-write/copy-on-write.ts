@@ -19,10 +19,12 @@ export class CopyOnWriteStrategy extends CopyingStrategy {
       capabilities: {
         commit: "two-phase",
         undo: true,
+        partial: true,
         checkpoint: true,
         isolation: "copy",
         strength: builtInStrength("copy_on_write"),
         resourceTypes: ["fs-directory", "fs-file", "fs-mount", "git-checkout"],
+        leavesOut: true,
       },
     });
   }

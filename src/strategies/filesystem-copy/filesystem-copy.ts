@@ -14,10 +14,12 @@ export class FilesystemCopyStrategy extends CopyingStrategy {
       capabilities: {
         commit: "two-phase",
         undo: true,
+        partial: true,
         checkpoint: true,
         isolation: "copy",
         strength: builtInStrength("filesystem_copy"),
         resourceTypes: ["fs-directory", "fs-file", "fs-mount", "git-checkout"],
+        leavesOut: true,
       },
     });
   }

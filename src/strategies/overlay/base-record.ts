@@ -64,6 +64,23 @@ export class BaseRecord {
     this.#isChanged = true;
   }
 
+  /** What is noted of the paths that are wanted. */
+  notes(isWanted: (path: string) => boolean): (readonly [path: string, facts: BaseFacts])[] {
+    return [...this.#noted].filter(([path]) => isWanted(path));
+  }
+
+  /** Notes something that is known otherwise, whatever was noted before. */
+  set(path: string, facts: BaseFacts): void {
+    this.#noted.set(path, facts);
+    this.#isChanged = true;
+  }
+
+  /** The upper layer covers nothing there any more. */
+  forget(isWanted: (path: string) => boolean): void {
+    for (const [path] of this.notes(isWanted)) this.#noted.delete(path);
+    this.#isChanged = true;
+  }
+
   saveIfChanged(folder: Folder): void {
     if (this.#isChanged) this.save(folder);
   }

@@ -1,4 +1,4 @@
-import { pathFromBytes, ROOT_PATH } from "../../core/byte-path.ts";
+import { bytesFromPath, pathFromBytes, ROOT_PATH } from "../../core/byte-path.ts";
 import { failedWith } from "../../system/errno.ts";
 import type { Facts } from "../../system/facts.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
@@ -64,6 +64,13 @@ export class LayerMarks {
     return this.#isFuse && FUSE_NAME.test(name) && !FUSE_OPAQUE.has(name) ? name.slice(".wh.".length) : undefined;
   }
 
+  /** The names that an entry of the upper layer can have that is about this name. */
+  namesFor(name: string): readonly string[] {
+    const LONGEST = 255;
+    const isTooLong = bytesFromPath(name).length + ".wh.".length > LONGEST;
+    return this.#isFuse && !isTooLong ? [name, `.wh.${name}`] : [name];
+  }
+
   /** Whether nothing of the lower layer shows through this folder. */
   isOpaque(folder: Folder): boolean {
     const marks = readLayerMarks(folder, ROOT_PATH);
@@ -88,9 +95,14 @@ export class LayerMarks {
 
   /** Removes from a layer itself what it says about the layer below. */
   forgetOrigin(point: Failpoint, layer: Folder): void {
+    this.forgetOriginOf(point, layer, ROOT_PATH);
+  }
+
+  /** Removes from an entry of a layer what it says about what it is a copy of. */
+  forgetOriginOf(point: Failpoint, folder: Folder, name: string): void {
     const key = `${this.#prefixes[0]}origin`;
-    const origin = readLayerMarks(layer, ROOT_PATH)[key];
-    if (origin !== undefined) writeXattrs(point, layer, ROOT_PATH, {}, { [key]: origin });
+    const origin = readLayerMarks(folder, name)[key];
+    if (origin !== undefined) writeXattrs(point, folder, name, {}, { [key]: origin });
   }
 
   /** What a folder that we make in the place of a whiteout is marked with. */

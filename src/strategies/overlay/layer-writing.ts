@@ -38,14 +38,12 @@ export class LayerWriter {
   /** Writes one file, with the folders on the way. */
   write(upper: Folder, lower: Folder, path: string, bytes: Uint8Array): WrittenFile {
     if (path === ROOT_PATH) return writeFileBelow(upper, path, bytes, this.#scratch);
-    return this.#inFolder(upper, lower, path, (folder, below) =>
-      this.#file(folder, below, path, baseName(path), bytes),
-    );
+    return this.inFolder(upper, lower, path, (folder, below) => this.#file(folder, below, path, baseName(path), bytes));
   }
 
   /** Makes another name of a file where the lower layer has one. The time of the folder is for the caller to keep. */
   link(upper: Folder, lower: Folder, path: string, from: Folder, existing: string): void {
-    this.#inFolder(upper, lower, path, (folder, below) => {
+    this.inFolder(upper, lower, path, (folder, below) => {
       const name = baseName(path);
       const facts = below?.facts(name);
       if (below === undefined || facts === undefined || folder.facts(name) !== undefined) return;
@@ -55,7 +53,7 @@ export class LayerWriter {
   }
 
   /** Opens the folders that this path is in, in both layers, making those that the upper one has not. */
-  #inFolder<T>(upper: Folder, lower: Folder, path: string, action: (upper: Folder, lower?: Folder) => T): T {
+  inFolder<T>(upper: Folder, lower: Folder, path: string, action: (upper: Folder, lower?: Folder) => T): T {
     const steps = parentPath(path) === ROOT_PATH ? [] : parentPath(path).split("/");
     return this.#step(upper, lower, ROOT_PATH, steps, action);
   }

@@ -1,8 +1,9 @@
 import { baseName, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import { StateError } from "../../core/errors.ts";
+import { type Conflict, StateError } from "../../core/errors.ts";
 import { isAfter, takeBarrier } from "../../files/barrier.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
 import type { ChangeSet } from "../../files/change-set.ts";
+import type { LandedPart } from "../../files/landed-part.ts";
 import { giveMetadata } from "../../files/metadata.ts";
 import type { Steps } from "../../files/pace.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
@@ -18,6 +19,7 @@ import { currentBootId } from "../../system/process-identity.ts";
 import { readXattrs } from "../../system/xattrs.ts";
 import { BaseRecord, baseFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
+import { inTheWay, type Layers, landLayer, noteLayer, returnLayer } from "./landed-layer.ts";
 import { diffLayers } from "./layer-diff.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
@@ -259,6 +261,37 @@ export class LayeredTree implements SandboxTree {
       const now = parent?.facts(name);
       return parent === undefined || now === undefined ? undefined : baseFacts(parent, name, now);
     };
+  }
+
+  notePart(part: LandedPart): void {
+    using upper = this.openOwn();
+    noteLayer(part, this.#layers(part, upper));
+  }
+
+  landPart(part: LandedPart): void {
+    using upper = this.openOwn();
+    landLayer(part, this.#layers(part, upper));
+  }
+
+  takeBackPart(part: LandedPart): void {
+    using upper = this.openOwn();
+    const layers = this.#layers(part, upper);
+    returnLayer(part, layers, new LayerWriter(this.#marks, layers.record, this.#workspace));
+  }
+
+  /** What returns to the upper layer needs its place there. */
+  partConflicts({ original, manifest }: LandedPart): Conflict[] {
+    using upper = this.openOwn();
+    const { changes } = this.diff(original, upper);
+    return inTheWay(manifest.entries, changes).map(({ path }) => ({
+      path,
+      why: "changed in the sandbox since it landed",
+    }));
+  }
+
+  #layers({ original }: LandedPart, upper: Folder): Layers {
+    const record = BaseRecord.load(this.#workspace);
+    return { upper, lower: original, workspace: this.#workspace, record, marks: this.#marks };
   }
 
   isMark = (name: string, facts: Facts): boolean => this.#marks.isMarkByItself(name, facts);

@@ -4,6 +4,7 @@ import type { Resource } from "../../core/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type {
   Attention,
+  CommitResult,
   IntendedPlace,
   LastCheckpoint,
   PreparedCommit,
@@ -46,10 +47,12 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     super(context, "overlay", {
       commit: "two-phase",
       undo: true,
+      partial: true,
       checkpoint: true,
       isolation: "view",
       strength: builtInStrength("overlay"),
       resourceTypes: ["fs-directory", "fs-file", "fs-mount", "git-checkout"],
+      leavesOut: true,
       loses: lossesOf(likelyWay(allowed)),
     });
     this.#allowed = allowed;
@@ -126,9 +129,19 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     return prepared;
   }
 
+  override async commitPrepared(
+    ref: SandboxRef,
+    transaction: Transaction,
+    prepared: PreparedCommit,
+  ): Promise<CommitResult> {
+    const result = await super.commitPrepared(ref, transaction, prepared);
+    await this.#showAgain(ref);
+    return result;
+  }
+
   override async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
     const attention = await super.rollbackPrepared(ref, transaction);
-    if (transaction.direction === "commit") await this.#showAgain(ref);
+    await this.#showAgain(ref);
     return attention;
   }
 
@@ -147,7 +160,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   async #showAgain(ref: SandboxRef): Promise<void> {
     using workspace = openWorkspace(placeOf(ref).path);
     const tree = workspace === undefined ? undefined : this.treeIn(workspace, scopeFrom(ref), (facts) => facts);
-    if (workspace === undefined || tree?.isFinished !== true) return;
+    if (workspace === undefined || tree?.isFinished !== true || tree.isStale) return;
     const mount = new OverlayMount(workspace, scopeFrom(ref));
     if (mount.isKept && mount.canBeMade(tree) && mount.isOverOriginal(tree)) await mount.make(tree);
   }

@@ -1,0 +1,56 @@
+import { nearestName } from "../config/nearest-name.ts";
+import { displayPath, ROOT_PATH } from "../core/byte-path.ts";
+import { UsageError } from "../core/errors.ts";
+import { PathPatterns } from "../core/path-patterns.ts";
+import type { PlanRecord } from "../core/plan.ts";
+import type { ChosenPaths } from "../sandboxes/manager.ts";
+import type { PlanChange } from "./plan-views.ts";
+
+const SHOWN = 3;
+const COMPARED = 2000;
+
+/**
+ * What of a plan is to land, from `[RESOURCE:]PATTERN` as users give it. Without a resource's name a pattern is looked for in all of them. One that means
+ * nothing is refused: somebody thinks that it does.
+ */
+export function choosePaths(
+  plan: PlanRecord,
+  changes: readonly PlanChange[],
+  only: readonly string[],
+): readonly ChosenPaths[] {
+  const chosen = new Map<string, string[]>();
+  for (const given of only) {
+    const { resource, pattern } = parse(plan, given);
+    const patterns = new PathPatterns([pattern]);
+    const candidates = changes.filter((change) => resource === undefined || change.resource === resource);
+    const found = new Set(candidates.filter(({ path }) => patterns.has(path)).map((change) => change.resource));
+    if (found.size === 0) throw nothingMeant(given, candidates);
+    for (const name of found) chosen.set(name, [...(chosen.get(name) ?? []), pattern]);
+  }
+  return [...chosen].map(([resource, patterns]) => ({ resource, only: patterns }));
+}
+
+/** Only the name of a resource of this plan stands before a colon; any other is part of the path. */
+function parse({ resources }: PlanRecord, given: string): { readonly resource?: string; readonly pattern: string } {
+  const named = resources.find(({ resource }) => given.startsWith(`${resource.name}:`))?.resource.name;
+  const text = named === undefined ? given : given.slice(named.length + 1);
+  if (text === "" && named === undefined)
+    throw new UsageError("A path to land is empty.", { hint: "Give one like src/app.ts, or leave --only out." });
+  const pattern = text.replace(/^(?:\.\/+)+/, "").replace(/\/+$/, "") || ROOT_PATH;
+  return { ...(named !== undefined && { resource: named }), pattern };
+}
+
+function nothingMeant(given: string, candidates: readonly PlanChange[]): UsageError {
+  return new UsageError(`Nothing that the plan changes is meant by '${displayPath(given)}'.`, {
+    hint: hintFor(given, [...new Set(candidates.map(({ path }) => path))]),
+    code: "NO_MATCH",
+  });
+}
+
+function hintFor(given: string, paths: readonly string[]): string {
+  if (paths.length === 0) return "There is nothing to land there; see 'drydock plan diff'.";
+  const near = nearestName(given, paths.slice(0, COMPARED));
+  if (near !== undefined) return `Did you mean ${displayPath(near)}?`;
+  const more = paths.length > SHOWN ? ` and ${paths.length - SHOWN} more; see 'drydock plan diff'` : "";
+  return `It changes ${paths.slice(0, SHOWN).map(displayPath).join(", ")}${more}.`;
+}

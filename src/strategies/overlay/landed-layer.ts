@@ -1,0 +1,194 @@
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
+import type { BaseFacts } from "../../files/baseline.ts";
+import type { LandedPart } from "../../files/landed-part.ts";
+import type { ManifestEntry } from "../../files/manifest.ts";
+import { moveEntry } from "../../files/move-entry.ts";
+import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import { nearest } from "../../files/saved-changes.ts";
+import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
+import { sameTime } from "../../system/facts.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { handleOf } from "../../system/file-handles.ts";
+import type { Folder } from "../../system/folder.ts";
+import { type BaseRecord, baseFacts } from "./base-record.ts";
+import { keepingFolderTimes } from "./folder-times.ts";
+import type { LayerMarks } from "./layer-marks.ts";
+import type { LayerWriter } from "./layer-writing.ts";
+
+/**
+ * An upper layer of which a part has landed: the lower one shows that now, so it leaves the upper one, with its marks, and waits in the landing's folder
+ * in case the part is taken back. Then it returns as it was.
+ *
+ *   rest    JSON: which names of the upper layer wait in which slot, and what was noted of what they covered (base-record.ts)
+ *   own/N   what the upper layer had for entry N of the manifest
+ * Folders keep their times in either direction.
+ *
+ * A file that was moved says what it is a copy of, and it is known that the upper layer hides that. When what hides it has landed, nobody could tell such a file any more from one
+ * whose original somebody else has removed; and if that only got other metadata, the kernel would take both for names of one file. So moved files stop saying it.
+ */
+interface Rest {
+  readonly names: readonly { readonly slot: number; readonly path: string }[];
+  readonly notes: { readonly [path: string]: BaseFacts };
+}
+
+/** The layers, with what is known of them. */
+export interface Layers {
+  readonly upper: Folder;
+  readonly lower: Folder;
+  readonly workspace: Folder;
+  readonly record: BaseRecord;
+  readonly marks: LayerMarks;
+}
+
+const POINTS = {
+  note: failpoint("part.note-layer"),
+  create: failpoint("part.create-own"),
+  leave: failpoint("part.leave-layer"),
+  clear: failpoint("part.clear-layer"),
+  return: failpoint("part.return-to-layer"),
+  forget: failpoint("part.forget-origin"),
+};
+const REST = "rest";
+const OWN = "own";
+
+export function noteLayer({ landing, manifest }: LandedPart, { upper, record, marks }: Layers): void {
+  if (readRest(landing) !== undefined) return;
+  const names = manifest.entries.flatMap((entry, slot) =>
+    leavesLayer(entry) ? upperNames(upper, marks, entry.path).map((path) => ({ slot, path })) : [],
+  );
+  const rest: Rest = { names, notes: Object.fromEntries(record.notes(isOfPart(manifest.entries))) };
+  writeSmallFile(POINTS.note, landing, REST, Buffer.from(JSON.stringify(rest)));
+}
+
+export function landLayer(part: LandedPart, layers: Layers): void {
+  const { landing, manifest } = part;
+  const { upper, lower, workspace, record } = layers;
+  const names = readRest(landing)?.names ?? [];
+  using own = ensureFolder(POINTS.create, landing, OWN);
+  const leave = () => {
+    for (const { slot, path } of names) {
+      using parent = upper.openBelowIfThere(parentPath(path));
+      const isThere = own.facts(String(slot)) === undefined && parent?.facts(baseName(path)) !== undefined;
+      if (isThere) moveEntry(POINTS.leave, parent, baseName(path), own, String(slot));
+    }
+  };
+  keepingFolderTimes(workspace, { upper, lower }, pathsOf(names), leave);
+  forgetOrigins(layers);
+  const { leave: gone, stay } = byPlace(manifest.entries);
+  record.forget((path) => nearest(gone, path) !== undefined);
+  for (const entry of stay) if (part.isAsLeft(entry)) noteNow(record, lower, entry.path);
+  for (const { path, before, after } of manifest.folderTimes) moveTime(record, path, before, after);
+  record.saveIfChanged(workspace);
+}
+
+/** `writer` makes the folders that the upper layer has lost meanwhile. */
+export function returnLayer({ landing, manifest }: LandedPart, layers: Layers, writer: LayerWriter): void {
+  const { upper, lower, workspace, record } = layers;
+  const rest = readRest(landing);
+  if (rest === undefined) return;
+  using own = landing.openBelowIfThere(OWN);
+  const names = own === undefined ? [] : rest.names;
+  const comeBack = () => {
+    for (const { slot, path } of names) {
+      if (own?.facts(String(slot)) === undefined) continue;
+      writer.inFolder(upper, lower, path, (parent) => {
+        // Something that was copied up since and not changed.
+        removeTree(POINTS.clear, parent, baseName(path));
+        moveEntry(POINTS.return, own, String(slot), parent, baseName(path));
+      });
+    }
+  };
+  keepingFolderTimes(workspace, { upper, lower }, pathsOf(names), comeBack);
+  record.forget(isOfPart(manifest.entries));
+  for (const [path, facts] of Object.entries(rest.notes)) record.set(path, facts);
+  for (const { path, before, after } of manifest.folderTimes) moveTime(record, path, after, before);
+  record.saveIfChanged(workspace);
+}
+
+function readRest(landing: Folder): Rest | undefined {
+  const bytes = readSmallFile(landing, REST);
+  return bytes === undefined ? undefined : parsed<Rest>(bytes);
+}
+
+/** A folder whose metadata changed stays, because of what is in it. */
+function leavesLayer({ path, operation, before }: ManifestEntry): boolean {
+  return path !== ROOT_PATH && (operation !== "metadata" || before?.kind !== "directory");
+}
+
+/** What an upper layer has for a path: an entry, or one that says that it is gone. */
+function upperNames(upper: Folder, marks: LayerMarks, path: string): string[] {
+  using parent = upper.openBelowIfThere(parentPath(path));
+  const names = marks.namesFor(baseName(path)).filter((name) => parent?.facts(name) !== undefined);
+  return names.slice(0, 1).map((name) => joinPath(parentPath(path), name));
+}
+
+function pathsOf(names: Rest["names"]): string[] {
+  return names.map(({ path }) => path);
+}
+
+function noteNow(record: BaseRecord, lower: Folder, path: string): void {
+  const isRoot = path === ROOT_PATH;
+  using folder = lower.openBelowIfThere(isRoot ? ROOT_PATH : parentPath(path));
+  const name = isRoot ? ROOT_PATH : baseName(path);
+  const facts = folder?.facts(name);
+  if (folder !== undefined && facts !== undefined) record.set(path, baseFacts(folder, name, facts));
+}
+
+/** Without recursion, because folders may be very deep. */
+function forgetOrigins({ upper, lower, record, marks }: Layers): void {
+  const waiting = [ROOT_PATH];
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    using folder = upper.openBelowIfThere(at);
+    using below = lower.openBelowIfThere(at);
+    for (const name of folder?.names() ?? []) {
+      const path = joinPath(at, name);
+      if (folder?.facts(name)?.kind === "directory") waiting.push(path);
+      else if (folder !== undefined && isMoved(folder, below, name, record.get(path) !== undefined, marks))
+        marks.forgetOriginOf(POINTS.forget, folder, name);
+    }
+  }
+}
+
+/** Whether a file of the upper layer is a copy of another than the one that it covers. */
+function isMoved(folder: Folder, below: Folder | undefined, name: string, covers: boolean, marks: LayerMarks): boolean {
+  const origin = marks.originOf(folder, name);
+  if (origin === undefined) return !covers && marks.isCopyOfUnknown(folder, name);
+  const isThere = below?.facts(name) !== undefined;
+  return !covers || (below !== undefined && isThere && handleOf(below, name) !== origin);
+}
+
+function moveTime(record: BaseRecord, path: string, from: BaseFacts["mtime"], to: BaseFacts["mtime"]): void {
+  const noted = record.get(path);
+  if (noted !== undefined && sameTime(noted.mtime, from)) record.set(path, { ...noted, mtime: to });
+}
+
+/** The paths that leave the layer with all that is in them, and the folders that stay. */
+function byPlace(entries: readonly ManifestEntry[]): { leave: ReadonlySet<string>; stay: readonly ManifestEntry[] } {
+  return {
+    leave: new Set(entries.filter(leavesLayer).map(({ path }) => path)),
+    stay: entries.filter((entry) => !leavesLayer(entry)),
+  };
+}
+
+function isOfPart(entries: readonly ManifestEntry[]): (path: string) => boolean {
+  const { leave, stay } = byPlace(entries);
+  const staying = new Set(stay.map(({ path }) => path));
+  return (path) => staying.has(path) || nearest(leave, path) !== undefined;
+}
+
+/** Which changes of a sandbox are in the way of what is to return to it. */
+export function inTheWay<Change extends { readonly path: string; readonly parts?: unknown }>(
+  entries: readonly ManifestEntry[],
+  changes: readonly Change[],
+): Change[] {
+  const { leave } = byPlace(entries);
+  const above = new Set([...leave].flatMap(foldersAbove));
+  return changes.filter(
+    ({ path, parts }) => nearest(leave, path) !== undefined || (above.has(path) && parts === undefined),
+  );
+}
+
+function foldersAbove(path: string): string[] {
+  const above = parentPath(path);
+  return above === ROOT_PATH ? [ROOT_PATH] : [...foldersAbove(above), above];
+}

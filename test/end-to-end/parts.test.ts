@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { assertRefused, Workplace } from "./workplace.ts";
+
+describe("plan apply --only", () => {
+  it("[A1][X5][S7] lands a part and keeps the rest, refuses what means nothing or lands as one, and can be undone", () => {
+    using place = new Workplace();
+    place.folder("app", { "README.md": "hello\n", "src/app.ts": "one\n" });
+    place.run("sqlite3", [join(place.path, "data.db"), "CREATE TABLE t(a)"]);
+    const resources = ["-r", "app,strategy=filesystem_copy", "-r", "data.db"];
+    const id = place.done("plan", "create", "--name", "fix", ...resources).trim();
+    const app = place.done("plan", "path", "fix", "app").trim();
+    writeFileSync(join(app, "README.md"), "new\n");
+    writeFileSync(join(app, "src/app.ts"), "two\n");
+    place.done("plan", "sql", "fix", "data.db", "-c", "INSERT INTO t VALUES (1)");
+
+    const apply = (...only: readonly string[]) => place.drydock(["plan", "apply", "fix", "--only", ...only]);
+    assertRefused(apply("src/*.ts", "READM.md"), 2, /Nothing .* is meant by 'READM\.md'/, /Did you mean README\.md\?/);
+    assertRefused(apply("data.db:t"), 2, /data\.db can't land in parts: its strategy snapshot/, /overlay or a copy/);
+    assert.equal(place.read("app/README.md"), "hello\n");
+
+    const landed = place.answer("plan", "apply", "fix", "--only", "app:src/*.ts", "--only", "./READ*", "-m", "part");
+    assert.deepEqual(
+      [landed.planId, landed.state, landed.participants],
+      [id, "open", [{ resource: "app", strategy: "filesystem_copy", outcome: "committed", changes: 2 }]],
+    );
+    assert.equal(place.read("app/src/app.ts"), "two\n");
+    assert.match(place.done("plan", "diff", "fix", "--name-only"), /^data\.db\/t\S*\n$/);
+    assert.match(place.done("plan", "log", "fix"), /part applied .*part, only \["app:src\/\*\.ts","app:READ\*"\]/);
+    assert.match(place.done("plan", "undo", "fix"), new RegExp(`^Undid the last part of plan ${id}: 2 changes taken`));
+    assert.equal(place.read("app/README.md"), "hello\n");
+    assert.match(
+      apply("**/*.ts").stdout,
+      new RegExp(`^Applied a part of plan ${id}: 1 change landed\\. The rest stays in the plan\\.\n`),
+    );
+    place.done("plan", "apply", "fix");
+    assert.match(
+      place.done("plan", "undo", "fix"),
+      new RegExp(`^Undid the last landing, but not the parts before it, of plan ${id}: 2 changes taken`),
+    );
+    assert.match(place.done("plan", "undo", "fix"), new RegExp(`^Undid plan ${id}: 1 change taken`));
+    assert.equal(place.read("app/src/app.ts"), "one\n");
+  });
+});

@@ -1,0 +1,117 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type Drydock, openDrydock } from "../../src/index.ts";
+
+import { removeFolder } from "../support/remove-folder.ts";
+import { TestRepository } from "../support/test-repository.ts";
+
+/** What a resource holds: values by key, a file or a row each. */
+export type Values = { readonly [key: string]: string };
+/** All resources of a plan, by name. */
+export type State = { readonly [resource: string]: Values };
+
+export const KEYS = ["k0", "k1", "d/k2", "d/k3"] as const;
+/** Keeps the folder there, so that each key is an entry of its own. */
+const KEEP = "d/keep";
+
+/** A folder that is copied, one through an overlay, a git checkout and a SQLite database, and a plan over all of them. */
+export const STRATEGIES = { copy: "filesystem_copy", view: "overlay", repo: "git_worktree", data: "snapshot" } as const;
+export type Name = keyof typeof STRATEGIES;
+export const NAMES = Object.keys(STRATEGIES) as readonly Name[];
+
+export class PlanWorld {
+  /** The name of the plan that is worked on. */
+  plan = "";
+  readonly #base = mkdtempSync(join(tmpdir(), "drydock-sequence-"));
+  readonly stateDir = join(this.#base, "state");
+
+  constructor() {
+    for (const name of NAMES) this.#build(name);
+  }
+
+  location(name: Name): string {
+    return join(this.#base, name === "data" ? "data/file.db" : name);
+  }
+
+  resources() {
+    return NAMES.map((name) => ({ name, location: this.location(name), strategy: STRATEGIES[name] }));
+  }
+
+  /** Opens the state, which recovers. */
+  async with<T>(action: (drydock: Drydock) => Promise<T>): Promise<T> {
+    const drydock = await openDrydock({ stateDir: this.stateDir, cwd: "/", environment: {} });
+    try {
+      return await action(drydock);
+    } finally {
+      await drydock.close();
+    }
+  }
+
+  /** What the originals hold. */
+  originals(): State {
+    return Object.fromEntries(NAMES.map((name) => [name, valuesAt(name, this.location(name))]));
+  }
+
+  /** What the sandboxes of the plan hold. */
+  async sandboxes({ plans }: Drydock): Promise<State> {
+    const state: { [name: string]: Values } = {};
+    for (const name of NAMES) state[name] = valuesAt(name, await plans.path(this.plan, name));
+    return state;
+  }
+
+  /** Sets a value in a sandbox, or removes it. */
+  async set({ plans }: Drydock, name: Name, key: string, value: string | undefined): Promise<void> {
+    if (name === "data") {
+      const change =
+        value === undefined ? `DELETE FROM t WHERE k = '${key}'` : `REPLACE INTO t VALUES ('${key}', '${value}')`;
+      await plans.sql(this.plan, name, change);
+      return;
+    }
+    const path = join(await plans.path(this.plan, name), key);
+    if (value === undefined) rmSync(path, { force: true });
+    else writeFileSync(path, value);
+  }
+
+  [Symbol.dispose](): void {
+    removeFolder(this.#base);
+  }
+
+  #build(name: Name): void {
+    const location = this.location(name);
+    if (name === "data") {
+      mkdirSync(dirname(location));
+      using database = new DatabaseSync(location);
+      database.exec("CREATE TABLE t(k TEXT PRIMARY KEY, v TEXT)");
+      for (const key of KEYS.slice(0, 2)) database.exec(`INSERT INTO t VALUES ('${key}', 'first ${key}')`);
+      return;
+    }
+    for (const key of [...KEYS.slice(1, 3), KEEP]) {
+      mkdirSync(dirname(join(location, key)), { recursive: true });
+      writeFileSync(join(location, key), `first ${key}`);
+    }
+    if (name !== "repo") return;
+    const repository = new TestRepository(location);
+    repository.git("init", "-q", "-b", "main");
+    repository.commitAll("begin");
+  }
+}
+
+function valuesAt(name: Name, path: string): Values {
+  if (name === "data") {
+    using database = new DatabaseSync(path, { readOnly: true });
+    const rows = database.prepare("SELECT k, v FROM t ORDER BY k").all();
+    return Object.fromEntries(rows.map(({ k, v }) => [String(k), String(v)]));
+  }
+  return Object.fromEntries(KEYS.flatMap((key) => valueAt(join(path, key)).map((value) => [key, value])));
+}
+
+function valueAt(path: string): string[] {
+  try {
+    return [readFileSync(path, "utf8")];
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw thrown;
+  }
+}

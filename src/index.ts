@@ -14,6 +14,7 @@ export * from "./core/errors.ts";
 export type { PlanState } from "./core/plan.ts";
 export type { DatabaseValue, StatementResult } from "./core/query.ts";
 export type { PlainData, Resource } from "./core/resource.ts";
+export type { ResourceCapability, ResourceType, ResourceTypeDefinition, ResourceTypes } from "./core/resource-types.ts";
 export type { SandboxRecord, SandboxRef } from "./core/sandbox.ts";
 export { SANDBOX_MOVES, SANDBOX_STATES, type SandboxState } from "./core/sandbox-states.ts";
 export type {

@@ -11,6 +11,7 @@ import { DEFAULT_SETTINGS, type Settings } from "./config/settings.ts";
 import { TrustStore } from "./config/trust.ts";
 import { UnsupportedError, UsageError } from "./core/errors.ts";
 import type { PlanRecord } from "./core/plan.ts";
+import { ResourceTypes } from "./core/resource-types.ts";
 import type { Progress, SandboxStrategy, StrategyContext } from "./core/strategy.ts";
 import { CheckpointService, saveBefore } from "./plans/checkpoint-service.ts";
 import { StrategyChooser } from "./plans/choose-strategy.ts";
@@ -29,6 +30,7 @@ import type { ExecRequest, ExecResult } from "./run/exec.ts";
 import type { RunOutcome, RunRequest } from "./run/run-once.ts";
 import { sweepRuns } from "./run/sweep.ts";
 import { Claims } from "./sandboxes/claims.ts";
+import { declareCustom, registerCustom } from "./sandboxes/declare-strategies.ts";
 import { SandboxManager } from "./sandboxes/manager.ts";
 import { PlanSandboxes } from "./sandboxes/plan-sandboxes.ts";
 import { PlanSecrets } from "./sandboxes/plan-secrets.ts";
@@ -40,6 +42,8 @@ import type { HistoryEntry, Store } from "./store/store.ts";
 import { BUILT_IN_STRATEGIES } from "./strategies/built-in-strategies.ts";
 import { armFailpoints, passForeignFailpoint } from "./system/failpoints.ts";
 import { currentActor, MachineOwners } from "./system/machine.ts";
+import type { CheckRequest } from "./testing/check.ts";
+import type { ConformanceReport } from "./testing/run-conformance.ts";
 
 export interface DrydockOptions {
   /** Where Drydock keeps its state. Default: DRYDOCK_STATE_DIR, else $XDG_STATE_HOME/drydock, else ~/.local/state/drydock. */
@@ -69,6 +73,8 @@ export interface Drydock {
   readonly cleanup: CleanupService;
   readonly sandboxes: SandboxManager;
   readonly registry: SandboxStrategyRegistry;
+  /** The types of resource that are known: the built-in ones, and those of the config. */
+  readonly resourceTypes: ResourceTypes;
   /** Runs a command inside the sandboxes of a plan, each in the place of its original. */
   exec(plan: string | undefined, request: ExecRequest): Promise<ExecResult>;
   /** Makes a plan for one command, runs it inside, and lands, keeps or throws away what it did. */
@@ -83,6 +89,8 @@ export interface Drydock {
   log(plan?: string): Promise<PlanLog>;
   /** What works on this machine. */
   doctor(): Promise<DoctorReport>;
+  /** Runs the conformance suite on a strategy: by its name, or by `MODULE:CLASS`. */
+  check(strategy: string, request?: CheckRequest): Promise<ConformanceReport>;
   /** Trusts a config with its present content. */
   trust(file: string): Promise<{ readonly file: string }>;
   close(): Promise<void>;
@@ -119,8 +127,9 @@ export async function openDrydock(options: DrydockOptions = {}): Promise<Drydock
     });
     const settings = await settingsFor(options, environment, cwd, trusted);
     const parts = assemble({ options, stateDir, store, settings, cwd, now, environment });
+    const types = new ResourceTypes(settings.resourceTypes);
     const recovery = await parts.recovery.run();
-    await parts.sweep();
+    for (const left of await parts.sweep()) options.onNotice?.(`pending: ${left}`);
     for (const { plan, why } of await parts.undoRetention.run())
       options.onNotice?.(`pending: plan ${plan.name} (${plan.id}): ${why}`);
     if (options.onNotice !== undefined) announce(recovery, options.onNotice);
@@ -131,13 +140,23 @@ export async function openDrydock(options: DrydockOptions = {}): Promise<Drydock
       cleanup: parts.cleanup,
       sandboxes: parts.manager,
       registry: parts.registry,
+      resourceTypes: types,
       exec: async (plan, request) => (await parts.runs()).exec(plan, request),
       run: async (request) => (await import("./run/run-once.ts")).runOnce(parts.plans, await parts.runs(), request),
       recovery,
       recover: () => parts.recovery.run(),
       settle: async (plan, how) => await parts.recovery.settle(await findPlan(store, plan), how),
       log: (plan) => planLog(store, plan),
-      doctor: () => examine({ stateDir, registry: parts.registry, chooser: parts.chooser, checkRun: parts.checkRun }),
+      doctor: () =>
+        examine({ stateDir, registry: parts.registry, chooser: parts.chooser, types, checkRun: parts.checkRun }),
+      check: async (strategy, request = {}) =>
+        (await import("./testing/check.ts")).check(strategy, request, {
+          custom: settings.sandbox.customStrategies,
+          folder: cwd,
+          environment,
+          signal: options.signal ?? new AbortController().signal,
+          progress: (progress) => options.onProgress?.(progress),
+        }),
       trust: async (file) => ({ file: trusted.trust(resolve(cwd, file)).file }),
       close: async () => store.close(),
     };
@@ -220,9 +239,11 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     signal,
   };
   for (const make of Object.values(BUILT_IN_STRATEGIES)) registry.register(new make(context));
-  for (const make of options.strategies ?? []) registry.register(make(context));
+  const custom = { registry, sandboxes, context };
+  for (const make of options.strategies ?? []) registerCustom(custom, make);
+  for (const declared of settings.sandbox.customStrategies) declareCustom(custom, declared);
   const journal = new Journal(store);
-  const cleaning = new Cleaning(store, sandboxes, settings.sandbox.cleanup === "manual");
+  const cleaning = new Cleaning(store, sandboxes, settings.sandbox.cleanup);
   const coordinator = new Coordinator({
     journal,
     sandboxes,
@@ -231,17 +252,22 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     clean: (record) => cleaning.after(record),
     history,
   });
-  const commit = new AtomicCommit({ store, registry, claims, journal, coordinator, now, assertUnused });
+  const commit = new AtomicCommit({ store, sandboxes, claims, journal, coordinator, now, assertUnused });
   const manager = new SandboxManager({ store, claims, sandboxes, committer: commit });
   const chooser = new StrategyChooser(registry, settings);
   const undoKeep = settings.sandbox.undo.keepMilliseconds;
-  const undoRetention = new UndoRetention({ store, claims, sandboxes, now, history, keepMilliseconds: undoKeep });
+  const undoRetention = new UndoRetention({
+    ...{ store, claims, sandboxes, now, history },
+    keepMilliseconds: undoKeep,
+    policy: settings.sandbox.cleanup,
+  });
   const cleansNothing = settings.sandbox.cleanup === "manual";
   /** What holds something outside of our folders, or needs a password to be removed, goes in any case. */
-  const keepsCancelled = (plan: PlanRecord) =>
-    cleansNothing &&
-    Object.keys(secrets.of(plan.id)).length === 0 &&
-    plan.resources.every(({ strategy }) => !sandboxes.capabilities(strategy).heldTransaction);
+  const keepsCancelled = async (plan: PlanRecord) => {
+    if (!cleansNothing || Object.keys(secrets.of(plan.id)).length > 0) return false;
+    for (const { ref } of await store.sandboxesOf(plan.id)) if (await sandboxes.holdsTransaction(ref)) return false;
+    return true;
+  };
   const plans = new Plans({
     store,
     sandboxes,
@@ -251,7 +277,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     resolver: new ResourceResolver(settings, cwd, stateDir),
     chooser,
     now,
-    describe: (plan) => describePlan(store, plan, (ref) => sandboxes.notes(ref), undoKeep),
+    describe: (plan, how) => describePlan(store, plan, (ref) => sandboxes.notes(ref, how), undoKeep),
     history,
     secrets,
     keepsCancelled,
@@ -276,8 +302,9 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   };
   const checkRun = async () => (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
   const sweep = async () => {
-    await sweepRuns({ folders, uses, store, claims, sandboxes });
+    const left = await sweepRuns({ folders, uses, store, claims, sandboxes });
     await sweepSecrets(store, secrets);
+    return left;
   };
   const services = { plans, checkpoints, cleanup, undoRetention, recovery };
   return { registry, manager, commit, chooser, ...services, runs, checkRun, sweep };

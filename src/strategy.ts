@@ -3,6 +3,7 @@
 export type { StrategyCapabilities } from "./core/capabilities.ts";
 export type { Change, ChangeFacts, ChangeKind, ChangeOperation, DiffView } from "./core/change.ts";
 export * from "./core/errors.ts";
+export { PathPatterns } from "./core/path-patterns.ts";
 export type { DatabaseValue, StatementResult } from "./core/query.ts";
 export type { PlainData, Resource } from "./core/resource.ts";
 export { type SandboxRef, sandboxIdFor } from "./core/sandbox.ts";

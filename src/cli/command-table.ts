@@ -109,6 +109,24 @@ const STRATEGY_COMMANDS: readonly CommandEntry[] = [
     summary: "list the strategies with what they can do",
     load: async () => (await import("./commands/strategy-list.ts")).defineStrategyList,
   },
+  {
+    name: "check",
+    summary: "run the conformance suite on a strategy",
+    load: async () => (await import("./commands/strategy-check.ts")).defineStrategyCheck,
+  },
+];
+
+const RESOURCE_TYPE_COMMANDS: readonly CommandEntry[] = [
+  {
+    name: "list",
+    summary: "list the types of resource",
+    load: async () => (await import("./commands/resource-type-list.ts")).defineResourceTypeList,
+  },
+  {
+    name: "show",
+    summary: "show a type of resource, with the schema of one in drydock.yaml",
+    load: async () => (await import("./commands/resource-type-show.ts")).defineResourceTypeShow,
+  },
 ];
 
 const CLEANUP_COMMANDS: readonly CommandEntry[] = [
@@ -144,6 +162,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   { name: "cleanup", summary: "find and remove what is left over", commands: CLEANUP_COMMANDS },
   { name: "strategy", summary: "look at the ways to isolate a resource", commands: STRATEGY_COMMANDS },
+  { name: "resource-type", summary: "look at the types of resource", commands: RESOURCE_TYPE_COMMANDS },
   {
     name: "doctor",
     summary: "say what works on this machine",

@@ -1,4 +1,10 @@
-import { AtomicCommitError, ConfigError, SandboxConflictError, UsageError } from "../core/errors.ts";
+import {
+  AtomicCommitError,
+  ConfigError,
+  SandboxConflictError,
+  StrategyUnavailableError,
+  UsageError,
+} from "../core/errors.ts";
 
 /** How a command ends; programs rely on these numbers. */
 export const EXIT = {
@@ -17,7 +23,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** The exit code for what was thrown. What could not be undone matters more than why it failed. */
 export function exitCodeOf(thrown: unknown): ExitCode {
-  if (thrown instanceof UsageError || thrown instanceof ConfigError) return EXIT.usage;
+  if (isWrongUse(thrown)) return EXIT.usage;
   if (thrown instanceof SandboxConflictError) return EXIT.conflict;
   if (thrown instanceof AtomicCommitError) {
     if (thrown.notUndone.length > 0) return EXIT.attention;
@@ -26,4 +32,8 @@ export function exitCodeOf(thrown: unknown): ExitCode {
     return thrown.cause instanceof UsageError ? EXIT.usage : EXIT.failed;
   }
   return EXIT.failed;
+}
+
+function isWrongUse(thrown: unknown): boolean {
+  return thrown instanceof UsageError || thrown instanceof ConfigError || thrown instanceof StrategyUnavailableError;
 }

@@ -1,23 +1,23 @@
 import { advance } from "../core/commit-machine.ts";
-import { BusyError, SandboxStateError, StateError, UsageError } from "../core/errors.ts";
+import { BusyError, PlanStateError, SandboxStateError, StateError, UsageError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
 import { movePlan, type PlanRecord } from "../core/plan.ts";
-import type { SandboxRecord } from "../core/sandbox.ts";
+import type { SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
 import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
 import type { CommitAllOptions, CommitAllResult, PlanCommitter } from "../sandboxes/manager.ts";
-import type { SandboxStrategyRegistry } from "../sandboxes/registry.ts";
+import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import { claimsExclude } from "../store/claims.ts";
 import type { Store } from "../store/store.ts";
 import { newId } from "../system/new-id.ts";
 import { type Coordinator, DryRunEnd, type Outcome } from "./coordinator.ts";
 import { commitFailure } from "./failure.ts";
 import type { Journal } from "./journal.ts";
-import { assertReversible, participantsOf } from "./participants.ts";
+import { assertReversible, choosing, participantsOf } from "./participants.ts";
 
 export interface AtomicCommitParts {
   readonly store: Store;
-  readonly registry: SandboxStrategyRegistry;
+  readonly sandboxes: PlanSandboxes;
   readonly claims: Claims;
   readonly journal: Journal;
   readonly coordinator: Coordinator;
@@ -49,10 +49,14 @@ export class AtomicCommit implements PlanCommitter {
       const sandboxes = await this.#parts.store.sandboxesOf(plan.id);
       for (const sandbox of sandboxes) assertReady(plan, sandbox);
       await options.review?.();
-      const participants = participantsOf(plan, sandboxes, this.#parts.registry);
+      const capabilitiesOf = (ref: SandboxRef) => this.#parts.sandboxes.capabilitiesOf(ref);
+      const all = await participantsOf(plan, sandboxes, capabilitiesOf);
+      const chosen = await options.choose?.();
+      const participants = chosen === undefined ? all : await choosing(all, chosen, capabilitiesOf);
       assertAllowed(participants, plan, options);
       const outcome = await this.#begin(
         this.#newRecord(plan, owner, "commit", participants, {
+          ...(chosen !== undefined && { staysIn: "open" }),
           ...(options.message !== undefined && { message: options.message }),
           ...(options.afterRestart === true && { afterRestart: true }),
         }),
@@ -62,18 +66,25 @@ export class AtomicCommit implements PlanCommitter {
     });
   }
 
-  /** Takes an applied plan back: the same journal, the same guarantees, over all participants at once. */
+  /**
+   * Takes the last landing of a plan back that is still there: the same journal, the same guarantees, over all participants at once. An open
+   * plan, of which parts have landed, stays open.
+   */
   async undo(planId: string): Promise<CommitAllResult> {
     return await this.#locked(planId, async (plan, owner) => {
       movePlan(plan, "undoing");
+      const landings = await this.#landings(plan);
+      if (plan.state === "open" && landings.length === 0) throw new PlanStateError(plan, "undoing");
       this.#parts.assertUnused(plan);
-      const landed = await this.#lastLanded(plan);
+      const landed = undoable(plan, landings.at(-1));
       const participants = landed.participants
         .filter(({ status }) => status === "committed")
         .map((participant) => undoParticipant(participant))
         .reverse();
-      const record = this.#newRecord(plan, owner, "undo", participants, { undoes: landed.id });
-      return resultOf(await this.#begin(record, {}));
+      const isLast = landings.length === 1 && plan.state !== "open";
+      const staysIn = plan.state === "open" ? "open" : "applied";
+      const more: Partial<TransactionRecord> = { undoes: landed.id, ...(!isLast && { staysIn }) };
+      return resultOf(await this.#begin(this.#newRecord(plan, owner, "undo", participants, more), {}));
     });
   }
 
@@ -129,7 +140,9 @@ export class AtomicCommit implements PlanCommitter {
     }
   }
 
+  /** What could neither land nor be taken back here is refused before anything is recorded. */
   async #begin(record: TransactionRecord, options: { readonly dryRun?: boolean }): Promise<Outcome> {
+    for (const { ref } of record.participants) await this.#parts.sandboxes.strategy(ref.strategyName).assertUsable(ref);
     await this.#parts.journal.save(record, "durable");
     return await this.#parts.coordinator.run(record, options);
   }
@@ -145,31 +158,35 @@ export class AtomicCommit implements PlanCommitter {
     return { id: newId(), planId: plan.id, direction, owner, startedAt, phase: "preparing", participants, ...more };
   }
 
-  async #lastLanded(plan: PlanRecord): Promise<TransactionRecord> {
+  /** What has landed of a plan and was not taken back, the earliest first. */
+  async #landings(plan: PlanRecord): Promise<readonly TransactionRecord[]> {
     const all = await this.#parts.store.transactionsOf(plan.id);
-    const landed = all
-      .filter(({ direction, phase }) => direction === "commit" && (phase === "done" || phase === "landed"))
-      .at(-1);
-    if (landed === undefined || landed.undoRecord !== undefined) {
-      const when = landed?.finishedAt === undefined ? "" : ` It was applied at ${landed.finishedAt}.`;
-      throw new StateError(`The plan ${plan.name} can't be undone: its undo record is no longer kept.${when}`, {
-        hint: "How long one is kept says sandbox.undo.keep in the configuration.",
-        code: "UNDO_DISCARDED",
-      });
-    }
-    const stuck =
-      landed.participants.find(
-        ({ kind, status, isFinal }) =>
-          status === "committed" && (kind === "irreversible" || kind === "in-place" || isFinal === true),
-      ) ?? landed.participants.find(({ kind }) => kind === "in-place");
-    if (stuck !== undefined) {
-      throw new UsageError(
-        `The plan ${plan.name} can't be undone: ${stuck.resource} can't be taken back (${stuck.ref.strategyName}).`,
-        { hint: "Take it back by hand.", code: "IRREVERSIBLE" },
-      );
-    }
-    return landed;
+    return all.filter(
+      ({ direction, phase, undoRecord }) =>
+        direction === "commit" && (phase === "done" || phase === "landed") && undoRecord !== "used",
+    );
   }
+}
+
+/** Refuses what can't be taken back. */
+function undoable(plan: PlanRecord, landed: TransactionRecord | undefined): TransactionRecord {
+  if (landed === undefined || landed.undoRecord !== undefined) {
+    const when = landed?.finishedAt === undefined ? "" : ` It was applied at ${landed.finishedAt}.`;
+    throw new StateError(`The plan ${plan.name} can't be undone: its undo record is no longer kept.${when}`, {
+      hint: "How long one is kept says sandbox.undo.keep in the configuration.",
+      code: "UNDO_DISCARDED",
+    });
+  }
+  const stuck =
+    landed.participants.find(
+      ({ kind, status, isFinal }) =>
+        status === "committed" && (kind === "irreversible" || kind === "in-place" || isFinal === true),
+    ) ?? landed.participants.find(({ kind }) => kind === "in-place");
+  if (stuck === undefined) return landed;
+  throw new UsageError(
+    `The plan ${plan.name} can't be undone: ${stuck.resource} can't be taken back (${stuck.ref.strategyName}).`,
+    { hint: "Take it back by hand.", code: "IRREVERSIBLE" },
+  );
 }
 
 function undoParticipant(participant: Participant): Participant {

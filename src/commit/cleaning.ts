@@ -1,4 +1,6 @@
+import type { CleanupPolicy } from "../config/settings.ts";
 import { messageOf } from "../core/errors.ts";
+import type { SandboxRef } from "../core/sandbox.ts";
 import { moveSandbox } from "../core/sandbox-states.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
@@ -6,18 +8,18 @@ import type { Store } from "../store/store.ts";
 import { transactionFor } from "./transaction-parts.ts";
 
 /**
- * What is removed once a transaction has landed: after a commit the sandboxes, unless the policy keeps them, while what an undo needs
+ * What is removed once a transaction has landed: after a commit the sandboxes, unless the policy keeps them or only a part landed, while what an undo needs
  * stays; after an undo the record it used. One that fails does not stop the others; what could not be removed is returned.
  */
 export class Cleaning {
   readonly #store: Store;
   readonly #sandboxes: PlanSandboxes;
-  readonly #keepsSandboxes: boolean;
+  readonly #policy: CleanupPolicy;
 
-  constructor(store: Store, sandboxes: PlanSandboxes, keepsSandboxes: boolean) {
+  constructor(store: Store, sandboxes: PlanSandboxes, policy: CleanupPolicy) {
     this.#store = store;
     this.#sandboxes = sandboxes;
-    this.#keepsSandboxes = keepsSandboxes;
+    this.#policy = policy;
   }
 
   async after(record: TransactionRecord): Promise<readonly string[]> {
@@ -25,19 +27,43 @@ export class Cleaning {
     for (const [index, participant] of record.participants.entries()) {
       try {
         if (record.direction === "undo") await this.#dropUndoRecord(record, participant, index);
-        if (!this.#keepsSandboxes) await this.#removeSandbox(participant);
+        if (!this.#keepsSandboxes(record)) await this.#removeSandbox(participant.ref);
         await this.#forgetPlaces(record, participant);
       } catch (thrown) {
         left.push(`${participant.resource}: not everything could be removed: ${messageOf(thrown)}`);
       }
     }
+    left.push(...(await this.#removeOthers(record)));
     if (left.length === 0 && record.undoes !== undefined) await this.#noteUsed(record.undoes);
     return left;
   }
 
+  /** With `on_terminal` the sandboxes of an applied plan stay as long as it can be undone. */
+  #keepsSandboxes({ direction, staysIn, participants }: TransactionRecord): boolean {
+    if (this.#policy === "manual" || staysIn === "open") return true;
+    if (this.#policy !== "on_terminal") return false;
+    return staysIn === "applied" || (direction === "commit" && participants.every(canBeUndone));
+  }
+
+  /** An undo is of those that had something to land; at its end the others go too, if they were kept until then. */
+  async #removeOthers(record: TransactionRecord): Promise<readonly string[]> {
+    if (record.direction !== "undo" || this.#keepsSandboxes(record)) return [];
+    const left: string[] = [];
+    for (const { ref } of await this.#store.sandboxesOf(record.planId)) {
+      if (record.participants.some((participant) => participant.ref.sandboxId === ref.sandboxId)) continue;
+      try {
+        await this.#removeSandbox(ref);
+        await this.#store.write([{ drop: "intents", sandboxId: ref.sandboxId }], "ordered");
+      } catch (thrown) {
+        left.push(`not everything of sandbox ${ref.sandboxId} could be removed: ${messageOf(thrown)}`);
+      }
+    }
+    return left;
+  }
+
   /** They are of a time when the originals were others. */
-  async #endCheckpoints({ direction, planId }: TransactionRecord): Promise<readonly string[]> {
-    return direction === "commit" ? await this.#sandboxes.checkpoints.endAll(planId) : [];
+  async #endCheckpoints({ planId }: TransactionRecord): Promise<readonly string[]> {
+    return await this.#sandboxes.checkpoints.endAll(planId);
   }
 
   async #dropUndoRecord(record: TransactionRecord, participant: Participant, index: number): Promise<void> {
@@ -48,7 +74,7 @@ export class Cleaning {
       .discardUndo(participant.ref, landed, participant.undoes);
   }
 
-  async #removeSandbox({ ref }: Participant): Promise<void> {
+  async #removeSandbox(ref: SandboxRef): Promise<void> {
     const sandbox = await this.#store.sandbox(ref.sandboxId);
     if (sandbox === undefined || sandbox.state === "CLEANED_UP") return;
     await this.#sandboxes.strategy(ref.strategyName).cleanup(ref);
@@ -72,4 +98,8 @@ export class Cleaning {
     if (landed !== undefined)
       await this.#store.write([{ put: "transaction", record: { ...landed, undoRecord: "used" } }], "ordered");
   }
+}
+
+function canBeUndone({ kind, status, isFinal }: Participant): boolean {
+  return status === "unchanged" || (kind !== "irreversible" && kind !== "in-place" && isFinal !== true);
 }

@@ -6,7 +6,7 @@ import type { TransactionRecord } from "../core/transaction.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { HistoryEntry } from "../store/store.ts";
 import type { Journal } from "./journal.ts";
-import { participantAt, reportOf, transactionFor } from "./transaction-parts.ts";
+import { historyDetails, landedAs, participantAt, reportOf, transactionFor } from "./transaction-parts.ts";
 
 /** What the coordinator needs from outside. */
 export interface CoordinatorParts {
@@ -110,8 +110,8 @@ export class Coordinator {
         return await this.#save(
           record,
           { was: "finished", at: now().toISOString() },
-          this.#canLandAgain(record) ? "ordered" : "durable",
-          record.direction === "commit" ? "applied" : "undone",
+          (await this.#canLandAgain(record)) ? "ordered" : "durable",
+          landedAs(record),
         );
       case "abort":
         return await this.#save(
@@ -129,12 +129,12 @@ export class Coordinator {
    * What a commit needs to land again stays, as its undo record, when the sandboxes are removed. So losing the end of such a commit in a
    * power cut costs nothing but doing the last step once more.
    */
-  #canLandAgain({ direction, participants }: TransactionRecord): boolean {
-    const keepsRecord = (name: string) => this.#parts.sandboxes.capabilities(name).undo;
-    return (
-      direction === "commit" &&
-      participants.every(({ kind, ref }) => kind === "two-phase" && keepsRecord(ref.strategyName))
-    );
+  async #canLandAgain({ direction, participants, staysIn }: TransactionRecord): Promise<boolean> {
+    // The sandbox that a part came from goes on.
+    if (staysIn !== undefined) return false;
+    if (direction !== "commit" || participants.some(({ kind }) => kind !== "two-phase")) return false;
+    for (const { ref } of participants) if (!(await this.#parts.sandboxes.capabilitiesOf(ref)).undo) return false;
+    return true;
   }
 
   async #prepare(record: TransactionRecord, index: number): Promise<TransactionRecord> {
@@ -326,12 +326,4 @@ function checkpointId(record: TransactionRecord): string {
 
 function outcomeOf(result: CommitResult | undefined): Pick<CommitResult, "changes" | "attention"> {
   return { changes: result?.changes ?? 0, attention: result?.attention ?? [] };
-}
-
-function historyDetails(record: TransactionRecord): HistoryEntry["details"] {
-  return {
-    transaction: record.id,
-    ...(record.message !== undefined && { message: record.message }),
-    ...(record.failure !== undefined && { failure: record.failure.report.message }),
-  };
 }

@@ -53,10 +53,10 @@ function planChanges(plan: PlanRecord, transaction: TransactionRecord): StoreCha
 }
 
 /** What a plan is while its journal says this. */
-function planState({ direction, phase }: TransactionRecord): PlanState {
+function planState({ direction, phase, staysIn }: TransactionRecord): PlanState {
   const isCommit = direction === "commit";
-  if (phase === "landed" || phase === "done") return isCommit ? "applied" : "undone";
-  if (phase === "aborted") return isCommit ? "open" : "applied";
+  if (phase === "landed" || phase === "done") return staysIn ?? (isCommit ? "applied" : "undone");
+  if (phase === "aborted") return isCommit ? "open" : (staysIn ?? "applied");
   return isCommit ? "applying" : "undoing";
 }
 
@@ -64,12 +64,13 @@ function planState({ direction, phase }: TransactionRecord): PlanState {
 function sandboxState(
   now: SandboxState,
   { status, kind }: Participant,
-  { direction, phase }: TransactionRecord,
+  { direction, phase, staysIn }: TransactionRecord,
 ): SandboxState {
   if (now === "CLEANED_UP" || now === "ERRORED") return now;
-  if (direction === "undo") return status === "committed" && phase !== "aborted" ? "ROLLED_BACK" : now;
+  const holdsRest = staysIn === "open";
+  if (direction === "undo") return status === "committed" && phase !== "aborted" && !holdsRest ? "ROLLED_BACK" : now;
   if (status === "prepared") return kind === "two-phase" ? "PREPARED" : now;
-  if (status === "committed") return "COMMITTED";
+  if (status === "committed") return holdsRest ? "ACTIVE" : "COMMITTED";
   if (status === "not-undone") return now;
   // Whoever takes part in a commit is in use; one that was never used and has nothing to land stays so.
   return now === "CREATED" && status !== "started" ? now : "ACTIVE";

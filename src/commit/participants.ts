@@ -1,9 +1,9 @@
 import type { FullCapabilities } from "../core/capabilities.ts";
 import { UsageError } from "../core/errors.ts";
 import type { PlanRecord, PlanResource } from "../core/plan.ts";
-import type { SandboxRecord } from "../core/sandbox.ts";
+import type { SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import type { Participant, ParticipantKind } from "../core/transaction.ts";
-import type { SandboxStrategyRegistry } from "../sandboxes/registry.ts";
+import type { ChosenPaths } from "../sandboxes/manager.ts";
 
 /** How a strategy takes part, from what it declares. */
 function kindOf(capabilities: FullCapabilities): ParticipantKind {
@@ -19,39 +19,71 @@ const KIND_ORDER: { readonly [kind in ParticipantKind]: number } = {
   "in-place": 4,
 };
 
+/** A sandbox that may take part, with what its place in the order depends on. */
+interface Candidate {
+  readonly sandbox: SandboxRecord;
+  readonly found: PlanResource;
+  readonly kind: ParticipantKind;
+  readonly isFinal: boolean;
+  readonly rank: number;
+  readonly depth: number;
+}
+
 /**
  * The participants of a commit in the order in which they prepare and land: children before parents; two-phase first, those that hold a
  * live transaction last among them; then what can be taken back; then what can't.
  */
-export function participantsOf(
+export async function participantsOf(
   plan: PlanRecord,
   sandboxes: readonly SandboxRecord[],
-  registry: SandboxStrategyRegistry,
-): Participant[] {
-  const items = sandboxes.flatMap((sandbox) => {
+  capabilitiesOf: (ref: SandboxRef) => Promise<FullCapabilities>,
+): Promise<Participant[]> {
+  const items: Candidate[] = [];
+  for (const sandbox of sandboxes) {
     const found = plan.resources.find(({ resource }) => resource.id === sandbox.ref.resourceId);
-    if (found === undefined) return [];
-    const capabilities = { ...registry.get(sandbox.ref.strategyName).capabilities, ...sandbox.ref.capabilities };
+    if (found === undefined) continue;
+    const capabilities = await capabilitiesOf(sandbox.ref);
     const kind = kindOf(capabilities);
-    return [
-      {
-        sandbox,
-        found,
-        kind,
-        isFinal: kind === "two-phase" && !capabilities.undo,
-        rank: KIND_ORDER[kind] + (capabilities.heldTransaction ? 1 : 0),
-        depth: depthOf(found, plan),
-      },
-    ];
-  });
+    items.push({
+      sandbox,
+      found,
+      kind,
+      isFinal: kind === "two-phase" && !capabilities.undo,
+      rank: KIND_ORDER[kind] + (capabilities.heldTransaction ? 1 : 0),
+      depth: depthOf(found, plan),
+    });
+  }
   items.sort((a, b) => a.rank - b.rank || b.depth - a.depth);
   return items.map(({ sandbox, found, kind, isFinal }) => ({
     ref: sandbox.ref,
     resource: found.resource.name,
     kind,
-    status: "waiting",
+    status: "waiting" as const,
     ...(isFinal && { isFinal }),
   }));
+}
+
+/** Of these participants those of which something is to land. */
+export async function choosing(
+  participants: readonly Participant[],
+  chosen: readonly ChosenPaths[],
+  capabilitiesOf: (ref: SandboxRef) => Promise<FullCapabilities>,
+): Promise<Participant[]> {
+  const choice: Participant[] = [];
+  for (const participant of participants) {
+    const found = chosen.find(({ resource }) => resource === participant.resource);
+    if (found === undefined) continue;
+    if (participant.kind !== "two-phase" || !(await capabilitiesOf(participant.ref)).partial)
+      throw new UsageError(
+        `${found.resource} can't land in parts: its strategy ${participant.ref.strategyName} lands all or nothing.`,
+        {
+          hint: "Parts can land of folders and files in an overlay or a copy. Choose other paths, or apply the plan as a whole.",
+          code: "NO_PARTS",
+        },
+      );
+    choice.push({ ...participant, only: found.only });
+  }
+  return choice;
 }
 
 /** Children are deeper: by declared parents first, by the length of their path otherwise. */

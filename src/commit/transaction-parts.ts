@@ -1,6 +1,7 @@
 import { type Conflict, messageOf, SandboxConflictError } from "../core/errors.ts";
 import type { Transaction } from "../core/strategy.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
+import type { HistoryEntry } from "../store/store.ts";
 
 /** What is taken out of the record of a transaction for those who take part in it. */
 export function participantAt(record: TransactionRecord, index: number): Participant {
@@ -11,13 +12,14 @@ export function participantAt(record: TransactionRecord, index: number): Partici
 
 /** The transaction as a strategy gets to know it. */
 export function transactionFor(record: TransactionRecord, index: number): Transaction {
-  const { undoes } = participantAt(record, index);
+  const { undoes, only } = participantAt(record, index);
   return {
     id: record.id,
     planId: record.planId,
     direction: record.direction,
     ...(record.message !== undefined && { message: record.message }),
     ...(record.afterRestart === true && { afterRestart: true }),
+    ...(only !== undefined && { only }),
     ...(record.undoes !== undefined && undoes !== undefined && { undoes: { id: record.undoes, prepared: undoes } }),
   };
 }
@@ -28,4 +30,26 @@ export function reportOf(record: TransactionRecord, index: number | undefined, t
   const found = thrown instanceof SandboxConflictError ? thrown.conflicts : [];
   const conflicts: Conflict[] = found.map((conflict) => ({ ...conflict, resource }));
   return { report: { resource, message: messageOf(thrown) }, conflicts };
+}
+
+/** What the plan's history says of it. */
+export function landedAs({ direction, staysIn }: TransactionRecord): string {
+  if (staysIn === "open") return direction === "commit" ? "part applied" : "part undone";
+  if (staysIn === "applied") return "last landing undone";
+  return direction === "commit" ? "applied" : "undone";
+}
+
+function chosenPaths({ participants }: TransactionRecord): { readonly only?: readonly string[] } {
+  const chosen = participants.flatMap(({ resource, only }) => (only ?? []).map((path) => `${resource}:${path}`));
+  return chosen.length === 0 ? {} : { only: chosen };
+}
+
+/** What is told with it. */
+export function historyDetails(record: TransactionRecord): HistoryEntry["details"] {
+  return {
+    transaction: record.id,
+    ...(record.message !== undefined && { message: record.message }),
+    ...chosenPaths(record),
+    ...(record.failure !== undefined && { failure: record.failure.report.message }),
+  };
 }

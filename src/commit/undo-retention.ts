@@ -1,5 +1,7 @@
+import type { CleanupPolicy } from "../config/settings.ts";
 import { messageOf } from "../core/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
+import type { PreparedCommit } from "../core/strategy.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
 import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
@@ -14,6 +16,8 @@ export interface UndoRetentionParts {
   readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
   /** How long an applied plan can be undone. */
   readonly keepMilliseconds: number;
+  /** With `on_terminal` the sandboxes of an applied plan go with the last record that could take it back. */
+  readonly policy: CleanupPolicy;
 }
 
 /** An undo record that could not be removed. */
@@ -69,6 +73,7 @@ export class UndoRetention {
         left.push({ plan, why: `the undo record of ${resource} could not be removed: ${messageOf(thrown)}` });
       }
     }
+    if (left.length === 0) left.push(...(await this.#removeSandboxes(plan, landed)));
     if (left.length > 0) return left;
     await store.write(
       [
@@ -80,17 +85,33 @@ export class UndoRetention {
     return [];
   }
 
+  async #removeSandboxes(plan: PlanRecord, { id }: TransactionRecord): Promise<readonly LeftUndoRecord[]> {
+    const { store, sandboxes, policy } = this.#parts;
+    const now = await store.plan(plan.id);
+    if (policy !== "on_terminal" || now?.state !== "applied") return [];
+    const others = (await store.transactionsOf(plan.id)).filter((other) => other.id !== id && isKept(other));
+    if (others.length > 0) return [];
+    const { failed } = await sandboxes.cleanupAll(now);
+    return failed.map(({ resource, message }) => ({ plan, why: `${resource} could not be removed: ${message}` }));
+  }
+
   async #removePart(landed: TransactionRecord, index: number): Promise<void> {
     const { store, sandboxes } = this.#parts;
     const participant = landed.participants[index];
-    if (participant?.kind !== "two-phase" || participant.status !== "committed") return;
-    const { ref, prepared } = participant;
+    if (participant === undefined || participant.status !== "committed") return;
+    const { ref } = participant;
+    const prepared = preparedBy(participant);
     if (prepared === undefined) return;
     await sandboxes.strategy(ref.strategyName).discardUndo(ref, transactionFor(landed, index), prepared);
     const isGone = (await store.sandbox(ref.sandboxId))?.state === "CLEANED_UP";
     if (isGone && !keepsRivals(participant))
       await store.write([{ drop: "intents", sandboxId: ref.sandboxId }], "ordered");
   }
+}
+
+/** What a one-phase participant that can be taken back keeps, it keeps by itself. */
+function preparedBy({ kind, prepared, changes = 0 }: Participant): PreparedCommit | undefined {
+  return kind === "reversible" ? { changes, data: {} } : prepared;
 }
 
 function isKept({ direction, phase, undoRecord }: TransactionRecord): boolean {

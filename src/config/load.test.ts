@@ -24,10 +24,10 @@ sandbox:
   allow_devices: true
   checkpoint: { auto_create_on: [], keep: 3 }
   undo: { keep: 12h }
-  git: { fast_forward: true, timeout: 5m }
+  git: { fast_forward: true, run_hooks: true, timeout: 5m }
   transaction: { idle: 10m, age: 2h }
   custom_strategies:
-    mine: { module: ./mine.mjs, class: Mine }
+    mine: { module: ./mine.mjs, class: Mine, options: { deep: [1, { a: null }] }, timeout: 90s }
     other: "@scope/package:Other"
 resources:
   app: { location: ./app, type: build-folder, strategy: overlay }
@@ -46,11 +46,26 @@ resource_types:
         allowDevices: true,
         checkpoint: { autoCreateOn: [], keep: 3 },
         undo: { keepMilliseconds: 43_200_000 },
-        git: { fastForward: true, limitMilliseconds: 300_000 },
+        git: { fastForward: true, runHooks: true, limitMilliseconds: 300_000 },
         transaction: { idleMilliseconds: 600_000, ageMilliseconds: 7_200_000 },
         customStrategies: [
-          { name: "mine", module: "./mine.mjs", className: "Mine" },
-          { name: "other", module: "@scope/package", className: "Other" },
+          {
+            name: "mine",
+            module: "./mine.mjs",
+            className: "Mine",
+            options: { deep: [1, { a: null }] },
+            limitMilliseconds: 90_000,
+            folder: "/home/me/project",
+            place: "/home/me/project/drydock.yaml:12:5",
+          },
+          {
+            name: "other",
+            module: "@scope/package",
+            className: "Other",
+            limitMilliseconds: 1_800_000,
+            folder: "/home/me/project",
+            place: "/home/me/project/drydock.yaml:13:5",
+          },
         ],
       },
       resources: [
@@ -123,9 +138,12 @@ resource_types: { b: { extends: fs-file, sandbox_strategy: ${name} } }
 
   it("takes a class after the last colon", () => {
     const { sandbox } = load("sandbox: { custom_strategies: { a: 'file:///x/y.mjs:A', b: './odd:name.mjs:$b_1' } }");
-    assert.deepEqual(sandbox.customStrategies, [
-      { name: "a", module: "file:///x/y.mjs", className: "A" },
-      { name: "b", module: "./odd:name.mjs", className: "$b_1" },
-    ]);
+    assert.deepEqual(
+      sandbox.customStrategies.map(({ name, module, className }) => ({ name, module, className })),
+      [
+        { name: "a", module: "file:///x/y.mjs", className: "A" },
+        { name: "b", module: "./odd:name.mjs", className: "$b_1" },
+      ],
+    );
   });
 });

@@ -1,12 +1,20 @@
 import { dirname, resolve } from "node:path";
 import { displayPath } from "../core/byte-path.ts";
 import { ConfigError } from "../core/errors.ts";
+import { copyPlain } from "../core/plain-data.ts";
+import type { ResourceTypeDefinition } from "../core/resource-types.ts";
 import { type ConfigPath, type ConfigProblem, positionAt } from "./config-problem.ts";
 import { parseDuration } from "./duration.ts";
 import type { Environment } from "./environment-references.ts";
 import { type ConfigValues, configSchema, type DeclaredNames, MODULE_AND_CLASS_PATTERN } from "./schema.ts";
 import { schemaProblems } from "./schema-problems.ts";
-import type { Config, CustomStrategy, DeclaredResource, DeclaredResourceType, SandboxSettings } from "./settings.ts";
+import {
+  type Config,
+  type CustomStrategy,
+  DEFAULT_CALL_LIMIT_MS,
+  type DeclaredResource,
+  type SandboxSettings,
+} from "./settings.ts";
 import { readYamlDocument, type YamlDocument } from "./yaml-document.ts";
 
 /**
@@ -25,10 +33,17 @@ export interface ConfigSource {
 export function loadConfig({ file, text, environment }: ConfigSource): Config {
   const document = readYamlDocument(text, environment);
   const checked = document.readable ? configSchema(declaredNames(document.value)).safeParse(document.value) : undefined;
-  if (checked?.success && document.problems.length === 0) return configFrom(file, checked.data);
+  if (checked?.success && document.problems.length === 0)
+    return configFrom(file, checked.data, (path) => {
+      const { line, column } = positionAt(text, document.place(path)?.key ?? 0);
+      return `${displayPath(file)}:${line}:${column}`;
+    });
   const issues = checked?.error?.issues ?? [];
   throw configError(file, text, [...document.problems, ...furtherProblems(schemaProblems(issues, document), document)]);
 }
+
+/** No file is larger. */
+const LONGEST_OPTIONS = 2 * 1024 * 1024;
 
 /** What the schema says of a value that could not even be read is of no interest. */
 function furtherProblems(problems: readonly ConfigProblem[], document: YamlDocument): readonly ConfigProblem[] {
@@ -62,17 +77,20 @@ function keysAt(value: unknown, ...path: readonly string[]): readonly string[] {
   return key === undefined ? Object.keys(value) : keysAt((value as { [key: string]: unknown })[key], ...rest);
 }
 
-function configFrom(file: string, values: ConfigValues): Config {
+/** The file, line and column of a key. */
+type PlaceOf = (path: ConfigPath) => string;
+
+function configFrom(file: string, values: ConfigValues, placeOf: PlaceOf): Config {
   const folder = dirname(file);
   return {
     file,
-    sandbox: sandboxFrom(values.sandbox),
+    sandbox: sandboxFrom(values.sandbox, folder, placeOf),
     resources: Object.entries(values.resources).map(([name, declared]) => resourceFrom(name, declared, folder)),
     resourceTypes: Object.entries(values.resource_types).map(([name, declared]) => resourceTypeFrom(name, declared)),
   };
 }
 
-function sandboxFrom(values: ConfigValues["sandbox"]): SandboxSettings {
+function sandboxFrom(values: ConfigValues["sandbox"], folder: string, placeOf: PlaceOf): SandboxSettings {
   return {
     strategy: values.strategy,
     cleanup: values.cleanup,
@@ -82,6 +100,7 @@ function sandboxFrom(values: ConfigValues["sandbox"]): SandboxSettings {
     undo: { keepMilliseconds: parseDuration(values.undo.keep) },
     git: {
       fastForward: values.git.fast_forward,
+      runHooks: values.git.run_hooks,
       limitMilliseconds: parseDuration(values.git.timeout),
     },
     transaction: {
@@ -89,7 +108,7 @@ function sandboxFrom(values: ConfigValues["sandbox"]): SandboxSettings {
       ageMilliseconds: parseDuration(values.transaction.age),
     },
     customStrategies: Object.entries(values.custom_strategies).map(([name, declared]) =>
-      customStrategyFrom(name, declared),
+      customStrategyFrom(name, declared, { folder, place: placeOf(["sandbox", "custom_strategies", name]) }),
     ),
   };
 }
@@ -97,10 +116,22 @@ function sandboxFrom(values: ConfigValues["sandbox"]): SandboxSettings {
 function customStrategyFrom(
   name: string,
   declared: ConfigValues["sandbox"]["custom_strategies"][string],
+  where: Pick<CustomStrategy, "folder" | "place">,
 ): CustomStrategy {
-  if (typeof declared !== "string") return { name, module: declared.module, className: declared.class };
-  const [, module = "", className = ""] = MODULE_AND_CLASS_PATTERN.exec(declared) ?? [];
-  return { name, module, className };
+  if (typeof declared === "string") {
+    const [, module = "", className = ""] = MODULE_AND_CLASS_PATTERN.exec(declared) ?? [];
+    return { name, module, className, limitMilliseconds: DEFAULT_CALL_LIMIT_MS, ...where };
+  }
+  const { module, class: className, options, timeout } = declared;
+  return {
+    name,
+    module,
+    className,
+    // A copy, because maps of the document have no prototype, and are compared with what a sandbox was made with.
+    ...(options !== undefined && { options: copyPlain(options, LONGEST_OPTIONS) as CustomStrategy["options"] }),
+    limitMilliseconds: parseDuration(timeout),
+    ...where,
+  } as CustomStrategy;
 }
 
 function resourceFrom(name: string, declared: ConfigValues["resources"][string], folder: string): DeclaredResource {
@@ -115,9 +146,18 @@ function resourceFrom(name: string, declared: ConfigValues["resources"][string],
   };
 }
 
-function resourceTypeFrom(name: string, declared: ConfigValues["resource_types"][string]): DeclaredResourceType {
-  const { extends: base, sandbox_strategy: sandboxStrategy } = declared;
-  return { name, extends: base, ...(sandboxStrategy === undefined ? {} : { sandboxStrategy }) };
+function resourceTypeFrom(name: string, declared: ConfigValues["resource_types"][string]): ResourceTypeDefinition {
+  const { extends: base, sandbox_strategy: sandboxStrategy, strategies, capabilities } = declared;
+  const { parent_types: parentTypes, child_types: childTypes } = declared;
+  return {
+    name,
+    ...(base !== undefined && { extends: base }),
+    ...(sandboxStrategy !== undefined && { sandboxStrategy }),
+    ...(strategies !== undefined && { strategies }),
+    ...(parentTypes !== undefined && { parentTypes }),
+    ...(childTypes !== undefined && { childTypes }),
+    ...(capabilities !== undefined && { capabilities }),
+  };
 }
 
 function isUrl(location: string): boolean {

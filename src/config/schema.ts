@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { BUILT_IN_RESOURCE_TYPES } from "../core/resource.ts";
+import { RESOURCE_CAPABILITIES } from "../core/resource-types.ts";
 import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
 import { DURATION_PATTERN, formatDuration } from "./duration.ts";
 import { referenceTo } from "./environment-references.ts";
@@ -8,6 +9,7 @@ import {
   AUTOMATIC_STRATEGY,
   CHECKPOINT_OCCASIONS,
   CLEANUP_POLICIES,
+  DEFAULT_CALL_LIMIT_MS,
   DEFAULT_SETTINGS,
   RESOURCE_STARTS,
 } from "./settings.ts";
@@ -61,7 +63,7 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
       .enum(CLEANUP_POLICIES)
       .default(defaults.cleanup)
       .describe(
-        "When sandboxes are removed by themselves: on_apply once the plan is applied, on_terminal once it is over in any way, manual never.",
+        "When sandboxes are removed by themselves: on_apply once the plan is applied or cancelled, on_terminal once it is over for good (undone, cancelled, or applied and no longer to be undone), manual never.",
       ),
     allow_setid: flag(defaults.allowSetid, "May setuid and setgid files made inside a sandbox land?"),
     allow_devices: flag(defaults.allowDevices, "May device nodes made inside a sandbox land?"),
@@ -89,6 +91,10 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
         defaults.git.fastForward,
         "Where nobody committed meanwhile, move the branch to the plan's commits, without a merge commit?",
       ),
+      run_hooks: flag(
+        defaults.git.runHooks,
+        "Run your repository's own hooks commit-msg and pre-merge-commit before a plan lands, and post-merge after it?",
+      ),
       timeout: z
         .string("must be a duration")
         .regex(DURATION_PATTERN, "must be a duration")
@@ -108,7 +114,8 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
     }).describe("Transactions that plans hold on database servers."),
     custom_strategies: named(customStrategy(), {
       names: freeNames([AUTOMATIC_STRATEGY, ...BUILT_IN_STRATEGY_NAMES], "a strategy of Drydock's own"),
-      description: 'Strategies of your own, from a file or a package: { module, class } or "module:ClassName".',
+      description:
+        'Strategies of your own, from a file or a package: { module, class, options, timeout } or "module:ClassName".',
       example: { my_strategy: { module: "./my-strategy.mjs", class: "MyStrategy" } },
     }),
   }).describe("How sandboxes are made, kept and removed.");
@@ -141,6 +148,11 @@ function customStrategy() {
           .string("must be text")
           .regex(CLASS_NAME_PATTERN, "must be the name of a class")
           .meta({ description: "The export of the module that is the class.", examples: ["MyStrategy"] }),
+        options: z
+          .record(z.string(), z.unknown(), "must be a map of keys and values")
+          .optional()
+          .describe("What the strategy gets as its options."),
+        timeout: timeLimit(DEFAULT_CALL_LIMIT_MS, "How long one call of it may take"),
       },
       'must be { module, class } or "module:ClassName"',
     ),
@@ -182,15 +194,42 @@ function resourcesSection(
   });
 }
 
+function listOf<Item extends z.ZodType>(item: Item) {
+  return z
+    .array(item, "must be a list")
+    .refine((items) => new Set(items).size === items.length, "names something twice");
+}
+
 function resourceTypesSection(strategy: z.ZodType<string, string>, resourceType: z.ZodType<string, string>) {
   const declaration = z
     .strictObject(
       {
-        extends: resourceType.meta({ description: "The type that this one is like.", examples: ["fs-directory"] }),
+        extends: resourceType
+          .optional()
+          .meta({ description: "The type that this one is like.", examples: ["fs-directory"] }),
         sandbox_strategy: strategy.optional().describe("How resources of this type are isolated."),
+        strategies: listOf(strategy)
+          .optional()
+          .meta({ description: "The strategies that may isolate them.", examples: [["overlay", "copy_on_write"]] }),
+        parent_types: listOf(resourceType)
+          .optional()
+          .meta({ description: "The types of resource that they may be inside of.", examples: [["git-checkout"]] }),
+        child_types: listOf(resourceType)
+          .optional()
+          .meta({ description: "The types of resource that may be inside of them.", examples: [["sqlite-database"]] }),
+        capabilities: listOf(z.enum(RESOURCE_CAPABILITIES))
+          .optional()
+          .meta({
+            description: "What can be done with them: read, write, sandbox, checkpoint.",
+            examples: [["read", "sandbox", "checkpoint"]],
+          }),
       },
       "must be a map of keys and values",
     )
+    .superRefine(({ sandbox_strategy: chosen, strategies }, context) => {
+      if (chosen === undefined || chosen === AUTOMATIC_STRATEGY || strategies?.includes(chosen) !== false) return;
+      context.addIssue({ code: "custom", path: ["sandbox_strategy"], message: "is not among its strategies" });
+    })
     .meta({ examples: [{ extends: "fs-directory" }] });
   return named(declaration, {
     names: freeNames(BUILT_IN_RESOURCE_TYPES, "a type of Drydock's own"),

@@ -1,3 +1,5 @@
+import type { PlainData } from "../core/resource.ts";
+import type { ResourceTypeDefinition } from "../core/resource-types.ts";
 import type { GitPolicy, LandingPolicy, TransactionPolicy } from "../core/strategy.ts";
 
 /**
@@ -7,8 +9,8 @@ import type { GitPolicy, LandingPolicy, TransactionPolicy } from "../core/strate
 
 /**
  * When sandboxes are removed by themselves:
- * - `on_apply`: once their plan is applied.
- * - `on_terminal`: once their plan is over in whatever way: applied, undone or cancelled.
+ * - `on_apply`: once their plan is applied, or cancelled.
+ * - `on_terminal`: once their plan is over for good: undone, cancelled, or applied and no longer to be undone. Until then what was done can be looked at.
  * - `manual`: never; `drydock cleanup purge` removes them.
  */
 export const CLEANUP_POLICIES = ["on_apply", "on_terminal", "manual"] as const;
@@ -54,7 +56,18 @@ export interface CustomStrategy {
   readonly module: string;
   /** The export of the module that is the class. */
   readonly className: string;
+  /** What the strategy gets as its options. */
+  readonly options?: { readonly [key: string]: PlainData };
+  /** How long one call of it may take. */
+  readonly limitMilliseconds: number;
+  /** What `module` is relative to, or where its package is installed. */
+  readonly folder: string;
+  /** Where it is declared, for errors that are found later: the file, line and column. */
+  readonly place: string;
 }
+
+/** How long one call of a strategy of the user's own may take, unless the config says otherwise. */
+export const DEFAULT_CALL_LIMIT_MS = 30 * 60_000;
 
 /** A resource that commands can use by its name. */
 export interface DeclaredResource {
@@ -71,20 +84,11 @@ export interface DeclaredResource {
   readonly parent?: string;
 }
 
-/** A type of resource made out of another. */
-export interface DeclaredResourceType {
-  readonly name: string;
-  /** A built-in type or another of `resourceTypes`. */
-  readonly extends: string;
-  /** As in `SandboxSettings.strategy`, for resources of this type that name none. */
-  readonly sandboxStrategy?: string;
-}
-
 /** Everything that can be set. */
 export interface Settings {
   readonly sandbox: SandboxSettings;
   readonly resources: readonly DeclaredResource[];
-  readonly resourceTypes: readonly DeclaredResourceType[];
+  readonly resourceTypes: readonly ResourceTypeDefinition[];
 }
 
 /** The settings of one config file. */
@@ -102,7 +106,7 @@ export const DEFAULT_SETTINGS: Settings = {
     allowDevices: false,
     checkpoint: { autoCreateOn: ["exec"], keep: 20 },
     undo: { keepMilliseconds: 7 * 86_400_000 },
-    git: { fastForward: false, limitMilliseconds: 60_000 },
+    git: { fastForward: false, runHooks: false, limitMilliseconds: 60_000 },
     transaction: { idleMilliseconds: 30 * 60_000, ageMilliseconds: 8 * 3_600_000 },
     customStrategies: [],
   },

@@ -14,6 +14,8 @@ export interface StrategyCapabilities {
    * discardUndo. Default: true for two-phase, else false.
    */
   readonly undo?: boolean;
+  /** A part of the work can land, and the rest later (`Transaction.only`). Two-phase with undo only. Default: false. */
+  readonly partial?: boolean;
   /** checkpoint and restoreCheckpoint work. Default: true. */
   readonly checkpoint?: boolean;
   /** How the work is kept apart from the original. Default: `copy`. */
@@ -22,6 +24,8 @@ export interface StrategyCapabilities {
   readonly strength?: number;
   /** The types of resource it can isolate. Default: every type. */
   readonly resourceTypes?: readonly string[];
+  /** Paths inside of a folder that are resources of their own (`properties.without`) are no part of its sandboxes. Default: false. */
+  readonly leavesOut?: boolean;
   /** What work in a sandbox does not keep that work on the original itself would. Default: nothing is lost. */
   readonly loses?: readonly Loss[];
   /** The sandbox holds its work only in a live connection, so in a commit it prepares last among the two-phase ones. Default: false. */
@@ -75,10 +79,12 @@ export function withDefaults(capabilities: StrategyCapabilities): FullCapabiliti
   return {
     commit: capabilities.commit,
     undo: capabilities.undo ?? capabilities.commit === "two-phase",
+    partial: capabilities.partial ?? false,
     checkpoint: capabilities.checkpoint ?? true,
     isolation: capabilities.isolation ?? "copy",
     strength: capabilities.strength ?? 5,
     resourceTypes: capabilities.resourceTypes ?? "all",
+    leavesOut: capabilities.leavesOut ?? false,
     loses: capabilities.loses ?? [],
     heldTransaction: capabilities.heldTransaction ?? false,
   };

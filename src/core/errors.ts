@@ -160,6 +160,23 @@ function planStateHint(state: string, to: string): string {
   return "Make a new plan with 'drydock plan create'.";
 }
 
+/**
+ * A strategy of the user's own can't be used: it can't be loaded, is not a strategy, or is not the one that a sandbox was made with. `code`
+ * says which: STRATEGY_MODULE, STRATEGY_EXPORT, STRATEGY_CONSTRUCTOR, STRATEGY_OPTIONS, BAD_STRATEGY, STRATEGY_NAME or STRATEGY_CHANGED.
+ */
+export class StrategyUnavailableError extends DrydockError {
+  readonly strategy: string;
+
+  constructor(message: string, options: ErrorOptions & { strategy: string; code: string }) {
+    super("STRATEGY", message, options);
+    this.strategy = options.strategy;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { strategy: this.strategy };
+  }
+}
+
 /** A sandbox is not in a state that allows this. */
 export class SandboxStateError extends DrydockError {
   readonly from: string;
@@ -262,9 +279,8 @@ export class AtomicCommitError extends DrydockError {
 
 /** The message of anything that was thrown, an Error or not. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message;
   try {
-    return String(thrown);
+    return thrown instanceof Error ? thrown.message : String(thrown);
   } catch {
     return "something was thrown that can't be shown";
   }

@@ -1,8 +1,10 @@
 import { PlanStateError } from "./errors.ts";
 import type { Resource } from "./resource.ts";
+import type { ResourceCapability } from "./resource-types.ts";
 
 /**
- * The life of a plan. `creating` means that its sandboxes are being made; `applying` and `undoing` mean that its journal has an unfinished transaction, which recovery settles;
+ * The life of a plan. `creating` means that its sandboxes are being made; `applying` and `undoing` mean that its journal has an unfinished transaction, which recovery settles; one over
+ * a part of the work leads from `open` back to `open`;
  * `restoring` that its sandboxes are on their way to a checkpoint; `closing` means that it was cancelled and its sandboxes are being removed.
  */
 export const PLAN_STATES = [
@@ -20,11 +22,11 @@ export type PlanState = (typeof PLAN_STATES)[number];
 
 const PLAN_MOVES: { readonly [from in PlanState]: readonly PlanState[] } = {
   creating: ["open", "closing"],
-  open: ["restoring", "applying", "closing"],
+  open: ["restoring", "applying", "undoing", "closing"],
   restoring: ["open", "closing"],
   applying: ["open", "applied"],
   applied: ["undoing"],
-  undoing: ["applied", "undone"],
+  undoing: ["open", "applied", "undone"],
   undone: [],
   closing: ["cancelled"],
   cancelled: [],
@@ -52,6 +54,23 @@ export interface PlanResource {
   readonly resource: Resource;
   readonly strategy: string;
   readonly why: string;
+  /** It is inside of another resource of the plan and shares the sandbox of that: which one, and where in it. */
+  readonly within?: { readonly resourceId: string; readonly path: string };
+  /** Where its type does not allow everything: what can be done with it. */
+  readonly may?: readonly ResourceCapability[];
+}
+
+/** The resource whose sandbox this one is in: mostly itself. */
+export function boundaryOf(plan: Pick<PlanRecord, "resources">, item: PlanResource): PlanResource {
+  const { within } = item;
+  return within === undefined
+    ? item
+    : (plan.resources.find(({ resource }) => resource.id === within.resourceId) ?? item);
+}
+
+/** The resources of a plan that have a sandbox of their own. */
+export function boundariesOf(plan: Pick<PlanRecord, "resources">): readonly PlanResource[] {
+  return plan.resources.filter(({ within }) => within === undefined);
 }
 
 /** Returns `to` if a plan may go there from where it is. */

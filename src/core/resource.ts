@@ -22,7 +22,18 @@ export interface Resource {
   readonly type: string;
   /** An absolute, real path (see byte-path.ts) or a URL. */
   readonly location: string;
-  /** The resource that contains this one, if it was declared. */
+  /** What its type is made out of: itself, what it extends, and so on. Absent: nothing else. */
+  readonly lineage?: readonly string[];
+  /** The resource of the plan that contains this one, or that the config names as its parent. */
   readonly parentId?: string;
+  /**
+   * What else is to be known of it. `without` are paths in a folder that are no part of it, because a resource of their own is there; a strategy
+   * that can leave them out says so by `capabilities.leavesOut`.
+   */
   readonly properties: { readonly [key: string]: PlainData };
+}
+
+/** Whether a resource is of this type, or of one that is made out of it. */
+export function isOfType({ type, lineage = [type] }: Pick<Resource, "type" | "lineage">, wanted: string): boolean {
+  return lineage.includes(wanted);
 }

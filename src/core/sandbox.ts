@@ -14,6 +14,14 @@ export interface SandboxRef {
   readonly metadata: { readonly [key: string]: PlainData };
   /** Where this one can do less than its strategy declares: what it can do. */
   readonly capabilities?: Pick<StrategyCapabilities, "commit" | "undo">;
+  /** What the strategy was when it made the sandbox; Drydock fills it in for strategies of the user's own. */
+  readonly madeWith?: MadeWith;
+}
+
+/** The version that a strategy of the user's own declared, and the options that it got. It is called with the same options ever after. */
+export interface MadeWith {
+  readonly version?: string;
+  readonly options?: { readonly [key: string]: PlainData };
 }
 
 /** A sandbox as the store keeps it. */

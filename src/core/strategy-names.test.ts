@@ -27,10 +27,12 @@ describe("the capabilities of a strategy", () => {
     assert.deepEqual(withDefaults({ commit: "one-phase" }), {
       commit: "one-phase",
       undo: false,
+      partial: false,
       checkpoint: true,
       isolation: "copy",
       strength: 5,
       resourceTypes: "all",
+      leavesOut: false,
       loses: [],
       heldTransaction: false,
     });
@@ -45,10 +47,12 @@ describe("the capabilities of a strategy", () => {
     const declared = {
       commit: "two-phase",
       undo: false,
+      partial: true,
       checkpoint: false,
       isolation: "view",
       strength: 0,
       resourceTypes: ["fs-file"],
+      leavesOut: true,
       loses: ["holes"],
       heldTransaction: true,
     } as const;

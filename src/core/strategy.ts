@@ -31,9 +31,14 @@ import type { SandboxRef } from "./sandbox.ts";
  * - Paths are relative to the resource, "." is its root; see byte-path.ts. One that leads outside is refused by throwing.
  */
 export interface SandboxStrategy {
-  /** The name it is registered by. */
+  /** The name it is registered by. One that a config declares is registered by the name that it has there. */
   readonly name: string;
   readonly capabilities: StrategyCapabilities;
+  /**
+   * Stands for what its sandboxes are made of. To be changed when sandboxes that were made before can't be used any more: a sandbox of
+   * another version is only rolled back or removed.
+   */
+  readonly version?: string;
 
   /** Makes a sandbox. May take as long as a copy of the resource. Fails by `SandboxCreationError`, leaving nothing behind. */
   create(planId: string, resource: Resource): Promise<SandboxRef>;
@@ -58,7 +63,7 @@ export interface SandboxStrategy {
 
   /**
    * Ends with the original as it was before any commit of this sandbox, finished or half done, and with no work in the sandbox, which is
-   * usable again. Fails by `SandboxRollbackError`.
+   * usable again. Parts that have landed (`Transaction.only`) stay landed: the work that is thrown away is the rest. Fails by `SandboxRollbackError`.
    */
   rollback(ref: SandboxRef): Promise<void>;
 
@@ -79,6 +84,12 @@ export interface SandboxStrategy {
 
   /** Removes what was saved under this id, whole or half, if it is there. Without it, what was saved goes with the sandbox. */
   discardCheckpoint?(ref: SandboxRef, checkpointId: string): Promise<void>;
+
+  /**
+   * Drops what an undo of this landed transaction would need. Called when the commit is settled for good.
+   * A strategy without it gives everything up in `cleanup`.
+   */
+  discardUndo?(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<void>;
 
   /** Where programs find the sandbox: a folder or a connection URL. What that takes (a mount) is made, and stays until the work lands or goes. */
   path?(ref: SandboxRef): Promise<string>;
@@ -127,12 +138,6 @@ export interface TwoPhaseSandboxStrategy extends SandboxStrategy {
    * made of it since is kept and returned. May be called again, and then says the same.
    */
   rollbackPrepared(ref: SandboxRef, transaction: Transaction, prepared?: PreparedCommit): Promise<TakenBack>;
-
-  /**
-   * Drops what an undo of this landed transaction would need. Called when the commit is settled for good.
-   * A strategy without it gives everything up in `cleanup`.
-   */
-  discardUndo?(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<void>;
 }
 
 /** What a prepare, commit or undo belongs to. */
@@ -143,6 +148,11 @@ export interface Transaction {
   readonly message?: string;
   /** The user's word that the work may land though the machine was restarted since, and what was not on disk then may be missing. */
   readonly afterRestart?: boolean;
+  /**
+   * Only what these patterns (path-patterns.ts) mean lands, by whole entries; the rest stays in the sandbox and can land later, or more of it. Given only to a
+   * strategy that declares `partial`, and only to prepare. After such a commit, and after its undo, the sandbox shows what it showed before.
+   */
+  readonly only?: readonly string[];
   /** For an undo: the landed transaction that is taken back, and what this strategy's prepare had returned for it. */
   readonly undoes?: { readonly id: string; readonly prepared: PreparedCommit };
 }
@@ -244,7 +254,7 @@ export interface Progress {
   readonly total?: number;
 }
 
-/** What a strategy gets from outside, as the only argument of its constructor. */
+/** What a strategy gets from outside, as the first argument of its constructor. Options that a config gives are the second. */
 export interface StrategyContext {
   /** Where Drydock keeps its own things; a strategy makes its own below it, or beside the original where renames must work. */
   readonly stateDir: string;
@@ -258,7 +268,7 @@ export interface StrategyContext {
   progress(progress: Progress): void;
   /** The user's environment, for a strategy that starts programs of his: where his settings are. Default: nothing of it. */
   readonly environment?: { readonly [name: string]: string | undefined };
-  /** What the user wants of git. Default: merge commits, and a minute of silence. */
+  /** What the user wants of git. Default: merge commits, no hooks, and a minute of silence. */
   readonly git?: GitPolicy;
   /** How long a transaction may be held open. Default: half an hour without use, and eight hours. */
   readonly transaction?: TransactionPolicy;
@@ -280,6 +290,8 @@ export interface IntendedPlace {
 export interface GitPolicy {
   /** Where nobody has committed meanwhile, move the branch to the plan's own commits, without a merge commit. */
   readonly fastForward: boolean;
+  /** Run the hooks of his repository when something lands. */
+  readonly runHooks: boolean;
   /** For how long a git command may say nothing before it is ended. */
   readonly limitMilliseconds: number;
 }

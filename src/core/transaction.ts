@@ -16,6 +16,8 @@ export interface TransactionRecord {
   readonly afterRestart?: boolean;
   /** For an undo: the transaction that is taken back. */
   readonly undoes?: string;
+  /** The state in which the plan goes on, if this is not its end: a part lands or is taken back, or parts that landed earlier are still there. */
+  readonly staysIn?: "open" | "applied";
   readonly owner: Owner;
   readonly startedAt: string;
   readonly phase: TransactionPhase;
@@ -65,6 +67,8 @@ export interface Participant {
   readonly resource: string;
   readonly kind: ParticipantKind;
   readonly status: ParticipantStatus;
+  /** Which paths land, if not all. */
+  readonly only?: readonly string[];
   /** Though it takes part in two phases, it can't be taken back once it has landed. */
   readonly isFinal?: true;
   readonly prepared?: PreparedCommit;

@@ -66,7 +66,7 @@ export class CheckpointService {
  * is at work in a sandbox, whose state would be nobody's. The caller holds the plan's claim.
  */
 export async function saveBefore(checkpoints: PlanCheckpoints, plan: PlanRecord, command: string): Promise<void> {
-  if (checkpoints.withoutCheckpoints(plan) !== undefined) return;
+  if ((await checkpoints.withoutCheckpoints(plan)) !== undefined) return;
   try {
     await checkpoints.save(plan, { before: command });
   } catch (thrown) {

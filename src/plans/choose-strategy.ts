@@ -1,8 +1,13 @@
+import { nearestName } from "../config/nearest-name.ts";
 import type { Settings } from "../config/settings.ts";
 import { AUTOMATIC_STRATEGY } from "../config/settings.ts";
-import { UnsupportedError, UsageError } from "../core/errors.ts";
+import { messageOf, UnsupportedError, UsageError } from "../core/errors.ts";
+import type { PlanResource } from "../core/plan.ts";
 import type { Resource } from "../core/resource.ts";
+import { ResourceTypes } from "../core/resource-types.ts";
+import { GuardedStrategy } from "../sandboxes/guarded-strategy.ts";
 import type { RegisteredStrategy, SandboxStrategyRegistry } from "../sandboxes/registry.ts";
+import type { PlacedResource } from "./containment.ts";
 
 export interface ChosenStrategy {
   readonly strategy: string;
@@ -16,10 +21,28 @@ export interface ChosenStrategy {
 export class StrategyChooser {
   readonly #registry: SandboxStrategyRegistry;
   readonly #settings: Settings;
+  readonly #types: ResourceTypes;
 
   constructor(registry: SandboxStrategyRegistry, settings: Settings) {
     this.#registry = registry;
     this.#settings = settings;
+    this.#types = new ResourceTypes(settings.resourceTypes);
+  }
+
+  /** The strategies of all resources of a new plan; what shares the sandbox of another has the strategy of that. */
+  async chooseAll(
+    placed: readonly PlacedResource[],
+    restriction: (resource: Resource) => Pick<PlanResource, "may">,
+  ): Promise<readonly PlanResource[]> {
+    const chosen = new Map<string, ChosenStrategy>();
+    for (const { resource, wanted, within } of placed)
+      if (within === undefined) chosen.set(resource.id, await this.choose(resource, wanted));
+    return placed.map(({ resource, within }) => {
+      const choice = chosen.get(within?.resourceId ?? resource.id) as ChosenStrategy;
+      const around = placed.find((other) => other.resource.id === within?.resourceId)?.resource.name;
+      const why = around === undefined ? choice.why : `it is inside of ${around}, whose sandbox it shares`;
+      return { resource, strategy: choice.strategy, why, ...(within && { within }), ...restriction(resource) };
+    });
   }
 
   async choose(
@@ -28,7 +51,7 @@ export class StrategyChooser {
   ): Promise<ChosenStrategy> {
     const choice = wanted ?? this.#fromType(resource.type) ?? this.#fromSettings();
     if (choice === undefined || choice.strategy === AUTOMATIC_STRATEGY) return await this.#strongest(resource);
-    const registered = this.#registry.get(choice.strategy);
+    const registered = await this.#registry.resolve(choice.strategy);
     const reason = await this.#whyNot(registered, resource);
     if (reason === undefined) return { strategy: choice.strategy, why: choice.by };
     throw new UnsupportedError(`${choice.strategy} does not work for ${resource.name}: ${reason}.`, {
@@ -37,11 +60,8 @@ export class StrategyChooser {
   }
 
   #fromType(type: string): { readonly strategy: string; readonly by: string } | undefined {
-    const declared = this.#settings.resourceTypes.find(({ name }) => name === type);
-    if (declared === undefined) return undefined;
-    if (declared.sandboxStrategy !== undefined)
-      return { strategy: declared.sandboxStrategy, by: `named by the type ${type} in the config` };
-    return this.#fromType(declared.extends);
+    const { sandboxStrategy: strategy, strategyFrom } = this.#types.get(type);
+    return strategy === undefined ? undefined : { strategy, by: `named by the type ${strategyFrom} in the config` };
   }
 
   #fromSettings(): { readonly strategy: string; readonly by: string } | undefined {
@@ -51,9 +71,11 @@ export class StrategyChooser {
 
   async #strongest(resource: Resource): Promise<ChosenStrategy> {
     const passedOver: string[] = [];
-    for (const registered of this.#registry.list()) {
+    const { strategies, unusable } = await this.#registry.listAll();
+    passedOver.push(...unusable.map(({ name, error }) => `${name}: ${error.message}`));
+    for (const registered of strategies) {
       if (registered.capabilities.isolation === "none") continue;
-      const reason = await this.#whyNot(registered, resource);
+      const reason = await this.#whyNotByItself(registered, resource);
       if (reason === undefined) {
         const note = passedOver.length === 0 ? "" : `; passed over: ${passedOver.join("; ")}`;
         return { strategy: registered.name, why: `the strongest that works here${note}` };
@@ -63,24 +85,51 @@ export class StrategyChooser {
     throw new UsageError(
       `No strategy can isolate ${resource.name} (${resource.type})${passedOver.length === 0 ? "" : `: ${passedOver.join("; ")}`}.`,
       {
-        hint: "See 'drydock strategy list' for what each one can isolate.",
+        hint: `${this.#typeHint(resource.type)}See 'drydock strategy list' for what each one can isolate.`,
         code: "NO_STRATEGY",
       },
     );
   }
 
+  /** A strategy of the user's own that fails when it is only asked is no reason to refuse what others can do. */
+  async #whyNotByItself(registered: RegisteredStrategy, resource: Resource): Promise<string | undefined> {
+    try {
+      return await this.#whyNot(registered, resource);
+    } catch (thrown) {
+      if (registered.builtIn) throw thrown;
+      return messageOf(thrown);
+    }
+  }
+
   async #whyNot(registered: RegisteredStrategy, resource: Resource): Promise<string | undefined> {
     if (!this.#handles(registered, resource.type)) return `it can't isolate resources of type ${resource.type}`;
-    const probed = (await registered.strategy.probe?.(resource)) ?? { works: true };
+    const objection = this.#objection(registered, resource);
+    if (objection !== undefined) return objection;
+    const probed = await new GuardedStrategy(registered.name, () => Promise.resolve(registered)).probe(resource);
     return probed.works ? undefined : probed.reason;
   }
 
   #handles({ capabilities }: RegisteredStrategy, type: string): boolean {
-    if (capabilities.resourceTypes === "all") return true;
-    const declared = this.#settings.resourceTypes.find(({ name }) => name === type);
-    return (
-      capabilities.resourceTypes.includes(type) ||
-      (declared !== undefined && this.#handles({ capabilities } as RegisteredStrategy, declared.extends))
+    const { resourceTypes } = capabilities;
+    return resourceTypes === "all" || this.#types.get(type).lineage.some((name) => resourceTypes.includes(name));
+  }
+
+  /** A type that nobody knows is probably misspelled. */
+  #typeHint(type: string): string {
+    if (this.#types.has(type)) return "";
+    const nearest = nearestName(
+      type,
+      this.#types.list().map(({ name }) => name),
     );
+    return nearest === undefined ? "" : `Did you mean ${nearest}? `;
+  }
+
+  /** What the resource itself has against a strategy that could isolate it. */
+  #objection({ name, capabilities }: RegisteredStrategy, { type, properties }: Resource): string | undefined {
+    const { strategies } = this.#types.get(type);
+    if (strategies?.includes(name) === false) return `the type ${type} allows only ${strategies.join(", ")}`;
+    const [inside] = Array.isArray(properties["without"]) ? properties["without"] : [];
+    if (inside === undefined || capabilities.leavesOut) return undefined;
+    return `it can't leave out ${String(inside)}, which is a resource of its own`;
   }
 }

@@ -1,5 +1,6 @@
+import { joinPath } from "../core/byte-path.ts";
 import { SandboxStateError } from "../core/errors.ts";
-import type { PlanRecord } from "../core/plan.ts";
+import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import { type SandboxRecord, type SandboxRef, sandboxIdFor } from "../core/sandbox.ts";
 import { USABLE_STATES } from "../core/sandbox-states.ts";
 import type { Store } from "../store/store.ts";
@@ -27,19 +28,25 @@ export async function describePlan(
 async function describeResource(
   store: Store,
   plan: PlanRecord,
-  { resource, strategy, why }: PlanRecord["resources"][number],
+  item: PlanResource,
   notesOf: NotesOf,
 ): Promise<PlanResourceView> {
-  const id = sandboxIdFor(plan.id, resource.id);
+  const { resource, strategy, why, within } = item;
+  const boundary = boundaryOf(plan, item).resource;
+  const parent = plan.resources.find((other) => other.resource.id === resource.parentId)?.resource.name;
+  const id = sandboxIdFor(plan.id, boundary.id);
   const notes = await notesOn(await store.sandbox(id), notesOf);
   // What is said of it may have shown that its work is gone.
   const record = await store.sandbox(id);
   const { name, type, location } = resource;
-  const path = record?.state === "CLEANED_UP" ? undefined : record?.ref.metadata["path"];
+  const place = record?.state === "CLEANED_UP" ? undefined : record?.ref.metadata["path"];
+  const path = typeof place === "string" && within !== undefined ? joinPath(place, within.path) : place;
   return {
     name,
     type,
     location,
+    ...(parent !== undefined && { parent }),
+    ...(within !== undefined && { sharesSandboxOf: boundary.name }),
     strategy,
     why,
     status: record?.state ?? "PENDING",

@@ -2,12 +2,13 @@ import type { PlanRecord } from "../core/plan.ts";
 import type { Store } from "../store/store.ts";
 import type { PlanView } from "./plan-views.ts";
 
-/** Of an applied plan: until when it can be undone, or why it can't. Of any other nothing. */
+/** Of a plan of which something has landed: until when the last landing can be undone, or why it can't. Of any other nothing. */
 export async function describeUndo(store: Store, plan: PlanRecord, keepMs: number): Promise<Pick<PlanView, "undo">> {
-  if (plan.state !== "applied") return {};
-  const landed = (await store.transactionsOf(plan.id)).findLast(({ direction, phase }) => {
-    return direction === "commit" && (phase === "done" || phase === "landed");
+  if (plan.state !== "applied" && plan.state !== "open") return {};
+  const landed = (await store.transactionsOf(plan.id)).findLast(({ direction, phase, undoRecord }) => {
+    return direction === "commit" && (phase === "done" || phase === "landed") && undoRecord !== "used";
   });
+  if (landed === undefined && plan.state === "open") return {};
   const stuck = landed?.participants.find(
     ({ kind, status, isFinal }) =>
       kind === "in-place" || ((kind === "irreversible" || isFinal === true) && status === "committed"),

@@ -1,6 +1,7 @@
 import type { UndoRetention } from "../commit/undo-retention.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
+import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
 import { findPlace, homeIds, removeWorkspace } from "../files/workspace.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
@@ -85,11 +86,12 @@ async function remains(
   const places = placesOf(record, intents).filter(({ location }) => !location.startsWith("/") || isThere(location));
   if (places.length === 0) return undefined;
   const transactions = await parts.store.transactionsOf(record.ref.planId);
-  const landed = transactions.findLast((transaction) => landedFrom(transaction, sandboxId));
-  const needed = landed?.undoRecord === undefined && landed !== undefined;
+  const landings = transactions.filter((transaction) => landedFrom(transaction, sandboxId));
+  const landed = landings.find(({ undoRecord: state }) => state === "discarding");
+  const needed = landings.some(({ undoRecord: state }) => state === undefined);
   if (needed || transactions.some(({ phase }) => phase !== "done" && phase !== "aborted")) return undefined;
   const facts = { places, planId: record.ref.planId, since: record.createdAt };
-  if (landed?.undoRecord === "discarding") return undoRecord(parts, landed, facts);
+  if (landed !== undefined) return undoRecord(parts, landed, facts);
   const keepsRivals = transactions.some((transaction) => hasRivals(transaction, sandboxId));
   return {
     ...facts,
@@ -162,7 +164,10 @@ async function deadRuns({ store, folders, stateDir }: LeftoverParts): Promise<re
 function placesOf({ ref }: SandboxRecord, intents: readonly IntentRecord[]): Leftover["places"] {
   if (intents.length > 0) return intents.map(({ kind, location }) => ({ kind, location }));
   const workspace = ref.metadata["workspace"];
-  return typeof workspace === "string" ? [{ kind: "folder", location: workspace }] : [];
+  if (typeof workspace === "string") return [{ kind: "folder", location: workspace }];
+  // A strategy of the user's own may record nothing; then only its name for the sandbox is known.
+  const isOurs = BUILT_IN_STRATEGY_NAMES.some((name) => name === ref.strategyName);
+  return isOurs ? [] : [{ kind: `sandbox of ${ref.strategyName}`, location: ref.sandboxId }];
 }
 
 function landedFrom({ direction, phase, participants }: TransactionRecord, sandboxId: string): boolean {

@@ -74,19 +74,25 @@ export class PlanCheckpoints {
     const { sandboxes } = this.#parts;
     if (plan.state !== "open") throw new PlanStateError(plan, "open");
     sandboxes.assertFree(plan);
-    const lacking = this.withoutCheckpoints(plan);
+    const lacking = await this.withoutCheckpoints(plan);
     if (lacking !== undefined)
       throw new UnsupportedError(
-        `${lacking.resource} has no checkpoints: its strategy ${lacking.strategy} can't save a state.`,
+        `${lacking.resource} has no checkpoints: its strategy ${lacking.strategy} can't save a state, or its type does not allow it.`,
         { hint: "Checkpoints are of all resources of a plan. Put this one into a plan of its own." },
       );
     for (const { resource } of plan.resources) await sandboxes.usable(plan, resource.name, "look");
   }
 
   /** The first resource whose strategy has no checkpoints. */
-  withoutCheckpoints(plan: PlanRecord): { readonly resource: string; readonly strategy: string } | undefined {
-    const found = plan.resources.find(({ strategy }) => !this.#parts.sandboxes.capabilities(strategy).checkpoint);
-    return found === undefined ? undefined : { resource: found.resource.name, strategy: found.strategy };
+  async withoutCheckpoints(
+    plan: PlanRecord,
+  ): Promise<{ readonly resource: string; readonly strategy: string } | undefined> {
+    for (const { resource, strategy, may } of plan.resources) {
+      const isAllowed = may?.includes("checkpoint") !== false;
+      if (!isAllowed || !(await this.#parts.sandboxes.capabilities(strategy)).checkpoint)
+        return { resource: resource.name, strategy };
+    }
+    return undefined;
   }
 
   /** Saves all data of a checkpoint and returns its record, which is still `saving`. What can't be finished leaves nothing. */

@@ -14,15 +14,30 @@ export interface PlanView {
   readonly createdAt: string;
   /** The message of the last apply. */
   readonly message?: string;
-  /** Of an applied plan: until when it can be undone, or why it can't. */
+  /** Of a plan of which something has landed: until when the last landing can be undone, or why it can't. */
   readonly undo?: { readonly until: string } | { readonly not: string };
   readonly resources: readonly PlanResourceView[];
+  /** Of a plan that was just cancelled: sandboxes that nobody here can remove, because their strategy is gone. */
+  readonly left?: readonly LeftSandbox[];
 }
+
+/** A sandbox of a cancelled plan that is still there. `cleanup scan` lists it, and `cleanup purge` removes it once its strategy is back. */
+export type LeftSandbox = {
+  readonly resource: string;
+  /** Why it could not be removed. */
+  readonly message: string;
+  /** What is known to be there. */
+  readonly places: readonly string[];
+};
 
 export interface PlanResourceView {
   readonly name: string;
   readonly type: string;
   readonly location: string;
+  /** The resource of the plan that it is inside of. */
+  readonly parent?: string;
+  /** The resource of the plan in whose sandbox it is, if it has none of its own. */
+  readonly sharesSandboxOf?: string;
   readonly strategy: string;
   /** Why it got that strategy. */
   readonly why: string;
@@ -96,6 +111,11 @@ export interface ApplyOptions {
   readonly message?: string;
   /** Land only if `diff` still gives this digest. */
   readonly digest?: string;
+  /**
+   * Land only what is meant by these, `[RESOURCE:]PATTERN` each; the rest stays in the plan, which stays open. In a pattern `*` stands for characters of a name, `**` for names; what is below a
+   * path that is meant is meant too. Of folders and files only.
+   */
+  readonly only?: readonly string[];
   /** Do everything up to the decision, then take it back. */
   readonly dryRun?: boolean;
   readonly allowIrreversible?: boolean;
@@ -149,7 +169,7 @@ export interface PlanLogEntry {
   readonly pid?: number;
   /**
    * `created`, `executed`, `checkpoint`, `restored`, `not restored`, `sealed` (a diff was shown, with this digest), `rolled back`, `applied`,
-   * `not applied`, `undone`, `not undone`, `recovered`, `undo discarded`, `cleaned up`, `cancelled`.
+   * `not applied`, `part applied`, `undone`, `not undone`, `part undone`, `last landing undone` (and parts that landed before are still there), `recovered`, `undo discarded`, `cleaned up`, `cancelled`.
    */
   readonly event: string;
   readonly details: { readonly [key: string]: PlainData };

@@ -1,25 +1,37 @@
 import { createHash } from "node:crypto";
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
-import { isAtOrBelow, joinPath, pathFromBytes } from "../core/byte-path.ts";
+import { isAtOrBelow, joinPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
 import { type Change, statsOf } from "../core/change.ts";
 import { PlanStateError, SandboxConflictError, UnsupportedError, UsageError } from "../core/errors.ts";
-import { movePlan, type PlanRecord, type PlanResource } from "../core/plan.ts";
+import { boundariesOf, movePlan, type PlanRecord } from "../core/plan.ts";
 import type { StatementResult } from "../core/query.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { filePatch } from "../files/file-patch.ts";
 import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
 import type { GuardedStrategy } from "../sandboxes/guarded-strategy.ts";
 import type { CommitAllResult, SandboxManager } from "../sandboxes/manager.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import { type PlanSandboxes, resourceOf } from "../sandboxes/plan-sandboxes.ts";
 import type { PlanSecrets, Secrets } from "../sandboxes/plan-secrets.ts";
 import type { HistoryEntry, Store } from "../store/store.ts";
 import { newId } from "../system/new-id.ts";
+import { assertNotInPlace } from "./assert-not-in-place.ts";
 import type { StrategyChooser } from "./choose-strategy.ts";
+import { choosePaths } from "./chosen-paths.ts";
 import { findPlan } from "./find-plan.ts";
 import { forgetSecrets } from "./forget-secrets.ts";
 import { noteSealed } from "./plan-log.ts";
-import type { ApplyOptions, ApplyResult, CreatePlanOptions, PlanChange, PlanDiff, PlanView } from "./plan-views.ts";
+import type {
+  ApplyOptions,
+  ApplyResult,
+  CreatePlanOptions,
+  LeftSandbox,
+  PlanChange,
+  PlanDiff,
+  PlanView,
+} from "./plan-views.ts";
+import { removeSandboxes } from "./remove-sandboxes.ts";
 import { assertName, type ResourceResolver } from "./resources.ts";
+import { assertMay, assertMayLand, hasUnwritable, restrictionOf } from "./restrictions.ts";
 import { throwIfFailed } from "./sweep-failure.ts";
 
 export interface PlansParts {
@@ -31,11 +43,12 @@ export interface PlansParts {
   readonly resolver: ResourceResolver;
   readonly chooser: StrategyChooser;
   readonly now: () => Date;
-  readonly describe: (plan: PlanRecord) => Promise<PlanView>;
+  /** Without `load` strategies of the user's own are not asked what is to be said of their sandboxes. */
+  readonly describe: (plan: PlanRecord, how?: { readonly load?: boolean }) => Promise<PlanView>;
   readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
   readonly secrets: PlanSecrets;
   /** Whether the sandboxes of a plan that is cancelled stay until they are purged. */
-  readonly keepsCancelled: (plan: PlanRecord) => boolean;
+  readonly keepsCancelled: (plan: PlanRecord) => Promise<boolean>;
   /** Removes what commands that ran inside a plan have left. */
   readonly forgetRuns: (planId: string) => void;
 }
@@ -68,7 +81,7 @@ export class Plans {
       );
       this.#parts.secrets.keep(plan.id, secrets);
       try {
-        for (const resource of plan.resources) {
+        for (const resource of boundariesOf(plan)) {
           const { ref } = await sandboxes.getOrCreate(plan, resource);
           if (options.withoutPaths !== true) await pathIfAny(sandboxes.strategy(ref.strategyName), ref);
         }
@@ -84,7 +97,7 @@ export class Plans {
 
   async list(options: { readonly all?: boolean } = {}): Promise<readonly PlanView[]> {
     const plans = await this.#parts.store.listPlans(options.all === true ? "all" : "open");
-    return await Promise.all(plans.map((plan) => this.#view(plan)));
+    return await Promise.all(plans.map((plan) => this.#parts.describe(plan, { load: false })));
   }
 
   async show(plan?: string): Promise<PlanView> {
@@ -94,8 +107,14 @@ export class Plans {
   /** Where the sandbox of a resource is; without a name that of the only resource. */
   async path(plan: string | undefined, resource?: string): Promise<string> {
     const path = await this.#exclusively(plan, async (found) => {
-      const { record, strategy } = await this.#parts.sandboxes.usable(found, resource ?? onlyResource(found), "change");
-      return await strategy.path(record.ref);
+      const { record, strategy, pathOf } = await this.#parts.sandboxes.usable(
+        found,
+        resource ?? onlyResource(found),
+        "change",
+      );
+      const path = await strategy.path(record.ref);
+      const inside = pathOf(ROOT_PATH);
+      return path === undefined || inside === ROOT_PATH ? path : joinPath(path, inside);
     });
     if (path === undefined)
       throw new UsageError("This sandbox has no path.", {
@@ -105,16 +124,19 @@ export class Plans {
   }
 
   async read(plan: string | undefined, resource: string, path: string): Promise<Uint8Array> {
-    const { record, strategy } = await this.#parts.sandboxes.usable(await this.#find(plan), resource, "look");
-    return await strategy.read(record.ref, path);
+    const found = await this.#find(plan);
+    const { record, strategy, pathOf } = await this.#parts.sandboxes.usable(found, resource, "look");
+    assertMay(resourceOf(found, resource), "read");
+    return await strategy.read(record.ref, pathOf(path));
   }
 
   async write(plan: string | undefined, resource: string, path: string, bytes: Uint8Array): Promise<Change> {
     const found = await this.#find(plan);
     if (found.readOnly) throw readOnly(found);
     return await this.#parts.claims.holding([planKey(found.id)], `The plan ${found.name}`, async () => {
-      const { record, strategy } = await this.#parts.sandboxes.usable(found, resource, "change");
-      return await strategy.write(record.ref, path, bytes);
+      assertMay(resourceOf(found, resource), "write");
+      const { record, strategy, pathOf } = await this.#parts.sandboxes.usable(found, resource, "change");
+      return await strategy.write(record.ref, pathOf(path), bytes);
     });
   }
 
@@ -158,23 +180,30 @@ export class Plans {
     }
   }
 
-  /** Lands everything, or nothing. Fails only by `AtomicCommitError`, but for requests that make no sense. */
+  /**
+   * Lands everything, or nothing; with `only` the part that is meant, all of it or nothing, and the plan stays open with the rest. Fails only by
+   * `AtomicCommitError`, but for requests that make no sense.
+   */
   async apply(plan: string | undefined, options: ApplyOptions = {}): Promise<ApplyResult> {
     const found = await this.#find(plan);
-    const { digest, ...rest } = options;
-    const review = digest === undefined ? {} : { review: () => this.#assertDigest(found, digest) };
-    return await this.#result(found, await this.#parts.manager.commitAll(found.id, { ...rest, ...review }));
+    const { digest, only, ...rest } = options;
+    const review = digest === undefined && !hasUnwritable(found) ? {} : { review: () => this.#review(found, digest) };
+    const choose =
+      only === undefined ? {} : { choose: async () => choosePaths(found, await this.#changes(found), only) };
+    return await this.#result(found, await this.#parts.manager.commitAll(found.id, { ...rest, ...review, ...choose }));
   }
 
-  async #assertDigest(plan: PlanRecord, digest: string): Promise<void> {
-    if (digestOf(await this.#changes(plan)) === digest) return;
+  async #review(plan: PlanRecord, digest: string | undefined): Promise<void> {
+    const changes = await this.#changes(plan);
+    assertMayLand(plan, changes);
+    if (digest === undefined || digestOf(changes) === digest) return;
     throw new SandboxConflictError([], {
       message: "What would land now is not what was reviewed: the digest differs.",
       hint: "Look at 'drydock plan diff' again and use its digest.",
     });
   }
 
-  /** Takes an applied plan back. */
+  /** Takes the last landing of a plan back that is still there. An open plan, of which parts have landed, stays open. */
   async undo(plan: string | undefined): Promise<ApplyResult> {
     const found = await this.#find(plan);
     return await this.#result(found, await this.#parts.commit.undo(found.id));
@@ -192,39 +221,41 @@ export class Plans {
 
   /** Throws the changes away and closes the plan. */
   async cancel(plan: string | undefined): Promise<PlanView> {
-    return await this.#exclusively(plan, async (found) => await this.#view(await this.#close(found)));
+    return await this.#exclusively(plan, async (found) => {
+      const { closed, left } = await this.#close(found);
+      return { ...(await this.#view(closed)), ...(left.length > 0 && { left }) };
+    });
   }
 
   /** The closing is recorded before anything is removed, so that a crash in between only delays it. */
-  async #close(plan: PlanRecord): Promise<PlanRecord> {
+  async #close(plan: PlanRecord): Promise<{ readonly closed: PlanRecord; readonly left: readonly LeftSandbox[] }> {
     const { store, sandboxes, history } = this.#parts;
     sandboxes.assertFree(plan);
     const closing: PlanRecord = plan.state === "closing" ? plan : { ...plan, state: movePlan(plan, "closing") };
     await store.write([{ put: "plan", record: closing }], "durable");
-    if (plan.state !== "creating" && this.#parts.keepsCancelled(plan)) await sandboxes.checkpoints.endAll(plan.id);
-    else throwIfFailed(await sandboxes.cleanupAll(closing));
+    const keeps = plan.state !== "creating" && (await this.#parts.keepsCancelled(plan));
+    const left = keeps ? [] : await removeSandboxes(this.#parts, closing);
+    if (keeps) await sandboxes.checkpoints.endAll(plan.id);
     this.#parts.forgetRuns(plan.id);
     this.#parts.secrets.forget(plan.id);
     const closed: PlanRecord = { ...closing, state: movePlan(closing, "cancelled") };
     await store.write(
       [
         { put: "plan", record: closed },
-        { put: "history", record: history(plan.id, "cancelled", {}) },
+        { put: "history", record: history(plan.id, "cancelled", left.length === 0 ? {} : { left: [...left] }) },
       ],
       "ordered",
     );
-    return closed;
+    return { closed, left };
   }
 
   async #newPlan(options: CreatePlanOptions): Promise<{ readonly plan: PlanRecord; readonly secrets: Secrets }> {
     const { resolver, chooser, now } = this.#parts;
     const id = newId();
     const resolved = resolver.resolveAll(options.resources);
-    const resources: PlanResource[] = [];
-    for (const { resource, wanted } of resolved)
-      resources.push({ resource, ...(await chooser.choose(resource, wanted)) });
+    const resources = await chooser.chooseAll(resolved, (resource) => restrictionOf(resolver.typeOf(resource)));
     const allowIrreversible = options.allowIrreversible === true;
-    this.#assertAllowed(resources, allowIrreversible);
+    if (!allowIrreversible) await assertNotInPlace(this.#parts.sandboxes, resources);
     const secrets = Object.fromEntries(
       resolved.flatMap(({ resource, secret }) => (secret === undefined ? [] : [[resource.id, secret]])),
     );
@@ -240,21 +271,6 @@ export class Plans {
     return { plan, secrets };
   }
 
-  /** Work in place changes originals from the first moment, so the word for it is needed here, not at apply. */
-  #assertAllowed(resources: PlanRecord["resources"], allowIrreversible: boolean): void {
-    const inPlace = resources.find(
-      ({ strategy }) => this.#parts.sandboxes.capabilities(strategy).commit === "in-place",
-    );
-    if (inPlace === undefined || allowIrreversible) return;
-    throw new UsageError(
-      `${inPlace.resource.name} would be worked on in place (${inPlace.strategy}): nothing of it could be taken back.`,
-      {
-        hint: "If that is what you want, say so with --allow-irreversible.",
-        code: "IRREVERSIBLE",
-      },
-    );
-  }
-
   async #find(plan: string | undefined): Promise<PlanRecord> {
     return await findPlan(this.#parts.store, plan);
   }
@@ -268,7 +284,7 @@ export class Plans {
 
   async #changes(plan: PlanRecord): Promise<PlanChange[]> {
     const all: PlanChange[] = [];
-    for (const { resource } of plan.resources) {
+    for (const { resource } of boundariesOf(plan)) {
       const { record, strategy } = await this.#parts.sandboxes.usable(plan, resource.name, "look");
       const { changes } = await strategy.diff(record.ref);
       all.push(...changes.map((change) => ({ resource: resource.name, ...change })));

@@ -1,20 +1,15 @@
 import { type DeclaredResource, RESOURCE_STARTS, type Settings } from "../config/settings.ts";
 import { baseName, bytesFromPath, displayPath } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
-import type { Resource } from "../core/resource.ts";
+import { BUILT_IN_RESOURCE_TYPES, type Resource } from "../core/resource.ts";
+import { type ResourceType, ResourceTypes } from "../core/resource-types.ts";
 import { splitSecret } from "../core/secret-url.ts";
 import { factsOfPath, firstBytes } from "../system/locations.ts";
 import { newId } from "../system/new-id.ts";
 import { realPathOf } from "../system/text-files.ts";
+import { type PlacedResource, placed } from "./containment.ts";
 import type { ResourceRequest } from "./plan-views.ts";
-
-/** A resource with the strategy that was asked for, if any, and by what. */
-export interface ResolvedResource {
-  readonly resource: Resource;
-  readonly wanted?: { readonly strategy: string; readonly by: string };
-  /** The password that its URL held. */
-  readonly secret?: string;
-}
+import type { ResolvedResource } from "./resolved-resource.ts";
 
 const LONGEST_PATH = 4000;
 const SQLITE_MAGIC = "SQLite format 3\0";
@@ -31,21 +26,28 @@ const URL_TYPES: { readonly [scheme: string]: string } = {
  */
 export class ResourceResolver {
   readonly #settings: Settings;
+  readonly #types: ResourceTypes;
   readonly #cwd: string;
   readonly #stateDir: string;
 
   constructor(settings: Settings, cwd: string, stateDir: string) {
     this.#settings = settings;
+    this.#types = new ResourceTypes(settings.resourceTypes);
     this.#cwd = cwd;
     this.#stateDir = realPathOf(stateDir) ?? stateDir;
   }
 
-  resolveAll(requests: readonly ResourceRequest[]): ResolvedResource[] {
+  /** What a type allows. */
+  typeOf({ type }: Resource): ResourceType {
+    return this.#types.get(type);
+  }
+
+  resolveAll(requests: readonly ResourceRequest[]): readonly PlacedResource[] {
     if (requests.length === 0)
       throw new UsageError("A plan needs at least one resource.", { hint: "Name one with -r PATH." });
     const resolved = requests.map((request) => this.#resolve(request));
     assertDistinct(resolved.map(({ resource }) => resource));
-    return resolved;
+    return placed(resolved, this.#types);
   }
 
   #resolve(request: ResourceRequest): ResolvedResource {
@@ -59,6 +61,7 @@ export class ResourceResolver {
       name: merged.name ?? defaultName(location),
       type,
       location,
+      ...lineageOf(this.#types.get(type)),
       properties: merged.from === undefined ? {} : { from: merged.from },
     };
     assertName(resource.name);
@@ -66,16 +69,19 @@ export class ResourceResolver {
     assertKind(resource, this.#baseType(type));
     const by = request.strategy !== undefined ? "asked for on the command line" : "named by the resource in the config";
     const wanted = merged.strategy === undefined ? {} : { wanted: { strategy: merged.strategy, by } };
-    return { resource, ...wanted, ...(secret !== undefined && { secret }) };
+    return {
+      resource,
+      ...wanted,
+      ...(secret !== undefined && { secret }),
+      ...(declared !== undefined && { declaredAs: declared.name }),
+      ...(declared?.parent !== undefined && { parent: declared.parent }),
+    };
   }
 
-  /** The built-in type that a declared type is made out of. */
+  /** The built-in type that a type is made out of, or the type itself. */
   #baseType(type: string): string {
-    let at = type;
-    for (let steps = 0; steps < this.#settings.resourceTypes.length; steps += 1) {
-      at = this.#settings.resourceTypes.find(({ name }) => name === at)?.extends ?? at;
-    }
-    return at;
+    const { lineage } = this.#types.get(type);
+    return lineage.find((name) => BUILT_IN_RESOURCE_TYPES.some((known) => known === name)) ?? type;
   }
 
   #location(given: string): string {
@@ -143,6 +149,11 @@ function assertStart({ name }: Resource, type: string, from: string | undefined)
     throw new UsageError(`The sandbox of ${name} can't begin with '${displayPath(from)}'.`, { hint });
   if (type !== "git-checkout")
     throw new UsageError(`${name} is no git checkout (${type}), so 'from' makes no sense for it.`, { hint });
+}
+
+/** Of most types there is nothing to say. */
+function lineageOf({ lineage }: ResourceType): Pick<Resource, "lineage"> {
+  return lineage.length > 1 ? { lineage } : {};
 }
 
 function isInside(path: string, folder: string): boolean {
@@ -223,9 +234,9 @@ function assertDistinct(resources: readonly Resource[]): void {
           code: "BAD_NAME",
         });
       }
-      if (isInside(one.location, other.location) || isInside(other.location, one.location)) {
-        throw new UsageError(`${displayPath(one.location)} and ${displayPath(other.location)} overlap.`, {
-          hint: "Use only the outer one, which contains the other.",
+      if (one.location === other.location) {
+        throw new UsageError(`${one.name} and ${other.name} are both ${displayPath(one.location)}.`, {
+          hint: "Use one of them.",
           code: "OVERLAP",
         });
       }

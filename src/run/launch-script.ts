@@ -1,4 +1,4 @@
-import { bytesFromPath } from "../core/byte-path.ts";
+import { bytesFromPath, parentPath } from "../core/byte-path.ts";
 import { isOnlyForCommand } from "./environment.ts";
 import { quoted } from "./shell-words.ts";
 import type { Tools } from "./tools.ts";
@@ -35,6 +35,8 @@ export interface Launch {
   /** The rest is meant in the new root. */
   readonly cwd: string;
   readonly command: readonly string[];
+  /** Links that are put into sandboxes, to what is shown elsewhere. */
+  readonly links: readonly { readonly at: string; readonly to: string }[];
   /** Variables that have to be set here, because Node could not. */
   readonly variables: readonly (readonly [name: string, value: string])[];
   /** What LC_ALL is for the command; until then messages are in English. */
@@ -88,6 +90,7 @@ export function launchScript(launch: Launch): Buffer {
     `${tools.pivot_root} . . >&2 || exit 1`,
     `${tools.umount} -l . >&2 || exit 1`,
     ...(network || tools.ip === undefined ? [] : [`${tools.ip} link set lo up`]),
+    ...launch.links.map((link) => linkLine(tools, link)),
     `cd ${quoted(launch.cwd)} || exit 1`,
     ...environmentLines(launch),
     "exec 3<&- 5<&- 6<&- 7<&- 8<&- 9<&-",
@@ -96,6 +99,11 @@ export function launchScript(launch: Launch): Buffer {
     "exit $?",
   ];
   return bytesFromPath(`${lines.join("\n")}\n`);
+}
+
+/** In a folder that a command has removed in its sandbox there is nothing to be put. */
+function linkLine(tools: Tools, { at, to }: Launch["links"][number]): string {
+  return `if [ -d ${quoted(parentPath(at) || "/")} ]; then ${tools.ln} -sfn -- ${quoted(to)} ${quoted(at)} >&2 || exit 1; fi`;
 }
 
 /** The others are set by `env`, for the command alone. */

@@ -12,7 +12,7 @@ import type { CommandEnvironment } from "./environment.ts";
 import { type Launch, launchArguments, launchScript } from "./launch-script.ts";
 import { type MountLine, mountTableFile } from "./mount-line.ts";
 import { prepareScratch, type ScratchLayer } from "./scratch.ts";
-import type { Shown } from "./shown.ts";
+import { mounted, type Shown } from "./shown.ts";
 import type { Skeleton } from "./skeleton.ts";
 import { isOpened, makeStandIns, openHidden } from "./stand-ins.ts";
 import { findTools } from "./tools.ts";
@@ -62,6 +62,7 @@ export async function launch(request: LaunchRequest): Promise<IsolatedProcess> {
     root: joins === undefined ? skeleton.root : `${stateDir}/root`,
     cwd: request.cwd,
     command: request.command,
+    links: joins === undefined ? request.shown.flatMap(({ link }) => link ?? []) : [],
     variables: environment.exact,
     locale: environment.plain["LC_ALL"],
   };
@@ -82,7 +83,8 @@ export function removeOwnFolder(folder: Folder, useId: string): void {
 }
 
 function newView(request: LaunchRequest): readonly MountLine[] {
-  const { folder, useId, strict, shown, hidden, scratch, skeleton } = request;
+  const { folder, useId, strict, hidden, scratch, skeleton } = request;
+  const shown = mounted(request.shown);
   prepareScratch(folder, scratch);
   linkLayers(folder, shown);
   using own = ensureFolder(POINTS.own, folder, ownName(useId));

@@ -1,6 +1,6 @@
 import { isAtOrBelow, parentPath } from "../core/byte-path.ts";
 import { BusyError, PlanStateError, UnsupportedError, UsageError } from "../core/errors.ts";
-import type { PlanRecord } from "../core/plan.ts";
+import { boundariesOf, boundaryOf, type PlanRecord } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { findPlan } from "../plans/find-plan.ts";
 import { type Claims, planKey } from "../sandboxes/claims.ts";
@@ -22,7 +22,7 @@ import { commandText, type ExecRequest, type ExecResult, pathsOf } from "./exec.
 import { hasMountsBelow } from "./host-mounts.ts";
 import { launch, removeOwnFolder } from "./launcher.ts";
 import { filesWritten, scratchLayers } from "./scratch.ts";
-import { distinct, pathInside, type Shown, shownAt } from "./shown.ts";
+import { distinct, pathInside, type Shown, shownAt, shownByLink } from "./shown.ts";
 import { ensureSkeleton } from "./skeleton.ts";
 
 export interface RunsParts {
@@ -90,7 +90,7 @@ export class Runs {
     const use = uses.begin(plan.id, { command: commandText(request.command), strict });
     const entered: Entered[] = [];
     try {
-      for (const { resource } of plan.resources) entered.push(await this.#enter(plan, resource.name));
+      for (const { resource } of boundariesOf(plan)) entered.push(await this.#enter(plan, resource.name));
       const running = await this.#launchInQuiet(plan, request, use, entered, others);
       await orKill(running, () => {
         request.onStart?.({ signal: (name) => running.signal(name) });
@@ -112,7 +112,10 @@ export class Runs {
     const isFile = factsOfPath(location)?.kind !== "directory";
     // No link may be on the way to where something is mounted.
     const real = view.kind === "place" ? { ...view, path: realPathOf(view.path) ?? view.path } : view;
-    return { ref, strategy, shown: shownAt(ref.sandboxId, location, real, isFile) };
+    const shown = isInSandbox(plan, ref.resourceId)
+      ? shownByLink(ref.sandboxId, location, real)
+      : shownAt(ref.sandboxId, location, real, isFile);
+    return { ref, strategy, shown };
   }
 
   /** Who mounts or unmounts something on the machine while a view is put together can make that fail; then it is put together anew. */
@@ -208,6 +211,15 @@ export class Runs {
   }
 }
 
+/** Whether a resource with a sandbox of its own is inside of another one that has one too. */
+function isInSandbox(plan: PlanRecord, resourceId: string): boolean {
+  const { location } = plan.resources.find(({ resource }) => resource.id === resourceId)?.resource ?? { location: "" };
+  return boundariesOf(plan).some(
+    ({ resource }) =>
+      resource.id !== resourceId && resource.location.startsWith("/") && isAtOrBelow(location, resource.location),
+  );
+}
+
 /** A command that can't be accounted for must not go on. */
 async function orKill(running: IsolatedProcess, action: () => void): Promise<void> {
   try {
@@ -222,10 +234,13 @@ async function orKill(running: IsolatedProcess, action: () => void): Promise<voi
 /** Where resources are that are shown elsewhere than in the place of their originals. */
 function placesOf(plan: PlanRecord, entered: readonly Entered[]): { readonly [name: string]: string } {
   const moved = entered.flatMap(({ ref, shown }) => {
-    const found = plan.resources.find(({ resource }) => resource.id === ref.resourceId);
-    return shown?.original === undefined || found === undefined
-      ? []
-      : [[resourceVariable(found.resource.name), shown.at] as const];
+    if (shown?.original === undefined) return [];
+    return plan.resources
+      .filter((item) => boundaryOf(plan, item).resource.id === ref.resourceId)
+      .map(({ resource, within }) => {
+        const at = within === undefined ? shown.at : `${shown.at}/${within.path}`;
+        return [resourceVariable(resource.name), at] as const;
+      });
   });
   return Object.fromEntries(moved);
 }

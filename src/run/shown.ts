@@ -12,6 +12,19 @@ export interface Shown {
   readonly original?: string;
   /** The original is a file, and only that is shown. */
   readonly isFile: boolean;
+  /** A link to what is shown, which is put into the sandbox around it, in the place of the original. */
+  readonly link?: { readonly at: string; readonly to: string };
+}
+
+/**
+ * A single file in a folder that is in a sandbox itself. Both can't be shown in one place, so it is shown where it is, and a link leads there from
+ * its place in the other sandbox, which leaves that name out. SQLite follows such a link, and keeps its journals beside the file itself.
+ */
+export function shownByLink(sandboxId: string, original: string, view: ProgramView): Shown {
+  const place = view.kind === "layers" ? view.upper : view.path;
+  const to = view.only === undefined ? place : `${place}/${view.only}`;
+  const own: ProgramView = { kind: "place", path: place, atOwnPath: true };
+  return { sandboxId, at: place, view: own, isFile: false, link: { at: original, to } };
 }
 
 /** Where a view of this original goes. */
@@ -38,10 +51,17 @@ export function distinct(shown: readonly Shown[]): readonly Shown[] {
         hint: "Make their folder the resource, or put each into a plan of its own.",
       });
   }
-  return [...first.values()];
+  // The links of those that are shown together are all needed.
+  return shown.filter((item) => first.get(item.at) === item || item.link !== undefined);
+}
+
+/** What is mounted: each place once. */
+export function mounted(shown: readonly Shown[]): readonly Shown[] {
+  return shown.filter((item, index) => shown.findIndex((other) => other.at === item.at) === index);
 }
 
 function isSameView(one: ProgramView, other: ProgramView): boolean {
+  if (one.kind === "place" && other.kind === "place") return one.atOwnPath === true && one.path === other.path;
   return one.kind === "layers" && other.kind === "layers" && one.upper === other.upper;
 }
 

@@ -1,4 +1,5 @@
-import type { PlanRecord } from "../core/plan.ts";
+import { DrydockError, messageOf } from "../core/errors.ts";
+import { boundariesOf, type PlanRecord } from "../core/plan.ts";
 import { type Claims, planKey } from "../sandboxes/claims.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { RunFolders } from "../sandboxes/run-folders.ts";
@@ -15,8 +16,12 @@ export interface SweepParts {
 
 const OVER: readonly string[] = ["applied", "undone", "cancelled"];
 
-/** Tidies up after commands whose Drydock was killed: what they needed inside goes, and of plans that are over everything. */
-export async function sweepRuns({ folders, uses, store, claims, sandboxes }: SweepParts): Promise<void> {
+/**
+ * Tidies up after commands whose Drydock was killed: what they needed inside goes, and of plans that are over everything. One that can't be tidied
+ * up, because its strategy is missing perhaps, does not stop the others; that is returned, a line each.
+ */
+export async function sweepRuns({ folders, uses, store, claims, sandboxes }: SweepParts): Promise<readonly string[]> {
+  const left: string[] = [];
   for (const planId of folders.plans()) {
     const plan = await store.plan(planId);
     const isOver = plan === undefined || OVER.includes(plan.state);
@@ -25,14 +30,22 @@ export async function sweepRuns({ folders, uses, store, claims, sandboxes }: Swe
     await claims.ifFree([planKey(planId)], async () => {
       if (uses.living(planId).length > 0) return;
       if (isOver) folders.remove(planId);
-      else await leaveAll(plan, sandboxes);
+      else left.push(...(await leaveAll(plan, sandboxes)));
     });
   }
+  return left;
 }
 
-async function leaveAll(plan: PlanRecord, sandboxes: PlanSandboxes): Promise<void> {
-  for (const { resource } of plan.resources) {
-    const { record, strategy } = await sandboxes.usable(plan, resource.name, "look");
-    await strategy.leave(record.ref);
+async function leaveAll(plan: PlanRecord, sandboxes: PlanSandboxes): Promise<readonly string[]> {
+  const left: string[] = [];
+  for (const { resource } of boundariesOf(plan)) {
+    try {
+      const { record, strategy } = await sandboxes.usable(plan, resource.name, "look");
+      await strategy.leave(record.ref);
+    } catch (thrown) {
+      if (!(thrown instanceof DrydockError)) throw thrown;
+      left.push(`plan ${plan.name} (${plan.id}): ${resource.name} could not be left: ${messageOf(thrown)}`);
+    }
   }
+  return left;
 }

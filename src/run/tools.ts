@@ -2,7 +2,7 @@ import { UnsupportedError } from "../core/errors.ts";
 import { systemProgram } from "../system/programs.ts";
 
 /** What util-linux and the shell have to offer; Debian counts them as essential. */
-const NEEDED = ["sh", "env", "unshare", "nsenter", "setpriv", "mount", "umount", "pivot_root"] as const;
+const NEEDED = ["sh", "env", "unshare", "nsenter", "setpriv", "mount", "umount", "pivot_root", "ln"] as const;
 
 /** Where the programs are that start a command inside; `ip` only where it is installed. */
 export type Tools = { readonly [name in (typeof NEEDED)[number]]: string } & { readonly ip?: string };

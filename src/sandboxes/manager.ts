@@ -9,7 +9,7 @@ import type { SweepReport } from "./sweep-report.ts";
 /** How the sandboxes of a plan land; given from outside, because it is made of sandboxes itself. */
 export interface PlanCommitter {
   commitAll(planId: string, options: CommitAllOptions): Promise<CommitAllResult>;
-  /** Takes an applied plan back. */
+  /** Takes the last landing of a plan back. */
   undo(planId: string): Promise<CommitAllResult>;
 }
 
@@ -22,6 +22,15 @@ export interface CommitAllOptions {
   readonly dryRun?: boolean;
   /** Asked once nobody else can work on the plan, before anything is prepared; throws to refuse. */
   readonly review?: () => Promise<void>;
+  /** Asked after that: what is to land, if not everything. The plan then stays open. */
+  readonly choose?: () => Promise<readonly ChosenPaths[]>;
+}
+
+/** What of a resource is to land, by patterns as of path-patterns.ts. */
+export interface ChosenPaths {
+  /** Its name. */
+  readonly resource: string;
+  readonly only: readonly string[];
 }
 
 export interface CommitAllResult {

@@ -1,17 +1,28 @@
+import { joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { FullCapabilities } from "../core/capabilities.ts";
 import { messageOf, PlanStateError, SandboxStateError, UsageError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
-import type { PlanRecord, PlanResource } from "../core/plan.ts";
+import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts";
+import { assertResourcePath } from "../core/resource-path.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
 import { moveSandbox, type SandboxState, USABLE_STATES } from "../core/sandbox-states.ts";
 import type { IntendedPlace } from "../core/strategy.ts";
 import type { Store, StoreChange } from "../store/store.ts";
 import { currentBootId } from "../system/process-identity.ts";
+import type { CustomCalls } from "./custom-calls.ts";
 import { GuardedStrategy } from "./guarded-strategy.ts";
 import { KeptCheckpoints } from "./kept-checkpoints.ts";
-import type { SandboxStrategyRegistry } from "./registry.ts";
+import { isUnavailable, type SandboxStrategyRegistry } from "./registry.ts";
 import type { SweepReport } from "./sweep-report.ts";
+
+/** A sandbox that may be used now. */
+export interface UsableSandbox {
+  readonly record: SandboxRecord;
+  readonly strategy: GuardedStrategy;
+  /** Where a path inside of the resource is in the sandbox, which may be that of another resource around it. */
+  pathOf(path: string): string;
+}
 
 /**
  * The sandboxes of plans: finds or makes them, sees that only legal moves happen, and does to all sandboxes of a plan what is done to
@@ -41,34 +52,68 @@ export class PlanSandboxes {
 
   /** The strategy that made a sandbox, or would make one. */
   strategy(name: string): GuardedStrategy {
-    return new GuardedStrategy(this.#registry.get(name).strategy);
+    return new GuardedStrategy(name, (made) => this.#registry.resolve(name, made));
   }
 
   /** What that strategy can do. */
-  capabilities(name: string): FullCapabilities {
-    return this.#registry.get(name).capabilities;
+  async capabilities(name: string): Promise<FullCapabilities> {
+    return (await this.#registry.resolve(name)).capabilities;
   }
 
   /** What that sandbox can do: what its strategy declares, unless it can do less itself. */
-  capabilitiesOf({ strategyName, capabilities }: SandboxRef): FullCapabilities {
-    return { ...this.capabilities(strategyName), ...capabilities };
+  async capabilitiesOf({ strategyName, capabilities, madeWith }: SandboxRef): Promise<FullCapabilities> {
+    return { ...(await this.#registry.resolve(strategyName, madeWith ?? {})).capabilities, ...capabilities };
   }
 
-  /** What the user should know of a sandbox. */
-  async notes(ref: SandboxRef): Promise<readonly string[]> {
-    return this.#registry.has(ref.strategyName) ? await this.strategy(ref.strategyName).notes(ref) : [];
+  /** Whether a sandbox keeps something open outside of our folders. Of what can't be asked it is taken that it does not. */
+  async holdsTransaction(ref: SandboxRef): Promise<boolean> {
+    try {
+      return (await this.capabilitiesOf(ref)).heldTransaction;
+    } catch (thrown) {
+      if (isUnavailable(thrown)) return false;
+      throw thrown;
+    }
+  }
+
+  /**
+   * What the user should know of a sandbox: also that its strategy can't be used. Without `load` strategies of the user's own are not asked.
+   */
+  async notes(ref: SandboxRef, { load = true }: { readonly load?: boolean } = {}): Promise<readonly string[]> {
+    if (!load && !this.#registry.list().some(({ name }) => name === ref.strategyName)) return [];
+    try {
+      return await this.strategy(ref.strategyName).notes(ref);
+    } catch (thrown) {
+      if (isUnavailable(thrown)) return [`its strategy can't be used: ${messageOf(thrown)}`];
+      if (await this.#isOfBuiltIn(ref)) throw thrown;
+      return [`its strategy can't say anything of it: ${messageOf(thrown)}`];
+    }
+  }
+
+  async #isOfBuiltIn({ strategyName, madeWith }: SandboxRef): Promise<boolean> {
+    return (await this.#registry.resolve(strategyName, madeWith ?? {})).builtIn;
   }
 
   /** What the context's recordLoss does: the work of the sandbox is gone. */
-  async recordLoss({ sandboxId }: SandboxRef, why: string): Promise<void> {
+  async recordLoss({ sandboxId }: SandboxRef, why: string, by?: CustomCalls): Promise<void> {
     const record = await this.#store.sandbox(sandboxId);
     if (record === undefined || record.state === "CLEANED_UP") return;
+    await this.#assertOwn(record.ref, by);
     const state = moveSandbox(sandboxId, record.state, "ERRORED");
     await this.#store.write([{ put: "sandbox", record: { ...record, state, error: why } }], "ordered");
   }
 
+  /** A strategy of the user's own may only speak of its own sandboxes. */
+  async #assertOwn({ strategyName, madeWith }: SandboxRef, by: CustomCalls | undefined): Promise<void> {
+    if (by === undefined || (await this.#registry.resolve(strategyName, madeWith ?? {})).custom === by) return;
+    throw new UsageError("A loss is recorded for a sandbox of another strategy.", {
+      hint: "Call recordLoss with a ref that was given to this strategy.",
+      code: "FOREIGN_SANDBOX",
+    });
+  }
+
   /** The sandbox of a resource of a plan; made if it is not there. The same one however often it is asked for. */
-  async getOrCreate(plan: PlanRecord, { resource, strategy }: PlanResource): Promise<SandboxRecord> {
+  async getOrCreate(plan: PlanRecord, item: PlanResource): Promise<SandboxRecord> {
+    const { resource, strategy } = boundaryOf(plan, item);
     const id = sandboxIdFor(plan.id, resource.id);
     const known = await this.#store.sandbox(id);
     if (known !== undefined && known.state !== "PENDING" && known.state !== "CLEANED_UP") return known;
@@ -96,14 +141,11 @@ export class PlanSandboxes {
   }
 
   /** A sandbox that may be used now, by the name of its resource. Using one whose work has landed or was thrown away begins new work. */
-  async usable(
-    plan: PlanRecord,
-    name: string,
-    purpose: "look" | "change",
-  ): Promise<{ readonly record: SandboxRecord; readonly strategy: GuardedStrategy }> {
+  async usable(plan: PlanRecord, name: string, purpose: "look" | "change"): Promise<UsableSandbox> {
     // Between two states there is nothing to be seen that anybody ever made.
     if (plan.state === "restoring") throw new PlanStateError(plan, "open");
-    const found = resourceOf(plan, name);
+    const item = resourceOf(plan, name);
+    const found = boundaryOf(plan, item);
     const record = await this.#store.sandbox(sandboxIdFor(plan.id, found.resource.id));
     if (record === undefined || !USABLE_STATES.includes(record.state)) {
       throw new SandboxStateError(
@@ -116,7 +158,9 @@ export class PlanSandboxes {
       );
     }
     const strategy = this.strategy(found.strategy);
-    return { record: purpose === "change" ? await this.#move(record, "ACTIVE") : record, strategy };
+    await strategy.assertUsable(record.ref);
+    const now = purpose === "change" ? await this.#move(record, "ACTIVE") : record;
+    return { record: now, strategy, pathOf: (path) => pathWithin(item, path) };
   }
 
   /** Refuses a plan whose sandboxes somebody has in his hands: a commit, or a command that runs inside. */
@@ -163,7 +207,7 @@ export class PlanSandboxes {
     action: (record: SandboxRecord, strategy: GuardedStrategy) => Promise<void>,
   ): Promise<SweepReport> {
     const done: string[] = [];
-    const failed: { resource: string; message: string; cause: unknown }[] = [];
+    const failed: SweepReport["failed"][number][] = [];
     for (const record of await this.#store.sandboxesOf(plan.id)) {
       const resource =
         plan.resources.find((candidate) => candidate.resource.id === record.ref.resourceId)?.resource.name ??
@@ -172,10 +216,17 @@ export class PlanSandboxes {
         await action(record, this.strategy(record.ref.strategyName));
         done.push(resource);
       } catch (cause) {
-        failed.push({ resource, message: messageOf(cause), cause });
+        const isGone = await this.#isOutOfReach(record.ref, cause);
+        failed.push({ resource, message: messageOf(cause), cause, ...(isGone && { outOfReach: record.ref }) });
       }
     }
     return { done, failed };
+  }
+
+  /** Whether nobody here can do anything to a sandbox: its strategy is missing, or is another one and failed on it. */
+  async #isOutOfReach(ref: SandboxRef, cause: unknown): Promise<boolean> {
+    if (isUnavailable(cause)) return true;
+    return ref.madeWith !== undefined && (await this.strategy(ref.strategyName).isOtherVersion(ref));
   }
 
   async #cleanUp(record: SandboxRecord): Promise<void> {
@@ -201,6 +252,12 @@ export class PlanSandboxes {
   #pending(ref: SandboxRef): SandboxRecord {
     return { ref, state: "PENDING", createdAt: this.#now().toISOString(), bootId: currentBootId() };
   }
+}
+
+function pathWithin({ within }: PlanResource, path: string): string {
+  if (within === undefined) return path;
+  const checked = assertResourcePath(path);
+  return checked === ROOT_PATH ? within.path : joinPath(within.path, checked);
 }
 
 /** A plan that is over has no new sandboxes: what is left of the old ones may be all that can take it back. */

@@ -1,4 +1,5 @@
 import { accessSync, constants } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
 import { displayPath } from "../core/byte-path.ts";
 import { GitError, UnsupportedError } from "../core/errors.ts";
 import { runBounded } from "./bounded-process.ts";
@@ -31,7 +32,6 @@ const SETTINGS = {
   "submodule.recurse": "false",
   "fetch.recurseSubmodules": "false",
   "fetch.writeCommitGraph": "false",
-  "checkout.workers": "0",
   "i18n.commitEncoding": "UTF-8",
   "protocol.allow": "never",
   "protocol.file.allow": "always",
@@ -42,6 +42,7 @@ const PASSED_ON = ["HOME", "XDG_CONFIG_HOME", "PATH", "TMPDIR", "USER", "LOGNAME
 const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
 const DEFAULT_LIMIT_MS = 60_000;
 const LINES_SHOWN = 3;
+const LINES_OF_HOOKS = 12;
 
 type Environment = { readonly [name: string]: string | undefined };
 
@@ -117,8 +118,34 @@ export class Git {
     return lineOf(await this.look(place, args, options));
   }
 
+  /**
+   * Runs a hook of the user's in his checkout, if there is one, as git itself does: with his settings and his environment, and none of ours,
+   * because what a hook starts would have them too. If it fails, what it had to say is in the error.
+   */
+  async hook(
+    point: Failpoint,
+    checkout: string,
+    name: string,
+    args: readonly string[],
+    { environment, signal }: Pick<GitOptions, "environment" | "signal">,
+  ): Promise<void> {
+    passFailpoint(point);
+    const command = ["hook", "run", "--ignore-missing", name, "--", ...args];
+    const { code, stderr, tookTooLong } = await runBounded({
+      file: this.#find(),
+      args: command,
+      cwd: checkout,
+      environment: { PATH: DEFAULT_PATH, ...this.#ofUser(), ...HOOK_VARIABLES, ...environment },
+      limitMs: this.#limitMs,
+      ...(signal !== undefined && { signal }),
+    });
+    if (!tookTooLong && code === 0) return;
+    const said = lastLines(stderr, LINES_OF_HOOKS);
+    throw tookTooLong ? timeout(command, said, this.#limitMs) : failure(command, code, said);
+  }
+
   async #run(cwd: string, args: readonly string[], options: GitOptions): Promise<GitAnswer> {
-    const settings = Object.entries({ ...SETTINGS, ...options.settings });
+    const settings = Object.entries({ ...SETTINGS, "checkout.workers": idleProcessors(), ...options.settings });
     const { onProgress } = options;
     const { code, stdout, stderr, tookTooLong } = await runBounded({
       file: this.#find(),
@@ -145,6 +172,14 @@ export class Git {
     return { PATH: DEFAULT_PATH, ...Object.fromEntries(kept) };
   }
 
+  /** Everything that he has set, but for what leads git to another repository, or to other settings. */
+  #ofUser(): { [name: string]: string } {
+    const all = Object.entries(this.#environment);
+    return Object.fromEntries(
+      all.flatMap(([name, value]) => (value === undefined || name.startsWith("GIT_") ? [] : [[name, value]])),
+    );
+  }
+
   #find(): string {
     this.#program ??= onPath(this.#environment["PATH"]) ?? systemProgram("git");
     if (this.#program !== undefined) return this.#program;
@@ -161,6 +196,15 @@ const OWN_VARIABLES = {
   GIT_EDITOR: ":",
   GIT_PROGRESS_DELAY: "1",
 };
+
+/** Files are written by as many processes at once as have nobody to wait for; more take longer than one does, and from others. */
+function idleProcessors(): string {
+  const [load = 0] = loadavg();
+  return String(Math.max(1, Math.floor(availableParallelism() - load)));
+}
+
+/** Nobody is there to be asked. */
+const HOOK_VARIABLES = { GIT_EDITOR: ":", GIT_TERMINAL_PROMPT: "0" };
 
 /** The first line of what a command said. */
 export function lineOf({ stdout }: GitAnswer): string {
@@ -222,11 +266,11 @@ function commandText(args: readonly string[]): string {
 }
 
 /** The last lines of what git said, without those that only tell how far it is. */
-function lastLines(stderr: string): string {
+function lastLines(stderr: string, count = LINES_SHOWN): string {
   return stderr
     .split(/[\r\n]/)
     .filter((line) => line.trim() !== "" && !/^\w[\w ]*:\s+\d+% \(/.test(line))
-    .slice(-LINES_SHOWN)
+    .slice(-count)
     .map(displayPath)
     .join("; ");
 }

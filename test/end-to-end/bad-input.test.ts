@@ -107,7 +107,10 @@ describe("bad input on the command line", () => {
   it("[X5] refuses a strategy that is unknown, and two resources that get in each other's way", () => {
     refuses(create("app,strategy=magic"), /There is no strategy called 'magic'\./, /filesystem_copy/);
     refuses(create("app", "-r", "app"), /Two resources are called 'app'\./);
-    refuses(create("app", "-r", "inner=app/src"), /overlap/);
+    refuses(
+      create("app", "-r", "inner=app/src,type=fs-mount"),
+      /overlap, and a fs-mount can't be inside of a fs-directory/,
+    );
     refuses(create("app,colour=red"), /'colour', which is no option of a resource/);
   });
 

@@ -18,8 +18,18 @@ describe("what the command line says of itself and the machine", () => {
     using place = new Workplace();
     const help = place.done("--help");
     assert.match(help, /^Usage: drydock \[options\] COMMAND\n/);
-    const groups = [...help.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name = ""]) => name);
-    assert.deepEqual(groups, ["run", "plan", "recover", "cleanup", "strategy", "doctor", "init", "trust"]);
+    const groups = [...help.matchAll(/^ {2}([a-z][a-z-]+) {2,}\S/gm)].map(([, name = ""]) => name);
+    assert.deepEqual(groups, [
+      "run",
+      "plan",
+      "recover",
+      "cleanup",
+      "strategy",
+      "resource-type",
+      "doctor",
+      "init",
+      "trust",
+    ]);
     const commands = [...place.done("plan", "-h").matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name = ""]) => name);
     assert.deepEqual(commands, [
       "create",
@@ -44,6 +54,9 @@ describe("what the command line says of itself and the machine", () => {
       ["run"],
       ...commands.map((name) => ["plan", name]),
       ["strategy", "list"],
+      ["strategy", "check"],
+      ["resource-type", "list"],
+      ["resource-type", "show"],
       ["cleanup", "scan"],
       ["cleanup", "purge"],
       ["cleanup", "status"],

@@ -1,13 +1,24 @@
 import type { Command } from "commander";
 import { displayPath } from "../../core/byte-path.ts";
 import type { CommandContext } from "../command-context.ts";
+import { EXIT } from "../exit-codes.ts";
 import { addPlanArgument } from "../plan-argument.ts";
+import { oneLine } from "../printable.ts";
 import { change } from "../session.ts";
 
 /** `drydock plan cancel [PLAN]` */
 export function definePlanCancel(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (name?: string) => {
     const plan = await change(context, name, (drydock) => drydock.plans.cancel(name));
-    context.result(plan, () => [`Cancelled plan ${displayPath(plan.name)} (${plan.id}).`]);
+    const left = plan.left ?? [];
+    if (left.length > 0) context.exitWith(EXIT.attention);
+    context.result(plan, () => [
+      `Cancelled plan ${displayPath(plan.name)} (${plan.id}).`,
+      ...left.map(({ resource, message, places }) =>
+        oneLine(
+          `not removed: the sandbox of ${displayPath(resource)}: ${message}${places.length === 0 ? "" : `; left: ${places.map(displayPath).join(", ")}`}`,
+        ),
+      ),
+    ]);
   });
 }

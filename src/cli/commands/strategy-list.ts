@@ -1,18 +1,30 @@
 import type { Command } from "commander";
-import { withDefaults } from "../../core/capabilities.ts";
 import type { CommandContext } from "../command-context.ts";
+import { EXIT } from "../exit-codes.ts";
+import { oneLine } from "../printable.ts";
 import { strategyLines } from "../render/strategy-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock strategy list` */
 export function defineStrategyList(command: Command, context: CommandContext): void {
   command.action(async () => {
-    const strategies = await look(context, async ({ registry }) =>
-      registry
-        .list()
-        .map(({ name, builtIn, strategy }) => ({ name, builtIn, ...withDefaults(strategy.capabilities) }))
-        .toSorted((a, b) => b.strength - a.strength),
-    );
-    context.result({ strategies }, () => strategyLines(strategies, context.output.styles));
+    const { strategies, unusable } = await look(context, async ({ registry }) => {
+      const all = await registry.listAll();
+      return {
+        strategies: all.strategies.map(({ name, builtIn, capabilities, madeWith: { version } }) => ({
+          name,
+          builtIn,
+          ...(version !== undefined && { version }),
+          ...capabilities,
+        })),
+        unusable: all.unusable.map(({ name, error: { code, message, hint } }) => ({ name, code, message, hint })),
+      };
+    });
+    // What a config declares and can't be used is wrong use, and yet the others are there.
+    if (unusable.length > 0) context.exitWith(EXIT.usage);
+    context.result({ strategies, ...(unusable.length > 0 && { unusable }) }, () => [
+      ...strategyLines(strategies, context.output.styles),
+      ...unusable.flatMap(({ message, hint }) => ["", oneLine(message), `  hint: ${oneLine(hint)}`]),
+    ]);
   });
 }

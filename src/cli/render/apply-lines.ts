@@ -6,14 +6,21 @@ import { textTable } from "./text-table.ts";
 export function applyLines(result: ApplyResult, dryRun: boolean): readonly string[] {
   const headline = dryRun
     ? `Plan ${result.planId} can be applied: ${count(result)} would land. Nothing was changed.`
-    : `Applied plan ${result.planId}: ${count(result)} landed.`;
+    : result.state === "open"
+      ? `Applied a part of plan ${result.planId}: ${count(result)} landed. The rest stays in the plan.`
+      : `Applied plan ${result.planId}: ${count(result)} landed.`;
   return [headline, ...participantLines(result.participants)];
 }
 
 /** What an undo did. */
 export function undoLines(result: ApplyResult): readonly string[] {
-  const headline = `Undid plan ${result.planId}: ${count(result)} taken back.`;
+  const headline = `${undid(result)} plan ${result.planId}: ${count(result)} taken back.`;
   return [headline, ...participantLines(result.participants)];
+}
+
+function undid({ state }: ApplyResult): string {
+  if (state === "open") return "Undid the last part of";
+  return state === "applied" ? "Undid the last landing, but not the parts before it, of" : "Undid";
 }
 
 function participantLines(participants: readonly ParticipantResult[]): readonly string[] {

@@ -22,10 +22,24 @@ describe("outcomes for people", () => {
   it("[A13] say of an apply what landed where, and who had nothing to land", () => {
     const participants = ["  app   1 change   filesystem_copy", "  data  unchanged  copy_on_write"];
     assert.deepEqual(applyLines(result, false), ["Applied plan 01A: 1 change landed.", ...participants]);
-    assert.deepEqual(undoLines(result), ["Undid plan 01A: 1 change taken back.", ...participants]);
+    const undone: ApplyResult = { ...result, state: "undone" };
+    assert.deepEqual(undoLines(undone), ["Undid plan 01A: 1 change taken back.", ...participants]);
     assert.equal(
       applyLines({ ...result, participants: [] }, true)[0],
       "Plan 01A can be applied: 0 changes would land. Nothing was changed.",
+    );
+  });
+
+  it("[A1] say of a part that it is one, and what is still there", () => {
+    const part: ApplyResult = { ...result, state: "open" };
+    assert.equal(
+      applyLines(part, false)[0],
+      "Applied a part of plan 01A: 1 change landed. The rest stays in the plan.",
+    );
+    assert.equal(undoLines(part)[0], "Undid the last part of plan 01A: 1 change taken back.");
+    assert.equal(
+      undoLines(result)[0],
+      "Undid the last landing, but not the parts before it, of plan 01A: 1 change taken back.",
     );
   });
 

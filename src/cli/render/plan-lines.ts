@@ -30,8 +30,27 @@ export function planLines(plan: PlanView, styles: Styles): readonly string[] {
   ];
   return [
     ...textTable(facts.map(([fact, value]) => [{ text: fact, style: styles.dim }, value])),
-    ...plan.resources.flatMap((resource) => ["", ...resourceLines(resource, styles)]),
+    ...inTree(plan.resources).flatMap(({ resource, depth }) => [
+      "",
+      ...resourceLines(resource, styles).map((line, at) => `${indent(depth, at === 0)}${line}`),
+    ]),
   ];
+}
+
+/** Resources that are inside of others come right after them. */
+function inTree(
+  resources: readonly PlanResourceView[],
+  parent?: string,
+  depth = 0,
+): readonly { readonly resource: PlanResourceView; readonly depth: number }[] {
+  return resources
+    .filter((resource) => resource.parent === parent)
+    .flatMap((resource) => [{ resource, depth }, ...inTree(resources, resource.name, depth + 1)]);
+}
+
+function indent(depth: number, isName: boolean): string {
+  if (depth === 0) return "";
+  return `${"   ".repeat(depth - 1)}${isName ? "└─ " : "   "}`;
 }
 
 /** A resource of a plan: what it is, how it is isolated and why so, and where. */

@@ -42,6 +42,7 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
       isolation: "copy",
       strength: builtInStrength("snapshot"),
       resourceTypes: ["fs-directory", "fs-mount", "git-checkout"],
+      leavesOut: true,
     });
   }
 

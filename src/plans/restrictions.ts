@@ -1,0 +1,60 @@
+import { displayPath, isAtOrBelow, ROOT_PATH } from "../core/byte-path.ts";
+import { UsageError } from "../core/errors.ts";
+import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts";
+import { RESOURCE_CAPABILITIES, type ResourceCapability, type ResourceType } from "../core/resource-types.ts";
+import type { PlanChange } from "./plan-views.ts";
+
+/** What is kept with a plan of what the type of a resource allows: mostly nothing, because it allows everything. */
+export function restrictionOf({ capabilities }: ResourceType): Pick<PlanResource, "may"> {
+  return RESOURCE_CAPABILITIES.every((known) => capabilities.includes(known)) ? {} : { may: capabilities };
+}
+
+/** Refuses what the type of a resource does not allow. */
+export function assertMay({ resource, may }: PlanResource, wanted: ResourceCapability): void {
+  if (may === undefined || may.includes(wanted)) return;
+  throw notAllowed(resource.name, resource.type, wanted);
+}
+
+/** Refuses to land changes of resources whose type does not allow any. Of several resources around a path the innermost counts. */
+export function assertMayLand(plan: PlanRecord, changes: readonly PlanChange[]): void {
+  for (const change of changes) {
+    const { resource, may } = innermost(plan, change);
+    if (may === undefined || may.includes("write")) continue;
+    throw notAllowed(resource.name, resource.type, "write", change.path);
+  }
+}
+
+/** Whether anything of a plan is not to be changed, so that it is worth looking at the changes. */
+export function hasUnwritable(plan: PlanRecord): boolean {
+  return plan.resources.some(({ may }) => may?.includes("write") === false);
+}
+
+function innermost(plan: PlanRecord, { resource: name, path }: PlanChange): PlanResource {
+  const around = plan.resources.filter(
+    (item) =>
+      boundaryOf(plan, item).resource.name === name &&
+      (item.within === undefined || path === ROOT_PATH || isAtOrBelow(path, item.within.path)),
+  );
+  const depth = ({ within }: PlanResource) => within?.path.length ?? 0;
+  const [first] =
+    path === ROOT_PATH
+      ? around.filter(({ within }) => within === undefined)
+      : around.toSorted((a, b) => depth(b) - depth(a));
+  if (first === undefined) throw new Error(`The plan ${plan.id} has no resource called ${name}.`);
+  return first;
+}
+
+const VERBS: { readonly [capability in ResourceCapability]: string } = {
+  read: "be read",
+  write: "be changed",
+  sandbox: "have a sandbox of its own",
+  checkpoint: "be saved",
+};
+
+function notAllowed(name: string, type: string, wanted: ResourceCapability, path?: string): UsageError {
+  const what = path === undefined ? "" : `: ${displayPath(path)} would be`;
+  return new UsageError(`${name} can't ${VERBS[wanted]}, because its type ${type} does not allow it${what}.`, {
+    hint: `See 'drydock resource-type show ${type}', and capabilities: of that type in the config.`,
+    code: "NOT_ALLOWED",
+  });
+}

@@ -1,0 +1,83 @@
+import { InterruptedError, UnsupportedError } from "../core/errors.ts";
+
+/** How long a call may still take once the user has interrupted. */
+const AFTER_INTERRUPTION_MS = 5_000;
+
+/** Timers can't wait longer; it is three weeks. */
+const LONGEST_WAIT_MS = 2 ** 31 - 1;
+
+/** Whether a call may be given up because the user wants to stop; what lands or takes back is let finish. */
+type Patience = "until-interrupted" | "to-the-end";
+
+/** A call, as messages name it. */
+export interface StrategyCall {
+  readonly strategy: string;
+  readonly method: string;
+  readonly patience: Patience;
+}
+
+/**
+ * Bounds how long calls of one instance of a strategy take. One that did not end in time may still be at work, so nothing is called on that
+ * instance again, by this process; its signal is aborted, which it may look at.
+ */
+export class CallLimit {
+  readonly #milliseconds: number;
+  readonly #user: AbortSignal;
+  readonly #late = new AbortController();
+  /** What is to happen to calls that are under way when the user interrupts. One listener for all: each would cost more than the call. */
+  readonly #interruptible = new Set<() => void>();
+  #givenUp: string | undefined;
+
+  constructor(milliseconds: number, user: AbortSignal) {
+    this.#milliseconds = Math.min(milliseconds, LONGEST_WAIT_MS);
+    this.#user = user;
+    user.addEventListener("abort", () => {
+      for (const interrupted of this.#interruptible) interrupted();
+    });
+  }
+
+  /** Aborted when the user interrupts, and when a call took too long. */
+  get signal(): AbortSignal {
+    return AbortSignal.any([this.#user, this.#late.signal]);
+  }
+
+  /** Runs a call; gives it up when it takes too long. The timer also keeps the process alive for what will never end. */
+  async within<T>(call: StrategyCall, action: () => Promise<T>): Promise<T> {
+    this.#assertAnswering(call);
+    const { promise: tooLate, reject } = Promise.withResolvers<never>();
+    const giveUp = (error: Error) => {
+      this.#givenUp = call.method;
+      this.#late.abort(error);
+      reject(error);
+    };
+    let timer = setTimeout(() => giveUp(this.#timeout(call)), this.#milliseconds);
+    const interrupted = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => giveUp(new InterruptedError()), Math.min(AFTER_INTERRUPTION_MS, this.#milliseconds));
+    };
+    if (call.patience === "until-interrupted") this.#interruptible.add(interrupted);
+    if (call.patience === "until-interrupted" && this.#user.aborted) interrupted();
+    try {
+      return await Promise.race([action(), tooLate]);
+    } finally {
+      clearTimeout(timer);
+      this.#interruptible.delete(interrupted);
+    }
+  }
+
+  #assertAnswering({ strategy, method }: StrategyCall): void {
+    if (this.#givenUp === undefined) return;
+    throw new UnsupportedError(
+      `${method} of the strategy ${strategy} is not called: its ${this.#givenUp} did not end and may still be at work.`,
+      { hint: "Start again: a new process calls it anew.", code: "STRATEGY_TIMEOUT" },
+    );
+  }
+
+  #timeout({ strategy, method }: StrategyCall): UnsupportedError {
+    const seconds = this.#milliseconds / 1000;
+    return new UnsupportedError(`${method} of the strategy ${strategy} did not end within ${seconds} seconds.`, {
+      hint: `Mend that strategy, or give it more time by sandbox.custom_strategies.${strategy}.timeout.`,
+      code: "STRATEGY_TIMEOUT",
+    });
+  }
+}

@@ -72,6 +72,19 @@ describe("checkpoints of a plan", () => {
     assert.equal(await textOf(drydock, id, "a", "old.txt"), "new of a\n");
   });
 
+  it("[C6] are saved anew when what the last one saved is gone, though nothing changed", async () => {
+    await using shop = new Workshop();
+    const drydock = await shop.open();
+    const { id, resources } = await planWithWork(drydock, FOLDERS);
+    const { id: lost } = await drydock.checkpoints.checkpoint(id);
+    for (const { name } of resources)
+      rmSync(join(await drydock.plans.path(id, name), "..", "checkpoints", lost), { recursive: true });
+    const { id: kept } = await drydock.checkpoints.checkpoint(id);
+    await write(drydock, id, "later\n");
+    await drydock.checkpoints.restore(id, kept);
+    for (const name of ["a", "b"]) assert.equal(await textOf(drydock, id, name, "old.txt"), `new of ${name}\n`);
+  });
+
   it("[C7] without a label are kept up to the number that is set, those with one until they end", async () => {
     await using shop = new Workshop();
     shop.write("drydock.yaml", "sandbox: { checkpoint: { keep: 2 } }\n");

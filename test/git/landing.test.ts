@@ -25,6 +25,19 @@ describe("A plan over a git checkout", () => {
     repository.assertSound();
   });
 
+  it("leaves an index that knows the files that landed, and those of an undo, so that git need not read them again", async () => {
+    await using workshop = new GitWorkshop();
+    const { repository } = workshop;
+    const plan = await workshop.plan();
+    await plan.write("src/app.ts", "export const app = 2;\n");
+    await plan.write("docs/new/page.md", "# New\n");
+    await plan.apply();
+    // This one does not look into files to find out whether they only look changed.
+    assert.equal(repository.git("diff-files", "--name-only"), "");
+    await plan.drydock.plans.undo(plan.id);
+    assert.equal(repository.git("diff-files", "--name-only"), "");
+  });
+
   it("keeps the commits that were made in the worktree as they are", async () => {
     await using workshop = new GitWorkshop();
     const { repository } = workshop;

@@ -3,7 +3,8 @@ import { GitError, UnsupportedError } from "../../core/errors.ts";
 import { isThere } from "../../system/existence.ts";
 import type { Git, GitPlace } from "../../system/git.ts";
 import { realPathOf } from "../../system/text-files.ts";
-import { readConfig } from "./repository-config.ts";
+import { both } from "./both.ts";
+import { type ConfigEntry, readConfig } from "./repository-config.ts";
 
 /** A checkout of the user's: where its files and its repository are. Plain data, part of a sandbox's reference. */
 export interface Checkout {
@@ -38,23 +39,44 @@ export function placeOfCheckout({ root, gitDir }: Checkout, index?: string): Git
   return { gitDir, workTree: root, ...(index !== undefined && { index }) };
 }
 
+/** A checkout as it was found. */
+export interface FoundCheckout {
+  readonly checkout: Checkout;
+  readonly head: Head;
+  readonly config: readonly ConfigEntry[];
+}
+
 /** Looks at a folder that should be a checkout. Fails by `UnsupportedError` with the reason why it can't be worked on by git. */
-export async function findCheckout(git: Git, root: string): Promise<Checkout> {
+export async function findCheckout(git: Git, root: string): Promise<FoundCheckout> {
   assertPlainPath(root);
-  await gitVersion(git, root);
-  const [isBare, isInside, objectFormat = ""] = await said(git, root, FACTS);
-  if (isBare === "true") throw refused(root, "is a bare repository, without files that could be worked on");
-  if (isInside !== "true") throw refused(root, "is inside a git directory");
-  const [top = "", gitDir = "", commonDir = "", ...more] = await said(git, root, PLACES);
+  const [, around] = await both(gitVersion(git, root), lookAround(git, root));
+  const [isInside, objectFormat = "", top = "", gitDir = "", commonDir = "", ...more] = around;
+  if (isInside !== "true") throw refused(root, IN_GIT_DIRECTORY);
   if (more.length > 0) throw refused(root, "has a line break in its path, which git can't say");
   if (realPathOf(top) !== root) throw refused(root, `is not the top folder of a checkout; ${displayPath(top)} is`);
   const checkout = { root, gitDir: realDir(gitDir), commonDir: realDir(commonDir), objectFormat };
-  await assertSuitable(git, checkout);
-  return checkout;
+  const [config, head] = await both(readConfig(git, checkout), headOf(git, checkout));
+  assertSuitable(checkout, config);
+  return { checkout, head, config };
 }
 
-const FACTS = ["--is-bare-repository", "--is-inside-work-tree", "--show-object-format"];
+const FACTS = ["--is-inside-work-tree", "--show-object-format"];
 const PLACES = ["--path-format=absolute", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
+const IN_GIT_DIRECTORY = "is inside a git directory";
+
+/** Everything at once, because each process takes its time; without files there is no top folder, and it is asked why. */
+async function lookAround(git: Git, root: string): Promise<string[]> {
+  try {
+    return await said(git, root, [...FACTS, ...PLACES]);
+  } catch (thrown) {
+    if (!(thrown instanceof GitError) || !thrown.said.includes("must be run in a work tree")) throw thrown;
+    const [isBare] = await said(git, root, ["--is-bare-repository"]);
+    throw refused(
+      root,
+      isBare === "true" ? "is a bare repository, without files that could be worked on" : IN_GIT_DIRECTORY,
+    );
+  }
+}
 
 /** What is checked out now. */
 export async function headOf(git: Git, checkout: Checkout): Promise<Head> {
@@ -81,9 +103,7 @@ export function underWay(gitDir: string): string | undefined {
   return name === undefined ? undefined : UNDER_WAY[name];
 }
 
-async function assertSuitable(git: Git, checkout: Checkout): Promise<void> {
-  const { root, gitDir, commonDir } = checkout;
-  const [config] = await Promise.all([readConfig(git, checkout), headOf(git, checkout)]);
+function assertSuitable({ root, gitDir, commonDir }: Checkout, config: readonly ConfigEntry[]): void {
   const setting = (key: string) => config.findLast((entry) => entry.key === key)?.value;
   if (isThere(`${commonDir}/reftable`) || setting("extensions.refstorage")?.startsWith("reftable") === true)
     throw refused(root, "keeps its refs in a reftable, whose locks nobody can hold across a crash");

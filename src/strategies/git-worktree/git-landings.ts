@@ -1,24 +1,26 @@
-import { displayPath } from "../../core/byte-path.ts";
-import { SandboxCommitError, SandboxConflictError } from "../../core/errors.ts";
+import { SandboxConflictError } from "../../core/errors.ts";
 import type { Attention, LandingPolicy, PreparedCommit, Transaction } from "../../core/strategy.ts";
 import type { Landings } from "../../files/landings.ts";
-import { isThere } from "../../system/existence.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { branchName, type Checkout, type Head, headOf, underWay } from "./checkout.ts";
+import { both } from "./both.ts";
+import { type Head, headOf } from "./checkout.ts";
 import { stagedConflicts } from "./checkout-state.ts";
 import { type HeldLock, isMoved, makeLocks, releaseLocks, removeUnrecorded, takeLocks } from "./git-locks.ts";
 import { copyIndex } from "./index-files.ts";
 import { type Followed, openIncoming, prepareToFollow } from "./landing-plan.ts";
 import { type GitLanding, LandingFolder } from "./landing-record.ts";
+import { assertNothingUnderWay, assertThere, movedOn, switched } from "./landing-refusals.ts";
 import { mergeWork } from "./merged-work.ts";
 import { assertOnlyHere } from "./other-worktrees.ts";
-import { type ConfigEntry, identityFrom, logsRefs, readConfig } from "./repository-config.ts";
+import { type ConfigEntry, type Identity, identityFrom, logsRefs, readConfig } from "./repository-config.ts";
 import { fillLocks, flushLocks, moveRepository } from "./repository-move.ts";
 import { bring, dropRefs } from "./repository-refs.ts";
 import type { SandboxParts } from "./sandbox-parts.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
+import { storeWork } from "./stored-work.ts";
 import { type BlobChange, treeChanges } from "./tree-changes.ts";
-import { type CommitText, commitWork, indexLines, type WorkCommit } from "./work-commit.ts";
+import type { UserHooks } from "./user-hooks.ts";
+import { assertProgramsDone, type CommitText, commitWork, indexLines, type WorkCommit } from "./work-commit.ts";
 
 const UNDO_INDEX = failpoint("git.undo-index");
 const INDEX = "index";
@@ -31,6 +33,7 @@ export interface LandingMeans {
   readonly refs: string;
   readonly policy: LandingPolicy;
   readonly fastForward: boolean;
+  readonly hooks: UserHooks;
   readonly signal: AbortSignal;
   readonly now: () => Date;
   readonly tick: () => void;
@@ -48,14 +51,19 @@ export class GitLandings {
 
   /** Does everything that can fail. Null if there is nothing to land. */
   async prepare(transaction: Transaction, record: SandboxRecord): Promise<PreparedCommit | null> {
-    const config = await readConfig(this.#parts.git, this.#parts.checkout);
+    const { hooks, signal, fastForward } = this.#means;
+    assertProgramsDone(this.#parts);
+    const [config, stored] = await both(
+      readConfig(this.#parts.git, this.#parts.checkout),
+      storeWork(this.#parts, signal),
+    );
     const message = transaction.message ?? `Apply plan ${transaction.planId}`;
-    const text: CommitText = { identity: identityFrom(config), message };
-    const work = await commitWork(this.#parts, record, text, this.#means.signal);
+    const text: CommitText = { identity: identityFrom(config), message: hooks.message(message) };
+    const work = await commitWork(this.#parts, record, stored, text);
     if (work === undefined) return null;
     using landing = LandingFolder.make(this.#parts.workspace, transaction.id);
     const { locks, head } = await this.#lock(landing, record.ref, config);
-    const to = await mergeWork(this.#parts, record, head, work, text, this.#means.fastForward);
+    const to = await mergeWork(this.#parts, record, head, work, text, fastForward);
     const tracked = await this.#changesOf(record, work, head, to);
     const { exchange, files } = await this.#bringAndFollow(transaction, landing, work, {
       tracked,
@@ -70,8 +78,9 @@ export class GitLandings {
       changes: tracked,
       files,
       locks,
-      log: this.#logLine(text, head.commit, to, `merge plan ${transaction.planId}: ${message}`),
+      log: this.#logLine(text.identity, head.commit, to, `merge plan ${transaction.planId}: ${message}`),
       logs: logsRefs(config),
+      ...(hooks.areOn && { runsHooks: true }),
       ...(exchange !== null && { exchange }),
     });
     return preparedCommit(work, transaction.id, digest);
@@ -83,22 +92,26 @@ export class GitLandings {
     return await treeChanges(this.#parts.git, this.#parts.onCheckout(), head.commit, to, { renames: false });
   }
 
-  /** Two things that have nothing to do with each other; when one fails, the other has come to its end too. */
+  /** Two things that have nothing to do with each other, but for a hook that stands between them. */
   async #bringAndFollow(
     transaction: Transaction,
     landing: LandingFolder,
     { uncommitted }: WorkCommit,
     { tracked, commit }: { readonly tracked: readonly BlobChange[]; readonly commit: string | undefined },
   ): Promise<Followed> {
-    const { exchange: landings, policy, tick, refs, signal } = this.#means;
+    const { exchange: landings, policy, tick, refs, signal, hooks } = this.#means;
     const request = { transaction, folder: landing.folder, tracked, uncommitted, landings, policy, tick };
-    const [followed, brought] = await Promise.allSettled([
+    if (commit !== undefined && hooks.areOn) {
+      // A hook has to find what it looks at, and what it does to the checkout counts as the user's own.
+      await bring(this.#parts, refs, commit, signal);
+      await hooks.beforeLanding(commit);
+      return await prepareToFollow(this.#parts, request);
+    }
+    const [followed] = await both(
       prepareToFollow(this.#parts, request),
-      commit === undefined ? undefined : bring(this.#parts, refs, commit, signal),
-    ]);
-    if (followed.status === "rejected") throw followed.reason;
-    if (brought.status === "rejected") throw brought.reason;
-    return followed.value;
+      commit === undefined ? Promise.resolve() : bring(this.#parts, refs, commit, signal),
+    );
+    return followed;
   }
 
   /** Sees that a landing can be taken back, and holds the repository for that. */
@@ -120,12 +133,12 @@ export class GitLandings {
     using original = this.#parts.openOriginal();
     if (landing.exchange !== undefined) this.#means.exchange.prepareUndo(original, landing.exchange);
     await this.#indexBefore(undo, landing);
-    const text = { identity: identityFrom(config), message: "" };
+    const identity = identityFrom(config);
     const digest = await this.#record(undo, {
       ...reversed(landing),
       transaction: id,
       locks,
-      log: this.#logLine(text, landing.to, landing.from, `undo: take back ${landing.to.slice(0, 12)}`),
+      log: this.#logLine(identity, landing.to, landing.from, `undo: take back ${landing.to.slice(0, 12)}`),
       undoes: landed.id,
     });
     return { changes, data: { landing: id, digest } };
@@ -152,7 +165,20 @@ export class GitLandings {
       landed?.markUndone();
     }
     folder.finish({ attention });
-    return attention;
+    return [...attention, ...(await this.#tellHooks(folder, landing, attention))];
+  }
+
+  /** Once at most: the landing is over, on the disk too, before the hook begins. */
+  async #tellHooks(
+    folder: LandingFolder,
+    { runsHooks, undoes, from, to }: GitLanding,
+    attention: readonly Attention[],
+  ): Promise<readonly Attention[]> {
+    if (runsHooks !== true || undoes !== undefined || from === to) return [];
+    await folder.flushFinished();
+    const more = await this.#means.hooks.afterLanding();
+    if (more.length > 0) folder.finish({ attention: [...attention, ...more] });
+    return more;
   }
 
   /** What nobody needs any more once a landing has come to its end. */
@@ -290,26 +316,10 @@ export class GitLandings {
     });
   }
 
-  #logLine({ identity }: CommitText, from: string, to: string, text: string): GitLanding["log"] {
+  #logLine(identity: Identity, from: string, to: string, text: string): GitLanding["log"] {
     const seconds = Math.floor(this.#means.now().getTime() / 1000);
     return { from, to, who: `${identity.name} <${identity.email}>`, seconds, text };
   }
-}
-
-function assertThere({ gitDir }: Checkout): void {
-  if (isThere(gitDir)) return;
-  throw new SandboxCommitError(`The repository ${displayPath(gitDir)} is gone.`, {
-    hint: "Bring it back, or cancel the plan.",
-  });
-}
-
-function assertNothingUnderWay({ gitDir, root }: Checkout): void {
-  const busy = underWay(gitDir);
-  if (busy === undefined) return;
-  throw new SandboxCommitError(`${displayPath(root)} is in the middle of ${busy}.`, {
-    hint: "Finish it, or abort it, and try again.",
-    code: "UNDER_WAY",
-  });
 }
 
 /** The same, taken back. */
@@ -324,20 +334,4 @@ function reversed(landing: GitLanding): GitLanding {
 
 function preparedCommit({ changes, warnings }: WorkCommit, landing: string, digest: string): PreparedCommit {
   return { changes: changes.length, data: { landing, digest }, ...(warnings.length > 0 && { warnings }) };
-}
-
-function switched(ref: string, now: Head): SandboxConflictError {
-  const why = `${branchName(ref)} was checked out when the sandbox was made, and now ${branchName(now.ref)} is`;
-  return new SandboxConflictError([{ path: ".", why }], {
-    message: `The original changed meanwhile: ${why}.`,
-    hint: "Check the same branch out again, or make a new plan.",
-  });
-}
-
-function movedOn({ ref, from, to }: GitLanding, now: Head): SandboxConflictError {
-  const why = `${branchName(ref)} is at ${now.commit.slice(0, 12)} and no longer at ${to.slice(0, 12)}, which the plan landed as`;
-  return new SandboxConflictError([{ path: ".", why }], {
-    message: `It can't be taken back: ${why}.`,
-    hint: `Take it back by a new commit: git revert -m 1 ${to} (if that is no merge: git revert ${from}..${to}).`,
-  });
 }

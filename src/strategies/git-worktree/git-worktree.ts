@@ -31,7 +31,7 @@ import type { Folder } from "../../system/folder.ts";
 import { Git } from "../../system/git.ts";
 import { currentBootId } from "../../system/process-identity.ts";
 import { baseContent } from "./base-content.ts";
-import { assertPlainPath, type Checkout, findCheckout, gitVersion } from "./checkout.ts";
+import { assertPlainPath, type FoundCheckout, findCheckout, gitVersion } from "./checkout.ts";
 import { finishRestoring, saveWorktree } from "./checkpoints.ts";
 import { GitLandings } from "./git-landings.ts";
 import { LandingFolder } from "./landing-record.ts";
@@ -42,6 +42,7 @@ import { dropRefs, refsOf } from "./repository-refs.ts";
 import { checkoutOf, startFrom, startOf, workPath } from "./sandbox-facts.ts";
 import { SandboxParts } from "./sandbox-parts.ts";
 import { isFinished, isStale, markFresh, markStale, readRecord } from "./sandbox-record.ts";
+import { UserHooks } from "./user-hooks.ts";
 import { workDiff } from "./work-diff.ts";
 
 const TRIM = failpoint("git.cleanup");
@@ -99,7 +100,8 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
   async create(planId: string, resource: Resource): Promise<SandboxRef> {
     const start = startOf(resource);
     const sandboxId = sandboxIdFor(planId, resource.id);
-    const checkout = await this.#find(resource);
+    const found = await this.#find(resource);
+    const { checkout } = found;
     this.#removeUnfinished(sandboxId);
     const place = choosePlace(this.#context.stateDir, sandboxId, { root: checkout.root });
     const refs = refsOf(planId, resource.id);
@@ -118,7 +120,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
     ]);
     try {
       using parts = new SandboxParts(this.#git, checkout, makeWorkspace(this.#context.stateDir, sandboxId, place));
-      await this.#make(ref, parts);
+      await this.#make(ref, parts, found);
       return ref;
     } catch (thrown) {
       await this.cleanup(ref);
@@ -266,7 +268,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
     return { kind: "place", path: parts.worktreePath, atOwnPath: true, refersTo };
   }
 
-  async #find(resource: Resource): Promise<Checkout> {
+  async #find(resource: Resource): Promise<FoundCheckout> {
     assertPlainPath(this.#context.stateDir);
     return await findCheckout(this.#git, resource.location);
   }
@@ -278,6 +280,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
       refs: String(ref.metadata["refs"]),
       policy,
       fastForward: git?.fastForward ?? false,
+      hooks: new UserHooks(parts, git?.runHooks ?? false, signal),
       signal,
       now,
       tick,
@@ -298,14 +301,15 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
     throw workspaceGone(ref);
   }
 
-  async #make(ref: SandboxRef, parts: SandboxParts): Promise<void> {
-    await makeWorktree(parts, {
+  async #make(ref: SandboxRef, parts: SandboxParts, found?: FoundCheckout): Promise<void> {
+    const options = {
       start: startFrom(ref),
       refs: String(ref.metadata["refs"]),
       branch: workBranch(ref.planId),
       signal: this.#context.signal,
-      onProgress: (done, total) => this.#context.progress({ task: "checking out", done, total }),
-    });
+      onProgress: (done: number, total: number) => this.#context.progress({ task: "checking out", done, total }),
+    };
+    await makeWorktree(parts, options, found);
   }
 
   async #freshen(ref: SandboxRef, parts: SandboxParts): Promise<void> {

@@ -107,10 +107,12 @@ async function checkOutNew(
   pending: readonly Pending[],
   incoming: Folder,
 ): Promise<void> {
-  const paths = writesOf(pending);
+  const [paths, gitDir] = [writesOf(pending), parts.workspace.label(REPOSITORY)];
+  if (uncommitted.length === 0)
+    return await checkOutInto(parts.git, { gitDir, index: folder.label(INDEX) }, paths, incoming);
   using index = ScratchIndex.copyOf(folder, INDEX, parts.workspace);
-  if (uncommitted.length > 0) await setEntries(parts, index.path, uncommitted);
-  await checkOutInto(parts.git, { gitDir: parts.workspace.label(REPOSITORY), index: index.path }, paths, incoming);
+  await setEntries(parts, index.path, uncommitted);
+  await checkOutInto(parts.git, { gitDir, index: index.path }, paths, incoming);
 }
 
 async function setEntries(parts: SandboxParts, index: string, changes: readonly BlobChange[]): Promise<void> {

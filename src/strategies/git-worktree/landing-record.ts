@@ -23,7 +23,7 @@ import type { BlobChange } from "./tree-changes.ts";
  *   undone     an undo of it has come to its end
  *
  * Order: locks, one flush, the locks themselves, everything that can fail, record, one flush; then the decision (not here); then the files, the index, the
- * logs, the branch, one flush, done. Each of these steps is seen to be done from what is there, so all of it can be run again.
+ * logs, the branch, one flush, done; with hooks of the user's one more flush, and then those. Each of these steps is seen to be done from what is there, so all of it can be run again.
  */
 export interface GitLanding {
   readonly version: 1;
@@ -40,6 +40,8 @@ export interface GitLanding {
   readonly log: LogLine;
   /** Whether moves of the branch are to be logged where there is no log yet. */
   readonly logs: boolean;
+  /** The user wanted his hooks to be run, and so they are, whoever finishes this. */
+  readonly runsHooks?: true;
   /** What the exchange of files prepared; absent if no file changes. */
   readonly exchange?: PreparedCommit;
   /** For an undo: the landing that it takes back. */
@@ -58,6 +60,7 @@ const POINTS = {
   undone: failpoint("git-landing.undone"),
   flushLocks: failpoint("git-landing.flush-locks"),
   flush: failpoint("git-landing.flush"),
+  flushDone: failpoint("git-landing.flush-done"),
   remove: failpoint("git-landing.remove"),
 };
 const LOCKS = "locks";
@@ -145,6 +148,11 @@ export class LandingFolder {
 
   finish(finished: Finished): void {
     writeSmallFile(POINTS.done, this.folder, DONE, Buffer.from(JSON.stringify(finished)));
+  }
+
+  /** Sees that this is on disk. */
+  async flushFinished(): Promise<void> {
+    await flush(POINTS.flushDone, this.folder, () => this.#targets());
   }
 
   readFinished(): Finished {

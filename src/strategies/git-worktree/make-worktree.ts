@@ -2,8 +2,10 @@ import { copyTree } from "../../files/copy-tree.ts";
 import { runAtOnce } from "../../files/pace.ts";
 import { removeTree } from "../../files/remove-tree.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import type { Git } from "../../system/git.ts";
 import { currentBootId } from "../../system/process-identity.ts";
-import { type Head, headOf } from "./checkout.ts";
+import { both } from "./both.ts";
+import { type Checkout, type FoundCheckout, type Head, headOf } from "./checkout.ts";
 import { copyIndex, ScratchIndex } from "./index-files.ts";
 import { DOT_GIT, REPOSITORY, SANDBOX, WORKTREE } from "./layout.ts";
 import { copiedRefs, makeOwnRepository, makeWorkRepository } from "./repositories.ts";
@@ -26,16 +28,37 @@ export interface MakeOptions {
   readonly onProgress: (done: number, total: number) => void;
 }
 
-/** Makes a worktree of what is checked out now, with its repositories; what an earlier, unfinished try left is removed first. */
-export async function makeWorktree(parts: SandboxParts, options: MakeOptions): Promise<void> {
+/**
+ * Makes a worktree of what is checked out now, or was found to be, with its repositories; what an earlier, unfinished try left is removed
+ * first.
+ */
+export async function makeWorktree(parts: SandboxParts, options: MakeOptions, found?: CheckedOut): Promise<void> {
   const { git, checkout, workspace } = parts;
   for (const name of [SANDBOX, WORKTREE, REPOSITORY]) removeTree(POINTS.remove, workspace, name);
-  const [head, config, refs] = await Promise.all([
-    headOf(git, checkout),
-    readConfig(git, checkout),
+  const [checkedOut, refs] = await both(
+    found === undefined ? lookAt(git, checkout) : Promise.resolve(found),
     copiedRefs(git, checkout),
-  ]);
-  await keepBase(git, checkout, options.refs, head.commit);
+  );
+  await both(
+    keepBase(git, checkout, options.refs, checkedOut.head.commit),
+    fillWorkspace(parts, options, checkedOut, refs),
+  );
+}
+
+type CheckedOut = Pick<FoundCheckout, "head" | "config">;
+
+async function lookAt(git: Git, checkout: Checkout): Promise<CheckedOut> {
+  const [head, config] = await both(headOf(git, checkout), readConfig(git, checkout));
+  return { head, config };
+}
+
+async function fillWorkspace(
+  parts: SandboxParts,
+  options: MakeOptions,
+  { head, config }: CheckedOut,
+  refs: Uint8Array,
+): Promise<void> {
+  const { git, checkout, workspace } = parts;
   makeOwnRepository(workspace, checkout, config, head.commit);
   const base = options.start === "head" ? head.commit : await uncommittedBase(parts, head, config, options.signal);
   makeWorkRepository(workspace, checkout, config, { branch: options.branch, commit: base, refs });
@@ -64,7 +87,8 @@ async function uncommittedBase(
   const place = parts.onCheckout(index.path);
   const { tree } = await storeTree(git, place, original, "but-ignored", signal);
   if (tree === (await treeOf(parts, place, head.commit))) return head.commit;
-  const text = { identity: identityFrom(config), message: "The checkout as it was, with what was not committed" };
+  const message = async () => "The checkout as it was, with what was not committed";
+  const text = { identity: identityFrom(config), message };
   const commit = await commitTree(parts, place, tree, [head.commit], text);
   // Programs must find these objects where they can see them.
   using from = workspace.openBelow(`${REPOSITORY}/objects`);

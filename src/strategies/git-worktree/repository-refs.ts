@@ -58,10 +58,16 @@ export async function dropRefs(git: Git, checkout: Checkout, refs: string, which
   if (!isThere(checkout.commonDir)) return;
   const place: GitPlace = { gitDir: checkout.commonDir };
   removeOwnLocks(checkout, refs);
-  const prefix = which === "all" ? `${refs}/` : `${refs}/landing`;
-  const { stdout } = await git.look(place, ["for-each-ref", "--format=delete %(refname)", prefix]);
-  if (stdout.length === 0) return;
-  await git.change(POINTS.drop, place, ["update-ref", "--stdin"], { input: stdout, settings: DURABLE });
+  const names = which === "all" ? ["base", "landing"] : ["landing"];
+  // Somebody may have packed them. Where there is none, nothing of the user's is locked for it.
+  const isLoose = names.some((name) => isThere(`${checkout.commonDir}/${refs}/${name}`));
+  if (!isLoose && !(await areThere(git, place, `${refs}/${which === "all" ? "" : "landing"}`))) return;
+  const input = Buffer.from(names.map((name) => `delete ${refs}/${name}\n`).join(""));
+  await git.change(POINTS.drop, place, ["update-ref", "--stdin"], { input, settings: DURABLE });
+}
+
+async function areThere(git: Git, place: GitPlace, prefix: string): Promise<boolean> {
+  return (await git.look(place, ["for-each-ref", prefix])).stdout.length > 0;
 }
 
 /** Nobody else has refs there, so a lock that is left is from a git of ours that was killed. */

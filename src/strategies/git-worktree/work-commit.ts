@@ -6,8 +6,7 @@ import { programCommit, programsUnderWay } from "./program-refs.ts";
 import type { Identity } from "./repository-config.ts";
 import type { SandboxParts } from "./sandbox-parts.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
-import { DURABLE, nulTerminated } from "./stored-tree.ts";
-import { storeWork } from "./stored-work.ts";
+import { DURABLE, nulTerminated, type StoredTree } from "./stored-tree.ts";
 import { type BlobChange, treeChanges } from "./tree-changes.ts";
 
 const POINTS = { commit: failpoint("git.commit-tree"), index: failpoint("git.build-index") };
@@ -26,31 +25,33 @@ export interface WorkCommit {
 /** Who commits, and what the commit says. */
 export interface CommitText {
   readonly identity: Identity;
-  readonly message: string;
+  /** Asked for only if a commit is made. */
+  readonly message: () => Promise<string>;
 }
 
-/**
- * Makes a commit of all that is in the worktree, on top of the commits that programs made there. Undefined if there is nothing. Fails while
- * something is half done there, such as a merge.
- */
+/** Fails while something is half done in the worktree, such as a merge. */
+export function assertProgramsDone(parts: SandboxParts): void {
+  using worktree = parts.openWorktree();
+  const busy = programsUnderWay(worktree);
+  if (busy === undefined) return;
+  throw new SandboxCommitError(
+    `${busy} is under way in the sandbox.`.replace(/^./, (letter) => letter.toUpperCase()),
+    {
+      hint: "Finish it there, or abort it, and apply again.",
+      code: "UNDER_WAY",
+    },
+  );
+}
+
+/** Makes a commit of all that was stored of the worktree, on top of the commits that programs made there. Undefined if there is nothing. */
 export async function commitWork(
   parts: SandboxParts,
   record: SandboxRecord,
+  { tree, nested }: StoredTree,
   text: CommitText,
-  signal: AbortSignal,
 ): Promise<WorkCommit | undefined> {
   using worktree = parts.openWorktree();
-  const busy = programsUnderWay(worktree);
-  if (busy !== undefined)
-    throw new SandboxCommitError(
-      `${busy} is under way in the sandbox.`.replace(/^./, (letter) => letter.toUpperCase()),
-      {
-        hint: "Finish it there, or abort it, and apply again.",
-        code: "UNDER_WAY",
-      },
-    );
   const place = parts.onWorktree();
-  const { tree, nested } = await storeWork(parts, signal);
   const changes = await treeChanges(parts.git, place, record.base, tree, { renames: false });
   const tip = programCommit(worktree) ?? record.base;
   const warnings = nested.map((path) => `${path} is a git repository of its own, which does not land`);
@@ -119,7 +120,7 @@ export async function commitTree(
 ): Promise<string> {
   const args = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent])];
   const answer = await git.change(POINTS.commit, place, args, {
-    input: Buffer.from(`${message.trimEnd()}\n`),
+    input: Buffer.from(`${(await message()).trimEnd()}\n`),
     settings: DURABLE,
     environment: {
       GIT_AUTHOR_NAME: identity.name,

@@ -6,6 +6,7 @@ export * from "./core/errors.ts";
 export { PathPatterns } from "./core/path-patterns.ts";
 export type { DatabaseValue, StatementResult } from "./core/query.ts";
 export type { PlainData, Resource } from "./core/resource.ts";
+export { assertResourcePath } from "./core/resource-path.ts";
 export { type SandboxRef, sandboxIdFor } from "./core/sandbox.ts";
 export type {
   Attention,

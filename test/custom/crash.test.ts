@@ -31,7 +31,7 @@ async function arrange(
   author.declare({ document: declaration });
   const drydock = await author.open();
   const { id: plan } = await drydock.plans.create({ resources: [{ location: "website" }, { location: "notes" }] });
-  await drydock.plans.write(plan, "notes", "title", Buffer.from('"New"'));
+  await drydock.plans.write(plan, "notes", "title", Buffer.from("New"));
   await drydock.plans.write(plan, "website", "index.html", Buffer.from("new\n"));
   if (applied) await drydock.plans.apply(plan);
   await drydock.close();

@@ -22,7 +22,7 @@ describe("docs/writing-a-strategy.md", () => {
       [],
     );
     const scripts = piecesOfPage().filter((piece) => piece.kind === "script");
-    assert.equal(scripts.length, 4);
+    assert.equal(scripts.length, 5);
     for (const { text, output } of scripts) {
       const ran = spawnSync("bash", ["-e", "-c", text], {
         cwd: folder.path,

@@ -35,7 +35,7 @@ describe("Strategies that a config declares", () => {
       const plan = await drydock.plans.create({ resources: [{ location: "notes" }, { location: "website" }] });
       assert.equal(plan.resources[0]?.strategy, "document");
       assert.match(plan.resources[0]?.why ?? "", /named by the type json-document in the config/);
-      await drydock.plans.write(plan.id, "notes", "title", Buffer.from('"New"'));
+      await drydock.plans.write(plan.id, "notes", "title", Buffer.from("New"));
       await drydock.plans.write(plan.id, "website", "index.html", Buffer.from("new\n"));
       await drydock.plans.apply(plan.id);
       assert.deepEqual(

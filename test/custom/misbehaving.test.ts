@@ -21,7 +21,7 @@ async function spoiltPlan(author: Author, members: string, more: { readonly time
   author.declare({ document: { module: "./spoilt.js", class: "Spoilt", ...more } });
   const drydock = await author.open();
   const plan = await drydock.plans.create({ resources: [{ location: "notes" }, { location: "website" }] });
-  await drydock.plans.write(plan.id, "notes", "title", Buffer.from('"New"'));
+  await drydock.plans.write(plan.id, "notes", "title", Buffer.from("New"));
   await drydock.plans.write(plan.id, "website", "index.html", Buffer.from("new\n"));
   return { drydock, plan };
 }
@@ -109,7 +109,7 @@ describe("A strategy that returns nonsense", () => {
       author.declare({ document: { module: "./spoilt.js", class: "Spoilt" } });
       const drydock = await author.open();
       const plan = await drydock.plans.create({ resources: [{ location: "notes" }], withoutPaths: true });
-      await drydock.plans.write(plan.id, "notes", "title", Buffer.from('"New"'));
+      await drydock.plans.write(plan.id, "notes", "title", Buffer.from("New"));
       const calls: { readonly [method: string]: () => Promise<unknown> } = {
         prepare: () => drydock.plans.apply(plan.id),
         diff: () => drydock.plans.diff(plan.id),

@@ -6,7 +6,7 @@ import { Author, spoiltDocument, TWO_PHASE } from "./author.ts";
 
 async function planWithWork(drydock: Drydock) {
   const plan = await drydock.plans.create({ resources: [{ location: "notes" }, { location: "website" }] });
-  await drydock.plans.write(plan.id, "notes", "title", Buffer.from('"New"'));
+  await drydock.plans.write(plan.id, "notes", "title", Buffer.from("New"));
   await drydock.plans.write(plan.id, "website", "index.html", Buffer.from("new\n"));
   return plan;
 }

@@ -12,7 +12,7 @@ async function prepared(author: Author, className: string) {
   author.declare({ document: { module: "./undoable.js", class: className } });
   const drydock = await author.open();
   const plan = await drydock.plans.create({ resources: [{ location: "notes" }, { location: "website" }] });
-  await drydock.plans.write(plan.id, "notes", "title", Buffer.from('"New"'));
+  await drydock.plans.write(plan.id, "notes", "title", Buffer.from("New"));
   await drydock.plans.write(plan.id, "website", "index.html", Buffer.from("new\n"));
   return { drydock, plan };
 }
@@ -49,6 +49,6 @@ describe("A strategy of one's own that commits in one step and can take that bac
       return true;
     });
     assert.deepEqual([author.text("notes.json"), author.text("website/index.html")], ['{ "title": "Old" }\n', "old\n"]);
-    assert.equal(Buffer.from(await drydock.plans.read(plan.id, "notes", "title")).toString(), '"New"\n');
+    assert.equal(Buffer.from(await drydock.plans.read(plan.id, "notes", "title")).toString(), "New");
   });
 });

@@ -33,6 +33,9 @@ const NEEDED: readonly Need[] = [
   },
   { program: "pgbouncer", package: "pgbouncer", lost: "tests of poolers before PostgreSQL" },
   { program: "mariadbd", package: "mariadb-server-core", lost: "tests of transactions held on MariaDB" },
+  { program: "ceph-mon", package: "ceph-mon", lost: "tests of the example for S3 buckets" },
+  { program: "ceph-osd", package: "ceph-osd", lost: "tests of the example for S3 buckets" },
+  { program: "radosgw", package: "radosgw", lost: "tests of the example for S3 buckets" },
   { program: "losetup", package: "util-linux", lost: "tests on file systems in images" },
   { program: "unshare", package: "util-linux", lost: "tests in namespaces of their own" },
 ];
@@ -69,7 +72,7 @@ function install(packages: readonly string[]): void {
   const start = performance.now();
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   for (const args of [["update"], ["install", "--yes", "--no-install-recommends", ...packages]]) {
-    const result = spawnSync("apt-get", args, { env, encoding: "utf8", timeout: 180_000 });
+    const result = spawnSync("apt-get", args, { env, encoding: "utf8", timeout: 420_000 });
     if (result.status !== 0) {
       const reason = result.error?.message ?? result.stderr.trim();
       console.warn(`✖ apt-get ${args.join(" ")} failed: ${reason}`);

@@ -81,8 +81,18 @@ export class S3Client {
     return tagIn((await this.#ask("POST", key, { uploads: "" })).body.toString(), "UploadId");
   }
 
-  async sendPart(key: string, uploadId: string, content: string): Promise<void> {
-    await this.#ask("PUT", key, { partNumber: "1", uploadId }, { body: content });
+  /** Sends the only part of an upload, and returns its ETag. */
+  async sendPart(key: string, uploadId: string, content: string): Promise<string> {
+    const { headers } = await this.#ask("PUT", key, { partNumber: "1", uploadId }, { body: content });
+    return headers.get("etag") ?? "";
+  }
+
+  /** Uploads an object in one part. */
+  async upload(key: string, content: string): Promise<void> {
+    const uploadId = await this.beginUpload(key);
+    const part = `<Part><PartNumber>1</PartNumber><ETag>${await this.sendPart(key, uploadId, content)}</ETag></Part>`;
+    const body = `<CompleteMultipartUpload>${part}</CompleteMultipartUpload>`;
+    await this.#ask("POST", key, { uploadId }, { body });
   }
 
   async abortUpload(key: string, uploadId: string): Promise<void> {

@@ -8,9 +8,11 @@ import type { WorldOptions } from "./world.ts";
 const COPY: WorldOptions = { strategy: "filesystem_copy" };
 const SMALL: WorldOptions = { ...COPY, isSmall: true };
 
+const OWN = /^(?:checkpoint|restore|copy)\./;
+
 /** An error once at each point, and at all passes of those that are its own. */
 const errors: typeof errorCases = (scenario, points) => {
-  const own = points.map(({ name }) => name).filter((name) => /^(?:checkpoint|restore|copy)\./.test(name));
+  const own = points.map(({ name }) => name).filter((name) => OWN.test(name));
   return [...errorCases(scenario, points), ...lastingErrorCases(scenario, [...new Set(own)])];
 };
 
@@ -21,7 +23,7 @@ describe("SIGKILL at every failpoint, in checkpoints of plans", () => {
     disturb(t, restorePlan, COPY));
   for (const failpoints of ["restore.remove:2=kill", "checkpoint.end-restore:2=kill"])
     it(`[C6][A17] a crash in the recovery from a crash in restore (${failpoints}) is just another crash`, (t) =>
-      disturb(t, recoveryAfter(restorePlan, failpoints), COPY));
+      disturb(t, recoveryAfter(restorePlan, failpoints), COPY, { at: OWN }));
 });
 
 describe("an error at every failpoint, in checkpoints of plans", () => {

@@ -24,7 +24,8 @@ import type { LayerWriter } from "./layer-writing.ts";
  * Folders keep their times in either direction.
  *
  * A file that was moved says what it is a copy of, and it is known that the upper layer hides that. When what hides it has landed, nobody could tell such a file any more from one
- * whose original somebody else has removed; and if that only got other metadata, the kernel would take both for names of one file. So moved files stop saying it.
+ * whose original somebody else has removed; and if that only got other metadata, the kernel would take both for names of one file, as fuse-overlayfs does with whatever is by now at
+ * the path that such a file says it is from. So moved files stop saying it.
  */
 interface Rest {
   readonly names: readonly { readonly slot: number; readonly path: string }[];
@@ -134,6 +135,14 @@ function noteNow(record: BaseRecord, lower: Folder, path: string): void {
   if (folder !== undefined && facts !== undefined) record.set(path, baseFacts(folder, name, facts));
 }
 
+interface UpperFile {
+  readonly folder: Folder;
+  /** The same folder in the lower layer, if it is there. */
+  readonly below: Folder | undefined;
+  readonly name: string;
+  readonly path: string;
+}
+
 /** Without recursion, because folders may be very deep. */
 function forgetOrigins({ upper, lower, record, marks }: Layers): void {
   const waiting = [ROOT_PATH];
@@ -143,14 +152,16 @@ function forgetOrigins({ upper, lower, record, marks }: Layers): void {
     for (const name of folder?.names() ?? []) {
       const path = joinPath(at, name);
       if (folder?.facts(name)?.kind === "directory") waiting.push(path);
-      else if (folder !== undefined && isMoved(folder, below, name, record.get(path) !== undefined, marks))
+      else if (folder !== undefined && isMoved({ folder, below, name, path }, record.get(path) !== undefined, marks))
         marks.forgetOriginOf(POINTS.forget, folder, name);
     }
   }
 }
 
 /** Whether a file of the upper layer is a copy of another than the one that it covers. */
-function isMoved(folder: Folder, below: Folder | undefined, name: string, covers: boolean, marks: LayerMarks): boolean {
+function isMoved({ folder, below, name, path }: UpperFile, covers: boolean, marks: LayerMarks): boolean {
+  const from = marks.originPathOf(folder, name);
+  if (from !== undefined) return from !== path;
   const origin = marks.originOf(folder, name);
   if (origin === undefined) return !covers && marks.isCopyOfUnknown(folder, name);
   const isThere = below?.facts(name) !== undefined;

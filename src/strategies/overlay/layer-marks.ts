@@ -100,9 +100,11 @@ export class LayerMarks {
 
   /** Removes from an entry of a layer what it says about what it is a copy of. */
   forgetOriginOf(point: Failpoint, folder: Folder, name: string): void {
-    const key = `${this.#prefixes[0]}origin`;
-    const origin = readLayerMarks(folder, name)[key];
-    if (origin !== undefined) writeXattrs(point, folder, name, {}, { [key]: origin });
+    const marks = readLayerMarks(folder, name);
+    for (const key of this.#prefixes.map((prefix) => `${prefix}origin`)) {
+      const origin = marks[key];
+      if (origin !== undefined) writeXattrs(point, folder, name, {}, { [key]: origin });
+    }
   }
 
   /** What a folder that we make in the place of a whiteout is marked with. */

@@ -158,6 +158,13 @@ export class Running {
     assert.fail(`it never happened: ${this.#stdout}${this.#stderr}`);
   }
 
+  /** Fails if it has ended, with what it said. */
+  async assertRunning(): Promise<void> {
+    await setTimeout(10);
+    const { exitCode, signalCode } = this.#child;
+    assert.deepEqual({ exitCode, signalCode }, { exitCode: null, signalCode: null }, this.#stdout + this.#stderr);
+  }
+
   /** Gives it some input, which is not all. */
   input(text: string): void {
     this.#child.stdin?.write(text);

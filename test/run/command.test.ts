@@ -215,13 +215,16 @@ for (const actor of ACTORS) {
       const id = stage.done("plan", "create", "-r", stage.project).trim();
       const running = stage.start(["plan", "exec", id, "--", "sh", "-c", "echo 2 > a.txt; echo ready; read line"]);
       await running.until(() => running.stdout.includes("ready"));
-      for (const command of ["apply", "rollback", "cancel"])
+      for (const command of ["apply", "rollback", "cancel"]) {
+        const ended = stage.drydock(["plan", command, id]);
+        await running.assertRunning();
         assertRefused(
-          stage.drydock(["plan", command, id]),
+          ended,
           1,
           /'sh -c .*' is running in the plan .* \(pid \d+\)/,
           /Wait until it has ended, or stop it/,
         );
+      }
       assert.equal(JSON.parse(stage.drydock(["plan", "cancel", id, "--json"]).stdout).error.code, "BUSY");
       assert.match(stage.done("plan", "diff", id), /project\/a\.txt/);
       running.input("\n");

@@ -49,7 +49,8 @@ const ELSEWHERE: { readonly [name: string]: string } = {
   ...Object.fromEntries(
     FAILPOINT_NAMES.filter((name) => /^(?:held|keeper|secrets)[.]/.test(name)).map((name) => [name, HELD]),
   ),
-  "held.cancel": "asks a server to end a statement, and leaves nothing; test/databases/held-interruption.ts has it done",
+  "held.cancel":
+    "asks a server to end a statement, and leaves nothing; test/databases/held-interruption.ts has it done",
   "init.write": "writes a config file; no plan is involved, and new-file.test.ts has the write fail half way",
   "run.layers": "belongs to 'drydock run'; test/run/crash.test.ts kills it there",
   "run.own": "as run.layers",

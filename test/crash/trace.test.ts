@@ -11,6 +11,9 @@ import { apply, cancel, create, requestOf, rollback, type Scenario, undo } from 
 import { CHANGING_CALLS, tracedFailpoints, uncoveredCalls } from "./system-call-trace.ts";
 import { World, type WorldOptions } from "./world.ts";
 
+// What Node keeps of what it has compiled is no change of ours.
+delete process.env["NODE_COMPILE_CACHE"];
+
 const hasStrace = spawnSync("strace", ["-V"]).status === 0;
 
 function straceTo(file: string): readonly string[] {

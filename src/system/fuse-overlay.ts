@@ -88,7 +88,8 @@ export function isDeadFuse(parent: Folder, name: string): boolean {
     parent.openBelowIfThere(name)?.close();
     return false;
   } catch (thrown) {
-    if (failedWith(thrown, "ENOTCONN", "EIO")) return true;
+    // ECONNABORTED is what a request gets that was under way when the process died.
+    if (failedWith(thrown, "ENOTCONN", "ECONNABORTED", "EIO")) return true;
     if (failedWith(thrown, "EACCES")) return false;
     throw thrown;
   }

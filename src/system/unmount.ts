@@ -96,7 +96,7 @@ export function isMountPoint(folder: Folder, name: string): boolean {
     return facts !== undefined && facts.mountId !== folder.ownFacts().mountId;
   } catch (thrown) {
     // A file system in user space whose process died, or that lets in only who mounted it, can't be asked; the table of mounts can.
-    if (!failedWith(thrown, "ENOTCONN", "EACCES", "EIO", "ESTALE")) throw thrown;
+    if (!failedWith(thrown, "ENOTCONN", "ECONNABORTED", "EACCES", "EIO", "ESTALE")) throw thrown;
     const path = pathFromBytes(readlinkSync(`/proc/self/fd/${folder.fd}`, { encoding: "buffer" }));
     return mountsBelow(path).includes(path === "/" ? `/${name}` : `${path}/${name}`);
   }

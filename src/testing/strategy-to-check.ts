@@ -1,3 +1,4 @@
+import { nearestName } from "../config/nearest-name.ts";
 import { MODULE_AND_CLASS_PATTERN } from "../config/schema.ts";
 import type { CustomStrategy } from "../config/settings.ts";
 import { UsageError } from "../core/errors.ts";
@@ -27,12 +28,18 @@ export async function strategyToCheck(given: string, surroundings: CheckSurround
     return { make: (context) => new builtIn({ ...context, environment }) };
   }
   const declared = surroundings.custom.find(({ name }) => name === given) ?? byModule(given, surroundings.folder);
-  if (declared === undefined)
-    throw new UsageError(`There is no strategy called '${given}'.`, {
-      hint: "Give a name that 'drydock strategy list' shows, or MODULE:CLASS, such as ./mine.ts:MyStrategy.",
-      code: "UNKNOWN_STRATEGY",
-    });
+  if (declared === undefined) throw unknown(given, surroundings.custom);
   return await customToCheck(declared, surroundings.environment);
+}
+
+function unknown(given: string, custom: readonly CustomStrategy[]): UsageError {
+  const nearest = nearestName(given, [...Object.keys(BUILT_IN_STRATEGIES), ...custom.map(({ name }) => name)]);
+  return new UsageError(`There is no strategy called '${given}'.`, {
+    hint:
+      (nearest === undefined ? "" : `Did you mean ${nearest}? `) +
+      "Give a name that 'drydock strategy list' shows, or MODULE:CLASS, such as ./mine.ts:MyStrategy.",
+    code: "UNKNOWN_STRATEGY",
+  });
 }
 
 async function customToCheck(

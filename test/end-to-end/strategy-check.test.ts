@@ -55,7 +55,7 @@ describe("drydock strategy check", () => {
     using place = new Workplace();
     place.write("no-class.mjs", "export const other = 1;\n");
     const check = (...args: readonly string[]) => place.drydock(["strategy", "check", ...args]);
-    assertRefused(check("overlai"), 2, /There is no strategy called 'overlai'/);
+    assertRefused(check("overlai"), 2, /There is no strategy called 'overlai'/, /Did you mean overlay\?/);
     assertRefused(check("./missing.mjs:Mine"), 2, /there is no file \.\/missing\.mjs/);
     assertRefused(check("./no-class.mjs:Mine"), 2, /exports no Mine/);
     assertRefused(check("transaction_rollback"), 2, /does not know how to make a resource of type postgres-database/);

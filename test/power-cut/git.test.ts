@@ -1,11 +1,11 @@
-import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { IS_LONG } from "../crash/points.ts";
 import { IMAGE_FILE_SYSTEMS, whyNoImages } from "../support/file-systems.ts";
 import { TestRepository } from "../support/test-repository.ts";
-import { Disk, type Originals } from "./disk.ts";
+import { assertAllOrNothing, assertLosesWithout } from "./all-or-nothing.ts";
+import type { Originals } from "./disk.ts";
 
 const FILES = 6;
 /** All of ours; what git writes, git flushes. */
@@ -120,29 +120,11 @@ function differences(repository: TestRepository, side: "old" | "new"): string[] 
 
 describe("A power cut during an apply to git checkouts", () => {
   for (const kind of fileSystems)
-    it(
-      `[A3][T2] on ${kind} leaves all old or all new, branch, index and files, whatever the moment`,
-      rooted,
-      async () => {
-        await using disk = new Disk(kind, checkouts);
-        const outcomes = new Set<string>();
-        for (const moment of moments) {
-          const outcome = await disk.cutPowerAt(moment, "");
-          assert.deepEqual(outcome.problems, [], `${kind}, ${moment}`);
-          outcomes.add(outcome.side);
-        }
-        assert.deepEqual([...outcomes].sort(), ["new", "old"], "both sides of the decision were seen");
-      },
+    it(`[A3][T2] on ${kind} leaves all old or all new, branch, index and files, whatever the moment`, rooted, () =>
+      assertAllOrNothing(kind, checkouts, moments),
     );
 
-  it("[A3] would not, with the flushes switched off: so this test can tell", rooted, async () => {
-    for (const kind of IMAGE_FILE_SYSTEMS) {
-      await using disk = new Disk(kind, checkouts);
-      for (const moment of DECIDED) {
-        const { problems } = await disk.cutPowerAt(moment, FLUSHES_OFF);
-        if (problems.length > 0) return;
-      }
-    }
-    assert.fail("without flushes nothing was lost, so nothing is proved by the other tests");
-  });
+  it("[A3] would not, with the flushes switched off: so this test can tell", rooted, () =>
+    assertLosesWithout(FLUSHES_OFF, checkouts, DECIDED),
+  );
 });

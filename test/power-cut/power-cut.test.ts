@@ -1,9 +1,9 @@
-import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { IMAGE_FILE_SYSTEMS, whyNoImages } from "../support/file-systems.ts";
-import { Disk, type Originals } from "./disk.ts";
+import { assertAllOrNothing, assertLosesWithout } from "./all-or-nothing.ts";
+import type { Originals } from "./disk.ts";
 
 const STRATEGIES = ["filesystem_copy", "overlay"] as const;
 const FILES = 12;
@@ -29,35 +29,20 @@ const MOMENTS = [
 
 describe("A power cut", () => {
   for (const [strategy, kind] of STRATEGIES.flatMap((each) => IMAGE_FILE_SYSTEMS.map((on) => [each, on] as const))) {
-    it(
-      `[A3] during an apply of ${strategy} on ${kind} leaves all old or all new, whatever the moment`,
-      rooted,
-      async () => {
-        await using disk = new Disk(kind, folders(strategy));
-        const outcomes = new Set<string>();
-        for (const moment of MOMENTS) {
-          const outcome = await disk.cutPowerAt(moment, "");
-          assert.deepEqual(outcome.problems, [], `${kind}, ${moment}`);
-          outcomes.add(outcome.side);
-        }
-        assert.deepEqual([...outcomes].sort(), ["new", "old"], "both sides of the decision were seen");
-      },
+    it(`[A3] during an apply of ${strategy} on ${kind} leaves all old or all new, whatever the moment`, rooted, () =>
+      assertAllOrNothing(kind, folders(strategy), MOMENTS),
     );
   }
 
   for (const strategy of STRATEGIES)
-    it(`[A3] would not for ${strategy}, with the flushes switched off: so this test can tell`, rooted, async () => {
-      const problems: string[] = [];
-      for (const kind of IMAGE_FILE_SYSTEMS) {
-        await using disk = new Disk(kind, folders(strategy));
-        for (const moment of ["land.ballast:1", "land.exchange:1", "landings.flush-landed:1", "cleanup.remove:1"]) {
-          const outcome = await disk.cutPowerAt(moment, FLUSHES_OFF);
-          problems.push(...outcome.problems);
-        }
-        if (problems.length > 0) return;
-      }
-      assert.fail("without flushes nothing was lost, so nothing is proved by the other tests");
-    });
+    it(`[A3] would not for ${strategy}, with the flushes switched off: so this test can tell`, rooted, () =>
+      assertLosesWithout(FLUSHES_OFF, folders(strategy), [
+        "land.ballast:1",
+        "land.exchange:1",
+        "landings.flush-landed:1",
+        "cleanup.remove:1",
+      ]),
+    );
 });
 
 function folders(strategy: string): Originals {

@@ -1,11 +1,11 @@
-import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { IS_LONG } from "../crash/points.ts";
 import { IMAGE_FILE_SYSTEMS, whyNoImages } from "../support/file-systems.ts";
-import { Disk, type Originals } from "./disk.ts";
+import { assertAllOrNothing, assertLosesWithout } from "./all-or-nothing.ts";
+import type { Originals } from "./disk.ts";
 
 const ROWS = 2_000;
 const FLUSHES_OFF = "sqlite.flush-record=skip,sqlite.flush-landed=skip";
@@ -91,26 +91,10 @@ describe("A power cut during an apply of SQLite databases", () => {
       it(
         `[A3][T2] with a journal of the kind ${journal} on ${kind} leaves all old or all new, whatever the moment`,
         rooted,
-        async () => {
-          await using disk = new Disk(kind, databases(journal));
-          const outcomes = new Set<string>();
-          for (const moment of moments) {
-            const outcome = await disk.cutPowerAt(moment, "");
-            assert.deepEqual(outcome.problems, [], `${kind}, ${moment}`);
-            outcomes.add(outcome.side);
-          }
-          assert.deepEqual([...outcomes].sort(), ["new", "old"], "both sides of the decision were seen");
-        },
+        () => assertAllOrNothing(kind, databases(journal), moments),
       );
 
-  it("[A3] would not, with the flushes switched off: so this test can tell", rooted, async () => {
-    for (const kind of IMAGE_FILE_SYSTEMS) {
-      await using disk = new Disk(kind, databases("wal"));
-      for (const moment of DECIDED) {
-        const { problems } = await disk.cutPowerAt(moment, FLUSHES_OFF);
-        if (problems.length > 0) return;
-      }
-    }
-    assert.fail("without flushes nothing was lost, so nothing is proved by the other tests");
-  });
+  it("[A3] would not, with the flushes switched off: so this test can tell", rooted, () =>
+    assertLosesWithout(FLUSHES_OFF, databases("wal"), DECIDED),
+  );
 });

@@ -5,11 +5,18 @@ import { oneLine } from "./printable.ts";
 /** Our error for arguments that commander refuses, like "error: unknown option '--al'\n(Did you mean --all?)". */
 export function usageErrorFrom(refusal: CommanderError, command: string): UsageError {
   const [first = "", suggestion = ""] = refusal.message.replace(/^error: /, "").split("\n(");
+  const isTooMany = refusal.code === "commander.excessArguments";
+  const advice = isTooMany ? INSTEAD_OF_ARGUMENTS[command] : suggestion.replace(/\)$/, "");
   const help = `'${command} --help' shows what it takes.`;
   return new UsageError(sentence(oneLine(first)), {
-    hint: suggestion === "" ? help : `${suggestion.replace(/\)$/, "")} ${help}`,
+    hint: advice === undefined || advice === "" ? help : `${advice} ${help}`,
   });
 }
+
+/** What those who give a command arguments that it does not take have mostly meant. */
+const INSTEAD_OF_ARGUMENTS: { readonly [command: string]: string } = {
+  "drydock plan create": "Say what the plan may change with --resource.",
+};
 
 /** Our error for a group of commands, like `drydock plan`, without one of them. */
 export function missingCommandError(command: string, names: readonly string[]): UsageError {

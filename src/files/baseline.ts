@@ -1,7 +1,7 @@
 import { ROOT_PATH } from "../core/byte-path.ts";
 import { StateError } from "../core/errors.ts";
 import { type EntryKind, type Facts, type Identity, kindOf, type Time } from "../system/facts.ts";
-import { nameFrom } from "../system/folder.ts";
+import { nameFrom } from "../system/listing.ts";
 import type { Xattrs } from "../system/xattrs.ts";
 import {
   aligned,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { LandingPolicy } from "../core/strategy.ts";
 import { failedWith } from "../system/errno.ts";
-import { factsOfOpen } from "../system/facts.ts";
+import { type Facts, factsOfOpen } from "../system/facts.ts";
 import { readChunks } from "../system/file-data.ts";
 import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
@@ -19,8 +19,8 @@ export interface DiffSides {
   /** The folder in which a change may be stored elsewhere (`storedAt`). */
   readonly workspace?: Folder;
   readonly policy: LandingPolicy;
-  /** Whether the original still has at this path what the sandbox was made from. */
-  readonly originalIsBase: (path: string, before: BaseFacts) => boolean;
+  /** Whether an entry of the original, as it is now, is still what the sandbox was made from. */
+  readonly originalIsBase: (now: Facts | undefined, before: BaseFacts) => boolean;
   /** The path that people see for one of the trees; the same if absent. */
   readonly mapPath?: (path: string) => string;
 }
@@ -82,11 +82,13 @@ export class ChangeReader {
   /** Asks again after reading, because the original may change while it is read. */
   #before(path: string, before: BaseFacts, withContent: boolean): Omit<ReadChange, "after" | "xattrs"> {
     const known: ReadSide = before.target === undefined ? NOTHING : { target: before.target };
-    if (this.#original === undefined) return { originalChanged: false, before: known };
-    const originalChanged = !this.#sides.originalIsBase(path, before);
-    if (originalChanged || known !== NOTHING) return { originalChanged, before: known };
-    const side = this.#original.read(path, before.kind, withContent);
-    if (side === NOTHING || this.#sides.originalIsBase(path, before)) return { originalChanged, before: side };
+    const original = this.#original;
+    if (original === undefined) return { originalChanged: false, before: known };
+    const isBase = () => this.#sides.originalIsBase(original.facts(path), before);
+    if (!isBase()) return { originalChanged: true, before: known };
+    if (known !== NOTHING) return { originalChanged: false, before: known };
+    const side = original.read(path, before.kind, withContent);
+    if (side === NOTHING || isBase()) return { originalChanged: false, before: side };
     return { originalChanged: true, before: NOTHING };
   }
 
@@ -120,6 +122,11 @@ class SideReader {
       if (failedWith(thrown, "EACCES", "EPERM")) return { unreadable: true };
       throw thrown;
     }
+  }
+
+  facts(path: string): Facts | undefined {
+    const isRoot = path === ROOT_PATH;
+    return this.#folder(isRoot ? ROOT_PATH : parentPath(path))?.facts(isRoot ? ROOT_PATH : baseName(path));
   }
 
   /** The attributes of an entry; none if it is gone. */

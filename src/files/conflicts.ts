@@ -2,7 +2,8 @@ import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts"
 import type { Conflict } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
 import { compareTimes, type Facts, lastFacts, sameIdentity, sameTime, statInto, type Time } from "../system/facts.ts";
-import { type Folder, readNames } from "../system/folder.ts";
+import type { Folder } from "../system/folder.ts";
+import { readNames } from "../system/listing.ts";
 import { readXattrs, sameXattrs } from "../system/xattrs.ts";
 import { isAfter } from "./barrier.ts";
 import type { BaseFacts } from "./baseline.ts";

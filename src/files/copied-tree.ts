@@ -1,16 +1,17 @@
 import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { StateError } from "../core/errors.ts";
-import { type Facts, sameIdentity, type Time } from "../system/facts.ts";
+import type { Facts, Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { currentBootId } from "../system/process-identity.ts";
-import { isAfter, takeBarrier } from "./barrier.ts";
+import { takeBarrier } from "./barrier.ts";
 import { type BaseFacts, Baseline } from "./baseline.ts";
 import { BaselineBuilder } from "./baseline-builder.ts";
 import type { ChangeSet } from "./change-set.ts";
 import { type CopyOptions, copyEntry, copyTree } from "./copy-tree.ts";
 import { landedBaseline, noteBaseline, returnedBaseline } from "./landed-copy.ts";
 import type { LandedPart } from "./landed-part.ts";
+import { isStillBase } from "./original-state.ts";
 import type { Steps } from "./pace.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import { sameFileContent } from "./same-entry.ts";
@@ -106,7 +107,7 @@ export class CopiedTree implements SandboxTree {
     };
     if (this.#scope.only === undefined) yield* copyTree(original, tree, options);
     else yield* this.#copySingleFile(original, tree, this.#scope.only, options, builder);
-    this.saveBaseline(builder.finish((path) => factsBelow(tree, path)));
+    this.saveBaseline(builder.finish((path) => tree.factsBelow(path)));
     const file: SandboxFile = { barrier, bootId: currentBootId() };
     this.#known = undefined;
     writeSmallFile(POINTS.finish, this.#workspace, SANDBOX, Buffer.from(JSON.stringify(file)));
@@ -137,16 +138,8 @@ export class CopiedTree implements SandboxTree {
     });
   }
 
-  isOriginalUnchanged(original: Folder, path: string, base: BaseFacts): boolean {
-    using parent = original.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
-    const now = parent?.facts(path === ROOT_PATH ? ROOT_PATH : baseName(path));
-    if (now === undefined || !sameIdentity(now, base)) return false;
-    // A folder's change time also moves when others add to it, which is not a change of the folder itself.
-    if (base.kind === "directory") return now.mode === base.mode && now.uid === base.uid && now.gid === base.gid;
-    return (
-      !isAfter(this.#asBefore(now), this.barrier) ||
-      (base.ctime !== undefined && now.ctime[0] === base.ctime[0] && now.ctime[1] === base.ctime[1])
-    );
+  isStillBase(now: Facts | undefined, base: BaseFacts): boolean {
+    return isStillBase(now, base, { barrier: this.barrier, asBefore: this.#asBefore });
   }
 
   loadBaseline(): Baseline {
@@ -199,8 +192,8 @@ export class CopiedTree implements SandboxTree {
   }
 
   #hasBaseContent(original: Folder, path: string, folder: Folder, name: string, base: BaseFacts): boolean {
-    if (!this.isOriginalUnchanged(original, path, base)) return false;
-    using parent = original.openBelow(parentPath(path));
+    using parent = original.openBelowIfThere(parentPath(path));
+    if (parent === undefined || !this.isStillBase(parent.facts(baseName(path)), base)) return false;
     return sameFileContent(parent, baseName(path), folder, name);
   }
 
@@ -216,11 +209,6 @@ export class CopiedTree implements SandboxTree {
 /** Where programs find the copy that is, or will be, in this workspace. */
 export function treePath(workspace: string, scope: Scope): string {
   return scope.only === undefined ? `${workspace}/${TREE}` : `${workspace}/${TREE}/${scope.only}`;
-}
-
-function factsBelow(tree: Folder, path: string) {
-  using parent = tree.openBelow(parentPath(path));
-  return parent.facts(baseName(path));
 }
 
 function unfinished(path: string): StateError {

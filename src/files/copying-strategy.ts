@@ -98,6 +98,6 @@ function restoredTree(
     now,
     saved: JSON.parse(notes.toString()) as SavedChanges,
     isSingleFile: tree.isSingleFile,
-    isOriginalUnchanged: (path, base) => tree.isOriginalUnchanged(original, path, base),
+    isOriginalUnchanged: (path, base) => tree.isStillBase(original.factsBelow(path), base),
   };
 }

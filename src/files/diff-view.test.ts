@@ -47,7 +47,7 @@ function view(options: Partial<DiffSides> = {}) {
     original: trees.original,
     sandbox: trees.sandbox,
     policy: { allowSetid: false, allowDevices: false },
-    originalIsBase: (path, before) => trees.originalIsBase(path, before),
+    originalIsBase: (now, before) => trees.originalIsBase(now, before),
     ...options,
   });
 }

@@ -157,7 +157,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
       sandbox: sandbox.own,
       workspace: sandbox.workspace,
       policy: this.context.policy,
-      originalIsBase: (path, before) => sandbox.tree.isOriginalUnchanged(sandbox.original, path, before),
+      originalIsBase: (now, before) => sandbox.tree.isStillBase(now, before),
       mapPath: (path) => toResourcePath(sandbox.scope, path),
     });
   }

@@ -18,9 +18,9 @@ export function findObstacles(
   entries: readonly { readonly entry: TreeEntry; readonly now: Facts | undefined }[],
 ): Unlocks {
   const root = original.ownFacts();
-  const folders = new FolderJudge(original, root);
-  const mounts = mountsBelow(original.path);
   const project = inheritedProject(original);
+  const folders = new FolderJudge(original, root, project);
+  const mounts = mountsBelow(original.path);
   for (const { entry, now } of entries) {
     const parent = folders.judge(entry);
     judgeTarget(original, entry, now, parent, root);
@@ -35,12 +35,14 @@ class FolderJudge {
   readonly unlocks: { path: string; mode: number }[] = [];
   readonly #original: Folder;
   readonly #root: Facts;
+  readonly #project: number | undefined;
   readonly #known = new Map<string, Facts>();
   readonly #writable = new Set<string>();
 
-  constructor(original: Folder, root: Facts) {
+  constructor(original: Folder, root: Facts, project: number | undefined) {
     this.#original = original;
     this.#root = root;
+    this.#project = project;
   }
 
   judge(entry: TreeEntry): Facts {
@@ -68,7 +70,7 @@ class FolderJudge {
   }
 
   #assertSameProject(folder: Folder): void {
-    if (inheritedProject(folder) === inheritedProject(this.#original)) return;
+    if (inheritedProject(folder) === this.#project) return;
     throw new UnsupportedError(
       `${folder.path} belongs to another quota project than the original; nothing can be moved there.`,
       {

@@ -1,6 +1,7 @@
 import { joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import { type Facts, lastFacts, statInto } from "../system/facts.ts";
-import { type Folder, readNames } from "../system/folder.ts";
+import type { Folder } from "../system/folder.ts";
+import { readNames } from "../system/listing.ts";
 import { readXattrs } from "../system/xattrs.ts";
 import type { BaselineBuilder } from "./baseline-builder.ts";
 import type { Steps } from "./pace.ts";

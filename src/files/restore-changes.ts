@@ -92,10 +92,10 @@ function keptNames({ own, original, baseline, now }: RestoredTree, { fromOrigina
   const applied = new Set(applies.filter(({ operation }) => operation !== "metadata").map(({ path }) => path));
   const links: LinkMap = new Map();
   const isKept = (name: string) =>
-    !changed.has(name) && nearest(applied, name) === undefined && factsAt(own, name) !== undefined;
+    !changed.has(name) && nearest(applied, name) === undefined && own.factsBelow(name) !== undefined;
   for (const group of names.values()) {
     const kept = group.find(isKept);
-    const source = group.map((name) => factsAt(original, name)).find((facts) => facts !== undefined);
+    const source = group.map((name) => original.factsBelow(name)).find((facts) => facts !== undefined);
     if (kept !== undefined && source !== undefined) links.set(`${source.device}:${source.ino}`, kept);
   }
   return links;
@@ -106,8 +106,8 @@ function untouchedNames({ own, saved }: RestoredTree, copies: Folder, { applies 
   const applied = new Set(pathsToCopy({ entries: applies }));
   const links: LinkMap = new Map();
   for (const path of saved.linked) {
-    const copy = nearest(applied, path) === undefined ? factsAt(copies, path) : undefined;
-    if (copy !== undefined && factsAt(own, path) !== undefined) links.set(`${copy.device}:${copy.ino}`, path);
+    const copy = nearest(applied, path) === undefined ? copies.factsBelow(path) : undefined;
+    if (copy !== undefined && own.factsBelow(path) !== undefined) links.set(`${copy.device}:${copy.ino}`, path);
   }
   return links;
 }
@@ -123,7 +123,7 @@ function assertSameBase({ baseline, isOriginalUnchanged }: RestoredTree, path: s
 /** Names that shared a file with one that stayed in the tree share it again. Either of them may have moved with a folder, untouched itself. */
 function relink(own: Folder, links: SavedChanges["links"]): void {
   for (const [path, other] of links) {
-    const [now, wanted] = [factsAt(own, path), factsAt(own, other)];
+    const [now, wanted] = [own.factsBelow(path), own.factsBelow(other)];
     if (now === undefined || wanted === undefined || now.ino === wanted.ino) continue;
     using parent = own.openBelow(parentPath(path));
     using folder = own.openBelow(parentPath(other));
@@ -146,8 +146,8 @@ function giveMetadataBack(tree: RestoredTree, { reverts, fromOriginal, applies, 
   for (const path of [...paths].sort(comparePaths).reverse()) {
     const base = tree.isSingleFile && path === ROOT_PATH ? undefined : baseMetadata(tree, path);
     const wanted = changed.get(path) ?? base;
-    if (wanted === undefined || factsAt(tree.own, path) === undefined) continue;
-    const isFolder = factsAt(tree.own, path)?.kind === "directory";
+    if (wanted === undefined || tree.own.factsBelow(path) === undefined) continue;
+    const isFolder = tree.own.factsBelow(path)?.kind === "directory";
     const mtime = isFolder ? (times.get(path) ?? base?.mtime ?? wanted.mtime) : wanted.mtime;
     setWhatDiffers(tree.own, path, { ...wanted, mtime });
   }
@@ -164,7 +164,7 @@ function baseMetadata({ baseline }: RestoredTree, path: string): Metadata | unde
 
 function setWhatDiffers(own: Folder, path: string, wanted: Metadata): void {
   const now = metadataAt(own, path);
-  const isLink = factsAt(own, path)?.kind === "symlink";
+  const isLink = own.factsBelow(path)?.kind === "symlink";
   const parts = PARTS.filter((part) => !(isLink && part === "mode") && !sameParts(now, wanted, [part]));
   if (parts.length === 0) return;
   using parent = own.openBelow(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
@@ -195,7 +195,7 @@ function noteOtherFiles({ own, baseline, saved, now }: RestoredTree, plan: Resto
   ];
   for (const path of new Set([...metadata, ...fromOriginal, ...folders, ...linked])) {
     const index = nearest(replaced, path) === undefined ? baseline.find(path) : undefined;
-    const facts = index === undefined ? undefined : factsAt(own, path);
+    const facts = index === undefined ? undefined : own.factsBelow(path);
     if (index === undefined || facts === undefined) continue;
     const ctime = changed.has(path) ? ([0, 0] as const) : facts.ctime;
     baseline.setCopy(index, { ...facts, ...baseline.copy(index), ino: facts.ino, ctime });
@@ -210,10 +210,4 @@ function linkedInodes(baseline: Baseline, paths: readonly string[]): ReadonlySet
       return base === undefined || base.kind === "directory" || base.nlink < 2 ? [] : [base.ino];
     }),
   );
-}
-
-function factsAt(tree: Folder, path: string): Facts | undefined {
-  if (path === ROOT_PATH) return tree.ownFacts();
-  using parent = tree.openBelowIfThere(parentPath(path));
-  return parent?.facts(baseName(path));
 }

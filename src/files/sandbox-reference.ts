@@ -10,13 +10,14 @@ import {
 import type { SandboxRef } from "../core/sandbox.ts";
 import { failedWith } from "../system/errno.ts";
 import { Folder } from "../system/folder.ts";
+import { KeptFolders } from "../system/kept-folders.ts";
 import type { ChangeSet } from "./change-set.ts";
 import { withoutLeftOut } from "./left-out.ts";
 import type { SandboxTree } from "./sandbox-tree.ts";
 import { type Scope, withoutFrom } from "./scope.ts";
 import type { Placement, WorkspacePlace } from "./workspace.ts";
 
-/** A sandbox with everything that belongs to it open. */
+/** A sandbox with everything that belongs to it open. Comparing and staging come to the same folders a dozen times, so these are kept. */
 export class OpenSandbox<Tree extends SandboxTree> {
   readonly scope: Scope;
   readonly workspace: Folder;
@@ -28,9 +29,9 @@ export class OpenSandbox<Tree extends SandboxTree> {
   constructor(scope: Scope, workspace: Folder, original: Folder, tree: Tree) {
     this.scope = scope;
     this.workspace = workspace;
-    this.original = original;
+    this.original = new KeptFolders(original);
     this.tree = tree;
-    this.own = tree.openOwn();
+    this.own = new KeptFolders(tree.openOwn());
   }
 
   /** What differs from the original, but for what is a resource of its own. */

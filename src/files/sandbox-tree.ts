@@ -39,8 +39,8 @@ export interface SandboxTree {
 
   diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet;
 
-  /** Whether the original still holds, at this path, what the sandbox was made from. */
-  isOriginalUnchanged(original: Folder, path: string, base: BaseFacts): boolean;
+  /** Whether an entry of the original, as it is now, is still what the sandbox was made from. */
+  isStillBase(now: Facts | undefined, base: BaseFacts): boolean;
 
   /** Of a layer: whether an entry is there only to say something about the layer below. */
   readonly isMark?: IsMark;

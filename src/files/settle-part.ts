@@ -1,4 +1,4 @@
-import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import { SandboxConflictError } from "../core/errors.ts";
 import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
@@ -98,8 +98,7 @@ function* leftEntries({ original, landing, manifest, isAsLeft }: LandedPart): Ge
 }
 
 function* factsAt(original: Folder, path: string): Generator<Facts> {
-  using parent = original.openBelowIfThere(parentPath(path));
-  const facts = parent?.facts(baseName(path));
+  const facts = original.factsBelow(path);
   if (facts !== undefined) yield facts;
 }
 

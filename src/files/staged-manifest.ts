@@ -6,7 +6,6 @@ import { reserveRoom } from "../system/file-data.ts";
 import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { readXattrs } from "../system/xattrs.ts";
-import type { BaseFacts } from "./baseline.ts";
 import type { TreeEntry } from "./change-set.ts";
 import { entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
 import { metadataOf } from "./metadata.ts";
@@ -21,8 +20,9 @@ export const BALLAST = "ballast";
 /** The times that folders have at the end: the sandbox's, unless somebody else changed the folder in the original meanwhile. */
 export function plannedFolderTimes(input: StagingInput, surveyed: readonly SurveyedEntry[]): Manifest["folderTimes"] {
   const wanted = new Map<string, Time>();
+  const isSingleFile = input.baseOf(ROOT_PATH) === undefined;
   for (const { entry } of surveyed) {
-    if (entry.operation === "metadata" || input.baseOf(ROOT_PATH) === undefined) continue;
+    if (entry.operation === "metadata" || isSingleFile) continue;
     const path = parentPath(entry.path);
     if (wanted.has(path)) continue;
     using folder = input.sandbox.openBelow(path);
@@ -32,24 +32,13 @@ export function plannedFolderTimes(input: StagingInput, surveyed: readonly Surve
   const times: Manifest["folderTimes"][number][] = [];
   for (const [path, after] of wanted) {
     const base = input.baseOf(path);
-    using folder = openIfSame(input.original, path, base);
-    if (base === undefined || base.changedBefore === true || folder === undefined) continue;
-    const before = folder.ownFacts().mtime;
-    if (sameTime(before, base.mtime)) times.push({ path, before, after });
+    if (base === undefined || base.changedBefore === true) continue;
+    using folder = input.original.openBelowIfThere(path);
+    const now = folder?.ownFacts();
+    if (now?.ino === base.ino && sameTime(now.mtime, base.mtime)) times.push({ path, before: now.mtime, after });
   }
   // The deepest first, the root last.
   return times.sort((a, b) => b.path.length - a.path.length || compareTimes(a.before, b.before));
-}
-
-function openIfSame(original: Folder, path: string, base: BaseFacts | undefined): Folder | undefined {
-  if (base === undefined) return undefined;
-  const parentFacts = path === ROOT_PATH ? original.ownFacts() : factsBelow(original, path);
-  return parentFacts?.kind === "directory" && parentFacts.ino === base.ino ? original.openBelow(path) : undefined;
-}
-
-function factsBelow(original: Folder, path: string): Facts | undefined {
-  using parent = original.openBelowIfThere(parentPath(path));
-  return parent?.facts(baseName(path));
 }
 
 export function manifestEntry(

@@ -1,8 +1,8 @@
 import { comparePaths, joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import { failedWith } from "../system/errno.ts";
 import { type Facts, lastFacts, low53, STAT, sameTime, statInto, statWords } from "../system/facts.ts";
-import { type Folder, nameFrom, readNameBytes, readNames } from "../system/folder.ts";
-import { listedInode } from "../system/listed-name.ts";
+import type { Folder } from "../system/folder.ts";
+import { listedInode, nameFrom, readNameBytes, readNames } from "../system/listing.ts";
 import { readXattrs } from "../system/xattrs.ts";
 import type { BaseFacts, Baseline } from "./baseline.ts";
 import type { ChangeSet, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";

@@ -1,8 +1,9 @@
 import { constants } from "node:fs";
-import { pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
+import { baseName, parentPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
 import { failedWith } from "./errno.ts";
 import { type Facts, factsAt, lastFacts, statInto } from "./facts.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
+import { readNames } from "./listing.ts";
 import {
   AT_EMPTY_PATH,
   AT_FDCWD,
@@ -32,6 +33,7 @@ export class Folder {
   readonly fd: number;
   readonly path: string;
   #open = true;
+  #isListed = false;
 
   constructor(fd: number, path: string) {
     this.fd = fd;
@@ -99,10 +101,24 @@ export class Folder {
     return factsAt(this.fd, name, this.label(name));
   }
 
+  /** The facts of what is at this path below; undefined if it, or a folder on the way, is gone. */
+  factsBelow(path: string): Facts | undefined {
+    if (path === ROOT_PATH) return this.ownFacts();
+    if (!path.includes("/")) return this.facts(path);
+    using parent = this.openBelowIfThere(parentPath(path));
+    return parent?.facts(baseName(path));
+  }
+
   /** The facts of the folder itself. */
   ownFacts(): Facts {
     check(statInto(this.fd, pathPointer(""), AT_EMPTY_PATH), "stat", this.path);
     return lastFacts();
+  }
+
+  /** To be called before its names are read: a listing goes on where the last one through the same handle ended. */
+  beginListing(): void {
+    if (this.#isListed) check(calls.lseek(this.fd, 0, 0), "seek", this.path);
+    this.#isListed = true;
   }
 
   /** The names in this folder, in the order the file system gives them. */
@@ -301,52 +317,4 @@ let sharedLinkBuffer: PinnedBuffer | undefined;
 function linkBuffer(): PinnedBuffer {
   sharedLinkBuffer ??= new PinnedBuffer(8192);
   return sharedLinkBuffer;
-}
-
-const DENTS_BYTES = 64 * 1024;
-const freeListings: PinnedBuffer[] = [];
-
-/** A name in a listing: the bytes from `start` to `end`, and where they are in memory, NUL-terminated. Valid during the call. */
-type ListedName = (bytes: Buffer, start: number, end: number, namePointer: number) => void;
-
-/** Reads a folder's names. `visit` also gets the address of the name, valid during the call, so that a stat needs no copy of it. */
-export function readNames(folder: Folder, visit: (name: string, namePointer: number) => void): void {
-  readNameBytes(folder, (bytes, start, end, pointer) => visit(nameFrom(bytes, start, end), pointer));
-}
-
-/**
- * The same (getdents64) without making strings of the names, for who compares a hundred thousand of them. While one listing is read another
- * may begin, so each takes a buffer of its own.
- */
-export function readNameBytes(folder: Folder, visit: ListedName): void {
-  const buffer = freeListings.pop() ?? new PinnedBuffer(DENTS_BYTES);
-  const { bytes, address } = buffer;
-  // The handle may have been listed before; a listing goes on where the last one ended.
-  check(calls.lseek(folder.fd, 0, 0), "seek", folder.path);
-  try {
-    for (;;) {
-      const length = check(calls.getdents64(folder.fd, address, DENTS_BYTES), "readdir", folder.path);
-      if (length === 0) return;
-      for (let at = 0; at < length; ) {
-        const size = (bytes[at + 16] as number) | ((bytes[at + 17] as number) << 8);
-        const start = at + 19;
-        let end = start;
-        while (bytes[end] !== 0) end += 1;
-        const first = bytes[start];
-        const isDot = first === 46 && (end - start === 1 || (end - start === 2 && bytes[start + 1] === 46));
-        if (!isDot) visit(bytes, start, end, address + start);
-        at += size;
-      }
-    }
-  } finally {
-    freeListings.push(buffer);
-  }
-}
-
-/** Most names are ASCII, and then Latin-1 is the same and ten times faster to read. */
-export function nameFrom(bytes: Buffer, start: number, end: number): string {
-  for (let at = start; at < end; at += 1) {
-    if ((bytes[at] as number) > 0x7f) return pathFromBytes(bytes.subarray(start, end));
-  }
-  return bytes.toString("latin1", start, end);
 }

@@ -3,6 +3,7 @@ import { failedWith, systemCallError } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import type { Folder } from "./folder.ts";
 import { calls, check, lastErrno, PinnedBuffer, pathPointer } from "./native.ts";
+import { getInto, listInto, pathThroughHandle } from "./xattr-calls.ts";
 
 /**
  * Extended attributes: the user's own, ACLs (system.posix_acl_*), file capabilities and labels (security.*), trusted.* when privileged.
@@ -14,7 +15,7 @@ const ENODATA = 61;
 const ERANGE = 34;
 const EOPNOTSUPP = 95;
 let listBuffer: PinnedBuffer | undefined;
-let valueBuffer = Buffer.alloc(4096);
+let valueBuffer: PinnedBuffer | undefined;
 const NONE: Xattrs = Object.freeze({});
 const NO_NAMES: readonly string[] = Object.freeze([]);
 
@@ -28,6 +29,11 @@ export function readXattrs(folder: Folder, name: string): Xattrs {
 /** The marks that an overlay has put on an entry of one of its layers, and only those. */
 export function readLayerMarks(folder: Folder, name: string): Xattrs {
   return readThose(folder, name, (key) => MARK.test(key));
+}
+
+/** One such mark, if the entry has it. */
+export function readLayerMark(folder: Folder, name: string, key: string): string | undefined {
+  return readXattr(folder, name, key)?.toString("base64");
 }
 
 /** The same with the marks that an overlay has put on an entry of one of its layers. */
@@ -104,16 +110,14 @@ function removeXattr(point: Failpoint, folder: Folder, name: string, key: string
     throw systemCallError(lastErrno(), "removexattr", `${folder.label(name)} (${key})`);
 }
 
-/** The way in goes through the open folder's own handle, so no link on the way is followed. */
 function pointers(folder: Folder, name: string, key: string): [path: number, key: number] {
-  return [pathPointer(`/proc/self/fd/${folder.fd}/${name}`), pathPointer(key, 1)];
+  return [pathThroughHandle(folder, name), pathPointer(key, 1)];
 }
 
 function listXattrs(folder: Folder, name: string): readonly string[] {
   listBuffer ??= new PinnedBuffer(4096);
   for (;;) {
-    const path = pathPointer(`/proc/self/fd/${folder.fd}/${name}`);
-    const length = calls.llistxattr(path, listBuffer.address, listBuffer.bytes.length);
+    const length = listInto(folder, name, listBuffer);
     if (length === 0) return NO_NAMES;
     if (length > 0) return splitNames(listBuffer.bytes.subarray(0, length));
     const errno = lastErrno();
@@ -133,14 +137,15 @@ function splitNames(bytes: Buffer): string[] {
   return names;
 }
 
+/** The value, as long as no other is read. */
 function readXattr(folder: Folder, name: string, key: string): Buffer | undefined {
+  valueBuffer ??= new PinnedBuffer(4096);
   for (;;) {
-    const [path, keyPointer] = pointers(folder, name, key);
-    const length = calls.lgetxattr(path, keyPointer, valueBuffer, valueBuffer.length);
-    if (length >= 0) return Buffer.from(valueBuffer.subarray(0, length));
+    const length = getInto(folder, name, key, valueBuffer);
+    if (length >= 0) return valueBuffer.bytes.subarray(0, length);
     const errno = lastErrno();
-    if (errno === ENODATA) return undefined;
+    if (errno === ENODATA || errno === EOPNOTSUPP) return undefined;
     if (errno !== ERANGE) throw systemCallError(errno, "getxattr", `${folder.label(name)} (${key})`);
-    valueBuffer = Buffer.alloc(valueBuffer.length * 4);
+    valueBuffer = new PinnedBuffer(valueBuffer.bytes.length * 4);
   }
 }

@@ -120,6 +120,7 @@ describe("bad input on the command line", () => {
     refuses(["plan", "list", "--al"], /Unknown option '--al'\./, /Did you mean --all\?.*'drydock plan list --help'/);
     refuses(["plan", "apply", "--digest"], /argument missing/);
     refuses(["plan", "show", "one", "two"], /Too many arguments/);
+    refuses(["plan", "create", "app"], /Too many arguments/, /with --resource\. 'drydock plan create --help'/);
     refuses(["plan", "read", "one"], /Missing required argument 'RESOURCE'\./);
     refuses(["plan", "diff", "--stat", "--patch"], /cannot be used with/);
     refuses(["plan"], /A command is missing after 'drydock plan'\./, /create, list, show/);

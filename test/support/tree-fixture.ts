@@ -74,8 +74,7 @@ export class TreeFixture {
   }
 
   /** Whether the original at this path was not touched since it was copied. */
-  originalIsBase(path: string, before: BaseFacts): boolean {
-    const now = this.facts("original", path);
+  originalIsBase(now: Facts | undefined, before: BaseFacts): boolean {
     return now !== undefined && now.ino === before.ino && now.ctime.join() === before.ctime?.join();
   }
 

@@ -207,7 +207,7 @@ export class BaseRecord {
     if (!isMerged) this.#hiddenFolders.push(path);
     // A new folder where nothing was: somebody else has made one in the original meanwhile.
     if (isMerged && !marks.isCopiedUp(above)) return;
-    if (isMerged && isOther(marks.originOf(upper, name), handleOf(lower, name)) && !this.#noted.has(path)) {
+    if (isMerged && !this.#noted.has(path) && isOther(marks.originOf(upper, name), handleOf(lower, name))) {
       // Programs saw another folder here than the one that somebody has put in its place since.
       this.#noteVanishedFolder(above, path, above.ownFacts(), marks);
       return;

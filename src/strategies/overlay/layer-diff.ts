@@ -20,8 +20,8 @@ export interface LayerDiffOptions {
   readonly isLive: boolean;
   /** If the resource is a single file: its name. */
   readonly only?: string;
-  /** Whether the original still has at this path what was there when the sandbox was made. */
-  readonly isUnchanged: (path: string, base: BaseFacts) => boolean;
+  /** Whether an entry of the original, as it is now, is still what was there when the sandbox was made. */
+  readonly isStillBase: (now: Facts | undefined, base: BaseFacts) => boolean;
   readonly workspace: Folder;
   /** While programs are at work: names of files that were changed through another of their names (linked-names.ts). */
   readonly linkedNames?: () => readonly LinkedName[];
@@ -206,10 +206,11 @@ class LayerDiff {
     return anchor !== undefined && anchor.base.ino !== base.ino;
   }
 
-  #hasBaseContent({ path, upper, name, facts, lower, lowerName }: Pair, base: BaseFacts): boolean {
+  #hasBaseContent({ upper, name, facts, lower, lowerName }: Pair, base: BaseFacts): boolean {
     if (facts.kind === "symlink") return upper.readLink(name) === base.target;
     if (facts.kind !== "file") return true;
-    if (facts.size !== base.size || lower === undefined || !this.#options.isUnchanged(path, base)) return false;
+    if (facts.size !== base.size || lower === undefined) return false;
+    if (!this.#options.isStillBase(lower.facts(lowerName), base)) return false;
     return facts.size === 0 || sameFileContent(lower, lowerName, upper, name);
   }
 

@@ -4,7 +4,7 @@ import type { Facts } from "../../system/facts.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
 import type { FileHandle } from "../../system/file-handles.ts";
 import type { Folder } from "../../system/folder.ts";
-import { readLayerMarks, writeXattrs, type Xattrs } from "../../system/xattrs.ts";
+import { readLayerMark, writeXattrs, type Xattrs } from "../../system/xattrs.ts";
 import type { OverlayWay } from "./ways.ts";
 
 /**
@@ -51,7 +51,7 @@ export class LayerMarks {
   /** Whether an entry of the upper layer is only there to say something about the lower one. */
   isMark(folder: Folder, name: string, facts: Facts): boolean {
     if (this.isMarkByItself(name, facts)) return true;
-    return facts.kind === "file" && facts.size === 0 && this.#has(this.#marksOfFile(folder, name), "whiteout");
+    return facts.kind === "file" && facts.size === 0 && this.#markOf(folder, name, "whiteout") !== undefined;
   }
 
   /** The same for those marks that programs can make overlays leave: attributes of whiteouts only layers from elsewhere have. */
@@ -73,14 +73,13 @@ export class LayerMarks {
 
   /** Whether nothing of the lower layer shows through this folder. */
   isOpaque(folder: Folder): boolean {
-    const marks = readLayerMarks(folder, ROOT_PATH);
-    if (this.#prefixes.some((prefix) => marks[`${prefix}opaque`] === YES)) return true;
+    if (this.#keys("opaque").some((key) => readLayerMark(folder, ROOT_PATH, key) === YES)) return true;
     return this.#isFuse && folder.facts(".wh..wh..opq") !== undefined;
   }
 
   /** Whether a folder that is not opaque was there in the lower layer when it was copied up. */
   isCopiedUp(folder: Folder): boolean {
-    return this.#isFuse || this.#has(readLayerMarks(folder, ROOT_PATH), "origin");
+    return this.#isFuse || this.#markOf(folder, ROOT_PATH, "origin") !== undefined;
   }
 
   /** What a folder that we copy up ourselves is marked with. */
@@ -100,9 +99,8 @@ export class LayerMarks {
 
   /** Removes from an entry of a layer what it says about what it is a copy of. */
   forgetOriginOf(point: Failpoint, folder: Folder, name: string): void {
-    const marks = readLayerMarks(folder, name);
-    for (const key of this.#prefixes.map((prefix) => `${prefix}origin`)) {
-      const origin = marks[key];
+    for (const key of this.#keys("origin")) {
+      const origin = readLayerMark(folder, name, key);
       if (origin !== undefined) writeXattrs(point, folder, name, {}, { [key]: origin });
     }
   }
@@ -115,32 +113,40 @@ export class LayerMarks {
 
   /** What a file that was copied up is a copy of, where the kernel says so. */
   originOf(folder: Folder, name: string): FileHandle | undefined {
-    const origin = this.#isFuse ? undefined : this.#marksOfFile(folder, name)[`${this.#prefixes[0]}origin`];
+    const origin = this.#isFuse ? undefined : this.#markOf(folder, name, "origin");
     return origin === undefined ? undefined : originHandle(Buffer.from(origin, "base64"));
   }
 
   /** Whether a file was copied up, but nothing says from where: in a user namespace. */
   isCopyOfUnknown(folder: Folder, name: string): boolean {
-    return !this.#isFuse && this.#marksOfFile(folder, name)[`${this.#prefixes[0]}origin`] === "";
+    return !this.#isFuse && this.#markOf(folder, name, "origin") === "";
   }
 
   /** The path, in the lower layer, of what a file was copied up from, where fuse-overlayfs says so. */
   originPathOf(folder: Folder, name: string): string | undefined {
-    const origin = this.#isFuse ? this.#marksOfFile(folder, name)["user.fuseoverlayfs.origin"] : undefined;
+    const origin = this.#isFuse ? readableMark(folder, name, "user.fuseoverlayfs.origin") : undefined;
     return origin === undefined ? undefined : pathFromBytes(Buffer.from(origin, "base64")).replace(/\0$/, "");
   }
 
-  /** Without privilege the attributes of a file that nobody may read can't be read either; then nothing is known of it. */
-  #marksOfFile(folder: Folder, name: string): Xattrs {
-    try {
-      return readLayerMarks(folder, name);
-    } catch (thrown) {
-      if (failedWith(thrown, "EACCES")) return {};
-      throw thrown;
-    }
+  #keys(mark: string): readonly string[] {
+    return this.#prefixes.map((prefix) => `${prefix}${mark}`);
   }
 
-  #has(marks: Xattrs, mark: string): boolean {
-    return this.#prefixes.some((prefix) => `${prefix}${mark}` in marks);
+  #markOf(folder: Folder, name: string, mark: string): string | undefined {
+    for (const key of this.#keys(mark)) {
+      const value = readableMark(folder, name, key);
+      if (value !== undefined) return value;
+    }
+    return undefined;
+  }
+}
+
+/** Without privilege the attributes of a file that nobody may read can't be read either; then nothing is known of it. */
+function readableMark(folder: Folder, name: string, key: string): string | undefined {
+  try {
+    return readLayerMark(folder, name, key);
+  } catch (thrown) {
+    if (failedWith(thrown, "EACCES")) return undefined;
+    throw thrown;
   }
 }

@@ -1,10 +1,11 @@
 import { baseName, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import { type Conflict, StateError } from "../../core/errors.ts";
-import { isAfter, takeBarrier } from "../../files/barrier.ts";
+import { takeBarrier } from "../../files/barrier.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
 import type { ChangeSet } from "../../files/change-set.ts";
 import type { LandedPart } from "../../files/landed-part.ts";
 import { giveMetadata } from "../../files/metadata.ts";
+import { type Ages, isSince, isStillBase } from "../../files/original-state.ts";
 import type { Steps } from "../../files/pace.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
 import type { SandboxTree, WrittenFile } from "../../files/sandbox-tree.ts";
@@ -196,7 +197,7 @@ export class LayeredTree implements SandboxTree {
   }
 
   #noteAll(record: BaseRecord, upper: Folder, original: Folder): void {
-    const isAfterBarrier = (facts: Facts) => isAfter(this.#asBefore(facts), this.barrier);
+    const isAfterBarrier = (facts: Facts) => isSince(facts, this.#ages);
     record.noteAll(upper, original, { marks: this.#marks, only: this.#scope.only, isAfterBarrier });
   }
 
@@ -238,17 +239,17 @@ export class LayeredTree implements SandboxTree {
       ...(only !== undefined && { only }),
       workspace: this.#workspace,
       linkedNames: () => (this.isEntered ? this.#linkedNames(original) : []),
-      isUnchanged: (path, base) => this.isOriginalUnchanged(original, path, base),
+      isStillBase: (now, base) => this.isStillBase(now, base),
       ...(tick !== undefined && { tick }),
     });
   }
 
-  isOriginalUnchanged(original: Folder, path: string, base: BaseFacts): boolean {
-    const now = factsBelow(original, path);
-    if (now === undefined || !sameIdentity(now, base)) return false;
-    // A folder's change time also moves when others add to it, which is not a change of the folder itself.
-    if (base.kind === "directory") return now.mode === base.mode && now.uid === base.uid && now.gid === base.gid;
-    return !isAfter(this.#asBefore(now), this.barrier);
+  isStillBase(now: Facts | undefined, base: BaseFacts): boolean {
+    return isStillBase(now, base, this.#ages);
+  }
+
+  get #ages(): Ages {
+    return { barrier: this.barrier, asBefore: this.#asBefore };
   }
 
   baseLookup(original: Folder): (path: string) => BaseFacts | undefined {
@@ -319,9 +320,4 @@ export class LayeredTree implements SandboxTree {
       hint: "Cancel its plan and make a new one.",
     });
   }
-}
-
-function factsBelow(original: Folder, path: string): Facts | undefined {
-  using parent = original.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
-  return parent?.facts(path === ROOT_PATH ? ROOT_PATH : baseName(path));
 }

@@ -1,8 +1,9 @@
 import { baseName, bytesFromPath, parentPath, pathFromBytes, ROOT_PATH } from "../../core/byte-path.ts";
 import { StateError, UnsupportedError } from "../../core/errors.ts";
-import { isAfter, takeBarrier } from "../../files/barrier.ts";
+import { takeBarrier } from "../../files/barrier.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
 import type { ChangeSet } from "../../files/change-set.ts";
+import { isStillBase } from "../../files/original-state.ts";
 import type { Steps } from "../../files/pace.ts";
 import { removeTree } from "../../files/remove-tree.ts";
 import type { SandboxTree, WrittenFile } from "../../files/sandbox-tree.ts";
@@ -10,7 +11,7 @@ import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts
 import { OWN_NAME } from "../../files/workspace.ts";
 import { notThere, readFileBelow, writeFileBelow } from "../../files/writing.ts";
 import { createSnapshot, isSubvolume, nestedSubvolumes } from "../../system/btrfs.ts";
-import { type Facts, sameIdentity, sameTime, type Time } from "../../system/facts.ts";
+import type { Facts, Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
 import { currentBootId } from "../../system/process-identity.ts";
@@ -188,12 +189,8 @@ export class SnapshotTree implements SandboxTree {
     return { ...found, changes: found.changes.filter(isTheirs), entries: found.entries.filter(isTheirs) };
   }
 
-  isOriginalUnchanged(original: Folder, path: string, base: BaseFacts): boolean {
-    const now = look(original, path, (_folder, _name, facts) => facts);
-    if (now === undefined || !sameIdentity(now, base)) return false;
-    // A folder's change time also moves when others add to it, which is not a change of the folder itself.
-    if (base.kind === "directory") return now.mode === base.mode && now.uid === base.uid && now.gid === base.gid;
-    return !isAfter(this.#asBefore(now), this.barrier) || (base.ctime !== undefined && sameTime(now.ctime, base.ctime));
+  isStillBase(now: Facts | undefined, base: BaseFacts): boolean {
+    return isStillBase(now, base, { barrier: this.barrier, asBefore: this.#asBefore });
   }
 
   baseLookup(): (path: string) => BaseFacts | undefined {

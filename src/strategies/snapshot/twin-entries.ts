@@ -3,8 +3,8 @@ import type { BaseFacts } from "../../files/baseline.ts";
 import type { BaseEntries } from "../../files/tree-diff.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import { compareTimes, type Facts, low53, STAT, statInto, statWords, type Time } from "../../system/facts.ts";
-import { type Folder, nameFrom, readNameBytes } from "../../system/folder.ts";
-import { isListedFolder, listedInode } from "../../system/listed-name.ts";
+import type { Folder } from "../../system/folder.ts";
+import { isListedFolder, listedInode, nameFrom, readNameBytes } from "../../system/listing.ts";
 import { readXattrs } from "../../system/xattrs.ts";
 
 /**

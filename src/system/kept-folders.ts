@@ -1,6 +1,6 @@
 import { Folder } from "./folder.ts";
 
-const MOST_KEPT = 64;
+const MOST_KEPT = 128;
 
 /**
  * An open folder that keeps those below it open that were asked for: for who comes back to the same ones time and again in a moment, and is to

@@ -12,6 +12,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 
 /** One row of the conflict table: what the plan does, what somebody else does to the original, which paths conflict. */
 export interface ConflictRow {
@@ -21,8 +22,8 @@ export interface ConflictRow {
   /** None: it lands, and then `afterwards` holds. */
   readonly conflicts: readonly string[];
   readonly afterwards?: (at: (path: string) => string) => void;
-  /** Why fuse-overlayfs can't tell, while programs are inside. */
-  readonly unknownToFuse?: string;
+  /** Why an overlay in this way can't tell, while programs are inside. */
+  readonly unknownTo?: { readonly [way in OverlayWay]?: string };
   /** If all that the plan does is to write these files: their paths. */
   readonly writes?: readonly string[];
 }
@@ -65,6 +66,36 @@ export const CONFLICT_ROWS: readonly ConflictRow[] = [
     conflicts: ["file"],
   },
   { title: "modified by the plan, deleted by another", ...writing("file"), rival: remove("file"), conflicts: ["file"] },
+  {
+    title: "modified by the plan, which also deletes something else, and deleted by another",
+    plan: (at) => {
+      edit("file")(at);
+      remove("spare")(at);
+    },
+    rival: remove("file"),
+    conflicts: ["file"],
+  },
+  {
+    title: "moved by the plan to where another has changed something else",
+    plan: (at) => renameSync(at("spare"), at("folder/moved")),
+    rival: (at) => writeFileSync(at("folder/mine"), "mine\n"),
+    conflicts: [],
+    afterwards: (at) => {
+      assert.equal(text(at("folder/moved")), "spare\n");
+      assert.equal(text(at("folder/mine")), "mine\n");
+      assert.throws(() => text(at("spare")));
+    },
+  },
+  {
+    title: "moved and written by the plan, while another works elsewhere",
+    plan: (at) => {
+      renameSync(at("spare"), at("folder/moved"));
+      edit("folder/moved")(at);
+    },
+    rival: (at) => writeFileSync(at("twin/mine"), "mine\n"),
+    conflicts: [],
+    afterwards: (at) => assert.equal(text(at("folder/moved")), PLANNED),
+  },
   {
     title: "deleted by the plan, written by another",
     plan: remove("file"),
@@ -126,7 +157,7 @@ export const CONFLICT_ROWS: readonly ConflictRow[] = [
   },
   {
     title: "the same folder added by both",
-    unknownToFuse: "a new folder has the same marks as one that replaces another, so it is called a conflict",
+    unknownTo: { fuse: "a new folder has the same marks as one that replaces another, so it is called a conflict" },
     plan: addFolder("the plan's\n"),
     rival: addFolder("the plan's\n"),
     conflicts: [],
@@ -214,7 +245,10 @@ export const CONFLICT_ROWS: readonly ConflictRow[] = [
   },
   {
     title: "changed in a folder whose place another untouched one has taken",
-    unknownToFuse: "nothing says which folder it was that programs saw",
+    unknownTo: {
+      fuse: "nothing says which folder it was that programs saw",
+      "user-namespace": "a folder that was copied up does not say which one it is of",
+    },
     ...writing("folder/deep/inner"),
     rival: (at) => {
       renameSync(at("folder"), at("elsewhere"));

@@ -1,4 +1,4 @@
-import { joinPath, ROOT_PATH } from "../../core/byte-path.ts";
+import { joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
 import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
@@ -20,13 +20,22 @@ import type { LayerMarks } from "./layer-marks.ts";
 const SAVE = failpoint("overlay.note-base");
 const BASE = "base";
 
+/** A copy in the upper layer with nothing below it. */
+interface Unfounded {
+  readonly path: string;
+  readonly facts: Facts;
+  readonly origin: FileHandle | "here" | "unknown";
+}
+
+/** What the upper layer covers in the lower one. */
+interface Hidden {
+  readonly inodes: Set<number>;
+  readonly looks: Set<string>;
+}
+
 export class BaseRecord {
   readonly #noted: Map<string, BaseFacts>;
-  readonly #unfounded: {
-    readonly path: string;
-    readonly facts: Facts;
-    readonly origin: FileHandle | "here" | "unknown";
-  }[] = [];
+  readonly #unfounded: Unfounded[] = [];
   /** Whether the upper layer deletes or replaces anything of the lower one: it may be that, under another name. */
   #isAnyGone = false;
   /** Of copies that do not say what they are of: the inode of the first file of the lower layer that each covers, by its own inode. */
@@ -81,12 +90,12 @@ export class BaseRecord {
     this.#isChanged = true;
   }
 
-  saveIfChanged(folder: Folder): void {
-    if (this.#isChanged) this.save(folder);
+  saveIfChanged(folder: Folder, how: "buffered" | "flushed" = "buffered"): void {
+    if (this.#isChanged) this.save(folder, how);
   }
 
-  save(folder: Folder): void {
-    writeSmallFile(SAVE, folder, BASE, this.toBytes());
+  save(folder: Folder, how: "buffered" | "flushed" = "buffered"): void {
+    writeSmallFile(SAVE, folder, BASE, this.toBytes(), how);
     this.#isChanged = false;
   }
 
@@ -106,22 +115,31 @@ export class BaseRecord {
   ): void {
     this.#isAfterBarrier = isAfterBarrier;
     this.#noteFolder(upper, lower, marks, ROOT_PATH, only);
-    const moved = new Set<number>();
-    if (this.#unfounded.length > 0) this.#addHidden(lower, moved);
-    const isMoved = (origin: FileHandle): boolean => {
-      if (origin === "unknown") return this.#isAnyGone;
-      return origin !== "here" && moved.has(factsOfHandle(lower, origin)?.ino ?? -1);
-    };
-    for (const { path, facts, origin } of this.#unfounded) if (!isMoved(origin)) this.#noteVanished(path, facts);
+    if (this.#unfounded.length === 0) return;
+    const hidden = this.#findHidden(lower);
+    for (const copy of this.#unfounded)
+      if (!this.#isMoved(copy, lower, hidden)) this.#noteVanished(copy.path, copy.facts);
   }
 
-  /** Finds the inodes of everything that the upper layer covers, also deep in folders that it deletes or replaces. */
-  #addHidden(lower: Folder, inodes: Set<number>): void {
-    for (const { ino } of this.#noted.values()) inodes.add(ino);
+  /** Whether a copy with nothing below it was moved to its place, and is not what somebody has removed from there. */
+  #isMoved({ path, facts, origin }: Unfounded, lower: Folder, hidden: Hidden): boolean {
+    if (origin === "here") return false;
+    if (origin !== "unknown") return hidden.inodes.has(factsOfHandle(lower, origin)?.ino ?? -1);
+    if (!this.#isAnyGone) return false;
+    // Nobody can have removed anything from a folder that did not change. In another one, only what looks like something that is covered was moved for sure.
+    const folder = lower.factsBelow(path.includes("/") ? parentPath(path) : ROOT_PATH);
+    return folder === undefined || !this.#isAfterBarrier(folder) || hidden.looks.has(lookOf(facts));
+  }
+
+  /** Finds everything that the upper layer covers, also deep in folders that it deletes or replaces. */
+  #findHidden(lower: Folder): Hidden {
+    const hidden: Hidden = { inodes: new Set(), looks: new Set() };
+    for (const facts of this.#noted.values()) addHidden(hidden, facts);
     for (const path of this.#hiddenFolders) {
       using folder = lower.openBelowIfThere(path);
-      if (folder !== undefined) addInodes(folder, inodes);
+      if (folder !== undefined) addHiddenBelow(hidden, folder);
     }
+    return hidden;
   }
 
   /** Something of the lower layer was copied up here, and nothing is there any more: the note fits no file, so that it counts as gone. */
@@ -222,14 +240,24 @@ function isOther(a: FileHandle | undefined, b: FileHandle | undefined): boolean 
   return a !== undefined && b !== undefined && a !== b;
 }
 
-function addInodes(folder: Folder, inodes: Set<number>): void {
+function addHidden({ inodes, looks }: Hidden, facts: Facts | BaseFacts): void {
+  inodes.add(facts.ino);
+  if (facts.kind === "file") looks.add(lookOf(facts));
+}
+
+function addHiddenBelow(hidden: Hidden, folder: Folder): void {
   for (const name of folder.names()) {
     const facts = folder.facts(name);
     if (facts === undefined) continue;
-    inodes.add(facts.ino);
+    addHidden(hidden, facts);
     using inner = facts.kind === "directory" ? folder.openBelowIfThere(name) : undefined;
-    if (inner !== undefined) addInodes(inner, inodes);
+    if (inner !== undefined) addHiddenBelow(hidden, inner);
   }
+}
+
+/** What a copy has in common with what it is of, until somebody writes to it. */
+function lookOf({ size, mtime }: Facts | BaseFacts): string {
+  return `${size} ${mtime.join(".")}`;
 }
 
 /** What an entry is now, as the base of work on it. Without its change time: whether it changed since is for the barrier to tell. */

@@ -3,7 +3,6 @@ import { StateError } from "../core/errors.ts";
 import type { Facts, Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
-import { currentBootId } from "../system/process-identity.ts";
 import { takeBarrier } from "./barrier.ts";
 import { type BaseFacts, Baseline } from "./baseline.ts";
 import { BaselineBuilder } from "./baseline-builder.ts";
@@ -15,6 +14,7 @@ import { isStillBase } from "./original-state.ts";
 import type { Steps } from "./pace.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import { sameFileContent } from "./same-entry.ts";
+import { SandboxNotes } from "./sandbox-notes.ts";
 import type { SandboxTree, WrittenFile } from "./sandbox-tree.ts";
 import { isLeftOut, type Scope } from "./scope.ts";
 import { readSmallFile, writeSmallFile } from "./small-file.ts";
@@ -27,8 +27,8 @@ import { readFileBelow, writeFileBelow } from "./writing.ts";
  *
  *   tree/      the copy; programs work here
  *   baseline   what every entry was (baseline.ts)
- *   sandbox    JSON: the barrier T0, the boot it was made in. Written last: a workspace without it is not finished
- *   stale      there after a landing: the copy no longer mirrors the original and is made anew before it is used again
+ *   sandbox    sandbox-notes.ts; written last: a workspace without it is not finished
+ *   stale      sandbox-notes.ts
  * T0 is taken before the copying, so that what somebody changes while it lasts is noticed.
  */
 const POINTS = {
@@ -41,13 +41,6 @@ const POINTS = {
 };
 const TREE = "tree";
 const BASELINE = "baseline";
-const SANDBOX = "sandbox";
-const STALE = "stale";
-
-interface SandboxFile {
-  readonly barrier: Time;
-  readonly bootId: string;
-}
 
 export type DataWay = CopyOptions["data"];
 
@@ -56,29 +49,30 @@ export class CopiedTree implements SandboxTree {
   readonly #scope: Scope;
   readonly #data: DataWay;
   readonly #asBefore: (facts: Facts) => Facts;
-  #known: SandboxFile | undefined;
+  readonly #notes: SandboxNotes;
 
   constructor(workspace: Folder, scope: Scope, data: DataWay, asBefore: (facts: Facts) => Facts) {
     this.#workspace = workspace;
     this.#scope = scope;
     this.#data = data;
     this.#asBefore = asBefore;
+    this.#notes = new SandboxNotes(workspace, POINTS);
   }
 
   get isFinished(): boolean {
-    return this.#workspace.facts(SANDBOX) !== undefined;
+    return this.#notes.areThere;
   }
 
   get isStale(): boolean {
-    return this.#workspace.facts(STALE) !== undefined;
+    return this.#notes.isStale;
   }
 
   get isFromEarlierBoot(): boolean {
-    return this.#sandboxFile().bootId !== currentBootId();
+    return this.#notes.isFromEarlierBoot;
   }
 
   get barrier(): Time {
-    return this.#sandboxFile().barrier;
+    return this.#notes.barrier;
   }
 
   /** Whether only one file in the folder counts. */
@@ -96,7 +90,8 @@ export class CopiedTree implements SandboxTree {
   }
 
   *make(original: Folder): Steps {
-    for (const name of [SANDBOX, TREE, BASELINE]) removeTree(POINTS.removeOld, this.#workspace, name);
+    this.#notes.remove(POINTS.removeOld);
+    for (const name of [TREE, BASELINE]) removeTree(POINTS.removeOld, this.#workspace, name);
     const barrier = takeBarrier(this.#workspace);
     using tree = ensureFolder(POINTS.tree, this.#workspace, TREE);
     const builder = new BaselineBuilder();
@@ -108,17 +103,15 @@ export class CopiedTree implements SandboxTree {
     if (this.#scope.only === undefined) yield* copyTree(original, tree, options);
     else yield* this.#copySingleFile(original, tree, this.#scope.only, options, builder);
     this.saveBaseline(builder.finish((path) => tree.factsBelow(path)));
-    const file: SandboxFile = { barrier, bootId: currentBootId() };
-    this.#known = undefined;
-    writeSmallFile(POINTS.finish, this.#workspace, SANDBOX, Buffer.from(JSON.stringify(file)));
+    this.#notes.write(POINTS.finish, {}, barrier);
   }
 
   markStale(): void {
-    if (!this.isStale) writeSmallFile(POINTS.stale, this.#workspace, STALE, Buffer.alloc(0));
+    this.#notes.markStale();
   }
 
   markFresh(): void {
-    if (this.isStale) this.#workspace.removeFile(POINTS.fresh, STALE);
+    this.#notes.markFresh();
   }
 
   read(_original: Folder, own: Folder, path: string): Buffer {
@@ -163,16 +156,17 @@ export class CopiedTree implements SandboxTree {
 
   landPart(part: LandedPart): void {
     using own = this.openOwn();
-    this.saveBaseline(landedBaseline(part, this.loadBaseline(), own));
+    this.saveBaseline(landedBaseline(part, this.loadBaseline(), own), "flushed");
   }
 
   takeBackPart(part: LandedPart): void {
     const baseline = returnedBaseline(part, this.loadBaseline());
-    if (baseline !== undefined) this.saveBaseline(baseline);
+    if (baseline !== undefined) this.saveBaseline(baseline, "flushed");
   }
 
-  saveBaseline(baseline: Baseline): void {
-    writeSmallFile(POINTS.baseline, this.#workspace, BASELINE, baseline.toBytes());
+  /** `flushed` where nothing but the one that is there could say what the work is. */
+  saveBaseline(baseline: Baseline, how: "buffered" | "flushed" = "buffered"): void {
+    writeSmallFile(POINTS.baseline, this.#workspace, BASELINE, baseline.toBytes(), how);
   }
 
   *#copySingleFile(
@@ -195,14 +189,6 @@ export class CopiedTree implements SandboxTree {
     using parent = original.openBelowIfThere(parentPath(path));
     if (parent === undefined || !this.isStillBase(parent.facts(baseName(path)), base)) return false;
     return sameFileContent(parent, baseName(path), folder, name);
-  }
-
-  #sandboxFile(): SandboxFile {
-    if (this.#known !== undefined) return this.#known;
-    const bytes = readSmallFile(this.#workspace, SANDBOX);
-    if (bytes === undefined) throw unfinished(this.#workspace.path);
-    this.#known = JSON.parse(bytes.toString()) as SandboxFile;
-    return this.#known;
   }
 }
 

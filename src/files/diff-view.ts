@@ -98,8 +98,8 @@ function warningsOf(
 
 /** Without privilege a copy of somebody else's file is the user's own, and so is what lands in its place. */
 function changesHands({ operation, parts, after }: TreeChange, before: BaseFacts): boolean {
-  if (operation !== "modified" || parts !== undefined || process.geteuid?.() === 0) return false;
-  return after !== undefined && after.uid !== before.uid;
+  if (operation !== "modified" || parts !== undefined || after === undefined) return false;
+  return after.uid !== before.uid && process.geteuid?.() !== 0;
 }
 
 /** New content under one name of a file that has more of them than the plan changes. */

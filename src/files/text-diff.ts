@@ -100,6 +100,7 @@ function editsBetween(old: readonly string[], fresh: readonly string[]): Edit[] 
  */
 function shortestEdits(old: readonly string[], fresh: readonly string[], range: Edit): Edit[] | undefined {
   const oldShared = sharedLines(old, range.oldFrom, range.oldTo, new Set(fresh.slice(range.newFrom, range.newTo)));
+  if (oldShared.length === 0) return [range];
   const newShared = sharedLines(fresh, range.newFrom, range.newTo, new Set(old.slice(range.oldFrom, range.oldTo)));
   const oldTexts = oldShared.map((line) => old[line] as string);
   const newTexts = newShared.map((line) => fresh[line] as string);

@@ -1,6 +1,5 @@
 import { baseName, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import { type Conflict, StateError } from "../../core/errors.ts";
-import { takeBarrier } from "../../files/barrier.ts";
+import type { Conflict } from "../../core/errors.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
 import type { ChangeSet } from "../../files/change-set.ts";
 import type { LandedPart } from "../../files/landed-part.ts";
@@ -8,15 +7,15 @@ import { giveMetadata } from "../../files/metadata.ts";
 import { type Ages, isSince, isStillBase } from "../../files/original-state.ts";
 import type { Steps } from "../../files/pace.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import { SandboxNotes } from "../../files/sandbox-notes.ts";
 import type { SandboxTree, WrittenFile } from "../../files/sandbox-tree.ts";
 import type { Scope } from "../../files/scope.ts";
-import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
+import { writeSmallFile } from "../../files/small-file.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import { notThere, readFileBelow, writeThroughMount } from "../../files/writing.ts";
 import { type Facts, sameIdentity, type Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
-import { currentBootId } from "../../system/process-identity.ts";
 import { readXattrs } from "../../system/xattrs.ts";
 import { BaseRecord, baseFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
@@ -37,8 +36,8 @@ import type { OverlayWay } from "./ways.ts";
  *   base      what the original had at the paths that the upper layer covers (base-record.ts)
  *   times     times of folders, while they have to be kept (folder-times.ts)
  *   entered   there from before programs can get in until, after the last of them, `base` is noted anew
- *   sandbox   JSON: the barrier T0, the boot it was made in, the way it is mounted. Written last: without it the workspace is not finished
- *   stale     there after a landing: the sandbox is emptied before it is used again
+ *   sandbox   sandbox-notes.ts, with the way it is mounted; written last: without it the workspace is not finished
+ *   stale     sandbox-notes.ts
  */
 const POINTS = {
   upper: failpoint("overlay.create-upper"),
@@ -54,16 +53,8 @@ const POINTS = {
 };
 /** Nothing here takes long enough to be told. */
 const NO_STEPS: readonly number[] = [];
-const SANDBOX = "sandbox";
-const STALE = "stale";
 const ENTERED = "entered";
 export const MERGED = "merged";
-
-interface SandboxFile {
-  readonly barrier: Time;
-  readonly bootId: string;
-  readonly way: OverlayWay;
-}
 
 export class LayeredTree implements SandboxTree {
   readonly #workspace: Folder;
@@ -71,7 +62,7 @@ export class LayeredTree implements SandboxTree {
   readonly #asBefore: (facts: Facts) => Facts;
   readonly #chooseWay: () => OverlayWay;
   readonly #openMount: (tree: LayeredTree) => Folder | undefined;
-  #known: SandboxFile | undefined;
+  readonly #notes: SandboxNotes<{ readonly way: OverlayWay }>;
 
   constructor(
     workspace: Folder,
@@ -89,26 +80,27 @@ export class LayeredTree implements SandboxTree {
     this.#asBefore = asBefore;
     this.#chooseWay = outside.chooseWay;
     this.#openMount = outside.openMount;
+    this.#notes = new SandboxNotes(workspace, POINTS);
   }
 
   get isFinished(): boolean {
-    return this.#workspace.facts(SANDBOX) !== undefined;
+    return this.#notes.areThere;
   }
 
   get isStale(): boolean {
-    return this.#workspace.facts(STALE) !== undefined;
+    return this.#notes.isStale;
   }
 
   get isFromEarlierBoot(): boolean {
-    return this.#sandboxFile().bootId !== currentBootId();
+    return this.#notes.isFromEarlierBoot;
   }
 
   get barrier(): Time {
-    return this.#sandboxFile().barrier;
+    return this.#notes.barrier;
   }
 
   get way(): OverlayWay {
-    return this.#sandboxFile().way;
+    return this.#notes.read().way;
   }
 
   /** Whether programs are inside, or were and nobody has looked since at what they did. */
@@ -137,18 +129,16 @@ export class LayeredTree implements SandboxTree {
     const record = new BaseRecord();
     if (this.#scope.only === undefined) record.note(ROOT_PATH, original, ROOT_PATH, facts);
     record.save(this.#workspace);
-    const barrier = takeBarrier(this.#workspace);
-    this.#known = { barrier, bootId: currentBootId(), way };
-    writeSmallFile(POINTS.finish, this.#workspace, SANDBOX, Buffer.from(JSON.stringify(this.#known)));
+    this.#notes.write(POINTS.finish, { way });
     yield* NO_STEPS;
   }
 
   markStale(): void {
-    if (!this.isStale) writeSmallFile(POINTS.stale, this.#workspace, STALE, Buffer.alloc(0));
+    this.#notes.markStale();
   }
 
   markFresh(): void {
-    if (this.isStale) this.#workspace.removeFile(POINTS.fresh, STALE);
+    this.#notes.markFresh();
   }
 
   /** Says that programs are about to get in. */
@@ -310,14 +300,5 @@ export class LayeredTree implements SandboxTree {
 
   get #marks(): LayerMarks {
     return new LayerMarks(this.way);
-  }
-
-  #sandboxFile(): SandboxFile {
-    const bytes = this.#known === undefined ? readSmallFile(this.#workspace, SANDBOX) : undefined;
-    this.#known ??= bytes === undefined ? undefined : parsed<SandboxFile>(bytes);
-    if (this.#known !== undefined) return this.#known;
-    throw new StateError(`The sandbox in ${this.#workspace.path} is incomplete.`, {
-      hint: "Cancel its plan and make a new one.",
-    });
   }
 }

@@ -77,7 +77,7 @@ export async function choosing(
       throw new UsageError(
         `${found.resource} can't land in parts: its strategy ${participant.ref.strategyName} lands all or nothing.`,
         {
-          hint: "Parts can land of folders and files in an overlay or a copy. Choose other paths, or apply the plan as a whole.",
+          hint: "Parts can land of folders and files in an overlay, a copy or a snapshot. Choose other paths, or apply the plan as a whole.",
           code: "NO_PARTS",
         },
       );

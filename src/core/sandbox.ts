@@ -13,7 +13,7 @@ export interface SandboxRef {
   /** The strategy's own plain data. `path`, if it is there, is where programs find the sandbox. */
   readonly metadata: { readonly [key: string]: PlainData };
   /** Where this one can do less than its strategy declares: what it can do. */
-  readonly capabilities?: Pick<StrategyCapabilities, "commit" | "undo">;
+  readonly capabilities?: Pick<StrategyCapabilities, "commit" | "undo" | "partial">;
   /** What the strategy was when it made the sandbox; Drydock fills it in for strategies of the user's own. */
   readonly madeWith?: MadeWith;
 }

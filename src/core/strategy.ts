@@ -150,7 +150,8 @@ export interface Transaction {
   readonly afterRestart?: boolean;
   /**
    * Only what these patterns (path-patterns.ts) mean lands, by whole entries; the rest stays in the sandbox and can land later, or more of it. Given only to a
-   * strategy that declares `partial`, and only to prepare. After such a commit, and after its undo, the sandbox shows what it showed before.
+   * strategy that declares `partial`, and only to prepare. After such a commit, and after its undo, the sandbox shows what it showed before. A rollback leaves what has
+   * landed so where it is.
    */
   readonly only?: readonly string[];
   /** For an undo: the landed transaction that is taken back, and what this strategy's prepare had returned for it. */

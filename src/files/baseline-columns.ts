@@ -26,7 +26,7 @@ export const U_COLUMNS = 14;
 /** Instead of the block of what is no folder. */
 export const NO_BLOCK = 0xffffffff;
 
-const TYPE_BITS: { readonly [kind in EntryKind]: number } = {
+export const TYPE_BITS: { readonly [kind in EntryKind]: number } = {
   file: 0o100000,
   directory: 0o040000,
   symlink: 0o120000,

@@ -167,8 +167,8 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     using sandbox = await this.#openFrozen(ref);
     if (transaction.afterRestart !== true) assertSameBoot(sandbox.tree);
     const found = sandbox.changes(() => this.#work.stopIfAsked());
-    assertKeepsLeftOut(found, sandbox.scope);
     const changes = chosenPart(found, transaction.only, sandbox.scope);
+    assertKeepsLeftOut(changes, sandbox.scope);
     if (changes.entries.length === 0 && changes.folderTimes.length === 0) return null;
     const baseOf = sandbox.tree.baseLookup(sandbox.original);
     const tick = this.#work.counter("preparing", changes.entries.length);

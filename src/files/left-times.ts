@@ -41,7 +41,8 @@ export class LeftTimes {
     for (const { ino, btime, ctime } of fresh.filter((facts) => !this.#isOurs(facts)))
       all.set(ino, [...(all.get(ino) ?? []), { ino, btime, ctime }]);
     this.#known = all;
-    writeSmallFile(WRITE, this.#workspace, FILE, Buffer.from(JSON.stringify([...all.values()].flat())));
+    const bytes = Buffer.from(JSON.stringify([...all.values()].flat()));
+    writeSmallFile(WRITE, this.#workspace, FILE, bytes, "flushed");
   }
 
   #isOurs(facts: Facts): boolean {

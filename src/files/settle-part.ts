@@ -18,7 +18,7 @@ import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
  * the original as it was left. All of it is found out from the manifest and what is on disk, and may be done again after a crash.
  *
  * Order of writes, after those of the landing (manifest.ts): `left` (left-times.ts); what the tree needs to go back, in the landing's folder; one
- * flush; the tree's new base; one flush. The way back: the tree's old base, then `left`; one flush. `returning`, in the landing's folder, is written when an undo is prepared: the
+ * flush; the tree's new base, which is on disk before it takes the place of the old; one flush. The way back: the tree's old base, then `left`; one flush. `returning`, in the landing's folder, is written when an undo is prepared: the
  * folders that nobody else had changed by then.
  */
 const POINTS = {

@@ -1,8 +1,10 @@
 import { type Failpoint, failpoint } from "../system/failpoints.ts";
 import { readBytes, writeBytes } from "../system/file-data.ts";
+import { flushFile } from "../system/flush-file.ts";
 import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 
+const FLUSH = failpoint("record.flush");
 const REPLACE = failpoint("record.replace");
 const REMOVE_OLD = failpoint("record.remove-old");
 
@@ -27,13 +29,23 @@ export function parsed<T>(bytes: Uint8Array): T | undefined {
   }
 }
 
-/** Writes a file of our own, whole or not at all: the old one stays until the new one is complete. Flushing is the caller's. */
-export function writeSmallFile(point: Failpoint, folder: Folder, name: string, bytes: Uint8Array): void {
+/**
+ * Writes a file of our own, whole or not at all: the old one stays until the new one is complete. Flushing is the caller's; but a power cut before that may
+ * leave neither, unless what is in the new one is `flushed` before it takes the place of the old.
+ */
+export function writeSmallFile(
+  point: Failpoint,
+  folder: Folder,
+  name: string,
+  bytes: Uint8Array,
+  how: "buffered" | "flushed" = "buffered",
+): void {
   const fresh = `${name}.new`;
   if (folder.facts(fresh) !== undefined) folder.removeFile(REMOVE_OLD, fresh);
   const fd = folder.createFile(point, fresh, 0o600);
   try {
     writeBytes(point, fd, bytes, folder.label(fresh));
+    if (how === "flushed") flushFile(FLUSH, fd);
   } finally {
     closeFile(fd);
   }

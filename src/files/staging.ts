@@ -121,8 +121,10 @@ export function unstage(sandbox: Folder, landing: Folder, kept: ReadonlySet<numb
         copyBack(sandbox, slots, slot, path);
         continue;
       }
+      const there = slots.facts(slot);
       // A copy that was made because somebody had the file open is not what was taken out.
-      if (ino !== undefined && slots.facts(slot)?.ino !== ino) continue;
+      if (there !== undefined && ino !== undefined && there.ino !== ino) continue;
+      // With nothing there it was not taken out, or is back already; its mode may not be, either way.
       putBack(sandbox, slots, slot, path);
       if (mode !== undefined) restoreMode(sandbox, path, mode);
     }
@@ -190,7 +192,8 @@ function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[]): Slo
     folders: foldersOf(input.sandbox, paths),
     ...(input.isLayer && { marked: findMarks(input.sandbox, paths) }),
   };
-  writeSmallFile(POINTS.record, input.landing, RECORD, Buffer.from(JSON.stringify(record)));
+  // Without one nothing is to be put back, also if a power cut has left it empty.
+  if (moved.length > 0) writeSmallFile(POINTS.record, input.landing, RECORD, Buffer.from(JSON.stringify(record)));
   const slots = Slots.make(input.landing, surveyed.length);
   const links: LinkMap = new Map();
   using parents = new OpenParent(input.sandbox);

@@ -1,5 +1,5 @@
 import { nearestName } from "../config/nearest-name.ts";
-import { displayPath, ROOT_PATH } from "../core/byte-path.ts";
+import { displayPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import { PathPatterns } from "../core/path-patterns.ts";
 import type { PlanRecord } from "../core/plan.ts";
@@ -28,6 +28,33 @@ export function choosePaths(
     for (const name of found) chosen.set(name, [...(chosen.get(name) ?? []), pattern]);
   }
   return [...chosen].map(([resource, patterns]) => ({ resource, only: patterns }));
+}
+
+/** The changes that land with such a choice: a folder that is not there yet comes with what is chosen in it. */
+export function chosenChanges(
+  plan: PlanRecord,
+  changes: readonly PlanChange[],
+  only: readonly string[],
+): readonly PlanChange[] {
+  const choices = only.map((given) => {
+    const { resource, pattern } = parse(plan, given);
+    return { in: resource, patterns: new PathPatterns([pattern]) };
+  });
+  const isMeant = ({ resource, path }: PlanChange) =>
+    choices.some((choice) => (choice.in ?? resource) === resource && choice.patterns.has(path));
+  const meant = new Set(changes.filter(isMeant));
+  const above = new Set([...meant].flatMap(({ resource, path }) => foldersAbove(path).map((at) => key(resource, at))));
+  const comesAlong = ({ resource, path, operation, kind }: PlanChange) =>
+    kind === "directory" && operation !== "modified" && above.has(key(resource, path));
+  return changes.filter((change) => meant.has(change) || comesAlong(change));
+}
+
+function foldersAbove(path: string): readonly string[] {
+  return path === ROOT_PATH ? [] : [parentPath(path), ...foldersAbove(parentPath(path))];
+}
+
+function key(resource: string, path: string): string {
+  return JSON.stringify([resource, path]);
 }
 
 /** Only the name of a resource of this plan stands before a colon; any other is part of the path. */

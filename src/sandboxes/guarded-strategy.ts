@@ -222,7 +222,9 @@ export class GuardedStrategy {
   async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
     const call = { method: "prepare", ref, type: SandboxCommitError, checked: results.preparedFrom };
     // One that does not know of parts would land everything.
-    if (transaction.only !== undefined && !(await this.#resolved(call)).capabilities.partial)
+    const canPart = async () =>
+      ref.capabilities?.partial !== false && (await this.#resolved(call)).capabilities.partial;
+    if (transaction.only !== undefined && !(await canPart()))
       throw new UnsupportedError(`The strategy ${this.name} can't land a part of the work.`, {
         hint: "Apply the plan as a whole.",
       });

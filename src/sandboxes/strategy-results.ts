@@ -57,11 +57,15 @@ export function refFrom(
 }
 
 function lessCapable(value: unknown): NonNullable<SandboxRef["capabilities"]> {
-  const { commit, undo } = membersOf(value, "capabilities");
+  const { commit, undo, partial } = membersOf(value, "capabilities");
   const isVote = commit === "two-phase" || commit === "one-phase" || commit === "in-place";
-  if (!isVote || (undo !== undefined && typeof undo !== "boolean"))
+  if (!isVote || !isYesOrNo(undo) || !isYesOrNo(partial))
     throw new NonsenseError("returned capabilities that make no sense");
-  return { commit, ...(undo !== undefined && { undo }) };
+  return { commit, ...(undo !== undefined && { undo }), ...(partial !== undefined && { partial }) };
+}
+
+function isYesOrNo(value: unknown): value is boolean | undefined {
+  return value === undefined || typeof value === "boolean";
 }
 
 export function bytesFrom(value: unknown): Uint8Array {

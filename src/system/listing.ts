@@ -1,5 +1,4 @@
 import { pathFromBytes } from "../core/byte-path.ts";
-import type { Folder } from "./folder.ts";
 import { calls, check, PinnedBuffer } from "./native.ts";
 
 /**
@@ -9,11 +8,18 @@ import { calls, check, PinnedBuffer } from "./native.ts";
 const DENTS_BYTES = 64 * 1024;
 const freeListings: PinnedBuffer[] = [];
 
+/** What is needed of a folder to list it. */
+interface Listable {
+  readonly fd: number;
+  readonly path: string;
+  beginListing(): void;
+}
+
 /** A name in a listing: the bytes from `start` to `end`, and where they are in memory, NUL-terminated. Valid during the call. */
 type ListedName = (bytes: Buffer, start: number, end: number, namePointer: number) => void;
 
 /** Reads a folder's names. `visit` also gets the address of the name, valid during the call, so that a stat needs no copy of it. */
-export function readNames(folder: Folder, visit: (name: string, namePointer: number) => void): void {
+export function readNames(folder: Listable, visit: (name: string, namePointer: number) => void): void {
   readNameBytes(folder, (bytes, start, end, pointer) => visit(nameFrom(bytes, start, end), pointer));
 }
 
@@ -21,7 +27,7 @@ export function readNames(folder: Folder, visit: (name: string, namePointer: num
  * The same (getdents64) without making strings of the names, for who compares a hundred thousand of them. While one listing is read another
  * may begin, so each takes a buffer of its own.
  */
-export function readNameBytes(folder: Folder, visit: ListedName): void {
+export function readNameBytes(folder: Listable, visit: ListedName): void {
   const buffer = freeListings.pop() ?? new PinnedBuffer(DENTS_BYTES);
   const { bytes, address } = buffer;
   folder.beginListing();

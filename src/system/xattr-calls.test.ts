@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 
 describe("extended attributes on a kernel that can't read them by folder and name", () => {
   it("[A11] pass all tests of attributes through the folder's handle in /proc", () => {
-    const olderKernel = join(import.meta.dirname, "../../test/support/older-kernel.ts");
+    const olderKernel = join(import.meta.dirname, "../../test/support/older-kernel-program.ts");
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const { status, stdout } = spawnSync(
       process.execPath,

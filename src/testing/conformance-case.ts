@@ -12,6 +12,7 @@ export const CONFORMANCE_GROUPS = [
   "nothing to commit",
   "two-phase",
   "undo",
+  "parts",
   "checkpoints",
   "conflicts",
   "concurrency",
@@ -23,7 +24,7 @@ export type ConformanceGroup = (typeof CONFORMANCE_GROUPS)[number];
 /**
  * What a strategy must be able to do for a case to make sense; it says so by its capabilities, or by having the method.
  * - `isolation`: the original is not worked on in place.
- * - `two-phase`, `undo`, `checkpoint`: as in the capabilities.
+ * - `two-phase`, `undo`, `partial`, `checkpoint`: as in the capabilities.
  * - `path`: its resources and sandboxes are folders, and programs can work in them.
  * - `process`: the suite knows where its module is, so that another process can load it.
  * - the others: that this is not among what it declares to lose.
@@ -32,6 +33,7 @@ export const CONFORMANCE_NEEDS = [
   "isolation",
   "two-phase",
   "undo",
+  "partial",
   "checkpoint",
   "path",
   "process",

@@ -9,6 +9,7 @@ import { exactnessCases } from "./cases/exactness-cases.ts";
 import { isolationCases } from "./cases/isolation-cases.ts";
 import { lifeCycleCases } from "./cases/life-cycle-cases.ts";
 import { nothingToCommitCases } from "./cases/nothing-to-commit-cases.ts";
+import { partCases } from "./cases/part-cases.ts";
 import { pathSafetyCases } from "./cases/path-safety-cases.ts";
 import { twoPhaseCases } from "./cases/two-phase-cases.ts";
 import { undoCases } from "./cases/undo-cases.ts";
@@ -29,6 +30,7 @@ const ALL: readonly ConformanceCase[] = [
   ...contentCases,
   ...concurrencyCases,
   ...crashCases,
+  ...partCases,
 ];
 
 /** The conformance suite: what has to hold for every strategy, built in or not. Group by group. */

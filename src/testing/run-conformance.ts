@@ -74,12 +74,13 @@ export async function runConformance(
 
 /** Why this case makes no sense for a strategy; undefined if it does. */
 function exclusionOf({ strategy, isFolder, victim }: Bench, needs: readonly ConformanceNeed[]): string | undefined {
-  const { commit, undo, checkpoint, isolation, loses } = withDefaults(strategy.capabilities);
+  const { commit, undo, partial, checkpoint, isolation, loses } = withDefaults(strategy.capabilities);
   const lacks: { readonly [need in ConformanceNeed]?: string | undefined } = {
     ...Object.fromEntries(loses.map((loss) => [loss, `it declares that it loses ${loss}`])),
     isolation: isolation === "none" ? "it declares that it isolates nothing" : undefined,
     "two-phase": commit === "two-phase" ? undefined : `it declares that it commits ${commit}`,
     undo: undo ? undefined : "it declares that a commit can't be taken back",
+    partial: partial ? undefined : "it declares that it lands all or nothing",
     checkpoint: checkpoint ? undefined : "it declares that it has no checkpoints",
     path: whyNoPath(strategy, isFolder),
     process:

@@ -103,6 +103,18 @@ export class SandboxBench {
     return { id, planId: this.ref.planId, direction, ...(undoes !== undefined && { undoes }) };
   }
 
+  /** The transaction with which only a part of the work lands. */
+  part(id: string, only: readonly string[]): Transaction {
+    return { ...this.transaction(id), only };
+  }
+
+  /** Lands what was prepared for a transaction; returns the one that would take it back. */
+  async land(transaction: Transaction): Promise<Transaction> {
+    const prepared = await this.prepareChanges(transaction);
+    await this.commitPrepared(transaction, prepared);
+    return this.transaction(`undo-${transaction.id}`, { id: transaction.id, prepared });
+  }
+
   /** The folder in which programs work. */
   async path(): Promise<string> {
     const path = await this.#bench.fresh().path?.(this.ref);

@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
 import { existsSync, linkSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, it } from "node:test";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, describe, it } from "node:test";
 import { ulid } from "ulid";
 import { AtomicCommitError, type Drydock } from "../../src/index.ts";
 import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/filesystem-copy.ts";
+import { SnapshotByKind } from "../../src/strategies/snapshot/snapshot-by-kind.ts";
+import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
 import { contextIn } from "../support/strategy-context.ts";
-import { Workshop } from "./workshop.ts";
+import { makeSubvolume } from "../support/subvolumes.ts";
+import { Workshop, type WorkshopPlace } from "./workshop.ts";
+
+function isOnImage(strategy: string): boolean {
+  return strategy === "copy_on_write" || strategy === "snapshot";
+}
 
 /** A plan over the folder `a`, called p, with files in it and its sandbox. */
 async function planOver(shop: Workshop, strategy: string): Promise<{ drydock: Drydock; sandbox: string }> {
@@ -35,10 +43,21 @@ async function refusal(landing: Promise<unknown>): Promise<{ readonly code: stri
   return assert.fail("it landed");
 }
 
-for (const strategy of ["filesystem_copy", "overlay"])
-  describe(`a part of a plan, with ${strategy}`, () => {
+for (const strategy of ["filesystem_copy", "overlay", "copy_on_write", "snapshot"])
+  describe(`a part of a plan, with ${strategy}`, {
+    skip: isOnImage(strategy) ? (whyNoImages() ?? false) : false,
+  }, () => {
+    let image: MountedImage | undefined;
+    let place: WorkshopPlace | undefined;
+    before(() => {
+      if (!isOnImage(strategy)) return;
+      image = mountImage("btrfs");
+      place = { parent: image.path, ...(strategy === "snapshot" && { makeOriginal: makeSubvolume }) };
+    });
+    after(() => image?.remove());
+
     it("[A1] lands by itself; the rest stays, can be worked on, and lands later without a conflict", async () => {
-      await using shop = new Workshop();
+      await using shop = new Workshop(place);
       const { drydock, sandbox } = await planOver(shop, strategy);
       const { plans } = drydock;
       writeFileSync(join(sandbox, "src/app.ts"), "new app\n");
@@ -72,7 +91,7 @@ for (const strategy of ["filesystem_copy", "overlay"])
     });
 
     it("[A18] is taken back into the sandbox, the last one first, and the plan stays open", async () => {
-      await using shop = new Workshop();
+      await using shop = new Workshop(place);
       const { drydock, sandbox } = await planOver(shop, strategy);
       const { plans } = drydock;
       writeFileSync(join(sandbox, "src/app.ts"), "new app\n");
@@ -95,7 +114,7 @@ for (const strategy of ["filesystem_copy", "overlay"])
     });
 
     it("[C6][C7] ends the checkpoints of before, and so does its undo", async () => {
-      await using shop = new Workshop();
+      await using shop = new Workshop(place);
       const { drydock, sandbox } = await planOver(shop, strategy);
       const { plans, checkpoints } = drydock;
       writeFileSync(join(sandbox, "src/app.ts"), "new app\n");
@@ -113,7 +132,7 @@ for (const strategy of ["filesystem_copy", "overlay"])
     });
 
     it("[L2] stays landed when the rest is rolled back, and can be taken back then", async () => {
-      await using shop = new Workshop();
+      await using shop = new Workshop(place);
       const { drydock, sandbox } = await planOver(shop, strategy);
       const { plans } = drydock;
       writeFileSync(join(sandbox, "src/app.ts"), "new app\n");
@@ -128,7 +147,7 @@ for (const strategy of ["filesystem_copy", "overlay"])
     });
 
     it("[A15] is still a rival's to change: the rest lands over nothing of his, and his is not taken back", async () => {
-      await using shop = new Workshop();
+      await using shop = new Workshop(place);
       const { drydock, sandbox } = await planOver(shop, strategy);
       const { plans } = drydock;
       writeFileSync(join(sandbox, "src/app.ts"), "new app\n");
@@ -145,7 +164,7 @@ for (const strategy of ["filesystem_copy", "overlay"])
     });
 
     it("[A7] does not land in a dry run, nor by the digest of other work", async () => {
-      await using shop = new Workshop();
+      await using shop = new Workshop(place);
       const { drydock, sandbox } = await planOver(shop, strategy);
       const { plans } = drydock;
       writeFileSync(join(sandbox, "src/app.ts"), "new app\n");
@@ -161,7 +180,7 @@ for (const strategy of ["filesystem_copy", "overlay"])
     });
 
     it("[A15] is no change of somebody else's to another name of the same file, nor is taking one back", async () => {
-      await using shop = new Workshop();
+      await using shop = new Workshop(place);
       for (const name of ["second", "third"]) linkSync(shop.at("a/old.txt"), shop.at(`a/${name}`));
       const { drydock, sandbox } = await planOver(shop, strategy);
       const { plans } = drydock;
@@ -176,7 +195,7 @@ for (const strategy of ["filesystem_copy", "overlay"])
     });
 
     it("[A11] is never a part of a folder that lands as one, nor one of the names of a file", async () => {
-      await using shop = new Workshop();
+      await using shop = new Workshop(place);
       const { drydock, sandbox } = await planOver(shop, strategy);
       const { plans } = drydock;
       mkdirSync(join(sandbox, "new/deep"), { recursive: true });
@@ -245,6 +264,26 @@ describe("a part of a plan", () => {
     await plans.undo("p");
     await plans.undo("p");
     assert.deepEqual([shop.text("a/more.txt"), shop.text("b/new.txt")], [undefined, undefined]);
+  });
+});
+
+describe("a part of a database", () => {
+  it("[S7] does not land, also where the reference to its sandbox is of a time when nobody asked", async () => {
+    await using shop = new Workshop();
+    mkdirSync(shop.stateDir);
+    using database = new DatabaseSync(shop.at("data.db"));
+    database.exec("CREATE TABLE t(a)");
+    const strategy = new SnapshotByKind(contextIn(shop.stateDir));
+    const planId = ulid();
+    const location = shop.at("data.db");
+    const resource = { id: "d", name: "d", type: "sqlite-database", location, properties: {} };
+    const { capabilities, ...ref } = await strategy.create(planId, resource);
+    assert.deepEqual(capabilities, { commit: "two-phase", partial: false });
+    await strategy.query(ref, "INSERT INTO t VALUES (7)", { readOnly: false });
+    const part = { id: ulid(), planId, direction: "commit", only: ["t"] } as const;
+    await assert.rejects(strategy.prepare(ref, part), { code: "UNSUPPORTED", message: /can't land in parts/ });
+    assert.equal((await strategy.diff(ref)).changes.length, 1);
+    await strategy.cleanup(ref);
   });
 });
 

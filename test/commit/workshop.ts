@@ -11,16 +11,30 @@ import {
 import { removeFolder } from "../support/remove-folder.ts";
 import { Mailbox, type MailboxOptions } from "./mailbox.ts";
 
+/** Where a workshop is, if that matters. */
+export interface WorkshopPlace {
+  /** A folder that its owner removes. */
+  readonly parent: string;
+  /** Makes an original. Default: a folder. */
+  readonly makeOriginal?: (path: string) => void;
+}
+
 /** Places for one test: a state directory, folders `a` and `b` with a file each, and mailboxes. All of it goes at the end. */
 export class Workshop {
-  readonly base = mkdtempSync(join(tmpdir(), "drydock-commit-"));
-  readonly stateDir = join(this.base, "state");
-  readonly log = join(this.base, "calls");
+  readonly base: string;
+  readonly stateDir: string;
+  readonly log: string;
+  readonly #isOurs: boolean;
   readonly #open: Drydock[] = [];
 
-  constructor() {
+  constructor(place?: WorkshopPlace) {
+    this.base = mkdtempSync(join(place?.parent ?? tmpdir(), "drydock-commit-"));
+    this.stateDir = join(this.base, "state");
+    this.log = join(this.base, "calls");
+    this.#isOurs = place === undefined;
+    const make = place?.makeOriginal ?? mkdirSync;
     for (const folder of ["a", "b"]) {
-      mkdirSync(join(this.base, folder));
+      make(join(this.base, folder));
       writeFileSync(join(this.base, folder, "old.txt"), `old of ${folder}\n`);
     }
     for (const mailbox of ["mail", "mail2", "mail3"]) writeFileSync(join(this.base, mailbox), "Dear all,\n");
@@ -58,7 +72,7 @@ export class Workshop {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const drydock of this.#open) await drydock.close();
-    removeFolder(this.base);
+    if (this.#isOurs) removeFolder(this.base);
   }
 }
 

@@ -1,8 +1,8 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Change, PreparedCommit, Resource, SandboxRef, Transaction } from "drydock/strategy";
-import { type Drawer, DrawerStrategy } from "./drawer.ts";
+import { type Drawer, DrawerStrategy, type Steps } from "./drawer.ts";
 
 /** Strategies for something that is no folder that really work, but for one thing each. */
 
@@ -85,6 +85,42 @@ export class RemovesOnlyWholeOnes extends DrawerStrategy {
   }
 }
 
+/** Does not know of parts, though it says so. */
+export class LandsEverything extends DrawerStrategy {
+  override async prepare(ref: SandboxRef, { only: _, ...whole }: Transaction): Promise<PreparedCommit | null> {
+    return await super.prepare(ref, whole);
+  }
+}
+
+/** Takes all of the work for landed when a part of it has. */
+export class ForgetsTheRest extends DrawerStrategy {
+  protected override nextBase(ref: SandboxRef): Drawer {
+    return this.load(join(String(ref.metadata["folder"]), "work"));
+  }
+}
+
+/** Takes what has landed out of the sandbox too. */
+export class UsesUpParts extends DrawerStrategy {
+  protected override land(ref: SandboxRef, steps: Steps): void {
+    super.land(ref, steps);
+    const work = join(String(ref.metadata["folder"]), "work");
+    const left = Object.entries(this.load(work)).filter(([path]) => steps[path] === undefined);
+    this.save(work, Object.fromEntries(left));
+  }
+}
+
+/** Finds out what has landed from what is left to land, which is another thing after a crash. */
+export class LandsWhatIsLeft extends DrawerStrategy {
+  protected override nextBase(ref: SandboxRef, steps: Steps): Drawer {
+    const next = super.nextBase(ref, steps);
+    const mark = join(String(ref.metadata["folder"]), "landing");
+    if (existsSync(mark)) return this.load(join(String(ref.metadata["folder"]), "base"));
+    writeFileSync(mark, "");
+    this.context.failpoint("drawer.landing");
+    return next;
+  }
+}
+
 /** Each with the case that has to catch it, and what that has to say. */
 export const BROKEN_DRAWERS: readonly (readonly [
   whatItDoes: string,
@@ -123,6 +159,30 @@ export const BROKEN_DRAWERS: readonly (readonly [
     UsesUpCheckpoints,
     "restores a checkpoint after a restore that was killed",
     /ENOENT.*saved-c1/,
+  ],
+  [
+    "lands everything where a part is meant",
+    LandsEverything,
+    "lands one of two files by itself; the other stays work, and lands later",
+    /how many changes it says will land: is 2, should be 1/,
+  ],
+  [
+    "forgets the rest of the work when a part has landed",
+    ForgetsTheRest,
+    "lands one of two files by itself; the other stays work, and lands later",
+    /the diff when the part has landed/,
+  ],
+  [
+    "no longer shows what has landed",
+    UsesUpParts,
+    "takes a part back that landed, exactly: it is work of the sandbox again",
+    /the diff after the undo of the part/,
+  ],
+  [
+    "can't be told to land a part again after a crash",
+    LandsWhatIsLeft,
+    "finishes landing a part that was killed, in another process; the rest stays work",
+    /commitPrepared was killed at its failpoint drawer.landing:1/,
   ],
   ["can remove only what is whole", RemovesOnlyWholeOnes, "finishes a cleanup that was killed", /ENOENT.*base/],
 ];

@@ -41,6 +41,7 @@ describeConformance(
       "nothing to commit",
       "two-phase",
       "undo",
+      "parts",
       "checkpoints",
       "conflicts",
       "concurrency",

@@ -18,6 +18,7 @@ describeConformance(
       "exactness",
       "two-phase",
       "undo",
+      "parts",
       "checkpoints",
       "conflicts",
     ],

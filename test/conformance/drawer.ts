@@ -5,6 +5,7 @@ import {
   type Change,
   type CommitResult,
   type DiffView,
+  PathPatterns,
   type PlainData,
   type PreparedCommit,
   type Resource,
@@ -20,16 +21,17 @@ import {
 
 /**
  * A strategy for something that is no folder, written only against what the package exports: a drawer is one JSON file that maps names to base64.
- * A sandbox is a folder with `base`, what the drawer was, `work`, what it is to be, and `landed`, what commits of this sandbox took away.
+ * A sandbox is a folder with `base`, what the drawer was, `work`, what it is to be, and `landed`, what commits of this sandbox took away, but for those of a
+ * part of the work.
  */
 export type Drawer = { readonly [path: string]: string };
 
 /** What lands, by path: what is there, and what comes. Null stands for nothing. */
-type Steps = { readonly [path: string]: readonly [before: string | null, after: string | null] };
+export type Steps = { readonly [path: string]: readonly [before: string | null, after: string | null] };
 
 export class DrawerStrategy implements TwoPhaseSandboxStrategy {
   readonly name: string = "drawer";
-  readonly capabilities = { commit: "two-phase", resourceTypes: ["drawer"] } as const;
+  readonly capabilities = { commit: "two-phase", partial: true, resourceTypes: ["drawer"] } as const;
   protected readonly context: StrategyContext;
 
   constructor(context: StrategyContext) {
@@ -113,28 +115,42 @@ export class DrawerStrategy implements TwoPhaseSandboxStrategy {
     if (conflicts.length > 0)
       throw new SandboxConflictError(conflicts.map(([path]) => ({ path, why: "somebody else changed it" })));
     this.context.failpoint("drawer.prepare");
-    return { changes: Object.keys(steps).length, data: steps as { readonly [path: string]: PlainData } };
+    const data = { steps: steps as { readonly [path: string]: PlainData }, isPart: transaction.only !== undefined };
+    return { changes: Object.keys(steps).length, data };
   }
 
   async commitPrepared(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<CommitResult> {
-    const steps = prepared.data as unknown as Steps;
-    if (transaction.direction === "commit" && existsSync(fileOf(ref, "landed")))
+    const steps = stepsOf(prepared);
+    const isForRollback = transaction.direction === "commit" && prepared.data["isPart"] !== true;
+    if (isForRollback && existsSync(fileOf(ref, "landed")))
       this.save(fileOf(ref, "landed"), { ...this.load(fileOf(ref, "landed")), ...(steps as unknown as Drawer) });
     this.land(ref, steps);
-    if (existsSync(fileOf(ref, "work"))) this.save(fileOf(ref, "base"), { ...this.load(originalOf(ref)) });
+    if (existsSync(fileOf(ref, "work"))) this.save(fileOf(ref, "base"), this.nextBase(ref, steps));
     return { changes: prepared.changes, attention: [] };
   }
 
   async rollbackPrepared(ref: SandboxRef, _: Transaction, prepared?: PreparedCommit): Promise<readonly Attention[]> {
     this.context.failpoint("drawer.take-back");
     if (prepared === undefined) return [];
-    this.land(ref, reversed(prepared.data as unknown as Steps));
+    this.land(ref, reversed(stepsOf(prepared)));
     return [];
   }
 
-  #stepsOf(ref: SandboxRef, { undoes }: Transaction): Steps {
-    if (undoes === undefined) return differences(this.load(fileOf(ref, "base")), this.load(fileOf(ref, "work")));
-    return reversed(undoes.prepared.data as unknown as Steps);
+  #stepsOf(ref: SandboxRef, { undoes, only }: Transaction): Steps {
+    if (undoes !== undefined) return reversed(stepsOf(undoes.prepared));
+    const all = differences(this.load(fileOf(ref, "base")), this.load(fileOf(ref, "work")));
+    const patterns = new PathPatterns(only ?? ["."]);
+    return Object.fromEntries(Object.entries(all).filter(([path]) => patterns.has(path)));
+  }
+
+  /** What the work is compared with once these steps are done: what somebody else did meanwhile is not part of it. */
+  protected nextBase(ref: SandboxRef, steps: Steps): Drawer {
+    const base: { [path: string]: string } = { ...this.load(fileOf(ref, "base")) };
+    for (const [path, [, after]] of Object.entries(steps)) {
+      if (after === null) delete base[path];
+      else base[path] = after;
+    }
+    return base;
   }
 
   /** Does every step that has not been done. */
@@ -168,6 +184,10 @@ function differences(before: Drawer, after: Drawer): Steps {
       .filter((path) => before[path] !== after[path])
       .map((path) => [path, [before[path] ?? null, after[path] ?? null]]),
   );
+}
+
+function stepsOf({ data }: PreparedCommit): Steps {
+  return data["steps"] as unknown as Steps;
 }
 
 function reversed(steps: Steps): Steps {

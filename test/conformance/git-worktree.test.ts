@@ -34,6 +34,6 @@ function checkoutFactory(from: "head" | "checkout"): StrategyFactory {
   };
 }
 
-const excludes = ["diff", "exactness"];
+const excludes = ["diff", "exactness", "parts"];
 describeConformance("git_worktree", checkoutFactory("head"), { excludes });
 describeConformance("git_worktree from the checkout as it is", checkoutFactory("checkout"), { excludes });

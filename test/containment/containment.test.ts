@@ -207,8 +207,13 @@ describe("A database inside of a folder", () => {
         resources: [{ location: "app", strategy }, { location: "app/data/people.db" }],
       });
       removeFolder(join(await plans.path(plan.id, "app"), "data"));
-      await assert.rejects(plans.apply(plan.id), /data would be removed or replaced, but data\/people\.db is in it/);
-      assert.deepEqual(site.people(), ["Ada"]);
+      const refused = /data would be removed or replaced, but data\/people\.db is in it/;
+      await assert.rejects(plans.apply(plan.id), refused);
+      // Only what would land counts.
+      await plans.write(plan.id, "app", "readme", Buffer.from("new\n"));
+      await assert.rejects(plans.apply(plan.id, { only: ["app:data"] }), refused);
+      await plans.apply(plan.id, { only: ["app:readme"] });
+      assert.deepEqual([site.people(), site.text("app/readme")], [["Ada"], "new\n"]);
     });
 
   it("[S5] makes a strategy that can't leave it out be passed over, with the reason", async () => {
@@ -286,6 +291,13 @@ describe("What a type of resource allows", () => {
     const plan = await plans.create({ resources: [{ location: "app" }, { location: "app/src", type: "part" }] });
     await plans.write(plan.id, "app", "src/main", Buffer.from("x"));
     await assert.rejects(plans.apply(plan.id), /src can't be changed/);
+    // Of a part only what is in it counts, and with a folder all that comes with it.
+    await plans.write(plan.id, "app", "readme", Buffer.from("part\n"));
+    for (const only of ["src", "app:src/*", "**/main", "."])
+      await assert.rejects(plans.apply(plan.id, { only: ["readme", only] }), /src can't be changed/);
+    assert.equal(site.text("app/readme"), "old app/readme\n");
+    assert.equal((await plans.apply(plan.id, { only: ["app:readme"] })).state, "open");
+    assert.equal(site.text("app/readme"), "part\n");
     await plans.rollback(plan.id);
     await plans.write(plan.id, "app", "readme", Buffer.from("new\n"));
     assert.equal((await plans.apply(plan.id)).state, "applied");

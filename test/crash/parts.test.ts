@@ -8,7 +8,7 @@ import type { WorldOptions } from "./world.ts";
 const COPY: WorldOptions = { strategy: "filesystem_copy" };
 const SMALL: WorldOptions = { ...COPY, isSmall: true };
 /** What only landing a part does, and its last flush; the rest is tried with whole plans. */
-const OWN = /^(?:part|left|copy\.baseline|landings\.flush-landed)/;
+const OWN = /^(?:part|left|copy\.baseline|record\.flush|landings\.flush-landed)/;
 
 describe("SIGKILL at the failpoints of landing a part", () => {
   const { applyPart } = partScenarios(COPY);

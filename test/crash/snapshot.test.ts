@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
 import { disturb } from "./disturb.ts";
 import { errorCases } from "./error-cases.ts";
+import { partScenarios } from "./part-scenarios.ts";
 import { checkpoint, commitAlone, restore, rollBackAlone } from "./sandbox-scenarios.ts";
 import {
   apply,
@@ -26,6 +27,7 @@ const OWN = /^snapshot\./;
 const LANDING = /^(?:snapshot|stage|land|landings|cleanup)\./;
 const WRITING = /^(?:snapshot|write)\./;
 const CHECKPOINTS = /^(?:snapshot|checkpoint)\./;
+const PARTS = /^(?:part\.(?:note-twin|flush-settled)|snapshot\.)/;
 const REMOVING = /^(?:snapshot|cleanup|workspace)\./;
 
 /** Writing over a file was cut off; then the plan lands. */
@@ -66,6 +68,16 @@ describe("originals that are subvolumes, with snapshot", { skip: whyNoImages() ?
     disturb(t, apply, subvolumes(false), { at: OWN }));
   it("[A3][A17] a crash in undo leaves every original new or every one old", (t) =>
     disturb(t, undo, subvolumes(), { at: /^(?:land|landings|snapshot)\./ }));
+  it("[A3][A7][A17] a crash in landing a part leaves every original as before or with the part, and the rest in the plan", (t) =>
+    disturb(t, partScenarios(subvolumes(false)).applyPart, subvolumes(false), { at: PARTS }));
+  it("[A3][A17] a crash in the undo of a part leaves it landed everywhere or nowhere, and the work in the plan", (t) =>
+    disturb(t, partScenarios(subvolumes()).undoPart, subvolumes(), { at: /^(?:part|snapshot)\./ }));
+  it("[A3][A17] a crash in the recovery from a crash in landing a part is just another crash", (t) =>
+    disturb(t, recoveryAfter(partScenarios(subvolumes()).applyPart, "snapshot.note-landed:1=kill"), subvolumes(), {
+      at: OWN,
+    }));
+  it("[A1][A5][A7] an error in landing a part is all of it or nothing, and the rest in the plan", (t) =>
+    disturb(t, partScenarios(subvolumes()).applyPart, subvolumes(), { by: errorCases, at: OWN }));
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) =>
     disturb(t, create, subvolumes(), { at: /^(?:snapshot|workspace)\./ }));
   it("[A3][L4] a crash in rollback leaves the plan open", (t) => disturb(t, rollback, subvolumes(), { at: OWN }));

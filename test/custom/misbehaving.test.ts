@@ -132,6 +132,11 @@ describe("A strategy that returns nonsense", () => {
       "async create(p, r) { return { ...(await super.create(p, r)), metadata: null }; }",
       /null, not metadata/,
     ],
+    [
+      "with capabilities that are none",
+      'async create(p, r) { return { ...(await super.create(p, r)), capabilities: { commit: "two-phase", partial: "no" } }; }',
+      /returned capabilities that make no sense/,
+    ],
     ["nothing", "async create() {}", /create of the strategy document returned undefined/],
   ] as const)
     it(`[S4] [L8] from create, ${title}, makes no plan and leaves nothing`, async () => {
@@ -143,6 +148,18 @@ describe("A strategy that returns nonsense", () => {
       assert.deepEqual(await drydock.plans.list(), []);
       assert.deepEqual(await drydock.cleanup.scan(), []);
     });
+
+  it("[S7] of a sandbox that could do more than the strategy declares is not believed", async () => {
+    await using author = new Author();
+    const more = '{ commit: "two-phase", partial: true }';
+    const { drydock, plan } = await spoiltPlan(
+      author,
+      `async create(p, r) { return { ...(await super.create(p, r)), capabilities: ${more} }; }`,
+    );
+    const error = await failureOf(drydock.plans.apply(plan.id, { only: ["notes:title"] }));
+    assert.match(error.message, /notes can't land in parts: its strategy document lands all or nothing/);
+    assert.equal(author.text("notes.json"), '{ "title": "Old" }\n');
+  });
 
   it("[A19] after it has landed is reported for a person to look at, and the plan is applied", async () => {
     await using author = new Author();

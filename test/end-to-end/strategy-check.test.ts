@@ -19,6 +19,7 @@ describe("drydock strategy check", () => {
       "isolation",
       "two-phase",
       "undo",
+      "parts",
       "conflicts",
       "concurrency",
       "crash",

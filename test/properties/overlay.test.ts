@@ -11,10 +11,10 @@ const PROPERTIES = [
 
 /** How often each is tried: fuse-overlayfs takes its time to begin and to end. */
 const TRIED = [
-  [BY_KERNEL, 80],
-  [IN_USER_NAMESPACE, 30],
-  [BY_FUSE, 12],
-  [BY_FUSE_OF_USER, 8],
+  [BY_KERNEL, 50],
+  [IN_USER_NAMESPACE, 16],
+  [BY_FUSE, 8],
+  [BY_FUSE_OF_USER, 5],
 ] as const;
 
 describe("random work in random trees, through an overlay", { concurrency: 2 }, () => {

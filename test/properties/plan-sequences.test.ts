@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { AtomicCommitError } from "../../src/core/errors.ts";
 import type { Drydock } from "../../src/index.ts";
 import { FAILPOINT_NAMES } from "../../src/system/failpoint-names.ts";
 import { type DriverRequest, runDriver } from "../crash/run-driver.ts";
+import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
 import { PlanModel } from "./plan-model.ts";
-import { KEYS, NAMES, type Name, PlanWorld } from "./plan-world.ts";
+import { KEYS, type Name, PlanWorld } from "./plan-world.ts";
 import { assertInTime } from "./property-runs.ts";
 
 /** What can be done, some of it more often than the rest. */
@@ -16,7 +17,9 @@ const STEPS = [
   ...["undo", "rollback", "apply", "next"],
 ] as const;
 const POINTS = FAILPOINT_NAMES.filter((name) =>
-  /^(?:landings|land|stage|store|journal|checkpoint|restore|part|left|copy|git|sqlite|overlay|cleanup)\./.test(name),
+  /^(?:landings|land|stage|store|journal|checkpoint|restore|part|left|copy|git|sqlite|overlay|snapshot|cleanup)\./.test(
+    name,
+  ),
 );
 
 interface Step {
@@ -54,7 +57,7 @@ class Sequence {
   async perform({ do: what, on, at, crash }: Step): Promise<void> {
     const { plan } = this.#world;
     const model = this.#model;
-    const name = pick(NAMES, on);
+    const name = pick(this.#world.names, on);
     const key = pick(KEYS, at);
     const isOpen = model.state === "open";
     if (what === "next") {
@@ -86,7 +89,7 @@ class Sequence {
         await this.#do({ operation: "restore-plan", label }, crash, model.restore(label), ({ checkpoints }) =>
           checkpoints.restore(plan, label),
         );
-    } else if (what === "part") await this.#part(at % 2 === 0 ? "copy" : "view", crash);
+    } else if (what === "part") await this.#part(pick(this.#world.folders, at), crash);
     else if (what === "apply")
       await this.#do({ operation: "apply" }, crash, model.apply(), ({ plans }) => plans.apply(plan));
     else await this.#rollback(crash);
@@ -95,14 +98,15 @@ class Sequence {
   /** In every folder at once, through a command that sees them at their own places. */
   async #exec(key: string): Promise<void> {
     const value = `executed ${this.#next()}`;
-    const targets = (["copy", "view"] as const).map((name) => `${this.#world.location(name)}/${key}`);
+    const { folders } = this.#world;
+    const targets = folders.map((name) => `${this.#world.location(name)}/${key}`);
     const command = ["sh", "-c", 'v=$1; shift; for f; do printf %s "$v" > "$f"; done', "sh", value, ...targets];
     const { exitCode } = await this.#world.with((drydock) => drydock.exec(this.#world.plan, { command }));
     assert.equal(exitCode, 0);
-    this.#model = this.#model.set("copy", key, value).set("view", key, value);
+    this.#model = folders.reduce((model, name) => model.set(name, key, value), this.#model);
   }
 
-  async #part(name: "copy" | "view", crash: number | null): Promise<void> {
+  async #part(name: Name, crash: number | null): Promise<void> {
     const key = KEYS.find((candidate) => this.#model.hasChange(name, candidate));
     if (key === undefined) return;
     const only = [`${name}:${key}`];
@@ -184,11 +188,17 @@ function pick<T>(items: readonly T[], number: number): T {
   return items[number % Math.max(items.length, 1)] as T;
 }
 
-describe("a plan over a copy, an overlay, a checkout and a database", () => {
+describe("a plan over a copy, a clone, an overlay, a snapshot, a checkout and a database", () => {
+  let image: MountedImage | undefined;
+  before(() => {
+    if (whyNoImages() === undefined) image = mountImage("btrfs");
+  });
+  after(() => image?.remove());
+
   it("[A1][A3][A18][C6][L2][T2][T3] is after each of random steps, crashes among them, what a model in memory says", async () => {
     await assertInTime(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14, size: "max" }), async (steps) => {
-        using world = new PlanWorld();
+        using world = new PlanWorld(image?.path);
         const sequence = new Sequence(world);
         await sequence.begin();
         for (const each of steps) await sequence.perform(each);

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Drydock, openDrydock } from "../../src/index.ts";
-
 import { removeFolder } from "../support/remove-folder.ts";
+import { makeSubvolume, removeWithSubvolumes } from "../support/subvolumes.ts";
 import { TestRepository } from "../support/test-repository.ts";
 
 /** What a resource holds: values by key, a file or a row each. */
@@ -16,27 +16,50 @@ export const KEYS = ["k0", "k1", "d/k2", "d/k3"] as const;
 /** Keeps the folder there, so that each key is an entry of its own. */
 const KEEP = "d/keep";
 
-/** A folder that is copied, one through an overlay, a git checkout and a SQLite database, and a plan over all of them. */
-export const STRATEGIES = { copy: "filesystem_copy", view: "overlay", repo: "git_worktree", data: "snapshot" } as const;
+const STRATEGIES = {
+  copy: "filesystem_copy",
+  view: "overlay",
+  repo: "git_worktree",
+  data: "snapshot",
+  clone: "copy_on_write",
+  frozen: "snapshot",
+} as const;
 export type Name = keyof typeof STRATEGIES;
-export const NAMES = Object.keys(STRATEGIES) as readonly Name[];
+/** Those that are on the image of a file system, if there is one. */
+const ON_IMAGE: readonly Name[] = ["clone", "frozen"];
+/** Those of which a part can land, and into which a command can write. */
+const FOLDERS: readonly Name[] = ["copy", "view", ...ON_IMAGE];
 
+/**
+ * A folder that is copied, one through an overlay, a git checkout and a SQLite database, and a plan over all of them; where btrfs can be mounted also a
+ * folder whose files are cloned and a subvolume.
+ */
 export class PlanWorld {
   /** The name of the plan that is worked on. */
   plan = "";
+  readonly names: readonly Name[];
   readonly #base = mkdtempSync(join(tmpdir(), "drydock-sequence-"));
+  readonly #onImage: string | undefined;
   readonly stateDir = join(this.#base, "state");
 
-  constructor() {
-    for (const name of NAMES) this.#build(name);
+  /** `image` is where a btrfs is mounted. */
+  constructor(image: string | undefined) {
+    this.#onImage = image === undefined ? undefined : mkdtempSync(join(image, "sequence-"));
+    this.names = (Object.keys(STRATEGIES) as Name[]).filter((name) => image !== undefined || !ON_IMAGE.includes(name));
+    for (const name of this.names) this.#build(name);
+  }
+
+  get folders(): readonly Name[] {
+    return FOLDERS.filter((name) => this.names.includes(name));
   }
 
   location(name: Name): string {
-    return join(this.#base, name === "data" ? "data/file.db" : name);
+    const base = ON_IMAGE.includes(name) ? (this.#onImage ?? this.#base) : this.#base;
+    return join(base, name === "data" ? "data/file.db" : name);
   }
 
   resources() {
-    return NAMES.map((name) => ({ name, location: this.location(name), strategy: STRATEGIES[name] }));
+    return this.names.map((name) => ({ name, location: this.location(name), strategy: STRATEGIES[name] }));
   }
 
   /** Opens the state, which recovers. */
@@ -51,13 +74,13 @@ export class PlanWorld {
 
   /** What the originals hold. */
   originals(): State {
-    return Object.fromEntries(NAMES.map((name) => [name, valuesAt(name, this.location(name))]));
+    return Object.fromEntries(this.names.map((name) => [name, valuesAt(name, this.location(name))]));
   }
 
   /** What the sandboxes of the plan hold. */
   async sandboxes({ plans }: Drydock): Promise<State> {
     const state: { [name: string]: Values } = {};
-    for (const name of NAMES) state[name] = valuesAt(name, await plans.path(this.plan, name));
+    for (const name of this.names) state[name] = valuesAt(name, await plans.path(this.plan, name));
     return state;
   }
 
@@ -76,6 +99,7 @@ export class PlanWorld {
 
   [Symbol.dispose](): void {
     removeFolder(this.#base);
+    if (this.#onImage !== undefined) removeWithSubvolumes(this.#onImage);
   }
 
   #build(name: Name): void {
@@ -87,6 +111,7 @@ export class PlanWorld {
       for (const key of KEYS.slice(0, 2)) database.exec(`INSERT INTO t VALUES ('${key}', 'first ${key}')`);
       return;
     }
+    if (name === "frozen") makeSubvolume(location);
     for (const key of [...KEYS.slice(1, 3), KEEP]) {
       mkdirSync(dirname(join(location, key)), { recursive: true });
       writeFileSync(join(location, key), `first ${key}`);

@@ -23,14 +23,26 @@ export function runs(
   };
 }
 
+/** So long a counterexample is made smaller. Each try is a run of its own: without an end, a failure in a long run would look like one that hangs. */
+const SHRINK_MS = 60_000;
+
 /**
  * Tries a property as often and as long as `runs` says. Out of time, the run that is under way still goes to its end: the
  * limit of fast-check would leave it behind, at work in folders that the test then removes.
  */
 export async function assertInTime<T>(property: fc.IAsyncProperty<T>, count: number, seconds: number): Promise<void> {
   const { interruptAfterTimeLimit, ...parameters } = runs(count, seconds);
-  const end = Date.now() + (interruptAfterTimeLimit ?? Number.POSITIVE_INFINITY);
+  let end = Date.now() + (interruptAfterTimeLimit ?? Number.POSITIVE_INFINITY);
+  let hasFailed = false;
   const run = property.run.bind(property);
-  property.run = async (value) => (Date.now() < end ? await run(value) : null);
+  property.run = async (value) => {
+    if (Date.now() >= end) return null;
+    const failure = await run(value);
+    if (failure !== null && !fc.PreconditionFailure.isFailure(failure) && !hasFailed) {
+      hasFailed = true;
+      end = Math.min(end, Date.now() + SHRINK_MS);
+    }
+    return failure;
+  };
   await fc.assert(property, parameters);
 }

@@ -79,7 +79,7 @@ export function landLayer(part: LandedPart, layers: Layers): void {
   record.forget((path) => nearest(gone, path) !== undefined);
   for (const entry of stay) if (part.isAsLeft(entry)) noteNow(record, lower, entry.path);
   for (const { path, before, after } of manifest.folderTimes) moveTime(record, path, before, after);
-  record.saveIfChanged(workspace);
+  record.saveIfChanged(workspace, "flushed");
 }
 
 /** `writer` makes the folders that the upper layer has lost meanwhile. */
@@ -103,7 +103,7 @@ export function returnLayer({ landing, manifest }: LandedPart, layers: Layers, w
   record.forget(isOfPart(manifest.entries));
   for (const [path, facts] of Object.entries(rest.notes)) record.set(path, facts);
   for (const { path, before, after } of manifest.folderTimes) moveTime(record, path, after, before);
-  record.saveIfChanged(workspace);
+  record.saveIfChanged(workspace, "flushed");
 }
 
 function readRest(landing: Folder): Rest | undefined {

@@ -1,23 +1,26 @@
 import { baseName, bytesFromPath, parentPath, pathFromBytes, ROOT_PATH } from "../../core/byte-path.ts";
 import { StateError, UnsupportedError } from "../../core/errors.ts";
-import { takeBarrier } from "../../files/barrier.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
 import type { ChangeSet } from "../../files/change-set.ts";
+import type { LandedPart } from "../../files/landed-part.ts";
 import { isStillBase } from "../../files/original-state.ts";
 import type { Steps } from "../../files/pace.ts";
 import { removeTree } from "../../files/remove-tree.ts";
+import { sameFileContent } from "../../files/same-entry.ts";
+import { SandboxNotes } from "../../files/sandbox-notes.ts";
 import type { SandboxTree, WrittenFile } from "../../files/sandbox-tree.ts";
-import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
+import { readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import { notThere, readFileBelow, writeFileBelow } from "../../files/writing.ts";
 import { createSnapshot, isSubvolume, nestedSubvolumes } from "../../system/btrfs.ts";
 import type { Facts, Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
-import { currentBootId } from "../../system/process-identity.ts";
+import { LANDED, LandedTwin, landedFacts } from "./landed-twin.ts";
 import { whyNoSnapshot } from "./snapshot-probe.ts";
 import { diffWithTwin } from "./twin-diff.ts";
 import { baseFacts } from "./twin-entries.ts";
+import { look, TwinFolder } from "./twin-folder.ts";
 
 /**
  * A sandbox that is a snapshot of a subvolume, in a workspace inside that subvolume. Everything here that is a tree is a subvolume too:
@@ -26,8 +29,9 @@ import { baseFacts } from "./twin-entries.ts";
  *   tree        a writable snapshot of `base`; programs work here. Made when it is first needed; until then the sandbox shows `base`
  *   tree.new    what is going to take the place of `tree`, or what it has taken the place of
  *   temporary   while a file is written: the path in `tree` of one of ours, beside it. Left by a crash, it is removed by the next who writes or lands
- *   sandbox     JSON: the barrier T0, the boot it was made in
- *   stale       there after a landing: both are made anew before they are used again
+ *   sandbox     sandbox-notes.ts
+ *   landed      what of the work has landed in parts, and is no longer to be compared with `base` (landed-twin.ts)
+ *   stale       sandbox-notes.ts: both are made anew
  * T0 is taken before the snapshot, so that what somebody changes in between is noticed. Both are of one instant, because one is made from the other.
  * Nothing is written behind the snapshot: the first write to a large tree after one takes longer than the snapshot itself.
  */
@@ -39,7 +43,7 @@ const POINTS = {
   place: failpoint("snapshot.place-tree"),
   note: failpoint("snapshot.note"),
   stale: failpoint("snapshot.mark-stale"),
-  markFresh: failpoint("snapshot.mark-fresh"),
+  fresh: failpoint("snapshot.mark-fresh"),
   removeOld: failpoint("snapshot.remove-old"),
   noteTemporary: failpoint("snapshot.note-temporary"),
   removeTemporary: failpoint("snapshot.remove-temporary"),
@@ -48,26 +52,20 @@ const BASE = "base";
 export const TREE = "tree";
 const FRESH = "tree.new";
 const TEMPORARY = "temporary";
-const SANDBOX = "sandbox";
-const STALE = "stale";
 
 /** Nothing here takes long enough to be told. */
 const NO_STEPS: readonly number[] = [];
 const NO_CHANGES: ChangeSet = { changes: [], entries: [], folderTimes: [], anchors: new Map() };
 
-interface SandboxFile {
-  readonly barrier: Time;
-  readonly bootId: string;
-}
-
 export class SnapshotTree implements SandboxTree {
   readonly #workspace: Folder;
   readonly #asBefore: (facts: Facts) => Facts;
-  #known: SandboxFile | undefined;
+  readonly #notes: SandboxNotes;
 
   constructor(workspace: Folder, asBefore: (facts: Facts) => Facts) {
     this.#workspace = workspace;
     this.#asBefore = asBefore;
+    this.#notes = new SandboxNotes(workspace, POINTS);
   }
 
   get isFinished(): boolean {
@@ -75,15 +73,15 @@ export class SnapshotTree implements SandboxTree {
   }
 
   get isStale(): boolean {
-    return this.#workspace.facts(STALE) !== undefined;
+    return this.#notes.isStale;
   }
 
   get isFromEarlierBoot(): boolean {
-    return this.#sandboxFile().bootId !== currentBootId();
+    return this.#notes.isFromEarlierBoot;
   }
 
   get barrier(): Time {
-    return this.#sandboxFile().barrier;
+    return this.#notes.barrier;
   }
 
   /** The path of what programs work on. */
@@ -113,9 +111,8 @@ export class SnapshotTree implements SandboxTree {
   *make(original: Folder): Steps {
     const reason = whyNoSnapshot(original);
     if (reason !== undefined) throw new UnsupportedError(`snapshot does not work here: ${reason}.`);
-    removeTree(POINTS.removeOld, this.#workspace, BASE);
-    this.#known = { barrier: takeBarrier(this.#workspace), bootId: currentBootId() };
-    writeSmallFile(POINTS.note, this.#workspace, SANDBOX, Buffer.from(JSON.stringify(this.#known)));
+    for (const name of [BASE, LANDED]) removeTree(POINTS.removeOld, this.#workspace, name);
+    this.#notes.write(POINTS.note, {});
     createSnapshot(POINTS.base, original, this.#workspace, BASE, { readOnly: true });
     // One that is made anew has been shown to somebody, who may go on using its path.
     if (this.#workspace.facts(TREE) !== undefined) this.#replaceByBase();
@@ -147,11 +144,11 @@ export class SnapshotTree implements SandboxTree {
   }
 
   markStale(): void {
-    if (!this.isStale) writeSmallFile(POINTS.stale, this.#workspace, STALE, Buffer.alloc(0));
+    this.#notes.markStale();
   }
 
   markFresh(): void {
-    if (this.isStale) this.#workspace.removeFile(POINTS.markFresh, STALE);
+    this.#notes.markFresh();
   }
 
   read(_original: Folder, own: Folder, path: string): Buffer {
@@ -180,10 +177,18 @@ export class SnapshotTree implements SandboxTree {
     this.#workspace.removeFile(POINTS.removeTemporary, TEMPORARY);
   }
 
-  diff(_original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
+  diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
     if (own.path !== this.path) return NO_CHANGES;
     using base = this.openBase();
-    const found = diffWithTwin({ tree: own, twin: base, barrier: this.barrier }, tick);
+    const landed = {
+      twin: LandedTwin.in(this.#workspace),
+      hasContent: (path: string, folder: Folder, name: string, facts: BaseFacts) => {
+        using parent = original.openBelowIfThere(parentPath(path));
+        if (parent === undefined || !this.isStillBase(parent.facts(baseName(path)), facts)) return false;
+        return sameFileContent(parent, baseName(path), folder, name);
+      },
+    };
+    const found = diffWithTwin({ tree: own, twin: base, barrier: this.barrier, landed }, tick);
     const temporary = this.#temporary();
     const isTheirs = ({ path }: { readonly path: string }) => path !== temporary && !isOurs(path);
     return { ...found, changes: found.changes.filter(isTheirs), entries: found.entries.filter(isTheirs) };
@@ -194,10 +199,38 @@ export class SnapshotTree implements SandboxTree {
   }
 
   baseLookup(): (path: string) => BaseFacts | undefined {
+    const landed = LandedTwin.in(this.#workspace);
     return (path) => {
+      const entry = landed.entry(path);
+      if (entry !== undefined) return landedFacts(entry);
+      if (landed.isGone(path)) return undefined;
       using base = this.openBase();
       return look(base, path, baseFacts);
     };
+  }
+
+  /** Whether what the original had at a path is what has landed there, and no longer what is in the base. */
+  hasLanded(path: string): boolean {
+    const landed = LandedTwin.in(this.#workspace);
+    return landed.entry(path) !== undefined || landed.isGone(path);
+  }
+
+  notePart(part: LandedPart): void {
+    this.#withTwin((landed, twin) => landed.note(part, twin));
+  }
+
+  landPart(part: LandedPart): void {
+    using own = this.openOwn();
+    this.#withTwin((landed, twin) => landed.land(part, own, twin).save(this.#workspace));
+  }
+
+  takeBackPart(part: LandedPart): void {
+    this.#withTwin((landed, twin) => landed.takeBack(part, twin)?.save(this.#workspace));
+  }
+
+  #withTwin(action: (landed: LandedTwin, twin: TwinFolder) => void): void {
+    using base = this.openBase();
+    action(LandedTwin.in(this.#workspace), new TwinFolder(base, this.barrier));
   }
 
   /** Workspaces of other plans, deep in the original, are in the snapshot too. */
@@ -217,15 +250,6 @@ export class SnapshotTree implements SandboxTree {
     const bytes = readSmallFile(this.#workspace, TEMPORARY);
     return bytes === undefined ? undefined : pathFromBytes(bytes);
   }
-
-  #sandboxFile(): SandboxFile {
-    const bytes = this.#known === undefined ? readSmallFile(this.#workspace, SANDBOX) : undefined;
-    this.#known ??= bytes === undefined ? undefined : parsed<SandboxFile>(bytes);
-    if (this.#known !== undefined) return this.#known;
-    throw new StateError(`The sandbox in ${this.#workspace.path} is incomplete.`, {
-      hint: "Cancel its plan and make a new one.",
-    });
-  }
 }
 
 /** The workspaces that were in an original, of this plan and others, are not part of it. */
@@ -239,12 +263,4 @@ function hideWorkspaces(tree: Folder): void {
 
 function isOurs(path: string): boolean {
   return path.includes(".drydock-") && path.split("/").some((name) => OWN_NAME.test(name));
-}
-
-/** Looks at an entry of a tree, if it is there. */
-function look<T>(tree: Folder, path: string, as: (folder: Folder, name: string, facts: Facts) => T): T | undefined {
-  using parent = tree.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
-  const name = path === ROOT_PATH ? ROOT_PATH : baseName(path);
-  const facts = parent?.facts(name);
-  return parent === undefined || facts === undefined ? undefined : as(parent, name, facts);
 }

@@ -38,6 +38,7 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
     super(context, "snapshot", {
       commit: "two-phase",
       undo: true,
+      partial: true,
       checkpoint: true,
       isolation: "copy",
       strength: builtInStrength("snapshot"),
@@ -79,9 +80,10 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
     return sandbox.tree.path;
   }
 
-  /** What the original had is still there, whatever became of it. */
+  /** What the original had is still there, whatever became of it. What has landed is only there. */
   override async readOriginal(ref: SandboxRef, path: string): Promise<Uint8Array | undefined> {
     using sandbox = await this.open(ref);
+    if (sandbox.tree.hasLanded(path)) return await super.readOriginal(ref, path);
     if (sandbox.tree.baseLookup()(path)?.kind !== "file") return undefined;
     using base = sandbox.tree.openBase();
     return sandbox.tree.read(sandbox.original, base, path);

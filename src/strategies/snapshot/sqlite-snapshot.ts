@@ -7,6 +7,7 @@ import {
   messageOf,
   SandboxCreationError,
   SandboxStateError,
+  UnsupportedError,
   UsageError,
 } from "../../core/errors.ts";
 import type { StatementResult } from "../../core/query.ts";
@@ -103,7 +104,10 @@ export class SqliteSnapshot implements TwoPhaseSandboxStrategy {
       view,
       path: `${view}/own/${only}`,
     };
-    const ref: SandboxRef = { sandboxId, planId, resourceId: resource.id, strategyName: this.name, metadata };
+    // Unlike the other kind of snapshot.
+    const capabilities = { commit: "two-phase", partial: false } as const;
+    const ids = { sandboxId, planId, resourceId: resource.id };
+    const ref: SandboxRef = { ...ids, strategyName: this.name, metadata, capabilities };
     await this.#context.recordIntent(
       ref,
       [place.path, view].map((location) => ({ kind: "folder", location })),
@@ -167,7 +171,7 @@ export class SqliteSnapshot implements TwoPhaseSandboxStrategy {
   async diff(ref: SandboxRef): Promise<DiffView> {
     return await this.#using(ref, async (sandbox) => {
       using db = sandbox.openWithBase();
-      return sqliteDiff(db);
+      return sqliteDiff(db, sandbox.basePath);
     });
   }
 
@@ -188,6 +192,9 @@ export class SqliteSnapshot implements TwoPhaseSandboxStrategy {
       const { prepared } = transaction.undoes;
       return await this.#inWorkspace(ref, (sandbox) => this.#landings(sandbox).prepareUndo(transaction, prepared));
     }
+    // A reference from before folders could says nothing of it.
+    if (transaction.only !== undefined)
+      throw new UnsupportedError("A database can't land in parts.", { hint: "Apply the plan as a whole." });
     return await this.#using(ref, async (sandbox) => {
       sandbox.freeze();
       if (transaction.afterRestart !== true) assertSameBoot(sandbox);

@@ -1,10 +1,12 @@
 import { baseName, parentPath } from "../../core/byte-path.ts";
+import type { BaseFacts } from "../../files/baseline.ts";
 import type { ChangeSet } from "../../files/change-set.ts";
 import { sameFileContent } from "../../files/same-entry.ts";
 import { diffTree } from "../../files/tree-diff.ts";
 import { commitOf, inodesTouchedSince } from "../../system/btrfs-search.ts";
 import type { Time } from "../../system/facts.ts";
 import type { Folder } from "../../system/folder.ts";
+import type { LandedTwin } from "./landed-twin.ts";
 import { TwinEntries } from "./twin-entries.ts";
 
 /** A snapshot that somebody worked in, and another of the same instant that stayed as it was. */
@@ -13,6 +15,11 @@ export interface Twins {
   readonly twin: Folder;
   /** Taken before the twin was made. */
   readonly barrier: Time;
+  /** What of the work has landed, and whether the sandbox's file still has the content with which it did. */
+  readonly landed?: {
+    readonly twin: LandedTwin;
+    readonly hasContent: (path: string, folder: Folder, name: string, base: BaseFacts) => boolean;
+  };
 }
 
 /**
@@ -32,15 +39,16 @@ export function diffWithTwin(twins: Twins, tick?: (entries: number) => void): Ch
 
 /** The same, where it is known what was touched, or else by walking both. */
 export function diffTwins(
-  { tree, twin, barrier }: Twins,
+  { tree, twin, barrier, landed }: Twins,
   touched: ReadonlySet<number> | undefined,
   tick?: (entries: number) => void,
 ): ChangeSet {
-  using entries = new TwinEntries(twin, barrier, touched);
+  using entries = new TwinEntries(twin, barrier, { touched, landed: landed?.twin });
   return diffTree(tree, entries, {
     ...(tick !== undefined && { tick }),
     isKnownUntouched: (index, ino) => entries.isKnownUntouched(index, ino),
-    hasBaseContent: (path, folder, name) => {
+    hasBaseContent: (path, folder, name, base) => {
+      if (landed?.twin.entry(path) !== undefined) return landed.hasContent(path, folder, name, base);
       using parent = twin.openBelow(parentPath(path));
       return sameFileContent(parent, baseName(path), folder, name);
     },

@@ -1,11 +1,14 @@
-import { joinPath, ROOT_PATH } from "../../core/byte-path.ts";
-import type { BaseFacts } from "../../files/baseline.ts";
+import { baseName, bytesFromPath, joinPath, ROOT_PATH } from "../../core/byte-path.ts";
+import type { BaseFacts, CopyFacts } from "../../files/baseline.ts";
+import { TYPE_BITS } from "../../files/baseline-columns.ts";
+import type { CopiedEntry } from "../../files/copy-tree.ts";
 import type { BaseEntries } from "../../files/tree-diff.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import { compareTimes, type Facts, low53, STAT, statInto, statWords, type Time } from "../../system/facts.ts";
 import type { Folder } from "../../system/folder.ts";
 import { isListedFolder, listedInode, nameFrom, readNameBytes } from "../../system/listing.ts";
 import { readXattrs } from "../../system/xattrs.ts";
+import { LandedTwin, landedFacts } from "./landed-twin.ts";
 
 /**
  * One row of numbers for each entry. `from` and `to` are the range of what is in a folder, both 0 until somebody asks; what is behind them is known only
@@ -28,15 +31,26 @@ const COLUMN = {
 } as const;
 const COLUMNS = 13;
 
+/** What is known besides what the twin holds. */
+export interface TwinKnowledge {
+  /** The inodes of all that was touched in the sandbox and of the folders above; nothing else is looked at. */
+  readonly touched?: ReadonlySet<number> | undefined;
+  /** What of the work has landed. */
+  readonly landed?: LandedTwin | undefined;
+}
+
 /**
  * The twin of a snapshot as a baseline: what every entry was is asked of the twin itself, when the diff comes to it. A snapshot keeps inode
- * numbers and times, so an entry that still has those of its twin was not touched.
+ * numbers and times, so an entry that still has those of its twin was not touched. What has landed stands over the twin, and is always looked at.
  */
 export class TwinEntries implements BaseEntries {
   readonly root = 0;
   readonly #twin: Folder;
   readonly #barrier: Time;
   readonly #touched: ReadonlySet<number> | undefined;
+  readonly #landed: LandedTwin;
+  /** Of the entries that are from there, by their index. */
+  readonly #landedEntries = new Map<number, CopiedEntry>();
   #rows = new Float64Array(1024 * COLUMNS);
   #names = Buffer.allocUnsafe(16 * 1024);
   #count = 0;
@@ -45,14 +59,19 @@ export class TwinEntries implements BaseEntries {
 
   /**
    * `barrier` is of before the twin was made: what was changed after it may have been changed again within the same tick of the clock, so its times tell
-   * nothing. `touched`: if it is known, the inodes of all that was touched in the sandbox and of the folders above; nothing else is looked at.
+   * nothing.
    */
-  constructor(twin: Folder, barrier: Time, touched?: ReadonlySet<number>) {
+  constructor(twin: Folder, barrier: Time, { touched, landed = new LandedTwin() }: TwinKnowledge = {}) {
     this.#twin = twin;
     this.#barrier = barrier;
     this.#touched = touched;
-    this.#add(Buffer.from(ROOT_PATH), 0, 1, [twin.ownFacts().ino, 1, this.root]);
-    this.#keepFacts();
+    this.#landed = landed;
+    const root = landed.entry(ROOT_PATH);
+    if (root !== undefined) this.#addLanded(root, this.root);
+    else {
+      this.#add(Buffer.from(ROOT_PATH), 0, 1, [twin.ownFacts().ino, 1, this.root]);
+      this.#keepFacts();
+    }
   }
 
   [Symbol.dispose](): void {
@@ -61,7 +80,8 @@ export class TwinEntries implements BaseEntries {
 
   /** Whether an entry that has this inode in the sandbox is as it was, with all that is in it. */
   isKnownUntouched(index: number, ino: number): boolean {
-    return this.#touched !== undefined && !this.#touched.has(ino) && this.#at(index, COLUMN.ino) === ino;
+    const isOfTwin = !this.#landedEntries.has(index);
+    return isOfTwin && this.#touched !== undefined && !this.#touched.has(ino) && this.#at(index, COLUMN.ino) === ino;
   }
 
   name(index: number): string {
@@ -104,15 +124,17 @@ export class TwinEntries implements BaseEntries {
       this.#at(index, COLUMN.mtime) === mtime &&
       this.#at(index, COLUMN.mtimeNs) === mtimeNs &&
       (this.#at(index, COLUMN.size) === size || this.isFolder(index)) &&
-      compareTimes([ctime, ctimeNs], this.#barrier) < 0
+      (compareTimes([ctime, ctimeNs], this.#barrier) < 0 || this.#landedEntries.has(index))
     );
   }
 
-  copy(index: number): BaseFacts {
-    return this.facts(index);
+  copy(index: number): CopyFacts {
+    return this.#landedEntries.get(index)?.copy ?? this.facts(index);
   }
 
   facts(index: number): BaseFacts {
+    const landed = this.#landedEntries.get(index);
+    if (landed !== undefined) return landedFacts(landed);
     const [folder, name] = this.#find(index);
     return baseFacts(folder, name, folder.facts(name) as Facts);
   }
@@ -139,17 +161,35 @@ export class TwinEntries implements BaseEntries {
 
   #list(index: number): void {
     const from = this.#count;
+    const path = this.#landed.isEmpty ? ROOT_PATH : this.#path(index);
+    if (!this.#landed.isGone(path)) this.#listTwin(index, path);
+    for (const entry of this.#landed.entriesIn(path)) this.#addLanded(entry, index);
+    this.#rows[index * COLUMNS + COLUMN.from] = from;
+    this.#rows[index * COLUMNS + COLUMN.to] = this.#count;
+  }
+
+  #listTwin(index: number, path: string): void {
     const folder = this.#enter(index);
+    const landed = this.#landed.isEmpty ? undefined : this.#landed;
     readNameBytes(folder, (bytes, start, end, pointer) => {
       // The snapshot was made with the workspaces that were in the original.
       if (index === this.root && OWN_NAME.test(nameFrom(bytes, start, end))) return;
+      if (landed?.isElsewhere(joinPath(path, nameFrom(bytes, start, end))) === true) return;
       const ino = listedInode(bytes, start);
       this.#add(bytes, start, end, [ino, isListedFolder(bytes, start) ? 1 : 0, index]);
       const isWanted = this.#touched === undefined || this.#touched.has(ino);
       if (isWanted && statInto(folder.fd, pointer) === 0) this.#keepFacts();
     });
-    this.#rows[index * COLUMNS + COLUMN.from] = from;
-    this.#rows[index * COLUMNS + COLUMN.to] = this.#count;
+  }
+
+  #addLanded(entry: CopiedEntry, parent: number): void {
+    const { path, original, copy } = entry;
+    const name = bytesFromPath(path === ROOT_PATH ? ROOT_PATH : baseName(path));
+    const index = this.#count;
+    this.#add(name, 0, name.length, [copy.ino, original.kind === "directory" ? 1 : 0, parent]);
+    const facts = [TYPE_BITS[copy.kind] | copy.mode, original.size, ...copy.ctime, ...original.mtime];
+    this.#rows.set(facts, index * COLUMNS + COLUMN.mode);
+    this.#landedEntries.set(index, entry);
   }
 
   #add(

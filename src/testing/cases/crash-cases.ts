@@ -1,50 +1,12 @@
 import type { Bench } from "../bench.ts";
 import type { ConformanceCase } from "../conformance-case.ts";
-import { expect, expectEqual } from "../expectation.ts";
+import { cutOff, momentOf, trialPlanId, victimOf } from "../cut-off.ts";
+import { expectEqual } from "../expectation.ts";
 import { OTHER_PLAN_ID } from "../plan-ids.ts";
 import type { SandboxBench } from "../sandbox-bench.ts";
-import type { VictimEnd } from "../victim.ts";
 import type { Death } from "../victim-protocol.ts";
 
 const FILE = "readme.txt";
-
-/** One try: a sandbox of a plan of its own, and what is called in the process that dies. */
-interface Trial {
-  arrange(sandbox: SandboxBench, at: number): Promise<{ readonly method: string; readonly args: readonly unknown[] }>;
-  /** Somebody else comes after the crash. */
-  goOn(sandbox: SandboxBench, at: number, when: string): Promise<void>;
-}
-
-/** Tries a call undisturbed, then once for each moment at which it can be cut off. */
-async function cutOff(bench: Bench, trial: Trial): Promise<void> {
-  const undisturbed = await attempt(bench, trial, 0);
-  for (const [index, death] of victimOf(bench).momentsOf(undisturbed).entries())
-    await attempt(bench, trial, index + 1, death);
-}
-
-async function attempt(bench: Bench, { arrange, goOn }: Trial, at: number, death?: Death): Promise<VictimEnd> {
-  const sandbox = await bench.sandbox(planId(at));
-  const { method, args } = await arrange(sandbox, at);
-  const end = await victimOf(bench).call(method, args, death);
-  await goOn(sandbox, at, death === undefined ? `after ${method}` : `${method} was killed ${momentOf(death)}`);
-  await sandbox.cleanup();
-  return end;
-}
-
-function victimOf({ victim }: Bench) {
-  expect(victim !== undefined, "there is no other process");
-  return victim;
-}
-
-/** Ids of plans are ULIDs. */
-function planId(at: number): string {
-  return `01K00000000000000000000${String(at).padStart(3, "0")}`;
-}
-
-function momentOf(death: Death): string {
-  if (death.kind === "failpoint") return `at its failpoint ${death.name}:${death.pass}`;
-  return { start: "when it had begun", end: "when it was through", time: "on its way" }[death.kind];
-}
 
 async function expectContent(bench: Bench, expected: string, when: string): Promise<void> {
   const after = await bench.sandbox(OTHER_PLAN_ID);
@@ -61,11 +23,11 @@ export const crashCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const before = await bench.original();
       const make = async (at: number, death?: Death) => {
-        const end = await victimOf(bench).call("create", [planId(at), bench.resource], death);
+        const end = await victimOf(bench).call("create", [trialPlanId(at), bench.resource], death);
         const when = death === undefined ? "after create" : `create was killed ${momentOf(death)}`;
         for (const line of end.lines) if (line.kind === "intent") await bench.fresh().cleanup(line.ref);
         await bench.expectOriginal(before, `${when}: the original should be as before`);
-        const again = await bench.sandbox(planId(at));
+        const again = await bench.sandbox(trialPlanId(at));
         expectEqual(await again.read(FILE), "one\ntwo\nthree\n", `${when}: what a new sandbox shows`);
         await again.cleanup();
         return end;

@@ -1,15 +1,6 @@
 import type { ConformanceCase } from "../conformance-case.ts";
 import { expectEqual, expectRefusal } from "../expectation.ts";
 import { workOfEveryKind } from "../mixed-work.ts";
-import type { SandboxBench } from "../sandbox-bench.ts";
-
-/** Lands, and returns the transaction that would take it back. */
-async function landed(sandbox: SandboxBench, id: string) {
-  const transaction = sandbox.transaction(id);
-  const prepared = await sandbox.prepareChanges(transaction);
-  await sandbox.commitPrepared(transaction, prepared);
-  return sandbox.transaction(`undo-${id}`, { id, prepared });
-}
 
 /** A landed commit can be taken back. */
 export const undoCases: readonly ConformanceCase[] = [
@@ -35,7 +26,7 @@ export const undoCases: readonly ConformanceCase[] = [
       const before = await bench.original();
       const sandbox = await bench.sandbox();
       await sandbox.workAlone(workOfEveryKind(bench));
-      const undo = await landed(sandbox, "t1");
+      const undo = await sandbox.land(sandbox.transaction("t1"));
       const prepared = await sandbox.prepareChanges(undo);
       await sandbox.commitPrepared(undo, prepared);
       await bench.expectOriginal(before, "the original after undo should be as before the commit");
@@ -51,7 +42,7 @@ export const undoCases: readonly ConformanceCase[] = [
       const before = await bench.original();
       const sandbox = await bench.sandbox();
       await sandbox.workAlone(workOfEveryKind(bench));
-      const undo = await landed(sandbox, "t1");
+      const undo = await sandbox.land(sandbox.transaction("t1"));
       await sandbox.cleanup();
       await sandbox.commitPrepared(undo, await sandbox.prepareChanges(undo));
       await bench.expectOriginal(before, "the original after undo should be as before the commit");
@@ -64,7 +55,7 @@ export const undoCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const sandbox = await bench.sandbox();
       await sandbox.work(workOfEveryKind(bench));
-      const undo = await landed(sandbox, "t1");
+      const undo = await sandbox.land(sandbox.transaction("t1"));
       await sandbox.rollbackPrepared(undo, await sandbox.prepareChanges(undo));
       await bench.expectOriginalIsOracle("the original should be as it landed");
       await sandbox.rollbackPrepared(undo);
@@ -78,7 +69,7 @@ export const undoCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const sandbox = await bench.sandbox();
       await sandbox.write("readme.txt", "work\n");
-      const undo = await landed(sandbox, "t1");
+      const undo = await sandbox.land(sandbox.transaction("t1"));
       await bench.somebodyWrites("readme.txt", "somebody else's\n");
       const theirs = await bench.original();
       await expectRefusal(() => sandbox.prepare(undo), "an undo over somebody's change", "SandboxConflictError");

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { DrydockError, StatementError } from "../core/errors.ts";
+import { ConnectedSettler } from "./connected-settler.ts";
 import { MysqlConnection } from "./mysql-connection.ts";
 import { serverStart } from "./mysql-facts.ts";
 import { isMarked, removeMarkerTable } from "./mysql-marker.ts";
@@ -12,30 +12,19 @@ import type {
   ServerSettler,
   TransactionName,
 } from "./server-database.ts";
-import { sessionEnds } from "./session-end.ts";
-
-const LOOK_AGAIN_MS = 20;
 
 /**
  * Settles prepared transactions on MySQL and MariaDB. As long as the connection that prepared one is there, the server tells all others that there
  * is no such transaction (XAER_NOTA), which is also what it says of one that is over: so only XA RECOVER tells whether it is prepared, and only
  * its mark (mysql-marker.ts) how it ended.
  */
-export class MysqlSettler implements ServerSettler {
-  readonly #connection: MysqlConnection;
-  readonly #patienceMs: number;
-
-  private constructor(connection: MysqlConnection, patienceMs: number) {
-    this.#connection = connection;
-    this.#patienceMs = patienceMs;
-  }
-
+export class MysqlSettler extends ConnectedSettler<MysqlConnection> implements ServerSettler {
   static async open(login: ServerLogin): Promise<MysqlSettler> {
-    return new MysqlSettler(await MysqlConnection.open(login), login.patienceMs);
+    return new MysqlSettler(await MysqlConnection.open(login), login);
   }
 
   async prepared({ planId, resourceId }: Pick<TransactionName, "planId" | "resourceId">): Promise<TransactionName[]> {
-    const { rows } = await this.#connection.run("XA RECOVER");
+    const { rows } = await this.connection.run("XA RECOVER");
     return rows
       .flatMap(([, firstLength, , data]) => nameFromXa(Number(firstLength), textOf(data)) ?? [])
       .filter((name) => name.planId === planId && name.resourceId === resourceId);
@@ -45,25 +34,27 @@ export class MysqlSettler implements ServerSettler {
     const isListed = async () => (await this.prepared(name)).some(({ serial }) => serial === name.serial);
     if (await isListed()) return "prepared";
     if (marker === undefined) return "unknown";
-    return (await isMarked(this.#connection, marker, name)) ? "committed" : "rolled back";
+    return (await isMarked(this.connection, marker, name)) ? "committed" : "rolled back";
   }
 
   async finish(name: TransactionName, how: "commit" | "rollback"): Promise<void> {
-    const deadline = performance.now() + this.#patienceMs;
-    for (;;) {
+    let refusal: unknown;
+    const seen = await this.untilSeen(async () => {
       try {
-        await this.#connection.run(`XA ${how === "commit" ? "COMMIT" : "ROLLBACK"} ${xaName(name)}`);
-        return;
+        await this.connection.run(`XA ${how === "commit" ? "COMMIT" : "ROLLBACK"} ${xaName(name)}`);
+        return "done";
       } catch (thrown) {
         const isListed = (await this.prepared(name)).some(({ serial }) => serial === name.serial);
-        if (!(thrown instanceof DrydockError) || !isListed || performance.now() > deadline) throw thrown;
+        if (!(thrown instanceof DrydockError) || !isListed) throw thrown;
+        refusal = thrown;
+        return undefined;
       }
-      await sleep(LOOK_AGAIN_MS);
-    }
+    });
+    if (seen === undefined) throw refusal;
   }
 
   async endSession({ id, startedAt }: ServerSession): Promise<void> {
-    await sessionEnds(id, this.#patienceMs, async () => {
+    await this.untilEnded(id, async () => {
       const isThere = await this.#isSession(id, startedAt);
       if (isThere) await this.#kill(id);
       return isThere;
@@ -73,24 +64,20 @@ export class MysqlSettler implements ServerSettler {
   /** If it has just ended by itself, the next look tells. */
   async #kill(id: number): Promise<void> {
     try {
-      await this.#connection.run(`KILL ${id}`, "");
+      await this.connection.run(`KILL ${id}`, "");
     } catch (thrown) {
       if (!(thrown instanceof StatementError)) throw thrown;
     }
   }
 
   async forget(marker: string): Promise<void> {
-    await removeMarkerTable(this.#connection, marker);
-  }
-
-  async close(): Promise<void> {
-    await this.#connection.close();
+    await removeMarkerTable(this.connection, marker);
   }
 
   /** Numbers of sessions begin anew when the server does. */
   async #isSession(id: number, startedAt: string): Promise<boolean> {
-    const { rows } = await this.#connection.run(`SELECT ID FROM information_schema.PROCESSLIST WHERE ID = ${id}`);
-    return rows.length > 0 && Math.abs((await serverStart(this.#connection)) - Number(startedAt)) <= 2;
+    const { rows } = await this.connection.run(`SELECT ID FROM information_schema.PROCESSLIST WHERE ID = ${id}`);
+    return rows.length > 0 && Math.abs((await serverStart(this.connection)) - Number(startedAt)) <= 2;
   }
 }
 

@@ -3,6 +3,7 @@ import { SandboxCommitError } from "../core/errors.ts";
 import type { StatementResult } from "../core/query.ts";
 import { Cancellation } from "./cancellation.ts";
 import { PostgresConnection, type PostgresResult } from "./postgres-connection.ts";
+import { PostgresSettler } from "./postgres-settler.ts";
 import { assertRunnable } from "./refused-statements.ts";
 import type {
   Evidence,
@@ -165,6 +166,12 @@ export class PostgresDatabase implements ServerDatabase {
     const { command } = await this.#connection.run(`PREPARE TRANSACTION '${nameText(name)}'`);
     if (command !== "PREPARE") throw notDone(command);
     return { transactionNumber };
+  }
+
+  /** What statements have set stays set when their transaction is prepared. */
+  async settler(): Promise<PostgresSettler> {
+    await this.#connection.run("DISCARD ALL");
+    return new PostgresSettler(this.#connection, this.#login);
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { ConnectedSettler } from "./connected-settler.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
 import type {
   Evidence,
@@ -9,29 +9,18 @@ import type {
   TransactionName,
 } from "./server-database.ts";
 import { nameFrom, nameText } from "./server-database.ts";
-import { sessionEnds } from "./session-end.ts";
-
-const LOOK_AGAIN_MS = 20;
 
 /**
  * Settles prepared transactions on PostgreSQL. One that is not in `pg_prepared_xacts` is over; what became of it the server knows by its number,
  * as long as it keeps the status of transactions that old.
  */
-export class PostgresSettler implements ServerSettler {
-  readonly #connection: PostgresConnection;
-  readonly #patienceMs: number;
-
-  private constructor(connection: PostgresConnection, patienceMs: number) {
-    this.#connection = connection;
-    this.#patienceMs = patienceMs;
-  }
-
+export class PostgresSettler extends ConnectedSettler<PostgresConnection> implements ServerSettler {
   static async open(login: ServerLogin): Promise<PostgresSettler> {
-    return new PostgresSettler(await PostgresConnection.open(login), login.patienceMs);
+    return new PostgresSettler(await PostgresConnection.open(login), login);
   }
 
   async prepared({ planId, resourceId }: Pick<TransactionName, "planId" | "resourceId">): Promise<TransactionName[]> {
-    const { rows } = await this.#connection.run(
+    const { rows } = await this.connection.run(
       "SELECT gid FROM pg_prepared_xacts WHERE database = current_database() ORDER BY gid",
     );
     return rows
@@ -40,41 +29,36 @@ export class PostgresSettler implements ServerSettler {
   }
 
   async outcome(name: TransactionName, { transactionNumber }: Evidence): Promise<Outcome> {
-    const deadline = performance.now() + this.#patienceMs;
-    for (;;) {
-      const { rows } = await this.#connection.run("SELECT 1 FROM pg_prepared_xacts WHERE gid = $1", [nameText(name)]);
+    const seen = await this.untilSeen<Outcome>(async () => {
+      const { rows } = await this.connection.run("SELECT 1 FROM pg_prepared_xacts WHERE gid = $1", [nameText(name)]);
       if (rows.length > 0) return "prepared";
       if (transactionNumber === undefined) return "unknown";
       const status = await this.#statusOf(transactionNumber);
       if (status === "committed") return "committed";
       if (status === "aborted") return "rolled back";
       // For a moment it is neither listed nor over.
-      if (status !== "in progress" || performance.now() > deadline) return "unknown";
-      await sleep(LOOK_AGAIN_MS);
-    }
+      return status === "in progress" ? undefined : "unknown";
+    });
+    return seen ?? "unknown";
   }
 
   async finish(name: TransactionName, how: "commit" | "rollback"): Promise<void> {
-    await this.#connection.run(`${how === "commit" ? "COMMIT" : "ROLLBACK"} PREPARED '${nameText(name)}'`);
+    await this.connection.run(`${how === "commit" ? "COMMIT" : "ROLLBACK"} PREPARED '${nameText(name)}'`);
   }
 
   async endSession({ id, startedAt }: ServerSession): Promise<void> {
     const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2";
-    const isThere = async () => (await this.#connection.run(end, [id, startedAt])).rows.length > 0;
-    await sessionEnds(id, this.#patienceMs, isThere);
+    const isThere = async () => (await this.connection.run(end, [id, startedAt])).rows.length > 0;
+    await this.untilEnded(id, isThere);
   }
 
   async forget(): Promise<void> {
     // The server knows by itself; nothing was made.
   }
 
-  async close(): Promise<void> {
-    await this.#connection.close();
-  }
-
   /** null for one that is too old to be known. A number that this server has not come to yet is unknown to it too. */
   async #statusOf(transactionNumber: string): Promise<string | null> {
-    const { rows } = await this.#connection.run(
+    const { rows } = await this.connection.run(
       "SELECT CASE WHEN $1::bigint < txid_current() THEN txid_status($1::bigint) END",
       [transactionNumber],
     );

@@ -43,6 +43,12 @@ export interface ServerDatabase extends DatabaseConnection {
   /** Ends the first phase. What it returns tells later what became of the transaction. */
   prepare(marker: string | undefined): Promise<Evidence>;
 
+  /**
+   * Settles by this connection, which has no transaction: it becomes like a new one first. Not there where a connection can't do that which has prepared
+   * the transaction itself.
+   */
+  settler?(): Promise<ServerSettler>;
+
   close(): Promise<void>;
   /** Called once if the connection is lost. */
   onLost: (why: string) => void;

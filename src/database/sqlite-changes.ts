@@ -2,6 +2,7 @@ import { UnsupportedError } from "../core/errors.ts";
 import type { ChangedRowids } from "./changed-rowids.ts";
 import { columnList, type Identity, identityOf, isMissingIn, lacksKey, type Rows, rowsOf } from "./row-comparison.ts";
 import { quoted, type SqliteDatabase } from "./sqlite-database.ts";
+import type { Rowid } from "./sqlite-pages.ts";
 import {
   definitionOf,
   HEADER_NUMBERS,
@@ -120,7 +121,7 @@ function recordTable(
   name: string,
   whole: boolean,
   sources: { readonly [side in Side]: string | undefined },
-  rowids: readonly bigint[] | undefined,
+  rowids: readonly Rowid[] | undefined,
 ): void {
   if (rowids?.length === 0) return;
   const shapes = { before: shapeIn(db, sources.before, name), after: shapeIn(db, sources.after, name) };
@@ -148,7 +149,7 @@ function recordTable(
   else for (const side of SIDES) db.exec(`DROP TABLE IF EXISTS out.${side}_${n}`);
 }
 
-function isWorthALook(alias: string, { rowid }: Rows, rowids: readonly bigint[] | undefined): string {
+function isWorthALook(alias: string, { rowid }: Rows, rowids: readonly Rowid[] | undefined): string {
   if (rowids === undefined || rowid === undefined) return "TRUE";
   return `${alias}.${rowid} IN (SELECT value FROM json_each('[${rowids.join()}]'))`;
 }

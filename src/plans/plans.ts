@@ -2,13 +2,11 @@ import { createHash } from "node:crypto";
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
 import { isAtOrBelow, joinPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
 import { type Change, statsOf } from "../core/change.ts";
-import { PlanStateError, SandboxConflictError, UnsupportedError, UsageError } from "../core/errors.ts";
+import { PlanStateError, SandboxConflictError, UsageError } from "../core/errors.ts";
 import { boundariesOf, movePlan, type PlanRecord } from "../core/plan.ts";
 import type { StatementResult } from "../core/query.ts";
-import type { SandboxRef } from "../core/sandbox.ts";
 import { filePatch } from "../files/file-patch.ts";
 import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
-import type { GuardedStrategy } from "../sandboxes/guarded-strategy.ts";
 import type { CommitAllResult, SandboxManager } from "../sandboxes/manager.ts";
 import { type PlanSandboxes, resourceOf } from "../sandboxes/plan-sandboxes.ts";
 import type { PlanSecrets, Secrets } from "../sandboxes/plan-secrets.ts";
@@ -16,9 +14,10 @@ import type { HistoryEntry, Store } from "../store/store.ts";
 import { newId } from "../system/new-id.ts";
 import { assertNotInPlace } from "./assert-not-in-place.ts";
 import type { StrategyChooser } from "./choose-strategy.ts";
-import { choosePaths } from "./chosen-paths.ts";
+import { choosePaths, chosenChanges } from "./chosen-paths.ts";
 import { findPlan } from "./find-plan.ts";
 import { forgetSecrets } from "./forget-secrets.ts";
+import { makeSandboxes } from "./make-sandboxes.ts";
 import { noteSealed } from "./plan-log.ts";
 import type {
   ApplyOptions,
@@ -81,10 +80,7 @@ export class Plans {
       );
       this.#parts.secrets.keep(plan.id, secrets);
       try {
-        for (const resource of boundariesOf(plan)) {
-          const { ref } = await sandboxes.getOrCreate(plan, resource);
-          if (options.withoutPaths !== true) await pathIfAny(sandboxes.strategy(ref.strategyName), ref);
-        }
+        await makeSandboxes(sandboxes, plan, { withPaths: options.withoutPaths !== true });
       } catch (thrown) {
         await this.#close(plan);
         throw thrown;
@@ -187,15 +183,15 @@ export class Plans {
   async apply(plan: string | undefined, options: ApplyOptions = {}): Promise<ApplyResult> {
     const found = await this.#find(plan);
     const { digest, only, ...rest } = options;
-    const review = digest === undefined && !hasUnwritable(found) ? {} : { review: () => this.#review(found, digest) };
+    const review = digest === undefined && !hasUnwritable(found) ? {} : { review: () => this.#review(found, options) };
     const choose =
       only === undefined ? {} : { choose: async () => choosePaths(found, await this.#changes(found), only) };
     return await this.#result(found, await this.#parts.manager.commitAll(found.id, { ...rest, ...review, ...choose }));
   }
 
-  async #review(plan: PlanRecord, digest: string | undefined): Promise<void> {
+  async #review(plan: PlanRecord, { digest, only }: ApplyOptions): Promise<void> {
     const changes = await this.#changes(plan);
-    assertMayLand(plan, changes);
+    assertMayLand(plan, only === undefined ? changes : chosenChanges(plan, changes, only));
     if (digest === undefined || digestOf(changes) === digest) return;
     throw new SandboxConflictError([], {
       message: "What would land now is not what was reviewed: the digest differs.",
@@ -305,15 +301,6 @@ export class Plans {
 
   async #note(plan: PlanRecord, event: string): Promise<void> {
     await this.#parts.store.write([{ put: "history", record: this.#parts.history(plan.id, event, {}) }], "ordered");
-  }
-}
-
-/** Has a strategy make what programs need to find a sandbox, where it can. */
-async function pathIfAny(strategy: GuardedStrategy, ref: SandboxRef): Promise<void> {
-  try {
-    await strategy.path(ref);
-  } catch (thrown) {
-    if (!(thrown instanceof UnsupportedError) || thrown.code !== "NO_PATH") throw thrown;
   }
 }
 

@@ -1,31 +1,9 @@
-import {
-  BusyError,
-  type Conflict,
-  DrydockError,
-  InterruptedError,
-  messageOf,
-  SandboxCommitError,
-  SandboxConflictError,
-  SandboxCreationError,
-  SandboxRollbackError,
-  SandboxStateError,
-  StatementError,
-  UnsupportedError,
-  UsageError,
-} from "../core/errors.ts";
+import { DrydockError, messageOf } from "../core/errors.ts";
+import { type PlainError, reviveError } from "../core/revive-error.ts";
 import { NonsenseError } from "./strategy-results.ts";
 
 /** How an error of a strategy is made where it throws none of ours. */
 export type ErrorType = new (message: string, options: object) => DrydockError;
-
-const REVIVED: { readonly [name: string]: ErrorType } = {
-  SandboxCommitError,
-  SandboxCreationError,
-  SandboxRollbackError,
-  StatementError,
-  UnsupportedError,
-  UsageError,
-};
 
 export const BLAME = "This is a defect of that strategy; --debug shows where.";
 
@@ -60,28 +38,8 @@ function shownMessage(thrown: unknown): string {
   return messageOf(thrown) || "it does not say why";
 }
 
+/** Our own state is nothing that a strategy could speak of. */
 function revive(thrown: Error): DrydockError | undefined {
-  const { hint, code, conflicts, holder, from, to } = thrown as { readonly [member: string]: unknown } & Error;
-  const options = {
-    ...(typeof hint === "string" && { hint }),
-    ...(typeof code === "string" && { code }),
-    cause: thrown.cause ?? thrown,
-  };
-  const { name, message } = thrown;
-  if (name === "SandboxConflictError")
-    return new SandboxConflictError(conflictsFrom(conflicts), { ...options, message, code: "CONFLICT" });
-  if (name === "SandboxStateError" && typeof from === "string" && typeof to === "string")
-    return new SandboxStateError(message, { ...options, from, to });
-  if (name === "BusyError") return new BusyError(message, { ...options, holder: String(holder ?? "somebody") });
-  if (name === "InterruptedError") return new InterruptedError(message, options);
-  const type = Object.hasOwn(REVIVED, name) ? REVIVED[name] : undefined;
-  return type === undefined ? undefined : new type(message, options);
-}
-
-function conflictsFrom(given: unknown): readonly Conflict[] {
-  const list = Array.isArray(given) ? (given as readonly unknown[]) : [];
-  return list.flatMap((item) => {
-    const { path, why } = (item ?? {}) as { readonly path?: unknown; readonly why?: unknown };
-    return typeof path === "string" ? [{ path, why: typeof why === "string" ? why : "it changed meanwhile" }] : [];
-  });
+  if (thrown.name === "StateError") return undefined;
+  return reviveError(thrown as Error & PlainError, thrown.cause ?? thrown);
 }

@@ -62,7 +62,8 @@ export class PlanSandboxes {
 
   /** What that sandbox can do: what its strategy declares, unless it can do less itself. */
   async capabilitiesOf({ strategyName, capabilities, madeWith }: SandboxRef): Promise<FullCapabilities> {
-    return { ...(await this.#registry.resolve(strategyName, madeWith ?? {})).capabilities, ...capabilities };
+    const declared = (await this.#registry.resolve(strategyName, madeWith ?? {})).capabilities;
+    return { ...declared, ...capabilities, partial: declared.partial && capabilities?.partial !== false };
   }
 
   /** Whether a sandbox keeps something open outside of our folders. Of what can't be asked it is taken that it does not. */

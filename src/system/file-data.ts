@@ -33,9 +33,20 @@ export function cloneData(point: Failpoint, from: number, to: number, label: str
  * the facts before and after and copies again.
  */
 export function copyData(point: Failpoint, from: number, to: number, size: number, label: string): void {
+  for (const _ of copyDataInSteps(point, from, to, size, label));
+}
+
+/** The same, piece by piece, for who has other things to do in between. */
+export function* copyDataInSteps(
+  point: Failpoint,
+  from: number,
+  to: number,
+  size: number,
+  label: string,
+): Generator<undefined, void, undefined> {
   if (size === 0) return;
   if (size <= SMALL) copySmall(point, from, to, size, label);
-  else copyExtents(point, from, to, size, label);
+  else yield* copyExtents(point, from, to, size, label);
 }
 
 /** Reads no further than the size that was seen: what comes behind it was written since, and the copy is of no use then. */
@@ -49,7 +60,13 @@ function copySmall(point: Failpoint, from: number, to: number, size: number, lab
   }
 }
 
-function copyExtents(point: Failpoint, from: number, to: number, size: number, label: string): void {
+function* copyExtents(
+  point: Failpoint,
+  from: number,
+  to: number,
+  size: number,
+  label: string,
+): Generator<undefined, void, undefined> {
   passFailpoint(point);
   check(calls.ftruncate(to, size), "truncate", label);
   for (let at = 0; at < size; ) {
@@ -58,13 +75,20 @@ function copyExtents(point: Failpoint, from: number, to: number, size: number, l
     const data = start < 0 ? at : start;
     const hole = calls.lseek(from, data, SEEK_HOLE);
     const end = hole < 0 ? size : Math.min(hole, size);
-    copyRange(point, from, to, data, end, label);
+    yield* copyRange(point, from, to, data, end, label);
     at = end;
     if (end <= data) return;
   }
 }
 
-function copyRange(point: Failpoint, from: number, to: number, start: number, end: number, label: string): void {
+function* copyRange(
+  point: Failpoint,
+  from: number,
+  to: number,
+  start: number,
+  end: number,
+  label: string,
+): Generator<undefined, void, undefined> {
   check(calls.lseek(from, start, 0), "seek", label);
   check(calls.lseek(to, start, 0), "seek", label);
   for (let at = start; at < end; ) {
@@ -75,6 +99,7 @@ function copyRange(point: Failpoint, from: number, to: number, start: number, en
     else if (failedWith(systemCallError(lastErrno(), "copy", label), "EXDEV", "EINVAL", "ENOSYS", "EOPNOTSUPP")) {
       at += copyByHand(point, from, to, end - at, label);
     } else throw systemCallError(lastErrno(), "copy", label);
+    yield;
   }
 }
 
@@ -161,13 +186,18 @@ export function reserveRoom(point: Failpoint, fd: number, size: number, label: s
     check(result, "fallocate", label);
 }
 
+const F_SETSIG = 10;
 const F_SETLEASE = 1024;
+/** Nobody dies of this one, as of that which would be sent else. */
+const SIGURG = 23;
 const F_RDLCK = 0;
 
 /**
  * Whether anybody has this file open for writing, a shared mapping included: a read lease is only given when nobody has. Where
- * leases are not to be had (not the owner's, not supported) the answer is the careful one: yes. The lease goes when the file is closed.
+ * leases are not to be had (not the owner's, not supported) the answer is the careful one: yes. The lease goes when the file is closed. Who wants to write
+ * before that waits for it, and we are sent a signal.
  */
 export function isOpenForWriting(fd: number): boolean {
+  calls.fcntl(fd, F_SETSIG, SIGURG);
   return calls.fcntl(fd, F_SETLEASE, F_RDLCK) < 0;
 }

@@ -1,11 +1,17 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { constants, openSync, readdirSync, readFileSync } from "node:fs";
+import { bytesFromPath } from "../core/byte-path.ts";
+import { failedWith } from "./errno.ts";
+import { isOpenForWriting } from "./file-data.ts";
 import { commandOf, type Holder, isGoneOrNotOurs, readLinkIfThere } from "./holders.ts";
+import { closeUnlessLocked } from "./locked-files.ts";
 
 const WRITING = 0o3;
 
 /** Other processes that have one of these files open for writing. Only processes that the user may look at are seen. */
 export function fileWriters(paths: readonly string[]): Holder[] {
-  const wanted = new Set(paths);
+  // The kernel mostly knows at once that there are none, which spares a look at everything that everybody has open.
+  const wanted = new Set(paths.filter(mayBeWritten));
+  if (wanted.size === 0) return [];
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   return pids.flatMap((pid) =>
     descriptorsOf(pid).flatMap((fd) => {
@@ -14,6 +20,19 @@ export function fileWriters(paths: readonly string[]): Holder[] {
       return [{ pid: Number(pid), command: commandOf(pid), path }];
     }),
   );
+}
+
+function mayBeWritten(path: string): boolean {
+  try {
+    const fd = openSync(bytesFromPath(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      return isOpenForWriting(fd);
+    } finally {
+      closeUnlessLocked(fd);
+    }
+  } catch (thrown) {
+    return !failedWith(thrown, "ENOENT");
+  }
 }
 
 function descriptorsOf(pid: string): string[] {

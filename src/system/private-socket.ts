@@ -12,20 +12,23 @@ import { type Failpoint, passFailpoint } from "./failpoints.ts";
  */
 const LONGEST_LINE = 1 << 30;
 
-/** Listens until it is closed. Each line that comes is answered by a line. */
+/** Listens until it is closed. Each line that comes is answered by a line; `gone` says that nobody waits for the answer any more. */
 export async function listenPrivately(
   point: Failpoint,
   folder: string,
   name: string,
-  answer: (line: string) => Promise<string>,
+  answer: (line: string, gone: AbortSignal) => Promise<string>,
 ): Promise<{ close(): void }> {
   const fd = openSync(bytesFromPath(folder), constants.O_RDONLY | constants.O_DIRECTORY);
   const path = `/proc/self/fd/${fd}/${name}`;
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     // Who has gone away gets no answer; that is all.
     socket.on("error", () => socket.destroy());
+    // Who waits for an answer keeps his side open: if that ends, he is dead.
+    const gone = new AbortController();
+    for (const event of ["end", "close"]) socket.once(event, () => gone.abort());
     void lineFrom(socket).then(async (line) => {
-      if (line !== undefined) socket.end(await answer(line));
+      if (line !== undefined) socket.end(await answer(line, gone.signal));
     });
   });
   passFailpoint(point);

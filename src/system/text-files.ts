@@ -82,6 +82,23 @@ export function readTextFile(path: string, maxBytes: number): TextFile | undefin
 
 /** Gives the file this content, durably and at once. If it fails before the rename, everything is as before. */
 export function durableWriteFile(point: Failpoint, path: string, bytes: Uint8Array, mode: number): void {
+  replaceFile(point, path, bytes, mode, "flushed");
+  passFailpoint(point);
+  flushFolder(dirname(path));
+}
+
+/** The same for what means nothing after a restart of the machine: then the file may also be empty, or gone. */
+export function writeFileAtOnce(point: Failpoint, path: string, bytes: Uint8Array, mode: number): void {
+  replaceFile(point, path, bytes, mode, "not flushed");
+}
+
+function replaceFile(
+  point: Failpoint,
+  path: string,
+  bytes: Uint8Array,
+  mode: number,
+  how: "flushed" | "not flushed",
+): void {
   const temporary = join(dirname(path), `${unfinishedPrefix(path)}${randomBytes(12).toString("hex")}.tmp`);
   passFailpoint(point);
   const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
@@ -89,15 +106,13 @@ export function durableWriteFile(point: Failpoint, path: string, bytes: Uint8Arr
     openSync(bytesFromPath(temporary), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600),
   );
   try {
-    fillAndFlush(point, fd, temporary, bytes, mode);
+    fill(point, fd, temporary, bytes, mode, how);
     passFailpoint(point);
     guarded("rename", path, () => renameSync(bytesFromPath(temporary), bytesFromPath(path)));
   } catch (thrown) {
     guarded("unlink", temporary, () => rmSync(bytesFromPath(temporary), { force: true }));
     throw thrown;
   }
-  passFailpoint(point);
-  flushFolder(dirname(path));
 }
 
 /** Removes what crashed writes of this file left. Only for a caller who knows that no other process is writing it now. */
@@ -140,13 +155,20 @@ function readUpTo(fd: number, limit: number): Buffer {
   return Buffer.concat(parts);
 }
 
-function fillAndFlush(point: Failpoint, fd: number, path: string, bytes: Uint8Array, mode: number): void {
+function fill(
+  point: Failpoint,
+  fd: number,
+  path: string,
+  bytes: Uint8Array,
+  mode: number,
+  how: "flushed" | "not flushed",
+): void {
   try {
     passFailpoint(point);
     guarded("write", path, () => writeFileSync(fd, bytes));
     // The mode given to open is cut by the umask.
     guarded("chmod", path, () => fchmodSync(fd, mode));
-    guarded("fsync", path, () => fsyncSync(fd));
+    if (how === "flushed") guarded("fsync", path, () => fsyncSync(fd));
   } finally {
     closeSync(fd);
   }

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
+import { armFailpoints } from "../../src/system/failpoints.ts";
 import { OWNER, READER, type TestServer } from "../support/database-servers.ts";
-import { HeldScene, leftIn } from "./held-scene.ts";
+import { HeldScene, leftIn, until } from "./held-scene.ts";
 
 /** What is wrong with the way to a database, or with who wants to use it. */
 export function describeBadInput(server: () => TestServer): void {
@@ -55,6 +59,34 @@ export function describeBadInput(server: () => TestServer): void {
         assert.deepEqual(leftIn(scene.stateDir), []);
         assert.deepEqual(scene.filesWithPassword(), []);
         assert.equal(scene.keeper(), undefined);
+      });
+
+    for (const [what, url, fails, message] of [
+      ["the server lets us in, and a copy fails", () => server().url(), "sqlite.made=error", /EIO/],
+      [
+        "the copy is made, and the server is gone",
+        () => server().url("nowhere"),
+        undefined,
+        /no such database|not let us/,
+      ],
+    ] as const)
+      it(`[A17] a plan over a server and a file: ${what}`, async () => {
+        await using scene = await HeldScene.make(server());
+        const file = join(scene.folder, "local.db");
+        new DatabaseSync(file).exec("CREATE TABLE kept(a)");
+        const resources = [
+          { location: file, name: "file" },
+          { location: url(), name: "db" },
+        ];
+        const create = scene.with(async ({ plans }) => {
+          armFailpoints(fails);
+          return await plans.create({ name: "p", resources }).finally(() => armFailpoints(undefined));
+        });
+        await assert.rejects(create, message);
+        assert.deepEqual(leftIn(scene.stateDir), []);
+        assert.deepEqual(readdirSync(join(scene.stateDir, "sandboxes")), []);
+        await until(() => scene.keeper() === undefined, "the keeper has ended");
+        assert.deepEqual(await scene.with(({ plans }) => plans.list()), []);
       });
 
     it("a user who may only read", async () => {

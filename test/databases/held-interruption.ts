@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { it } from "node:test";
 import { InterruptedError } from "../../src/core/errors.ts";
+import { program } from "../end-to-end/workplace.ts";
 import type { TestServer } from "../support/database-servers.ts";
 import { HeldScene, type ServerKind, until } from "./held-scene.ts";
 
@@ -46,5 +49,31 @@ export function describeInterruption(kind: ServerKind, server: () => TestServer)
       await scene.run("INSERT INTO T VALUES (4, 'later')");
       await scene.with(({ plans }) => plans.apply("p"));
       assert.equal(await scene.original(), "1|changed 2|two 4|later");
+    });
+
+  for (const [how, signal, failpoint] of [
+    ["killed", "SIGKILL", ""],
+    ["killed when Ctrl-C has it ask for the end of it", "SIGINT", "held.cancel=kill"],
+  ] as const)
+    it(`[A1] ends a statement whose command is ${how}, and goes on as it was before`, { timeout: 60_000 }, async () => {
+      await using scene = await HeldScene.make(server());
+      await scene.plan();
+      await scene.run("UPDATE T SET v = 'changed' WHERE id = 1");
+      const keeper = scene.keeper();
+      const script = `INSERT INTO T VALUES (3, 'three'); ${statement}`.replaceAll(/\bT\b/g, scene.table);
+      const args = ["plan", "sql", "p", "db", "-c", script, "--state-dir", scene.stateDir];
+      const command = spawn(program, args, {
+        stdio: "ignore",
+        env: { ...process.env, DRYDOCK_FAILPOINT: failpoint },
+      });
+      const ended = once(command, "exit");
+      await until(async () => (await server().sql(running)) === "1", "the server runs it");
+      command.kill(signal);
+      assert.deepEqual(await ended, [null, "SIGKILL"]);
+      await until(async () => (await server().sql(running)) === "0", "the server has ended it");
+      assert.equal(scene.keeper(), keeper);
+      assert.equal(await scene.inside(), "1|changed 2|two");
+      await scene.with(({ plans }) => plans.apply("p"));
+      assert.equal(await scene.original(), "1|changed 2|two");
     });
 }

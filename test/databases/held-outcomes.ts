@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { runDriver } from "../crash/run-driver.ts";
-import type { TestServer } from "../support/database-servers.ts";
+import { OWNER, type TestServer } from "../support/database-servers.ts";
 import { HeldScene, type ServerKind } from "./held-scene.ts";
 
 /** What became of a transaction that was prepared, decided, and then ended by somebody else. */
@@ -45,4 +45,18 @@ export function describeOutcomes(kind: ServerKind, server: () => TestServer): vo
     await scene.with((drydock) => drydock.settle("p", "abort"));
     assert.equal(await scene.original(), "1|one 2|two");
   });
+
+  if (kind === "postgres")
+    it("[T1] sees what the server has prepared, whatever the statements have set", async () => {
+      await using scene = await HeldScene.make(server());
+      await server().sql("CREATE SCHEMA tricky");
+      await server().sql("CREATE VIEW tricky.pg_prepared_xacts AS SELECT ''::text AS gid WHERE false");
+      await server().sql(`GRANT USAGE ON SCHEMA tricky TO ${OWNER.user}`);
+      await scene.plan();
+      await scene.run("UPDATE T SET v = 'landed' WHERE id = 1; SET search_path = tricky, pg_catalog, public");
+      const { attention } = await scene.with(({ plans }) => plans.apply("p"));
+      assert.deepEqual(attention, []);
+      assert.equal(await scene.original(), "1|landed 2|two");
+      assert.deepEqual(await server().prepared(), []);
+    });
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
-import { Workplace } from "../end-to-end/workplace.ts";
+import { assertRefused, Workplace } from "../end-to-end/workplace.ts";
 
 /** Migrations as tools do them: those that were not run yet, each in a transaction, noted in the database. */
 const MIGRATE = `import { DatabaseSync } from "node:sqlite"; import { readdirSync, readFileSync } from "node:fs";
@@ -147,6 +147,22 @@ describe("commands and a sandboxed database", () => {
     place.done(...command);
     assert.deepEqual(place.answer("plan", "diff", "p").changes.length, 1);
     place.done("plan", "cancel", "p");
+  });
+
+  it("[X4] a database beside the state directory can't be shown to a command, which is said, and worked on by statements", () => {
+    using here = project();
+    const { place, database } = here;
+    const stateDir = join(dirname(database), "state");
+    const inState = (...args: readonly string[]) => place.drydock(args, { env: { DRYDOCK_STATE_DIR: stateDir } });
+    const why =
+      /No command can be run on .*app\.db: its folder .*data contains Drydock's state directory .*data\/state\./;
+    assertRefused(inState("run", "-r", database, "--", "true"), 1, why, /--state-dir.*plan sql/);
+    assert.deepEqual(JSON.parse(inState("plan", "list", "--json").stdout).plans, []);
+    assert.equal(inState("plan", "create", "--name", "p", "-r", database).status, 0);
+    assertRefused(inState("plan", "exec", "p", "--", "true"), 1, why, /--state-dir.*plan sql/);
+    assert.equal(inState("plan", "sql", "p", "app.db", "-c", "DELETE FROM people WHERE name = 'Ann'").status, 0);
+    assert.equal(inState("plan", "apply", "p").status, 0);
+    assert.deepEqual(rows(database, "SELECT name FROM people"), [["Bob"]]);
   });
 
   it("several databases of one folder are all there", () => {

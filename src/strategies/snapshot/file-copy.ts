@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import { InterruptedError } from "../../core/errors.ts";
+import { runInTurns, type Steps } from "../../files/pace.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
-import { cloneData, copyData, readChunks } from "../../system/file-data.ts";
+import { cloneData, copyDataInSteps, readChunks } from "../../system/file-data.ts";
 import type { Folder } from "../../system/folder.ts";
 import { closeFile } from "../../system/handles.ts";
 import { closeUnlessLocked } from "../../system/locked-files.ts";
@@ -12,20 +14,33 @@ export interface FilePlace {
 }
 
 /** Copies a file to where nothing is, sharing its blocks where the file system can. It may be a database that this process has locked. */
-export function copyFile(point: Failpoint, from: FilePlace, to: FilePlace): void {
+export function* copyFile(point: Failpoint, from: FilePlace, to: FilePlace): Steps {
   const source = from.folder.openFile(from.name);
   try {
     const copy = to.folder.createFile(point, to.name, 0o600);
     const label = to.folder.label(to.name);
     try {
       const size = from.folder.facts(from.name)?.size ?? 0;
-      if (!cloneData(point, source, copy, label)) copyData(point, source, copy, size, label);
+      if (!cloneData(point, source, copy, label))
+        for (const _ of copyDataInSteps(point, source, copy, size, label)) yield 0;
     } finally {
       closeFile(copy);
     }
   } finally {
     closeUnlessLocked(source);
   }
+}
+
+/** The same, while other things go on; stops when the user asks for it. */
+export async function copyFileInTurns(
+  point: Failpoint,
+  from: FilePlace,
+  to: FilePlace,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await runInTurns(copyFile(point, from, to), () => {
+    if (signal?.aborted === true) throw new InterruptedError();
+  });
 }
 
 /** SHA-256 of a file, in hex. */

@@ -17,7 +17,7 @@ export function* saveCheckpoint(sandbox: SqliteSandbox, id: string): Steps {
     id,
     function* (checkpoint) {
       using own = sandbox.openOwn();
-      copyFile(POINTS.save, { folder: own, name: sandbox.name }, { folder: checkpoint, name: SAVED });
+      yield* copyFile(POINTS.save, { folder: own, name: sandbox.name }, { folder: checkpoint, name: SAVED });
       yield 1;
     },
     () => Buffer.alloc(0),
@@ -36,7 +36,7 @@ export function* finishRestore(sandbox: SqliteSandbox): Steps {
   yield* finishRestoreBy(sandbox.workspace, function* (checkpoint) {
     using own = sandbox.openOwn();
     for (const file of filesOf(sandbox.name)) removeTree(POINTS.restore, own, file);
-    copyFile(POINTS.restore, { folder: checkpoint, name: SAVED }, { folder: own, name: sandbox.name });
+    yield* copyFile(POINTS.restore, { folder: checkpoint, name: SAVED }, { folder: own, name: sandbox.name });
     yield 1;
   });
 }

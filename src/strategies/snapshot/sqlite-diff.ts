@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Change, ChangeFacts, DiffView } from "../../core/change.ts";
 import type { DatabaseValue } from "../../core/query.ts";
+import { changedRowids } from "../../database/changed-rowids.ts";
 import { keyOf, rowPath } from "../../database/landing-conflicts.ts";
 import { columnList } from "../../database/row-comparison.ts";
 import { rowJson } from "../../database/row-json.ts";
@@ -17,12 +18,12 @@ import {
 import type { SqliteDatabase } from "../../database/sqlite-database.ts";
 
 /**
- * What differs between `base` and `main` of a connection: rows as `table/key`, definitions and what else a database holds by their name. The digest of
+ * What differs between `base`, which is the file at this path, and `main` of a connection: rows as `table/key`, definitions and what else a database holds by their name. The digest of
  * a row is that of its JSON, that of a table is over its definition and all of its rows.
  */
-export function sqliteDiff(db: SqliteDatabase): DiffView {
+export function sqliteDiff(db: SqliteDatabase, basePath: string): DiffView {
   db.exec("ATTACH '' AS out");
-  recordChanges(db);
+  recordChanges(db, () => changedRowids(db, basePath));
   const tables = changedTables(db, "out");
   const changes = [
     ...numberChanges(db),

@@ -5,6 +5,7 @@ import { BACKWARD, FORWARD, type Way } from "../../database/landing-conflicts.ts
 import { countChanges, recordChanges } from "../../database/sqlite-changes.ts";
 import { type Patience, patiently } from "../../database/sqlite-database.ts";
 import { yieldToRivals } from "../../database/yield-to-rivals.ts";
+import { runAtOnce } from "../../files/pace.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
 import { writeSmallFile } from "../../files/small-file.ts";
 import { isThere } from "../../system/existence.ts";
@@ -185,7 +186,7 @@ export class SqliteLandings {
   /** Works on a copy of the record, out of which goes what others have changed since. */
   async #revert(id: string, landing: Folder, rivals: "yield" | "refuse"): Promise<readonly Attention[]> {
     removeTree(POINTS.remove, landing, REVERTING);
-    copyFile(POINTS.revert, { folder: landing, name: CHANGES }, { folder: landing, name: REVERTING });
+    runAtOnce(copyFile(POINTS.revert, { folder: landing, name: CHANGES }, { folder: landing, name: REVERTING }));
     const yielding = () => yieldToRivals(this.#sandbox.location, landing.label(REVERTING), BACKWARD);
     const kept = rivals === "yield" ? await patiently(yielding, this.#patience) : [];
     using original = await LockedOriginal.lock(this.#sandbox.location, landing.label(REVERTING), this.#patience);

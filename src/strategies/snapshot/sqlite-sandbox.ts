@@ -11,7 +11,7 @@ import { fileWriters } from "../../system/file-holders.ts";
 import type { Folder } from "../../system/folder.ts";
 import { factsOfPath } from "../../system/locations.ts";
 import { currentBootId } from "../../system/process-identity.ts";
-import { copyFile } from "./file-copy.ts";
+import { copyFileInTurns } from "./file-copy.ts";
 import { copyLiveDatabase } from "./sqlite-source.ts";
 import { filesOf, SqliteView } from "./sqlite-view.ts";
 
@@ -77,7 +77,8 @@ export class SqliteSandbox {
     dropCheckpoints(this.workspace);
     await copyLiveDatabase(this.location, this.workspace, BASE, patience);
     using own = this.view.makeOwn(this.#stateDir);
-    copyFile(POINTS.own, { folder: this.workspace, name: BASE }, { folder: own, name: this.name });
+    const place = { folder: own, name: this.name };
+    await copyFileInTurns(POINTS.own, { folder: this.workspace, name: BASE }, place, patience.signal);
     this.#dressUp(own);
     const note = Buffer.from(JSON.stringify({ bootId: currentBootId() }));
     writeSmallFile(POINTS.made, this.workspace, MADE, note);

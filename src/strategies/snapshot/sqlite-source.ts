@@ -8,7 +8,7 @@ import { type Facts, sameTime } from "../../system/facts.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
 import { factsOfPath, firstBytes } from "../../system/locations.ts";
-import { copyFile } from "./file-copy.ts";
+import { copyFileInTurns } from "./file-copy.ts";
 
 const POINTS = { copy: failpoint("sqlite.copy-original") };
 const MAGIC = "SQLite format 3\0";
@@ -78,7 +78,7 @@ async function copyLocked(
 ): Promise<void> {
   using _source = await beginReading(location, mode, patience);
   using folder = Folder.open(parentPath(location) || "/");
-  copyFile(POINTS.copy, { folder, name: baseName(location) }, { folder: to, name });
+  await copyFileInTurns(POINTS.copy, { folder, name: baseName(location) }, { folder: to, name }, patience.signal);
 }
 
 /** Held to the end of the copy, so that everything is from one instant. */

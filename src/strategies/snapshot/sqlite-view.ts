@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { baseName, bytesFromPath, parentPath } from "../../core/byte-path.ts";
+import { baseName, bytesFromPath, displayPath, isAtOrBelow, parentPath } from "../../core/byte-path.ts";
+import { UnsupportedError } from "../../core/errors.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type { ProgramView } from "../../core/strategy.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
@@ -91,11 +92,14 @@ export class SqliteView {
 
   /** What a command is to see. */
   show(): ProgramView {
+    const lower = parentPath(this.#location) || "/";
+    // No folder can be laid over one that it is in.
+    if (isAtOrBelow(this.#path, lower)) throw holdsState(this.#location, lower, this.#path);
     using view = openWorkspace(this.#path);
     if (view !== undefined) this.#makeLayers(view);
     return {
       kind: "layers",
-      lower: parentPath(this.#location) || "/",
+      lower,
       hidden: `${this.#path}/${HIDDEN}`,
       upper: `${this.#path}/${OWN}`,
       work: `${this.#path}/${WORK}`,
@@ -128,6 +132,16 @@ export class SqliteView {
   get #source(): string {
     return `drydock-${baseName(this.#path)}`;
   }
+}
+
+function holdsState(location: string, folder: string, view: string): UnsupportedError {
+  const stateDir = parentPath(parentPath(view));
+  return new UnsupportedError(
+    `No command can be run on ${displayPath(location)}: its folder ${displayPath(folder)} contains Drydock's state directory ${displayPath(stateDir)}.`,
+    {
+      hint: "Make the plan with a state directory elsewhere (--state-dir), or work on it with 'drydock plan sql' or by 'drydock plan path'.",
+    },
+  );
 }
 
 /** A device of number zero says to an overlay that nothing is there. */

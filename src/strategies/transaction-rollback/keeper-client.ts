@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DrydockError, InterruptedError, StateError } from "../../core/errors.ts";
+import { reviveError } from "../../core/revive-error.ts";
 import type { StrategyContext, TransactionPolicy } from "../../core/strategy.ts";
 import { startBackground } from "../../system/background-process.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
@@ -11,7 +12,6 @@ import { keeperProgram } from "./keeper-program.ts";
 import {
   decodeMessage,
   encodeMessage,
-  errorFrom,
   type KeeperAnswer,
   type KeeperOperation,
   type KeeperOperations,
@@ -63,8 +63,8 @@ export class KeeperClient {
     return keeper !== undefined && isProcessAlive(keeper.owner);
   }
 
-  /** Starts a keeper if there is none. */
-  async start(): Promise<void> {
+  /** Starts a keeper if there is none; it may begin to connect then. */
+  async #start(connects: KeeperStart["connects"]): Promise<void> {
     if (this.isAlive) return;
     this.#folder.make();
     const start: KeeperStart = {
@@ -72,6 +72,7 @@ export class KeeperClient {
       keeperId: newId(),
       secrets: this.#context.secretsOf?.(this.#planId) ?? {},
       limits: this.#context.transaction ?? DEFAULT_LIMITS,
+      ...(connects !== undefined && { connects }),
     };
     const said = await startBackground(START, { ...keeperProgram(), input: JSON.stringify(start) });
     if (said !== undefined)
@@ -94,7 +95,7 @@ export class KeeperClient {
     const text = operation === "run" ? await this.#cancelling(resourceId, asking) : await asking;
     if (text === undefined) return undefined;
     const answer = decodeMessage<KeeperAnswer>(text);
-    if ("failed" in answer) throw errorFrom(answer.failed);
+    if ("failed" in answer) throw reviveError(answer.failed) ?? new Error(answer.failed.message);
     return { answer: answer.done as KeeperOperations[Operation]["answers"] };
   }
 
@@ -121,8 +122,11 @@ export class KeeperClient {
     resourceId: string,
     given: KeeperOperations[Operation]["asks"],
   ): Promise<KeeperOperations[Operation]["answers"]> {
+    const { location } = given as { readonly location?: string };
+    const isConnecting = operation === "connect" && location !== undefined;
+    const connects = isConnecting ? { planId: this.#planId, resourceId, location } : undefined;
     for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
-      await this.start();
+      await this.#start(connects);
       const answered = await this.ask(operation, resourceId, given);
       if (answered !== undefined) return answered.answer;
       // It may be on its way out, and still look alive.

@@ -5,11 +5,11 @@ import { parsed } from "../../files/small-file.ts";
 import { failedWith } from "../../system/errno.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
-import { durableWriteFile, readTextFile } from "../../system/text-files.ts";
+import { durableWriteFile, readTextFile, writeFileAtOnce } from "../../system/text-files.ts";
 
 /**
  * `keepers/PLAN/` in the state directory, 0700:
- * - `keeper.json`: which keeper the plan has, written by itself when it listens; its socket is `KEEPER.sock`.
+ * - `keeper.json`: which keeper the plan has, written by itself when it listens; its socket is `KEEPER.sock`. Not flushed: no keeper outlives a restart.
  * - `RESOURCE.json`: what has become of the transaction of a resource. Written durably by who asks the keeper, before each step after which a
  *   transaction could be on the server that nobody would know of.
  * - `RESOURCE.ended`: why the keeper ended a transaction by itself.
@@ -83,7 +83,8 @@ export class KeeperFolder {
 
   /** For the keeper itself: from here on it is found. */
   announce(keeper: KeeperFile): void {
-    this.#write(POINTS.listening, "keeper.json", keeper);
+    const bytes = Buffer.from(JSON.stringify(keeper));
+    writeFileAtOnce(POINTS.listening, `${this.path}/keeper.json`, bytes, 0o600);
   }
 
   record(resourceId: string): HeldRecord | undefined {

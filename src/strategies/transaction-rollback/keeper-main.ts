@@ -12,5 +12,8 @@ process.on("SIGHUP", () => undefined);
 // Nobody listens any more once we are ready.
 process.stdout.on("error", () => undefined);
 
-await new Keeper(start, () => process.exit(0)).listen();
+const keeper = new Keeper(start, () => process.exit(0));
+await keeper.listen();
 process.stdout.write("ready\n");
+// Who started it may have other things to do before he asks.
+if (start.connects !== undefined) keeper.connectTo(start.connects);

@@ -1,18 +1,6 @@
-import {
-  BusyError,
-  type Conflict,
-  DrydockError,
-  InterruptedError,
-  messageOf,
-  SandboxCommitError,
-  SandboxConflictError,
-  SandboxRollbackError,
-  StateError,
-  StatementError,
-  UnsupportedError,
-  UsageError,
-} from "../../core/errors.ts";
+import { DrydockError, messageOf } from "../../core/errors.ts";
 import type { DatabaseValue, StatementResult } from "../../core/query.ts";
+import { type PlainError, plainError } from "../../core/revive-error.ts";
 import type { TransactionPolicy } from "../../core/strategy.ts";
 import type { Evidence, Outcome, ServerSession, TransactionName } from "../../database/server-database.ts";
 import type { StatementEffect } from "../../database/statement-effect.ts";
@@ -22,7 +10,8 @@ import type { StatementEffect } from "../../database/statement-effect.ts";
  *
  * Each connection to its socket carries one request and one answer, each a line of JSON. A request names a sandbox and an operation; an
  * answer is `{ "done": … }` or `{ "failed": { … } }`. Requests about one sandbox are done one after the other, in the order in which they came;
- * only `cancel` does not wait.
+ * only `cancel` does not wait. Who asks keeps his side of the connection open until he is answered: if it ends before, he is dead, and the statements
+ * that he asked for are cancelled.
  *
  * The keeper is started with `KeeperStart` on its standard input, which is the only way that a password gets to it, and says `ready` on its
  * standard output when it listens. It keeps no record of its own but where it listens, and why it ended a transaction by itself: what must be known
@@ -35,6 +24,8 @@ export interface KeeperStart {
   /** By resource. */
   readonly secrets: { readonly [resourceId: string]: string };
   readonly limits: TransactionPolicy;
+  /** What it will be asked to connect to at once. */
+  readonly connects?: { readonly planId: string; readonly resourceId: string; readonly location: string };
 }
 
 /** What the keeper does, by name: what it is given, and what it answers. */
@@ -124,16 +115,6 @@ export interface KeeperRequest {
 
 export type KeeperAnswer = { readonly done: unknown } | { readonly failed: PlainError };
 
-/** An error on its way from the keeper. */
-export interface PlainError {
-  readonly type: string;
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string;
-  readonly holder?: string;
-  readonly conflicts?: readonly Conflict[];
-}
-
 /** The code of the error by which the keeper says that it holds nothing of a sandbox. */
 export const NOT_HELD = "NOT_HELD";
 
@@ -167,30 +148,8 @@ function marked(value: unknown): unknown {
   return typeof bytes === "string" ? new Uint8Array(Buffer.from(bytes, "base64")) : value;
 }
 
-export function plainError(thrown: unknown): PlainError {
-  if (!(thrown instanceof DrydockError)) return { type: "Error", code: "DEFECT", message: messageOf(thrown) };
-  const { name, code, message, hint } = thrown;
-  return {
-    ...{ type: name, code, message, hint },
-    ...(thrown instanceof BusyError && { holder: thrown.holder }),
-    ...(thrown instanceof SandboxConflictError && { conflicts: thrown.conflicts }),
-  };
-}
-
-const TYPES = {
-  InterruptedError,
-  UsageError,
-  UnsupportedError,
-  StateError,
-  StatementError,
-  SandboxCommitError,
-  SandboxRollbackError,
-} as const;
-
-export function errorFrom({ type, code, message, hint, holder = "", conflicts }: PlainError): Error {
-  const options = { code, ...(hint !== undefined && { hint }) };
-  if (conflicts !== undefined) return new SandboxConflictError(conflicts, { message, ...options });
-  if (type === "BusyError") return new BusyError(message, { holder, ...options });
-  const known = TYPES[type as keyof typeof TYPES];
-  return known === undefined ? new Error(message) : new known(message, options);
+/** What went wrong in the keeper, on its way out of it. */
+export function failureOf(thrown: unknown): PlainError {
+  if (thrown instanceof DrydockError) return plainError(thrown);
+  return { name: "Error", code: "DEFECT", message: messageOf(thrown) };
 }

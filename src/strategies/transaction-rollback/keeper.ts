@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { InterruptedError } from "../../core/errors.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { listenPrivately } from "../../system/private-socket.ts";
 import { currentOwner } from "../../system/process-identity.ts";
@@ -5,12 +7,12 @@ import { KeeperFolder } from "./keeper-folder.ts";
 import {
   decodeMessage,
   encodeMessage,
+  failureOf,
   type KeeperAnswer,
   type KeeperOperation,
   type KeeperOperations,
   type KeeperRequest,
   type KeeperStart,
-  plainError,
 } from "./keeper-protocol.ts";
 import { KeptSandbox } from "./kept-sandbox.ts";
 
@@ -29,6 +31,10 @@ interface Kept {
   /** How many requests are not answered yet. */
   waiting: number;
 }
+
+/** What is of no use to anybody when who asked for it has died. */
+const ENDING_WITH_ASKER: readonly KeeperOperation[] = ["run", "table"];
+const TELL_AGAIN_MS = 100;
 
 /** The process that holds the transactions of a plan. */
 export class Keeper {
@@ -50,27 +56,38 @@ export class Keeper {
   /** Listens from here on, and looks around until it ends. */
   async listen(): Promise<void> {
     const { folder, keeperId } = this.#start;
-    this.#listener = await listenPrivately(LISTEN, folder, `${keeperId}.sock`, (line) => this.#answer(line));
+    this.#listener = await listenPrivately(LISTEN, folder, `${keeperId}.sock`, (line, gone) =>
+      this.#answer(line, gone),
+    );
     this.#folder.announce({ keeperId, owner: currentOwner("drydock keeper") });
     setInterval(() => void this.#lookAround(), LOOK_AROUND_MS);
   }
 
-  async #answer(line: string): Promise<string> {
+  /** Begins to connect, for who will ask for that. */
+  connectTo({ location, ...sandbox }: NonNullable<KeeperStart["connects"]>): void {
+    this.#sandboxOf(sandbox).kept.expect(location);
+  }
+
+  async #answer(line: string, gone: AbortSignal): Promise<string> {
     this.#busySince = Date.now();
     let answer: KeeperAnswer;
     try {
       const request = decodeMessage<KeeperRequest>(line);
-      answer = { done: await (request.operation === "cancel" ? this.#outOfTurn(request) : this.#inTurn(request)) };
+      answer = {
+        done: await (request.operation === "cancel" ? this.#outOfTurn(request) : this.#inTurn(request, gone)),
+      };
     } catch (thrown) {
-      answer = { failed: plainError(thrown) };
+      answer = { failed: failureOf(thrown) };
     }
     return encodeMessage(answer);
   }
 
-  async #inTurn(request: KeeperRequest): Promise<unknown> {
+  async #inTurn(request: KeeperRequest, gone: AbortSignal): Promise<unknown> {
     const sandbox = this.#sandboxOf(request);
     sandbox.waiting += 1;
-    const turn = sandbox.last.then(() => this.#operate(sandbox.kept, request.operation, request.given as never));
+    const operate = async () => await this.#operate(sandbox.kept, request.operation, request.given as never);
+    const isForAsker = ENDING_WITH_ASKER.includes(request.operation);
+    const turn = sandbox.last.then(() => (isForAsker ? whileWanted(sandbox.kept, gone, operate) : operate()));
     // One that fails does not keep the next from its turn.
     sandbox.last = turn.catch(() => undefined);
     try {
@@ -84,7 +101,7 @@ export class Keeper {
     return (await this.#operate(this.#sandboxOf(request).kept, request.operation, request.given as never)) ?? null;
   }
 
-  #sandboxOf({ planId, resourceId }: KeeperRequest): Kept {
+  #sandboxOf({ planId, resourceId }: Pick<KeeperRequest, "planId" | "resourceId">): Kept {
     const known = this.#sandboxes.get(resourceId);
     if (known !== undefined) return known;
     const kept = new KeptSandbox({
@@ -141,4 +158,28 @@ export class Keeper {
     const isHolding = [...this.#sandboxes.values()].some(({ kept }) => kept.isHolding);
     if (!isHolding && Date.now() - this.#busySince > IDLE_END_MS) this.#end();
   }
+}
+
+/** Runs statements for somebody. When he dies they end, as if he had interrupted them, or are not even begun. */
+async function whileWanted(kept: KeptSandbox, gone: AbortSignal, operate: () => Promise<unknown>): Promise<unknown> {
+  if (gone.aborted) throw new InterruptedError();
+  let isOver = false;
+  const end = async () => {
+    // Told once more if it was between two statements then. If the server can't be told, they end by themselves.
+    while (!isOver && (await isTold(kept))) await sleep(TELL_AGAIN_MS);
+  };
+  gone.addEventListener("abort", end);
+  try {
+    return await operate();
+  } finally {
+    isOver = true;
+    gone.removeEventListener("abort", end);
+  }
+}
+
+async function isTold(kept: KeptSandbox): Promise<boolean> {
+  return await kept.cancel().then(
+    () => true,
+    () => false,
+  );
 }

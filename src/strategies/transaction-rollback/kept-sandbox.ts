@@ -40,6 +40,7 @@ export interface KeptSandboxParts {
 export class KeptSandbox {
   readonly #parts: KeptSandboxParts;
   #database: ServerDatabase | undefined;
+  #expected: Promise<ServerDatabase> | undefined;
   #transaction: HeldTransaction | undefined;
   #name: TransactionName | undefined;
   /** What was done in a transaction that was prepared since. */
@@ -58,8 +59,17 @@ export class KeptSandbox {
     return this.#held().status(this.#parts.limits);
   }
 
+  /** Begins what `connect` will be asked for; who asks is told if it fails. */
+  expect(location: string): void {
+    this.#expected = this.#connected(location);
+    this.#expected.catch(() => undefined);
+  }
+
   async connect(location: string): Promise<Connected> {
-    this.#database ??= await this.#connected(location);
+    const expected = this.#expected;
+    this.#expected = undefined;
+    const known = this.#database ?? (await expected);
+    this.#database = known?.isOpen === true ? known : await this.#connected(location);
     const { product, session, whyNoPrepare } = this.#database;
     return { product, session, ...(whyNoPrepare !== undefined && { whyNoPrepare }) };
   }
@@ -157,19 +167,16 @@ export class KeptSandbox {
     await database?.close();
   }
 
+  /** By the connection that prepared it, where that can; whatever is wrong with that one, a new one finds out what became of it. */
   async land({ name, evidence, ...where }: KeeperOperations["land"]["asks"]): Promise<Outcome> {
-    return await this.#settling(where, async (settler) => {
-      for (let tries = 1; ; tries += 1) {
-        const outcome = await settler.outcome(name, evidence);
-        if (outcome !== "prepared") return outcome;
-        try {
-          await settler.finish(name, "commit");
-        } catch (thrown) {
-          // Whatever it says, the next look tells what became of it.
-          if (tries === TRIES_TO_LAND) throw thrown;
-        }
-      }
-    });
+    const landing = (settler: ServerSettler) => landBy(settler, name, evidence);
+    const own = this.#transaction === undefined && this.#database?.isOpen === true ? this.#database : undefined;
+    if (own?.settler === undefined) return await this.#settling(where, landing);
+    try {
+      return await landing(await own.settler());
+    } catch {
+      return await this.#settling(where, landing);
+    }
   }
 
   async takeBack(asked: KeeperOperations["takeBack"]["asks"]): Promise<KeeperOperations["takeBack"]["answers"]> {
@@ -276,6 +283,19 @@ export class KeptSandbox {
 
   #login(location: string): ServerLogin {
     return { location, secret: this.#parts.secret, patienceMs: PATIENCE_MS };
+  }
+}
+
+async function landBy(settler: ServerSettler, name: TransactionName, evidence: Evidence): Promise<Outcome> {
+  for (let tries = 1; ; tries += 1) {
+    const outcome = await settler.outcome(name, evidence);
+    if (outcome !== "prepared") return outcome;
+    try {
+      await settler.finish(name, "commit");
+    } catch (thrown) {
+      // Whatever it says, the next look tells what became of it.
+      if (tries === TRIES_TO_LAND) throw thrown;
+    }
   }
 }
 

@@ -69,7 +69,7 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
       using copies = openEntries(checkpoint);
       const restored = restoredTree(tree, original, own, notes, examined ?? examine(tree, original, own));
       yield* restoreChanges(restored, copies);
-      tree.saveBaseline(restored.baseline);
+      tree.saveBaseline(restored.baseline, "flushed");
     });
   }
 

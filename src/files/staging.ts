@@ -192,8 +192,9 @@ function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[]): Slo
     folders: foldersOf(input.sandbox, paths),
     ...(input.isLayer && { marked: findMarks(input.sandbox, paths) }),
   };
-  // Without one nothing is to be put back, also if a power cut has left it empty.
-  if (moved.length > 0) writeSmallFile(POINTS.record, input.landing, RECORD, Buffer.from(JSON.stringify(record)));
+  // Without one nothing is to be put back. It is on disk before anything is taken out: nothing else knows where that belongs.
+  if (moved.length > 0)
+    writeSmallFile(POINTS.record, input.landing, RECORD, Buffer.from(JSON.stringify(record)), "flushed");
   const slots = Slots.make(input.landing, surveyed.length);
   const links: LinkMap = new Map();
   using parents = new OpenParent(input.sandbox);

@@ -71,14 +71,14 @@ export class Disk {
     this.#round += 1;
     const base = join(this.#path, String(this.#round));
     const stateDir = join(base, "state");
-    const plan = await this.#plan(base, stateDir);
+    const { plan, work } = await this.#plan(base, stateDir);
     execFileSync("sync", ["-f", this.#path]);
     const failpoint = [`${moment}=stop`, more].filter((part) => part !== "").join();
     const { part } = this.#originals;
     const apply = ["apply", plan.id, ...(part === undefined ? [] : [{ only: part.only }])] as const;
     await using child = new DrydockProcess({ stateDir, calls: [apply] }, { failpoint });
     await child.mustStop();
-    if (part !== undefined) somebodyFlushes(join(base, "another-file"));
+    if (part !== undefined || moment.startsWith("stage.")) somebodyFlushes(join(base, "another-file"));
     const snapshot = `${this.#image}.snapshot`;
     execFileSync("cp", ["--reflink=always", this.#image, snapshot]);
     child.signal("SIGKILL");
@@ -86,7 +86,7 @@ export class Disk {
     // No mount survives a power cut.
     for (const point of mountsBelow(base)) unmount(point);
     try {
-      if (part === undefined) return await this.#restart(snapshot, stateDir, plan, base);
+      if (part === undefined) return await this.#restart(snapshot, stateDir, plan, work, base);
       return await this.#restartOverPart(snapshot, stateDir, plan, base, part);
     } finally {
       rmSync(snapshot, { force: true });
@@ -95,7 +95,8 @@ export class Disk {
     }
   }
 
-  async #plan(base: string, stateDir: string): Promise<PlanView> {
+  /** A plan with its work done, and what that is. */
+  async #plan(base: string, stateDir: string): Promise<{ readonly plan: PlanView; readonly work: readonly string[] }> {
     for (const folder of FOLDERS) {
       mkdirSync(base, { recursive: true });
       (this.#originals.makeFolder ?? mkdirSync)(join(base, folder));
@@ -106,17 +107,35 @@ export class Disk {
     const resources = FOLDERS.map((name) => ({ name, location: join(base, name, file), strategy }));
     const plan = await drydock.plans.create({ resources });
     for (const folder of FOLDERS) this.#originals.change(await drydock.plans.path(plan.id, folder));
+    const work = changesOf(await drydock.plans.diff(plan.id));
     await drydock.close();
-    return plan;
+    return { plan, work };
   }
 
-  /** Recovers, and looks. */
-  async #restart(snapshot: string, stateDir: string, plan: PlanView, base: string): Promise<AfterCut> {
+  /** Recovers, and looks. If nothing has landed, all of the work, which was on disk, is still in the plan. */
+  async #restart(
+    snapshot: string,
+    stateDir: string,
+    plan: PlanView,
+    work: readonly string[],
+    base: string,
+  ): Promise<AfterCut> {
     const calls = [["show", plan.id], ["recover"], ["show", plan.id]] as const;
     const { end, problems } = await this.#runOn(snapshot, base, { stateDir, calls });
     if (end === undefined) return { side: "broken", problems };
     const side = lastResult<PlanView>(end).state === "applied" ? "new" : "old";
-    return { side, problems: [...problems, ...this.#differencesFrom(side)] };
+    const found = [...problems, ...this.#differencesFrom(side)];
+    if (side === "new" || found.length > 0) return { side, problems: found };
+    const look = await this.#runOn(snapshot, base, {
+      stateDir,
+      calls: [
+        ["show", plan.id],
+        ["diff", plan.id],
+      ],
+    });
+    if (look.end === undefined) return { side, problems: look.problems };
+    const left = changesOf(lastResult<PlanDiff>(look.end));
+    return { side, problems: isDeepStrictEqual(left, work) ? [] : [`left to land: ${left.join(", ")}`] };
   }
 
   /** The same with a plan that stays open, of which the rest lands afterwards. */
@@ -132,7 +151,7 @@ export class Disk {
       calls: [["show", plan.id], ["recover"], ["diff", plan.id]],
     });
     if (first.end === undefined) return { side: "broken", problems: first.problems };
-    const left = lastResult<PlanDiff>(first.end).changes.map(({ resource, path }) => `${resource}:${path}`);
+    const left = pathsOf(lastResult<PlanDiff>(first.end));
     const [before, after] = [part.left.before, part.left.after].map((paths) =>
       FOLDERS.flatMap((folder) => paths.map((path) => `${folder}:${path}`)),
     );
@@ -189,6 +208,14 @@ export class Disk {
     execFileSync("umount", ["--lazy", this.#path]);
     this.#host.remove();
   }
+}
+
+function changesOf({ changes }: PlanDiff): string[] {
+  return changes.map(({ resource, path, operation }) => `${operation} ${resource}:${path}`);
+}
+
+function pathsOf({ changes }: PlanDiff): string[] {
+  return changes.map(({ resource, path }) => `${resource}:${path}`);
 }
 
 /** With something of somebody else's the file system may write down what was renamed, and not yet what is in it. */

@@ -14,7 +14,7 @@ const rooted = noImages === undefined ? { timeout: 170_000 } : { skip: noImages 
 
 /** Moments of an apply: durable points, and some in between. */
 const MOMENTS = [
-  "stage.take-out:1",
+  "stage.take-out:7",
   "stage.manifest:1",
   "landings.flush-staged:1",
   "landings.flush-staged:2",
@@ -29,7 +29,7 @@ const MOMENTS = [
 ] as const;
 
 /** Within the landing, which is the same code whatever it lands from: tried with one strategy, and with the others in a long run. */
-const WITHIN_LANDING: readonly string[] = MOMENTS.filter((moment) => /^(?:land\.|stage\.take-out)/.test(moment));
+const WITHIN_LANDING: readonly string[] = MOMENTS.filter((moment) => moment.startsWith("land."));
 
 function momentsFor(strategy: string): readonly string[] {
   if (IS_LONG || strategy === STRATEGIES[0]) return MOMENTS;

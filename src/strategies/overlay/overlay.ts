@@ -192,7 +192,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     yield* finishRestore(
       { workspace, withMarks: true },
       () => tree.openOwn(),
-      (notes) => BaseRecord.fromBytes(notes).save(workspace),
+      (notes) => BaseRecord.fromBytes(notes).save(workspace, "flushed"),
     );
   }
 

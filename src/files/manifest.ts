@@ -10,13 +10,13 @@ import type { InnerLink } from "./survey.ts";
  * landing's folder; its digest is in the journal.
  *
  * Layout of a landing's folder, on the mount of the original:
- *   staging    what prepare is about to take out of the sandbox, and where from; written first, so that it can be put back
+ *   staging    what prepare is about to take out of the sandbox, and where from; on disk first, so that it can be put back
  *   slots/G/N  before the landing: what comes; after it: what was there. N is the entry's place in the manifest (slots.ts)
  *   ballast    room on the disk, given back right before the landing, so that growing folders find some
  *   manifest   this
  *   landed     written when all is in place: the barrier after which a change is somebody else's, and what to tell the user
  *   rest, own  of a part of the work: what its sandbox needs when the part is taken back (settle-part.ts)
- * Order of writes: staging, slots, ballast, manifest, one flush; then the decision (not here); then the exchanges, landed, one flush.
+ * Order of writes: staging, a flush of that file; slots, ballast, manifest, one flush of all; then the decision (not here); then the exchanges, landed, one flush.
  */
 export interface Manifest {
   readonly version: 1;

@@ -1,4 +1,4 @@
-import { chmodSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "node:test";
@@ -14,15 +14,19 @@ export function findTests(filters: readonly string[]): readonly string[] {
 
 /** Runs test files, two at a time. Under CI a skipped test counts as a failed one. Returns why the run failed, if it did. */
 export async function runTests(files: readonly string[]): Promise<string | undefined> {
+  // Coverage would be less exact with either.
+  if (process.env["NODE_V8_COVERAGE"] !== undefined) return await outcomeOf(files);
   // What Node has compiled, for the thousands of processes that the tests start: most of them do little else than to start.
   const compiled = mkdtempSync(join(tmpdir(), "drydock-compiled-"));
   chmodSync(compiled, 0o755);
-  // Coverage would be less exact with it.
-  if (process.env["NODE_V8_COVERAGE"] === undefined) process.env["NODE_COMPILE_CACHE"] = compiled;
+  // Programs of the tests, bundled by the first test that needs one.
+  const bundles = join(root, "node_modules/.cache", `drydock-bundles-${process.pid}`);
+  mkdirSync(bundles, { recursive: true });
+  Object.assign(process.env, { NODE_COMPILE_CACHE: compiled, DRYDOCK_TEST_BUNDLES: bundles });
   try {
     return await outcomeOf(files);
   } finally {
-    rmSync(compiled, { recursive: true, force: true });
+    for (const folder of [compiled, bundles]) rmSync(folder, { recursive: true, force: true });
   }
 }
 

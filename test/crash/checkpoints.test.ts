@@ -2,6 +2,7 @@ import { describe, it } from "node:test";
 import { restorePlan, savePlan } from "./checkpoint-scenarios.ts";
 import { disturb } from "./disturb.ts";
 import { errorCases, lastingErrorCases } from "./error-cases.ts";
+import { BEYOND_ENTRY } from "./points.ts";
 import { recoveryAfter } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
 
@@ -10,17 +11,22 @@ const SMALL: WorldOptions = { ...COPY, isSmall: true };
 
 const OWN = /^(?:checkpoint|restore|copy)\./;
 
+const INNER = { at: BEYOND_ENTRY };
+
 /** An error once at each point, and at all passes of those that are its own. */
-const errors: typeof errorCases = (scenario, points) => {
-  const own = points.map(({ name }) => name).filter((name) => OWN.test(name));
-  return [...errorCases(scenario, points), ...lastingErrorCases(scenario, [...new Set(own)])];
-};
+const errors: typeof errorCases = (scenario, points) => [
+  ...errorCases(scenario, points),
+  ...lastingErrorCases(
+    scenario,
+    points.filter(({ name }) => OWN.test(name)),
+  ),
+];
 
 describe("SIGKILL at every failpoint, in checkpoints of plans", () => {
   it("[C2][C7][A17] a crash in checkpoint leaves a whole one or none, and the work as it was", (t) =>
-    disturb(t, savePlan, COPY));
+    disturb(t, savePlan, COPY, INNER));
   it("[C6][C7][A17] a crash in restore leaves all sandboxes at the checkpoint, or none", (t) =>
-    disturb(t, restorePlan, COPY));
+    disturb(t, restorePlan, COPY, INNER));
   for (const failpoints of ["restore.remove:2=kill", "checkpoint.end-restore:2=kill"])
     it(`[C6][A17] a crash in the recovery from a crash in restore (${failpoints}) is just another crash`, (t) =>
       disturb(t, recoveryAfter(restorePlan, failpoints), COPY, { at: OWN }));
@@ -28,7 +34,7 @@ describe("SIGKILL at every failpoint, in checkpoints of plans", () => {
 
 describe("an error at every failpoint, in checkpoints of plans", () => {
   it("[A5][C7] in checkpoint: a whole one or none, and the work as it was", (t) =>
-    disturb(t, savePlan, SMALL, { by: errors }));
+    disturb(t, savePlan, SMALL, { by: errors, ...INNER }));
   it("[A5][C6] in restore: all sandboxes at the checkpoint, or none", (t) =>
-    disturb(t, restorePlan, SMALL, { by: errors }));
+    disturb(t, restorePlan, SMALL, { by: errors, ...INNER }));
 });

@@ -1,20 +1,25 @@
 import type { StrategyContext } from "../../src/core/strategy.ts";
 import { type Drydock, openDrydock } from "../../src/runtime.ts";
+import { becomeChild, leave } from "../support/nursery-process.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import type { DriverRequest } from "./run-driver.ts";
 import { callSandboxes } from "./sandbox-calls.ts";
+import { warmUp } from "./warm-up.ts";
 
 /**
  * The program that has to die: opens a state directory and does one thing, with failpoints armed by its environment. What came of it goes
- * to its output as one line of JSON.
+ * to its output as one line of JSON. As a nursery it does so in a child for each request.
  */
-const request = JSON.parse(process.argv[2] ?? "") as DriverRequest;
+const [argument = ""] = process.argv.slice(2);
+const isNursery = argument === "nursery";
+const request = JSON.parse(isNursery ? await becomeChild(warmUp) : argument) as DriverRequest;
 
 try {
   process.stdout.write(JSON.stringify({ done: await act() }));
 } catch (thrown) {
   process.stdout.write(JSON.stringify({ failed: describeError(thrown) }));
 }
+if (isNursery) leave(0);
 
 async function act(): Promise<unknown> {
   const { stateDir, ways, config } = request;

@@ -14,9 +14,10 @@ export function errorCases(scenario: Scenario, points: readonly Point[]): Case[]
   return points.map(({ name, pass }, index) => errorCase(scenario, `${name}:${pass}=${actionAt(index)}`));
 }
 
-/** An error at every pass of a point, as when a disk is full and stays so. */
-export function lastingErrorCases(scenario: Scenario, names: readonly string[]): Case[] {
-  return names.map((name, index) => errorCase(scenario, `${name}=${actionAt(index)}`));
+/** An error at every pass of a point, as when a disk is full and stays so; of those with one pass that is the same as an error there. */
+export function lastingErrorCases(scenario: Scenario, points: readonly Point[]): Case[] {
+  const names = new Set(points.filter(({ pass }) => pass > 1).map(({ name }) => name));
+  return [...names].map((name, index) => errorCase(scenario, `${name}=${actionAt(index)}`));
 }
 
 function actionAt(index: number): string {

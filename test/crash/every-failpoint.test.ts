@@ -17,7 +17,7 @@ import {
   merge,
   undoAgain,
 } from "./git-scenarios.ts";
-import { tryOverlay } from "./overlay.ts";
+import { OverlayTrials } from "./overlay.ts";
 import type { OverlayTrial } from "./overlay-run.ts";
 import { partScenarios } from "./part-scenarios.ts";
 import { tracePoints } from "./points.ts";
@@ -25,6 +25,7 @@ import { createWhileChanging, deleteWhileChanging, landWhileMoving } from "./riv
 import { checkpoint, restore, rollBackAlone } from "./sandbox-scenarios.ts";
 import {
   apply,
+  applyAfterForgottenLock,
   cancel,
   cancelInPlace,
   create,
@@ -49,8 +50,7 @@ const ELSEWHERE: { readonly [name: string]: string } = {
   ...Object.fromEntries(
     FAILPOINT_NAMES.filter((name) => /^(?:held|keeper|secrets)[.]/.test(name)).map((name) => [name, HELD]),
   ),
-  "held.cancel":
-    "asks a server to end a statement, and leaves nothing; test/databases/held-interruption.ts has it done",
+  "held.cancel": "asks a server to end a statement; test/databases/held-interruption.ts kills it there",
   "init.write": "writes a config file; no plan is involved, and new-file.test.ts has the write fail half way",
   "run.layers": "belongs to 'drydock run'; test/run/crash.test.ts kills it there",
   "run.own": "as run.layers",
@@ -97,16 +97,6 @@ const OVERLAY_TRIALS: readonly (readonly [OverlayRun, readonly OverlayTrial[]])[
     ],
   ],
 ];
-
-/** Somebody died a while ago, between taking its lock and claiming anything with it. */
-const applyAfterForgottenLock: Scenario = {
-  ...apply,
-  arrange: async (world) => {
-    const digest = await recoveryAfter(apply, "store.claim=kill").arrange(world);
-    world.ageLocks();
-    return digest;
-  },
-};
 
 async function reached(): Promise<ReadonlySet<string>> {
   const names = new Set<string>();
@@ -156,14 +146,17 @@ async function reached(): Promise<ReadonlySet<string>> {
     await trace(apply, onXfs);
     await trace(create, { strategy: "copy_on_write", places: elsewhere });
     const subvolumes = [1, 2].map(() => ({ folder: whole.path, isSubvolume: true }));
-    for (const scenario of [create, apply, rollback, checkpoint, overwrite])
-      await trace(scenario, { strategy: "snapshot", isSmall: true, places: subvolumes });
+    const small: WorldOptions = { strategy: "snapshot", isSmall: true, places: subvolumes };
+    for (const scenario of [create, apply, rollback, checkpoint, overwrite, partScenarios(small).applyPart])
+      await trace(scenario, small);
   } finally {
     image.remove();
     whole.remove();
   }
-  for (const [run, trials] of OVERLAY_TRIALS)
-    for (const trial of trials) for (const name of (await tryOverlay(run, trial)).points) names.add(name);
+  for (const [run, trials] of OVERLAY_TRIALS) {
+    await using there = await OverlayTrials.start(run);
+    for (const trial of trials) for (const name of (await there.try(trial)).points) names.add(name);
+  }
   return names;
 }
 

@@ -3,6 +3,7 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmS
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fastFolder } from "../support/fast-folder.ts";
+import { mountMemory, whyNoImages } from "../support/file-systems.ts";
 import { TestRepository } from "../support/test-repository.ts";
 import { callSandboxes } from "./sandbox-calls.ts";
 import { checkpoint, restore } from "./sandbox-scenarios.ts";
@@ -27,7 +28,14 @@ export const MIXED: WorldOptions = {
   places: [{ folder: fastFolder() }, { folder: fastFolder(), isCheckout: true }],
 };
 /** The same, with the state on another file system, where a repository can be apart from its checkout. */
-export const APART: WorldOptions = { ...MIXED, statePlace: tmpdir() };
+export const APART: WorldOptions = {
+  ...MIXED,
+  get statePlace() {
+    elsewhere ??= whyNoImages() === undefined ? mountMemory().path : tmpdir();
+    return elsewhere;
+  },
+};
+let elsewhere: string | undefined;
 
 function checkoutIn(world: World): TestRepository {
   return new TestRepository(world.originals[1]?.location ?? "");

@@ -18,7 +18,10 @@ import { recoveryAfter } from "./scenarios.ts";
 /** What is tried at other points with other strategies is not tried again; but everything in a long run. */
 const OWN = /^git[-.]/;
 const LANDING = /^(?:git[-.]|landings|land\.(?:exchange|record))/;
-const LOCKS = /^git(?:-|\.(?:merge|make-log|append|flush|name|fetch))/;
+/** What an undo does of its own, and where it can still fail. */
+const TAKING_BACK = /^git(?:-lock\.(?:take|fill|move)|-landing\.(?:record|flush|undone|remove|done)$|\.undo)/;
+/** Where the branch that moved makes a difference. */
+const MERGING = /^git(?:-lock\.(?:take|move)|\.(?:merge|make-log|append|flush|name|fetch))/;
 
 describe("a folder and a git checkout in one plan", () => {
   const { apply, undo, rollback, cancel, write, create, checkpoint, restore } = GIT_SCENARIOS;
@@ -26,12 +29,12 @@ describe("a folder and a git checkout in one plan", () => {
   it("[T2][G1][G2][A3][A7] a crash in apply lands both or neither, and what the user has not committed is as it was", (t) =>
     disturb(t, apply, MIXED, { at: LANDING }));
   it("[T2][G4][A3] a crash in a merge keeps what was committed meanwhile", (t) =>
-    disturb(t, merge, APART, { at: LOCKS }));
+    disturb(t, merge, APART, { at: MERGING }));
   it("[T2][G1] a crash in a landing from the checkout as it was leaves uncommitted files so", (t) =>
     disturb(t, applyFromCheckout, MIXED, { at: /^git\.build-index/ }));
   it("[G3][A3] a crash in a landing with hooks tells them once at most, and only of what has landed", (t) =>
     disturb(t, applyWithHooks, MIXED, {
-      at: /^git\.run-hook|git-landing\.(?:flush-)?done/,
+      at: /^git\.(?:run-hook|index-for-hook|write-message)|git-landing\.(?:flush-)?done/,
       choose: firstAndLast,
     }));
   it("[T2][G1] a crash in giving up a landing leaves both as they were, or lets both land", (t) =>
@@ -55,7 +58,8 @@ describe("a folder and a git checkout in one plan", () => {
       disturb(t, recoveryAfter(apply, `${point}=kill`), MIXED, { at: OWN }));
   it("[G3][A1][A2] an error in apply is all or nothing, and its report is true", (t) =>
     disturb(t, apply, MIXED, { at: /^git(?:-lock|-landing|\.(?:fetch|merge|commit|flush|undo))/, by: errorCases }));
-  it("[G3][A5] an error in undo is all or nothing", (t) => disturb(t, undo, MIXED, { at: LOCKS, by: errorCases }));
+  it("[G3][A5] an error in undo is all or nothing", (t) =>
+    disturb(t, undo, MIXED, { at: TAKING_BACK, by: errorCases }));
   it("[G3][C2] an error in create leaves a whole plan or none", (t) =>
     disturb(t, create, MIXED, { at: OWN, by: errorCases }));
 });

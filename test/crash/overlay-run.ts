@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { mountMemory } from "../support/file-systems.ts";
@@ -54,6 +55,9 @@ export interface TrialOutcome {
   readonly points: readonly string[];
   readonly cases: number;
 }
+
+/** That, or why a case of it failed. */
+export type TrialAnswer = { readonly outcome: TrialOutcome } | { readonly failure: string };
 
 /** No program was ever inside: what a write needs is copied up without a mount. */
 async function withoutMount(world: World): Promise<string> {
@@ -150,19 +154,27 @@ const MOUNTED = [
 ];
 const SCENARIOS = [...MOUNTED, writeUnmounted, overwriteUnmounted, writeOverDeleted, writeOverDeletedFile];
 
-const trial = JSON.parse(process.argv[2] ?? "") as OverlayTrial;
-console.log(JSON.stringify(await tryOverlay(trial)));
+// Trials come in by lines, and what each came to goes out by lines, until there are no more.
+for await (const line of createInterface({ input: process.stdin })) {
+  const answer = await tryOverlay(JSON.parse(line) as OverlayTrial).then(
+    (outcome) => ({ outcome }),
+    (thrown: unknown) => ({ failure: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
+  );
+  console.log(JSON.stringify(answer satisfies TrialAnswer));
+}
 
-async function tryOverlay({ how }: OverlayTrial): Promise<TrialOutcome> {
+async function tryOverlay(trial: OverlayTrial): Promise<TrialOutcome> {
+  const { how } = trial;
   using place = trial.isInside === true ? mountMemory() : undefined;
   const [scenario, options] = [scenarioFor(trial), worldFor(trial, place?.path)];
   const passes = await tracePoints(scenario, options);
-  const cases = how === undefined ? [] : casesFor(scenario, how, chosenPoints(passes));
+  const cases = how === undefined ? [] : casesFor(scenario, how, chosenPoints(trial, passes));
   await runCases(scenario, options, cases);
   return { points: [...passes.keys()], cases: cases.length };
 }
 
-function scenarioFor({ scenario: wanted, crash, after }: OverlayTrial): Scenario {
+function scenarioFor(trial: OverlayTrial): Scenario {
+  const { scenario: wanted, crash, after } = trial;
   const parts = Object.values(partScenarios(worldFor(trial, undefined)));
   const plain = [...SCENARIOS, ...parts, applyPartOfMove].find(({ name }) => name === wanted);
   if (plain === undefined) throw new Error(`there is no scenario called ${wanted}`);
@@ -186,9 +198,9 @@ function worldFor({ strategies, ways, isSmall }: OverlayTrial, inside: string | 
   };
 }
 
-function chosenPoints(passes: ReadonlyMap<string, number>): Point[] {
-  const isWanted = new RegExp(trial.points ?? "");
-  const choose = trial.isLastPass === true ? eachOnce : firstAndLast;
+function chosenPoints({ points, isLastPass }: OverlayTrial, passes: ReadonlyMap<string, number>): Point[] {
+  const isWanted = new RegExp(points ?? "");
+  const choose = isLastPass === true ? eachOnce : firstAndLast;
   return choose(passes).filter(({ name }) => isWanted.test(name));
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { BY_FUSE, BY_KERNEL, IN_USER_NAMESPACE, type OverlayRun } from "../support/overlay-runs.ts";
-import { tryOverlay } from "./overlay.ts";
+import { OverlayTrials } from "./overlay.ts";
 import type { OverlayTrial } from "./overlay-run.ts";
 import { IS_LONG } from "./points.ts";
 
@@ -14,9 +14,14 @@ const DECISIVE = "^(?:overlay|landings)\\.";
 function describeTrials(title: string, run: OverlayRun, trials: readonly (readonly [string, OverlayTrial])[]): void {
   const ways = run === BY_KERNEL ? {} : { ways: [run.way] };
   describe(`${title}, with overlay ${run.title}`, { skip: run.skip }, () => {
+    let there: OverlayTrials;
+    before(async () => {
+      there = await OverlayTrials.start(run);
+    });
+    after(() => there[Symbol.asyncDispose]());
     for (const [what, trial] of trials)
       it(what, async (t) => {
-        const outcome = await tryOverlay(run, { ...trial, ...ways, ...(IS_LONG && { points: "", isLastPass: false }) });
+        const outcome = await there.try({ ...trial, ...ways, ...(IS_LONG && { points: "", isLastPass: false }) });
         assert.ok(outcome.cases > 0, "there was nothing to try");
         t.diagnostic(`${trial.scenario}: ${outcome.points.length} points, ${outcome.cases} tried`);
       });
@@ -98,6 +103,10 @@ describeTrials("a failure while undoing a failure", BY_KERNEL, [
   [
     "[A3][A7][A17] apply dies before the decision, and its recovery dies",
     kill("apply", { crash: "landings.flush-staged:2=kill", points: DECISIVE, isSmall: true }),
+  ],
+  [
+    "[A3][A7][A17] so it does with everything that can be in a folder, where marks are set again",
+    kill("apply", { crash: "landings.flush-staged:2=kill", points: "^stage\\.mark-again" }),
   ],
   [
     "[A3][A7][A17] apply dies after the decision, and its recovery fails",

@@ -9,6 +9,12 @@ export const IS_LONG = process.env["DRYDOCK_TEST"] === "long";
 /** What removes stored objects is passed for each folder they are in, and how many that are depends on their names, which are never the same. */
 const VARYING = ["git.cleanup", "git.remove-old"];
 
+/**
+ * All but what every operation passes when it opens the state and takes its lock, and at its end: that is tried with those that are done
+ * most, and not again with each of the others.
+ */
+export const BEYOND_ENTRY = /^(?!owner\.|store\.(?:open|folder|file|migrate|claim|release|close)$)/;
+
 /** One pass of one failpoint. */
 export interface Point {
   readonly name: string;

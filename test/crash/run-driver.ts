@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ResourceRequest } from "../../src/plans/plan-views.ts";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { bundledProgram } from "../support/bundled-program.ts";
+import { type ChildEnd, Nursery } from "../support/nursery.ts";
 import type { SandboxCall } from "./sandbox-calls.ts";
 
 /** What the driver is to do. Plans are meant by name. */
@@ -70,37 +71,72 @@ export interface DriverOptions {
   readonly whenStopped?: () => void | Promise<void>;
 }
 
+/** In a long run each is a process from its beginning; so it is where its coverage counts, which a fork could not tell. */
+const IS_FORKED = process.env["DRYDOCK_TEST"] !== "long" && process.env["NODE_V8_COVERAGE"] === undefined;
+let nursery: Nursery | undefined;
+
 /** Runs the driver to its end, whatever end that is. */
 export async function runDriver(request: DriverRequest, options: DriverOptions = {}): Promise<DriverEnd> {
-  const { DRYDOCK_FAILPOINT: _, DRYDOCK_FAILPOINT_TRACE: __, NODE_OPTIONS: ___, ...inherited } = process.env;
+  const end = IS_FORKED && options.by === undefined ? await runFork(request, options) : await runNew(request, options);
+  const outcome = end.stdout === "" ? {} : (JSON.parse(end.stdout) as Pick<DriverEnd, "done" | "failed">);
+  return { signal: end.signal, stderr: end.stderr, ...outcome };
+}
+
+async function runFork(request: DriverRequest, options: DriverOptions): Promise<ChildEnd> {
+  nursery ??= new Nursery(await builtDriver(), inherited());
+  const { whenStopped } = options;
+  return await nursery.run(
+    JSON.stringify(request),
+    armed(options),
+    whenStopped && ((pid, isAlive) => actWhenStopped(pid, isAlive, whenStopped)),
+  );
+}
+
+async function runNew(request: DriverRequest, options: DriverOptions): Promise<ChildEnd> {
   const command = [...(options.by ?? []), process.execPath, await builtDriver(), JSON.stringify(request)];
   const child = spawn(command[0] as string, command.slice(1), {
-    env: {
-      ...inherited,
-      ...(options.failpoints !== undefined && { DRYDOCK_FAILPOINT: options.failpoints }),
-      ...(options.trace !== undefined && { DRYDOCK_FAILPOINT_TRACE: options.trace }),
-    },
+    env: { ...inherited(), ...armed(options) },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  if (options.whenStopped !== undefined) await actWhenStopped(child, options.whenStopped);
+  const isAlive = () => child.exitCode === null && child.signalCode === null;
+  if (options.whenStopped !== undefined) await actWhenStopped(child.pid ?? 0, isAlive, options.whenStopped);
   const [stdout, stderr, signal] = await Promise.all([textOf(child, "stdout"), textOf(child, "stderr"), endOf(child)]);
-  const outcome = stdout === "" ? {} : (JSON.parse(stdout) as Pick<DriverEnd, "done" | "failed">);
-  return { signal, stderr, ...outcome };
+  return { stdout, stderr, signal };
+}
+
+function inherited(): NodeJS.ProcessEnv {
+  const { DRYDOCK_FAILPOINT: _, DRYDOCK_FAILPOINT_TRACE: __, NODE_OPTIONS: ___, ...environment } = process.env;
+  return environment;
+}
+
+function armed({ failpoints, trace }: DriverOptions): { readonly [name: string]: string } {
+  return {
+    ...(failpoints !== undefined && { DRYDOCK_FAILPOINT: failpoints }),
+    ...(trace !== undefined && { DRYDOCK_FAILPOINT_TRACE: trace }),
+  };
 }
 
 /** If it ends without stopping, that shows in what it says. */
-async function actWhenStopped(child: ChildProcess, act: () => void | Promise<void>): Promise<void> {
-  const isStopped = () => /^\d+ \(.*\) T /s.test(readFileSync(`/proc/${child.pid}/stat`, "latin1"));
-  while (child.exitCode === null && child.signalCode === null) {
-    if (isStopped()) {
+async function actWhenStopped(pid: number, isAlive: () => boolean, act: () => void | Promise<void>): Promise<void> {
+  while (isAlive()) {
+    if (isStopped(pid)) {
       try {
         await act();
       } finally {
-        child.kill("SIGCONT");
+        process.kill(pid, "SIGCONT");
       }
       return;
     }
     await sleep(3);
+  }
+}
+
+function isStopped(pid: number): boolean {
+  try {
+    return /^\d+ \(.*\) T /s.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    // It has ended, which is known in a moment.
+    return false;
   }
 }
 

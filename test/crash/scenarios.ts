@@ -248,6 +248,17 @@ export function recoveryAfter(first: Scenario, failpoints: string): Scenario {
   };
 }
 
+/** Somebody died a while ago, between taking its lock and claiming anything with it. */
+export const applyAfterForgottenLock: Scenario = {
+  ...apply,
+  name: "apply after a lock was forgotten",
+  arrange: async (world) => {
+    const digest = await recoveryAfter(apply, "store.claim=kill").arrange(world);
+    world.ageLocks();
+    return digest;
+  },
+};
+
 async function verifyApply({ world, sides, digest }: Arranged): Promise<void> {
   const side = world.side(sides, "after a crash in apply");
   assert.equal(await stateOf(world), side === "old" ? "open" : "applied");

@@ -6,7 +6,8 @@ import { apply, recoveryAfter, undo } from "./scenarios.ts";
 
 /**
  * Runs as a user without privilege, for whom read-only folders have to be opened up: traces the scenario, and with "kill" also dies at the
- * points that only such a user passes, and at the first and last pass of the others that land. Prints the points.
+ * points that only such a user passes, and at the first and last pass of the others that land. In a recovery only where it mends a mode.
+ * Prints the points.
  */
 const [name = "", how = "", crash = ""] = process.argv.slice(2);
 const plain = { apply, undo, restore: restorePlan }[name] ?? apply;
@@ -15,8 +16,10 @@ const options = { strategy: "filesystem_copy" };
 const passes = await tracePoints(scenario, options);
 if (how === "kill") {
   const isChosen = ({ name: point, pass }: Point) =>
-    /^(?:land\.(?:(?:un)?lock|remove|add)|move\.|restore\.unlock)/.test(point) ||
-    (/^(?:land|stage)\./.test(point) && pass === passes.get(point));
+    crash !== ""
+      ? /^(?:stage\.folder-mode|land\.modes)$/.test(point)
+      : /^(?:land\.(?:(?:un)?lock|remove|add)|move\.|restore\.unlock)/.test(point) ||
+        (/^(?:land|stage)\./.test(point) && pass === passes.get(point));
   const points = firstAndLast(passes).filter(isChosen);
   await runCases(scenario, options, killCases(scenario, points));
 }

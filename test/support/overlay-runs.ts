@@ -52,19 +52,24 @@ export const BY_FUSE_OF_USER: OverlayRun = {
 
 export const OVERLAY_RUNS: readonly OverlayRun[] = [BY_KERNEL, IN_USER_NAMESPACE, BY_FUSE, BY_FUSE_OF_USER];
 
-/** Runs a program of the tests, by its path in the project, in this way; returns what it said. */
+/** How to start a program of the tests, by its path in the project, in this way. */
+export function overlayCommand(run: OverlayRun, source: string, environment: { readonly [name: string]: string }) {
+  const program = join(import.meta.dirname, "../..", source);
+  const [command = "", ...args] = [...run.by, process.execPath, program];
+  const { NODE_OPTIONS: _, DRYDOCK_FAILPOINT: __, NODE_TEST_CONTEXT: ___, ...inherited } = process.env;
+  return { command, args, options: { cwd: "/", env: { ...inherited, ...environment } } };
+}
+
+/** Runs such a program; returns what it said. */
 export async function runOverlay(
   run: OverlayRun,
   source: string,
   args: readonly string[],
   environment: { readonly [name: string]: string } = {},
 ): Promise<string> {
-  const program = join(import.meta.dirname, "../..", source);
-  const [command = "", ...before] = [...run.by, process.execPath, program];
-  const { NODE_OPTIONS: _, DRYDOCK_FAILPOINT: __, NODE_TEST_CONTEXT: ___, ...inherited } = process.env;
+  const { command, args: before, options } = overlayCommand(run, source, environment);
   const { stdout } = await promisify(execFile)(command, [...before, ...args], {
-    cwd: "/",
-    env: { ...inherited, ...environment },
+    ...options,
     maxBuffer: 64 * 1024 * 1024,
   });
   return stdout;

@@ -23,6 +23,10 @@ const ENVIRONMENT = {
   GIT_AUTHOR_EMAIL: "ann@example.com",
   GIT_COMMITTER_NAME: "Ann",
   GIT_COMMITTER_EMAIL: "ann@example.com",
+  // No process of git's own that tidies up behind a commit.
+  GIT_CONFIG_COUNT: "1",
+  GIT_CONFIG_KEY_0: "maintenance.auto",
+  GIT_CONFIG_VALUE_0: "false",
 };
 
 /** A real repository with a checkout, in a folder of its own. */

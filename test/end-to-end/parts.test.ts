@@ -18,7 +18,12 @@ describe("plan apply --only", () => {
 
     const apply = (...only: readonly string[]) => place.drydock(["plan", "apply", "fix", "--only", ...only]);
     assertRefused(apply("src/*.ts", "READM.md"), 2, /Nothing .* is meant by 'READM\.md'/, /Did you mean README\.md\?/);
-    assertRefused(apply("data.db:t"), 2, /data\.db can't land in parts: its strategy snapshot/, /folders and files in an overlay/);
+    assertRefused(
+      apply("data.db:t"),
+      2,
+      /data\.db can't land in parts: its strategy snapshot/,
+      /folders and files in an overlay/,
+    );
     assert.equal(place.read("app/README.md"), "hello\n");
 
     const landed = place.answer("plan", "apply", "fix", "--only", "app:src/*.ts", "--only", "./READ*", "-m", "part");

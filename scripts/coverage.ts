@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { globSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, globSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { transformSync } from "esbuild";
 import { root } from "./step.ts";
@@ -19,6 +19,9 @@ const raw = join(folder, "raw");
 type Summary = Readonly<Record<string, { readonly lines: { readonly pct: number; readonly total: number } }>>;
 
 rmSync(folder, { recursive: true, force: true });
+mkdirSync(raw, { recursive: true });
+// Processes of other users report, too.
+chmodSync(raw, 0o1777);
 process.env["NODE_V8_COVERAGE"] = raw;
 process.env["DRYDOCK_FROM_SOURCE"] = "1";
 prepareMachine();

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { baseName, ROOT_PATH } from "../core/byte-path.ts";
 import type { LandingPolicy } from "../core/strategy.ts";
 import { failedWith } from "../system/errno.ts";
 import { type Facts, factsOfOpen } from "../system/facts.ts";
@@ -9,6 +9,7 @@ import { closeFile } from "../system/handles.ts";
 import { readXattrs, type Xattrs } from "../system/xattrs.ts";
 import type { BaseFacts } from "./baseline.ts";
 import type { TreeChange } from "./change-set.ts";
+import { OpenParent } from "./open-parent.ts";
 import { isBinary, LARGEST_TEXT } from "./text-diff.ts";
 
 /** The two trees that changes are between, and how a view of them is made. */
@@ -101,17 +102,16 @@ export class ChangeReader {
 
 /** Reads entries of one tree, with the folder of the last one kept open. */
 class SideReader {
-  readonly #root: Folder;
-  #open: { readonly path: string; readonly folder: Folder | undefined } | undefined;
+  readonly #parents: OpenParent;
 
   constructor(root: Folder) {
-    this.#root = root;
+    this.#parents = new OpenParent(root);
   }
 
   read(path: string, kind: string, withContent: boolean): ReadSide {
     if (kind !== "symlink" && (kind !== "file" || !withContent)) return NOTHING;
     try {
-      const folder = this.#folder(parentPath(path));
+      const folder = this.#parents.of(path);
       if (folder === undefined) return NOTHING;
       if (kind === "symlink") return { target: folder.readLink(baseName(path)) };
       const content = readContent(folder, baseName(path));
@@ -125,16 +125,14 @@ class SideReader {
   }
 
   facts(path: string): Facts | undefined {
-    const isRoot = path === ROOT_PATH;
-    return this.#folder(isRoot ? ROOT_PATH : parentPath(path))?.facts(isRoot ? ROOT_PATH : baseName(path));
+    return this.#parents.of(path)?.facts(nameOf(path));
   }
 
   /** The attributes of an entry; none if it is gone. */
   xattrs(path: string): Xattrs {
-    const isRoot = path === ROOT_PATH;
     try {
-      const folder = this.#folder(isRoot ? ROOT_PATH : parentPath(path));
-      return folder === undefined ? {} : readXattrs(folder, isRoot ? ROOT_PATH : baseName(path));
+      const folder = this.#parents.of(path);
+      return folder === undefined ? {} : readXattrs(folder, nameOf(path));
     } catch (thrown) {
       if (failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM")) return {};
       throw thrown;
@@ -142,16 +140,12 @@ class SideReader {
   }
 
   close(): void {
-    this.#open?.folder?.close();
-    this.#open = undefined;
+    this.#parents.close();
   }
+}
 
-  #folder(path: string): Folder | undefined {
-    if (this.#open?.path === path) return this.#open.folder;
-    this.close();
-    this.#open = { path, folder: this.#root.openBelowIfThere(path) };
-    return this.#open.folder;
-  }
+function nameOf(path: string): string {
+  return path === ROOT_PATH ? ROOT_PATH : baseName(path);
 }
 
 /** Undefined if it is no longer a file. */

@@ -8,6 +8,7 @@ import { readXattrs, sameXattrs } from "../system/xattrs.ts";
 import { isAfter } from "./barrier.ts";
 import type { BaseFacts } from "./baseline.ts";
 import type { TreeEntry } from "./change-set.ts";
+import { isSince } from "./original-state.ts";
 import { sameEntry } from "./same-entry.ts";
 import { OWN_NAME } from "./workspace.ts";
 
@@ -100,7 +101,7 @@ class EntryCheck {
   }
 
   #isAfter(facts: Facts): boolean {
-    return isAfter(this.#check.asBefore(facts), this.#check.barrier);
+    return isSince(facts, this.#check);
   }
 
   #folderMetadata(now: Facts, before: BaseFacts): string | undefined {
@@ -131,11 +132,10 @@ export function anchorConflicts(
   links: readonly { readonly path: string; readonly linkTo: string }[],
 ): Conflict[] {
   return links.flatMap(({ path, linkTo }) => {
-    using parent = check.original.openBelowIfThere(parentPath(linkTo));
-    const now = parent?.facts(baseName(linkTo));
+    const now = check.original.factsBelow(linkTo);
     const base = check.baseOf(linkTo);
     const isSame = now !== undefined && base !== undefined && sameIdentity(now, base);
-    if (isSame && (!isAfter(check.asBefore(now), check.barrier) || wasCopiedLikeThis(now, base))) return [];
+    if (isSame && (!isSince(now, check) || wasCopiedLikeThis(now, base))) return [];
     return [{ path, why: `${linkTo}, which it is another name of, changed in the original` }];
   });
 }

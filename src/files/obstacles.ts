@@ -121,8 +121,7 @@ function assertNoMountInside(
 /** Making another name of a file is refused by the kernel for files of others, and beyond a number of names. */
 export function assertLinkable(original: Folder, path: string): void {
   const MOST_NAMES = 60_000;
-  using parent = original.openBelowIfThere(parentPath(path));
-  const facts = parent?.facts(baseName(path));
+  const facts = original.factsBelow(path);
   const user = process.geteuid?.();
   if (facts === undefined) return;
   if (user !== 0 && facts.uid !== user)

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { type Facts, sameIdentity, sameTime, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
@@ -44,8 +43,7 @@ export class RestoredTimes {
   remember(original: Folder, { entries, anchors }: Manifest): void {
     const fresh: Restored[] = [];
     for (const { path, before } of [...anchors, ...entries]) {
-      using parent = original.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
-      const now = parent?.facts(path === ROOT_PATH ? ROOT_PATH : baseName(path));
+      const now = original.factsBelow(path);
       if (now === undefined || before === undefined || !sameIdentity(now, before)) continue;
       fresh.push({
         ino: now.ino,

@@ -165,8 +165,7 @@ function linkedAnchors(input: StagingInput, surveyed: readonly SurveyedEntry[]):
   const paths = [...new Set(links.map(({ linkTo }) => linkTo))];
   return paths.flatMap((path) => {
     assertLinkable(input.original, path);
-    using parent = input.original.openBelowIfThere(parentPath(path));
-    const facts = parent?.facts(baseName(path));
+    const facts = input.original.factsBelow(path);
     return facts === undefined ? [] : [{ path, before: entryIdentity(facts) }];
   });
 }

@@ -36,14 +36,11 @@ export function copyData(point: Failpoint, from: number, to: number, size: numbe
   for (const _ of copyDataInSteps(point, from, to, size, label));
 }
 
+/** One after the other. */
+type Pieces = Generator<undefined, void, undefined>;
+
 /** The same, piece by piece, for who has other things to do in between. */
-export function* copyDataInSteps(
-  point: Failpoint,
-  from: number,
-  to: number,
-  size: number,
-  label: string,
-): Generator<undefined, void, undefined> {
+export function* copyDataInSteps(point: Failpoint, from: number, to: number, size: number, label: string): Pieces {
   if (size === 0) return;
   if (size <= SMALL) copySmall(point, from, to, size, label);
   else yield* copyExtents(point, from, to, size, label);
@@ -60,13 +57,7 @@ function copySmall(point: Failpoint, from: number, to: number, size: number, lab
   }
 }
 
-function* copyExtents(
-  point: Failpoint,
-  from: number,
-  to: number,
-  size: number,
-  label: string,
-): Generator<undefined, void, undefined> {
+function* copyExtents(point: Failpoint, from: number, to: number, size: number, label: string): Pieces {
   passFailpoint(point);
   check(calls.ftruncate(to, size), "truncate", label);
   for (let at = 0; at < size; ) {
@@ -81,14 +72,7 @@ function* copyExtents(
   }
 }
 
-function* copyRange(
-  point: Failpoint,
-  from: number,
-  to: number,
-  start: number,
-  end: number,
-  label: string,
-): Generator<undefined, void, undefined> {
+function* copyRange(point: Failpoint, from: number, to: number, start: number, end: number, label: string): Pieces {
   check(calls.lseek(from, start, 0), "seek", label);
   check(calls.lseek(to, start, 0), "seek", label);
   for (let at = start; at < end; ) {

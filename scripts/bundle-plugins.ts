@@ -66,8 +66,8 @@ const LIBRARY = "src/index.ts";
 
 /**
  * Few chunks, because each takes a millisecond to load. esbuild makes one for every set of pieces (entries, and what is imported when it is
- * needed) that share something. Here every piece brings along what the light ones share with each other or with the library, and every
- * piece that is not light the whole library: of all those sets two are left.
+ * needed) that share something. Here every piece brings along what the light ones share with any other, and every piece that is not light the
+ * whole library: of all those sets two are left.
  */
 export const fewChunks: Plugin = {
   name: "few-chunks",
@@ -87,10 +87,13 @@ export const fewChunks: Plugin = {
 
 /** For each piece, the files that it imports besides its own. */
 function broughtAlong(metafile: Metafile): ReadonlyMap<string, readonly string[]> {
-  const reached = [...LIGHT, LIBRARY].map((piece) => reachedFrom(metafile, piece));
-  const files = Object.keys(metafile.inputs).filter((file) => /^src[/].*[.]ts$/.test(file));
-  const shared = files.filter((file) => reached.filter((from) => from.has(file)).length > 1);
   const pieces = Object.values(metafile.outputs).map(({ entryPoint }) => entryPoint ?? "");
+  const reached = new Map(pieces.map((piece) => [piece, reachedFrom(metafile, piece)]));
+  const files = Object.keys(metafile.inputs).filter((file) => /^src[/].*[.]ts$/.test(file));
+  const shared = files.filter((file) => {
+    const from = pieces.filter((piece) => reached.get(piece)?.has(file));
+    return from.length > 1 && from.some((piece) => LIGHT.includes(piece));
+  });
   return new Map(pieces.map((piece) => [piece, LIGHT.includes(piece) ? shared : [...shared, LIBRARY]]));
 }
 
@@ -106,8 +109,8 @@ function reachedFrom({ inputs }: Metafile, start: string): ReadonlySet<string> {
   return reached;
 }
 
-/** Takes 5 ms to load, and most commands never call it: each of its functions loads it when it is called. */
-const LOADED_WHEN_CALLED = ["node:crypto"];
+/** They take 1 to 5 ms to load, and most commands never call them: each of their functions loads them when it is called. */
+const LOADED_WHEN_CALLED = ["node:crypto", "node:net", "node:readline"];
 
 /**
  * commander and ulid import these for what they do only sometimes, as a whole and never by name, and they take 3 to 5

@@ -13,6 +13,7 @@ import { UnsupportedError, UsageError } from "./core/errors.ts";
 import type { PlanRecord } from "./core/plan.ts";
 import { ResourceTypes } from "./core/resource-types.ts";
 import type { Progress, SandboxStrategy, StrategyContext } from "./core/strategy.ts";
+import { BUILT_IN_STRATEGY_NAMES } from "./core/strategy-names.ts";
 import { CheckpointService, saveBefore } from "./plans/checkpoint-service.ts";
 import { StrategyChooser } from "./plans/choose-strategy.ts";
 import { CleanupService } from "./plans/cleanup-service.ts";
@@ -39,7 +40,6 @@ import { RunFolders } from "./sandboxes/run-folders.ts";
 import { Uses } from "./sandboxes/uses.ts";
 import { openSqliteStore } from "./store/sqlite-store.ts";
 import type { HistoryEntry, Store } from "./store/store.ts";
-import { BUILT_IN_STRATEGIES } from "./strategies/built-in-strategies.ts";
 import { armFailpoints, passForeignFailpoint } from "./system/failpoints.ts";
 import { currentActor, MachineOwners } from "./system/machine.ts";
 import type { CheckRequest } from "./testing/check.ts";
@@ -238,7 +238,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     progress: (progress) => options.onProgress?.(progress),
     signal,
   };
-  for (const make of Object.values(BUILT_IN_STRATEGIES)) registry.register(new make(context));
+  declareBuiltIn(registry, context);
   const custom = { registry, sandboxes, context };
   for (const make of options.strategies ?? []) registerCustom(custom, make);
   for (const declared of settings.sandbox.customStrategies) declareCustom(custom, declared);
@@ -308,6 +308,17 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   };
   const services = { plans, checkpoints, cleanup, undoRetention, recovery };
   return { registry, manager, commit, chooser, ...services, runs, checkRun, sweep };
+}
+
+/** Half of the program is strategies: a command that needs none, such as a list of plans, does not load them. */
+function declareBuiltIn(registry: SandboxStrategyRegistry, context: StrategyContext): void {
+  for (const name of BUILT_IN_STRATEGY_NAMES) {
+    const load = async () => {
+      const { BUILT_IN_STRATEGIES } = await import("./strategies/built-in-strategies.ts");
+      return { strategy: new BUILT_IN_STRATEGIES[name](context) };
+    };
+    registry.declare({ name, load });
+  }
 }
 
 function announce({ finished, undone, cleaned, pending }: RecoveryReport, notice: (line: string) => void): void {

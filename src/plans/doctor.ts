@@ -2,7 +2,6 @@ import { messageOf } from "../core/errors.ts";
 import type { Resource } from "../core/resource.ts";
 import type { ResourceTypes } from "../core/resource-types.ts";
 import type { ProbeResult, StrategyWay } from "../core/strategy.ts";
-import { BUILT_IN_STRATEGY_NAMES, builtInStrength } from "../core/strategy-names.ts";
 import { GuardedStrategy } from "../sandboxes/guarded-strategy.ts";
 import type { SandboxStrategyRegistry } from "../sandboxes/registry.ts";
 import { kernelRelease } from "../system/machine.ts";
@@ -87,13 +86,7 @@ async function strategies(registry: SandboxStrategyRegistry, stateDir: string): 
     }),
   );
   const broken = unusable.map(({ name, error }) => ({ name, works: false, detail: error.message, strength: 0 }));
-  const missing = BUILT_IN_STRATEGY_NAMES.filter((name) => !registry.has(name)).map((name) => ({
-    name,
-    works: false,
-    detail: "not part of this version",
-    strength: builtInStrength(name),
-  }));
-  return [...known, ...broken, ...missing].sort((a, b) => b.strength - a.strength);
+  return [...known, ...broken].sort((a, b) => b.strength - a.strength);
 }
 
 /** What works for some types of resources and not for others does work, and says for which. */

@@ -80,7 +80,7 @@ export class PlanSandboxes {
    * What the user should know of a sandbox: also that its strategy can't be used. Without `load` strategies of the user's own are not asked.
    */
   async notes(ref: SandboxRef, { load = true }: { readonly load?: boolean } = {}): Promise<readonly string[]> {
-    if (!load && !this.#registry.list().some(({ name }) => name === ref.strategyName)) return [];
+    if (!load && !this.#registry.isAtHand(ref.strategyName)) return [];
     try {
       return await this.strategy(ref.strategyName).notes(ref);
     } catch (thrown) {

@@ -29,7 +29,8 @@ export interface DeclaredStrategy {
 
 export interface LoadedStrategy {
   readonly strategy: SandboxStrategy;
-  readonly custom: CustomCalls;
+  /** For what is not built in. */
+  readonly custom?: CustomCalls;
 }
 
 /** A declared strategy that can't be used, with the reason. */
@@ -39,8 +40,8 @@ export interface UnusableStrategy {
 }
 
 /**
- * The one place where names become strategies, built-in or not. A name that is not here is unknown everywhere. What a config declares is loaded
- * when it is asked for, and not before.
+ * The one place where names become strategies, built-in or not. A name that is not here is unknown everywhere. What is declared, by us or by a
+ * config, is loaded when it is asked for, and not before.
  */
 export class SandboxStrategyRegistry {
   readonly #strategies = new Map<string, RegisteredStrategy>();
@@ -71,13 +72,9 @@ export class SandboxStrategyRegistry {
     return this.#strategies.has(name) || this.#declared.has(name);
   }
 
-  /** A strategy that is there already, without loading anything. */
-  get(name: string): RegisteredStrategy {
-    const found = this.#strategies.get(name);
-    if (found !== undefined) return found;
-    if (this.#declared.has(name))
-      throw new UsageError(`The strategy '${name}' has not been loaded.`, { hint: "Use resolve, which loads it." });
-    throw this.#unknown(name);
+  /** Whether it can be used without running code that a config names. */
+  isAtHand(name: string): boolean {
+    return this.#strategies.has(name) || (isBuiltIn(name) && this.#declared.has(name));
   }
 
   /** The strategy of this name; with `made`, as it was for a sandbox that was made with that. Loads it if need be. */
@@ -97,11 +94,6 @@ export class SandboxStrategyRegistry {
       this.#loaded.delete(key);
       throw thrown;
     }
-  }
-
-  /** The strategies that are there without loading any, the strongest first. */
-  list(): readonly RegisteredStrategy[] {
-    return sorted([...this.#strategies.values()]);
   }
 
   /** Every strategy, the strongest first, and those that a config declares and that can't be used. */
@@ -139,7 +131,7 @@ export class SandboxStrategyRegistry {
   }
 
   #unknown(name: string): UsageError {
-    const known = [...this.list().map((strategy) => strategy.name), ...this.#declared.keys()];
+    const known = [...this.#declared.keys(), ...this.#strategies.keys()];
     const nearest = nearestName(name, known);
     return new UsageError(`There is no strategy called '${name}'.`, {
       hint: `${nearest === undefined ? "" : `Did you mean ${nearest}? `}Known strategies: ${known.join(", ")}.`,

@@ -4,14 +4,13 @@ import { CopyOnWriteStrategy } from "./copy-on-write/copy-on-write.ts";
 import { FilesystemCopyStrategy } from "./filesystem-copy/filesystem-copy.ts";
 import { GitWorktreeStrategy } from "./git-worktree/git-worktree.ts";
 import { NoneStrategy } from "./none/none.ts";
-
 import { OverlayStrategy } from "./overlay/overlay.ts";
 import { SnapshotByKind } from "./snapshot/snapshot-by-kind.ts";
 import { TransactionRollbackStrategy } from "./transaction-rollback/transaction-rollback.ts";
 
-/** The one list of what is built in. A name of core/strategy-names.ts that is not here has no implementation in this version. */
+/** The one list of what is built in: for each name of core/strategy-names.ts its implementation. */
 export const BUILT_IN_STRATEGIES: {
-  readonly [name in BuiltInStrategyName]?: new (
+  readonly [name in BuiltInStrategyName]: new (
     context: StrategyContext,
   ) => SandboxStrategy;
 } = {

@@ -24,7 +24,7 @@ async function looksOfDiff(folders: number, isMounted: boolean): Promise<readonl
     const resources = [{ location: original, strategy: "overlay" }];
     const { id } = await drydock.plans.create({ resources, withoutPaths: true });
     const { ref } = await drydock.sandboxes.getOrCreate(id, "original");
-    const { strategy } = drydock.registry.get(ref.strategyName);
+    const { strategy } = await drydock.registry.resolve(ref.strategyName);
     const view = await strategy.enter?.(ref);
     const sandbox = view?.kind === "place" ? view.path : assert.fail("it is not mounted");
     for (const folder of [0, 1, 2]) writeFileSync(join(sandbox, `folder-${folder}`, "deep", "3"), "new\n");

@@ -126,7 +126,7 @@ async function afterPrograms(world: World): Promise<string> {
     const { id } = await drydock.plans.create({ name: PLAN, resources: world.resources(), withoutPaths: true });
     for (const [index, { change }] of world.originals.entries()) {
       const { ref } = await drydock.sandboxes.getOrCreate(id, `r${index}`);
-      const { strategy } = drydock.registry.get(ref.strategyName);
+      const { strategy } = await drydock.registry.resolve(ref.strategyName);
       const view = await strategy.enter?.(ref);
       change(view?.kind === "place" ? view.path : assert.fail("it is not mounted"));
       await strategy.leave?.(ref);

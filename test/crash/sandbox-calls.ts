@@ -21,7 +21,8 @@ export async function callSandboxes(
   const { id, resources } = await drydock.plans.show(plan);
   for (const { name } of resources) {
     const { ref } = await drydock.sandboxes.getOrCreate(id, name);
-    await SANDBOX_CALLS[call](drydock.registry.get(ref.strategyName).strategy, ref);
+    const { strategy } = await drydock.registry.resolve(ref.strategyName);
+    await SANDBOX_CALLS[call](strategy, ref);
   }
   return { called: resources.map(({ name }) => name) };
 }

@@ -130,7 +130,7 @@ export function describeHeld(kind: ServerKind): void {
       const { id } = await scene.plan();
       await scene.with(async ({ registry, sandboxes }) => {
         const { ref } = await sandboxes.getOrCreate(id, "db");
-        const { strategy } = registry.get("transaction_rollback");
+        const { strategy } = await registry.resolve("transaction_rollback");
         const run = async (script: string) =>
           strategy.query?.(ref, script.replaceAll(/\bT\b/g, scene.table), { readOnly: false });
         await run("INSERT INTO T VALUES (3, 'before c1')");
@@ -162,7 +162,7 @@ export function describeHeld(kind: ServerKind): void {
       const { id } = await scene.plan();
       await scene.with(async ({ registry, sandboxes }) => {
         const { ref } = await sandboxes.getOrCreate(id, "db");
-        const { strategy } = registry.get("transaction_rollback");
+        const { strategy } = await registry.resolve("transaction_rollback");
         await strategy.checkpoint(ref, "early");
         await scene.run("INSERT INTO T VALUES (3, 'late')");
         await strategy.checkpoint(ref, "safety");

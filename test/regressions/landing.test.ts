@@ -33,7 +33,8 @@ describe("A commit that fails half way", () => {
 
     const failing = await workshop.open([], { environment: { DRYDOCK_FAILPOINT: "land.times:1=error" } });
     const { ref } = await failing.sandboxes.getOrCreate(plan.id, "a");
-    await assert.rejects(failing.registry.get(ref.strategyName).strategy.commit(ref), /land\.times/);
+    const { strategy } = await failing.registry.resolve(ref.strategyName);
+    await assert.rejects(strategy.commit(ref), /land\.times/);
     assertSameTree(snapshotTree(workshop.at("a")), original, "the original");
     assert.equal((await failing.plans.diff(plan.id)).digest, work.digest);
     assert.equal(readFileSync(join(sandbox, "1"), "utf8"), "new 1");
@@ -121,10 +122,12 @@ describe("What dies on the way", () => {
     const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     const { ref } = await drydock.sandboxes.getOrCreate(plan.id, "a");
     const original = snapshotTree(workshop.at("a"));
-    await drydock.registry.get(ref.strategyName).strategy.checkpoint(ref, "one");
+    const { strategy } = await drydock.registry.resolve(ref.strategyName);
+    await strategy.checkpoint(ref, "one");
     for (const name of "cde") await drydock.plans.write(plan.id, "a", name, Buffer.from("since then"));
     const restore = `const { ref } = await drydock.sandboxes.getOrCreate(${JSON.stringify(plan.id)}, "a");
-      await drydock.registry.get(ref.strategyName).strategy.restoreCheckpoint(ref, "one");`;
+      const { strategy } = await drydock.registry.resolve(ref.strategyName);
+      await strategy.restoreCheckpoint(ref, "one");`;
     assert.equal(dieDuring(workshop.stateDir, restore, "copy.create-file:2=kill"), "SIGKILL");
     assert.deepEqual((await drydock.plans.diff(plan.id)).changes, []);
     await drydock.plans.apply(plan.id);

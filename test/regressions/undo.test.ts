@@ -66,7 +66,7 @@ describe("The undo record of an applied plan", () => {
     const drydock = await workshop.open();
     const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     const { ref } = await drydock.sandboxes.getOrCreate(plan.id, "a");
-    const { strategy } = drydock.registry.get(ref.strategyName);
+    const { strategy } = await drydock.registry.resolve(ref.strategyName);
     for (const text of ["first", "second"]) {
       await strategy.write(ref, "old.txt", Buffer.from(text));
       await strategy.commit(ref);

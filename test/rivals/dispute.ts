@@ -116,7 +116,7 @@ export class Dispute {
 
   async #workInside(plan: ConflictRow["plan"]): Promise<void> {
     const { ref } = await this.drydock.sandboxes.getOrCreate(this.planId, "original");
-    const { strategy } = this.drydock.registry.get(ref.strategyName);
+    const { strategy } = await this.drydock.registry.resolve(ref.strategyName);
     const view = await strategy.enter?.(ref);
     this.#sandbox = view?.kind === "place" ? view.path : assert.fail("it is not mounted");
     plan(this.inSandbox);

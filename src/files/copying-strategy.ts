@@ -9,9 +9,10 @@ import type { Steps } from "./pace.ts";
 import { assertRestorable, type RestoredTree, restoreChanges } from "./restore-changes.ts";
 import type { RestoredTimes } from "./restored-times.ts";
 import type { OpenSandbox } from "./sandbox-reference.ts";
+import type { BegunRestore } from "./sandbox-tree.ts";
 import { pathsToCopy, type SavedChanges, savedChanges } from "./saved-changes.ts";
 import type { Scope } from "./scope.ts";
-import { finishRestoreBy, notesOf, openEntries, saveEntries } from "./tree-checkpoints.ts";
+import { notesOf, openEntries, saveEntries } from "./tree-checkpoints.ts";
 
 /** What a strategy that works on a copy of a folder or file says of itself. */
 export interface CopyingOptions {
@@ -60,17 +61,16 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
     this.#examined = { path: workspace.path, ...examined };
   }
 
-  protected *finishRestore(workspace: Folder, tree: CopiedTree, original: Folder): Steps {
+  protected *bringBack({ workspace, tree, original, checkpoint, notes }: BegunRestore<CopiedTree>): Steps {
     // What was found a moment ago need not be looked for again.
     const examined = this.#examined?.path === workspace.path ? this.#examined : undefined;
     this.#examined = undefined;
-    yield* finishRestoreBy(workspace, function* (checkpoint, notes) {
-      using own = tree.openOwn();
-      using copies = openEntries(checkpoint);
-      const restored = restoredTree(tree, original, own, notes, examined ?? examine(tree, original, own));
-      yield* restoreChanges(restored, copies);
-      tree.saveBaseline(restored.baseline, "flushed");
-    });
+    using own = tree.openOwn();
+    using copies = openEntries(checkpoint);
+    const restored = restoredTree(tree, original, own, notes, examined ?? examine(tree, original, own));
+    yield* restoreChanges(restored, copies);
+    // Going on after a power cut begins with reading it.
+    tree.saveBaseline(restored.baseline, "flushed");
   }
 
   protected async freeze(): Promise<void> {

@@ -34,18 +34,26 @@ import { removeTree } from "./remove-tree.ts";
 import { RestoredTimes } from "./restored-times.ts";
 import {
   assertSameBoot,
+  newReference,
   notCreated,
   notRolledBack,
   OpenSandbox,
   openOriginal,
+  openPlaceOf,
   placeOf,
   scopeFrom,
-  workspaceGone,
 } from "./sandbox-reference.ts";
-import type { SandboxTree } from "./sandbox-tree.ts";
+import type { BegunRestore, SandboxTree } from "./sandbox-tree.ts";
 import { type Scope, scopeOf, toEnginePath, toResourcePath } from "./scope.ts";
 import { isLive, prepareReturn, settlePart } from "./settle-part.ts";
-import { beginRestore, dropCheckpoints, isRestoring, removeCheckpoint, saveUnlessSame } from "./tree-checkpoints.ts";
+import {
+  beginRestore,
+  dropCheckpoints,
+  finishRestore,
+  isRestoring,
+  removeCheckpoint,
+  saveUnlessSame,
+} from "./tree-checkpoints.ts";
 import { stateOfChanges, type TreeState } from "./tree-state.ts";
 import { removeUnfinished } from "./unfinished-workspace.ts";
 import { workPlaceOf } from "./work-place.ts";
@@ -80,8 +88,8 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
 
   protected abstract saveCheckpoint(sandbox: OpenSandbox<Tree>, id: string, changes: () => ChangeSet): Steps;
 
-  /** Goes to the end of a restore that was begun, if one was. */
-  protected abstract finishRestore(workspace: Folder, tree: Tree, original: Folder): Steps;
+  /** Makes the tree what it was at a checkpoint; may be done again after a crash in the middle. */
+  protected abstract bringBack(begun: BegunRestore<Tree>): Steps;
 
   /** Refuses a restore that could not be exact, before anything is touched. */
   protected assertRestorable(_sandbox: OpenSandbox<Tree>, _checkpointId: string): void {
@@ -108,15 +116,8 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     const scope = scopeOf(resource);
     removeUnfinished(this.context.stateDir, sandboxId, (workspace) => this.#isInUse(workspace, scope));
     const place = choosePlace(this.context.stateDir, sandboxId, scope);
-    const metadata = {
-      workspace: place.path,
-      placement: place.placement,
-      root: scope.root,
-      path: this.programPath(place.path, scope),
-      ...(scope.only !== undefined && { only: scope.only }),
-      ...(scope.without !== undefined && { without: scope.without }),
-    };
-    const ref: SandboxRef = { sandboxId, planId, resourceId: resource.id, strategyName: this.name, metadata };
+    const made = { sandboxId, planId, resourceId: resource.id, strategyName: this.name };
+    const ref = newReference(made, place, scope, this.programPath(place.path, scope));
     await this.context.recordIntent(ref, this.intendedPlaces(place));
     try {
       using original = openOriginal(scope);
@@ -189,8 +190,8 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   async commitPrepared(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<CommitResult> {
-    const { scope, workspace } = this.#place(ref);
-    using folder = workspace;
+    const scope = scopeFrom(ref);
+    using folder = openPlaceOf(ref);
     using original = openOriginal(scope);
     const tree = this.#tree(folder, scope);
     const isPart = isOfPart(prepared);
@@ -231,8 +232,8 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   async rollback(ref: SandboxRef): Promise<void> {
-    const { scope, workspace } = this.#place(ref);
-    using folder = workspace;
+    const scope = scopeFrom(ref);
+    using folder = openPlaceOf(ref);
     using original = openOriginal(scope);
     const landings = this.#landings(folder, scope);
     const tree = this.#tree(folder, scope);
@@ -259,7 +260,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
-    using folder = this.#place(ref).workspace;
+    using folder = openPlaceOf(ref);
     await this.freeze(ref, folder);
     // One that was begun before, and failed or was cut off, is not gone on with: this one takes its place.
     if (!isRestoring(folder)) {
@@ -292,8 +293,8 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   async #prepareUndo(ref: SandboxRef, undoes: PreparedCommit): Promise<PreparedCommit> {
-    const { scope, workspace } = this.#place(ref);
-    using folder = workspace;
+    const scope = scopeFrom(ref);
+    using folder = openPlaceOf(ref);
     const tree = this.#tree(folder, scope);
     const isLivePart = isOfPart(undoes) && isLive(tree);
     if (isLivePart) await this.freeze(ref, folder);
@@ -317,12 +318,6 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     return this.#tree(workspace, scope).isFinished || this.#landings(workspace, scope).ids().length > 0;
   }
 
-  #place(ref: SandboxRef): { readonly scope: Scope; readonly workspace: Folder } {
-    const workspace = openWorkspace(placeOf(ref).path);
-    if (workspace !== undefined) return { scope: scopeFrom(ref), workspace };
-    throw workspaceGone(ref);
-  }
-
   #tree(workspace: Folder, scope: Scope): Tree {
     const { asBefore } = new RestoredTimes(this.context.stateDir, scope.root);
     return this.treeIn(workspace, scope, new LeftTimes(workspace).over(asBefore));
@@ -330,23 +325,26 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
 
   /** Opens a sandbox for use; one whose work has landed is made anew first. */
   protected async open(ref: SandboxRef): Promise<OpenSandbox<Tree>> {
-    const { scope, workspace } = this.#place(ref);
+    const scope = scopeFrom(ref);
+    const workspace = openPlaceOf(ref);
     const original = openOriginal(scope);
     const tree = this.#tree(workspace, scope);
     if (tree.isStale) await this.#freshen(tree, original);
-    else await this.#work.toEnd("restoring", this.finishRestore(workspace, tree, original));
+    else
+      await finishRestore(workspace, (checkpoint, notes) =>
+        this.#work.toEnd("restoring", this.bringBack({ workspace, tree, original, checkpoint, notes })),
+      );
     return new OpenSandbox(scope, workspace, original, tree);
   }
 
   /** The same, with nobody at work in it. */
   async #openFrozen(ref: SandboxRef): Promise<OpenSandbox<Tree>> {
-    using folder = this.#place(ref).workspace;
+    using folder = openPlaceOf(ref);
     await this.freeze(ref, folder);
     return await this.open(ref);
   }
 
   async #freshen(tree: Tree, original: Folder): Promise<void> {
-    if (!tree.isStale) return;
     await this.#work.run("copying", tree.make(original));
     tree.markFresh();
   }

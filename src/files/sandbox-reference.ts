@@ -15,7 +15,7 @@ import type { ChangeSet } from "./change-set.ts";
 import { withoutLeftOut } from "./left-out.ts";
 import type { SandboxTree } from "./sandbox-tree.ts";
 import { type Scope, withoutFrom } from "./scope.ts";
-import type { Placement, WorkspacePlace } from "./workspace.ts";
+import { openWorkspace, type Placement, type WorkspacePlace } from "./workspace.ts";
 
 /** A sandbox with everything that belongs to it open. Comparing and staging come to the same folders a dozen times, so these are kept. */
 export class OpenSandbox<Tree extends SandboxTree> {
@@ -57,6 +57,25 @@ export function openOriginal(scope: Scope): Folder {
   }
 }
 
+/** The reference to a sandbox of a resource; `path` is where programs find it. */
+export function newReference(
+  made: Pick<SandboxRef, "sandboxId" | "planId" | "resourceId" | "strategyName">,
+  place: WorkspacePlace,
+  scope: Scope,
+  path: string,
+): SandboxRef {
+  const { root, only, without } = scope;
+  const metadata = {
+    workspace: place.path,
+    placement: place.placement,
+    root,
+    path,
+    ...(only !== undefined && { only }),
+    ...(without !== undefined && { without }),
+  };
+  return { ...made, metadata };
+}
+
 /** Where the workspace is, from what the reference says. */
 export function placeOf(ref: SandboxRef): WorkspacePlace {
   return { path: String(ref.metadata["workspace"]), placement: String(ref.metadata["placement"]) as Placement };
@@ -68,9 +87,12 @@ export function scopeFrom(ref: SandboxRef): Scope {
   return { root: String(root), ...(typeof only === "string" && { only }), ...withoutFrom(ref.metadata) };
 }
 
-/** What is said of a sandbox whose workspace somebody removed. */
-export function workspaceGone(ref: SandboxRef): SandboxStateError {
-  return new SandboxStateError(`The workspace ${placeOf(ref).path} of sandbox ${ref.sandboxId} is gone.`, {
+/** Opens the workspace, which somebody may have removed. */
+export function openPlaceOf(ref: SandboxRef): Folder {
+  const { path } = placeOf(ref);
+  const workspace = openWorkspace(path);
+  if (workspace !== undefined) return workspace;
+  throw new SandboxStateError(`The workspace ${path} of sandbox ${ref.sandboxId} is gone.`, {
     from: "ACTIVE",
     to: "ACTIVE",
     hint: "Somebody removed it. Cancel the plan and make a new one.",

@@ -66,3 +66,13 @@ export interface WrittenFile {
   readonly before: Facts | undefined;
   readonly after: Facts;
 }
+
+/** What a tree is brought back with to what it was at a checkpoint. */
+export interface BegunRestore<Tree> {
+  readonly workspace: Folder;
+  readonly tree: Tree;
+  readonly original: Folder;
+  readonly checkpoint: Folder;
+  /** What was known of the tree when it was saved. */
+  readonly notes: Buffer;
+}

@@ -1,12 +1,11 @@
 import { ROOT_PATH } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "../core/strategy.ts";
-import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { flush } from "../system/flush.ts";
 import type { Folder } from "../system/folder.ts";
 import { readXattrs, writeXattrs } from "../system/xattrs.ts";
-import { type CopyOptions, copyEntries, copyTree } from "./copy-tree.ts";
+import { copyEntries, copyTree } from "./copy-tree.ts";
 import type { Steps } from "./pace.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import { readSmallFile, writeSmallFile } from "./small-file.ts";
@@ -21,6 +20,7 @@ const POINTS = {
   create: failpoint("checkpoint.create"),
   finish: failpoint("checkpoint.finish"),
   flush: failpoint("checkpoint.flush"),
+  flushRestored: failpoint("checkpoint.flush-restored"),
   remove: failpoint("checkpoint.remove"),
   begin: failpoint("checkpoint.begin-restore"),
   restore: failpoint("checkpoint.restore"),
@@ -138,38 +138,10 @@ export function beginRestore(workspace: Folder, id: string): void {
 }
 
 /**
- * Makes the tree what it was at the checkpoint that a restore was begun for, if one was. `settle` gets what was known of the tree then, and
- * the facts of everything that was restored, which are new files.
+ * Makes the tree what it was at the checkpoint that a restore was begun for, if one was. How it is brought back is the strategy's; after a
+ * crash in the middle that is done again. It is on disk before it counts as done: whoever hears of that drops what came after the checkpoint.
  */
-export function* finishRestore(
-  { workspace, withMarks }: CheckpointedTree,
-  openOwn: () => Folder,
-  settle: (notes: Buffer, own: Folder, restored: ReadonlyMap<string, Facts>) => void,
-): Steps {
-  yield* finishRestoreBy(workspace, function* (checkpoint, notes) {
-    const restored = new Map<string, Facts>();
-    const options: CopyOptions = { data: "share", withMarks, onCopied: ({ path, copy }) => restored.set(path, copy) };
-    using own = openOwn();
-    using saved = checkpoint.openChild(TREE);
-    for (const name of own.names()) removeTree(POINTS.restore, own, name);
-    // The root is not made anew, so attributes that it got since are still there.
-    writeXattrs(POINTS.restore, own, ROOT_PATH, {}, readXattrs(own, ROOT_PATH));
-    yield* copyTree(saved, own, options);
-    settle(notes, own, restored);
-  });
-}
-
-/** The same for a strategy that has its own way to bring a tree back, which can be done again after a crash in the middle. */
-export function* finishRestoreBy(workspace: Folder, bringBack: (checkpoint: Folder, notes: Buffer) => Steps): Steps {
-  const begun = openBegun(workspace);
-  if (begun === undefined) return;
-  using checkpoint = begun.checkpoint;
-  yield* bringBack(checkpoint, begun.notes);
-  workspace.removeFile(POINTS.end, RESTORING);
-}
-
-/** The same where that way needs other programs. */
-export async function finishRestoreWith(
+export async function finishRestore(
   workspace: Folder,
   bringBack: (checkpoint: Folder, notes: Buffer) => Promise<void>,
 ): Promise<void> {
@@ -177,7 +149,22 @@ export async function finishRestoreWith(
   if (begun === undefined) return;
   using checkpoint = begun.checkpoint;
   await bringBack(checkpoint, begun.notes);
+  await flush(POINTS.flushRestored, workspace, () =>
+    workspace
+      .names()
+      .filter((name) => name !== CHECKPOINTS && name !== RESTORING)
+      .map((name) => ({ parent: workspace, name })),
+  );
   workspace.removeFile(POINTS.end, RESTORING);
+}
+
+/** Brings back what `saveCheckpoint` has saved in the folder of a checkpoint. */
+export function* bringTreeBack(checkpoint: Folder, own: Folder, options: Pick<CheckpointedTree, "withMarks">): Steps {
+  using saved = checkpoint.openChild(TREE);
+  for (const name of own.names()) removeTree(POINTS.restore, own, name);
+  // The root is not made anew, so attributes that it got since are still there.
+  writeXattrs(POINTS.restore, own, ROOT_PATH, {}, readXattrs(own, ROOT_PATH));
+  yield* copyTree(saved, own, { data: "share", ...options });
 }
 
 /** The checkpoint that a restore was begun for. */

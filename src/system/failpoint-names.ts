@@ -10,6 +10,7 @@ export const FAILPOINT_NAMES = [
   "checkpoint.end-restore",
   "checkpoint.finish",
   "checkpoint.flush",
+  "checkpoint.flush-restored",
   "checkpoint.remove",
   "checkpoint.restore",
   "cleanup.remove",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { IMAGE_FILE_SYSTEMS, type ImageFileSystem } from "../support/file-systems.ts";
-import { Disk, type Originals } from "./disk.ts";
+import { CutLandings, type Originals } from "./cut-landings.ts";
 
 /** Cuts the power at each of these moments of an apply: all is old or all is new, and both are seen. */
 export async function assertAllOrNothing(
@@ -8,10 +8,10 @@ export async function assertAllOrNothing(
   originals: Originals,
   moments: readonly string[],
 ): Promise<void> {
-  await using disk = new Disk(kind, originals);
+  await using landings = new CutLandings(kind, originals);
   const outcomes = new Set<string>();
   for (const moment of moments) {
-    const outcome = await disk.cutPowerAt(moment, "");
+    const outcome = await landings.cutPowerAt(moment, "");
     assert.deepEqual(outcome.problems, [], `${kind}, ${moment}`);
     outcomes.add(outcome.side);
   }
@@ -25,9 +25,9 @@ export async function assertLosesWithout(
   moments: readonly string[],
 ): Promise<void> {
   for (const kind of IMAGE_FILE_SYSTEMS) {
-    await using disk = new Disk(kind, originals);
+    await using landings = new CutLandings(kind, originals);
     for (const moment of moments) {
-      const { problems } = await disk.cutPowerAt(moment, flushes);
+      const { problems } = await landings.cutPowerAt(moment, flushes);
       if (problems.length > 0) return;
     }
   }

@@ -5,7 +5,7 @@ import { IS_LONG } from "../crash/points.ts";
 import { IMAGE_FILE_SYSTEMS, whyNoImages } from "../support/file-systems.ts";
 import { TestRepository } from "../support/test-repository.ts";
 import { assertAllOrNothing, assertLosesWithout } from "./all-or-nothing.ts";
-import type { Originals } from "./disk.ts";
+import type { Originals } from "./cut-landings.ts";
 
 const FILES = 6;
 /** All of ours; what git writes, git flushes. */

@@ -5,7 +5,7 @@ import { IS_LONG } from "../crash/points.ts";
 import { IMAGE_FILE_SYSTEMS, whyNoImages } from "../support/file-systems.ts";
 import { makeSubvolume } from "../support/subvolumes.ts";
 import { assertAllOrNothing, assertLosesWithout } from "./all-or-nothing.ts";
-import type { Originals } from "./disk.ts";
+import type { Originals } from "./cut-landings.ts";
 
 const noImages = whyNoImages();
 const rooted = noImages === undefined ? { timeout: 170_000 } : { skip: noImages };

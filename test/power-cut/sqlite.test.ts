@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { IS_LONG } from "../crash/points.ts";
 import { IMAGE_FILE_SYSTEMS, whyNoImages } from "../support/file-systems.ts";
 import { assertAllOrNothing, assertLosesWithout } from "./all-or-nothing.ts";
-import type { Originals } from "./disk.ts";
+import type { Originals } from "./cut-landings.ts";
 
 const ROWS = 2_000;
 const FLUSHES_OFF = "sqlite.flush-record=skip,sqlite.flush-landed=skip";

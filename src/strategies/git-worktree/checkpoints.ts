@@ -5,7 +5,7 @@ import { takeBarrier } from "../../files/barrier.ts";
 import { copyEntry } from "../../files/copy-tree.ts";
 import type { Steps } from "../../files/pace.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
-import { finishRestoreWith, saveCheckpointBy, saveUnlessSame } from "../../files/tree-checkpoints.ts";
+import { finishRestore, saveCheckpointBy, saveUnlessSame } from "../../files/tree-checkpoints.ts";
 import { stateOfLayer } from "../../files/tree-state.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
@@ -72,7 +72,7 @@ export async function saveWorktree(
 
 /** Goes to the end of a restore that was begun, if one was. Whatever state a crash left the worktree in, it ends as it was saved. */
 export async function finishRestoring(parts: SandboxParts, run: (steps: Steps) => Promise<void>): Promise<void> {
-  await finishRestoreWith(parts.workspace, async (checkpoint, bytes) => {
+  await finishRestore(parts.workspace, async (checkpoint, bytes) => {
     const { tree, nested, extras } = JSON.parse(bytes.toString()) as Notes;
     using worktree = parts.openWorktree();
     const now = await storeAll(parts, worktree);

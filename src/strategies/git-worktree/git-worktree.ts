@@ -21,7 +21,7 @@ import { Landings } from "../../files/landings.ts";
 import { LongWork } from "../../files/long-work.ts";
 import { removeTree } from "../../files/remove-tree.ts";
 import { RestoredTimes } from "../../files/restored-times.ts";
-import { assertSameBoot, notCreated, notRolledBack, placeOf, workspaceGone } from "../../files/sandbox-reference.ts";
+import { assertSameBoot, notCreated, notRolledBack, openPlaceOf, placeOf } from "../../files/sandbox-reference.ts";
 import { beginRestore, dropCheckpoints, removeCheckpoint } from "../../files/tree-checkpoints.ts";
 import { choosePlace, findPlace, makeWorkspace, openWorkspace, removeWorkspace } from "../../files/workspace.ts";
 import { readFileBelow, writeFileBelow } from "../../files/writing.ts";
@@ -296,9 +296,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
   }
 
   #parts(ref: SandboxRef): SandboxParts {
-    const workspace = openWorkspace(placeOf(ref).path);
-    if (workspace !== undefined) return new SandboxParts(this.#git, checkoutOf(ref), workspace);
-    throw workspaceGone(ref);
+    return new SandboxParts(this.#git, checkoutOf(ref), openPlaceOf(ref));
   }
 
   async #make(ref: SandboxRef, parts: SandboxParts, found?: FoundCheckout): Promise<void> {

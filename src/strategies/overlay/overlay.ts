@@ -20,8 +20,9 @@ import { FolderStrategy } from "../../files/folder-strategy.ts";
 import type { Steps } from "../../files/pace.ts";
 import type { RestoredTimes } from "../../files/restored-times.ts";
 import { type OpenSandbox, openOriginal, placeOf, scopeFrom } from "../../files/sandbox-reference.ts";
+import type { BegunRestore } from "../../files/sandbox-tree.ts";
 import { type Scope, scopeOf } from "../../files/scope.ts";
-import { finishRestore, saveCheckpoint } from "../../files/tree-checkpoints.ts";
+import { bringTreeBack, saveCheckpoint } from "../../files/tree-checkpoints.ts";
 import { stateOfLayer, type TreeState } from "../../files/tree-state.ts";
 import { choosePlace, openWorkspace, type WorkspacePlace } from "../../files/workspace.ts";
 import { isThere } from "../../system/existence.ts";
@@ -188,12 +189,10 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     return stateOfLayer(own, barrier);
   }
 
-  protected *finishRestore(workspace: Folder, tree: LayeredTree): Steps {
-    yield* finishRestore(
-      { workspace, withMarks: true },
-      () => tree.openOwn(),
-      (notes) => BaseRecord.fromBytes(notes).save(workspace, "flushed"),
-    );
+  protected *bringBack({ workspace, tree, checkpoint, notes }: BegunRestore<LayeredTree>): Steps {
+    using own = tree.openOwn();
+    yield* bringTreeBack(checkpoint, own, { withMarks: true });
+    BaseRecord.fromBytes(notes).save(workspace);
   }
 
   protected async freeze(ref: SandboxRef, workspace: Folder): Promise<void> {

@@ -14,8 +14,9 @@ import { FolderStrategy } from "../../files/folder-strategy.ts";
 import type { Steps } from "../../files/pace.ts";
 import type { RestoredTimes } from "../../files/restored-times.ts";
 import { type OpenSandbox, placeOf } from "../../files/sandbox-reference.ts";
+import type { BegunRestore } from "../../files/sandbox-tree.ts";
 import { type Scope, scopeOf } from "../../files/scope.ts";
-import { finishRestoreBy, saveCheckpointBy } from "../../files/tree-checkpoints.ts";
+import { saveCheckpointBy } from "../../files/tree-checkpoints.ts";
 import { choosePlace, openWorkspace, type WorkspacePlace } from "../../files/workspace.ts";
 import { createSnapshot } from "../../system/btrfs.ts";
 import { failpoint } from "../../system/failpoints.ts";
@@ -117,12 +118,10 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
     yield* saveCheckpointBy(workspace, id, save, () => Buffer.from("{}"));
   }
 
-  protected *finishRestore(workspace: Folder, tree: SnapshotTree): Steps {
-    yield* finishRestoreBy(workspace, function* (checkpoint) {
-      using saved = checkpoint.openChild(SAVED);
-      tree.replaceBy(saved);
-      yield 1;
-    });
+  protected *bringBack({ tree, checkpoint }: BegunRestore<SnapshotTree>): Steps {
+    using saved = checkpoint.openChild(SAVED);
+    tree.replaceBy(saved);
+    yield 1;
   }
 
   /** Nobody has to be kept out: what lands is a copy. */

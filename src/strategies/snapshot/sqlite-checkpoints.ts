@@ -1,7 +1,8 @@
 import type { Steps } from "../../files/pace.ts";
 import { removeTree } from "../../files/remove-tree.ts";
-import { finishRestoreBy, saveCheckpointBy } from "../../files/tree-checkpoints.ts";
+import { saveCheckpointBy } from "../../files/tree-checkpoints.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import type { Folder } from "../../system/folder.ts";
 import { copyFile, fileDigest } from "./file-copy.ts";
 import type { SqliteSandbox } from "./sqlite-sandbox.ts";
 import { filesOf } from "./sqlite-view.ts";
@@ -31,12 +32,10 @@ export function stateOf(sandbox: SqliteSandbox): { readonly mark: string; readon
   return { mark: fileDigest(place), bytes: own.facts(sandbox.name)?.size ?? 0 };
 }
 
-/** Brings the copy back to what was saved, if a restore was begun. */
-export function* finishRestore(sandbox: SqliteSandbox): Steps {
-  yield* finishRestoreBy(sandbox.workspace, function* (checkpoint) {
-    using own = sandbox.openOwn();
-    for (const file of filesOf(sandbox.name)) removeTree(POINTS.restore, own, file);
-    yield* copyFile(POINTS.restore, { folder: checkpoint, name: SAVED }, { folder: own, name: sandbox.name });
-    yield 1;
-  });
+/** Brings the copy back to what was saved. */
+export function* bringBack(sandbox: SqliteSandbox, checkpoint: Folder): Steps {
+  using own = sandbox.openOwn();
+  for (const file of filesOf(sandbox.name)) removeTree(POINTS.restore, own, file);
+  yield* copyFile(POINTS.restore, { folder: checkpoint, name: SAVED }, { folder: own, name: sandbox.name });
+  yield 1;
 }

@@ -6,7 +6,6 @@ import {
   InterruptedError,
   messageOf,
   SandboxCreationError,
-  SandboxStateError,
   UnsupportedError,
   UsageError,
 } from "../../core/errors.ts";
@@ -31,14 +30,14 @@ import { type Patience, quoted, type SqliteDatabase } from "../../database/sqlit
 import { commitAlone } from "../../files/commit-alone.ts";
 import { LongWork } from "../../files/long-work.ts";
 import { removeTree } from "../../files/remove-tree.ts";
-import { assertSameBoot, notRolledBack, placeOf } from "../../files/sandbox-reference.ts";
-import { beginRestore, removeCheckpoint, saveUnlessSame } from "../../files/tree-checkpoints.ts";
+import { assertSameBoot, notRolledBack, openPlaceOf, placeOf } from "../../files/sandbox-reference.ts";
+import { beginRestore, finishRestore, removeCheckpoint, saveUnlessSame } from "../../files/tree-checkpoints.ts";
 import { removeUnfinished } from "../../files/unfinished-workspace.ts";
 import { makeWorkspace, openWorkspace, removeWorkspace, type WorkspacePlace } from "../../files/workspace.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
 import { factsOfPath } from "../../system/locations.ts";
-import { finishRestore, saveCheckpoint, stateOf } from "./sqlite-checkpoints.ts";
+import { bringBack, saveCheckpoint, stateOf } from "./sqlite-checkpoints.ts";
 import { sqliteDiff } from "./sqlite-diff.ts";
 import { type HeldOriginals, SqliteLandings } from "./sqlite-landings.ts";
 import { SqliteSandbox } from "./sqlite-sandbox.ts";
@@ -260,7 +259,7 @@ export class SqliteSnapshot implements TwoPhaseSandboxStrategy {
     await this.#inWorkspace(ref, async (sandbox) => {
       sandbox.assertUnused();
       beginRestore(sandbox.workspace, checkpointId);
-      await this.#work.run("restoring", finishRestore(sandbox));
+      await this.#finishRestore(sandbox);
     });
   }
 
@@ -297,19 +296,17 @@ export class SqliteSnapshot implements TwoPhaseSandboxStrategy {
   async #using<T>(ref: SandboxRef, action: (sandbox: SqliteSandbox) => Promise<T>): Promise<T> {
     return await this.#inWorkspace(ref, async (sandbox) => {
       if (sandbox.isStale) await sandbox.make(this.#patience);
-      await this.#work.run("restoring", finishRestore(sandbox));
+      await this.#finishRestore(sandbox);
       return await action(sandbox);
     });
   }
 
+  async #finishRestore(sandbox: SqliteSandbox): Promise<void> {
+    await finishRestore(sandbox.workspace, (checkpoint) => this.#work.run("restoring", bringBack(sandbox, checkpoint)));
+  }
+
   async #inWorkspace<T>(ref: SandboxRef, action: (sandbox: SqliteSandbox) => Promise<T>): Promise<T> {
-    using workspace = openWorkspace(placeOf(ref).path);
-    if (workspace === undefined)
-      throw new SandboxStateError(`The workspace ${placeOf(ref).path} of sandbox ${ref.sandboxId} is gone.`, {
-        from: "ACTIVE",
-        to: "ACTIVE",
-        hint: "Somebody removed it. Cancel the plan and make a new one.",
-      });
+    using workspace = openPlaceOf(ref);
     return await action(this.#sandbox(workspace, ref));
   }
 }

@@ -2,6 +2,7 @@ import { chmodSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "node:test";
+import { KillRecord } from "./kill-record.ts";
 import { root } from "./step.ts";
 import { reportTests } from "./test-report.ts";
 
@@ -12,7 +13,10 @@ export function findTests(filters: readonly string[]): readonly string[] {
   return files.filter((file) => filters.some((filter) => file.includes(filter.replace(/^[.][/]/, ""))));
 }
 
-/** Runs test files, two at a time. Under CI a skipped test counts as a failed one. Returns why the run failed, if it did. */
+/**
+ * Runs test files, two at a time. Under CI a skipped test counts as a failed one. All of them together, with none skipped, have to kill at every
+ * failpoint. Returns why the run failed, if it did.
+ */
 export async function runTests(files: readonly string[]): Promise<string | undefined> {
   // Coverage would be less exact with either.
   if (process.env["NODE_V8_COVERAGE"] !== undefined) return await outcomeOf(files);
@@ -31,6 +35,8 @@ export async function runTests(files: readonly string[]): Promise<string | undef
 }
 
 async function outcomeOf(files: readonly string[]): Promise<string | undefined> {
+  using kills = new KillRecord();
+  process.env["DRYDOCK_FAILPOINT_KILLS"] = kills.file;
   const outcome = await reportTests(
     run({
       files: files.map((file) => join(root, file)),
@@ -47,5 +53,7 @@ async function outcomeOf(files: readonly string[]): Promise<string | undefined> 
   if (outcome.skipped > 0 && process.env["CI"] === "true") {
     return `${outcome.skipped} tests were skipped, and CI=true: what is promised must be tested there.`;
   }
+  const missing = files.length < findTests([]).length || outcome.skipped > 0 ? [] : kills.missing();
+  if (missing.length > 0) return `No test kills at ${missing.join(", ")}.`;
   return undefined;
 }

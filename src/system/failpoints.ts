@@ -12,6 +12,8 @@ import { SystemCallError, UsageError } from "../core/errors.ts";
  * - `skip`: leaves a flush out, as if the disk had not done it; other steps take no notice.
  * With `:nth` only the nth pass acts, without it every one. `DRYDOCK_FAILPOINT_TRACE=FILE` appends the name of each one passed to
  * the file, which is how the crash suite finds the points of a path, and how a trace shows which step each system call belongs to.
+ * `DRYDOCK_FAILPOINT_KILLS=FILE` appends the name of the one at which the process dies, which is how a run of all tests sees that none is
+ * left out.
  */
 export type Failpoint = string & { readonly brand: "failpoint" };
 
@@ -65,7 +67,7 @@ function passArmed({ traps, passes, traceFile }: Armed, point: Failpoint): "go" 
 function act(action: FailpointAction, point: Failpoint): void {
   switch (action) {
     case "kill":
-      process.kill(process.pid, "SIGKILL");
+      die(point);
       return;
     case "stop":
       process.kill(process.pid, "SIGSTOP");
@@ -82,6 +84,13 @@ function act(action: FailpointAction, point: Failpoint): void {
     case "eacces":
       throw new SystemCallError("EACCES", `failpoint ${point}`, "the place it stands for", "permission denied");
   }
+}
+
+function die(point: Failpoint): void {
+  // biome-ignore lint/style/noProcessEnv: it is for the process that dies, whoever armed it and with which environment.
+  const record = process.env["DRYDOCK_FAILPOINT_KILLS"];
+  if (record !== undefined) appendFileSync(record, `${point}\n`);
+  process.kill(process.pid, "SIGKILL");
 }
 
 function parseTrap(text: string): Trap {

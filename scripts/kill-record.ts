@@ -1,0 +1,29 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FAILPOINT_NAMES } from "../src/system/failpoint-names.ts";
+
+/**
+ * Where processes that die at a failpoint leave its name while tests run: that the crash suites kill at every failpoint there is, is seen and
+ * not assumed. Victims may be of any user.
+ */
+export class KillRecord {
+  readonly #folder = mkdtempSync(join(tmpdir(), "drydock-kills-"));
+  readonly file = join(this.#folder, "kills");
+
+  constructor() {
+    writeFileSync(this.file, "");
+    chmodSync(this.#folder, 0o755);
+    chmodSync(this.file, 0o666);
+  }
+
+  /** The failpoints at which nothing died. */
+  missing(): readonly string[] {
+    const killed = new Set(readFileSync(this.file, "utf8").split("\n"));
+    return FAILPOINT_NAMES.filter((name) => !killed.has(name));
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

@@ -30,9 +30,9 @@ export class OpenParent {
   /** Whether the folder that was asked for last is still where it was opened, and not moved away meanwhile. */
   isStillThere(): boolean {
     if (this.#path === undefined || this.#path === ROOT_PATH || this.#folder === undefined) return true;
-    using again = this.#root.openBelowIfThere(this.#path);
+    const now = this.#root.factsBelow(this.#path);
     this.#identity ??= identityOf(this.#folder.ownFacts());
-    return again !== undefined && sameIdentity(again.ownFacts(), this.#identity);
+    return now !== undefined && sameIdentity(now, this.#identity);
   }
 
   close(): void {

@@ -9,7 +9,6 @@ import { readXattrs } from "../system/xattrs.ts";
 import type { TreeEntry } from "./change-set.ts";
 import { entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
 import { metadataOf } from "./metadata.ts";
-import type { Slots } from "./slots.ts";
 import { comesIn, type StagingInput } from "./staging-input.ts";
 import type { SurveyedEntry } from "./survey.ts";
 
@@ -45,11 +44,10 @@ export function manifestEntry(
   input: StagingInput,
   item: SurveyedEntry,
   now: Facts | undefined,
-  slots: Slots,
-  slot: number,
+  inSlot: () => Facts | undefined,
 ): ManifestEntry {
   const { entry } = item;
-  const staged = comesIn(entry) && item.way !== "link" ? slots.facts(slot) : undefined;
+  const staged = comesIn(entry) && item.way !== "link" ? inSlot() : undefined;
   if (comesIn(entry) && item.way !== "link" && staged === undefined) {
     throw new SandboxCommitError(`${input.sandbox.label(entry.path)} vanished while it was prepared.`, {
       hint: "Something is still working in the sandbox. End it and try again.",

@@ -79,12 +79,15 @@ export function stage(input: StagingInput): Staged | null {
   );
   const anchors = linkedAnchors(input, surveyed);
   const folderTimes = plannedFolderTimes(input, surveyed);
-  using slots = fillSlots(input, surveyed);
+  using slots = Slots.make(input.landing, surveyed.length);
+  const staged = fillSlots(input, surveyed, slots);
   const nowByPath = new Map(entries.map(({ entry, now }) => [entry.path, now]));
   const manifest: Manifest = {
     version: 1,
     transaction: input.transaction,
-    entries: surveyed.map((item, slot) => manifestEntry(input, item, nowByPath.get(item.entry.path), slots, slot)),
+    entries: surveyed.map((item, slot) =>
+      manifestEntry(input, item, nowByPath.get(item.entry.path), () => staged.get(slot) ?? slots.facts(slot)),
+    ),
     anchors,
     folderTimes,
     unlock,
@@ -179,7 +182,8 @@ function entryLands(entry: TreeEntry, rules: LandingRules): boolean {
   return entry.after === undefined || rules.lands(entry.path, entry.after);
 }
 
-function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[]): Slots {
+/** Gives what is known of the slots already, of which nothing changes any more. */
+function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[], slots: Slots): ReadonlyMap<number, Facts> {
   const moved = surveyed.flatMap(({ entry, way }, slot) =>
     comesIn(entry) && way === "move"
       ? [{ slot, path: entry.path, ...(entry.after !== undefined && { ino: entry.after.ino }), ...readOnlyMode(entry) }]
@@ -194,7 +198,6 @@ function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[]): Slo
   // Without one nothing is to be put back. It is on disk before anything is taken out: nothing else knows where that belongs.
   if (moved.length > 0)
     writeSmallFile(POINTS.record, input.landing, RECORD, Buffer.from(JSON.stringify(record)), "flushed");
-  const slots = Slots.make(input.landing, surveyed.length);
   const links: LinkMap = new Map();
   using parents = new OpenParent(input.sandbox);
   surveyed.forEach((item, slot) => {
@@ -202,10 +205,10 @@ function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[]): Slo
       fillSlot(input, item, parents.need(item.entry.path), slots.in(slot), slotName(slot), links);
     input.tick();
   });
-  copyWhatIsHeld(input, surveyed, slots, links);
+  const seen = copyWhatIsHeld(input, surveyed, slots, links);
   if (input.isLayer) for (const { slot } of moved) freeOfMarks(slots.in(slot), slotName(slot));
   restoreFolderTimes(input.sandbox, record.folders);
-  return slots;
+  return input.isLayer ? new Map() : seen;
 }
 
 function fillSlot(
@@ -242,9 +245,15 @@ function copyIntoSlot(
 
 /**
  * What somebody still has open for writing, or works in, would be written to after it has landed: a copy of it lands instead, and it goes
- * back into the sandbox. This is looked at after the move, because from then on nobody can open it by its path.
+ * back into the sandbox. This is looked at after the move, because from then on nobody can open it by its path. Gives what was seen of what stays.
  */
-function copyWhatIsHeld(input: StagingInput, surveyed: readonly SurveyedEntry[], slots: Slots, links: LinkMap): void {
+function copyWhatIsHeld(
+  input: StagingInput,
+  surveyed: readonly SurveyedEntry[],
+  slots: Slots,
+  links: LinkMap,
+): ReadonlyMap<number, Facts> {
+  const seen = new Map<number, Facts>();
   const moved = surveyed
     .map((item, slot) => ({ item, slot }))
     .filter(({ item }) => comesIn(item.entry) && item.way === "move");
@@ -253,20 +262,27 @@ function copyWhatIsHeld(input: StagingInput, surveyed: readonly SurveyedEntry[],
   for (const { item, slot } of moved) {
     const label = slots.label(slot);
     const workedIn = held.some((path) => path === label || path.startsWith(`${label}/`));
-    if (!workedIn && !mustBeCopied(slots.in(slot), slotName(slot), item.entry.path, input.rules)) continue;
+    const facts = slots.facts(slot);
+    if (facts === undefined) continue;
+    if (!workedIn && !mustBeCopied(slots.in(slot), slotName(slot), facts, item.entry.path, input.rules)) {
+      seen.set(slot, facts);
+      continue;
+    }
     putBack(input.sandbox, slots, slot, item.entry.path);
     using parent = input.sandbox.openBelow(parentPath(item.entry.path));
     copyIntoSlot(input, { ...item, way: "copy" }, parent, slots.in(slot), slotName(slot), links);
   }
+  return seen;
 }
 
 /** Nobody can reach it by its path any more, so what is true of it now stays true: no writer, and nothing that may not land. */
-function mustBeCopied(parent: Folder, name: string, path: string, rules: LandingRules): boolean {
-  const facts = parent.facts(name);
-  if (facts === undefined) return false;
+function mustBeCopied(parent: Folder, name: string, facts: Facts, path: string, rules: LandingRules): boolean {
   if (facts.kind === "directory") {
     using folder = parent.openChild(name);
-    return folder.names().some((child) => mustBeCopied(folder, child, joinPath(path, child), rules));
+    return folder.names().some((child) => {
+      const inside = folder.facts(child);
+      return inside !== undefined && mustBeCopied(folder, child, inside, joinPath(path, child), rules);
+    });
   }
   if (facts.kind !== "file") return !rules.landsAsIs(path, facts, () => readXattrs(parent, name));
   const fd = parent.openFile(name);

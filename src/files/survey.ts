@@ -57,6 +57,7 @@ export class Survey {
   readonly #canMove: boolean;
   readonly #inodes = new Map<number, Inode>();
   readonly #mustCopy = new Set<number>();
+  #asked: { readonly folder: Folder; readonly isWritable: boolean } | undefined;
 
   /** `canMove`: whether a rename from the sandbox to the slots works at all. */
   constructor(sandbox: Folder, rules: LandingRules, anchors: ReadonlyMap<number, string>, canMove: boolean) {
@@ -80,9 +81,15 @@ export class Survey {
   #look(parent: Folder, entry: TreeEntry, slot: number): void {
     const facts = parent.facts(baseName(entry.path));
     // Nothing can be taken out of a read-only folder, but a copy of it can be made.
-    if (!parent.isWritable()) this.#mustCopy.add(slot);
+    if (!this.#isWritable(parent)) this.#mustCopy.add(slot);
     if (facts !== undefined)
       this.#lookAt(parent, baseName(entry.path), entry.path, facts, slot, () => parent.ownFacts().mtime);
+  }
+
+  /** Asked once for entries that follow each other in one folder. */
+  #isWritable(folder: Folder): boolean {
+    if (this.#asked?.folder !== folder) this.#asked = { folder, isWritable: folder.isWritable() };
+    return this.#asked.isWritable;
   }
 
   #lookAt(parent: Folder, name: string, path: string, facts: Facts, slot: number, folderTime: () => Time): void {

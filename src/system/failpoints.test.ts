@@ -69,6 +69,17 @@ describe("a failpoint", () => {
     assert.deepEqual([signal, stdout], ["SIGKILL", "before "]);
   });
 
+  it("leaves its name where it was asked to when it kills", () => {
+    const folder = mkdtempSync(join(tmpdir(), "drydock-failpoints-"));
+    try {
+      const env = { ...process.env, DRYDOCK_FAILPOINT_KILLS: join(folder, "kills") };
+      for (const action of ["kill", "delay", "kill"]) spawnSync(process.execPath, passing(action), { env });
+      assert.equal(readFileSync(env.DRYDOCK_FAILPOINT_KILLS, "utf8"), "test.one\ntest.one\n");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it("stops the process by the action 'stop', until it is continued", { timeout: 30_000 }, async () => {
     const child = spawn(process.execPath, passing("stop"), { stdio: ["ignore", "pipe", "inherit"] });
     try {

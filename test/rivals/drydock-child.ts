@@ -11,7 +11,7 @@ export interface ChildTask {
   readonly calls: readonly ChildCall[];
 }
 
-/** A method of `plans` or, for "recover" and "settle", of Drydock itself, for "restore" of its checkpoints. Bytes are given as text. */
+/** A method of `plans`; "recover" and "settle" are Drydock's own, "checkpoint" and "restore" of its checkpoints. Bytes are given as text. */
 export type ChildCall = readonly [method: string, ...args: readonly unknown[]];
 
 /** One line for each call, the opening being the first. */
@@ -39,6 +39,7 @@ async function main(task: ChildTask): Promise<void> {
   const own: { readonly [name: string]: ((...args: never[]) => Promise<unknown>) | undefined } = {
     recover: drydock.recover,
     settle: drydock.settle,
+    checkpoint: drydock.checkpoints.checkpoint.bind(drydock.checkpoints),
     restore: drydock.checkpoints.restore.bind(drydock.checkpoints),
   };
   const plans = drydock.plans as unknown as { readonly [name: string]: (...args: unknown[]) => Promise<unknown> };

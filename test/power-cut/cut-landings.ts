@@ -26,6 +26,8 @@ export interface Originals {
   differences(folder: string, side: "old" | "new"): string[];
   /** Only a part lands when the power is cut, and the rest after that. */
   readonly part?: Part;
+  /** All of it has landed, and is taken back when the power is cut. */
+  readonly isUndone?: boolean;
   /** Makes the folder of an original. Default: a plain one. */
   readonly makeFolder?: (path: string) => void;
 }
@@ -36,7 +38,7 @@ export interface AfterCut {
   readonly problems: readonly string[];
 }
 
-/** Applies of a plan, each of which meets a power cut. */
+/** Landings of a plan, there or back, each of which meets a power cut. */
 export class CutLandings {
   readonly #disk: Disk;
   readonly #originals: Originals;
@@ -46,14 +48,16 @@ export class CutLandings {
     this.#originals = originals;
   }
 
-  /** One apply in fresh folders, one power cut in it, one recovery. */
+  /** One landing in fresh folders, one power cut in it, one recovery. */
   async cutPowerAt(moment: string, more: string): Promise<AfterCut> {
     const site = this.#disk.newSite();
     const { plan, work } = await this.#plan(site);
-    const { part } = this.#originals;
-    const call = ["apply", plan.id, ...(part === undefined ? [] : [{ only: part.only }])] as const;
+    const { part, isUndone } = this.#originals;
+    const apply = ["apply", plan.id, ...(part === undefined ? [] : [{ only: part.only }])] as const;
+    const call = isUndone === true ? (["undo", plan.id] as const) : apply;
     const somebodyFlushes = part !== undefined || moment.startsWith("stage.");
     using disk = await this.#disk.cutPower(site, { call, at: moment, more, somebodyFlushes });
+    if (isUndone === true) return await this.#restartAfterUndo(disk, plan);
     return part === undefined ? await this.#restart(disk, plan, work) : await this.#restartOverPart(disk, plan, part);
   }
 
@@ -69,6 +73,7 @@ export class CutLandings {
     const plan = await drydock.plans.create({ resources });
     for (const folder of FOLDERS) this.#originals.change(await drydock.plans.path(plan.id, folder));
     const work = changesOf(await drydock.plans.diff(plan.id));
+    if (this.#originals.isUndone === true) await drydock.plans.apply(plan.id);
     await drydock.close();
     return { plan, work };
   }
@@ -87,6 +92,17 @@ export class CutLandings {
     if (look.end === undefined) return { side, problems: look.problems };
     const left = changesOf(lastResult<PlanDiff>(look.end));
     return { side, problems: isDeepStrictEqual(left, work) ? [] : [`left to land: ${left.join(", ")}`] };
+  }
+
+  /** What has not been taken back can be, now. */
+  async #restartAfterUndo(disk: RestartedDisk, { id }: PlanView): Promise<AfterCut> {
+    const { end, problems } = await disk.run([["show", id], ["recover"], ["show", id]]);
+    if (end === undefined) return { side: "broken", problems };
+    const side = lastResult<PlanView>(end).state === "undone" ? "old" : "new";
+    const found = [...problems, ...this.#differencesFrom(disk, side)];
+    if (side === "old" || found.length > 0) return { side, problems: found };
+    const again = await disk.run([["undo", id]]);
+    return { side, problems: [...again.problems, ...this.#differencesFrom(disk, "old")] };
   }
 
   /** The same with a plan that stays open, of which the rest lands afterwards. */

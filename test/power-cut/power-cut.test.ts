@@ -36,12 +36,39 @@ function momentsFor(strategy: string): readonly string[] {
   return MOMENTS.filter((moment) => !WITHIN_LANDING.includes(moment) || moment === "land.exchange:1");
 }
 
+/** Moments of an undo: before it is decided, and while and after the way back is gone. */
+const MOMENTS_OF_UNDO = [
+  "stage.ballast:1",
+  "land.ballast:1",
+  "land.exchange:1",
+  `land.exchange:${FILES}`,
+  `land.exchange:${FILES + 3}`,
+  "landings.flush-landed:1",
+  "landings.flush-landed:2",
+  "landings.discard:1",
+] as const;
+const SHORT_OF_UNDO: readonly string[] = ["stage.ballast:1", "land.exchange:1", "landings.flush-landed:2"];
+
 describe("A power cut", () => {
+  for (const [strategy, kind] of STRATEGIES.flatMap((each) => IMAGE_FILE_SYSTEMS.map((on) => [each, on] as const))) {
+    if (!IS_LONG && (strategy !== STRATEGIES[0] || kind !== IMAGE_FILE_SYSTEMS[0])) continue;
+    const moments = MOMENTS_OF_UNDO.filter((moment) => IS_LONG || SHORT_OF_UNDO.includes(moment));
+    it(
+      `[A3] [A18] during an undo of ${strategy} on ${kind} leaves all new or all old, whatever the moment`,
+      rooted,
+      () => assertAllOrNothing(kind, { ...folders(strategy), isUndone: true }, moments),
+    );
+  }
+
   for (const [strategy, kind] of STRATEGIES.flatMap((each) => IMAGE_FILE_SYSTEMS.map((on) => [each, on] as const))) {
     it(`[A3] during an apply of ${strategy} on ${kind} leaves all old or all new, whatever the moment`, rooted, () =>
       assertAllOrNothing(kind, folders(strategy), momentsFor(strategy)),
     );
   }
+
+  it("[A3] [A18] would not during an undo, with the flushes switched off: so this test can tell", rooted, () =>
+    assertLosesWithout(FLUSHES_OFF, { ...folders(STRATEGIES[0]), isUndone: true }, ["landings.discard:1"]),
+  );
 
   for (const strategy of STRATEGIES)
     it(`[A3] would not for ${strategy}, with the flushes switched off: so this test can tell`, rooted, () =>

@@ -36,6 +36,6 @@ async function all(files: readonly string[]): Promise<readonly string[]> {
   const failed = await runSteps([BUILD, ...CHECKS]);
   const problems = failed.map((name) => `${name} failed, see above.`);
   if (failed.includes(BUILD.name)) return [...problems, "Without a build no test was run."];
-  const failure = await runTests(files);
+  const failure = await runTests(files, { killsAtAll: true });
   return failure === undefined ? problems : [...problems, failure];
 }

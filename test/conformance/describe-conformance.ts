@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import type { SandboxStrategy, StrategyContext } from "../../src/core/strategy.ts";
 import {
   type ConformanceCase,
+  type ConformanceGroup,
   conformanceCases,
   runConformance,
   type StrategyFactory,
@@ -77,11 +78,18 @@ export function titleOf({ name, group }: ConformanceCase): string {
 export function describeConformance(
   title: string,
   factory: StrategyFactory,
-  options: { readonly scratchDir?: () => string; readonly excludes?: readonly string[]; readonly skip?: string } = {},
+  options: {
+    readonly scratchDir?: () => string;
+    readonly excludes?: readonly string[];
+    readonly skip?: string;
+    /** Default: all. */
+    readonly groups?: readonly ConformanceGroup[];
+  } = {},
 ): void {
   describe(`[S9] ${title}`, { skip: options.skip ?? false }, () => {
     const excluded: string[] = [];
     for (const candidate of conformanceCases) {
+      if (options.groups?.includes(candidate.group) === false) continue;
       it(titleOf(candidate), async (t) => {
         const scratchDir = options.scratchDir?.();
         const report = await runConformance(factory, {
@@ -95,6 +103,7 @@ export function describeConformance(
         }
       });
     }
+    if (options.groups !== undefined) return;
     it("leaves out exactly the groups that the capabilities exclude", (t) => {
       // Of the built-in strategies the crash suite knows more points to die at.
       const crashes = factory.module === undefined ? ["crash"] : [];

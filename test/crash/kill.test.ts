@@ -74,11 +74,15 @@ for (const kind of ["xfs", "btrfs"] as const)
       statePlace: image.path,
     });
 
-    it("[C2][A17] a crash in create leaves a whole plan or none", (t) => disturb(t, create, here(), { at: TELLING }));
+    // On both the blocks are shared; in a short run the second is tried only where its names change.
+    const isWhole = IS_LONG || kind === "xfs";
     it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
-      disturb(t, apply, here(), { at: TELLING }));
-    it("[A3][A17] a crash in undo leaves every original new or every one old", (t) =>
-      disturb(t, undo, here(), { at: TELLING }));
+      disturb(t, apply, here(), { at: isWhole ? TELLING : /^land/ }));
+    if (isWhole) {
+      it("[C2][A17] a crash in create leaves a whole plan or none", (t) => disturb(t, create, here(), { at: TELLING }));
+      it("[A3][A17] a crash in undo leaves every original new or every one old", (t) =>
+        disturb(t, undo, here(), { at: TELLING }));
+    }
     // Only there a move changes the times of what is moved.
     if (kind === "xfs")
       it("[A3][A17] a crash in the recovery from one between a move and its times gives them back", (t) =>

@@ -242,6 +242,20 @@ describe("TrustStore", () => {
     assert.deepEqual(readdirSync(stateDir), ["trusted.json"]);
   });
 
+  it("[A3] can be gone on with after it is killed where it makes its folder, or clears up", () => {
+    const killedAt = (trap: string) => {
+      const { signal } = spawnSync(process.execPath, scriptOf(`armFailpoints("${trap}=kill"); store.trust(config);`));
+      assert.equal(signal, "SIGKILL", trap);
+    };
+    killedAt("trust.state-folder:1");
+    assert.deepEqual(readdirSync(folder), ["drydock.yaml"]);
+    killedAt("trust.write:2");
+    killedAt("trust.sweep:1");
+    assert.equal(readdirSync(stateDir).length, 1, "what was not finished is still there");
+    store.trust(config);
+    assert.deepEqual(readdirSync(stateDir), ["trusted.json"]);
+  });
+
   it("reads without a state directory as without any trust, and makes none", () => {
     const verdict = store.readTrusted(config);
     assert.equal(verdict?.trusted === false && verdict.why, "not trusted");

@@ -17,11 +17,11 @@ import { recoveryAfter } from "./scenarios.ts";
 
 /** What is tried at other points with other strategies is not tried again; but everything in a long run. */
 const OWN = /^git[-.]/;
-const LANDING = /^(?:git[-.]|landings|land\.(?:exchange|record))/;
+const LANDING = /^(?:git[-.]|land\.exchange)/;
 /** What an undo does of its own, and where it can still fail. */
-const TAKING_BACK = /^git(?:-lock\.(?:take|fill|move)|-landing\.(?:record|flush|undone|remove|done)$|\.undo)/;
+const TAKING_BACK = /^git(?:-lock\.(?:take|move)|-landing\.(?:undone|done)$|\.undo)/;
 /** Where the branch that moved makes a difference. */
-const MERGING = /^git(?:-lock\.(?:take|move)|\.(?:merge|make-log|append|flush|name|fetch))/;
+const MERGING = /^git(?:-lock\.(?:create-folder|take|move)|\.(?:merge|make-log|append|flush|name|fetch))/;
 
 describe("a folder and a git checkout in one plan", () => {
   const { apply, undo, rollback, cancel, write, create, checkpoint, restore } = GIT_SCENARIOS;
@@ -61,5 +61,5 @@ describe("a folder and a git checkout in one plan", () => {
   it("[G3][A5] an error in undo is all or nothing", (t) =>
     disturb(t, undo, MIXED, { at: TAKING_BACK, by: errorCases }));
   it("[G3][C2] an error in create leaves a whole plan or none", (t) =>
-    disturb(t, create, MIXED, { at: OWN, by: errorCases }));
+    disturb(t, create, MIXED, { at: /^git\.(?:create-folder|check-out|finish)/, by: errorCases }));
 });

@@ -35,10 +35,7 @@ const small = (scenario: string, points = OWN): OverlayTrial => kill(scenario, {
 const error = (scenario: string, points = OWN): OverlayTrial => ({ scenario, how: "error", points, ...SMALL });
 
 describeTrials("SIGKILL at the failpoints", BY_KERNEL, [
-  [
-    "[A3][A7][A17] a crash in apply leaves every original old or every one new, and no mount",
-    kill("apply", { points: LANDING, isSmall: true }),
-  ],
+  ["[A3][A7][A17] a crash in apply leaves every original old or every one new, and no mount", small("apply", LANDING)],
   ["[A3][A7][A17] so it does with everything that can be in a folder", kill("apply", { points: OWN })],
   [
     "[A3][A7][A17] so it does in a plan in which another original is copied",
@@ -52,7 +49,7 @@ describeTrials("SIGKILL at the failpoints", BY_KERNEL, [
   ],
   ["[A3][L4] a crash in rollback leaves the plan open", small("rollback")],
   ["[C2][A17] a crash in cancel leaves the plan as it was, or gone", small("cancel", "^(?:overlay|cleanup)\\.")],
-  ["[C6][A17] a crash in checkpoint leaves the work as it is", kill("checkpoint", { points: OWN })],
+  ["[C6][A17] a crash in checkpoint leaves the work as it is", small("checkpoint")],
   ["[C6][A17] a crash in restoreCheckpoint leaves it to be finished", small("restore")],
   [
     "[C2][C7] a crash in a checkpoint of a plan leaves a whole one or none, also where another original is copied",

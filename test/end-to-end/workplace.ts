@@ -30,8 +30,8 @@ export class Workplace implements Disposable {
 
   /** The environment of a user who has nothing set but what a command needs. */
   get environment(): NodeJS.ProcessEnv {
-    const { PATH, NODE_V8_COVERAGE, DRYDOCK_FROM_SOURCE } = process.env;
-    const inherited = Object.entries({ PATH, NODE_V8_COVERAGE, DRYDOCK_FROM_SOURCE });
+    const { PATH, NODE_V8_COVERAGE, DRYDOCK_FROM_SOURCE, DRYDOCK_FAILPOINT_KILLS } = process.env;
+    const inherited = Object.entries({ PATH, NODE_V8_COVERAGE, DRYDOCK_FROM_SOURCE, DRYDOCK_FAILPOINT_KILLS });
     const set = Object.fromEntries(inherited.filter(([, value]) => value !== undefined));
     return { ...set, HOME: join(this.path, "home"), DRYDOCK_STATE_DIR: this.state, DRYDOCK: program };
   }

@@ -5,6 +5,7 @@ import { after, before, describe, it, type TestContext } from "node:test";
 import { IS_LONG, type Point } from "../crash/points.ts";
 import { type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { startServer } from "./held-scene.ts";
+import { describeWorkCrashes } from "./held-work-crashes.ts";
 import { forEachPoint, killedAt, passedPoints } from "./kill-points.ts";
 import { ALL_KINDS, MixedWorld, type WorldOperation } from "./mixed-world.ts";
 
@@ -93,6 +94,8 @@ describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine
       };
       await forEach(t, chosen(points), act, make);
     });
+
+  describeWorkCrashes(() => servers);
 
   it("[T2][A3] the keeper killed at every step of apply: all or nothing, and what is gone is said to be gone", async (t) => {
     const points = (await pointsOf("apply")).filter(({ name }) => name.startsWith("held."));

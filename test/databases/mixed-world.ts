@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { ROOT_PATH } from "../../src/core/byte-path.ts";
 import type { Drydock } from "../../src/runtime.ts";
 import { openSqliteStore } from "../../src/store/sqlite-store.ts";
 import { type DriverEnd, type DriverOptions, runDriver } from "../crash/run-driver.ts";
@@ -8,12 +9,26 @@ import { leftBesidesUndo } from "../crash/scenarios.ts";
 import { PLAN, type Sides, sidesOf, World, type WorldOptions } from "../crash/world.ts";
 import type { TestServer } from "../support/database-servers.ts";
 import { fastFolder } from "../support/fast-folder.ts";
+import { treeDifferences } from "../support/tree-snapshot.ts";
 import { isRunning, leftIn } from "./held-scene.ts";
+import { runCommand } from "./run-command.ts";
 
 let worlds = 0;
 
 /** What a process may be doing when it dies. */
-export type WorldOperation = "create" | "apply" | "recover" | "rollback" | "cancel" | "give-up";
+export type WorldOperation =
+  | "create"
+  | "apply"
+  | "recover"
+  | "rollback"
+  | "cancel"
+  | "give-up"
+  | "save-plan"
+  | "restore-plan"
+  | WorldCommand;
+
+/** The arguments of a command, for the table of a world. */
+type WorldCommand = (table: string) => readonly string[];
 
 const FOLDER: WorldOptions = { strategy: "filesystem_copy", isSmall: true, places: [{ folder: fastFolder() }] };
 /** Every kind of thing that a plan can be over, beside the servers. */
@@ -39,8 +54,9 @@ export class MixedWorld {
   readonly local: World;
   readonly stateDir: string;
   readonly servers: Servers;
+  /** In each of the servers. */
+  readonly table: string;
   readonly #expected: Sides;
-  readonly #table: string;
 
   private constructor(servers: Servers, options: WorldOptions) {
     this.servers = servers;
@@ -48,7 +64,7 @@ export class MixedWorld {
     this.local = new World(options);
     this.stateDir = this.local.stateDir;
     worlds += 1;
-    this.#table = `w${process.pid}_${worlds}`;
+    this.table = `w${process.pid}_${worlds}`;
   }
 
   /** Brings the world to where the plan can be applied. */
@@ -66,15 +82,15 @@ export class MixedWorld {
   async #plan(plans: Drydock["plans"]): Promise<void> {
     await plans.create({ name: PLAN, resources: this.#resources() });
     await this.local.work(plans);
-    const work = `UPDATE ${this.#table} SET v = 'new' WHERE id = 1; DELETE FROM ${this.#table} WHERE id = 2`;
+    const work = `UPDATE ${this.table} SET v = 'new' WHERE id = 1; DELETE FROM ${this.table} WHERE id = 2`;
     for (const name of Object.keys(this.servers)) await plans.sql(PLAN, name, work);
   }
 
   static async withoutPlan(servers: Servers, options = FOLDER): Promise<MixedWorld> {
     const world = new MixedWorld(servers, options);
     for (const server of Object.values(servers)) {
-      await server.sql(`CREATE TABLE ${world.#table} (id INT PRIMARY KEY, v VARCHAR(20))`);
-      await server.sql(`INSERT INTO ${world.#table} VALUES (1, 'old'), (2, 'old')`);
+      await server.sql(`CREATE TABLE ${world.table} (id INT PRIMARY KEY, v VARCHAR(20))`);
+      await server.sql(`INSERT INTO ${world.table} VALUES (1, 'old'), (2, 'old')`);
     }
     return world;
   }
@@ -90,6 +106,7 @@ export class MixedWorld {
 
   /** Lets a process of its own do something to the plan; it may die in it. */
   async drive(operation: WorldOperation, options: DriverOptions = {}): Promise<DriverEnd> {
+    if (typeof operation === "function") return await runCommand(operation(this.table), this.stateDir, options);
     return await runDriver({ operation, stateDir: this.stateDir, plan: PLAN, resources: this.#resources() }, options);
   }
 
@@ -103,7 +120,7 @@ export class MixedWorld {
     await this.with(async ({ plans }) => {
       const [open] = await plans.list();
       if (open === undefined) return;
-      for (const name of Object.keys(this.servers)) await plans.sql(PLAN, name, `SELECT * FROM ${this.#table}`);
+      for (const name of Object.keys(this.servers)) await plans.sql(PLAN, name, `SELECT * FROM ${this.table}`);
       await plans.cancel(PLAN);
     });
     assert.deepEqual(leftIn(this.stateDir), [], `${when}: nothing is left`);
@@ -113,7 +130,7 @@ export class MixedWorld {
   async sides(): Promise<{ readonly [name: string]: string }> {
     const sides: { [name: string]: string } = { local: this.local.side(this.#expected, "all on this machine") };
     for (const [name, server] of Object.entries(this.servers)) {
-      const rows = await server.sql(`SELECT id, v FROM ${this.#table} ORDER BY id`);
+      const rows = await server.sql(`SELECT id, v FROM ${this.table} ORDER BY id`);
       sides[name] = rows === "1|old\n2|old" ? "old" : rows === "1|new" ? "new" : `neither: ${rows}`;
     }
     return sides;
@@ -185,7 +202,7 @@ export class MixedWorld {
     for (const each of errors) assert.match(each, error, when);
     // A transaction that was prepared before its server died, and is rolled back, is done again.
     for (const [at, name] of Object.keys(this.servers).entries())
-      if (held[at] !== "ERRORED") assert.equal(await this.#inside(name), "1|new", `${when}: the work in ${name}`);
+      if (held[at] !== "ERRORED") assert.equal(await this.inside(name), "1|new", `${when}: the work in ${name}`);
     await this.with(({ plans }) => plans.cancel(PLAN));
     assert.equal(await this.side(`${when}, in the end`), "old");
     this.#assertNothingLeft(when);
@@ -198,9 +215,25 @@ export class MixedWorld {
     await this.with(({ plans }) => plans.apply(PLAN));
   }
 
-  async #inside(server: string): Promise<string> {
-    const [result] = await this.with(({ plans }) => plans.sql(PLAN, server, `SELECT id, v FROM ${this.#table}`));
+  /** What the sandbox of a server shows. */
+  async inside(server: string): Promise<string> {
+    const query = `SELECT id, v FROM ${this.table} ORDER BY id`;
+    const [result] = await this.with(({ plans }) => plans.sql(PLAN, server, query));
     return (result?.rows ?? []).map((row) => row.join("|")).join(" ");
+  }
+
+  /** Sees that the folders in the sandboxes hold what the world was made with, and the later work of `World`, or not. */
+  async assertFolders(hasLater: boolean, when: string): Promise<void> {
+    await this.with(async ({ plans }) => {
+      for (const [index, { snapshot, later }] of this.local.originals.entries()) {
+        const now = snapshot(await plans.path(PLAN, `r${index}`));
+        const added = hasLater ? [ROOT_PATH, dirname(later.path), later.path] : [];
+        const isOther = (line: string) => !added.some((path) => line.includes(`: ${JSON.stringify(path)}`));
+        const differences = treeDifferences(now, this.#expected.after[index] ?? new Map());
+        assert.deepEqual(differences.filter(isOther), [], when);
+        assert.equal(now.has(later.path), hasLater, when);
+      }
+    });
   }
 
   async assertNothingPrepared(when: string): Promise<void> {

@@ -99,8 +99,14 @@ export class HeldTransaction {
         code: "UNKNOWN_CHECKPOINT",
       });
     await this.#backTo(start);
+    const gone = this.#before;
+    // Until it is done again it has to stay known, however often that is tried.
+    this.#before = before;
     const differs = await this.replay(before.slice(start + 1, end + 1));
-    if (differs === undefined) return;
+    if (differs === undefined) {
+      this.#before = gone;
+      return;
+    }
     throw new SandboxRollbackError(`The checkpoint ${checkpointId} could not be restored: ${differs}`, {
       hint: "Look at what is in the sandbox with 'drydock plan diff'.",
     });
@@ -110,7 +116,8 @@ export class HeldTransaction {
     const step = this.#steps[at];
     if (step?.did !== "checkpoint") throw new Error("Only a checkpoint can be gone back to.");
     await this.#database.rollbackTo(step.number);
-    this.#before = this.#steps;
+    // Where nothing was done since, as when a restore is gone on with after a crash, this is not another restore.
+    if (at < this.#steps.length - 1) this.#before = this.#steps;
     this.#steps = this.#steps.slice(0, at + 1);
   }
 

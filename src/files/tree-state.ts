@@ -2,6 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { Facts, Time } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
+import { readXattrs } from "../system/xattrs.ts";
 import { isAfter } from "./barrier.ts";
 import type { ChangeSet } from "./change-set.ts";
 import { replacedFolders } from "./replaced-folders.ts";
@@ -32,7 +33,9 @@ export function stateOfChanges(found: ChangeSet, own: Folder, barrier: Time): Tr
 /** The same for a layer of an overlay, which holds nothing but what differs. Without recursion, because folders may be very deep. */
 export function stateOfLayer(layer: Folder, barrier: Time): TreeState {
   const seen = new SeenEntries(barrier);
-  seen.add(ROOT_PATH, layer.ownFacts());
+  // Each mount marks the root of the layer, so its change time says nothing; what it would tell is asked for instead.
+  const { ino, mtime, mode, uid, gid } = layer.ownFacts();
+  seen.note(ROOT_PATH, ...[ino, ...mtime, mode, uid, gid].map(String), JSON.stringify(readXattrs(layer, ROOT_PATH)));
   const open: { readonly folder: Folder; readonly path: string }[] = [{ folder: layer.duplicate(), path: ROOT_PATH }];
   try {
     for (let next = open.pop(); next !== undefined; next = open.pop()) {

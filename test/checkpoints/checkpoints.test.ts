@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type Drydock, SandboxConflictError } from "../../src/index.ts";
@@ -23,6 +24,8 @@ async function write(drydock: Drydock, plan: string, text: string): Promise<void
 }
 
 describe("checkpoints of a plan", () => {
+  const isRoot = process.geteuid?.() === 0;
+
   it("[C6][C7] bring all sandboxes back at once, exactly, in both directions, and drop those made later", async () => {
     await using shop = new Workshop();
     const drydock = await shop.open();
@@ -70,6 +73,26 @@ describe("checkpoints of a plan", () => {
     await drydock.checkpoints.restore(id, one.id);
     assert.deepEqual(saved(), [one.id, one.id]);
     assert.equal(await textOf(drydock, id, "a", "old.txt"), "new of a\n");
+  });
+
+  it("[C7] of a view refer to the same data when it was only mounted again, and not when its root changed", {
+    skip: !isRoot,
+  }, async () => {
+    await using shop = new Workshop();
+    const drydock = await shop.open();
+    const { id } = await drydock.plans.create({ resources: [{ location: "a", strategy: "overlay" }] });
+    await drydock.plans.write(id, "a", "old.txt", Buffer.from("new of a\n"));
+    const root = await drydock.plans.path(id, "a");
+    const saved = () => readdirSync(join(root, "..", "checkpoints"));
+    const one = await drydock.checkpoints.checkpoint(id);
+    await drydock.checkpoints.checkpoint(id);
+    assert.deepEqual(saved(), [one.id]);
+    chmodSync(root, 0o700);
+    const two = await drydock.checkpoints.checkpoint(id);
+    assert.deepEqual(saved().toSorted(), [one.id, two.id].toSorted());
+    execFileSync("setfattr", ["-n", "user.colour", "-v", "red", root]);
+    const three = await drydock.checkpoints.checkpoint(id);
+    assert.deepEqual(saved().toSorted(), [one.id, two.id, three.id].toSorted());
   });
 
   it("[C6] are saved anew when what the last one saved is gone, though nothing changed", async () => {

@@ -10,6 +10,8 @@ export class CommandContext {
   /** What the user called, for messages: "drydock plan apply". */
   command = "drydock";
   options: GlobalOptions;
+  /** The plan that the user is told of if the command fails, because nothing else names it. */
+  failedPlan: string | undefined;
   #exitCode: number = EXIT.done;
 
   constructor(output: Output, environment: { readonly [name: string]: string | undefined }, options: GlobalOptions) {

@@ -49,9 +49,9 @@ async function version(): Promise<string> {
   return manifest.version;
 }
 
-function reportError({ output, options, exitCode }: CommandContext, thrown: unknown): number {
-  if (options.json && !output.hasDocument) output.document(errorDocument(thrown));
-  else for (const line of errorLines(thrown, output.errorStyles)) output.notice(line);
+function reportError({ output, options, exitCode, failedPlan }: CommandContext, thrown: unknown): number {
+  if (options.json && !output.hasDocument) output.document(errorDocument(thrown, failedPlan));
+  else for (const line of errorLines(thrown, output.errorStyles, failedPlan)) output.notice(line);
   if (options.debug) output.notice(traceOf(thrown));
   return exitCode === EXIT.done ? exitCodeOf(thrown) : exitCode;
 }

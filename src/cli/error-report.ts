@@ -6,22 +6,24 @@ import type { Styles } from "./render/styles.ts";
 
 const DEFECT_HINT = "This is a defect of Drydock. Run the command again with --debug and report what it prints.";
 
-/** The `error` document of `--json`. */
-export function errorDocument(thrown: unknown): object {
+/** The `error` document of `--json`. `planId` is the plan that holds the work, where nothing else names it. */
+export function errorDocument(thrown: unknown, planId?: string): object {
+  const plan = planId === undefined ? {} : { planId };
   if (thrown instanceof DrydockError) {
     const { code, message, hint, details } = thrown;
-    return { error: { code, message, hint, details } };
+    return { error: { code, message, hint, details: { ...details, ...plan } } };
   }
-  return { error: { code: "DEFECT", message: messageOf(thrown), hint: DEFECT_HINT, details: {} } };
+  return { error: { code: "DEFECT", message: messageOf(thrown), hint: DEFECT_HINT, details: plan } };
 }
 
 /** What stderr says of an error: what is wrong, what to do, and each thing that is concerned on a line of its own. */
-export function errorLines(thrown: unknown, styles: Styles): readonly string[] {
+export function errorLines(thrown: unknown, styles: Styles, planId?: string): readonly string[] {
   const hint = thrown instanceof DrydockError ? thrown.hint : DEFECT_HINT;
   return [
     `${styles.red("error:")} ${oneLine(messageOf(thrown))}`,
     `  ${styles.cyan("hint:")} ${oneLine(hint)}`,
     ...concerned(thrown).map((line) => `  ${line}`),
+    ...(planId === undefined ? [] : [`  plan: ${displayPath(planId)}`]),
   ];
 }
 

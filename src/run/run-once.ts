@@ -11,6 +11,8 @@ export interface RunRequest extends ExecRequest {
   readonly plan: CreatePlanOptions;
   /** Asked when the command has ended and changed something. */
   readonly decide: (finding: RunFinding) => Promise<RunDecision>;
+  /** Told which plan holds what the command did, if something fails after the command was started. */
+  readonly onKept?: (planId: string) => void;
 }
 
 /** What a command did. */
@@ -34,9 +36,32 @@ export interface RunOutcome {
 
 /** Makes a plan, runs a command in it, and does with its changes what is decided. A plan in which nothing changed, or nothing ran, is closed. */
 export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Promise<RunOutcome> {
-  const { plan: options, decide, ...command } = request;
+  const { plan: options, decide, onKept, ...command } = request;
   const { id: planId } = await plans.create({ ...options, withoutPaths: true });
-  const { exitCode, scratch } = await execOrCancel(plans, runs, planId, command);
+  let isUp = false;
+  const onStart = (running: RunningCommand): void => {
+    isUp = true;
+    command.onStart?.(running);
+  };
+  try {
+    // What was before the only command is the plan without any work.
+    const ended = await runs.exec(planId, { ...command, checkpoint: false, onStart });
+    isUp = true;
+    return await settle(plans, planId, ended, decide);
+  } catch (thrown) {
+    // Once the command is up, what it did is somebody's work: then the plan stays, whatever fails afterwards.
+    if (isUp) onKept?.(planId);
+    else await plans.cancel(planId);
+    throw thrown;
+  }
+}
+
+async function settle(
+  plans: Plans,
+  planId: string,
+  { exitCode, scratch }: Pick<RunFinding, "exitCode" | "scratch">,
+  decide: RunRequest["decide"],
+): Promise<RunOutcome> {
   const diff = await plans.diff(planId);
   if (diff.changes.length === 0) {
     await plans.cancel(planId);
@@ -51,20 +76,4 @@ export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Pr
   // What was just looked at, and nothing else, lands.
   const apply = await plans.apply(planId, { digest: diff.digest });
   return { planId, exitCode, outcome: "applied", diff, apply, scratch };
-}
-
-/** Once the command is up, what it did is somebody's work: then the plan stays, whatever fails afterwards. */
-async function execOrCancel(plans: Plans, runs: Runs, planId: string, command: ExecRequest) {
-  let isUp = false;
-  const onStart = (running: RunningCommand): void => {
-    isUp = true;
-    command.onStart?.(running);
-  };
-  try {
-    // What was before the only command is the plan without any work.
-    return await runs.exec(planId, { ...command, checkpoint: false, onStart });
-  } catch (thrown) {
-    if (!isUp) await plans.cancel(planId);
-    throw thrown;
-  }
 }

@@ -198,16 +198,25 @@ for (const actor of ACTORS) {
       assert.deepEqual(Object.fromEntries(states), { failed: "open", unchanged: "cancelled" });
     });
 
-    it("ends with 3 if it succeeded and its changes conflict", async () => {
+    it("ends with 3 if it succeeded and its changes conflict, and names the plan that holds them", async () => {
       using stage = new Stage(actor);
-      const running = stage.start(["run", "--apply", "--", "sh", "-c", "echo inside > a.txt; echo ready; read line"]);
-      await running.until(() => running.stdout.includes("ready"));
-      stage.write("project/a.txt", "outside\n");
-      running.input("\n");
-      const { status, stderr } = await running.ended();
+      const conflicting = async (...options: string[]) => {
+        const script = "echo inside > a.txt; echo ready >&2; read line";
+        const running = stage.start(["run", "--apply", ...options, "--", "sh", "-c", script]);
+        await running.until(() => running.stderr.includes("ready"));
+        stage.write("project/a.txt", "outside\n");
+        running.input("\n");
+        return await running.ended();
+      };
+      const { status, stderr } = await conflicting();
       assert.equal(status, 3, stderr);
       assert.match(stderr, /conflict: project\/a\.txt/);
       assert.equal(stage.read("project/a.txt"), "outside\n");
+      const [{ id }] = stage.answer("plan", "list").plans;
+      assert.match(stderr, new RegExp(`^  plan: ${id}$`, "m"));
+      const { error } = JSON.parse((await conflicting("--json")).stdout);
+      assert.equal(error.code, "ATOMIC_COMMIT");
+      assert.equal(stage.done("plan", "read", error.details.planId, "project", "a.txt"), "inside\n");
     });
 
     it("keeps its plan from being applied, rolled back or cancelled, and is named", async () => {

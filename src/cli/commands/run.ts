@@ -71,6 +71,9 @@ async function run(context: CommandContext, inner: readonly string[], options: R
         if (!context.options.json) for (const line of findingLines(finding, output.errorStyles)) output.notice(line);
         return await decide(context, options, finding);
       },
+      onKept: (planId) => {
+        context.failedPlan = planId;
+      },
     });
     atCommand.dispose();
     if (context.options.json) output.document(outcome);

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { unescapePath } from "../escaped-path.ts";
 import { addFileArguments, fileArguments } from "../plan-argument.ts";
-import { changeLines } from "../render/diff-lines.ts";
+import { writtenLines } from "../render/diff-lines.ts";
 import { change } from "../session.ts";
 import { readStandardInput } from "../standard-input.ts";
 
@@ -17,6 +17,6 @@ export function definePlanWrite(command: Command, context: CommandContext): void
       return drydock.plans.write(id, resource, unescapePath(path), bytes);
     });
     const result = { resource, ...written };
-    context.result(result, () => changeLines(result, 0, context.output.styles));
+    context.result(result, () => writtenLines(result, context.output.styles));
   });
 }

@@ -16,14 +16,24 @@ export function changeNotes(change: Change): readonly string[] {
     differing("mode", before.mode, after.mode, (mode) => mode.toString(8).padStart(3, "0")),
     differing("owner", ownerOf(before), ownerOf(after), String),
   ].filter((note) => note !== "");
-  if (change.operation !== "modified" || notes.length > (kind === "file" ? 0 : 1)) return notes;
-  return [...notes, restOf(before, after)];
+  if (change.operation !== "modified") return notes;
+  const attributes = before.xattrs === after.xattrs ? [] : ["attributes"];
+  if (notes.length > (kind === "file" ? 0 : 1)) return [...notes, ...attributes];
+  const rest = restOf(before, after);
+  return [...notes, ...(rest === undefined ? [] : [rest]), ...attributes];
+}
+
+/** The same for what was just written: whether a file has other content than before is not known, so nothing but its size is said. */
+export function writtenNotes({ kind, before = {}, after = {} }: Change): readonly string[] {
+  if (after.size !== undefined) return [sizes(before, after)];
+  return kind === "file" ? [] : [kind];
 }
 
 /** What a modification is that shows in nothing else: other content of the same size, a time, or what has no place among the facts. */
-function restOf(before: ChangeFacts, after: ChangeFacts): string {
+function restOf(before: ChangeFacts, after: ChangeFacts): string | undefined {
   if (before.digest !== after.digest) return "content";
-  return before.mtime === after.mtime ? "metadata" : "time";
+  if (before.mtime !== after.mtime) return "time";
+  return before.xattrs === after.xattrs ? "metadata" : undefined;
 }
 
 /** "+3 -1" for a text file whose lines changed. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { statsOf } from "../../core/change.ts";
 import type { PlanChange, PlanDiff } from "../../plans/plan-views.ts";
-import { diffLines, nameLines, statLines } from "./diff-lines.ts";
+import { diffLines, nameLines, statLines, writtenLines } from "./diff-lines.ts";
 import { patchLine } from "./patch-line.ts";
 import { ANSI_STYLES, NO_STYLES } from "./styles.ts";
 
@@ -47,6 +47,9 @@ describe("a diff for people", () => {
     assert.equal(onlyLine(modified({ digest: "d2" })), "M  app/x  content");
     assert.equal(onlyLine(modified({})), "M  app/x  metadata");
     assert.equal(onlyLine(modified({}, { kind: "directory" })), "M  app/x  directory, metadata");
+    assert.equal(onlyLine(modified({ xattrs: "d3" })), "M  app/x  attributes");
+    assert.equal(onlyLine(modified({ digest: "d2", xattrs: "d3" })), "M  app/x  content, attributes");
+    assert.equal(onlyLine(modified({ xattrs: "d3" }, { insertions: 1 })), "M  app/x  +1, attributes");
     assert.equal(onlyLine(modified({ size: 12 }, { binary: true })), "M  app/x  binary, 10 → 12 bytes");
     assert.equal(onlyLine(modified({}, { binary: true })), "M  app/x  binary, 10 bytes");
     assert.equal(onlyLine(modified({ size: 12 })), "M  app/x  10 → 12 bytes");
@@ -58,6 +61,14 @@ describe("a diff for people", () => {
     assert.equal(onlyLine(gone), "D  app/x  symlink, was to a");
     const owned = modified({}, { before: { uid: 1 }, operation: "typechanged" });
     assert.equal(onlyLine(owned), "T  app/x  10 bytes, owner 1:? → 0:0");
+  });
+
+  it("says no more of what was just written than is known", () => {
+    const lineOf = (change: PlanChange) => [...writtenLines(change, NO_STYLES)].join();
+    assert.equal(lineOf(modified({ mtime: "2025-01-02T00:00:00.000000000Z" })), "M  app/x  10 bytes");
+    assert.equal(lineOf(modified({ size: 12 })), "M  app/x  10 → 12 bytes");
+    assert.equal(lineOf({ resource, path: "x.sql", operation: "modified", kind: "object" }), "M  app/x.sql  object");
+    assert.equal(lineOf({ resource, path: "x", operation: "modified", kind: "file" }), "M  app/x");
   });
 
   it("[A12] has each warning below its change", () => {

@@ -1,7 +1,7 @@
 import type { ChangeOperation } from "../../core/change.ts";
 import type { PlanChange, PlanDiff } from "../../plans/plan-views.ts";
 import { oneLine } from "../printable.ts";
-import { changeNotes, sizes } from "./change-notes.ts";
+import { changeNotes, sizes, writtenNotes } from "./change-notes.ts";
 import { placeOf } from "./place.ts";
 import type { Styles } from "./styles.ts";
 import { textWidth } from "./text-table.ts";
@@ -18,15 +18,20 @@ const WIDEST_GRAPH = 40;
 /** A diff as a list: a line for each change, what will not land as it is below it, and a summary. */
 export function* diffLines(diff: PlanDiff, styles: Styles): Generator<string> {
   const width = columnWidth(diff.changes);
-  for (const change of diff.changes) yield* changeLines(change, width, styles);
+  for (const change of diff.changes) yield* changeLines(change, changeNotes(change), width, styles);
   yield summaryLine(diff);
   if (diff.changes.length > 0) yield styles.dim(`digest ${diff.digest}`);
 }
 
+/** What was just written. */
+export function writtenLines(change: PlanChange, styles: Styles): Iterable<string> {
+  return changeLines(change, writtenNotes(change), 0, styles);
+}
+
 /** One change as a line, and a line for each of its warnings. */
-export function* changeLines(change: PlanChange, width: number, styles: Styles): Generator<string> {
+function* changeLines(change: PlanChange, said: readonly string[], width: number, styles: Styles): Generator<string> {
   const place = placeOf(change.resource, change.path);
-  const notes = changeNotes(change).join(", ");
+  const notes = said.join(", ");
   const letter = colourOf(change.operation, styles)(LETTERS[change.operation]);
   yield `${letter}  ${notes === "" ? place : `${padded(place, width)}  ${styles.dim(notes)}`}`;
   yield* warningLines(change, styles);

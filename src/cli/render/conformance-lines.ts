@@ -11,7 +11,7 @@ export function conformanceLines(report: ConformanceReport, styles: Styles): rea
     styles.bold(group),
     ...results.flatMap((result) => linesOf(result, styles)),
   ]);
-  const counts = `${passed.length} passed, ${failed.length} failed, ${excluded.length} left out by what it declares`;
+  const counts = `${passed.length} passed, ${failed.length} failed, ${excluded.length} left out`;
   const verdict = failed.length === 0 ? styles.green("conforms") : styles.red("does not conform");
   return [...shown, "", `${report.strategy} ${verdict}: ${counts}.`];
 }

@@ -11,7 +11,7 @@ describe("a path that narrows a diff", () => {
     assert.equal(parsePathFilter("caf\\udce9"), "caf\udce9");
   });
 
-  it("[X5] is refused if it is empty", () => {
-    assert.throws(() => parsePathFilter(""), UsageError);
+  it("[X5] is refused if it is empty, or absolute: nothing in a plan is called that", () => {
+    for (const given of ["", "/srv/app/src", "//srv"]) assert.throws(() => parsePathFilter(given), UsageError);
   });
 });

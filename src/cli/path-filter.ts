@@ -1,4 +1,4 @@
-import { ROOT_PATH } from "../core/byte-path.ts";
+import { displayPath, ROOT_PATH } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import { unescapePath } from "./escaped-path.ts";
 
@@ -6,6 +6,11 @@ import { unescapePath } from "./escaped-path.ts";
 export function parsePathFilter(given: string): string {
   if (given === "") {
     throw new UsageError("A path is empty.", { hint: "Leave it out to see everything, or give one like src/app.ts." });
+  }
+  if (/^\/+[^/]/.test(given)) {
+    throw new UsageError(`The path '${displayPath(given)}' is absolute.`, {
+      hint: "Give a path relative to the resource, like src/app.ts.",
+    });
   }
   return (
     unescapePath(given)

@@ -154,6 +154,8 @@ function planStateHint(state: string, to: string): string {
   if (to === "undoing" && state === "undone") return "It was taken back already; see 'drydock plan log'.";
   if (to === "undoing" && state === "open")
     return "It was not applied; 'drydock plan rollback' throws its changes away.";
+  if (state === "applied")
+    return "It has landed: 'drydock plan undo' takes it back, 'drydock plan create' makes a new one.";
   if (state === "open") return "Look at it with 'drydock plan show'.";
   if (state === "restoring")
     return "Wait for the restore. If it can't be finished, 'drydock plan cancel' gives the plan up.";

@@ -121,7 +121,9 @@ export class StrategyChooser {
       type,
       this.#types.list().map(({ name }) => name),
     );
-    return nearest === undefined ? "" : `Did you mean ${nearest}? `;
+    return nearest === undefined
+      ? "'drydock resource-type list' shows the types that are known. "
+      : `Did you mean ${nearest}? `;
   }
 
   /** What the resource itself has against a strategy that could isolate it. */

@@ -115,9 +115,9 @@ export class NoneStrategy implements SandboxStrategy {
     const { changes } = await this.diff(ref);
     if (changes.length === 0) return;
     throw new SandboxRollbackError(
-      `${scopeFrom(ref).root} is worked on in place, so its ${changes.length} changes can't be taken back.`,
+      `${scopeFrom(ref).root} is worked on in place, so what was changed can't be taken back.`,
       {
-        hint: "Look at them with 'drydock plan diff' and take them back by hand.",
+        hint: "Look at it with 'drydock plan diff' and take it back by hand.",
       },
     );
   }

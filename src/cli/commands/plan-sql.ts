@@ -6,9 +6,9 @@ import { jsonResults, resultLines } from "../render/sql-lines.ts";
 import { change } from "../session.ts";
 import { readStandardInput } from "../standard-input.ts";
 
-/** `drydock plan sql [PLAN] RESOURCE [-c SQL | < FILE]` */
+/** `drydock plan sql [[PLAN] RESOURCE] [-c SQL | < FILE]` */
 export function definePlanSql(command: Command, context: CommandContext): void {
-  addPlanArgument(command.usage("[options] [PLAN] RESOURCE"))
+  addPlanArgument(command.usage("[options] [[PLAN] RESOURCE]"))
     .argument("[RESOURCE]", "name of the resource; default: the only one")
     .option("-c, --command <SQL>", "the statements; default: standard input")
     .action(async (first: string | undefined, second: string | undefined, { command: given }: { command?: string }) => {

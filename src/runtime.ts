@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { AtomicCommit } from "./commit/atomic-commit.ts";
 import { Cleaning } from "./commit/cleaning.ts";
 import { Coordinator } from "./commit/coordinator.ts";
@@ -177,8 +177,10 @@ function stateDirOf(
       hint: "Give --state-dir or DRYDOCK_STATE_DIR a path, or leave it out.",
     });
   if (given !== undefined) return resolve(cwd, given);
-  const home = environment["XDG_STATE_HOME"] || join(environment["HOME"] || homedir(), ".local", "state");
-  return join(home, "drydock");
+  // The standard says that a relative one is to be ignored. Sandboxes are found by their path, from whatever folder the next command is called.
+  const { XDG_STATE_HOME: named = "", HOME: home } = environment;
+  const states = isAbsolute(named) ? named : join(home || homedir(), ".local", "state");
+  return resolve(cwd, states, "drydock");
 }
 
 async function settingsFor(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { chmodSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { describe, it } from "node:test";
 import { assertRefused, Workplace } from "./workplace.ts";
 
@@ -87,5 +87,7 @@ describe("the config on the command line", () => {
     assert.equal(where([], {}), place.state);
     assert.equal(where([], { ...unset, XDG_STATE_HOME: join(path, "xdg") }), join(path, "xdg/drydock"));
     assert.equal(where([], unset), join(path, "home/.local/state/drydock"));
+    assert.equal(where([], { ...unset, XDG_STATE_HOME: "xdg" }), join(path, "home/.local/state/drydock"));
+    assert.ok(isAbsolute(where([], { ...unset, HOME: "home" })));
   });
 });

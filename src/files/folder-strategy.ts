@@ -122,7 +122,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     try {
       using original = openOriginal(scope);
       using workspace = makeWorkspace(this.context.stateDir, sandboxId, place);
-      await this.#work.run("copying", this.#tree(workspace, scope).make(original));
+      await this.#work.run("copying", this.tree(workspace, scope).make(original));
       return ref;
     } catch (thrown) {
       removeWorkspace(this.context.stateDir, sandboxId, place);
@@ -193,7 +193,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     const scope = scopeFrom(ref);
     using folder = openPlaceOf(ref);
     using original = openOriginal(scope);
-    const tree = this.#tree(folder, scope);
+    const tree = this.tree(folder, scope);
     const isPart = isOfPart(prepared);
     if (tree.isFinished && !isPart) tree.markStale();
     const direction = transaction.direction === "undo" ? "backward" : "forward";
@@ -212,7 +212,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     }
     if (workspace === undefined || !this.#landings(workspace, scope).ids().includes(transaction.id)) return [];
     using original = openOriginal(scope);
-    const tree = this.#tree(workspace, scope);
+    const tree = this.tree(workspace, scope);
     return this.#landings(workspace, scope).rollbackPrepared(transaction, original, workPlaceOf(tree));
   }
 
@@ -236,7 +236,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     using folder = openPlaceOf(ref);
     using original = openOriginal(scope);
     const landings = this.#landings(folder, scope);
-    const tree = this.#tree(folder, scope);
+    const tree = this.tree(folder, scope);
     let isRestored = false;
     try {
       await this.freeze(ref, folder);
@@ -295,7 +295,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   async #prepareUndo(ref: SandboxRef, undoes: PreparedCommit): Promise<PreparedCommit> {
     const scope = scopeFrom(ref);
     using folder = openPlaceOf(ref);
-    const tree = this.#tree(folder, scope);
+    const tree = this.tree(folder, scope);
     const isLivePart = isOfPart(undoes) && isLive(tree);
     if (isLivePart) await this.freeze(ref, folder);
     using original = openOriginal(scope);
@@ -315,10 +315,11 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   #isInUse(workspace: Folder, scope: Scope): boolean {
-    return this.#tree(workspace, scope).isFinished || this.#landings(workspace, scope).ids().length > 0;
+    return this.tree(workspace, scope).isFinished || this.#landings(workspace, scope).ids().length > 0;
   }
 
-  #tree(workspace: Folder, scope: Scope): Tree {
+  /** The tree in a workspace, which knows what we ourselves have left or restored in the original. */
+  protected tree(workspace: Folder, scope: Scope): Tree {
     const { asBefore } = new RestoredTimes(this.context.stateDir, scope.root);
     return this.treeIn(workspace, scope, new LeftTimes(workspace).over(asBefore));
   }
@@ -328,7 +329,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     const scope = scopeFrom(ref);
     const workspace = openPlaceOf(ref);
     const original = openOriginal(scope);
-    const tree = this.#tree(workspace, scope);
+    const tree = this.tree(workspace, scope);
     if (tree.isStale) await this.#freshen(tree, original);
     else
       await finishRestore(workspace, (checkpoint, notes) =>

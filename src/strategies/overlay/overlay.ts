@@ -197,7 +197,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
 
   protected async freeze(ref: SandboxRef, workspace: Folder): Promise<void> {
     const scope = scopeFrom(ref);
-    const tree = this.treeIn(workspace, scope, (facts) => facts);
+    const tree = this.tree(workspace, scope);
     const holder = await new OverlayMount(workspace, scope).end(tree);
     if (holder !== undefined)
       throw new BusyError(`The sandbox of ${scope.root} is in use by ${holder}.`, {

@@ -16,7 +16,7 @@ import type { InnerLink } from "./survey.ts";
  *   manifest   this
  *   landed     written when all is in place: the barrier after which a change is somebody else's, and what to tell the user
  *   rest, own  of a part of the work: what its sandbox needs when the part is taken back (settle-part.ts)
- * Order of writes: staging, a flush of that file; slots, ballast, manifest, one flush of all; then the decision (not here); then the exchanges, landed, one flush.
+ * Order of writes: the empty folders of slots; staging, a flush of that file; what goes into the slots, ballast, manifest, one flush of all; then the decision (not here); then the exchanges, landed, one flush.
  */
 export interface Manifest {
   readonly version: 1;

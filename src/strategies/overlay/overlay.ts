@@ -160,7 +160,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   /** Who was told the path may go on using it. */
   async #showAgain(ref: SandboxRef): Promise<void> {
     using workspace = openWorkspace(placeOf(ref).path);
-    const tree = workspace === undefined ? undefined : this.treeIn(workspace, scopeFrom(ref), (facts) => facts);
+    const tree = workspace === undefined ? undefined : this.tree(workspace, scopeFrom(ref));
     if (workspace === undefined || tree?.isFinished !== true || tree.isStale) return;
     const mount = new OverlayMount(workspace, scopeFrom(ref));
     if (mount.isKept && mount.canBeMade(tree) && mount.isOverOriginal(tree)) await mount.make(tree);

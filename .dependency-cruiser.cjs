@@ -31,6 +31,8 @@ const LAYERS = [
     "testing/",
     "testing/ is shipped for authors of strategies: it must not pull in the composition root or the command line",
   ],
+  ["drydock.ts", "drydock.ts says what programs get: it is types, and must work without what makes them true"],
+  ["public-arguments.ts", "public-arguments.ts checks what programs hand in: it must not use it"],
   ["runtime.ts", "runtime.ts puts the parts together: it must not depend on who uses the result"],
   ["cli/", "cli/ is a user of the library like any other, and nothing may build on it"],
   ["strategy.ts", "strategy.ts is a public entry, nothing but exports: inside, import from where things are defined"],

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, renameSync, writeFileSync, writeSync } 
 import { dirname, join } from "node:path";
 import { openDrydock } from "../src/index.ts";
 import { answer, compare, type Row } from "./answer.ts";
-import { exchangesAlone, newContent, oldContent, PER_FOLDER, removeAll } from "./floor.ts";
+import { newContent, oldContent, PER_FOLDER, removeAll, renamesAlone } from "./floor.ts";
 import { alternate, flushPlace, type Side } from "./measure.ts";
 import { imageOrFolder, type Place, withPrivateMounts } from "./places.ts";
 import { makeTree } from "./trees.ts";
@@ -27,7 +27,7 @@ for (const { count, fasterBy, rounds } of [
   const { ours, perFile, floor } = await alternate(rounds, {
     ours: apply(place, count),
     perFile: oneByOne(place, count),
-    floor: exchangesAlone(place.path, count),
+    floor: renamesAlone(place.path, count),
   });
   const what = `durable apply of ${count} changed files (${place.label})`;
   rows.push(compare(what, ours, "fsync+rename each", perFile, { fasterBy }));

@@ -10,30 +10,33 @@ import { makeTree, text } from "./trees.ts";
 const CONTENT_BYTES = 2000;
 export const PER_FOLDER = 20;
 const EXCHANGE = failpoint("bench.exchange");
+const MOVE = failpoint("bench.move");
 
-/** What nothing durable can beat: one flush, the exchanges alone, one flush. */
-export function exchangesAlone(path: string, count: number): Side {
+/** What nothing durable can beat: one flush, the exchanges alone, one flush. Of files that are new: moves instead of exchanges. */
+export function renamesAlone(path: string, count: number, files: "changed" | "new" = "changed"): Side {
   const original = join(path, "floor");
   const slots = join(path, "floor-slots");
   let folders: readonly Folder[] = [];
   let names: readonly string[] = [];
   return {
     before: () => {
-      const files = makeTree(original, count, PER_FOLDER, oldContent);
+      const paths = makeTree(original, count, PER_FOLDER, files === "new" ? () => undefined : oldContent);
       mkdirSync(slots);
       flushPlace(path);
       for (let at = 0; at < count; at += 1) writeFileSync(join(slots, String(at)), newContent(at));
       const parents = new Map(
-        [...new Set(files.map(dirname))].map((name) => [name, Folder.open(join(original, name))]),
+        [...new Set(paths.map(dirname))].map((name) => [name, Folder.open(join(original, name))]),
       );
-      folders = files.map((file) => parents.get(dirname(file)) as Folder);
-      names = files.map((file) => file.slice(dirname(file).length + 1));
+      folders = paths.map((file) => parents.get(dirname(file)) as Folder);
+      names = paths.map((file) => file.slice(dirname(file).length + 1));
     },
     run: async () => {
       using staged = Folder.open(slots);
       await syncfs(staged.fd, slots);
       for (let at = 0; at < count; at += 1) {
-        staged.exchange(EXCHANGE, String(at), folders[at] as Folder, names[at] as string);
+        const [folder, name] = [folders[at] as Folder, names[at] as string];
+        if (files === "new") staged.move(MOVE, String(at), folder, name);
+        else staged.exchange(EXCHANGE, String(at), folder, name);
       }
       await syncfs(staged.fd, slots);
     },

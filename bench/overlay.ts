@@ -5,7 +5,7 @@ import { Folder } from "../src/system/folder.ts";
 import { mountByDescriptors } from "../src/system/overlay-mount.ts";
 import { answer, compare, type Row } from "./answer.ts";
 import { openDurableStore } from "./durable-store.ts";
-import { exchangesAlone, newContent, oldContent, PER_FOLDER, removeAll } from "./floor.ts";
+import { newContent, oldContent, PER_FOLDER, removeAll, renamesAlone } from "./floor.ts";
 import { alternate, flushPlace, runProgram, type Side } from "./measure.ts";
 import { imageOrFolder, withPrivateMounts } from "./places.ts";
 import { makeTree } from "./trees.ts";
@@ -47,7 +47,7 @@ for (const size of [1_000, 10_000, 100_000]) {
   rows.push(compare("  against git", slow.ours, "git worktree add", slow.worktree, undefined));
   const look = await alternate(9, { ours: diff(original, changed), git: gitStatus(original, changed) });
   rows.push(compare(`  diff of ${CHANGED} changes`, look.ours, "git status", look.git, { underMs: 3 }));
-  const land = await alternate(9, { ours: apply(original, changed), floor: exchangesAlone(place.path, CHANGED) });
+  const land = await alternate(9, { ours: apply(original, changed), floor: renamesAlone(place.path, CHANGED) });
   rows.push(compare(`  apply of ${CHANGED} changes`, land.ours, "2 syncfs+exchanges", land.floor, { atMost: 3 }));
   removeAll(original);
 }

@@ -9,6 +9,7 @@ import { type Row, tableOf } from "./answer.ts";
  */
 const QUESTIONS = [
   "apply",
+  "large",
   "overlay",
   "checkpoint",
   "snapshot",

@@ -12,7 +12,7 @@ import { Folder } from "../src/system/folder.ts";
 import { readNames } from "../src/system/listing.ts";
 import { answer, compare, type Row } from "./answer.ts";
 import { openDurableStore } from "./durable-store.ts";
-import { exchangesAlone, newContent, oldContent, PER_FOLDER } from "./floor.ts";
+import { newContent, oldContent, PER_FOLDER, renamesAlone } from "./floor.ts";
 import { alternate, flushPlace, runProgram, type Side } from "./measure.ts";
 import { imageOf, withPrivateMounts } from "./places.ts";
 import { makeTree } from "./trees.ts";
@@ -52,7 +52,7 @@ async function ask(path: string): Promise<void> {
     rows.push(compare("  a plan and its path", plan.ours, "2 ioctls + 2 durable writes", plan.floor, { atMost: 2 }));
     const look = await alternate(9, { ours: diff(original, changed), walk: walk(original) });
     rows.push(compare(`  diff of ${CHANGED} changes`, look.ours, "one walk", look.walk, undefined));
-    const land = await alternate(9, { ours: apply(original, changed), floor: exchangesAlone(path, CHANGED) });
+    const land = await alternate(9, { ours: apply(original, changed), floor: renamesAlone(path, CHANGED) });
     rows.push(compare(`  apply of ${CHANGED} changes`, land.ours, "2 syncfs+exchanges", land.floor, undefined));
   }
   store.close();

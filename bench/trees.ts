@@ -1,12 +1,12 @@
 import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Makes `count` files, `perFolder` in each folder; returns their paths relative to `root`. The same for each call. */
+/** Makes `count` files, `perFolder` in each folder, or only the folders where there is no content; returns their paths relative to `root`. The same for each call. */
 export function makeTree(
   root: string,
   count: number,
   perFolder: number,
-  contentOf: (at: number) => Buffer,
+  contentOf: (at: number) => Buffer | undefined,
 ): readonly string[] {
   const paths: string[] = [];
   mkdirSync(root, { recursive: true });
@@ -15,8 +15,8 @@ export function makeTree(
     if (at % perFolder === 0) mkdirSync(join(root, folder));
     const path = `${folder}/file-${at}.txt`;
     const content = contentOf(at);
-    if (content.length === 0) closeSync(openSync(join(root, path), "wx"));
-    else writeFileSync(join(root, path), content);
+    if (content?.length === 0) closeSync(openSync(join(root, path), "wx"));
+    else if (content !== undefined) writeFileSync(join(root, path), content);
     paths.push(path);
   }
   return paths;

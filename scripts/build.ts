@@ -1,5 +1,14 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -12,6 +21,7 @@ import { commandsTogether, directBuiltins, englishOnly, fewChunks } from "./bund
  *   class that two of them use is in a chunk of its own, so a strategy that imports "drydock/strategy" meets the same
  *   classes as the command line.
  * - keeper.js, the program that holds transactions, with the drivers that it needs.
+ * - launcher.cjs, the program that becomes a command.
  * - types/, the declarations of the public entries.
  * - .compile-cache/, see bin/start.cjs; filled here, so that the first command is as fast as the second. Not packed.
  *
@@ -31,6 +41,12 @@ const ENTRIES = {
 /** A process of its own that speaks to the others by a socket, and shares no class with them; only it needs the drivers of databases. */
 const KEEPER = "src/strategies/transaction-rollback/keeper-main.ts";
 
+/** The program that becomes a command. It is started for each, so it holds nothing else. */
+const LAUNCHER = "src/run/launcher-main.ts";
+
+/** No start takes that long. */
+const WARM_UP_MS = 20_000;
+
 /** What does something by being loaded. */
 const PROGRAMS = ["cli.js", "keeper.js", "victim.js"];
 
@@ -42,7 +58,7 @@ try {
 }
 
 async function buildAll(): Promise<void> {
-  const missing = [...Object.values(ENTRIES), KEEPER].filter((entry) => !existsSync(join(root, entry)));
+  const missing = [...Object.values(ENTRIES), KEEPER, LAUNCHER].filter((entry) => !existsSync(join(root, entry)));
   if (missing.length > 0) throw new Error(`Nothing was built: ${missing.join(", ")} is missing.`);
   const fresh = join(root, `dist.new-${process.pid}`);
   const old = `${fresh}-old`;
@@ -89,6 +105,17 @@ async function bundle(outdir: string): Promise<void> {
     external: ["koffi", "pg-native", "cloudflare:sockets"],
     plugins: [directBuiltins],
   });
+  await build({
+    ...options,
+    entryPoints: { launcher: LAUNCHER },
+    // Node starts a program of the older kind of modules faster, and every command waits for this one.
+    format: "cjs",
+    splitting: false,
+    outExtension: { ".js": ".cjs" },
+    define: { "import.meta.url": "drydockUrl" },
+    banner: { js: 'const drydockUrl=require("node:url").pathToFileURL(__filename).href;' },
+    external: ["koffi"],
+  });
 }
 
 /** Emits the declarations, with the extensions of relative imports as they are for whoever imports them. */
@@ -122,8 +149,14 @@ function warmUp(): void {
     for (const args of [
       [join(root, "bin/start.cjs"), "plan", "list", "--state-dir", state],
       ["-e", loadAll, ...modules],
+      [join(dist, "launcher.cjs")],
     ]) {
-      const { status, stderr } = spawnSync(process.execPath, args, { cwd: state, encoding: "utf8" });
+      const { status, stderr } = spawnSync(process.execPath, args, {
+        ...{ cwd: state, encoding: "utf8", timeout: WARM_UP_MS },
+        // A launcher reads at its descriptor 3, and ends when there is nothing.
+        stdio: ["ignore", "pipe", "pipe", openSync(join(state, "control"), "w+")],
+        env: { ...process.env, NODE_COMPILE_CACHE: join(dist, ".compile-cache") },
+      });
       if (status !== 0) console.warn(`The first start will be slower, since a warm-up failed: ${stderr.trim()}`);
     }
   } finally {

@@ -36,6 +36,7 @@ const NEEDED: readonly Need[] = [
   { program: "ceph-mon", package: "ceph-mon", lost: "tests of the example for S3 buckets" },
   { program: "ceph-osd", package: "ceph-osd", lost: "tests of the example for S3 buckets" },
   { program: "radosgw", package: "radosgw", lost: "tests of the example for S3 buckets" },
+  { program: "cc", package: "gcc", lost: "tests of libraries that a command plants" },
   { program: "losetup", package: "util-linux", lost: "tests on file systems in images" },
   { program: "unshare", package: "util-linux", lost: "tests in namespaces of their own" },
 ];

@@ -1,4 +1,6 @@
+export type { AbandonedResource, AbandonReport } from "./commit/abandonment.ts";
 export type { RecoveredPlan, RecoveryReport } from "./commit/recovery.ts";
+export type { TrustedConfig } from "./config/settings-in-force.ts";
 export { bytesFromPath, displayPath, pathFromBytes } from "./core/byte-path.ts";
 export type { FullCapabilities, StrategyCapabilities } from "./core/capabilities.ts";
 export {
@@ -11,12 +13,14 @@ export {
   statsOf,
 } from "./core/change.ts";
 export * from "./core/errors.ts";
+export type { LimitName, Limits } from "./core/limits.ts";
 export type { PlanState } from "./core/plan.ts";
 export type { DatabaseValue, StatementResult } from "./core/query.ts";
 export type { PlainData, Resource } from "./core/resource.ts";
 export type { ResourceCapability, ResourceType, ResourceTypeDefinition, ResourceTypes } from "./core/resource-types.ts";
 export type { SandboxRecord, SandboxRef } from "./core/sandbox.ts";
 export { SANDBOX_MOVES, SANDBOX_STATES, type SandboxState } from "./core/sandbox-states.ts";
+export type { SelfRunningFile } from "./core/self-running-rules.ts";
 export type {
   Attention,
   CommitResult,

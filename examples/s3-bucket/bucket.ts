@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type {
   CreateMultipartUploadCommandInput,
   ListMultipartUploadsCommandOutput,
@@ -31,16 +32,21 @@ export interface BegunUpload {
 
 /** A request that S3 refused, or that did not end in time. */
 export class BucketError extends DrydockError {
+  /** Whether the server may answer the same request otherwise in a moment. */
+  readonly mayPass: boolean;
+
   constructor(what: string, { cause }: { readonly cause: unknown }) {
     const { name, message, $metadata } = cause as Error & { readonly $metadata?: { readonly httpStatusCode?: number } };
     const said = [name, message].filter((text) => text !== "UnknownError").join(": ");
     const status = $metadata?.httpStatusCode === undefined ? "" : ` (HTTP ${$metadata.httpStatusCode})`;
     super("S3", `${what}: ${said}${status}`, { hint: "Check the endpoint, the keys, and what they may do.", cause });
+    this.mayPass = $metadata?.httpStatusCode === 409 || ($metadata?.httpStatusCode ?? 0) >= 500;
   }
 }
 
 /** How often a request is sent again when the server is busy, where that does no harm. */
 const ATTEMPTS = 3;
+const LOOK_AGAIN_MS = 200;
 
 /** The requests that the strategy makes, each bounded in time. What is not there is said so, everything else is thrown. */
 export class Bucket {
@@ -129,18 +135,24 @@ export class Bucket {
   }
 
   /**
-   * Makes an object of what was uploaded. What a server says if it is one already, or was given up, differs from one to the next, so a failure is returned:
-   * it counts only if nothing came of it.
+   * Makes an object of what was uploaded, and returns when the upload is over: it is an object, was one
+   * before, or was given up. What a server says of the latter two differs from one to the next, so a failure
+   * counts only if the upload is still there. It may be there because the server is at work on another
+   * completion of it, which a process that was killed has sent: that is waited for.
    */
-  async complete(key: string, uploadId: string, digests: readonly string[]): Promise<unknown> {
-    const Parts = digests.map((digest, at) => ({ PartNumber: at + 1, ETag: `"${digest}"` }));
-    try {
-      await this.#ask(`Landing ${this.#shown(key)}`, [], async (s3, options) =>
-        s3.completeMultipartUpload({ ...this.#object(key), UploadId: uploadId, MultipartUpload: { Parts } }, options),
-      );
-      return undefined;
-    } catch (thrown) {
-      return thrown;
+  async complete(key: string, uploadId: string, digests: readonly string[]): Promise<void> {
+    const MultipartUpload = { Parts: digests.map((digest, at) => ({ PartNumber: at + 1, ETag: `"${digest}"` })) };
+    const request = { ...this.#object(key), UploadId: uploadId, MultipartUpload };
+    for (const giveUpAt = performance.now() + this.#access.limitMs; ; await sleep(LOOK_AGAIN_MS)) {
+      try {
+        await this.#ask(`Landing ${this.#shown(key)}`, [], async (s3, options) =>
+          s3.completeMultipartUpload(request, options),
+        );
+        return;
+      } catch (thrown) {
+        if ((await this.firstParts(key, uploadId)) === undefined) return;
+        if (!(thrown instanceof BucketError && thrown.mayPass) || performance.now() > giveUpAt) throw thrown;
+      }
     }
   }
 

@@ -25,8 +25,13 @@ export interface LandingRecord extends Omit<StagedObject, "uploadId"> {
   readonly others: readonly string[];
   /** The version that came of it. */
   readonly landed?: string;
-  /** It is given up, and nothing has come of it. */
-  readonly isGivenUp?: true;
+  /**
+   * From before it is asked to become an object: that may have happened, or happen still, whatever became of
+   * the process that asked.
+   */
+  readonly isCompleting?: true;
+  /** From before the version that came of it is deleted by an undo. */
+  readonly isUndoing?: true;
   /** What was said when that version was taken back. */
   readonly takenBack?: readonly Attention[];
 }

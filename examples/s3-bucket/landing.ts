@@ -31,6 +31,12 @@ export interface Outcome {
 /**
  * What changes the bucket: an upload becomes an object, or a version of ours goes, and with it what it had covered is there again. Which version is ours is
  * told by its ETag among those that are newer than what was there when it was prepared: not every server answers a completion with the version.
+ *
+ * What a process that was killed has sent can take effect at any time after that, and nothing calls it back.
+ * But an upload becomes an object only once, and a version is deleted only once. So each is noted before it
+ * is asked for, and to take back what may be under way is to have it happen first: the upload is completed
+ * here too, and the version that came of it deleted; or the version is deleted here too, and the same lands
+ * again. What then arrives late finds no such upload, or no such version.
  */
 export class Landing {
   readonly #id: string;
@@ -55,19 +61,14 @@ export class Landing {
 
   /** Makes an object of what was staged, unless that has happened. What somebody wrote since it was prepared lies beneath it, and is named. */
   async land(object: StagedObject): Promise<Outcome> {
-    const key = this.#key(object);
-    this.#failpoint("s3.complete-upload");
-    const failure = await this.#bucket.complete(key, object.uploadId, object.digests);
-    if (failure !== undefined && (await this.#bucket.firstParts(key, object.uploadId)) !== undefined)
-      throw notLanded(object, failure);
-    let history = await this.#bucket.history(key);
+    let history = await this.#complete(object);
     let ours = this.#ours(history, object);
     if (ours === undefined) {
-      history = await this.#landAgain(object);
+      history = await this.#landAgain(object, object.uploadId);
       ours = this.#ours(history, object);
     }
     if (ours === undefined) throw notLanded(object);
-    this.#note(object, { landed: ours.id });
+    this.#noteLanded(object, { landed: ours.id });
     const rivals = beneath(newerThan(history, object.before), ours, history.isDeleted);
     const state = { version: ours.id, marker: history.markers[0] ?? null, isDeleted: false, etag: ours.etag };
     return { path: object.path, state: { ...state, size: ours.size }, attention: this.#namesOf(object.path, rivals) };
@@ -76,15 +77,20 @@ export class Landing {
   /** Takes a landing back that may have happened. Says the same however often it is called. */
   async takeBack(object: StagedObject | LandingRecord): Promise<Outcome> {
     const key = this.#key(object);
-    if (await this.#isWaiting(object)) return { path: object.path, state: object.before, attention: [] };
-    const history = await this.#bucket.history(key);
+    const { uploadId } = object;
+    const record = this.#record(object);
+    // Nothing was asked to land: giving the upload up is enough.
+    if (uploadId === null || record === undefined || (record.isCompleting !== true && record.landed === undefined))
+      return { path: object.path, state: object.before, attention: [] };
+    const history =
+      record.landed === undefined ? await this.#complete({ ...object, uploadId }) : await this.#bucket.history(key);
     const ours = this.#ours(history, object);
-    const said = this.#record(object)?.takenBack;
+    const said = record.takenBack;
     const { versions, markers } = newerThan(history, object.before);
     const rivals = [...versions.map(({ id }) => id), ...markers].filter((id) => id !== ours?.id);
     const attention = said ?? (ours === undefined ? [] : this.#namesOf(object.path, rivals));
     if (ours !== undefined) {
-      this.#note(object, { landed: ours.id, takenBack: attention });
+      this.#noteLanded(object, { landed: ours.id, takenBack: attention });
       this.#failpoint("s3.delete-version");
       await this.#bucket.removeVersion(key, ours.id);
     }
@@ -108,43 +114,55 @@ export class Landing {
   /** Deletes exactly the version that had landed. */
   async undo(object: LandedObject): Promise<Outcome> {
     const key = this.#key(object);
+    this.#note("s3.note-undo", object, { isUndoing: true });
     this.#failpoint("s3.delete-version");
     await this.#bucket.removeVersion(key, object.version);
     return { path: object.path, state: object.before, attention: this.#since(await this.#bucket.history(key), object) };
   }
 
-  /** Takes an undo back that may have happened: lands the same again. */
+  /** Takes an undo back that may have happened, or happen still: the version goes, the same lands again. */
   async redo(object: LandedObject): Promise<readonly Attention[]> {
-    const history = await this.#bucket.history(this.#key(object));
-    if (history.versions.some(({ id }) => id === object.version)) return [];
-    const attention = this.#since(history, object);
-    if (newerThan(history, object.before).versions.some(({ etag }) => etag === object.etag)) return attention;
+    const key = this.#key(object);
+    const { landed, isUndoing } = this.#record(object) ?? {};
+    if (landed === object.version && isUndoing !== true) return [];
     if (!existsSync(this.#folder.contentFile(this.#id, object.path)))
       throw new SandboxRollbackError(`The content of ${object.path} is gone: the undo can only go on.`);
+    this.#failpoint("s3.delete-version");
+    await this.#bucket.removeVersion(key, object.version);
+    const history = await this.#bucket.history(key);
+    const attention = this.#since(history, object);
+    if (newerThan(history, object.before).versions.some(({ etag }) => etag === object.etag)) return attention;
     const ours = this.#ours(await this.#landAgain(object), object);
     if (ours === undefined)
       throw new SandboxRollbackError(`${object.path} was uploaded, but there is no such version.`);
-    this.#note(object, { landed: ours.id });
+    this.#noteLanded(object, { landed: ours.id });
     return attention;
   }
 
-  /** Somebody gave our upload up, or deleted what had come of it: its content is still here. */
-  async #landAgain({ path, before }: { readonly path: string; readonly before: KeyState }): Promise<KeyHistory> {
-    const again = await this.#uploads.stage(this.#id, path, before);
-    const key = this.#key(again);
-    this.#failpoint("s3.complete-upload");
-    const failure = await this.#bucket.complete(key, again.uploadId, again.digests);
-    if (failure !== undefined) throw notLanded(again, failure);
-    return await this.#bucket.history(key);
+  /**
+   * Our upload was given up, or what had come of it deleted: its content is still here. Another try that was
+   * cut off is finished first.
+   */
+  async #landAgain(object: Omit<StagedObject, "uploadId">, tried?: string): Promise<KeyHistory> {
+    const { uploadId, landed } = this.#record(object) ?? {};
+    if (typeof uploadId === "string" && uploadId !== tried && landed === undefined) {
+      const history = await this.#complete({ ...object, uploadId });
+      if (this.#ours(history, object) !== undefined) return history;
+    }
+    return await this.#complete(await this.#uploads.stage(this.#id, object.path, object.before));
   }
 
-  /** Whether what was staged has surely not landed. Found out before the upload is given up, and noted, because afterwards nobody could tell. */
-  async #isWaiting({ path, uploadId }: StagedObject | LandingRecord): Promise<boolean> {
-    if (uploadId === null || this.#record({ path })?.isGivenUp === true) return true;
-    if (this.#record({ path })?.landed !== undefined) return false;
-    if ((await this.#bucket.firstParts(this.#key({ path }), uploadId)) === undefined) return false;
-    this.#note({ path }, { isGivenUp: true });
-    return true;
+  /** Has the upload be over, and returns what is there then. */
+  async #complete(object: StagedObject): Promise<KeyHistory> {
+    const key = this.#key(object);
+    if (this.#record(object)?.isCompleting !== true) this.#note("s3.note-completion", object, { isCompleting: true });
+    this.#failpoint("s3.complete-upload");
+    try {
+      await this.#bucket.complete(key, object.uploadId, object.digests);
+    } catch (thrown) {
+      throw notLanded(object, thrown);
+    }
+    return await this.#bucket.history(key);
   }
 
   #ours(history: KeyHistory, object: Omit<StagedObject, "uploadId">): ObjectVersion | undefined {
@@ -171,10 +189,14 @@ export class Landing {
     return recordOf(this.#folder, this.#id, path);
   }
 
-  #note(object: { readonly path: string }, more: Pick<LandingRecord, "landed" | "takenBack" | "isGivenUp">): void {
+  #noteLanded(object: { readonly path: string }, more: Pick<LandingRecord, "landed" | "takenBack">): void {
+    this.#note("s3.note-landed", object, more);
+  }
+
+  #note(point: string, object: { readonly path: string }, more: Partial<LandingRecord>): void {
     const record = this.#record(object);
     if (record === undefined) return;
-    this.#failpoint("s3.note-landed");
+    this.#failpoint(point);
     saveRecord(this.#folder, this.#id, { ...record, ...more });
   }
 

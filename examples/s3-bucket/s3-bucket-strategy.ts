@@ -126,7 +126,7 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
     for (const { id, records } of newestFirst) {
       await inParallel(records, (record) => this.#landing(ref, id).takeBack(record));
       await this.#uploads(ref).giveUp(id);
-      folder.forgetLanding(id);
+      this.#forgetWhatIsOver(ref, id);
     }
     folder.forgetWork();
     folder.saveBase(await this.#snapshot(ref));
@@ -195,8 +195,14 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
     this.#rebase(ref, outcomes);
     const attention = [...outcomes.flatMap((each) => each.attention), ...(await this.#uploads(ref).giveUp(id))];
     // Asked again, it has to know what it gave up and what it said: that goes with the sandbox.
-    if (prepared === undefined && attention.length === 0) this.#folder(ref).forgetLanding(id);
+    if (prepared === undefined && attention.length === 0) this.#forgetWhatIsOver(ref, id);
     return attention;
+  }
+
+  /** The beginning of an upload whose id nobody knows may still arrive: cleanup looks for it again. */
+  #forgetWhatIsOver(ref: SandboxRef, landingId: string): void {
+    const folder = this.#folder(ref);
+    if (recordsOf(folder, landingId).every(({ uploadId }) => uploadId !== null)) folder.forgetLanding(landingId);
   }
 
   async #prepareOrGiveUp(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {

@@ -5,7 +5,8 @@ import { errorDocument, errorLines, traceOf } from "./error-report.ts";
 import { EXIT, exitCodeOf } from "./exit-codes.ts";
 import { hasFlag } from "./global-options.ts";
 import { Output, readerIsGone } from "./output.ts";
-import { buildProgram, TextRequest } from "./program.ts";
+import { harmless } from "./printable.ts";
+import { assertKnownCommand, buildProgram, TextRequest } from "./program.ts";
 import { terminalFeatures } from "./terminal.ts";
 
 /** Runs the command that this process was started for; returns its exit code. */
@@ -33,9 +34,19 @@ function makeContext(args: readonly string[]): CommandContext {
   return new CommandContext(output, environment, { json: hasFlag(args, "--json"), debug: hasFlag(args, "--debug") });
 }
 
-/** `drydock help plan create` is `drydock plan create --help`. */
+/**
+ * `drydock help plan create` is `drydock plan create --help`. Commander shows the help of a group for
+ * whatever is not in it.
+ */
 function withHelpOption(args: readonly string[]): readonly string[] {
-  return args[0] === "help" ? [...args.slice(1), "--help"] : args;
+  const [first, ...rest] = args;
+  if (first === "help") return withHelpOption(rest.includes("--help") ? rest : [...rest, "--help"]);
+  const names = args.slice(
+    0,
+    args.findIndex((argument) => argument.startsWith("-")),
+  );
+  if (args[names.length] === "--help" || args[names.length] === "-h") assertKnownCommand(names);
+  return args;
 }
 
 async function printText({ output, options }: CommandContext, { request }: TextRequest): Promise<void> {
@@ -52,7 +63,7 @@ async function version(): Promise<string> {
 function reportError({ output, options, exitCode, failedPlan }: CommandContext, thrown: unknown): number {
   if (options.json && !output.hasDocument) output.document(errorDocument(thrown, failedPlan));
   else for (const line of errorLines(thrown, output.errorStyles, failedPlan)) output.notice(line);
-  if (options.debug) output.notice(traceOf(thrown));
+  if (options.debug) output.notice(harmless(traceOf(thrown)));
   return exitCode === EXIT.done ? exitCodeOf(thrown) : exitCode;
 }
 

@@ -39,6 +39,9 @@ function concerned(thrown: unknown): readonly string[] {
   if (!(thrown instanceof AtomicCommitError)) return [];
   return [
     ...conflictLines(thrown.conflicts),
+    ...thrown.selfRunning.map(
+      ({ resource, path, tool, why }) => `runs by itself: ${placeOf(resource, path)}: ${tool} ${why}`,
+    ),
     ...thrown.notUndone.map(({ resource, message }) => `not undone: ${displayPath(resource)}: ${oneLine(message)}`),
   ];
 }

@@ -27,6 +27,19 @@ const piped = { stdoutIsTerminal: false, stderrIsTerminal: false };
 const terminal = { stdoutIsTerminal: true, stderrIsTerminal: true };
 
 describe("output", () => {
+  it("[X9] shows at a terminal what would hide there, and says to a program what is", () => {
+    const said = (where: typeof piped) => {
+      const { stdout, stderr, output } = outputs(where);
+      output.lines(["a\u202eb"]);
+      output.notice("c\u200bd");
+      output.document({ e: "\u2066" });
+      const text = (kept: Kept) => Buffer.concat(kept.parts).toString("utf8");
+      return text(stdout) + text(stderr);
+    };
+    assert.equal(said(terminal), 'a\\u202eb\n{\n  "e": "\\u2066"\n}\nc\\u200bd\n');
+    assert.equal(said(piped), 'a\u202eb\n{"e":"\u2066"}\nc\\u200bd\n');
+  });
+
   it("has results on stdout and all else on stderr", () => {
     const { stdout, stderr, output } = outputs(piped);
     output.lines(["one", "two"]);

@@ -1,6 +1,6 @@
 import { bytesFromPath } from "../core/byte-path.ts";
 import { jsonDocument } from "./json-document.ts";
-import { oneLine } from "./printable.ts";
+import { oneLine, visibleJson, withStyles } from "./printable.ts";
 import { ProgressBar } from "./progress-bar.ts";
 import { ANSI_STYLES, NO_STYLES, type Styles } from "./render/styles.ts";
 import type { TerminalFeatures } from "./terminal.ts";
@@ -64,7 +64,7 @@ export class Output {
   lines(lines: Iterable<string>): void {
     let batch = "";
     for (const line of lines) {
-      batch += `${line}\n`;
+      batch += `${this.terminal.interactive ? withStyles(line) : line}\n`;
       if (batch.length < BATCH_CHARACTERS) continue;
       this.write(batch);
       batch = "";
@@ -81,13 +81,14 @@ export class Output {
   /** Writes the one document of `--json`. */
   document(value: object): void {
     this.#hasDocument = true;
-    for (const piece of jsonDocument(value, this.terminal.interactive ? 2 : 0)) this.write(piece);
+    const { interactive } = this.terminal;
+    for (const piece of jsonDocument(value, interactive ? 2 : 0)) this.write(interactive ? visibleJson(piece) : piece);
   }
 
   /** Writes one line to stderr. */
   notice(line: string): void {
     this.progress.clear();
-    this.#toStderr(`${line}\n`);
+    this.#toStderr(`${withStyles(line)}\n`);
   }
 
   /** Writes a warning to stderr. */

@@ -1,20 +1,31 @@
+import { replaceInvisible, showInvisible, showInvisibleInText } from "../core/invisible-characters.ts";
+
 /**
- * Text that may hold anything, on one line and harmless on a terminal: what could move the cursor, end the line or is not text is shown
+ * Text that may hold anything, on one line and harmless on a terminal: what could move the cursor, end the line, reorder it or hide is shown
  * escaped. Unlike displayPath it leaves backslashes alone, because paths inside messages are escaped already.
  */
 export function oneLine(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]|(?<![\ud800-\udbff])[\udc80-\udcff]/g, escapeCharacter);
+  return showInvisible(text);
 }
 
 /** Text of several lines, harmless on a terminal: ends of lines and tabs stay. */
 export function harmless(text: string): string {
-  const harmful = /(?!\r\n)[\u0000-\u0008\u000b-\u001f\u007f-\u009f]|(?<![\ud800-\udbff])[\udc80-\udcff]/g;
-  return text.replace(harmful, escapeCharacter);
+  return showInvisibleInText(text);
 }
 
-function escapeCharacter(character: string): string {
-  if (character === "\n") return "\\n";
-  if (character === "\t") return "\\t";
-  const code = character.charCodeAt(0);
-  return code >= 0xdc80 ? `\\x${(code - 0xdc00).toString(16)}` : `\\u${code.toString(16).padStart(4, "0")}`;
+const STYLES = /(\u001b\[\d{1,3}m)/;
+
+/** Lines that are ready to be written, with nothing but what colours them left as it is. A last look, for whatever a renderer has forgotten. */
+export function withStyles(text: string): string {
+  const pieces = text.split(STYLES);
+  return pieces.map((piece, at) => (at % 2 === 1 ? piece : showInvisibleInText(piece))).join("");
+}
+
+/** JSON that says the same, and in which nothing is hidden: strings can write every character as `\uXXXX`. */
+export function visibleJson(json: string): string {
+  return replaceInvisible(json, (found) => (found === "\n" ? found : found.split("").map(unit).join("")));
+}
+
+function unit(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

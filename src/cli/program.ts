@@ -3,7 +3,7 @@ import { UnsupportedError } from "../core/errors.ts";
 import type { CommandContext } from "./command-context.ts";
 import { COMMANDS, type CommandEntry } from "./command-table.ts";
 import { addGlobalOptions, globalOptionsOf } from "./global-options.ts";
-import { missingCommandError, usageErrorFrom } from "./usage-failure.ts";
+import { missingCommandError, unknownCommandError, usageErrorFrom } from "./usage-failure.ts";
 
 /** Thrown to end the parsing when the user asked for something else than a command. */
 export class TextRequest extends Error {
@@ -77,6 +77,20 @@ function translateExits(command: Command, { takeHelp }: Frame): void {
       command.commands.map((below) => below.name()),
     );
   });
+}
+
+/** Refuses names of which one is no command. What follows a command that is no group may be anything. */
+export function assertKnownCommand(names: readonly string[], entries = COMMANDS, group = "drydock"): void {
+  const [name, ...others] = names;
+  if (name === undefined) return;
+  const entry = entries.find((candidate) => candidate.name === name);
+  if (entry === undefined)
+    throw unknownCommandError(
+      name,
+      group,
+      entries.map((candidate) => candidate.name),
+    );
+  if (entry.commands !== undefined) assertKnownCommand(others, entry.commands, `${group} ${name}`);
 }
 
 /** Refuses a platform that Drydock is not made for. */

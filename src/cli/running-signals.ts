@@ -1,18 +1,12 @@
 import type { RunningCommand } from "../run/exec.ts";
-import { hasTerminal } from "../system/terminal-input.ts";
 import type { Interruption } from "./interruption.ts";
-
-/** What a terminal sends reaches the command without us, because it is in our process group there. */
-const FROM_TERMINALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
 
 /** While it is in scope, signals to this process are for the command that it runs. */
 export class RunningSignals {
   #running: RunningCommand | undefined;
-  readonly #ignored = hasTerminal() ? FROM_TERMINALS : [];
   readonly #waiting: NodeJS.Signals[] = [];
   readonly #handed: Disposable;
   readonly #receive = (signal: NodeJS.Signals): void => {
-    if (this.#ignored.includes(signal)) return;
     if (this.#running === undefined) this.#waiting.push(signal);
     else this.#running.signal(signal);
   };

@@ -1,5 +1,6 @@
 import type { RecoveryReport } from "../commit/recovery.ts";
-import type { Drydock } from "../runtime.ts";
+import { messageOf } from "../core/errors.ts";
+import type { Drydock, DrydockOptions } from "../runtime.ts";
 import type { CommandContext } from "./command-context.ts";
 import { EXIT } from "./exit-codes.ts";
 import { Interruption } from "./interruption.ts";
@@ -8,7 +9,7 @@ import { attentionLine } from "./render/attention-line.ts";
 
 /** Opens Drydock for a command that only looks. A signal ends it at once, as it ends any program. */
 export async function look<T>(context: CommandContext, work: (drydock: Drydock) => Promise<T>): Promise<T> {
-  return whileOpen(context, undefined, work);
+  return whileOpen(context, {}, work);
 }
 
 /** Opens Drydock for a command that changes something: a signal stops it cleanly. `plan` is what the user called the plan, if any. */
@@ -16,10 +17,12 @@ export async function change<T>(
   context: CommandContext,
   plan: string | undefined,
   work: (drydock: Drydock, signal: AbortSignal, interruption: Interruption) => Promise<T>,
+  how: { readonly makesRoom?: boolean } = {},
 ): Promise<T> {
   using interruption = new Interruption((line) => context.output.notice(line));
   // Awaited here: the interruption must not go out of scope before the work is over.
-  return await whileOpen(context, interruption.signal, async (drydock) => {
+  const options = { signal: interruption.signal, ...how };
+  return await whileOpen(context, options, async (drydock) => {
     try {
       return await work(drydock, interruption.signal, interruption);
     } catch (thrown) {
@@ -31,7 +34,7 @@ export async function change<T>(
 
 async function whileOpen<T>(
   context: CommandContext,
-  signal: AbortSignal | undefined,
+  how: Pick<DrydockOptions, "signal" | "makesRoom">,
   work: (drydock: Drydock) => Promise<T>,
 ): Promise<T> {
   const { output, options } = context;
@@ -40,7 +43,7 @@ async function whileOpen<T>(
   const drydock = await openDrydock({
     ...(options.stateDir === undefined ? {} : { stateDir: options.stateDir }),
     ...(options.config === undefined ? {} : { config: options.config }),
-    ...(signal === undefined ? {} : { signal }),
+    ...how,
     cwd: context.cwd,
     environment: context.environment,
     command: context.command,
@@ -56,7 +59,16 @@ async function whileOpen<T>(
     return await work(drydock);
   } finally {
     output.progress.clear();
+    await close(drydock, context);
+  }
+}
+
+/** Whatever the command did is written by now: that the state can't be closed makes no failure of it. */
+async function close(drydock: Drydock, { output }: CommandContext): Promise<void> {
+  try {
     await drydock.close();
+  } catch (thrown) {
+    output.warning(`Drydock's state could not be closed: ${messageOf(thrown)}`);
   }
 }
 

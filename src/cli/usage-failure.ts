@@ -1,4 +1,5 @@
 import type { CommanderError } from "commander";
+import { nearestName } from "../config/nearest-name.ts";
 import { UsageError } from "../core/errors.ts";
 import { oneLine } from "./printable.ts";
 
@@ -17,6 +18,15 @@ export function usageErrorFrom(refusal: CommanderError, command: string): UsageE
 const INSTEAD_OF_ARGUMENTS: { readonly [command: string]: string } = {
   "drydock plan create": "Say what the plan may change with --resource.",
 };
+
+/** Our error for a name that is no command, in the words that commander has for it. */
+export function unknownCommandError(name: string, group: string, names: readonly string[]): UsageError {
+  const nearest = nearestName(name, names);
+  const advice = nearest === undefined ? "" : `Did you mean ${nearest}? `;
+  return new UsageError(`Unknown command '${oneLine(name)}'.`, {
+    hint: `${advice}'${group} --help' shows what it takes.`,
+  });
+}
 
 /** Our error for a group of commands, like `drydock plan`, without one of them. */
 export function missingCommandError(command: string, names: readonly string[]): UsageError {

@@ -12,7 +12,8 @@ import type { Store } from "../store/store.ts";
 import { newId } from "../system/new-id.ts";
 import { type Coordinator, DryRunEnd, type Outcome } from "./coordinator.ts";
 import { commitFailure } from "./failure.ts";
-import type { Journal } from "./journal.ts";
+import { type Journal, planDuring } from "./journal.ts";
+import { assertForeignHaveWord, withWord } from "./landing-word.ts";
 import { assertReversible, choosing, participantsOf } from "./participants.ts";
 
 export interface AtomicCommitParts {
@@ -22,6 +23,8 @@ export interface AtomicCommitParts {
   readonly journal: Journal;
   readonly coordinator: Coordinator;
   readonly now: () => Date;
+  /** `[RESOURCE:]PATTERN` each: what may always land though tools run it by themselves. */
+  readonly allow: readonly string[];
   /** Refuses a plan inside which a command runs. */
   readonly assertUnused: (plan: PlanRecord) => void;
 }
@@ -52,8 +55,10 @@ export class AtomicCommit implements PlanCommitter {
       const capabilitiesOf = (ref: SandboxRef) => this.#parts.sandboxes.capabilitiesOf(ref);
       const all = await participantsOf(plan, sandboxes, capabilitiesOf);
       const chosen = await options.choose?.();
-      const participants = chosen === undefined ? all : await choosing(all, chosen, capabilitiesOf);
-      assertAllowed(participants, plan, options);
+      const taking = chosen === undefined ? all : await choosing(all, chosen, capabilitiesOf);
+      assertAllowed(taking, plan, options);
+      const participants = withWord(plan, taking, [...this.#parts.allow, ...(options.allow ?? [])]);
+      await assertForeignHaveWord(plan, participants, this.#parts.sandboxes);
       const outcome = await this.#begin(
         this.#newRecord(plan, owner, "commit", participants, {
           ...(chosen !== undefined && { staysIn: "open" }),
@@ -62,7 +67,7 @@ export class AtomicCommit implements PlanCommitter {
         }),
         options,
       );
-      return resultOf(outcome);
+      return resultOf(plan, outcome);
     });
   }
 
@@ -84,7 +89,7 @@ export class AtomicCommit implements PlanCommitter {
       const isLast = landings.length === 1 && plan.state !== "open";
       const staysIn = plan.state === "open" ? "open" : "applied";
       const more: Partial<TransactionRecord> = { undoes: landed.id, ...(!isLast && { staysIn }) };
-      return resultOf(await this.#begin(this.#newRecord(plan, owner, "undo", participants, more), {}));
+      return resultOf(plan, await this.#begin(this.#newRecord(plan, owner, "undo", participants, more), {}));
     });
   }
 
@@ -227,14 +232,18 @@ async function mustFind(store: Store, planId: string): Promise<PlanRecord> {
   return plan;
 }
 
-function resultOf(outcome: Outcome): CommitAllResult {
+/** Nothing is asked here that could fail: what has landed must not be reported as failed. */
+function resultOf(plan: PlanRecord, outcome: Outcome): CommitAllResult {
   const { record } = outcome;
   const succeeded =
     record.phase === "done" ||
     record.phase === "landed" ||
     (outcome.cause instanceof DryRunEnd && record.phase === "aborted");
   if (!succeeded) throw commitFailure(outcome);
+  const { state, message } = planDuring(plan, record);
   return {
+    state,
+    ...(message !== undefined && { message }),
     participants: record.participants.map(({ resource, ref, status, changes, prepared }) => ({
       resource,
       strategy: ref.strategyName,

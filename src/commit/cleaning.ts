@@ -3,22 +3,26 @@ import { messageOf } from "../core/errors.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { moveSandbox } from "../core/sandbox-states.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
+import type { PlanRemains } from "../sandboxes/plan-remains.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { Store } from "../store/store.ts";
 import { transactionFor } from "./transaction-parts.ts";
 
 /**
  * What is removed once a transaction has landed: after a commit the sandboxes, unless the policy keeps them or only a part landed, while what an undo needs
- * stays; after an undo the record it used. One that fails does not stop the others; what could not be removed is returned.
+ * stays; after an undo the record it used; and of a plan that is over by it what it had besides. One that fails does not stop the others; what could not
+ * be removed is returned.
  */
 export class Cleaning {
   readonly #store: Store;
   readonly #sandboxes: PlanSandboxes;
+  readonly #remains: PlanRemains;
   readonly #policy: CleanupPolicy;
 
-  constructor(store: Store, sandboxes: PlanSandboxes, policy: CleanupPolicy) {
+  constructor(store: Store, sandboxes: PlanSandboxes, remains: PlanRemains, policy: CleanupPolicy) {
     this.#store = store;
     this.#sandboxes = sandboxes;
+    this.#remains = remains;
     this.#policy = policy;
   }
 
@@ -33,7 +37,7 @@ export class Cleaning {
         left.push(`${participant.resource}: not everything could be removed: ${messageOf(thrown)}`);
       }
     }
-    left.push(...(await this.#removeOthers(record)));
+    left.push(...(await this.#removeOthers(record)), ...(await this.#forgetRemains(record)));
     if (left.length === 0 && record.undoes !== undefined) await this.#noteUsed(record.undoes);
     return left;
   }
@@ -59,6 +63,15 @@ export class Cleaning {
       }
     }
     return left;
+  }
+
+  async #forgetRemains({ planId }: TransactionRecord): Promise<readonly string[]> {
+    try {
+      await this.#remains.forget(planId);
+      return [];
+    } catch (thrown) {
+      return [`what its commands left could not be removed: ${messageOf(thrown)}`];
+    }
   }
 
   /** They are of a time when the originals were others. */

@@ -60,6 +60,7 @@ export class Coordinator {
 
   async #perform({ record, cause }: Outcome, effect: Effect, dryRun: boolean): Promise<Partial<Outcome>> {
     if (effect.do === "clean") return await this.#clean(record);
+    if (effect.do === "finish") return await this.#finish(record);
     if (effect.do === "land" || effect.do === "take-back") {
       const step = await this.#forAll(record, effect.do);
       return { ...step, cause: cause ?? step.cause };
@@ -86,6 +87,18 @@ export class Coordinator {
     }
   }
 
+  /** All of it is in the originals. If that can't be written down, the next start lands it once more and does; it has landed all the same. */
+  async #finish(record: TransactionRecord): Promise<Partial<Outcome>> {
+    const event: CommitEvent = { was: "finished", at: this.#parts.now().toISOString() };
+    try {
+      const durability = (await this.#canLandAgain(record)) ? "ordered" : "durable";
+      return { record: await this.#save(record, event, durability, landedAs(record)) };
+    } catch (thrown) {
+      const warnings = [`it has landed, which the next start writes down: ${messageOf(thrown)}`];
+      return { record: advance(record, event), warnings };
+    }
+  }
+
   async #step(record: TransactionRecord, effect: Effect): Promise<TransactionRecord> {
     const { now } = this.#parts;
     if (record.phase === "preparing" && !hasBegunIrreversible(record)) await this.#stopIfAsked();
@@ -106,13 +119,6 @@ export class Coordinator {
       }
       case "decide":
         return await this.#decide(record);
-      case "finish":
-        return await this.#save(
-          record,
-          { was: "finished", at: now().toISOString() },
-          (await this.#canLandAgain(record)) ? "ordered" : "durable",
-          landedAs(record),
-        );
       case "abort":
         return await this.#save(
           record,
@@ -192,7 +198,8 @@ export class Coordinator {
           () => (what === "land" ? this.#land(record, index) : this.#takeBack(record, index)),
           what,
         );
-        record = await this.#saveUnlessSavedNext(record, event);
+        record =
+          what === "land" ? await this.#noteLanded(record, event) : await this.#saveUnlessSavedNext(record, event);
       } catch (thrown) {
         cause ??= thrown;
         if (what === "take-back" && isFinal(thrown))
@@ -201,6 +208,15 @@ export class Coordinator {
       }
     }
     return { record, unfinished, cause };
+  }
+
+  /** The end says this too, so that it can't be noted meanwhile is no failure. */
+  async #noteLanded(record: TransactionRecord, event: CommitEvent): Promise<TransactionRecord> {
+    try {
+      return await this.#saveUnlessSavedNext(record, event);
+    } catch {
+      return advance(record, event);
+    }
   }
 
   async #patiently<T>(action: () => Promise<T>, what: "land" | "take-back"): Promise<T> {

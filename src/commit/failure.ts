@@ -1,4 +1,4 @@
-import { AtomicCommitError, DrydockError, type ParticipantReport } from "../core/errors.ts";
+import { AtomicCommitError, DrydockError, type ParticipantReport, SelfRunningError } from "../core/errors.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
 import type { Outcome } from "./coordinator.ts";
 
@@ -13,14 +13,29 @@ export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCom
     .filter(({ status, kind }) => status === "undone" && kind !== "in-place")
     .map(({ resource }) => resource);
   const where = failed.resource === "" ? "" : `${failed.resource}: `;
-  const message = decided
-    ? `The plan is being ${verb}, but not all of it could be finished yet: ${where}${failed.message}`
-    : `The plan was not ${verb}: ${where}${failed.message}`;
+  const message = isUnknown(record)
+    ? `Whether the plan is ${verb} is not known yet: ${where}${failed.message}`
+    : decided
+      ? `The plan is being ${verb}, but not all of it could be finished yet: ${where}${failed.message}`
+      : `The plan was not ${verb}: ${where}${failed.message}`;
   return new AtomicCommitError(
     message,
-    { failed, undone, notUndone, conflicts: record.failure?.conflicts ?? [] },
+    {
+      failed,
+      undone,
+      notUndone,
+      conflicts: record.failure?.conflicts ?? [],
+      ...(cause instanceof SelfRunningError && {
+        selfRunning: cause.files.map((file) => ({ ...file, resource: file.resource ?? failed.resource })),
+      }),
+    },
     { cause, hint: hintFor(record, notUndone, cause) },
   );
+}
+
+/** It could be written neither that it is decided nor that it is given up: only the journal on disk says which. */
+function isUnknown({ phase }: TransactionRecord): boolean {
+  return phase === "preparing";
 }
 
 function leftovers(record: TransactionRecord): ParticipantReport[] {
@@ -30,6 +45,8 @@ function leftovers(record: TransactionRecord): ParticipantReport[] {
 }
 
 function hintFor(record: TransactionRecord, notUndone: readonly ParticipantReport[], cause: unknown): string {
+  if (isUnknown(record))
+    return "Mend the cause; the next drydock command finds out, and finishes it or takes it back ('drydock recover').";
   if (record.phase === "landing") return "Mend the cause; the next drydock command finishes it ('drydock recover').";
   if (record.phase === "aborting")
     return "Mend the cause; the next drydock command takes the rest back ('drydock recover').";

@@ -45,14 +45,18 @@ function move({ ref, state }: SandboxRecord, to: SandboxState): SandboxState {
 }
 
 function planChanges(plan: PlanRecord, transaction: TransactionRecord): StoreChange[] {
-  const state = planState(transaction);
-  const landedMessage = transaction.direction === "commit" && state === "applied" ? transaction.message : plan.message;
-  const { message: _, ...rest } = plan;
-  const record: PlanRecord = { ...rest, state, ...(landedMessage !== undefined && { message: landedMessage }) };
-  return state === plan.state && landedMessage === plan.message ? [] : [{ put: "plan", record }];
+  const record = planDuring(plan, transaction);
+  return record.state === plan.state && record.message === plan.message ? [] : [{ put: "plan", record }];
 }
 
-/** What a plan is while its journal says this. */
+/** A plan as it is while its journal says this. */
+export function planDuring(plan: PlanRecord, transaction: TransactionRecord): PlanRecord {
+  const state = planState(transaction);
+  const message = transaction.direction === "commit" && state === "applied" ? transaction.message : plan.message;
+  const { message: _, ...rest } = plan;
+  return { ...rest, state, ...(message !== undefined && { message }) };
+}
+
 function planState({ direction, phase, staysIn }: TransactionRecord): PlanState {
   const isCommit = direction === "commit";
   if (phase === "landed" || phase === "done") return staysIn ?? (isCommit ? "applied" : "undone");

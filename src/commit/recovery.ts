@@ -1,5 +1,5 @@
 import { messageOf } from "../core/errors.ts";
-import { movePlan, type PlanRecord } from "../core/plan.ts";
+import type { PlanRecord } from "../core/plan.ts";
 import type { Attention } from "../core/strategy.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
 import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
@@ -7,6 +7,7 @@ import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { HistoryEntry, Store } from "../store/store.ts";
 import type { AtomicCommit } from "./atomic-commit.ts";
 import type { Outcome } from "./coordinator.ts";
+import type { PlanClosing } from "./plan-closing.ts";
 
 /** What recovery settled, and what it could not. */
 export interface RecoveryReport {
@@ -36,6 +37,7 @@ export interface RecoveryParts {
   readonly claims: Claims;
   readonly sandboxes: PlanSandboxes;
   readonly commit: AtomicCommit;
+  readonly closing: PlanClosing;
   /** Goes on with what is left of checkpoints and restores of a plan, whose claim the caller holds. */
   readonly settleCheckpoints: (plan: PlanRecord) => Promise<SettledCheckpoints>;
   readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
@@ -71,7 +73,7 @@ export class Recovery {
     const { store } = this.#parts;
     if (!(await store.hasUnfinishedWork())) return report;
     for (const transaction of await store.unfinishedTransactions()) await this.#transaction(transaction, report);
-    for (const plan of await store.listPlans("open")) await this.#plan(plan, report);
+    for (const plan of await store.unsettledPlans()) await this.#plan(plan, report);
     return report;
   }
 
@@ -80,64 +82,53 @@ export class Recovery {
     const plan = await store.plan(transaction.planId);
     if (plan === undefined) return;
     const keys = [planKey(plan.id), ...plan.resources.map(({ resource }) => originalKey(resource.location))];
-    await claims.ifFree(keys, async (owner) => {
-      const now = await store.transaction(transaction.id);
-      if (now === undefined || now.phase === "done" || now.phase === "aborted") return;
-      const place = { planId: plan.id, planName: plan.name, direction: now.direction };
-      if (now.phase === "in-doubt") {
-        report.pending.push({ ...place, attention: [], why: doubtOf(now), inDoubt: true });
-        return;
-      }
-      try {
+    const place = { planId: plan.id, planName: plan.name, direction: transaction.direction };
+    await orPending(place, report, () =>
+      claims.ifFree(keys, async (owner) => {
+        const now = await store.transaction(transaction.id);
+        if (now === undefined || now.phase === "done" || now.phase === "aborted") return;
+        if (now.phase === "in-doubt") {
+          report.pending.push({ ...place, attention: [], why: doubtOf(now), inDoubt: true });
+          return;
+        }
         const outcome = await commit.takeOver(now, owner);
         sort(outcome, place, report);
         await this.#note(outcome, now);
-      } catch (thrown) {
-        report.pending.push({ ...place, attention: [], why: messageOf(thrown), inDoubt: false });
-      }
-    });
+      }),
+    );
   }
 
-  /** Only what changed the world is worth a line in the plan's history; a removal that goes on is not. */
+  /** Only what changed the world is worth a line in the plan's history: not a removal that goes on, nor what came no further. */
   async #note({ record }: Outcome, before: TransactionRecord): Promise<void> {
-    if (before.phase === "landed") return;
+    if (before.phase === "landed" || record.phase === before.phase) return;
     const entry = this.#parts.history(record.planId, "recovered", { transaction: record.id, phase: record.phase });
     await this.#parts.store.write([{ put: "history", record: entry }], "ordered");
   }
 
   async #plan(plan: PlanRecord, report: MutableReport): Promise<void> {
     const { claims, sandboxes, store } = this.#parts;
-    await claims.ifFree([planKey(plan.id)], async () => {
-      const found = await store.plan(plan.id);
-      const now = found === undefined ? undefined : await this.#checkpoints(found, report);
-      if (now === undefined) return;
-      const over = now.state === "creating" || now.state === "closing";
-      const { failed, done } = over ? await sandboxes.cleanupAll(now) : await sandboxes.cleanupAbandoned(now);
-      for (const { resource, message } of failed) {
-        report.pending.push({
-          planId: plan.id,
-          planName: plan.name,
-          direction: "commit",
-          attention: [],
-          why: `${resource} could not be removed: ${message}`,
-          inDoubt: false,
-        });
-      }
-      if (!over || failed.length > 0) return;
-      const closing: PlanRecord = now.state === "closing" ? now : { ...now, state: movePlan(now, "closing") };
-      const entry = this.#parts.history(plan.id, "cancelled", { by: "recovery" });
-      await store.write(
-        [
-          { put: "plan", record: { ...closing, state: movePlan(closing, "cancelled") } },
-          { put: "history", record: entry },
-        ],
-        "ordered",
-      );
-      report.cleaned.push({
-        planId: plan.id,
-        what: `${now.state === "creating" ? "an unfinished plan" : "a cancelled plan"} with ${done.length} sandboxes`,
-      });
-    });
+    const place = { planId: plan.id, planName: plan.name, direction: "commit" as const };
+    await orPending(place, report, () =>
+      claims.ifFree([planKey(plan.id)], async () => {
+        const found = await store.plan(plan.id);
+        const now = found === undefined ? undefined : await this.#checkpoints(found, report);
+        if (now?.state === "creating" || now?.state === "closing") return await this.#close(now, report);
+        if (now === undefined) return;
+        const { failed } = await sandboxes.cleanupAbandoned(now);
+        for (const { resource, message } of failed)
+          report.pending.push({ ...place, attention: [], why: notRemoved(resource, message), inDoubt: false });
+      }),
+    );
+  }
+
+  /** Goes on with what was given up. */
+  async #close(plan: PlanRecord, report: MutableReport): Promise<void> {
+    const { removed, left, warnings } = await this.#parts.closing.close(plan, { by: "recovery" });
+    const kind = plan.state === "creating" ? "an unfinished plan" : "a cancelled plan";
+    report.cleaned.push({ planId: plan.id, what: `${kind} with ${removed.length} sandboxes` });
+    const place = { planId: plan.id, planName: plan.name, direction: "commit" as const, attention: [], inDoubt: false };
+    for (const { resource, message } of left) report.pending.push({ ...place, why: notRemoved(resource, message) });
+    for (const why of warnings) report.pending.push({ ...place, why });
   }
 
   /** Returns the plan as it is afterwards; undefined if it could not be settled. A plan that goes takes its checkpoints along. */
@@ -154,6 +145,23 @@ export class Recovery {
       return undefined;
     }
   }
+}
+
+/** What can't be settled stops neither the others nor the command that met it. */
+async function orPending(
+  place: Omit<RecoveredPlan, "attention">,
+  report: MutableReport,
+  settle: () => Promise<void>,
+): Promise<void> {
+  try {
+    await settle();
+  } catch (thrown) {
+    report.pending.push({ ...place, attention: [], why: messageOf(thrown), inDoubt: false });
+  }
+}
+
+function notRemoved(resource: string, message: string): string {
+  return `${resource} could not be removed: ${message}`;
 }
 
 type MutableReport = { -readonly [key in keyof RecoveryReport]: RecoveryReport[key][number][] };

@@ -12,7 +12,7 @@ export function participantAt(record: TransactionRecord, index: number): Partici
 
 /** The transaction as a strategy gets to know it. */
 export function transactionFor(record: TransactionRecord, index: number): Transaction {
-  const { undoes, only } = participantAt(record, index);
+  const { undoes, only, allow } = participantAt(record, index);
   return {
     id: record.id,
     planId: record.planId,
@@ -20,6 +20,7 @@ export function transactionFor(record: TransactionRecord, index: number): Transa
     ...(record.message !== undefined && { message: record.message }),
     ...(record.afterRestart === true && { afterRestart: true }),
     ...(only !== undefined && { only }),
+    ...(allow !== undefined && { allow }),
     ...(record.undoes !== undefined && undoes !== undefined && { undoes: { id: record.undoes, prepared: undoes } }),
   };
 }

@@ -4,6 +4,7 @@ import type { PlanRecord } from "../core/plan.ts";
 import type { PreparedCommit } from "../core/strategy.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
 import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
+import type { PlanRemains } from "../sandboxes/plan-remains.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { HistoryEntry, Store } from "../store/store.ts";
 import { transactionFor } from "./transaction-parts.ts";
@@ -18,11 +19,12 @@ export interface UndoRetentionParts {
   readonly keepMilliseconds: number;
   /** With `on_terminal` the sandboxes of an applied plan go with the last record that could take it back. */
   readonly policy: CleanupPolicy;
+  readonly remains: PlanRemains;
 }
 
 /** An undo record that could not be removed. */
 export interface LeftUndoRecord {
-  readonly plan: PlanRecord;
+  readonly planId: string;
   readonly why: string;
 }
 
@@ -42,8 +44,16 @@ export class UndoRetention {
     const { store, now, keepMilliseconds } = this.#parts;
     const left: LeftUndoRecord[] = [];
     const oldest = new Date(now().getTime() - keepMilliseconds).toISOString();
-    for (const { id } of await store.undoRecords(oldest)) left.push(...(await this.discard(id)));
+    for (const { id, planId } of await store.undoRecords(oldest)) left.push(...(await this.#tryToDiscard(id, planId)));
     return left;
+  }
+
+  async #tryToDiscard(transactionId: string, planId: string): Promise<readonly LeftUndoRecord[]> {
+    try {
+      return await this.discard(transactionId);
+    } catch (thrown) {
+      return [{ planId, why: `its undo record could not be removed: ${messageOf(thrown)}` }];
+    }
   }
 
   /** Lets the undo record of one landed transaction go, unless somebody works on its plan or originals. */
@@ -70,7 +80,10 @@ export class UndoRetention {
         await this.#removePart(discarding, index);
       } catch (thrown) {
         const resource = landed.participants[index]?.resource ?? "";
-        left.push({ plan, why: `the undo record of ${resource} could not be removed: ${messageOf(thrown)}` });
+        left.push({
+          planId: plan.id,
+          why: `the undo record of ${resource} could not be removed: ${messageOf(thrown)}`,
+        });
       }
     }
     if (left.length === 0) left.push(...(await this.#removeSandboxes(plan, landed)));
@@ -82,6 +95,7 @@ export class UndoRetention {
       ],
       "ordered",
     );
+    await this.#parts.remains.forget(plan.id);
     return [];
   }
 
@@ -92,7 +106,10 @@ export class UndoRetention {
     const others = (await store.transactionsOf(plan.id)).filter((other) => other.id !== id && isKept(other));
     if (others.length > 0) return [];
     const { failed } = await sandboxes.cleanupAll(now);
-    return failed.map(({ resource, message }) => ({ plan, why: `${resource} could not be removed: ${message}` }));
+    return failed.map(({ resource, message }) => ({
+      planId: plan.id,
+      why: `${resource} could not be removed: ${message}`,
+    }));
   }
 
   async #removePart(landed: TransactionRecord, index: number): Promise<void> {

@@ -19,10 +19,19 @@ export function asConfigError<T>(file: string, action: () => T): T {
     return action();
   } catch (thrown) {
     if (!(thrown instanceof SystemCallError)) throw thrown;
+    if (["EINVAL", "ENXIO"].includes(thrown.code)) throw noFile(file, thrown);
     throw new ConfigError(`The config ${displayPath(file)} cannot be read: ${thrown.message}`, {
       file,
       hint: thrown.code === "EFBIG" ? "Give a config of less than 1 MiB." : thrown.hint,
       cause: thrown,
     });
   }
+}
+
+function noFile(file: string, cause: unknown): ConfigError {
+  return new ConfigError(`The config ${displayPath(file)} is not a regular file.`, {
+    file,
+    hint: "Give the path of a file; what comes through a pipe has to be saved first.",
+    cause,
+  });
 }

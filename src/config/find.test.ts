@@ -18,6 +18,8 @@ import { locateConfig, nearestConfig } from "./find.ts";
 import { TrustStore } from "./trust.ts";
 
 const isRoot = process.getuid?.() === 0;
+/** Leaves a socket behind. */
+const BIND = "require('net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))";
 
 let folder: string;
 let project: string;
@@ -188,5 +190,35 @@ describe("a start without a config", () => {
         loaded.filter((name) => /^(zod|yaml|koffi)/.test(name)).join());`;
     const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
     assert.equal(stdout, "none true \n", stderr);
+  });
+});
+
+describe("a drydock.yaml that is not a regular file", () => {
+  const kinds: readonly (readonly [kind: string, make: () => void])[] = [
+    ["a fifo", () => void spawnSync("mkfifo", [config])],
+    ["a socket", () => void spawnSync(process.execPath, ["-e", BIND, config])],
+    ["a folder", () => void mkdirSync(config)],
+    ["a link to a device", () => symlinkSync("/dev/zero", config)],
+  ];
+  for (const [kind, make] of kinds)
+    it(`[X6] is refused by its name, and ignored with a line where it is found, when it is ${kind}`, () => {
+      make();
+      const refusal = { name: "ConfigError", message: /is not a regular file/, hint: /path of a file/ };
+      assert.throws(() => locateConfig({ explicit: config, cwd: project, trusted }), refusal);
+      const located = locateConfig({ cwd: below, trusted });
+      assert.match(
+        located.kind === "ignored" ? located.notice : located.kind,
+        /drydock\.yaml: .*(?:not a regular file|other user)/,
+      );
+      assert.throws(() => trusted.trust(config), { name: "ConfigError" });
+    });
+
+  it("[X6] is ignored when it was one, and was trusted", () => {
+    write(config, "sandbox: {}\n");
+    trusted.trust(config);
+    rmSync(config);
+    spawnSync("mkfifo", [config]);
+    const located = locateConfig({ cwd: below, trusted });
+    assert.match(located.kind === "ignored" ? located.notice : located.kind, /ignoring .*: it is not a regular file/);
   });
 });

@@ -21,11 +21,13 @@ sandbox:
   strategy: mine
   cleanup: on_terminal
   allow_setid: true
+  allow_self_running: ["app:.envrc", "**/.vscode"]
   allow_devices: true
   checkpoint: { auto_create_on: [], keep: 3 }
   undo: { keep: 12h }
   git: { fast_forward: true, run_hooks: true, timeout: 5m }
   transaction: { idle: 10m, age: 2h }
+  limits: { processes: 50, memory: 512m, scratch: 2g }
   custom_strategies:
     mine: { module: ./mine.mjs, class: Mine, options: { deep: [1, { a: null }] }, timeout: 90s }
     other: "@scope/package:Other"
@@ -44,10 +46,12 @@ resource_types:
         cleanup: "on_terminal",
         allowSetid: true,
         allowDevices: true,
+        allowSelfRunning: ["app:.envrc", "**/.vscode"],
         checkpoint: { autoCreateOn: [], keep: 3 },
         undo: { keepMilliseconds: 43_200_000 },
         git: { fastForward: true, runHooks: true, limitMilliseconds: 300_000 },
         transaction: { idleMilliseconds: 600_000, ageMilliseconds: 7_200_000 },
+        limits: { processes: 50, memory: 536_870_912, scratch: 2_147_483_648 },
         customStrategies: [
           {
             name: "mine",
@@ -56,7 +60,7 @@ resource_types:
             options: { deep: [1, { a: null }] },
             limitMilliseconds: 90_000,
             folder: "/home/me/project",
-            place: "/home/me/project/drydock.yaml:12:5",
+            place: "/home/me/project/drydock.yaml:14:5",
           },
           {
             name: "other",
@@ -64,7 +68,7 @@ resource_types:
             className: "Other",
             limitMilliseconds: 1_800_000,
             folder: "/home/me/project",
-            place: "/home/me/project/drydock.yaml:13:5",
+            place: "/home/me/project/drydock.yaml:15:5",
           },
         ],
       },

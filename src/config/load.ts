@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import { displayPath } from "../core/byte-path.ts";
 import { ConfigError } from "../core/errors.ts";
+import type { Limits } from "../core/limits.ts";
 import { copyPlain } from "../core/plain-data.ts";
 import type { ResourceTypeDefinition } from "../core/resource-types.ts";
 import { type ConfigPath, type ConfigProblem, positionAt } from "./config-problem.ts";
@@ -15,6 +16,7 @@ import {
   type DeclaredResource,
   type SandboxSettings,
 } from "./settings.ts";
+import { parseSize } from "./size.ts";
 import { readYamlDocument, type YamlDocument } from "./yaml-document.ts";
 
 /**
@@ -96,6 +98,7 @@ function sandboxFrom(values: ConfigValues["sandbox"], folder: string, placeOf: P
     cleanup: values.cleanup,
     allowSetid: values.allow_setid,
     allowDevices: values.allow_devices,
+    allowSelfRunning: values.allow_self_running,
     checkpoint: { autoCreateOn: values.checkpoint.auto_create_on, keep: values.checkpoint.keep },
     undo: { keepMilliseconds: parseDuration(values.undo.keep) },
     git: {
@@ -107,9 +110,18 @@ function sandboxFrom(values: ConfigValues["sandbox"], folder: string, placeOf: P
       idleMilliseconds: parseDuration(values.transaction.idle),
       ageMilliseconds: parseDuration(values.transaction.age),
     },
+    limits: limitsFrom(values.limits),
     customStrategies: Object.entries(values.custom_strategies).map(([name, declared]) =>
       customStrategyFrom(name, declared, { folder, place: placeOf(["sandbox", "custom_strategies", name]) }),
     ),
+  };
+}
+
+function limitsFrom({ processes, memory, scratch }: ConfigValues["sandbox"]["limits"]): Limits {
+  return {
+    ...(processes !== undefined && { processes }),
+    ...(memory !== undefined && { memory: parseSize(memory) }),
+    ...(scratch !== undefined && { scratch: parseSize(scratch) }),
   };
 }
 

@@ -13,6 +13,7 @@ import {
   DEFAULT_SETTINGS,
   RESOURCE_STARTS,
 } from "./settings.ts";
+import { SIZE_PATTERN } from "./size.ts";
 
 /**
  * The definition of drydock.yaml: every key with its meaning, its default and an example. The JSON Schema and the file that `drydock init`
@@ -67,6 +68,13 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
       ),
     allow_setid: flag(defaults.allowSetid, "May setuid and setgid files made inside a sandbox land?"),
     allow_devices: flag(defaults.allowDevices, "May device nodes made inside a sandbox land?"),
+    allow_self_running: z
+      .array(z.string("must be text").min(1, "must be a path or a pattern"), "must be a list")
+      .refine((patterns) => new Set(patterns).size === patterns.length, "names something twice")
+      .default([...defaults.allowSelfRunning])
+      .describe(
+        "What may land without a question though tools run it by themselves (git hooks, editor tasks): [RESOURCE:]PATTERN each, with * and **.",
+      ),
     checkpoint: section({
       auto_create_on: z
         .array(z.enum(CHECKPOINT_OCCASIONS), "must be a list")
@@ -112,6 +120,15 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
         "How long such a transaction may be open at all, because it keeps others waiting",
       ),
     }).describe("Transactions that plans hold on database servers."),
+    limits: section({
+      processes: z
+        .int("must be a whole number")
+        .min(1, "must be at least 1")
+        .optional()
+        .meta({ description: "How many processes and threads there may be of it at once.", examples: [200] }),
+      memory: sizeLimit("How much memory it may use", "2g"),
+      scratch: sizeLimit("How much it may write outside the plan's resources", "5g"),
+    }).describe("What a command inside a plan may use, with everything that it starts; without a key, no limit."),
     custom_strategies: named(customStrategy(), {
       names: freeNames([AUTOMATIC_STRATEGY, ...BUILT_IN_STRATEGY_NAMES], "a strategy of Drydock's own"),
       description:
@@ -128,6 +145,14 @@ function timeLimit(milliseconds: number, meaning: string) {
     .refine((text) => !/^0/.test(text), "must be at least 1s")
     .default(formatDuration(milliseconds))
     .describe(`${meaning}: a number and d, h, m or s.`);
+}
+
+function sizeLimit(meaning: string, example: string) {
+  return z
+    .string("must be a size")
+    .regex(SIZE_PATTERN, "must be a size")
+    .optional()
+    .meta({ description: `${meaning}: a number and k, m or g.`, examples: [example] });
 }
 
 function customStrategy() {

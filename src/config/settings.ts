@@ -1,3 +1,4 @@
+import type { Limits } from "../core/limits.ts";
 import type { PlainData } from "../core/resource.ts";
 import type { ResourceTypeDefinition } from "../core/resource-types.ts";
 import type { GitPolicy, LandingPolicy, TransactionPolicy } from "../core/strategy.ts";
@@ -35,6 +36,8 @@ export interface SandboxSettings extends LandingPolicy {
   /** "auto", the name of a built-in strategy, or that of one of `customStrategies`. */
   readonly strategy: string;
   readonly cleanup: CleanupPolicy;
+  /** `[RESOURCE:]PATTERN` each: what may land though tools run it by themselves. */
+  readonly allowSelfRunning: readonly string[];
   readonly checkpoint: {
     readonly autoCreateOn: readonly CheckpointOccasion[];
     /** How many are kept of a plan; the oldest go first. */
@@ -46,6 +49,8 @@ export interface SandboxSettings extends LandingPolicy {
   };
   readonly git: GitPolicy;
   readonly transaction: TransactionPolicy;
+  /** Of every command that runs inside, unless it is given others. */
+  readonly limits: Limits;
   readonly customStrategies: readonly CustomStrategy[];
 }
 
@@ -104,10 +109,12 @@ export const DEFAULT_SETTINGS: Settings = {
     cleanup: "on_apply",
     allowSetid: false,
     allowDevices: false,
+    allowSelfRunning: [],
     checkpoint: { autoCreateOn: ["exec"], keep: 20 },
     undo: { keepMilliseconds: 7 * 86_400_000 },
     git: { fastForward: false, runHooks: false, limitMilliseconds: 60_000 },
     transaction: { idleMilliseconds: 30 * 60_000, ageMilliseconds: 8 * 3_600_000 },
+    limits: {},
     customStrategies: [],
   },
   resources: [],

@@ -15,7 +15,7 @@ import { type User, whyOthersControl } from "./foreign-control.ts";
 
 /**
  * The file that says which configs the user trusts: `trusted.json` in the state directory, mode 0600,
- * `{ "version": 1, "configs": [{ "file", "sha256", "trustedAt" }] }` with one record for each real path.
+ * `{ "version": 1, "configs": [{ "file", "sha256", "trustedAt", "modules"?: [{ "file", "sha256" }] }] }` with one record for each real path.
  *
  * It is read, changed and written whole (see text-files.ts) under the lock of the state directory, so that two processes which trust at
  * once both succeed, and what a crash left is removed by the next write.
@@ -27,6 +27,15 @@ export interface TrustRecord {
   readonly sha256: string;
   /** UTC, ISO 8601. */
   readonly trustedAt: string;
+  /** What is loaded with the modules that it names (module-coverage.ts), by path. Absent: nothing. */
+  readonly modules?: readonly TrustedModule[];
+}
+
+export interface TrustedModule {
+  /** Its real path. */
+  readonly file: string;
+  /** SHA-256 of its content, in hex. */
+  readonly sha256: string;
 }
 
 const VERSION = 1;
@@ -102,5 +111,12 @@ function isRecordsFile(data: unknown): data is { readonly configs: readonly Trus
 
 function isRecord(data: unknown): data is TrustRecord {
   if (typeof data !== "object" || data === null) return false;
-  return ["file", "sha256", "trustedAt"].every((key) => typeof (data as { [key: string]: unknown })[key] === "string");
+  const { modules = [] } = data as { readonly modules?: unknown };
+  if (!Array.isArray(modules) || !modules.every((module) => hasTexts(module, ["file", "sha256"]))) return false;
+  return hasTexts(data, ["file", "sha256", "trustedAt"]);
+}
+
+function hasTexts(data: unknown, keys: readonly string[]): boolean {
+  if (typeof data !== "object" || data === null) return false;
+  return keys.every((key) => typeof (data as { readonly [key: string]: unknown })[key] === "string");
 }

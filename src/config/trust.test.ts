@@ -87,8 +87,9 @@ describe("TrustStore", () => {
     assert.equal(record.trustedAt, "2026-03-03T23:36:07.008Z");
     assert.equal(record.sha256, spawnSync("sha256sum", [config], { encoding: "utf8" }).stdout.split(" ")[0]);
     writeFileSync(config, "resources: {}\n");
-    const newer = store.trust(config);
-    assert.deepEqual(JSON.parse(readFileSync(records(), "utf8")), { version: 1, configs: [newer] });
+    const { file, sha256, trustedAt } = store.trust(config);
+    const kept = { version: 1, configs: [{ file, sha256, trustedAt }] };
+    assert.deepEqual(JSON.parse(readFileSync(records(), "utf8")), kept);
     assert.deepEqual([statSync(stateDir).mode & 0o777, statSync(records()).mode & 0o777], [0o700, 0o600]);
   });
 

@@ -6,6 +6,7 @@
  * exact in both directions: no file name is lost, and `JSON.stringify` writes such a byte as `\udcHH`.
  * Strings become bytes only where a system call is made.
  */
+import { showInvisible } from "./invisible-characters.ts";
 
 /** The path of a resource's root, relative to itself. */
 export const ROOT_PATH = ".";
@@ -44,17 +45,9 @@ export function bytesFromPath(path: string): Buffer {
   return Buffer.from(bytes.subarray(0, length));
 }
 
-/** The path as a terminal may show it: control characters, lone bytes and backslashes escaped, on one line. */
+/** The path as a terminal may show it: what nobody would see, lone bytes and backslashes escaped, on one line. */
 export function displayPath(path: string): string {
-  return path.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\\]|[\udc80-\udcff](?<![\ud800-\udbff].)/g, (char) => {
-    const code = char.charCodeAt(0);
-    if (char === "\\") return "\\\\";
-    if (char === "\n") return "\\n";
-    if (char === "\t") return "\\t";
-    return code >= 0xdc80 && code <= 0xdcff
-      ? `\\x${(code - 0xdc00).toString(16)}`
-      : `\\u${code.toString(16).padStart(4, "0")}`;
-  });
+  return showInvisible(path.replaceAll("\\", "\\\\"));
 }
 
 /** `parent/name`, where the parent may be the root. */

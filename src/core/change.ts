@@ -27,7 +27,9 @@ export interface ChangeFacts {
   readonly mtime?: string;
   /** Where a symlink points. */
   readonly target?: string;
-  /** SHA-256 of the content, in hex. */
+  /**
+   * SHA-256 of the content, in hex. Where whole MiB of it are zeros, holes or not, these are counted and not hashed, and `zeros:` stands before it.
+   */
   readonly digest?: string;
   /** SHA-256 of the extended attributes with their values, ACLs and capabilities included; absent if there are none. */
   readonly xattrs?: string;

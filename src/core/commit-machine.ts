@@ -60,7 +60,9 @@ export type CommitEvent =
   /** Another process takes over after a crash. */
   | { readonly was: "recovered" }
   /** A person settled what was in doubt, or gave up a landing that can't finish. */
-  | { readonly was: "settled"; readonly how: "commit" | "abort" };
+  | { readonly was: "settled"; readonly how: "commit" | "abort" }
+  /** A person ended it as it is. What it has done so far stays; `whys` has a sentence for each participant that is left so. */
+  | { readonly was: "abandoned"; readonly at: string; readonly whys: ReadonlyMap<number, string> };
 
 /** What is to be done next; undefined when it is over, or when only a person can go on. */
 export function nextEffect(record: TransactionRecord): Effect | undefined {
@@ -133,6 +135,9 @@ export function advance(record: TransactionRecord, event: CommitEvent): Transact
     case "settled":
       expectPhase(record, event, "in-doubt", "landing");
       return settled(record, event.how);
+    case "abandoned":
+      expectPhase(record, event, "preparing", "landing", "landed", "aborting", "in-doubt");
+      return abandoned(record, event);
   }
 }
 
@@ -197,8 +202,9 @@ function settled(record: TransactionRecord, how: "commit" | "abort"): Transactio
         ? { ...participant, status: "prepared" as const }
         : participant,
     );
+    const givenUp = record.phase === "landing" && { givenUp: true as const };
     return failed(
-      { ...record, phase: "preparing", participants: prepared },
+      { ...record, ...givenUp, phase: "preparing", participants: prepared },
       { was: "failed", report: { resource: "", message: "settled by hand" }, conflicts: [] },
     );
   }
@@ -208,6 +214,16 @@ function settled(record: TransactionRecord, how: "commit" | "abort"): Transactio
       : participant,
   );
   return { ...record, phase: "landing", participants };
+}
+
+/** What has landed as a whole is only not tidied up. */
+function abandoned(record: TransactionRecord, { at, whys }: CommitEvent & { was: "abandoned" }): TransactionRecord {
+  if (record.phase === "landed") return { ...record, phase: "done" };
+  const participants = record.participants.map((participant, index) => {
+    const message = whys.get(index);
+    return message === undefined ? participant : { ...participant, status: "not-undone" as const, message };
+  });
+  return { ...record, phase: "aborted", finishedAt: at, participants };
 }
 
 function withParticipant(record: TransactionRecord, index: number, change: Partial<Participant>): TransactionRecord {

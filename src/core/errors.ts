@@ -3,6 +3,8 @@
  * what to do, facts as fields, the cause kept once. Subclasses are named for what the caller should do about them.
  * Anything else that is thrown is a defect and stays itself.
  */
+import type { SelfRunningFile } from "./self-running-rules.ts";
+
 export interface ErrorOptions {
   readonly hint?: string;
   readonly cause?: unknown;
@@ -156,6 +158,8 @@ function planStateHint(state: string, to: string): string {
     return "It was not applied; 'drydock plan rollback' throws its changes away.";
   if (state === "applied")
     return "It has landed: 'drydock plan undo' takes it back, 'drydock plan create' makes a new one.";
+  if (state === "applying" || state === "undoing")
+    return "See 'drydock recover'. What can't be settled, 'drydock recover PLAN --abandon' ends; see 'drydock plan log' then.";
   if (state === "open") return "Look at it with 'drydock plan show'.";
   if (state === "restoring")
     return "Wait for the restore. If it can't be finished, 'drydock plan cancel' gives the plan up.";
@@ -243,6 +247,25 @@ export class SandboxConflictError extends DrydockError {
   }
 }
 
+/** A plan would land what tools run by themselves, and the user has not said that it may. Every such file is named; nothing was changed. */
+export class SelfRunningError extends DrydockError {
+  readonly files: readonly SelfRunningFile[];
+
+  constructor(files: readonly SelfRunningFile[], options: ErrorOptions = {}) {
+    const [first] = files;
+    const more = files.length > 1 ? ` and ${files.length - 1} more` : "";
+    super("SELF_RUNNING", `Tools run ${first?.path}${more} by themselves, and it takes your word to land that.`, {
+      hint: "Look at these files. Then allow them with --allow PATTERN or sandbox.allow_self_running, or leave them out with --only.",
+      ...options,
+    });
+    this.files = files;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { selfRunning: this.files };
+  }
+}
+
 /** A participant and what is to be said about it. */
 export interface ParticipantReport {
   readonly resource: string;
@@ -257,6 +280,8 @@ export interface AtomicCommitFailure {
   /** Resources that are not, or may not be, as before. */
   readonly notUndone: readonly ParticipantReport[];
   readonly conflicts: readonly Conflict[];
+  /** What lands only with the user's word, and had none. */
+  readonly selfRunning?: readonly SelfRunningFile[];
 }
 
 /** The one way in which `commitAll` fails. Unless `notUndone` says otherwise, every original is untouched and all work is still there. */
@@ -265,6 +290,7 @@ export class AtomicCommitError extends DrydockError {
   readonly undone: readonly string[];
   readonly notUndone: readonly ParticipantReport[];
   readonly conflicts: readonly Conflict[];
+  readonly selfRunning: readonly SelfRunningFile[];
 
   constructor(message: string, failure: AtomicCommitFailure, options: ErrorOptions = {}) {
     super("ATOMIC_COMMIT", message, options);
@@ -272,10 +298,12 @@ export class AtomicCommitError extends DrydockError {
     this.undone = failure.undone;
     this.notUndone = failure.notUndone;
     this.conflicts = failure.conflicts;
+    this.selfRunning = failure.selfRunning ?? [];
   }
 
   override get details(): { readonly [key: string]: unknown } {
-    return { failed: this.failed, undone: this.undone, notUndone: this.notUndone, conflicts: this.conflicts };
+    const { failed, undone, notUndone, conflicts, selfRunning } = this;
+    return { failed, undone, notUndone, conflicts, ...(selfRunning.length > 0 && { selfRunning }) };
   }
 }
 

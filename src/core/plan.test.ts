@@ -19,6 +19,12 @@ const LEGAL: readonly (readonly [PlanState, PlanState])[] = [
   ["undoing", "applied"],
   ["undoing", "undone"],
   ["closing", "cancelled"],
+  ["creating", "abandoned"],
+  ["open", "abandoned"],
+  ["restoring", "abandoned"],
+  ["applying", "abandoned"],
+  ["undoing", "abandoned"],
+  ["closing", "abandoned"],
 ];
 
 const plan = (state: PlanState): PlanRecord => {
@@ -56,7 +62,7 @@ describe("the states of a plan", () => {
   });
 
   it("let nothing be done to a plan that is over", () => {
-    for (const state of ["undone", "cancelled"] as const) {
+    for (const state of ["undone", "cancelled", "abandoned"] as const) {
       for (const to of PLAN_STATES) assert.equal(isLegal(state, to), false);
     }
   });

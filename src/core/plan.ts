@@ -5,7 +5,8 @@ import type { ResourceCapability } from "./resource-types.ts";
 /**
  * The life of a plan. `creating` means that its sandboxes are being made; `applying` and `undoing` mean that its journal has an unfinished transaction, which recovery settles; one over
  * a part of the work leads from `open` back to `open`;
- * `restoring` that its sandboxes are on their way to a checkpoint; `closing` means that it was cancelled and its sandboxes are being removed.
+ * `restoring` that its sandboxes are on their way to a checkpoint; `closing` means that it was cancelled and its sandboxes are being removed;
+ * `abandoned` that a person has ended it without settling it, and that something of it may be left.
  */
 export const PLAN_STATES = [
   "creating",
@@ -17,20 +18,30 @@ export const PLAN_STATES = [
   "undone",
   "closing",
   "cancelled",
+  "abandoned",
 ] as const;
 export type PlanState = (typeof PLAN_STATES)[number];
 
 const PLAN_MOVES: { readonly [from in PlanState]: readonly PlanState[] } = {
-  creating: ["open", "closing"],
-  open: ["restoring", "applying", "undoing", "closing"],
-  restoring: ["open", "closing"],
-  applying: ["open", "applied"],
+  creating: ["open", "closing", "abandoned"],
+  open: ["restoring", "applying", "undoing", "closing", "abandoned"],
+  restoring: ["open", "closing", "abandoned"],
+  applying: ["open", "applied", "abandoned"],
   applied: ["undoing"],
-  undoing: ["open", "applied", "undone"],
+  undoing: ["open", "applied", "undone", "abandoned"],
   undone: [],
-  closing: ["cancelled"],
+  closing: ["cancelled", "abandoned"],
   cancelled: [],
+  abandoned: [],
 };
+
+/** Nothing of a plan in one of these states waits for anything. The store's index of open plans has the same words (store/schema.ts). */
+const OVER: readonly PlanState[] = ["applied", "undone", "cancelled", "abandoned"];
+
+/** Whether a plan has come to an end. */
+export function isOver({ state }: Pick<PlanRecord, "state">): boolean {
+  return OVER.includes(state);
+}
 
 /** A named set of sandboxes that land together. */
 export interface PlanRecord {

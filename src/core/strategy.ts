@@ -40,7 +40,10 @@ export interface SandboxStrategy {
    */
   readonly version?: string;
 
-  /** Makes a sandbox. May take as long as a copy of the resource. Fails by `SandboxCreationError`, leaving nothing behind. */
+  /**
+   * Makes a sandbox. May take as long as a copy of the resource, in which nothing lands meanwhile; but other processes may make sandboxes of the
+   * same resource at the same time. Fails by `SandboxCreationError`, leaving nothing behind.
+   */
   create(planId: string, resource: Resource): Promise<SandboxRef>;
 
   /** The content of one file in the sandbox. Fails if there is none. */
@@ -154,6 +157,11 @@ export interface Transaction {
    * landed so where it is.
    */
   readonly only?: readonly string[];
+  /**
+   * The user's word: what these patterns (path-patterns.ts) mean may land though tools run it by themselves (self-running-rules.ts). Given only to prepare, and only where there
+   * is such a word. What else tools run by themselves is refused: by a strategy of Drydock's own in prepare, for another one by Drydock, from its diff.
+   */
+  readonly allow?: readonly string[];
   /** For an undo: the landed transaction that is taken back, and what this strategy's prepare had returned for it. */
   readonly undoes?: { readonly id: string; readonly prepared: PreparedCommit };
 }

@@ -23,6 +23,8 @@ export interface TransactionRecord {
   readonly phase: TransactionPhase;
   /** In the order in which they prepare and land. */
   readonly participants: readonly Participant[];
+  /** It was decided and then given up, so what is being taken back may have landed. */
+  readonly givenUp?: true;
   /** Why it is being undone. */
   readonly failure?: { readonly report: ParticipantReport; readonly conflicts: readonly Conflict[] };
   readonly finishedAt?: string;
@@ -69,6 +71,8 @@ export interface Participant {
   readonly status: ParticipantStatus;
   /** Which paths land, if not all. */
   readonly only?: readonly string[];
+  /** Which paths may land though tools run them by themselves. */
+  readonly allow?: readonly string[];
   /** Though it takes part in two phases, it can't be taken back once it has landed. */
   readonly isFinal?: true;
   readonly prepared?: PreparedCommit;

@@ -6,17 +6,23 @@ import { InterruptedError } from "../core/errors.ts";
  */
 export class Cancellation {
   readonly #tell: () => Promise<void>;
+  readonly #cut: () => void;
+  readonly #patienceMs: number;
   #isRunning = false;
+  #over = Promise.withResolvers<void>();
   #cancelling: Promise<void> | undefined;
 
-  /** `tell` has the server end what the connection is doing. */
-  constructor(tell: () => Promise<void>) {
+  /** `tell` has the server end what the connection is doing; if it does not in time, `cut` ends the connection. */
+  constructor({ tell, cut, patienceMs }: { tell: () => Promise<void>; cut: () => void; patienceMs: number }) {
     this.#tell = tell;
+    this.#cut = cut;
+    this.#patienceMs = patienceMs;
   }
 
   /** Runs statements that can be cancelled. If they are, they have failed, even if the last of them had just ended. */
   async during(run: () => Promise<void>): Promise<void> {
     this.#isRunning = true;
+    this.#over = Promise.withResolvers();
     try {
       await run();
       await this.#assertWhole();
@@ -25,6 +31,7 @@ export class Cancellation {
       throw thrown;
     } finally {
       this.#isRunning = false;
+      this.#over.resolve();
       this.#cancelling = undefined;
     }
   }
@@ -37,6 +44,8 @@ export class Cancellation {
   /** Ends what is running, if anything is. */
   async cancel(): Promise<void> {
     if (!this.#isRunning) return;
+    const cutting = setTimeout(() => this.#cut(), this.#patienceMs * 2);
+    this.#over.promise.finally(() => clearTimeout(cutting));
     this.#cancelling ??= this.#tell();
     await this.#cancelling;
   }

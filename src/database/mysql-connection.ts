@@ -1,8 +1,10 @@
-import type { Connection, FieldPacket } from "mysql2/promise";
+import type { Socket } from "node:net";
+import type { Connection, ConnectionOptions, FieldPacket } from "mysql2/promise";
 import type { DatabaseValue, StatementResult } from "../core/query.ts";
 import { hideSecret } from "../core/secret-url.ts";
-import { mysqlError } from "./mysql-errors.ts";
+import { ASKED_UNDER_KEY, mysqlError } from "./mysql-errors.ts";
 import { plainInteger } from "./postgres-values.ts";
+import { type AnsweringServer, answerTo, endWithin, holdStream, listenTo } from "./server-answer.ts";
 import type { ServerLogin } from "./server-database.ts";
 import { parseServerUrl } from "./server-url.ts";
 
@@ -14,6 +16,7 @@ export class MysqlConnection {
   readonly #login: ServerLogin;
   #isClosing = false;
   #isLost = false;
+  #stop: (() => Promise<void>) | undefined;
   onLost: (why: string) => void = () => undefined;
 
   private constructor(connection: Connection, login: ServerLogin) {
@@ -30,15 +33,19 @@ export class MysqlConnection {
 
   static async open(login: ServerLogin): Promise<MysqlConnection> {
     const { default: driver } = await import("mysql2/promise");
+    const { default: plugins } = await import("mysql2");
     const { location, secret, patienceMs } = login;
     const { host, port, user, database, socket, parameters } = parseServerUrl(location);
+    const tls = tlsOptions(parameters);
+    const isPrivate = socket !== undefined || tls.ssl !== undefined;
     try {
       const connection = await driver.createConnection({
         ...(socket === undefined ? { host, ...(port !== undefined && { port }) } : { socketPath: socket }),
         user,
         database,
         ...(secret !== undefined && { password: secret }),
-        ...tlsOptions(parameters),
+        ...tls,
+        ...passwordRules(plugins, parameters, isPrivate),
         connectTimeout: patienceMs,
         rowsAsArray: true,
         // The content of files of this machine is nobody's business on a server.
@@ -64,7 +71,9 @@ export class MysqlConnection {
   /** Runs one statement: the server itself refuses a text that holds several. `which` says which one of a user's it is; ours are not. */
   async run(sql: string, which?: string): Promise<StatementResult & { readonly isInTransaction?: boolean }> {
     try {
-      const [result, fields] = await this.#connection.query(sql);
+      const isOwn = which === undefined || /^KILL /.test(sql);
+      const answering = answerTo(this.#answering, { sql, isOwn }, async () => await this.#connection.query(sql));
+      const [result, fields] = await answering;
       return resultOf(result, fields);
     } catch (thrown) {
       throw mysqlError(thrown, this.#login.location, this.#login.secret, which);
@@ -75,14 +84,67 @@ export class MysqlConnection {
     if (this.#isClosing) return;
     this.#isClosing = true;
     if (this.#isLost) return this.#connection.destroy();
-    try {
-      await this.#connection.end();
-    } catch (thrown) {
-      // One that is being ended by the other side is closed all the same.
-      if (!(thrown instanceof Error)) throw thrown;
-      this.#connection.destroy();
-    }
+    // One that is being ended by the other side is closed all the same.
+    await endWithin(CLOSING_MS, this.#connection.end(), () => this.#connection.destroy());
   }
+
+  /** Cuts the connection: whatever was asked fails. */
+  drop(): void {
+    streamOf(this.#connection).destroy(new Error("Connection lost: it was cut"));
+  }
+
+  /** How statements of the user's are ended from outside. */
+  set stop(stop: () => Promise<void>) {
+    this.#stop = stop;
+  }
+
+  get #answering(): AnsweringServer {
+    const { location, patienceMs } = this.#login;
+    const listen = (listener: (bytes: number) => void) => listenTo(streamOf(this.#connection), listener);
+    const hold = (isHeld: boolean) => holdStream(streamOf(this.#connection), isHeld);
+    return { location, patienceMs, listen, hold, stop: this.#stop, drop: () => this.drop() };
+  }
+}
+
+function streamOf(connection: Connection): Socket {
+  return (connection as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream;
+}
+
+const CLOSING_MS = 1000;
+const FULL_AUTHENTICATION = Buffer.of(4);
+
+type AuthPlugins = NonNullable<ConnectionOptions["authPlugins"]>;
+type PluginFactory = (options: object) => AuthPlugins[string];
+
+/**
+ * A server may ask for the password itself instead of a proof that it is known: in the clear, or under a key that it sends itself, which any other server could
+ * do. It gets it only where nobody else can listen, or with the user's word, which is that of the client programs of MySQL.
+ */
+function passwordRules(
+  driver: object,
+  parameters: ReadonlyMap<string, string>,
+  isPrivate: boolean,
+): Pick<ConnectionOptions, "enableCleartextPlugin" | "authPlugins"> {
+  const says = (name: string) => /^(?:1|true|on)$/i.test(parameters.get(name) ?? "");
+  const enableCleartextPlugin = isPrivate || says("enable-cleartext-plugin");
+  if (isPrivate || says("get-server-public-key")) return { enableCleartextPlugin };
+  const refused = () => new Error(ASKED_UNDER_KEY);
+  const { authPlugins } = driver as { readonly authPlugins: { readonly caching_sha2_password: PluginFactory } };
+  return {
+    enableCleartextPlugin,
+    authPlugins: {
+      caching_sha2_password: (context) => {
+        const standard = authPlugins.caching_sha2_password({})(context);
+        return (data) => {
+          if (FULL_AUTHENTICATION.equals(data)) throw refused();
+          return standard(data);
+        };
+      },
+      sha256_password: () => () => {
+        throw refused();
+      },
+    },
+  };
 }
 
 interface Header {

@@ -46,7 +46,9 @@ export class MysqlDatabase implements ServerDatabase {
     this.product = facts.product;
     this.whyNoPrepare = facts.whyNoPrepare;
     this.session = { id: connection.id, startedAt: facts.serverStartedAt };
-    this.#cancellation = new Cancellation(() => cancelSession(login, connection.id));
+    const tell = () => cancelSession(login, connection.id);
+    this.#cancellation = new Cancellation({ tell, cut: () => connection.drop(), patienceMs: login.patienceMs });
+    connection.stop = tell;
   }
 
   static async open(login: ServerLogin): Promise<MysqlDatabase> {

@@ -5,6 +5,7 @@ import {
   isUnreachable,
   lockedByOthers,
   noSuchDatabase,
+  passwordInTheClear,
   serverDown,
   wrongLogin,
 } from "./server-errors.ts";
@@ -28,6 +29,9 @@ const DENIED = [
 /** The row was changed since the transaction began (with innodb_snapshot_isolation); the server has given the transaction up. */
 const CHANGED = ["ER_CHECKREAD", "ER_LOCK_DEADLOCK"];
 
+/** What is thrown inside the driver, which knows only errors of its own. */
+export const ASKED_UNDER_KEY = "the server asks for the password under a key of its own";
+
 /** What to throw for what MySQL, MariaDB, or the way there, threw. */
 export function mysqlError(thrown: unknown, location: string, secret: string | undefined, which?: string): unknown {
   const error = driverError(thrown, secret);
@@ -35,6 +39,10 @@ export function mysqlError(thrown: unknown, location: string, secret: string | u
   const { code, message } = error;
   const isClosed = /closed state|Connection lost|PROTOCOL_/.test(`${message} ${code}`);
   if (isUnreachable(error) || isClosed || DOWN.includes(code)) return serverDown(location, message);
+  if (message === ASKED_UNDER_KEY)
+    return passwordInTheClear(location, "under a key of its own", "get-server-public-key=1");
+  if (code === "MYSQL_CLEAR_PASSWORD_NOT_ENABLED")
+    return passwordInTheClear(location, "in the clear", "enable-cleartext-plugin=1");
   if (LOGIN.includes(code)) return wrongLogin(location, message);
   if (code === "ER_BAD_DB_ERROR") return noSuchDatabase(location, message);
   if (which === undefined && code === "ER_DBACCESS_DENIED_ERROR") return wrongLogin(location, message);

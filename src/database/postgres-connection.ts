@@ -1,9 +1,13 @@
+import type { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
 import type { Client as PostgresClient } from "pg";
 import type { StatementResult } from "../core/query.ts";
 import { hideSecret } from "../core/secret-url.ts";
 import { postgresError } from "./postgres-errors.ts";
 import { postgresValue } from "./postgres-values.ts";
+import { type AnsweringServer, answerTo, endWithin, holdStream, listenTo } from "./server-answer.ts";
 import type { ServerLogin } from "./server-database.ts";
+import { passwordInTheClear } from "./server-errors.ts";
 import { parseServerUrl } from "./server-url.ts";
 
 /** What a statement gave, with the word by which the server says what it was. */
@@ -17,6 +21,7 @@ export class PostgresConnection {
   readonly #login: ServerLogin;
   #isClosing = false;
   #isLost = false;
+  #stop: (() => Promise<void>) | undefined;
   onLost: (why: string) => void = () => undefined;
 
   private constructor(client: PostgresClient, login: ServerLogin) {
@@ -43,7 +48,9 @@ export class PostgresConnection {
     });
     const connection = new PostgresConnection(client, login);
     try {
-      await client.connect();
+      const connecting = client.connect();
+      guardPassword(client, login);
+      await connecting;
     } catch (thrown) {
       await connection.close();
       throw postgresError(thrown, location, secret);
@@ -67,14 +74,16 @@ export class PostgresConnection {
 
   /** Runs one statement: the server itself refuses a text that holds several. `which` says which one of a user's it is; ours are not. */
   async run(sql: string, values: readonly unknown[] = [], which?: string): Promise<PostgresResult> {
-    try {
-      const result = await this.#client.query({
+    const ask = async () =>
+      await this.#client.query({
         text: sql,
         values: [...values],
         rowMode: "array",
         queryMode: "extended",
         types: { getTypeParser: () => (text: unknown) => text },
       } as unknown as Parameters<PostgresClient["query"]>[0]);
+    try {
+      const result = await answerTo(this.#answering, { sql, isOwn: which === undefined }, ask);
       const { fields, rows, rowCount, command } = result as unknown as RawResult;
       return {
         command,
@@ -89,8 +98,56 @@ export class PostgresConnection {
 
   async close(): Promise<void> {
     this.#isClosing = true;
-    await this.#client.end();
+    await endWithin(CLOSING_MS, this.#client.end(), () => this.drop());
   }
+
+  /** Cuts the connection: whatever was asked fails. */
+  drop(): void {
+    streamOf(this.#client).destroy(new Error("Connection terminated: it was cut"));
+  }
+
+  /** How statements of the user's are ended from outside. */
+  set stop(stop: () => Promise<void>) {
+    this.#stop = stop;
+  }
+
+  get #answering(): AnsweringServer {
+    const { location, patienceMs } = this.#login;
+    const listen = (listener: (bytes: number) => void) => listenTo(streamOf(this.#client), listener);
+    const hold = (isHeld: boolean) => holdStream(streamOf(this.#client), isHeld);
+    return { location, patienceMs, listen, hold, stop: this.#stop, drop: () => this.drop() };
+  }
+}
+
+interface RawConnection extends EventEmitter {
+  readonly stream: Socket & { readonly encrypted?: boolean };
+}
+
+function rawConnection(client: PostgresClient): RawConnection {
+  return (client as unknown as { readonly connection: RawConnection }).connection;
+}
+
+function streamOf(client: PostgresClient): RawConnection["stream"] {
+  return rawConnection(client).stream;
+}
+
+const CLEARTEXT = "authenticationCleartextPassword";
+
+/**
+ * A server may ask for the password itself instead of a proof that it is known. It gets it only where nobody else can listen, or with the user's word,
+ * which is that of the client programs of PostgreSQL: `require_auth=password`.
+ */
+function guardPassword(client: PostgresClient, { location }: ServerLogin): void {
+  const { socket, parameters } = parseServerUrl(location);
+  const isAllowed = socket !== undefined || parameters.get("require_auth")?.split(",").includes("password") === true;
+  if (isAllowed) return;
+  const connection = rawConnection(client);
+  const [answer] = connection.listeners(CLEARTEXT) as ((message: unknown) => void)[];
+  connection.removeAllListeners(CLEARTEXT);
+  connection.on(CLEARTEXT, (message: unknown) => {
+    if (connection.stream.encrypted === true) answer?.(message);
+    else connection.stream.destroy(passwordInTheClear(location, "in the clear", "require_auth=password"));
+  });
 }
 
 interface RawResult {
@@ -100,4 +157,5 @@ interface RawResult {
   readonly rows: readonly (readonly (string | null)[])[];
 }
 
+const CLOSING_MS = 1000;
 const CHANGING = ["INSERT", "UPDATE", "DELETE", "MERGE", "COPY"];

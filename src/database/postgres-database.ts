@@ -43,7 +43,9 @@ export class PostgresDatabase implements ServerDatabase {
     this.product = facts.product;
     this.session = facts.session;
     this.whyNoPrepare = facts.whyNoPrepare;
-    this.#cancellation = new Cancellation(() => cancelSession(login, facts.session));
+    const tell = () => cancelSession(login, facts.session);
+    this.#cancellation = new Cancellation({ tell, cut: () => connection.drop(), patienceMs: login.patienceMs });
+    connection.stop = tell;
   }
 
   static async open(login: ServerLogin): Promise<PostgresDatabase> {

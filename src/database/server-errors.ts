@@ -71,6 +71,31 @@ export function noSuchDatabase(location: string, why: string): UsageError {
   });
 }
 
+/** What a server sends for a statement is more than we take. */
+export function answerTooLarge(location: string, mostBytes: number, isOwn: boolean): DrydockError {
+  const most = `${mostBytes >> 20} MiB`;
+  if (isOwn)
+    return new UnsupportedError(`The server of ${location} sends more than ${most} where a few rows are asked for.`, {
+      hint: "Check that it is the server that you mean.",
+      code: "TOO_LARGE",
+    });
+  return new StatementError(`The answer to the statement is larger than ${most}.`, {
+    hint: "Ask for less: name the columns, add a WHERE or a LIMIT. The sandbox is as it was before it.",
+    code: "TOO_LARGE",
+  });
+}
+
+/** A server wants the password itself, on a way where others may listen, or may not be the one that it says it is. */
+export function passwordInTheClear(location: string, how: string, allow: string): UsageError {
+  return new UsageError(
+    `The server of ${location} asks for the password ${how}, and the connection is not encrypted. It was not sent.`,
+    {
+      hint: `Use TLS or a local socket. If you trust the way to this server, add '${allow}' to the parameters of the URL.`,
+      code: "PASSWORD_IN_THE_CLEAR",
+    },
+  );
+}
+
 /** Somebody else has what a statement needs, and did not give it up in time. */
 export function lockedByOthers(which: string, why: string): BusyError {
   return new BusyError(`The statement${which} waited too long for another transaction: ${why}.`, {

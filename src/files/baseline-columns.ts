@@ -4,8 +4,8 @@ import type { EntryKind, Facts } from "../system/facts.ts";
  * The columns of a baseline (see baseline.ts): for each entry a row of floats, F, and one of 32-bit words, U. What is named `copy…` is of
  * the copy, the rest of the original; times are seconds among the floats and nanoseconds (`…Ns`) among the words.
  */
-export const F = { ino: 0, btime: 1, size: 2, mtime: 3, copyIno: 4, copyCtime: 5, ctime: 6 } as const;
-export const F_COLUMNS = 7;
+export const F = { ino: 0, btime: 1, size: 2, mtime: 3, copyIno: 4, copyCtime: 5, ctime: 6, copyBtime: 7 } as const;
+export const F_COLUMNS = 8;
 export const U = {
   mode: 0,
   uid: 1,
@@ -21,8 +21,9 @@ export const U = {
   nameLength: 11,
   block: 12,
   ctimeNs: 13,
+  copyBtimeNs: 14,
 } as const;
-export const U_COLUMNS = 14;
+export const U_COLUMNS = 15;
 /** Instead of the block of what is no folder. */
 export const NO_BLOCK = 0xffffffff;
 
@@ -61,6 +62,8 @@ export function writeCopy(floats: Float64Array, words: Uint32Array, index: numbe
   floats[f + F.copyIno] = copy.ino;
   floats[f + F.copyCtime] = copy.ctime[0];
   words[u + U.copyCtimeNs] = copy.ctime[1];
+  floats[f + F.copyBtime] = copy.btime[0];
+  words[u + U.copyBtimeNs] = copy.btime[1];
   words[u + U.copyMode] = TYPE_BITS[copy.kind] | copy.mode;
   words[u + U.copyUid] = copy.uid;
   words[u + U.copyGid] = copy.gid;

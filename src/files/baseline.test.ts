@@ -139,7 +139,13 @@ describe("a baseline", () => {
     baseline.setCopy(index, copy);
     baseline.setOriginal(index, copy);
     const again = Baseline.fromBytes(baseline.toBytes(), "again");
-    assert.deepEqual(again.copy(index), { ino: copy.ino, mode: copy.mode, uid: copy.uid, gid: copy.gid });
+    assert.deepEqual(again.copy(index), {
+      ino: copy.ino,
+      btime: copy.btime,
+      mode: copy.mode,
+      uid: copy.uid,
+      gid: copy.gid,
+    });
     assert.deepEqual([again.facts(index).size, again.facts(index).ctime], [13, copy.ctime]);
     assert.equal(isUntouched(again, "f", copy), true);
   });
@@ -148,14 +154,16 @@ describe("a baseline", () => {
     writeFileSync(original("f"), "content");
     trees.copy();
     const bytes = trees.baseline.toBytes();
-    const other = Buffer.from(bytes);
+    const [other, older] = [Buffer.from(bytes), Buffer.from(bytes)];
     other.write("DRYBASE9");
+    older.write("DRYBASE1");
     for (const damaged of [
       Buffer.alloc(0),
       bytes.subarray(0, 23),
       bytes.subarray(0, -1),
       Buffer.concat([bytes, Buffer.alloc(1)]),
       other,
+      older,
     ]) {
       assert.throws(
         () => Baseline.fromBytes(damaged, "the/file"),

@@ -21,16 +21,18 @@ import type { CopiedEntry } from "./copy-tree.ts";
  * entry of the copy whose inode, change time, times, size and mode are still those in the baseline was not touched, so a diff reads nothing of it.
  *
  * Format of the file, little-endian:
- *   8 bytes   magic "DRYBASE1"
+ *   8 bytes   magic "DRYBASE2"
  *   u32 ×4    entries, bytes of names, bytes of extras, blocks
- *   f64 ×7×n  F in baseline-columns.ts
- *   u32 ×14×n U in baseline-columns.ts
+ *   f64 ×8×n  F in baseline-columns.ts
+ *   u32 ×15×n U in baseline-columns.ts
  *   u32 ×2×b  each block: first entry, number of entries
  *   names     the last names, one after the other
  *   extras    JSON: { index: { xattrs?, target?, rdev? } } for the few entries that have any
  * The entries of one folder stand together as a block, in the order in which they were copied; the last block holds only the root.
  */
-const MAGIC = "DRYBASE1";
+const MAGIC = "DRYBASE2";
+/** Without the times at which copies were made. */
+const EARLIER_MAGIC = "DRYBASE1";
 const HEADER = 8 + 16;
 
 /** What the original was. */
@@ -53,8 +55,7 @@ export interface BaseFacts extends Identity {
 }
 
 /** What the copy was; `mode`, `uid` and `gid` can differ from the original's only without privilege. */
-export interface CopyFacts {
-  readonly ino: number;
+export interface CopyFacts extends Identity {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
@@ -157,6 +158,7 @@ export class Baseline {
   copy(index: number): CopyFacts {
     return {
       ino: this.#f(index, F.copyIno),
+      btime: [this.#f(index, F.copyBtime), this.#u(index, U.copyBtimeNs)],
       mode: this.#u(index, U.copyMode) & 0o7777,
       uid: this.#u(index, U.copyUid),
       gid: this.#u(index, U.copyGid),
@@ -234,6 +236,7 @@ export class Baseline {
   }
 
   static fromBytes(bytes: Buffer, label: string): Baseline {
+    if (bytes.toString("latin1", 0, 8) === EARLIER_MAGIC) throw tooOld(label);
     if (bytes.length < HEADER || bytes.toString("latin1", 0, 8) !== MAGIC) throw damaged(label);
     const [count, nameBytes, extraBytes, blocks] = [8, 12, 16, 20].map((at) => bytes.readUInt32LE(at)) as Numbers;
     const sizes = [count * F_COLUMNS * 8, count * U_COLUMNS * 4, blocks * 8, nameBytes, extraBytes];
@@ -279,6 +282,12 @@ function parseExtras(bytes: Buffer, label: string): { [index: string]: Extras } 
   } catch (thrown) {
     throw damaged(label, thrown);
   }
+}
+
+function tooOld(label: string): StateError {
+  return new StateError(`The baseline ${label} of a sandbox is of an earlier version of Drydock.`, {
+    hint: "Apply the plan with that version, or take what you need from the sandbox and cancel the plan.",
+  });
 }
 
 function damaged(label: string, cause?: unknown): StateError {

@@ -1,16 +1,16 @@
-import { createHash } from "node:crypto";
 import { baseName, ROOT_PATH } from "../core/byte-path.ts";
 import type { LandingPolicy } from "../core/strategy.ts";
+import { ContentDigest } from "../system/content-digest.ts";
 import { failedWith } from "../system/errno.ts";
 import { type Facts, factsOfOpen } from "../system/facts.ts";
-import { readChunks } from "../system/file-data.ts";
+import { readData } from "../system/file-content.ts";
 import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { readXattrs, type Xattrs } from "../system/xattrs.ts";
 import type { BaseFacts } from "./baseline.ts";
 import type { TreeChange } from "./change-set.ts";
 import { OpenParent } from "./open-parent.ts";
-import { isBinary, LARGEST_TEXT } from "./text-diff.ts";
+import { BINARY_LOOKS_AT, isBinary, LARGEST_TEXT } from "./text-diff.ts";
 
 /** The two trees that changes are between, and how a view of them is made. */
 export interface DiffSides {
@@ -22,13 +22,15 @@ export interface DiffSides {
   readonly policy: LandingPolicy;
   /** Whether an entry of the original, as it is now, is still what the sandbox was made from. */
   readonly originalIsBase: (now: Facts | undefined, before: BaseFacts) => boolean;
+  /** Called after each change. */
+  readonly tick?: () => void;
   /** The path that people see for one of the trees; the same if absent. */
   readonly mapPath?: (path: string) => string;
 }
 
 /** The content of a file. */
 export interface FileContent {
-  /** SHA-256, in hex. */
+  /** See content-digest.ts. */
   readonly digest: string;
   readonly binary: boolean;
   /** Absent if it is binary or too large to be compared by line. */
@@ -54,6 +56,7 @@ export interface ReadChange {
 }
 
 const NOTHING: ReadSide = Object.freeze({});
+const NO_BYTES = Buffer.alloc(0);
 
 /** Reads what changed on both sides, in path order, without following a link. What is gone meanwhile is left out. */
 export class ChangeReader {
@@ -153,21 +156,46 @@ function readContent(folder: Folder, name: string): FileContent | undefined {
   const label = folder.label(name);
   const fd = folder.openFile(name);
   try {
-    if (factsOfOpen(fd, label).kind !== "file") return undefined;
-    const hash = createHash("sha256");
-    const parts: Buffer[] = [];
-    let size = 0;
-    let binary = false;
-    readChunks(fd, label, (bytes) => {
-      hash.update(bytes);
-      binary ||= size === 0 && isBinary(bytes);
-      size += bytes.length;
-      if (binary || size > LARGEST_TEXT) parts.length = 0;
-      else parts.push(Buffer.from(bytes));
+    const { kind, size } = factsOfOpen(fd, label);
+    if (kind !== "file") return undefined;
+    const digest = new ContentDigest();
+    const seen = new SeenText(size);
+    readData(fd, size, label, (bytes, at) => {
+      digest.add(bytes, at);
+      seen.add(bytes, at);
     });
-    const digest = hash.digest("hex");
-    return binary || size > LARGEST_TEXT ? { digest, binary } : { digest, binary, text: Buffer.concat(parts) };
+    return { digest: digest.end(size), ...seen.end() };
   } finally {
     closeFile(fd);
+  }
+}
+
+/** Keeps the content of a file as it is read, unless it turns out to be binary, or is too large to be compared by line. */
+class SeenText {
+  #kept: Buffer;
+  #isBinary: boolean | undefined;
+  readonly #isLarge: boolean;
+
+  constructor(size: number) {
+    this.#isLarge = size > LARGEST_TEXT;
+    this.#kept = Buffer.alloc(this.#isLarge ? BINARY_LOOKS_AT : size);
+  }
+
+  /** What no bytes are given for stays zeros. */
+  add(bytes: Buffer, at: number): void {
+    if (this.#isBinary === true || at >= this.#kept.length) return;
+    bytes.copy(this.#kept, at);
+    if (this.#isBinary === undefined && at + bytes.length >= BINARY_LOOKS_AT) this.#decide();
+  }
+
+  end(): Pick<FileContent, "binary" | "text"> {
+    const binary = this.#isBinary ?? this.#decide();
+    return binary || this.#isLarge ? { binary } : { binary, text: this.#kept };
+  }
+
+  #decide(): boolean {
+    this.#isBinary = isBinary(this.#kept);
+    if (this.#isBinary) this.#kept = NO_BYTES;
+    return this.#isBinary;
   }
 }

@@ -1,7 +1,7 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { Conflict } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
-import { compareTimes, type Facts, lastFacts, sameIdentity, sameTime, statInto, type Time } from "../system/facts.ts";
+import { compareTimes, type Facts, lastFacts, sameIdentity, sameTime, statListed, type Time } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import { readNames } from "../system/listing.ts";
 import { readXattrs, sameXattrs } from "../system/xattrs.ts";
@@ -155,7 +155,7 @@ export function firstChangeBelow(
   let changed: string | undefined;
   const folders: string[] = [];
   readNames(folder, (name, pointer) => {
-    if (changed !== undefined || statInto(folder.fd, pointer) !== 0) return;
+    if (changed !== undefined || !statListed(folder, pointer)) return;
     const facts = lastFacts();
     // What another plan keeps there must not be carried off.
     if (OWN_NAME.test(name)) changed = joinPath(path, name);

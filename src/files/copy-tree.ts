@@ -1,7 +1,7 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { BusyError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
-import { type Facts, kindOfOpen, lastFacts, sameIdentity, sameTime, statInto } from "../system/facts.ts";
+import { type Facts, identityKey, kindOfOpen, lastFacts, sameIdentity, sameTime, statListed } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { cloneData, copyData } from "../system/file-data.ts";
 import type { Folder } from "../system/folder.ts";
@@ -125,7 +125,7 @@ class TreeCopy {
     const found: (readonly [name: string, facts: Facts])[] = [];
     readNames(from, (name, pointer) => {
       // What vanished between listing and looking was never there.
-      if (statInto(from.fd, pointer) === 0) found.push([name, lastFacts()]);
+      if (statListed(from, pointer)) found.push([name, lastFacts()]);
     });
     for (const [name, facts] of found) yield* this.entry(from, name, facts, to, name, joinPath(path, name));
   }
@@ -161,7 +161,7 @@ class TreeCopy {
   }
 
   #linkToFirst(facts: Facts, to: Folder, toName: string): boolean {
-    const first = this.#links.get(inodeKey(facts));
+    const first = this.#links.get(linkKey(facts));
     if (first === undefined) return false;
     using folder = this.#target.openBelow(parentPath(first));
     to.createHardLink(POINTS.hardLink, toName, folder, baseName(first));
@@ -175,8 +175,8 @@ class TreeCopy {
       const copied = this.#leafOnce(from, name, facts, to, toName, path);
       const after = from.facts(name);
       if (copied !== undefined && after !== undefined && isSameVersion(facts, after)) {
-        if (facts.nlink > 1 && !this.#links.has(inodeKey(facts)))
-          this.#links.set(inodeKey(facts), this.#targetPath(path));
+        if (facts.nlink > 1 && !this.#links.has(linkKey(facts)))
+          this.#links.set(linkKey(facts), this.#targetPath(path));
         this.#options.onCopied?.(copied);
         return;
       }
@@ -287,9 +287,9 @@ function ownCopy(to: Folder, toName: string): Facts {
   throw new BusyError(`${to.label(toName)} was removed while it was written.`, { holder: "another process" });
 }
 
-/** What is mounted inside a tree numbers its inodes for itself. */
-function inodeKey({ device, ino }: Facts): string {
-  return `${device}:${ino}`;
+/** The key of a file in a LinkMap. What is mounted inside a tree numbers its inodes for itself. */
+export function linkKey(facts: Facts): string {
+  return `${facts.device} ${identityKey(facts)}`;
 }
 
 function isSameVersion(a: Facts, b: Facts): boolean {

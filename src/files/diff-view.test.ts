@@ -43,7 +43,7 @@ const sandbox = (path: string) => trees.inSandbox(path);
 const sha256 = (content: string | Buffer) => createHash("sha256").update(content).digest("hex");
 
 function view(options: Partial<DiffSides> = {}) {
-  return diffView(trees.diff().changes, {
+  return diffView([...trees.diff().changes], {
     original: trees.original,
     sandbox: trees.sandbox,
     policy: { allowSetid: false, allowDevices: false },
@@ -204,7 +204,7 @@ describe("diffView", () => {
     writeFileSync(sandbox("was a link"), "");
     renameSync(sandbox("parent"), sandbox("elsewhere"));
     symlinkSync("elsewhere", sandbox("parent"));
-    const shown = diffView(changes, {
+    const shown = diffView([...changes], {
       original: trees.original,
       sandbox: trees.sandbox,
       policy: { allowSetid: false, allowDevices: false },
@@ -257,7 +257,7 @@ describe("the warnings of a diff", () => {
     const { changes } = trees.diff();
     process.seteuid?.(65_534);
     try {
-      const [change] = diffView(changes, {
+      const [change] = diffView([...changes], {
         original: trees.original,
         sandbox: trees.sandbox,
         policy: { allowSetid: false, allowDevices: false },
@@ -279,7 +279,7 @@ describe("the warnings of a diff", () => {
     trees.copy();
     writeFileSync(sandbox("f"), "b\n");
     const { changes } = trees.diff();
-    const shown = diffView(changes, {
+    const shown = diffView([...changes], {
       sandbox: trees.sandbox,
       policy: { allowSetid: true, allowDevices: true },
       originalIsBase: () => false,

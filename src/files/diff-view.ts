@@ -1,21 +1,28 @@
 import { createHash } from "node:crypto";
 import { type Change, type ChangeFacts, type ChangeKind, type DiffView, statsOf } from "../core/change.ts";
-import { type EntryKind, type Facts, isoTime } from "../system/facts.ts";
+import { type EntryKind, type Facts, identityKey, isoTime } from "../system/facts.ts";
 import type { Xattrs } from "../system/xattrs.ts";
 import type { BaseFacts } from "./baseline.ts";
 import { ChangeReader, type DiffSides, type ReadChange, type ReadSide } from "./change-reader.ts";
 import type { TreeChange } from "./change-set.ts";
+import { invisibleWarnings } from "./invisible-text.ts";
 import { policyWarnings } from "./landing-policy.ts";
 import { countLines, type LineCounts } from "./text-diff.ts";
 
 /**
  * Makes of the changes between two trees what people and programs get to see: facts and digests of both sides, lines counted, and a
- * warning for whatever will not land as it is. Content is read only where it changed.
+ * warning for whatever will not land as it is. Content is read only where it changed. The list is taken over, and empty at the end: there may
+ * be so many that what is found and what is shown are too much to be kept at once.
  */
-export function diffView(changes: readonly TreeChange[], sides: DiffSides): DiffView {
+export function diffView(changes: TreeChange[], sides: DiffSides): DiffView {
   using reader = new ChangeReader(sides);
   const names = replacedNames(changes);
-  const shown = changes.map((change) => shownChange(change, reader.read(change), sides, names));
+  const shown: Change[] = [];
+  changes.reverse();
+  for (let change = changes.pop(); change !== undefined; change = changes.pop()) {
+    shown.push(shownChange(change, reader.read(change), sides, names));
+    sides.tick?.();
+  }
   return { changes: shown, stats: statsOf(shown) };
 }
 
@@ -91,6 +98,7 @@ function warningsOf(
       `will belong to user ${change.after?.uid} instead of ${before.uid}, because only root can keep its owner`,
     );
   }
+  warnings.push(...invisibleWarnings(read.after));
   if (read.originalChanged) warnings.push("the original changed meanwhile");
   if (read.before.unreadable || read.after.unreadable) warnings.push("its content may not be read by this user");
   return warnings;
@@ -105,7 +113,7 @@ function changesHands({ operation, parts, after }: TreeChange, before: BaseFacts
 /** New content under one name of a file that has more of them than the plan changes. */
 function keepsOtherNames(change: TreeChange, before: BaseFacts, names: ReadonlyMap<string, number>): boolean {
   if (change.operation !== "modified" || change.parts !== undefined || before.kind === "directory") return false;
-  return before.nlink > (names.get(inodeKey(before)) ?? 1);
+  return before.nlink > (names.get(identityKey(before)) ?? 1);
 }
 
 /** How many names of each inode of the original get other content or go. */
@@ -113,11 +121,7 @@ function replacedNames(changes: readonly TreeChange[]): Map<string, number> {
   const names = new Map<string, number>();
   for (const { before, parts } of changes) {
     if (before === undefined || parts !== undefined || before.nlink < 2) continue;
-    names.set(inodeKey(before), (names.get(inodeKey(before)) ?? 0) + 1);
+    names.set(identityKey(before), (names.get(identityKey(before)) ?? 0) + 1);
   }
   return names;
-}
-
-function inodeKey({ ino, btime }: BaseFacts): string {
-  return `${ino} ${btime.join(".")}`;
 }

@@ -43,7 +43,7 @@ const sources = (): PatchSources => ({
 });
 
 function changes(): readonly Change[] {
-  return diffView(trees.diff().changes, {
+  return diffView([...trees.diff().changes], {
     original: trees.original,
     sandbox: trees.sandbox,
     policy: { allowSetid: false, allowDevices: false },

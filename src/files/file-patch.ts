@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { bytesFromPath, displayPath } from "../core/byte-path.ts";
 import type { Change, ChangeFacts, ChangeKind } from "../core/change.ts";
+import { digestOfContent } from "../system/content-digest.ts";
 import { gitPath } from "./git-path.ts";
 import { isBinary, LARGEST_TEXT, unifiedDiff } from "./text-diff.ts";
 
@@ -48,16 +48,12 @@ async function patchSide(
   if (change.binary) return { mode, digest, content: "binary" };
   if (facts.size > LARGEST_TEXT) return { mode, digest, content: "too large" };
   const bytes = await read(change.path);
-  if (bytes === undefined || digestOf(bytes) !== digest) return { mode, digest, content: "unknown" };
+  if (bytes === undefined || digestOfContent(bytes) !== digest) return { mode, digest, content: "unknown" };
   return { mode, digest, content: isBinary(bytes) ? "binary" : bytes };
 }
 
 function isMetadataChange({ operation, before, after }: Change): boolean {
   return operation === "modified" && before?.digest === undefined && after?.digest === undefined;
-}
-
-function digestOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** As git has it, a change of type is a deletion and an addition. */

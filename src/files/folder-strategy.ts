@@ -16,21 +16,17 @@ import type {
   TwoPhaseSandboxStrategy,
 } from "../core/strategy.ts";
 import type { Time } from "../system/facts.ts";
-import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { takeBarrier } from "./barrier.ts";
 import type { ChangeSet } from "./change-set.ts";
-import { chosenPart } from "./chosen-part.ts";
 import { commitAlone } from "./commit-alone.ts";
 import { diffView } from "./diff-view.ts";
 import { LandingRules } from "./landing-policy.ts";
 import { isOfPart, Landings } from "./landings.ts";
 import { lazily } from "./lazily.ts";
-import { assertKeepsLeftOut } from "./left-out.ts";
 import { LeftTimes } from "./left-times.ts";
 import { LongWork } from "./long-work.ts";
 import type { Steps } from "./pace.ts";
-import { removeTree } from "./remove-tree.ts";
 import { RestoredTimes } from "./restored-times.ts";
 import {
   assertSameBoot,
@@ -39,6 +35,7 @@ import {
   notRolledBack,
   OpenSandbox,
   openOriginal,
+  openPlaceIfThere,
   openPlaceOf,
   placeOf,
   scopeFrom,
@@ -55,13 +52,12 @@ import {
   saveUnlessSame,
 } from "./tree-checkpoints.ts";
 import { stateOfChanges, type TreeState } from "./tree-state.ts";
-import { removeUnfinished } from "./unfinished-workspace.ts";
+import { removeAllButLandings, removeUnfinished } from "./unfinished-workspace.ts";
+import { whatMayLand } from "./what-may-land.ts";
 import { workPlaceOf } from "./work-place.ts";
-import { choosePlace, makeWorkspace, openWorkspace, removeWorkspace, type WorkspacePlace } from "./workspace.ts";
+import { choosePlace, makeWorkspace, removeWorkspace, type WorkspacePlace } from "./workspace.ts";
 import { readFileBelow } from "./writing.ts";
 import { writtenChange } from "./written-change.ts";
-
-const TRIM = failpoint("cleanup.remove");
 
 /**
  * What all strategies for folders and files share: the nine methods and the two-phase ones, on a workspace that holds a `SandboxTree` and
@@ -152,8 +148,9 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
 
   async diff(ref: SandboxRef): Promise<DiffView> {
     using sandbox = await this.open(ref);
-    const { changes } = sandbox.changes();
+    const changes = sandbox.listChanges(this.#work.adder("comparing", "to-its-end"));
     return diffView(changes, {
+      tick: this.#work.counter("reading", changes.length),
       original: sandbox.original,
       sandbox: sandbox.own,
       workspace: sandbox.workspace,
@@ -167,9 +164,8 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     if (transaction.undoes !== undefined) return this.#prepareUndo(ref, transaction.undoes.prepared);
     using sandbox = await this.#openFrozen(ref);
     if (transaction.afterRestart !== true) assertSameBoot(sandbox.tree);
-    const found = sandbox.changes(() => this.#work.stopIfAsked());
-    const changes = chosenPart(found, transaction.only, sandbox.scope);
-    assertKeepsLeftOut(changes, sandbox.scope);
+    const found = sandbox.changes(this.#work.adder("comparing"));
+    const changes = whatMayLand(found, transaction, sandbox.scope);
     if (changes.entries.length === 0 && changes.folderTimes.length === 0) return null;
     const baseOf = sandbox.tree.baseLookup(sandbox.original);
     const tick = this.#work.counter("preparing", changes.entries.length);
@@ -205,20 +201,23 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
 
   async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
     const scope = scopeFrom(ref);
-    using workspace = openWorkspace(placeOf(ref).path);
+    using workspace = openPlaceIfThere(ref);
+    if (workspace === undefined) return [];
+    const landings = this.#landings(workspace, scope);
     if (transaction.undoes !== undefined) {
-      if (workspace !== undefined) this.#landings(workspace, scope).rollbackUndo(transaction.undoes.prepared);
+      landings.rollbackUndo(transaction.undoes.prepared);
       return [];
     }
-    if (workspace === undefined || !this.#landings(workspace, scope).ids().includes(transaction.id)) return [];
-    using original = openOriginal(scope);
-    const tree = this.tree(workspace, scope);
-    return this.#landings(workspace, scope).rollbackPrepared(transaction, original, workPlaceOf(tree));
+    if (!landings.ids().includes(transaction.id)) return [];
+    const sandbox = workPlaceOf(this.tree(workspace, scope));
+    const attention = landings.rollbackPrepared(transaction, () => openOriginal(scope), sandbox);
+    if (sandbox.isGone()) await this.context.recordLoss?.(ref, "somebody has removed its folder");
+    return attention;
   }
 
   async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
     const place = placeOf(ref);
-    using workspace = openWorkspace(place.path);
+    using workspace = openPlaceIfThere(ref);
     if (workspace === undefined) {
       removeWorkspace(this.context.stateDir, ref.sandboxId, place);
       return;
@@ -253,7 +252,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
     using sandbox = await this.#openFrozen(ref);
     const barrier = takeBarrier(sandbox.workspace);
-    const changes = lazily(() => sandbox.changes(() => this.#work.stopIfAsked()));
+    const changes = lazily(() => sandbox.changes(this.#work.adder("comparing")));
     return await saveUnlessSame(sandbox.workspace, checkpointId, last, this.stateOf(sandbox, changes, barrier), () =>
       this.#work.run("saving", this.saveCheckpoint(sandbox, checkpointId, changes)),
     );
@@ -272,19 +271,19 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   async discardCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
-    using workspace = openWorkspace(placeOf(ref).path);
+    using workspace = openPlaceIfThere(ref);
     if (workspace !== undefined) removeCheckpoint(workspace, checkpointId);
   }
 
   async cleanup(ref: SandboxRef): Promise<void> {
     const place = placeOf(ref);
-    using workspace = openWorkspace(place.path);
+    using workspace = openPlaceIfThere(ref);
     if (workspace === undefined) {
       removeWorkspace(this.context.stateDir, ref.sandboxId, place);
       return;
     }
     await this.freeze(ref, workspace);
-    for (const name of workspace.names()) if (name !== "landings") removeTree(TRIM, workspace, name);
+    removeAllButLandings(workspace);
     this.#removeIfEmpty(ref, workspace);
   }
 

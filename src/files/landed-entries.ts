@@ -27,7 +27,7 @@ export function landedEntries(part: LandedPart, own: Folder): LandedEntries {
   const come: CopiedEntry[] = [];
   for (const entry of entries) {
     if (entry.operation === "metadata") for (const now of nowAt(part, own, entry)) changed.set(entry.path, now);
-    else if (entry.operation !== "delete") come.push(...nowBelow(part, own, entry));
+    else if (entry.operation !== "delete") for (const now of nowBelow(part, own, entry)) come.push(now);
   }
   return { gone: new Set(contentPaths(entries)), come, changed };
 }

@@ -18,7 +18,7 @@ import { BALLAST, dropBallast, makeBallast } from "./staged-manifest.ts";
 import { MANIFEST, stage, unstage } from "./staging.ts";
 import type { StagingInput } from "./staging-input.ts";
 import { checkUndo } from "./undo-check.ts";
-import type { WorkPlace } from "./work-place.ts";
+import { keptAfterLoss, type WorkPlace } from "./work-place.ts";
 
 /**
  * The landings of one sandbox, each in a folder of its own in the workspace, `landings/TRANSACTION`: what the two-phase methods of every
@@ -57,8 +57,8 @@ export class Landings {
     const asBefore = new LeftTimes(this.#workspace).over(this.#restored.asBefore);
     const staged = stage({ ...input, landing, transaction: transaction.id, asBefore });
     if (staged === null) {
-      const sandbox = { open: () => input.sandbox.duplicate(), markWhole: () => undefined };
-      this.rollbackPrepared(transaction, input.original, sandbox);
+      const sandbox = { open: () => input.sandbox.duplicate(), isGone: () => false, markWhole: () => undefined };
+      this.rollbackPrepared(transaction, () => input.original.duplicate(), sandbox);
       return null;
     }
     await flush(POINTS.flushStaged, landing, () => [
@@ -70,17 +70,19 @@ export class Landings {
     return { changes: input.changes.changes.length, data };
   }
 
-  /** Takes a prepare back, finished or not; and a landing that had begun, from which versions of rivals stay. */
-  rollbackPrepared(transaction: Transaction, original: Folder, sandbox: WorkPlace): readonly Attention[] {
+  /** Takes a prepare back, finished or not; and a landing that had begun, from which versions of rivals stay. Only that needs the original. */
+  rollbackPrepared(transaction: Transaction, original: () => Folder, sandbox: WorkPlace): readonly Attention[] {
     using landings = this.#workspace.openBelowIfThere(LANDINGS);
     using landing = landings?.openBelowIfThere(transaction.id);
     if (landings === undefined || landing === undefined) return [];
     if (hasBegun(landing)) {
       // Whether or not anybody wants to know what it was.
-      const part = this.#runBack(original, landing);
-      sandbox.takeBack?.(part);
+      using folder = original();
+      const part = this.#runBack(folder, landing);
+      if (!sandbox.isGone()) sandbox.takeBack?.(part);
     }
     const landed = readLanded(landing);
+    if (sandbox.isGone()) return [...(landed?.attention ?? []), keptAfterLoss(landing)];
     const kept = new Set(landed?.keptSlots);
     using tree = sandbox.open();
     unstage(tree, landing, kept);
@@ -320,7 +322,7 @@ class TouchedFolders {
       const folder = this.#original.openBelowIfThere(path);
       if (folder !== undefined) byPath.set(path, folder);
     }
-    this.#open.push(...byPath.values());
+    for (const folder of byPath.values()) this.#open.push(folder);
     yield* [...this.#changedInPlace(byPath), { parent: this.#landing, name: LANDED }, ...this.#open.map(itself)];
     using slots = Slots.open(this.#landing);
     for (const folder of slots.folders()) yield itself(folder);

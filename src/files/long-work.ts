@@ -37,6 +37,16 @@ export class LongWork {
     };
   }
 
+  /** To be called with the number of pieces that were done since the last call, where nobody knows how many there are. */
+  adder(task: string, until: "asked-to-stop" | "to-its-end" = "asked-to-stop"): (pieces: number) => void {
+    let done = 0;
+    return (pieces) => {
+      if (until === "asked-to-stop") this.stopIfAsked();
+      done += pieces;
+      this.#context.progress({ task, done });
+    };
+  }
+
   stopIfAsked(): void {
     if (this.#context.signal.aborted) throw new InterruptedError();
   }

@@ -81,8 +81,17 @@ export function entryIdentity(facts: Facts): EntryIdentity {
   return { kind, mode, uid, gid, size, mtime, ctime, ino, btime };
 }
 
+const IN_A_PIECE = 1000;
+
 export function encodeManifest(manifest: Manifest): { readonly bytes: Buffer; readonly digest: string } {
-  const bytes = Buffer.from(JSON.stringify(manifest));
+  // In pieces: as one text, a manifest of a hundred thousand entries would be in memory three times.
+  const { entries, ...rest } = manifest;
+  const pieces = [Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"entries":[`)];
+  for (let at = 0; at < entries.length; at += IN_A_PIECE) {
+    const piece = JSON.stringify(entries.slice(at, at + IN_A_PIECE)).slice(1, -1);
+    pieces.push(Buffer.from(at === 0 ? piece : `,${piece}`));
+  }
+  const bytes = Buffer.concat([...pieces, Buffer.from("]}")]);
   return { bytes, digest: digestOf(bytes) };
 }
 

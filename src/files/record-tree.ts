@@ -1,5 +1,5 @@
 import { joinPath, ROOT_PATH } from "../core/byte-path.ts";
-import { type Facts, lastFacts, statInto } from "../system/facts.ts";
+import { type Facts, lastFacts, statListed } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import { readNames } from "../system/listing.ts";
 import { readXattrs } from "../system/xattrs.ts";
@@ -10,7 +10,7 @@ import type { Steps } from "./pace.ts";
 export function* recordTree(folder: Folder, builder: BaselineBuilder, path: string = ROOT_PATH, only?: string): Steps {
   const found: (readonly [name: string, facts: Facts])[] = [];
   readNames(folder, (name, pointer) => {
-    if ((only === undefined || name === only) && statInto(folder.fd, pointer) === 0) found.push([name, lastFacts()]);
+    if ((only === undefined || name === only) && statListed(folder, pointer)) found.push([name, lastFacts()]);
   });
   for (const [name, facts] of found) {
     const childPath = joinPath(path, name);

@@ -10,12 +10,13 @@ interface Level {
   readonly name: string;
   readonly folder: Folder;
   readonly mountId: number;
-  readonly names: string[];
+  names: string[];
 }
 
 /**
- * Removes an entry with all that is in it, if it is there. Folders that do not let us in are opened up first. What is mounted in it
- * is somebody else's and stops it. Without recursion, because a hostile program can make folders deeper than any stack.
+ * Removes an entry with all that is in it, if it is there; what another process removes meanwhile is gone too. Folders that do not let us
+ * in are opened up first. What is mounted in it is somebody else's and stops it. Without recursion, because a hostile program can make
+ * folders deeper than any stack.
  */
 export function removeTree(point: Failpoint, parent: Folder, name: string): void {
   const levels: Level[] = [];
@@ -27,7 +28,7 @@ export function removeTree(point: Failpoint, parent: Folder, name: string): void
       else {
         levels.pop();
         level.folder.close();
-        level.parent.removeFolder(point, level.name);
+        unlessGone(() => level.parent.removeFolder(point, level.name));
       }
     }
   } finally {
@@ -43,13 +44,26 @@ function removeOrEnter(point: Failpoint, parent: Folder, name: string, mountId: 
       hint: "Unmount it and try again.",
     });
   }
-  if (facts.kind !== "directory") {
-    parent.removeFile(point, name);
-    return;
+  unlessGone(() => {
+    if (facts.kind !== "directory") {
+      parent.removeFile(point, name);
+      return;
+    }
+    if (facts.ino === SUBVOLUME_INODE && deleteSubvolume(point, parent, name)) return;
+    const folder = openUp(point, parent, name, facts.mode);
+    const level: Level = { parent, name, folder, mountId, names: [] };
+    levels.push(level);
+    level.names = folder.names();
+  });
+}
+
+/** Runs a step of a removal; that another process did it before is as good. */
+export function unlessGone(step: () => void): void {
+  try {
+    step();
+  } catch (thrown) {
+    if (!failedWith(thrown, "ENOENT")) throw thrown;
   }
-  if (facts.ino === SUBVOLUME_INODE && deleteSubvolume(point, parent, name)) return;
-  const folder = openUp(point, parent, name, facts.mode);
-  levels.push({ parent, name, folder, mountId, names: folder.names() });
 }
 
 function openUp(point: Failpoint, parent: Folder, name: string, mode: number): Folder {

@@ -1,11 +1,11 @@
 import { baseName, comparePaths, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { SandboxConflictError } from "../core/errors.ts";
-import { type Facts, sameIdentity } from "../system/facts.ts";
+import { type Facts, identityKey, sameIdentity } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import type { BaseFacts, Baseline } from "./baseline.ts";
 import type { ChangeSet } from "./change-set.ts";
-import { copyEntries, type LinkMap } from "./copy-tree.ts";
+import { copyEntries, type LinkMap, linkKey } from "./copy-tree.ts";
 import { type Metadata, type MetadataPart, sameParts, setMetadata } from "./metadata.ts";
 import type { Steps } from "./pace.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -96,7 +96,7 @@ function keptNames({ own, original, baseline, now }: RestoredTree, { fromOrigina
   for (const group of names.values()) {
     const kept = group.find(isKept);
     const source = group.map((name) => original.factsBelow(name)).find((facts) => facts !== undefined);
-    if (kept !== undefined && source !== undefined) links.set(`${source.device}:${source.ino}`, kept);
+    if (kept !== undefined && source !== undefined) links.set(linkKey(source), kept);
   }
   return links;
 }
@@ -107,7 +107,7 @@ function untouchedNames({ own, saved }: RestoredTree, copies: Folder, { applies 
   const links: LinkMap = new Map();
   for (const path of saved.linked) {
     const copy = nearest(applied, path) === undefined ? copies.factsBelow(path) : undefined;
-    if (copy !== undefined && own.factsBelow(path) !== undefined) links.set(`${copy.device}:${copy.ino}`, path);
+    if (copy !== undefined && own.factsBelow(path) !== undefined) links.set(linkKey(copy), path);
   }
   return links;
 }
@@ -198,16 +198,17 @@ function noteOtherFiles({ own, baseline, saved, now }: RestoredTree, plan: Resto
     const facts = index === undefined ? undefined : own.factsBelow(path);
     if (index === undefined || facts === undefined) continue;
     const ctime = changed.has(path) ? ([0, 0] as const) : facts.ctime;
-    baseline.setCopy(index, { ...facts, ...baseline.copy(index), ino: facts.ino, ctime });
+    const { mode, uid, gid } = baseline.copy(index);
+    baseline.setCopy(index, { ...facts, mode, uid, gid, ctime });
   }
 }
 
-function linkedInodes(baseline: Baseline, paths: readonly string[]): ReadonlySet<number> {
+function linkedInodes(baseline: Baseline, paths: readonly string[]): ReadonlySet<string> {
   return new Set(
     paths.flatMap((path) => {
       const index = baseline.find(path);
       const base = index === undefined ? undefined : baseline.facts(index);
-      return base === undefined || base.kind === "directory" || base.nlink < 2 ? [] : [base.ino];
+      return base === undefined || base.kind === "directory" || base.nlink < 2 ? [] : [identityKey(base)];
     }),
   );
 }

@@ -1,5 +1,6 @@
 import { joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { Conflict } from "../core/errors.ts";
+import { identityKey } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import type { BaseFacts, Baseline } from "./baseline.ts";
 import type { ChangeSet, TreeEntry } from "./change-set.ts";
@@ -63,9 +64,9 @@ function* basePaths(baseline: Baseline, top: string, replaced: ReadonlySet<strin
   }
 }
 
-/** Names of the baseline that shared one of these inodes of the original, by inode. */
-export function namesOfInodes(baseline: Baseline, inodes: ReadonlySet<number>): ReadonlyMap<number, readonly string[]> {
-  const names = new Map<number, string[]>([...inodes].map((ino) => [ino, []]));
+/** Names of the baseline that shared one of these files of the original, by identityKey. */
+export function namesOfInodes(baseline: Baseline, inodes: ReadonlySet<string>): ReadonlyMap<string, readonly string[]> {
+  const names = new Map<string, string[]>([...inodes].map((key) => [key, []]));
   if (inodes.size === 0) return names;
   const waiting: (readonly [path: string, index: number])[] = [[ROOT_PATH, baseline.root]];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -74,7 +75,7 @@ export function namesOfInodes(baseline: Baseline, inodes: ReadonlySet<number>): 
     for (let at = from; at < to; at += 1) {
       const below = joinPath(path, baseline.name(at));
       if (baseline.isFolder(at)) waiting.push([below, at]);
-      else names.get(baseline.facts(at).ino)?.push(below);
+      else names.get(identityKey(baseline.facts(at)))?.push(below);
     }
   }
   return names;

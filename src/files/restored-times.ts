@@ -1,15 +1,18 @@
 import { createHash } from "node:crypto";
+import { parentPath } from "../core/byte-path.ts";
+import { namesIn } from "../system/existence.ts";
 import { type Facts, sameIdentity, sameTime, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
 import type { Manifest } from "./manifest.ts";
-import { ensureFolder } from "./remove-tree.ts";
+import { ensureFolder, unlessGone } from "./remove-tree.ts";
 import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
 
 /**
  * What an undo has brought back is what it was, but its change time has moved. This remembers, for an original, which change time of ours
  * stands for which earlier one, so that other plans do not take our own coming and going for somebody else's change.
- * Kept in the state directory, `restored/HASH-OF-THE-PATH`, the latest entries only.
+ * Kept in the state directory, `restored/HASH-OF-THE-PATH`, the latest entries only, and only while a plan on that original is open or can be
+ * undone (sandboxes/restored-remains.ts).
  */
 interface Restored {
   readonly ino: number;
@@ -19,7 +22,13 @@ interface Restored {
   readonly was: Time;
 }
 
-const POINTS = { folder: failpoint("restored.create-folder"), write: failpoint("restored.write") };
+const POINTS = {
+  folder: failpoint("restored.create-folder"),
+  write: failpoint("restored.write"),
+  remove: failpoint("restored.remove"),
+};
+const FOLDER = "restored";
+const NAME = /^([0-9a-f]{32})(?:[.]new)?$/;
 const MOST = 20_000;
 
 export class RestoredTimes {
@@ -29,7 +38,7 @@ export class RestoredTimes {
 
   constructor(stateDir: string, root: string) {
     this.#stateDir = stateDir;
-    this.#name = createHash("sha256").update(root).digest("hex").slice(0, 32);
+    this.#name = nameOf(root);
   }
 
   /** The facts with the change time that counts. */
@@ -71,6 +80,33 @@ export class RestoredTimes {
 
   #openFolder(): Folder {
     using state = Folder.open(this.#stateDir);
-    return ensureFolder(POINTS.folder, state, "restored");
+    return ensureFolder(POINTS.folder, state, FOLDER);
   }
+}
+
+function nameOf(root: string): string {
+  return createHash("sha256").update(root).digest("hex").slice(0, 32);
+}
+
+/** The names of all that is remembered. */
+export function restoredNames(stateDir: string): readonly string[] {
+  return [...new Set(namesIn(`${stateDir}/${FOLDER}`).flatMap((name) => NAME.exec(name)?.[1] ?? []))];
+}
+
+/** The names of what may be remembered of the original of a resource: by its own path, or, of a file, by that of its folder. */
+export function restoredNamesOf(location: string): readonly string[] {
+  return [nameOf(location), nameOf(parentPath(location) || "/")];
+}
+
+/** Forgets what is remembered by this name, also what a crash left half written. */
+export function forgetRestored(stateDir: string, name: string): void {
+  using state = Folder.open(stateDir);
+  using folder = state.openBelowIfThere(FOLDER);
+  for (const file of [name, `${name}.new`])
+    if (folder?.facts(file) !== undefined) unlessGone(() => folder.removeFile(POINTS.remove, file));
+}
+
+/** Where it is. */
+export function restoredPath(stateDir: string, name: string): string {
+  return `${stateDir}/${FOLDER}/${name}`;
 }

@@ -1,5 +1,5 @@
 import type { Facts } from "../system/facts.ts";
-import { sameData } from "../system/file-data.ts";
+import { sameData } from "../system/file-content.ts";
 import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { readXattrs, sameXattrs } from "../system/xattrs.ts";

@@ -1,4 +1,5 @@
 import { StateError } from "../core/errors.ts";
+import { list, number, object, text } from "../core/shape.ts";
 import type { Time } from "../system/facts.ts";
 import type { Failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
@@ -19,6 +20,8 @@ interface Common {
   readonly barrier: Time;
   readonly bootId: string;
 }
+
+const COMMON = object<Common>({ barrier: list(number), bootId: text });
 
 export class SandboxNotes<More extends object = object> {
   readonly #workspace: Folder;
@@ -44,7 +47,8 @@ export class SandboxNotes<More extends object = object> {
 
   read(): Common & More {
     const bytes = this.#known === undefined ? readSmallFile(this.#workspace, SANDBOX) : undefined;
-    this.#known ??= bytes === undefined ? undefined : parsed<Common & More>(bytes);
+    const found = bytes === undefined ? undefined : parsed<Common & More>(bytes);
+    if (found !== undefined && COMMON(found, "") === undefined) this.#known = found;
     if (this.#known !== undefined) return this.#known;
     throw new StateError(`The sandbox in ${this.#workspace.path} is incomplete.`, {
       hint: "Cancel its plan and make a new one.",

@@ -11,8 +11,9 @@ import type { SandboxRef } from "../core/sandbox.ts";
 import { failedWith } from "../system/errno.ts";
 import { Folder } from "../system/folder.ts";
 import { KeptFolders } from "../system/kept-folders.ts";
-import type { ChangeSet } from "./change-set.ts";
+import type { ChangeSet, TreeChange } from "./change-set.ts";
 import { withoutLeftOut } from "./left-out.ts";
+import { OpenWorkspace } from "./sandbox-door.ts";
 import type { SandboxTree } from "./sandbox-tree.ts";
 import { type Scope, withoutFrom } from "./scope.ts";
 import { openWorkspace, type Placement, type WorkspacePlace } from "./workspace.ts";
@@ -37,6 +38,11 @@ export class OpenSandbox<Tree extends SandboxTree> {
   /** What differs from the original, but for what is a resource of its own. */
   changes(tick?: (entries: number) => void): ChangeSet {
     return withoutLeftOut(this.tree.diff(this.original, this.own, tick), this.scope);
+  }
+
+  /** The same as a list, which is the caller's own. */
+  listChanges(tick?: (entries: number) => void): TreeChange[] {
+    return [...this.changes(tick).changes];
   }
 
   [Symbol.dispose](): void {
@@ -87,10 +93,16 @@ export function scopeFrom(ref: SandboxRef): Scope {
   return { root: String(root), ...(typeof only === "string" && { only }), ...withoutFrom(ref.metadata) };
 }
 
-/** Opens the workspace, which somebody may have removed. */
+/** Opens the workspace, with its door: what is closed in it or in the original is opened up as long as the workspace is open. */
+export function openPlaceIfThere(ref: SandboxRef): Folder | undefined {
+  const workspace = openWorkspace(placeOf(ref).path);
+  return workspace === undefined ? undefined : new OpenWorkspace(workspace, scopeFrom(ref).root);
+}
+
+/** The same, and an error if somebody has removed it. */
 export function openPlaceOf(ref: SandboxRef): Folder {
   const { path } = placeOf(ref);
-  const workspace = openWorkspace(path);
+  const workspace = openPlaceIfThere(ref);
   if (workspace !== undefined) return workspace;
   throw new SandboxStateError(`The workspace ${path} of sandbox ${ref.sandboxId} is gone.`, {
     from: "ACTIVE",

@@ -1,13 +1,13 @@
 import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { SandboxCommitError } from "../core/errors.ts";
-import { compareTimes, type Facts, sameTime, type Time } from "../system/facts.ts";
+import { compareTimes, type Facts, sameIdentity, sameTime, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { reserveRoom } from "../system/file-data.ts";
 import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { readXattrs } from "../system/xattrs.ts";
 import type { TreeEntry } from "./change-set.ts";
-import { entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
+import { type EntryIdentity, entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
 import { metadataOf } from "./metadata.ts";
 import { comesIn, type StagingInput } from "./staging-input.ts";
 import type { SurveyedEntry } from "./survey.ts";
@@ -34,7 +34,8 @@ export function plannedFolderTimes(input: StagingInput, surveyed: readonly Surve
     if (base === undefined || base.changedBefore === true) continue;
     using folder = input.original.openBelowIfThere(path);
     const now = folder?.ownFacts();
-    if (now?.ino === base.ino && sameTime(now.mtime, base.mtime)) times.push({ path, before: now.mtime, after });
+    if (now !== undefined && sameIdentity(now, base) && sameTime(now.mtime, base.mtime))
+      times.push({ path, before: now.mtime, after });
   }
   // The deepest first, the root last.
   return times.sort((a, b) => b.path.length - a.path.length || compareTimes(a.before, b.before));
@@ -44,7 +45,7 @@ export function manifestEntry(
   input: StagingInput,
   item: SurveyedEntry,
   now: Facts | undefined,
-  inSlot: () => Facts | undefined,
+  inSlot: () => EntryIdentity | undefined,
 ): ManifestEntry {
   const { entry } = item;
   const staged = comesIn(entry) && item.way !== "link" ? inSlot() : undefined;
@@ -57,7 +58,7 @@ export function manifestEntry(
     path: entry.path,
     operation: entry.operation,
     ...(now !== undefined && { before: entryIdentity(now) }),
-    ...(staged !== undefined && { after: entryIdentity(staged) }),
+    ...(staged !== undefined && { after: staged }),
     ...(item.linkTo !== undefined && { linkTo: item.linkTo }),
     ...(item.innerLinks.length > 0 && { innerLinks: item.innerLinks }),
     ...(entry.operation === "metadata" && now !== undefined && { metadata: metadataChange(input, entry, now) }),

@@ -1,6 +1,7 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { SandboxConflictError } from "../core/errors.ts";
-import { type Facts, identityOf, type Time } from "../system/facts.ts";
+import { closeBelow } from "../system/closed-entries.ts";
+import { type Facts, type Identity, identityOf, sameIdentity, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { isOpenForWriting } from "../system/file-data.ts";
 import type { Folder } from "../system/folder.ts";
@@ -13,7 +14,7 @@ import { anchorConflicts, checkConflicts } from "./conflicts.ts";
 import { copyEntry, type LinkMap } from "./copy-tree.ts";
 import type { LandingRules } from "./landing-policy.ts";
 import { findMarks, freeOfMarks, type MarkedPath, markAgain } from "./layer-traces.ts";
-import { encodeManifest, entryIdentity, type Manifest } from "./manifest.ts";
+import { type EntryIdentity, encodeManifest, entryIdentity, type Manifest } from "./manifest.ts";
 import { moveEntry } from "./move-entry.ts";
 import { assertLinkable, findObstacles } from "./obstacles.ts";
 import { OpenParent } from "./open-parent.ts";
@@ -41,7 +42,7 @@ interface StagingRecord {
   readonly moved: readonly {
     readonly slot: number;
     readonly path: string;
-    readonly ino?: number;
+    readonly is?: Identity;
     readonly mode?: number;
   }[];
   readonly folders: readonly { readonly path: string; readonly mtime: Time; readonly atime: Time }[];
@@ -81,12 +82,14 @@ export function stage(input: StagingInput): Staged | null {
   const folderTimes = plannedFolderTimes(input, surveyed);
   using slots = Slots.make(input.landing, surveyed.length);
   const staged = fillSlots(input, surveyed, slots);
+  // With their modes, and before the barrier that tells what was changed after the staging.
+  closeBelow(input.landing.path);
   const nowByPath = new Map(entries.map(({ entry, now }) => [entry.path, now]));
   const manifest: Manifest = {
     version: 1,
     transaction: input.transaction,
     entries: surveyed.map((item, slot) =>
-      manifestEntry(input, item, nowByPath.get(item.entry.path), () => staged.get(slot) ?? slots.facts(slot)),
+      manifestEntry(input, item, nowByPath.get(item.entry.path), () => staged.get(slot) ?? identityIn(slots, slot)),
     ),
     anchors,
     folderTimes,
@@ -119,14 +122,14 @@ export function unstage(sandbox: Folder, landing: Folder, kept: ReadonlySet<numb
   const record = readRecord(landing);
   using slots = Slots.openIfThere(landing);
   if (slots !== undefined) {
-    for (const { slot, path, ino, mode } of record?.moved ?? unrecorded(slots)) {
+    for (const { slot, path, is, mode } of record?.moved ?? unrecorded(slots)) {
       if (kept.has(slot)) {
         copyBack(sandbox, slots, slot, path);
         continue;
       }
       const there = slots.facts(slot);
       // A copy that was made because somebody had the file open is not what was taken out.
-      if (there !== undefined && ino !== undefined && there.ino !== ino) continue;
+      if (there !== undefined && is !== undefined && !sameIdentity(there, is)) continue;
       // With nothing there it was not taken out, or is back already; its mode may not be, either way.
       putBack(sandbox, slots, slot, path);
       if (mode !== undefined) restoreMode(sandbox, path, mode);
@@ -183,10 +186,21 @@ function entryLands(entry: TreeEntry, rules: LandingRules): boolean {
 }
 
 /** Gives what is known of the slots already, of which nothing changes any more. */
-function fillSlots(input: StagingInput, surveyed: readonly SurveyedEntry[], slots: Slots): ReadonlyMap<number, Facts> {
+function fillSlots(
+  input: StagingInput,
+  surveyed: readonly SurveyedEntry[],
+  slots: Slots,
+): ReadonlyMap<number, EntryIdentity> {
   const moved = surveyed.flatMap(({ entry, way }, slot) =>
     comesIn(entry) && way === "move"
-      ? [{ slot, path: entry.path, ...(entry.after !== undefined && { ino: entry.after.ino }), ...readOnlyMode(entry) }]
+      ? [
+          {
+            slot,
+            path: entry.path,
+            ...(entry.after !== undefined && { is: identityOf(entry.after) }),
+            ...readOnlyMode(entry),
+          },
+        ]
       : [],
   );
   const paths = moved.map(({ path }) => path);
@@ -252,8 +266,8 @@ function copyWhatIsHeld(
   surveyed: readonly SurveyedEntry[],
   slots: Slots,
   links: LinkMap,
-): ReadonlyMap<number, Facts> {
-  const seen = new Map<number, Facts>();
+): ReadonlyMap<number, EntryIdentity> {
+  const seen = new Map<number, EntryIdentity>();
   const moved = surveyed
     .map((item, slot) => ({ item, slot }))
     .filter(({ item }) => comesIn(item.entry) && item.way === "move");
@@ -265,7 +279,7 @@ function copyWhatIsHeld(
     const facts = slots.facts(slot);
     if (facts === undefined) continue;
     if (!workedIn && !mustBeCopied(slots.in(slot), slotName(slot), facts, item.entry.path, input.rules)) {
-      seen.set(slot, facts);
+      seen.set(slot, entryIdentity(facts));
       continue;
     }
     putBack(input.sandbox, slots, slot, item.entry.path);
@@ -329,4 +343,9 @@ function restoreFolderTimes(sandbox: Folder, folders: StagingRecord["folders"]):
     using folder = sandbox.openBelowIfThere(path);
     folder?.setTimes(POINTS.folderTimes, ROOT_PATH, { mtime, atime });
   }
+}
+
+function identityIn(slots: Slots, slot: number): EntryIdentity | undefined {
+  const facts = slots.facts(slot);
+  return facts === undefined ? undefined : entryIdentity(facts);
 }

@@ -5,7 +5,6 @@ import { readXattrs } from "../system/xattrs.ts";
 import type { TreeEntry } from "./change-set.ts";
 import type { LandingRules } from "./landing-policy.ts";
 import { OpenParent } from "./open-parent.ts";
-import { assertReadable } from "./readability.ts";
 
 /** How an entry that comes into the original gets into its slot. */
 export type StagingWay =
@@ -93,7 +92,6 @@ export class Survey {
   }
 
   #lookAt(parent: Folder, name: string, path: string, facts: Facts, slot: number, folderTime: () => Time): void {
-    assertReadable(parent, name, facts);
     // The attributes of what has no other name are looked at when it is out of the sandbox (staging.ts), where nobody can change them.
     const xattrs = () => (facts.nlink > 1 ? readXattrs(parent, name) : {});
     if (!this.#rules.landsAsIs(path, facts, xattrs)) this.#mustCopy.add(slot);

@@ -14,7 +14,8 @@ import { gitPath } from "./git-path.ts";
 export const LARGEST_TEXT = 64 * 1024 * 1024;
 const MAX_EDITS = 1000;
 const CONTEXT = 3;
-const BINARY_LOOKS_AT = 8000;
+/** So many bytes tell whether a file is text. */
+export const BINARY_LOOKS_AT = 8000;
 const NO_NEWLINE = "\\ No newline at end of file";
 
 export interface LineCounts {

@@ -1,6 +1,6 @@
 import { comparePaths, joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import { failedWith } from "../system/errno.ts";
-import { type Facts, lastFacts, low53, STAT, sameTime, statInto, statWords } from "../system/facts.ts";
+import { type Facts, lastFacts, low53, STAT, sameIdentity, sameTime, statListed, statWords } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import { listedInode, nameFrom, readNameBytes, readNames } from "../system/listing.ts";
 import { readXattrs } from "../system/xattrs.ts";
@@ -8,7 +8,6 @@ import type { BaseFacts, Baseline } from "./baseline.ts";
 import type { ChangeSet, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";
 import { assertNotTooDeep } from "./depth-limit.ts";
 import { changedParts } from "./metadata.ts";
-import { assertReadable } from "./readability.ts";
 
 /** What a diff of a copied tree needs to know from outside. */
 export interface TreeDiffOptions {
@@ -43,8 +42,6 @@ class TreeDiff {
   readonly #entries: TreeEntry[] = [];
   readonly #folderTimes: FolderTime[] = [];
   readonly #anchors = new Map<number, string>();
-  /** For inodes of the sandbox with several names: the inode of the original that the first of them was. */
-  readonly #owners = new Map<number, number>();
 
   constructor(baseline: BaseEntries, options: TreeDiffOptions) {
     this.#baseline = baseline;
@@ -81,7 +78,7 @@ class TreeDiff {
       if (only !== undefined && nameFrom(bytes, start, end) !== only) return;
       const child = find(bytes, start, end);
       const isKnown = child !== undefined && isKnownUntouched?.(child, listedInode(bytes, start)) === true;
-      if (!isKnown && statInto(folder.fd, pointer) !== 0) return;
+      if (!isKnown && !statListed(folder, pointer)) return;
       if (child !== undefined) seen[child - from] = 1;
       if (isKnown) return;
       if (child === undefined || !isUntouched(baseline, child))
@@ -121,7 +118,6 @@ class TreeDiff {
 
   /** Compares one entry that was touched. False if it is a folder whose contents are still to be looked at. */
   #compare(folder: Folder, name: string, path: string, index: number, facts: Facts, covered: boolean): boolean {
-    assertReadable(folder, name, facts);
     const before = this.#baseline.facts(index);
     if (before.kind !== facts.kind || (isDevice(facts.kind) && before.rdev !== facts.rdev)) {
       this.#retyped(folder, name, path, index, before, facts, covered);
@@ -131,7 +127,7 @@ class TreeDiff {
       this.#leaf(folder, name, path, index, before, facts, covered);
       return true;
     }
-    if (facts.ino === this.#baseline.copy(index).ino) {
+    if (sameIdentity(facts, this.#baseline.copy(index))) {
       this.#folderItself(folder, name, path, index, facts, covered);
       return false;
     }
@@ -150,10 +146,7 @@ class TreeDiff {
   ): void {
     const xattrs = readXattrs(folder, name);
     const parts = changedParts(this.#baseline.copy(index), before, facts, xattrs, true);
-    const replaced =
-      this.#isRelinked(index, before, facts) ||
-      !this.#hasBaseContent(folder, name, path, before, facts) ||
-      this.#isTaken(before, facts);
+    const replaced = this.#isRelinked(index, before, facts) || !this.#hasBaseContent(folder, name, path, before, facts);
     if (!replaced && facts.nlink > 1 && !covered) this.#anchors.set(facts.ino, path);
     if (!replaced && parts.length === 0) return;
     const change = { path, before, after: facts, ...(parts.includes("xattrs") && { xattrs }) };
@@ -164,15 +157,7 @@ class TreeDiff {
 
   /** A name that was moved to another inode matters where inodes have several names, then or now. */
   #isRelinked(index: number, before: BaseFacts, facts: Facts): boolean {
-    return facts.ino !== this.#baseline.copy(index).ino && (facts.nlink > 1 || before.nlink > 1);
-  }
-
-  /** The number of an inode that is gone is given to a new one: two names of one file can't both be files of the original that were two. */
-  #isTaken(before: BaseFacts, facts: Facts): boolean {
-    if (facts.nlink < 2) return false;
-    const owner = this.#owners.get(facts.ino) ?? before.ino;
-    this.#owners.set(facts.ino, owner);
-    return owner !== before.ino;
+    return !sameIdentity(facts, this.#baseline.copy(index)) && (facts.nlink > 1 || before.nlink > 1);
   }
 
   #hasBaseContent(folder: Folder, name: string, path: string, before: BaseFacts, facts: Facts): boolean {
@@ -225,23 +210,22 @@ class TreeDiff {
     this.#changes.push({ path, operation: "typechanged", before, after: facts });
     if (!covered) this.#entries.push({ path, operation: "replace", before, after: facts });
     this.#deletedContents(path, index);
-    if (facts.kind === "directory") this.#addedContents(folder, name, path, facts);
+    if (facts.kind === "directory") this.#addedContents(folder, name, path);
   }
 
   #added(folder: Folder, name: string, path: string, facts: Facts, covered: boolean): void {
     this.#changes.push({ path, operation: "added", after: facts });
     if (!covered) this.#entries.push({ path, operation: "add", after: facts });
-    if (facts.kind === "directory") this.#addedContents(folder, name, path, facts);
+    if (facts.kind === "directory") this.#addedContents(folder, name, path);
   }
 
-  #addedContents(parent: Folder, name: string, path: string, own: Facts): void {
+  #addedContents(parent: Folder, name: string, path: string): void {
     assertNotTooDeep(path);
-    assertReadable(parent, name, own);
     using folder = parent.openBelowIfThere(name);
     if (folder === undefined) return;
     const found: (readonly [string, Facts])[] = [];
     readNames(folder, (child, pointer) => {
-      if (statInto(folder.fd, pointer) === 0) found.push([child, lastFacts()]);
+      if (statListed(folder, pointer)) found.push([child, lastFacts()]);
     });
     this.#options.tick?.(found.length);
     for (const [child, facts] of found) this.#added(folder, child, joinPath(path, child), facts, true);

@@ -1,6 +1,10 @@
 import { SandboxStateError } from "../core/errors.ts";
+import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
+import { removeTree } from "./remove-tree.ts";
 import { findPlace, openWorkspace, removeWorkspace } from "./workspace.ts";
+
+const TRIM = failpoint("cleanup.remove");
 
 /** Removes what an earlier creation of this sandbox left when it was cut off; refuses to if the sandbox is there, or what took it back is. */
 export function removeUnfinished(stateDir: string, sandboxId: string, isInUse: (workspace: Folder) => boolean): void {
@@ -15,4 +19,12 @@ export function removeUnfinished(stateDir: string, sandboxId: string, isInUse: (
     });
   }
   removeWorkspace(stateDir, sandboxId, earlier);
+}
+
+/** What an undo needs, or is kept for somebody else, and the change times that it goes by (sandbox-door.ts). */
+const KEPT: readonly string[] = ["landings", "closed"];
+
+/** Removes a sandbox, but not that. */
+export function removeAllButLandings(workspace: Folder): void {
+  for (const name of workspace.names()) if (!KEPT.includes(name)) removeTree(TRIM, workspace, name);
 }

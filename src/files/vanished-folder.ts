@@ -1,4 +1,4 @@
-import type { Facts } from "../system/facts.ts";
+import { type Facts, sameIdentity } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import type { ManifestEntry } from "./manifest.ts";
@@ -35,8 +35,12 @@ export function leaveVanishedFolder(
     return;
   }
   const slotNow = slots.facts(slotName);
-  if (slotNow?.ino === slotBefore?.ino) return;
+  if (isSame(slotNow, slotBefore)) return;
   if (slotNow === undefined) moveEntry(GIVE_BACK, parent, name, slots, slotName);
   else if (isThere) exchangeEntries(GIVE_BACK, slots, slotName, parent, name);
   else moveEntry(GIVE_BACK, slots, slotName, parent, name);
+}
+
+function isSame(a: Facts | undefined, b: Facts | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : sameIdentity(a, b);
 }

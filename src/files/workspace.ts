@@ -7,6 +7,7 @@ import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { isOnOverlay } from "../system/file-system-type.ts";
 import { Folder } from "../system/folder.ts";
+import { whileLocked } from "../system/folder-lock.ts";
 import { closeFile } from "../system/handles.ts";
 import { inheritedProject } from "../system/project-quota.ts";
 import { readXattrs, writeXattrs } from "../system/xattrs.ts";
@@ -87,7 +88,9 @@ export function makeWorkspace(stateDir: string, sandboxId: string, place: Worksp
   }
   writeSmallFile(POINTS.place, home, PLACE, Buffer.from(JSON.stringify(place)));
   using parent = Folder.open(parentFolder(place.path) ?? "/");
-  keepingTime(home, parent, place.placement, () => parent.createFolder(POINTS.create, baseName(place.path), 0o700));
+  const make = () => parent.createFolder(POINTS.create, baseName(place.path), 0o700);
+  if (place.placement === "inside") keepingTime(homes, home, parent, make);
+  else make();
   const workspace = parent.openChild(baseName(place.path));
   dropInherited(workspace);
   assertExchangeWorks(workspace);
@@ -120,28 +123,29 @@ export function removeWorkspace(stateDir: string, sandboxId: string, place: Work
   if (place.placement !== "state") {
     using home = homes.openBelowIfThere(sandboxId);
     using parent = openIfAllowed(parentFolder(place.path) ?? "/");
-    if (parent !== undefined)
-      keepingTime(home, parent, place.placement, () => removeTree(POINTS.remove, parent, baseName(place.path)));
+    if (parent !== undefined) {
+      const remove = () => removeTree(POINTS.remove, parent, baseName(place.path));
+      if (place.placement === "inside") keepingTime(homes, home, parent, remove);
+      else remove();
+    }
   }
   removeTree(POINTS.remove, homes, sandboxId);
 }
 
 /**
  * Our coming and going inside an original leaves no trace in its time. The time is noted in the home before, and the note is gone when it is set:
- * one that is found there is from a crash in between.
+ * one that is found there is from a crash in between. One at a time: another would take for the original's what is ours for a moment.
  */
-function keepingTime(home: Folder | undefined, parent: Folder, placement: Placement, action: () => void): void {
-  if (placement !== "inside") {
+function keepingTime(homes: Folder, home: Folder | undefined, parent: Folder, action: () => void): void {
+  whileLocked(homes, () => {
+    const noted = home === undefined ? undefined : readSmallFile(home, ORIGINAL_TIME);
+    const { mtime, atime } = noted === undefined ? parent.ownFacts() : (JSON.parse(noted.toString()) as NotedTime);
+    if (noted === undefined && home !== undefined)
+      writeSmallFile(POINTS.noteTime, home, ORIGINAL_TIME, Buffer.from(JSON.stringify({ mtime, atime })));
     action();
-    return;
-  }
-  const noted = home === undefined ? undefined : readSmallFile(home, ORIGINAL_TIME);
-  const { mtime, atime } = noted === undefined ? parent.ownFacts() : (JSON.parse(noted.toString()) as NotedTime);
-  if (noted === undefined && home !== undefined)
-    writeSmallFile(POINTS.noteTime, home, ORIGINAL_TIME, Buffer.from(JSON.stringify({ mtime, atime })));
-  action();
-  parent.setTimes(POINTS.keepTime, ROOT_PATH, { mtime, atime });
-  if (home !== undefined) home.removeFile(POINTS.noteTime, ORIGINAL_TIME);
+    parent.setTimes(POINTS.keepTime, ROOT_PATH, { mtime, atime });
+    if (home !== undefined) home.removeFile(POINTS.noteTime, ORIGINAL_TIME);
+  });
 }
 
 type NotedTime = Pick<Facts, "mtime" | "atime">;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
-import { UsageError } from "../core/errors.ts";
+import { UnsupportedError, UsageError } from "../core/errors.ts";
 import { failedWith } from "../system/errno.ts";
 import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
@@ -24,12 +24,19 @@ const POINTS = {
   overwrite: failpoint("write.overwrite"),
 };
 
+/** What is longer takes more memory than it is worth; a hole of a terabyte would take all of it. */
+const LARGEST_READ = 2 * 1024 ** 3;
+
 /** The content of a file below this folder. */
 export function readFileBelow(tree: Folder, path: string): Buffer {
   using parent = openParent(tree, path);
   const facts = parent?.facts(baseName(path));
   if (parent === undefined || facts === undefined) throw notThere(path);
   assertFile(path, facts);
+  if (facts.size > LARGEST_READ)
+    throw new UnsupportedError(`${path} is ${facts.size} bytes long, too much to be read at once.`, {
+      hint: "Read it in pieces, in the folder that 'drydock plan path' names.",
+    });
   const fd = parent.openFile(baseName(path));
   try {
     return readBytes(fd, parent.label(baseName(path)));

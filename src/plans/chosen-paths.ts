@@ -3,6 +3,7 @@ import { displayPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import { PathPatterns } from "../core/path-patterns.ts";
 import type { PlanRecord } from "../core/plan.ts";
+import { resourcePattern } from "../core/resource-pattern.ts";
 import type { ChosenPaths } from "../sandboxes/manager.ts";
 import type { PlanChange } from "./plan-views.ts";
 
@@ -20,7 +21,7 @@ export function choosePaths(
 ): readonly ChosenPaths[] {
   const chosen = new Map<string, string[]>();
   for (const given of only) {
-    const { resource, pattern } = parse(plan, given);
+    const { resource, pattern } = resourcePattern(plan, given);
     const patterns = new PathPatterns([pattern]);
     const candidates = changes.filter((change) => resource === undefined || change.resource === resource);
     const found = new Set(candidates.filter(({ path }) => patterns.has(path)).map((change) => change.resource));
@@ -37,7 +38,7 @@ export function chosenChanges(
   only: readonly string[],
 ): readonly PlanChange[] {
   const choices = only.map((given) => {
-    const { resource, pattern } = parse(plan, given);
+    const { resource, pattern } = resourcePattern(plan, given);
     return { in: resource, patterns: new PathPatterns([pattern]) };
   });
   const isMeant = ({ resource, path }: PlanChange) =>
@@ -55,16 +56,6 @@ function foldersAbove(path: string): readonly string[] {
 
 function key(resource: string, path: string): string {
   return JSON.stringify([resource, path]);
-}
-
-/** Only the name of a resource of this plan stands before a colon; any other is part of the path. */
-function parse({ resources }: PlanRecord, given: string): { readonly resource?: string; readonly pattern: string } {
-  const named = resources.find(({ resource }) => given.startsWith(`${resource.name}:`))?.resource.name;
-  const text = named === undefined ? given : given.slice(named.length + 1);
-  if (text === "" && named === undefined)
-    throw new UsageError("A path to land is empty.", { hint: "Give one like src/app.ts, or leave --only out." });
-  const pattern = text.replace(/^(?:\.\/+)+/, "").replace(/\/+$/, "") || ROOT_PATH;
-  return { ...(named !== undefined && { resource: named }), pattern };
 }
 
 function nothingMeant(given: string, candidates: readonly PlanChange[]): UsageError {

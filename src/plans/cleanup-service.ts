@@ -10,6 +10,8 @@ import type { CleanupItem, CleanupOptions, CleanupStatus, PurgeResult } from "./
 export interface CleanupServiceParts extends LeftoverParts {
   readonly claims: Claims;
   readonly uses: Uses;
+  /** Frees what is kept for a full disk. */
+  readonly makeRoom: () => void;
   readonly now: () => Date;
 }
 
@@ -34,6 +36,7 @@ export class CleanupService {
     const removed: CleanupItem[] = [];
     const kept: (CleanupItem & { why: string })[] = [];
     const failed: (CleanupItem & { message: string })[] = [];
+    if (options.dryRun !== true) this.#parts.makeRoom();
     for (const leftover of await this.#find(options)) {
       const items = this.#itemsOf(leftover);
       const why = leftover.holdsWork && options.force !== true ? HOLDS_WORK : undefined;

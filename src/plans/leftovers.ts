@@ -1,10 +1,12 @@
 import type { UndoRetention } from "../commit/undo-retention.ts";
-import type { PlanRecord } from "../core/plan.ts";
+import { isOver, type PlanRecord } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
-import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
+import { forgetRestored, restoredPath } from "../files/restored-times.ts";
 import { findPlace, homeIds, removeWorkspace } from "../files/workspace.ts";
+import { placesOf } from "../sandboxes/known-places.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import type { RestoredRemains } from "../sandboxes/restored-remains.ts";
 import type { RunFolders } from "../sandboxes/run-folders.ts";
 import type { IntentRecord, Store } from "../store/store.ts";
 import { isThere } from "../system/existence.ts";
@@ -29,9 +31,9 @@ export interface LeftoverParts {
   readonly folders: RunFolders;
   readonly undoRetention: UndoRetention;
   readonly stateDir: string;
+  readonly restored: RestoredRemains;
+  readonly owners: { dead(): readonly string[]; forget(file: string): void };
 }
-
-const OVER: readonly string[] = ["applied", "undone", "cancelled"];
 
 /**
  * Finds everything that we made and that nobody needs, from the records alone: what no open plan refers to, and what should have gone with
@@ -52,26 +54,51 @@ export async function findLeftovers(parts: LeftoverParts): Promise<readonly Left
     const leftover = await remains(parts, id, intents.get(id) ?? []);
     if (leftover !== undefined) found.push(leftover);
   }
-  return [...found, ...(await deadRuns(parts))];
+  return [...found, ...(await deadRuns(parts)), ...(await rememberedTimes(parts)), ...deadOwners(parts)];
 }
+
+/** What an undo remembers of an original that no plan is on any more, where a crash kept it from going with the last of them. */
+async function rememberedTimes({ restored, stateDir }: LeftoverParts): Promise<readonly Leftover[]> {
+  return (await restored.unneeded()).map((name) => ({
+    ...OF_NO_PLAN,
+    places: [{ kind: "times", location: restoredPath(stateDir, name) }],
+    reason: "no plan on its original needs it",
+    remove: async () => {
+      if ((await restored.unneeded()).includes(name)) forgetRestored(stateDir, name);
+    },
+  }));
+}
+
+/** The locks of processes that were killed. The next command that changes something removes them too. */
+function deadOwners({ owners }: LeftoverParts): readonly Leftover[] {
+  return owners.dead().map((location) => ({
+    ...OF_NO_PLAN,
+    places: [{ kind: "lock", location }],
+    reason: "its process is dead",
+    remove: async () => owners.forget(location),
+  }));
+}
+
+const OF_NO_PLAN = { planId: "", since: undefined, holdsWork: false };
 
 /** A sandbox that is there, though its plan is over or unknown. */
 async function abandonedSandbox(
-  { store, sandboxes }: LeftoverParts,
+  parts: LeftoverParts,
   record: SandboxRecord,
   intents: readonly IntentRecord[],
 ): Promise<Leftover | undefined> {
   const { ref, state } = record;
-  const plan = await store.plan(ref.planId);
-  if (plan !== undefined && !OVER.includes(plan.state)) return undefined;
+  const plan = await parts.store.plan(ref.planId);
+  if (plan !== undefined && !isOver(plan)) return undefined;
+  const isAbandoned = plan?.state === "abandoned";
   return {
     places: placesOf(record, intents),
     planId: ref.planId,
     since: record.createdAt,
     reason: plan === undefined ? "no record knows its plan" : `its plan is ${plan.state}`,
-    // A cancel has thrown the work away already.
-    holdsWork: plan?.state !== "cancelled" && (state === "ACTIVE" || state === "ERRORED"),
-    remove: () => sandboxes.cleanupSandbox(record),
+    // A cancel has thrown the work away already, and who abandons a plan all that no transaction held.
+    holdsWork: plan?.state !== "cancelled" && ((state === "ACTIVE" && !isAbandoned) || state === "ERRORED"),
+    remove: () => (isAbandoned ? removeWhole(parts, record) : parts.sandboxes.cleanupSandbox(record)),
   };
 }
 
@@ -97,12 +124,16 @@ async function remains(
     ...facts,
     reason: keepsRivals ? "it keeps what somebody else had changed" : "its sandbox is gone",
     holdsWork: keepsRivals,
-    remove: async () => {
-      await parts.sandboxes.cleanupSandbox(record);
-      const place = findPlace(parts.stateDir, sandboxId);
-      if (place !== undefined) removeWorkspace(parts.stateDir, sandboxId, place);
-    },
+    remove: () => removeWhole(parts, record),
   };
+}
+
+/** With what a landing has left in it. */
+async function removeWhole({ sandboxes, stateDir }: LeftoverParts, record: SandboxRecord): Promise<void> {
+  const { sandboxId } = record.ref;
+  await sandboxes.cleanupSandbox(record);
+  const place = findPlace(stateDir, sandboxId);
+  if (place !== undefined) removeWorkspace(stateDir, sandboxId, place);
 }
 
 function undoRecord(
@@ -148,7 +179,7 @@ async function deadRuns({ store, folders, stateDir }: LeftoverParts): Promise<re
   const found: Leftover[] = [];
   for (const planId of folders.plans()) {
     const plan: PlanRecord | undefined = await store.plan(planId);
-    if (plan !== undefined && !OVER.includes(plan.state)) continue;
+    if (plan !== undefined && !isOver(plan)) continue;
     found.push({
       places: [{ kind: "run folder", location: `${stateDir}/runs/${planId}` }],
       planId,
@@ -159,15 +190,6 @@ async function deadRuns({ store, folders, stateDir }: LeftoverParts): Promise<re
     });
   }
   return found;
-}
-
-function placesOf({ ref }: SandboxRecord, intents: readonly IntentRecord[]): Leftover["places"] {
-  if (intents.length > 0) return intents.map(({ kind, location }) => ({ kind, location }));
-  const workspace = ref.metadata["workspace"];
-  if (typeof workspace === "string") return [{ kind: "folder", location: workspace }];
-  // A strategy of the user's own may record nothing; then only its name for the sandbox is known.
-  const isOurs = BUILT_IN_STRATEGY_NAMES.some((name) => name === ref.strategyName);
-  return isOurs ? [] : [{ kind: `sandbox of ${ref.strategyName}`, location: ref.sandboxId }];
 }
 
 function landedFrom({ direction, phase, participants }: TransactionRecord, sandboxId: string): boolean {

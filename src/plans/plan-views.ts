@@ -1,4 +1,5 @@
-import type { Change, DiffStats } from "../core/change.ts";
+import type { LeftSandbox } from "../commit/plan-closing.ts";
+import type { Change, ChangeOperation, DiffStats } from "../core/change.ts";
 import type { PlanState } from "../core/plan.ts";
 import type { PlainData } from "../core/resource.ts";
 import type { SandboxState } from "../core/sandbox-states.ts";
@@ -19,16 +20,9 @@ export interface PlanView {
   readonly resources: readonly PlanResourceView[];
   /** Of a plan that was just cancelled: sandboxes that nobody here can remove, because their strategy is gone. */
   readonly left?: readonly LeftSandbox[];
+  /** Of a plan that was just cancelled: what else could not be removed. The next start tries again. */
+  readonly warnings?: readonly string[];
 }
-
-/** A sandbox of a cancelled plan that is still there. `cleanup scan` lists it, and `cleanup purge` removes it once its strategy is back. */
-export type LeftSandbox = {
-  readonly resource: string;
-  /** Why it could not be removed. */
-  readonly message: string;
-  /** What is known to be there. */
-  readonly places: readonly string[];
-};
 
 export interface PlanResourceView {
   readonly name: string;
@@ -58,6 +52,21 @@ export interface PlanDiff {
   readonly digest: string;
   readonly stats: DiffStats;
   readonly changes: readonly PlanChange[];
+  /** What tools run by themselves among the changes. */
+  readonly selfRunning: readonly SelfRunningChange[];
+}
+
+/** A change of a file that a tool runs, or takes commands from, by itself. */
+export interface SelfRunningChange {
+  readonly resource: string;
+  readonly path: string;
+  readonly operation: ChangeOperation;
+  /** What runs it: "git", "VS Code". */
+  readonly tool: string;
+  /** Completes the sentence "TOOL …". */
+  readonly why: string;
+  /** It lands only if `apply` is told that it may. What is deleted, and what the configuration allows, lands without that. */
+  readonly needsWord: boolean;
 }
 
 export interface PlanChange extends Change {
@@ -107,6 +116,18 @@ export interface CreatePlanOptions {
   readonly withoutPaths?: boolean;
 }
 
+export interface DiffOptions {
+  /** Show only what is at or below these. */
+  readonly paths?: readonly string[];
+  /** Say what still needs the user's word if `apply` is told this. */
+  readonly allow?: readonly string[];
+}
+
+export interface PatchOptions extends DiffOptions {
+  /** Told of the diff that the patch is made from, before its first piece. */
+  readonly onDiff?: (diff: PlanDiff) => void;
+}
+
 export interface ApplyOptions {
   readonly message?: string;
   /** Land only if `diff` still gives this digest. */
@@ -116,6 +137,8 @@ export interface ApplyOptions {
    * path that is meant is meant too. Of folders and files only.
    */
   readonly only?: readonly string[];
+  /** What may land though tools run it by themselves (git hooks, editor tasks), `[RESOURCE:]PATTERN` each, in addition to what the configuration allows. */
+  readonly allow?: readonly string[];
   /** Do everything up to the decision, then take it back. */
   readonly dryRun?: boolean;
   readonly allowIrreversible?: boolean;
@@ -177,8 +200,9 @@ export interface PlanLogEntry {
 
 /** Something of Drydock's that nobody needs any more. */
 export interface CleanupItem {
-  /** "folder", "mount", "run folder", "undo record", or what a strategy calls it. */
+  /** "folder", "mount", "run folder", "undo record", "times", "lock", or what a strategy calls it. */
   readonly kind: string;
+  /** Empty if it belongs to no plan. */
   readonly planId: string;
   /** A path, or where else a strategy says that it is. */
   readonly location: string;

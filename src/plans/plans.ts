@@ -1,37 +1,36 @@
-import { createHash } from "node:crypto";
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
-import { isAtOrBelow, joinPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
+import type { PlanClosing } from "../commit/plan-closing.ts";
+import { joinPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
 import { type Change, statsOf } from "../core/change.ts";
 import { PlanStateError, SandboxConflictError, UsageError } from "../core/errors.ts";
-import { boundariesOf, movePlan, type PlanRecord } from "../core/plan.ts";
+import { movePlan, type PlanRecord } from "../core/plan.ts";
 import type { StatementResult } from "../core/query.ts";
 import { filePatch } from "../files/file-patch.ts";
-import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
-import type { CommitAllResult, SandboxManager } from "../sandboxes/manager.ts";
+import { type Claims, planKey, sharedOriginalKey } from "../sandboxes/claims.ts";
+import type { SandboxManager } from "../sandboxes/manager.ts";
 import { type PlanSandboxes, resourceOf } from "../sandboxes/plan-sandboxes.ts";
 import type { PlanSecrets, Secrets } from "../sandboxes/plan-secrets.ts";
+import { throwIfFailed } from "../sandboxes/sweep-failure.ts";
 import type { HistoryEntry, Store } from "../store/store.ts";
 import { newId } from "../system/new-id.ts";
 import { assertNotInPlace } from "./assert-not-in-place.ts";
 import type { StrategyChooser } from "./choose-strategy.ts";
 import { choosePaths, chosenChanges } from "./chosen-paths.ts";
 import { findPlan } from "./find-plan.ts";
-import { forgetSecrets } from "./forget-secrets.ts";
 import { makeSandboxes } from "./make-sandboxes.ts";
+import { digestOf, isWanted, type PlanChanges, planChanges } from "./plan-changes.ts";
 import { noteSealed } from "./plan-log.ts";
 import type {
   ApplyOptions,
   ApplyResult,
   CreatePlanOptions,
-  LeftSandbox,
-  PlanChange,
+  DiffOptions,
+  PatchOptions,
   PlanDiff,
   PlanView,
 } from "./plan-views.ts";
-import { removeSandboxes } from "./remove-sandboxes.ts";
 import { assertName, type ResourceResolver } from "./resources.ts";
-import { assertMay, assertMayLand, hasUnwritable, restrictionOf } from "./restrictions.ts";
-import { throwIfFailed } from "./sweep-failure.ts";
+import { assertHasWord, assertMay, assertMayLand, hasUnwritable, restrictionOf } from "./restrictions.ts";
 
 export interface PlansParts {
   readonly store: Store;
@@ -46,10 +45,11 @@ export interface PlansParts {
   readonly describe: (plan: PlanRecord, how?: { readonly load?: boolean }) => Promise<PlanView>;
   readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
   readonly secrets: PlanSecrets;
-  /** Whether the sandboxes of a plan that is cancelled stay until they are purged. */
-  readonly keepsCancelled: (plan: PlanRecord) => Promise<boolean>;
-  /** Removes what commands that ran inside a plan have left. */
-  readonly forgetRuns: (planId: string) => void;
+  /** `[RESOURCE:]PATTERN` each: what may always land though tools run it by themselves. */
+  readonly allow: readonly string[];
+  readonly closing: PlanClosing;
+  /** Frees what is kept for a full disk; to be called before what makes room. */
+  readonly makeRoom: () => void;
 }
 
 /**
@@ -69,7 +69,7 @@ export class Plans {
     if (options.name !== undefined) assertName(options.name);
     const { plan, secrets } = await this.#newPlan(options);
     // Nothing may land in an original while it is copied, or the copy would be a mix.
-    const keys = [planKey(plan.id), ...plan.resources.map(({ resource }) => originalKey(resource.location))];
+    const keys = [planKey(plan.id), ...plan.resources.map(({ resource }) => sharedOriginalKey(resource.location))];
     return await claims.holding(keys, "One of the originals", async () => {
       await store.write(
         [
@@ -78,16 +78,18 @@ export class Plans {
         ],
         "ordered",
       );
-      this.#parts.secrets.keep(plan.id, secrets);
       try {
+        this.#parts.secrets.keep(plan.id, secrets);
         await makeSandboxes(sandboxes, plan, { withPaths: options.withoutPaths !== true });
+        const open: PlanRecord = { ...plan, state: movePlan(plan, "open") };
+        const view = await this.#view(open);
+        // The last step: a plan that is reported as not made is not there.
+        await store.write([{ put: "plan", record: open }], "durable");
+        return view;
       } catch (thrown) {
-        await this.#close(plan);
+        await this.#parts.closing.close(plan);
         throw thrown;
       }
-      const open: PlanRecord = { ...plan, state: movePlan(plan, "open") };
-      await store.write([{ put: "plan", record: open }], "durable");
-      return await this.#view(open);
     });
   }
 
@@ -150,20 +152,23 @@ export class Plans {
     });
   }
 
-  /** What would change. The digest is over all of it, also where `paths` narrows what is shown. */
-  async diff(plan: string | undefined, options: { readonly paths?: readonly string[] } = {}): Promise<PlanDiff> {
+  /** What would change. The digest is over all of it, also where `paths` narrows what is shown. `allow` is what an apply would be told. */
+  async diff(plan: string | undefined, options: DiffOptions = {}): Promise<PlanDiff> {
     const found = await this.#find(plan);
-    const all = await this.#changes(found);
-    const changes = all.filter((change) => isWanted(change, options.paths));
-    const digest = digestOf(all);
+    const all = await this.#changes(found, options.allow);
+    const changes = all.changes.filter((change) => isWanted(change, options.paths));
+    const selfRunning = all.selfRunning.filter((change) => isWanted(change, options.paths));
+    const digest = digestOf(all.changes);
     await noteSealed(this.#parts, found.id, digest);
-    return { planId: found.id, digest, stats: statsOf(changes), changes };
+    return { planId: found.id, digest, stats: statsOf(changes), changes, selfRunning };
   }
 
   /** The changes as unified text, one piece per path, under the resource's name where there are several; bytes that are not UTF-8 as in byte-path.ts. */
-  async *patch(plan: string | undefined, options: { readonly paths?: readonly string[] } = {}): AsyncGenerator<string> {
+  async *patch(plan: string | undefined, options: PatchOptions = {}): AsyncGenerator<string> {
     const found = await this.#find(plan);
-    const { changes } = await this.diff(found.id, options);
+    const diff = await this.diff(found.id, options);
+    options.onDiff?.(diff);
+    const { changes } = diff;
     for (const change of changes) {
       const { record, strategy } = await this.#parts.sandboxes.usable(found, change.resource, "look");
       const sources = {
@@ -185,13 +190,17 @@ export class Plans {
     const { digest, only, ...rest } = options;
     const review = digest === undefined && !hasUnwritable(found) ? {} : { review: () => this.#review(found, options) };
     const choose =
-      only === undefined ? {} : { choose: async () => choosePaths(found, await this.#changes(found), only) };
-    return await this.#result(found, await this.#parts.manager.commitAll(found.id, { ...rest, ...review, ...choose }));
+      only === undefined ? {} : { choose: async () => choosePaths(found, (await this.#changes(found)).changes, only) };
+    const result = await this.#parts.manager.commitAll(found.id, { ...rest, ...review, ...choose });
+    return { planId: found.id, ...result };
   }
 
-  async #review(plan: PlanRecord, { digest, only }: ApplyOptions): Promise<void> {
-    const changes = await this.#changes(plan);
-    assertMayLand(plan, only === undefined ? changes : chosenChanges(plan, changes, only));
+  /** Where the changes are looked at anyway, what must not land is refused with all of it named; what sandboxes hold then is asked again by each of them. */
+  async #review(plan: PlanRecord, { digest, only, allow }: ApplyOptions): Promise<void> {
+    const { changes, selfRunning } = await this.#changes(plan, allow);
+    const landing = only === undefined ? changes : chosenChanges(plan, changes, only);
+    assertMayLand(plan, landing);
+    assertHasWord(landing, selfRunning);
     if (digest === undefined || digestOf(changes) === digest) return;
     throw new SandboxConflictError([], {
       message: "What would land now is not what was reviewed: the digest differs.",
@@ -202,11 +211,12 @@ export class Plans {
   /** Takes the last landing of a plan back that is still there. An open plan, of which parts have landed, stays open. */
   async undo(plan: string | undefined): Promise<ApplyResult> {
     const found = await this.#find(plan);
-    return await this.#result(found, await this.#parts.commit.undo(found.id));
+    return { planId: found.id, ...(await this.#parts.commit.undo(found.id)) };
   }
 
   /** Throws the changes away and keeps the plan open. */
   async rollback(plan: string | undefined): Promise<PlanView> {
+    this.#parts.makeRoom();
     return await this.#exclusively(plan, async (found) => {
       if (found.state !== "open") throw new PlanStateError(found, "open");
       throwIfFailed(await this.#parts.sandboxes.rollbackAll(found));
@@ -217,32 +227,12 @@ export class Plans {
 
   /** Throws the changes away and closes the plan. */
   async cancel(plan: string | undefined): Promise<PlanView> {
+    this.#parts.makeRoom();
     return await this.#exclusively(plan, async (found) => {
-      const { closed, left } = await this.#close(found);
-      return { ...(await this.#view(closed)), ...(left.length > 0 && { left }) };
+      const { plan: closed, left, warnings } = await this.#parts.closing.close(found);
+      const told = { ...(left.length > 0 && { left }), ...(warnings.length > 0 && { warnings }) };
+      return { ...(await this.#view(closed)), ...told };
     });
-  }
-
-  /** The closing is recorded before anything is removed, so that a crash in between only delays it. */
-  async #close(plan: PlanRecord): Promise<{ readonly closed: PlanRecord; readonly left: readonly LeftSandbox[] }> {
-    const { store, sandboxes, history } = this.#parts;
-    sandboxes.assertFree(plan);
-    const closing: PlanRecord = plan.state === "closing" ? plan : { ...plan, state: movePlan(plan, "closing") };
-    await store.write([{ put: "plan", record: closing }], "durable");
-    const keeps = plan.state !== "creating" && (await this.#parts.keepsCancelled(plan));
-    const left = keeps ? [] : await removeSandboxes(this.#parts, closing);
-    if (keeps) await sandboxes.checkpoints.endAll(plan.id);
-    this.#parts.forgetRuns(plan.id);
-    this.#parts.secrets.forget(plan.id);
-    const closed: PlanRecord = { ...closing, state: movePlan(closing, "cancelled") };
-    await store.write(
-      [
-        { put: "plan", record: closed },
-        { put: "history", record: history(plan.id, "cancelled", left.length === 0 ? {} : { left: [...left] }) },
-      ],
-      "ordered",
-    );
-    return { closed, left };
   }
 
   async #newPlan(options: CreatePlanOptions): Promise<{ readonly plan: PlanRecord; readonly secrets: Secrets }> {
@@ -278,21 +268,8 @@ export class Plans {
     );
   }
 
-  async #changes(plan: PlanRecord): Promise<PlanChange[]> {
-    const all: PlanChange[] = [];
-    for (const { resource } of boundariesOf(plan)) {
-      const { record, strategy } = await this.#parts.sandboxes.usable(plan, resource.name, "look");
-      const { changes } = await strategy.diff(record.ref);
-      all.push(...changes.map((change) => ({ resource: resource.name, ...change })));
-    }
-    return all;
-  }
-
-  async #result(plan: PlanRecord, result: CommitAllResult): Promise<ApplyResult> {
-    const now = (await this.#parts.store.plan(plan.id)) ?? plan;
-    if (now.state === "applied" || now.state === "undone") this.#parts.forgetRuns(plan.id);
-    await forgetSecrets(this.#parts.store, this.#parts.secrets, plan.id);
-    return { planId: plan.id, state: now.state, ...(now.message !== undefined && { message: now.message }), ...result };
+  async #changes(plan: PlanRecord, allow: readonly string[] = []): Promise<PlanChanges> {
+    return await planChanges(plan, this.#parts.sandboxes, [...this.#parts.allow, ...allow]);
   }
 
   async #view(plan: PlanRecord): Promise<PlanView> {
@@ -314,12 +291,6 @@ async function unlessGone(content: Promise<Uint8Array>): Promise<Uint8Array | un
   }
 }
 
-/** A path is meant from inside its resource, or with the resource's name before it, as a diff over several shows it. */
-function isWanted({ resource, path }: PlanChange, wanted: readonly string[] | undefined): boolean {
-  if (wanted === undefined || wanted.length === 0) return true;
-  return wanted.some((given) => isAtOrBelow(path, given) || isAtOrBelow(joinPath(resource, path), given));
-}
-
 function onlyResource(plan: PlanRecord): string {
   const [first, ...others] = plan.resources;
   if (first !== undefined && others.length === 0) return first.resource.name;
@@ -333,9 +304,4 @@ function readOnly(plan: PlanRecord): UsageError {
     hint: "Make a plan without --read-only.",
     code: "READ_ONLY",
   });
-}
-
-/** Over everything that would land and what it is based on: the facts and digests of both sides of every change. */
-function digestOf(changes: readonly PlanChange[]): string {
-  return createHash("sha256").update(JSON.stringify(changes)).digest("hex");
 }

@@ -1,8 +1,8 @@
 import { displayPath, isAtOrBelow, ROOT_PATH } from "../core/byte-path.ts";
-import { UsageError } from "../core/errors.ts";
+import { SelfRunningError, UsageError } from "../core/errors.ts";
 import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import { RESOURCE_CAPABILITIES, type ResourceCapability, type ResourceType } from "../core/resource-types.ts";
-import type { PlanChange } from "./plan-views.ts";
+import type { PlanChange, SelfRunningChange } from "./plan-views.ts";
 
 /** What is kept with a plan of what the type of a resource allows: mostly nothing, because it allows everything. */
 export function restrictionOf({ capabilities }: ResourceType): Pick<PlanResource, "may"> {
@@ -22,6 +22,15 @@ export function assertMayLand(plan: PlanRecord, changes: readonly PlanChange[]):
     if (may === undefined || may.includes("write")) continue;
     throw notAllowed(resource.name, resource.type, "write", change.path);
   }
+}
+
+/** Refuses to land what tools run by themselves and what nobody said may land. */
+export function assertHasWord(landing: readonly PlanChange[], selfRunning: readonly SelfRunningChange[]): void {
+  const lands = new Set(landing.map(({ resource, path }) => JSON.stringify([resource, path])));
+  const files = selfRunning
+    .filter(({ needsWord, resource, path }) => needsWord && lands.has(JSON.stringify([resource, path])))
+    .map(({ resource, path, tool, why }) => ({ resource, path, tool, why }));
+  if (files.length > 0) throw new SelfRunningError(files);
 }
 
 /** Whether anything of a plan is not to be changed, so that it is worth looking at the changes. */

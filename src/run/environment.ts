@@ -6,7 +6,7 @@ type Environment = { readonly [name: string]: string | undefined };
 export interface CommandEnvironment {
   /** Passed as it is. */
   readonly plain: { readonly [name: string]: string };
-  /** What can't be passed like that: names that no shell knows, values that are not UTF-8, and what is only for the command (see below). */
+  /** What the shell that starts it must not have, or would drop: names that no shell knows, and what is only for the command (see below). */
   readonly exact: readonly (readonly [name: string, value: string])[];
 }
 
@@ -18,7 +18,6 @@ const CONNECTIONS: { readonly [scheme: string]: RegExp } = {
   mariadb: /^(?:(?:MYSQL|MARIADB)_\w+|DATABASE_URL)$/,
 };
 const ORDINARY_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const LONE_SURROGATE = /\p{Surrogate}/u;
 /** What says which libraries, plug-ins and tables a program loads. */
 const LOADING =
   /^(?:LD_|MALLOC_|LIBMOUNT_|LIBBLKID_|BLKID_|GCONV_PATH$|GETCONF_DIR$|GLIBC_TUNABLES$|LOCPATH$|NLSPATH$|SHELLOPTS$|BASHOPTS$|ENV$|BASH_ENV$)/;
@@ -35,8 +34,7 @@ export function commandEnvironment(plan: PlanRecord, inherited: Environment, mor
     .map(({ resource }) => [resourceVariable(resource.name), resource.location] as const);
   const all = { ...Object.fromEntries(kept), DRYDOCK_PLAN: plan.id, ...Object.fromEntries(ours), ...more };
   const entries = Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
-  const isPlain = ([name, value]: readonly [string, string]) =>
-    ORDINARY_NAME.test(name) && name !== "OLDPWD" && !isOnlyForCommand(name) && !LONE_SURROGATE.test(value);
+  const isPlain = ([name]: readonly [string, string]) => ORDINARY_NAME.test(name) && !isOnlyForCommand(name);
   return {
     plain: Object.fromEntries(entries.filter(isPlain)),
     exact: entries.filter((entry) => !isPlain(entry)),
@@ -47,11 +45,8 @@ function connectionsTo(location: string): RegExp | undefined {
   return CONNECTIONS[/^([a-z]+):\/\//.exec(location)?.[1] ?? ""];
 }
 
-/**
- * Whether no program but the command may have this variable. Those that put it inside have privileges, and the last of them see what
- * it will see: a library that an earlier command has left in a sandbox must not be loaded into them.
- */
-export function isOnlyForCommand(name: string): boolean {
+/** Whether no program but the command may have this variable: the shell that waits for it must not load what an earlier command has left. */
+function isOnlyForCommand(name: string): boolean {
   return LOADING.test(name);
 }
 

@@ -1,3 +1,4 @@
+import type { LimitName, Limits } from "../core/limits.ts";
 import type { PlanRecord } from "../core/plan.ts";
 
 /** A command to run inside a plan. */
@@ -10,6 +11,8 @@ export interface ExecRequest {
   readonly network?: boolean;
   /** Nothing but the resources and a private temporary folder is writable, and sockets of daemons are not seen. */
   readonly strict?: boolean;
+  /** What it may use, with everything it starts. Each overrides that of `sandbox.limits`. */
+  readonly limits?: Limits;
   /** Whether the plan may be saved before, as `sandbox.checkpoint` says. Default: yes. */
   readonly checkpoint?: boolean;
   /** Where its standard output goes. Default: ours. */
@@ -28,6 +31,8 @@ export interface ExecResult {
   readonly planId: string;
   /** Its own; 128 and the number of the signal that ended it; 127 if there is no such command, 126 if it can't be started. */
   readonly exitCode: number;
+  /** The limit that it met: it was ended for that, or could not start more processes. */
+  readonly limit?: LimitName;
   /** What it wrote outside the plan's resources. It does not land. */
   readonly scratch: { readonly files: number };
 }

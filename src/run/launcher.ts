@@ -1,160 +1,208 @@
 import { displayPath } from "../core/byte-path.ts";
 import { UnsupportedError } from "../core/errors.ts";
-import { ensureFolder, removeTree } from "../files/remove-tree.ts";
+import type { ControlGroup } from "../system/control-group.ts";
 import { failpoint } from "../system/failpoints.ts";
-import { writeBytes } from "../system/file-data.ts";
-import type { Folder } from "../system/folder.ts";
-import { closeFile, rewindFile } from "../system/handles.ts";
-import { IsolatedProcess } from "../system/isolated-process.ts";
-import { machineEntries } from "../system/kernel-entries.ts";
-import type { MountTable } from "../system/mount-table.ts";
-import type { CommandEnvironment } from "./environment.ts";
-import { type Launch, launchArguments, launchScript } from "./launch-script.ts";
-import { type MountLine, mountTableFile } from "./mount-line.ts";
-import { prepareScratch, type ScratchLayer } from "./scratch.ts";
-import { mounted, type Shown } from "./shown.ts";
-import type { Skeleton } from "./skeleton.ts";
-import { isOpened, makeStandIns, openHidden } from "./stand-ins.ts";
-import { findTools } from "./tools.ts";
-import { takenOverLines, viewLines } from "./view.ts";
+import { HandedStreams, type TerminalUse } from "../system/handed-streams.ts";
+import { closeFile } from "../system/handles.ts";
+import { LauncherProcess } from "../system/launcher-process.ts";
+import { ownProgram } from "../system/own-program.ts";
+import { mayMountOnMachine } from "../system/privilege.ts";
+import { TerminalRelay } from "../system/terminal-relay.ts";
+import { UserTerminal } from "../system/user-terminal.ts";
+import type { LaunchSpec } from "./launch-spec.ts";
+import { findTools, type Tools } from "./tools.ts";
 
-const POINTS = {
-  start: failpoint("run.start"),
-  script: failpoint("run.script"),
-  layers: failpoint("run.layers"),
-  own: failpoint("run.own"),
-};
+const POINTS = { start: failpoint("run.start") };
+const FROM_SOURCE = "../../node_modules/.cache/drydock-compiled";
+const PLACES = [
+  { program: "./launcher-main.ts", compiled: FROM_SOURCE },
+  { program: "./launcher.cjs", compiled: "./.compile-cache" },
+  { program: "../launcher.cjs", compiled: "../.compile-cache" },
+  { program: "../../../src/run/launcher-main.ts", compiled: FROM_SOURCE },
+];
 
-/** What is started, and what it sees. */
-export interface LaunchRequest {
-  /** The plan's folder. */
-  readonly folder: Folder;
-  readonly useId: string;
-  readonly stateDir: string;
-  /** Whether we may mount as we like. */
-  readonly privileged: boolean;
-  /** What is mounted on the host. */
-  readonly table: MountTable;
-  readonly skeleton: Skeleton;
-  readonly shown: readonly Shown[];
-  readonly hidden: readonly string[];
-  readonly scratch: readonly ScratchLayer[];
-  readonly strict: boolean;
+/** What has to be known of a command when its launcher is started. */
+export interface CommandKind {
   readonly network: boolean;
-  /** A process whose view is to be taken over, because it has mounted what can be mounted only once. */
-  readonly joins?: number;
-  readonly cwd: string;
-  readonly command: readonly string[];
-  readonly environment: CommandEnvironment;
+  /** Where the command's standard output goes: ours, or standard error. */
   readonly stdout: "inherit" | "stderr";
 }
 
-/** Starts a command. It is up when this returns; what could not be mounted is an error, and then nothing is running. */
-export async function launch(request: LaunchRequest): Promise<IsolatedProcess> {
-  const { folder, joins, skeleton, stateDir, environment, privileged } = request;
-  const plan: Launch = {
-    tools: findTools(),
-    privileged,
-    user: { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 },
-    network: request.network,
-    ...(joins !== undefined && { joins }),
-    folder: joins === undefined ? folder.path : "/",
-    root: joins === undefined ? skeleton.root : `${stateDir}/root`,
-    cwd: request.cwd,
-    command: request.command,
-    links: joins === undefined ? request.shown.flatMap(({ link }) => link ?? []) : [],
-    variables: environment.exact,
-    locale: environment.plain["LC_ALL"],
-  };
-  const lines =
-    joins === undefined
-      ? newView(request)
-      : takenOverLines({ root: plan.root, privileged: request.privileged, machine: machineEntries() });
-  const running = start(folder, plan, lines, request);
-  const report = await running.started;
-  if (report.ready) return running;
-  await running.ended;
-  throw startFailure(report.said);
+interface LauncherKind extends CommandKind {
+  /** Whether we may mount as we like. */
+  readonly privileged: boolean;
 }
 
-/** Removes what was made for one command. */
-export function removeOwnFolder(folder: Folder, useId: string): void {
-  removeTree(POINTS.own, folder, ownName(useId));
+/** What the command needs besides what its launcher knows itself. */
+export type CommandSpec = Omit<LaunchSpec, "privileged" | "ownNetwork" | "inputFile" | "terminal">;
+
+/** A command that is up. */
+export interface RunningCommandProcess {
+  /** The first process of its namespaces, through which others get into its view. */
+  readonly first: number | undefined;
+  /** Its exit code, when all that it wrote is written and the terminal is as it was before. */
+  readonly ended: Promise<number>;
+  kill(): void;
+  signal(name: NodeJS.Signals): void;
 }
 
-function newView(request: LaunchRequest): readonly MountLine[] {
-  const { folder, useId, strict, hidden, scratch, skeleton } = request;
-  const shown = mounted(request.shown);
-  prepareScratch(folder, scratch);
-  linkLayers(folder, shown);
-  using own = ensureFolder(POINTS.own, folder, ownName(useId));
-  const needs = { folder: own, plan: folder, scratch, strict, shown, hidden };
-  const opened = hidden.filter((at) => isOpened(at, shown));
-  const standIns = [...makeStandIns(needs), ...opened.map((at) => openHidden(needs, at))];
-  const { table } = request;
-  const view = {
-    table,
-    privileged: request.privileged,
-    root: skeleton.root,
-    skeleton,
-    scratch,
-    standIns,
-    hidden: hidden.filter((at) => !opened.includes(at)),
-    shown,
-  };
-  return viewLines({ ...view, machine: machineEntries() });
+interface Waiting {
+  readonly process: LauncherProcess;
+  readonly streams: HandedStreams;
 }
 
-/** An option of a mount is no place for any name there is, so the layers are reached by links. */
-function linkLayers(folder: Folder, shown: readonly Shown[]): void {
-  removeTree(POINTS.layers, folder, "layers");
-  for (const { sandboxId, view } of shown) {
-    if (view.kind !== "layers") continue;
-    using layers = ensureFolder(POINTS.layers, folder, "layers");
-    using links = ensureFolder(POINTS.layers, layers, sandboxId);
-    for (const name of ["lower", "hidden", "upper", "work"] as const) {
-      const folder = view[name];
-      if (folder !== undefined) links.createLink(POINTS.layers, name, folder);
-    }
+let startedAhead: CommandLauncher | undefined;
+
+/** Starts the launcher for the command that comes next, by a program that knows already that it will run one. */
+export function startAhead(kind: CommandKind): Disposable {
+  startedAhead = CommandLauncher.start(kind);
+  return startedAhead;
+}
+
+/**
+ * Starts one command. The launcher, a second Node, is started as soon as this is made, and waits for its specification: what it takes to start is
+ * then done while the plan is made.
+ */
+export class CommandLauncher implements Disposable {
+  readonly tools: Tools = findTools();
+  readonly terminal: TerminalUse;
+  readonly #kind: LauncherKind;
+  #waiting: Waiting | undefined;
+  #group: ControlGroup | undefined;
+  #inGroup: Promise<void> = Promise.resolve();
+
+  /** A launcher for a command; the one that was started ahead, if that is of the same kind. */
+  static start(kind: CommandKind): CommandLauncher {
+    const ahead = startedAhead;
+    startedAhead = undefined;
+    if (ahead?.is(kind)) return ahead;
+    ahead?.[Symbol.dispose]();
+    return new CommandLauncher({ ...kind, privileged: mayMountOnMachine() });
   }
-}
 
-function start(folder: Folder, plan: Launch, lines: readonly MountLine[], request: LaunchRequest): IsolatedProcess {
-  const script = nameless(folder, launchScript(plan));
-  const table = nameless(folder, mountTableFile(lines));
-  try {
-    return IsolatedProcess.start(POINTS.start, {
-      ...launchArguments(plan),
-      script,
-      table,
-      // Messages that we may have to show or read are in one language.
-      environment: { ...request.environment.plain, LC_ALL: "C" },
-      stdout: request.stdout,
+  private constructor(kind: LauncherKind) {
+    this.#kind = kind;
+    const waiting = this.#start(undefined);
+    this.#waiting = waiting;
+    this.terminal = waiting.streams.terminal;
+  }
+
+  /** Puts what becomes the command into a control group, beside other work; the launch waits for that. */
+  confineTo(group: ControlGroup): void {
+    this.#group = group;
+    if (this.#waiting !== undefined) this.#confine(this.#waiting.process, group);
+  }
+
+  /** The command is up when this resolves. What could not be mounted is an error; then nothing is running, and it can be tried again. */
+  async launch(command: CommandSpec): Promise<RunningCommandProcess> {
+    if (command.joins !== undefined) this.#discard();
+    const waiting = this.#waiting ?? this.#start(command.joins);
+    this.#waiting = waiting;
+    await this.#inGroup;
+    this.#waiting = undefined;
+    const { streams, process } = waiting;
+    const terminal = streams.terminals.length > 0 ? UserTerminal.open(streams.terminals) : undefined;
+    const spec: LaunchSpec = {
+      ...command,
+      privileged: this.#kind.privileged,
+      ownNetwork: !this.#kind.network,
+      ...(streams.inputFile !== undefined && { inputFile: streams.inputFile }),
+      ...(terminal !== undefined && { terminal: { ...terminal.shape, streams: streams.terminals } }),
+    };
+    const report = await process.launch(JSON.stringify(spec));
+    if (report.ready) return connected(waiting, terminal);
+    terminal?.close();
+    await process.ended;
+    await streams.finish();
+    process.close();
+    throw startFailure(report.said);
+  }
+
+  is({ network, stdout }: CommandKind): boolean {
+    return this.#kind.network === network && this.#kind.stdout === stdout;
+  }
+
+  /** A launcher that was not told anything ends. */
+  [Symbol.dispose](): void {
+    this.#discard();
+  }
+
+  #discard(): void {
+    this.#waiting?.process.kill();
+    this.#waiting?.process.close();
+    this.#waiting = undefined;
+  }
+
+  #start(joins: number | undefined): Waiting {
+    const { stdout } = this.#kind;
+    const streams = new HandedStreams(stdout === "stderr" ? 2 : 1);
+    const { file, args, environment } = ownProgram(import.meta.url, PLACES);
+    const [first = "", ...rest] = [...entering(this.#kind, this.tools, joins), file, ...args];
+    const process = LauncherProcess.start(POINTS.start, {
+      ...{ file: first, args: rest, streams: streams.descriptors },
+      // Messages that we may have to show are in one language.
+      environment: { ...environment, LC_ALL: "C" },
     });
-  } finally {
-    closeFile(script);
-    closeFile(table);
+    streams.start();
+    if (this.#group !== undefined) this.#confine(process, this.#group);
+    return { process, streams };
+  }
+
+  /** Only when it is up: what it needs to start does not count, and may be more than the limit. */
+  #confine(process: LauncherProcess, group: ControlGroup): void {
+    this.#inGroup = process.waiting.then(() => group.add(process.origins));
+    // One that fails, fails the launch that waits for it.
+    void Promise.allSettled([this.#inGroup]);
   }
 }
 
-function nameless(folder: Folder, bytes: Buffer): number {
-  const fd = folder.createNameless(POINTS.script);
-  writeBytes(POINTS.script, fd, bytes, folder.path);
-  rewindFile(fd, folder.path);
-  return fd;
+/**
+ * The programs that make the namespaces. Each dies with its parent, so nothing outlives Drydock. Mounts are the launcher's own business: as late as
+ * possible, so that it sees what is mounted on the host until then.
+ */
+function entering({ privileged, network }: LauncherKind, tools: Tools, joins: number | undefined): readonly string[] {
+  // Root in a user namespace may make the others, and go into those that were made from there.
+  const users = privileged ? [] : ["--user", "--map-root-user"];
+  const enter = [tools.nsenter, `--target=${joins}`, "--user", "--preserve-credentials", "--"];
+  return [
+    ...[tools.setpriv, "--pdeathsig", "KILL", "--"],
+    ...(joins === undefined || privileged ? [] : enter),
+    ...[tools.unshare, "--pid", "--ipc", ...(network ? [] : ["--net"]), ...(joins === undefined ? users : [])],
+    ...["--fork", "--kill-child", "--"],
+  ];
 }
 
-function ownName(useId: string): string {
-  return `own-${useId}`;
+function connected({ process, streams }: Waiting, terminal: UserTerminal | undefined): RunningCommandProcess {
+  const input = streams.inputFile === undefined ? undefined : process.take();
+  const relay = terminal === undefined ? undefined : new TerminalRelay(terminal, process.take(), streams.screen);
+  if (streams.terminal === "connected") relay?.connect();
+  process.onWaiting = async (why) => {
+    if (why === "stopped") await relay?.stop();
+    else relay?.connect();
+  };
+  const end = async () => {
+    const code = await process.ended;
+    await relay?.end();
+    await streams.finish();
+    if (input !== undefined) {
+      HandedStreams.followInput(input);
+      closeFile(input);
+    }
+    process.close();
+    return code;
+  };
+  return {
+    first: process.first,
+    ended: end(),
+    kill: () => process.kill(),
+    signal: (name) => process.signal(name),
+  };
 }
 
-/** What the programs said that were to put the view together. */
+/** What the launcher, or the programs that start it, said. */
 function startFailure(said: string): UnsupportedError {
   const lines = said.split("\n").map((line) => line.trim().replace(/\.$/, ""));
-  const why = lines
-    .filter((line) => line !== "" && !line.startsWith("dmesg(1)"))
-    .map(displayPath)
-    .join("; ");
+  const why = lines.filter(Boolean).map(displayPath).join("; ");
   const denied = /^(?:unshare|nsenter|setpriv): |Operation not permitted|denied/im.test(said);
   return new UnsupportedError(`The command could not be put inside: ${why || "a program of the system failed"}.`, {
     hint: denied

@@ -1,14 +1,18 @@
-import type { ApplyResult, CreatePlanOptions, PlanDiff } from "../plans/plan-views.ts";
+import type { LimitName } from "../core/limits.ts";
+import type { ApplyOptions, ApplyResult, CreatePlanOptions, PlanDiff } from "../plans/plan-views.ts";
 import type { Plans } from "../plans/plans.ts";
 import type { ExecRequest, RunningCommand } from "./exec.ts";
+import { startAhead } from "./launcher.ts";
 import type { Runs } from "./runs.ts";
 
 /** What becomes of the changes of a command. */
-export type RunDecision = "apply" | "keep" | "discard";
+export type RunDecision = "apply" | "keep" | "discard" | { readonly apply: Pick<ApplyOptions, "allow"> };
 
 /** A plan for one command. */
 export interface RunRequest extends ExecRequest {
   readonly plan: CreatePlanOptions;
+  /** What may land though tools run it by themselves, as in `ApplyOptions`. */
+  readonly allow?: readonly string[];
   /** Asked when the command has ended and changed something. */
   readonly decide: (finding: RunFinding) => Promise<RunDecision>;
   /** Told which plan holds what the command did, if something fails after the command was started. */
@@ -19,6 +23,8 @@ export interface RunRequest extends ExecRequest {
 export interface RunFinding {
   readonly planId: string;
   readonly exitCode: number;
+  /** The limit that it met. */
+  readonly limit?: LimitName;
   readonly diff: PlanDiff;
   readonly scratch: { readonly files: number };
 }
@@ -27,6 +33,8 @@ export interface RunFinding {
 export interface RunOutcome {
   readonly planId: string;
   readonly exitCode: number;
+  /** The limit that it met. */
+  readonly limit?: LimitName;
   readonly outcome: "applied" | "kept" | "discarded" | "unchanged";
   /** What the command changed, unless it was nothing. */
   readonly diff?: PlanDiff;
@@ -36,7 +44,8 @@ export interface RunOutcome {
 
 /** Makes a plan, runs a command in it, and does with its changes what is decided. A plan in which nothing changed, or nothing ran, is closed. */
 export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Promise<RunOutcome> {
-  const { plan: options, decide, onKept, ...command } = request;
+  const { plan: options, decide, onKept, allow = [], ...command } = request;
+  using _ = startAhead({ network: command.network !== false, stdout: command.stdout ?? "inherit" });
   const { id: planId } = await plans.create({ ...options, withoutPaths: true });
   let isUp = false;
   const onStart = (running: RunningCommand): void => {
@@ -47,7 +56,7 @@ export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Pr
     // What was before the only command is the plan without any work.
     const ended = await runs.exec(planId, { ...command, checkpoint: false, onStart });
     isUp = true;
-    return await settle(plans, planId, ended, decide);
+    return await settle(plans, planId, ended, { decide, allow });
   } catch (thrown) {
     // Once the command is up, what it did is somebody's work: then the plan stays, whatever fails afterwards.
     if (isUp) onKept?.(planId);
@@ -59,21 +68,23 @@ export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Pr
 async function settle(
   plans: Plans,
   planId: string,
-  { exitCode, scratch }: Pick<RunFinding, "exitCode" | "scratch">,
-  decide: RunRequest["decide"],
+  { exitCode, limit, scratch }: Pick<RunFinding, "exitCode" | "limit" | "scratch">,
+  { decide, allow }: Required<Pick<RunRequest, "decide" | "allow">>,
 ): Promise<RunOutcome> {
-  const diff = await plans.diff(planId);
+  const ended = { planId, exitCode, ...(limit !== undefined && { limit }), scratch };
+  const diff = await plans.diff(planId, { allow });
   if (diff.changes.length === 0) {
     await plans.cancel(planId);
-    return { planId, exitCode, outcome: "unchanged", scratch };
+    return { ...ended, outcome: "unchanged" };
   }
-  const decision = await decide({ planId, exitCode, diff, scratch });
-  if (decision === "keep") return { planId, exitCode, outcome: "kept", diff, scratch };
+  const decision = await decide({ ...ended, diff });
+  if (decision === "keep") return { ...ended, outcome: "kept", diff };
   if (decision === "discard") {
     await plans.cancel(planId);
-    return { planId, exitCode, outcome: "discarded", diff, scratch };
+    return { ...ended, outcome: "discarded", diff };
   }
   // What was just looked at, and nothing else, lands.
-  const apply = await plans.apply(planId, { digest: diff.digest });
-  return { planId, exitCode, outcome: "applied", diff, apply, scratch };
+  const word = decision === "apply" ? [] : (decision.apply.allow ?? []);
+  const apply = await plans.apply(planId, { digest: diff.digest, allow: [...allow, ...word] });
+  return { ...ended, outcome: "applied", diff, apply };
 }

@@ -1,5 +1,6 @@
 import { isAtOrBelow, parentPath } from "../core/byte-path.ts";
 import { BusyError, PlanStateError, UnsupportedError, UsageError } from "../core/errors.ts";
+import type { Limits } from "../core/limits.ts";
 import { boundariesOf, boundaryOf, type PlanRecord } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { findPlan } from "../plans/find-plan.ts";
@@ -10,20 +11,18 @@ import type { RunFolders } from "../sandboxes/run-folders.ts";
 import type { OwnUse, Use, Uses } from "../sandboxes/uses.ts";
 import type { HistoryEntry, Store } from "../store/store.ts";
 import { isThere } from "../system/existence.ts";
-import type { IsolatedProcess } from "../system/isolated-process.ts";
 import { factsOfPath } from "../system/locations.ts";
-import { MountTable } from "../system/mount-table.ts";
-import { mayMountOnMachine } from "../system/privilege.ts";
 import { isProcessAlive } from "../system/process-identity.ts";
-import { dropTypedAhead } from "../system/terminal-input.ts";
 import { realPathOf } from "../system/text-files.ts";
+import { CommandLimits } from "./command-limits.ts";
+import { commandSpec } from "./command-spec.ts";
 import { commandEnvironment, resourceVariable } from "./environment.ts";
 import { commandText, type ExecRequest, type ExecResult, pathsOf } from "./exec.ts";
-import { hasMountsBelow } from "./host-mounts.ts";
-import { launch, removeOwnFolder } from "./launcher.ts";
-import { filesWritten, scratchLayers } from "./scratch.ts";
+import { filesWritten } from "./files-written.ts";
+import { CommandLauncher, type RunningCommandProcess } from "./launcher.ts";
+import { joinedView, newView, removeOwnFolder } from "./new-view.ts";
+import { scratchUse } from "./scratch-use.ts";
 import { distinct, pathInside, type Shown, shownAt, shownByLink } from "./shown.ts";
-import { ensureSkeleton } from "./skeleton.ts";
 
 export interface RunsParts {
   readonly store: Store;
@@ -37,9 +36,21 @@ export interface RunsParts {
   /** Saves a plan before a command runs in it. */
   readonly saveBefore: (plan: PlanRecord, command: string) => Promise<void>;
   readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
+  /** Of every command that is not given others. */
+  readonly limits: Limits;
+  /** Gets one line that the user should see. */
+  readonly notice: (line: string) => void;
 }
 
 const MOST_ATTEMPTS = 4;
+
+interface Attempt {
+  readonly launcher: CommandLauncher;
+  readonly limits: CommandLimits;
+  readonly use: OwnUse;
+  readonly entered: readonly Entered[];
+  readonly others: readonly Use[];
+}
 
 /** A sandbox that a command is going to see. */
 interface Entered {
@@ -59,20 +70,26 @@ export class Runs {
     this.#parts = parts;
   }
 
-  /** Runs a command to its end. Fails only if it could not be started at all. */
+  /** Runs a command to its end. Fails only if it could not be started at all, or could not be kept within its limits. */
   async exec(key: string | undefined, request: ExecRequest): Promise<ExecResult> {
-    const { store, history, folders } = this.#parts;
-    const found = await findPlan(store, key);
+    const { store, history, notice } = this.#parts;
     assertCommand(request.command);
+    // Before the launcher, which has to be gone when the group that it is in goes.
+    await using limits = await CommandLimits.keep({ ...this.#parts.limits, ...request.limits });
+    using launcher = startLauncher(request);
+    if (limits.group !== undefined) launcher.confineTo(limits.group);
+    const found = await findPlan(store, key);
     const startedAt = Date.now();
-    const { plan, use, running, entered } = await this.#claimed(found, (plan) => this.#start(plan, request));
+    const { plan, use, running, entered } = await this.#claimed(found, (plan) =>
+      this.#start(plan, request, launcher, limits),
+    );
     const exitCode = await running.ended;
-    dropTypedAhead();
-    await this.#end(plan, use, entered);
-    using folder = folders.of(plan.id);
-    const details = { command: commandText(request.command), exitCode };
+    const { limit, files } = await metBeforeEnd(limits, () => this.#end(plan, use, entered, startedAt));
+    if (limit !== undefined) notice(limits.sentence(limit));
+    const met = limit === undefined ? {} : { limit };
+    const details = { command: commandText(request.command), exitCode, ...met };
     await store.write([{ put: "history", record: history(plan.id, "executed", details) }], "ordered");
-    return { planId: plan.id, exitCode, scratch: { files: filesWritten(folder, startedAt) } };
+    return { planId: plan.id, exitCode, ...met, scratch: { files } };
   }
 
   async #claimed<T>({ id, name }: PlanRecord, action: (plan: PlanRecord) => Promise<T>): Promise<T> {
@@ -80,8 +97,8 @@ export class Runs {
     return await claims.holding([planKey(id)], `The plan ${name}`, async () => action(await findPlan(store, id)));
   }
 
-  async #start(plan: PlanRecord, request: ExecRequest) {
-    const { uses } = this.#parts;
+  async #start(plan: PlanRecord, request: ExecRequest, launcher: CommandLauncher, limits: CommandLimits) {
+    const { uses, folders } = this.#parts;
     assertUsable(plan);
     const others = uses.living(plan.id);
     const strict = request.strict === true;
@@ -91,10 +108,14 @@ export class Runs {
     const entered: Entered[] = [];
     try {
       for (const { resource } of boundariesOf(plan)) entered.push(await this.#enter(plan, resource.name));
-      const running = await this.#launchInQuiet(plan, request, use, entered, others);
+      const running = await this.#launchInQuiet(plan, request, { launcher, limits, use, entered, others });
       await orKill(running, () => {
+        limits.watch(
+          () => scratchUse(folders, plan.id),
+          () => running.kill(),
+        );
         request.onStart?.({ signal: (name) => running.signal(name) });
-        use.started(running.keeper);
+        use.started(running.first);
       });
       return { plan, use, running, entered };
     } catch (thrown) {
@@ -119,64 +140,50 @@ export class Runs {
   }
 
   /** Who mounts or unmounts something on the machine while a view is put together can make that fail; then it is put together anew. */
-  async #launchInQuiet(
-    plan: PlanRecord,
-    request: ExecRequest,
-    use: OwnUse,
-    entered: readonly Entered[],
-    others: readonly Use[],
-  ): Promise<IsolatedProcess> {
-    for (let attempt = 1; ; attempt += 1) {
+  async #launchInQuiet(plan: PlanRecord, request: ExecRequest, attempt: Attempt): Promise<RunningCommandProcess> {
+    for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#launch(plan, request, use, entered, others);
+        return await this.#launch(plan, request, attempt);
       } catch (thrown) {
+        const tooTight = attempt.limits.tooTight();
+        if (tooTight !== undefined) throw tooTight;
         // Whether it was others' doing can't be told afterwards: what they mount may be there only for a moment.
-        if (!(thrown instanceof UnsupportedError) || attempt === MOST_ATTEMPTS) throw thrown;
+        if (!(thrown instanceof UnsupportedError) || tries === MOST_ATTEMPTS) throw thrown;
       }
       using folder = this.#parts.folders.of(plan.id);
-      removeOwnFolder(folder, use.id);
-      for (const { strategy, ref } of entered) await strategy.enter(ref);
+      removeOwnFolder(folder, attempt.use.id);
+      for (const { strategy, ref } of attempt.entered) await strategy.enter(ref);
     }
   }
 
-  async #launch(
-    plan: PlanRecord,
-    request: ExecRequest,
-    use: OwnUse,
-    entered: readonly Entered[],
-    others: readonly Use[],
-  ): Promise<IsolatedProcess> {
+  async #launch(plan: PlanRecord, request: ExecRequest, attempt: Attempt): Promise<RunningCommandProcess> {
     const { folders, environment } = this.#parts;
+    const { launcher, limits, use, entered, others } = attempt;
     const strict = request.strict === true;
     const stateDir = realPathOf(this.#parts.stateDir) ?? this.#parts.stateDir;
     const shown = distinct(entered.flatMap((item) => item.shown ?? []));
     const joins = viewToJoin(others, strict, shown);
-    const table = MountTable.read();
-    const privileged = mayMountOnMachine();
-    const cannotCover = (at: string) => !privileged && hasMountsBelow(table, at);
-    using runs = folders.all();
     using folder = folders.of(plan.id);
-    return await launch({
-      folder,
-      useId: use.id,
-      stateDir,
-      skeleton: ensureSkeleton(runs),
-      shown,
-      hidden: [stateDir, ...(await this.#foreignWorkspaces(stateDir, shown))],
-      privileged,
-      table,
-      scratch: strict ? [] : scratchLayers(environment, placesInView(plan, shown), cannotCover),
-      strict,
-      network: request.network !== false,
-      ...(joins !== undefined && { joins }),
-      cwd: pathInside(request.cwd ?? this.#startFolder(plan), shown, (path) => factsOfPath(path)?.kind === "directory"),
-      command: request.command,
-      environment: commandEnvironment(plan, environment, {
-        ...placesOf(plan, entered),
-        ...(await variablesOf(entered)),
-      }),
-      stdout: request.stdout ?? "inherit",
+    const view = { folder, useId: use.id, environment, strict, shown, resources: placesInView(plan, shown) };
+    const hidden = [stateDir, ...(await this.#foreignWorkspaces(stateDir, shown))];
+    const steps = joins === undefined ? newView({ ...view, hidden }) : joinedView();
+    const variables = commandEnvironment(plan, environment, {
+      ...placesOf(plan, entered),
+      ...(await variablesOf(entered)),
     });
+    const cwd = pathInside(
+      request.cwd ?? this.#startFolder(plan),
+      shown,
+      (path) => factsOfPath(path)?.kind === "directory",
+    );
+    return await launcher.launch(
+      commandSpec(launcher, {
+        ...{ steps, cwd, environment: variables, strict },
+        command: request.command,
+        ofItself: limits.ofItself,
+        ...(joins !== undefined && { joins }),
+      }),
+    );
   }
 
   /** Workspaces beside or inside originals, of whatever plan. What is in a resource of this one is not seen anyway. */
@@ -196,8 +203,14 @@ export class Runs {
     return folder ?? (parentPath(paths[0] ?? "/") || "/");
   }
 
-  async #end(plan: PlanRecord, use: OwnUse, entered: readonly Entered[]): Promise<void> {
-    await this.#claimed(plan, () => this.#leave(plan, use, entered));
+  /** Returns how many files were written outside the resources: counted before another process may end the plan, and its folder with it. */
+  async #end(plan: PlanRecord, use: OwnUse, entered: readonly Entered[], startedAt: number): Promise<number> {
+    return await this.#claimed(plan, async () => {
+      using folder = this.#parts.folders.of(plan.id);
+      const files = filesWritten(folder, startedAt);
+      await this.#leave(plan, use, entered);
+      return files;
+    });
   }
 
   /** The last one out puts out the light. */
@@ -211,6 +224,18 @@ export class Runs {
   }
 }
 
+/** The limit that a command met, and how many files it wrote; whatever can be said about that, it has ended. */
+async function metBeforeEnd(limits: CommandLimits, end: () => Promise<number>) {
+  const [met, ended] = await Promise.allSettled([limits.met(), end()]);
+  if (met.status === "rejected") throw met.reason;
+  if (ended.status === "rejected") throw ended.reason;
+  return { limit: met.value, files: ended.value };
+}
+
+function startLauncher({ network, stdout }: Pick<ExecRequest, "network" | "stdout">): CommandLauncher {
+  return CommandLauncher.start({ network: network !== false, stdout: stdout ?? "inherit" });
+}
+
 /** Whether a resource with a sandbox of its own is inside of another one that has one too. */
 function isInSandbox(plan: PlanRecord, resourceId: string): boolean {
   const { location } = plan.resources.find(({ resource }) => resource.id === resourceId)?.resource ?? { location: "" };
@@ -221,7 +246,7 @@ function isInSandbox(plan: PlanRecord, resourceId: string): boolean {
 }
 
 /** A command that can't be accounted for must not go on. */
-async function orKill(running: IsolatedProcess, action: () => void): Promise<void> {
+async function orKill(running: RunningCommandProcess, action: () => void): Promise<void> {
   try {
     action();
   } catch (thrown) {

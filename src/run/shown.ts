@@ -55,11 +55,6 @@ export function distinct(shown: readonly Shown[]): readonly Shown[] {
   return shown.filter((item) => first.get(item.at) === item || item.link !== undefined);
 }
 
-/** What is mounted: each place once. */
-export function mounted(shown: readonly Shown[]): readonly Shown[] {
-  return shown.filter((item, index) => shown.findIndex((other) => other.at === item.at) === index);
-}
-
 function isSameView(one: ProgramView, other: ProgramView): boolean {
   if (one.kind === "place" && other.kind === "place") return one.atOwnPath === true && one.path === other.path;
   return one.kind === "layers" && other.kind === "layers" && one.upper === other.upper;

@@ -2,10 +2,10 @@ import { UnsupportedError } from "../core/errors.ts";
 import { systemProgram } from "../system/programs.ts";
 
 /** What util-linux and the shell have to offer; Debian counts them as essential. */
-const NEEDED = ["sh", "env", "unshare", "nsenter", "setpriv", "mount", "umount", "pivot_root", "ln"] as const;
+const NEEDED = ["sh", "env", "unshare", "nsenter", "setpriv"] as const;
 
-/** Where the programs are that start a command inside; `ip` only where it is installed. */
-export type Tools = { readonly [name in (typeof NEEDED)[number]]: string } & { readonly ip?: string };
+/** Where the programs are that start a command inside. */
+export type Tools = { readonly [name in (typeof NEEDED)[number]]: string };
 
 export function findTools(): Tools {
   const found = NEEDED.map((name) => [name, systemProgram(name)] as const);
@@ -15,6 +15,5 @@ export function findTools(): Tools {
       hint: "Install util-linux, or work on the sandbox with 'drydock plan path'.",
     });
   }
-  const ip = systemProgram("ip");
-  return { ...(Object.fromEntries(found) as Tools), ...(ip !== undefined && { ip }) };
+  return Object.fromEntries(found) as Tools;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BusyError, DrydockError, InterruptedError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
+import { sharedKey } from "../store/claims.ts";
 import type { Store } from "../store/store.ts";
 
 /** Who may claim, and who is alive; the operating system's side of it is given from outside. */
@@ -86,6 +87,11 @@ export class Claims {
       await sleep(POLL_MS);
     }
   }
+}
+
+/** What making a sandbox claims of an original: any number may be made at once, but nothing may land meanwhile. */
+export function sharedOriginalKey(location: string): string {
+  return sharedKey(originalKey(location));
 }
 
 export function planKey(planId: string): string {

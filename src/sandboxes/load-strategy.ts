@@ -1,6 +1,4 @@
-import { registerHooks } from "node:module";
-import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileUrlOf, importerIn, packageUrlOf } from "../config/module-location.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import type { CustomStrategy } from "../config/settings.ts";
 import { displayPath } from "../core/byte-path.ts";
@@ -71,46 +69,12 @@ interface Imported {
 
 /** Imports a module of somebody else's. Fails by `StrategyUnavailableError`, which names who declared it. */
 export async function importModule(declared: DeclaredModule): Promise<Imported> {
-  const { module, folder } = declared;
   try {
-    const url = fileOf(declared);
-    return url === undefined ? await importFrom(module, folder) : { exports: await import(url), url };
+    const url = fileUrlOf(declared) ?? packageUrlOf(declared);
+    return { exports: await import(url), url };
   } catch (thrown) {
     throw moduleError(declared, thrown);
   }
-}
-
-/** The URL of a module that is a file; undefined for a package. */
-function fileOf({ module, folder }: DeclaredModule): string | undefined {
-  if (/^[./]/.test(module)) return pathToFileURL(resolve(folder, module)).href;
-  return module.startsWith("file:") ? module : undefined;
-}
-
-let imports = 0;
-
-/** Imports a package as a module in `folder` would. Node has no call for that, so the name of the package is put in place of one of ours. */
-async function importFrom(name: string, folder: string): Promise<Imported> {
-  imports += 1;
-  const alias = `drydock-strategy:${imports}`;
-  const parentURL = pathToFileURL(importerIn(folder)).href;
-  let url = "";
-  const hooks = registerHooks({
-    resolve: (specifier, context, next) => {
-      if (specifier !== alias) return next(specifier, context);
-      const resolved = next(name, { ...context, parentURL });
-      url = resolved.url;
-      return resolved;
-    },
-  });
-  try {
-    return { exports: await import(alias), url };
-  } finally {
-    hooks.deregister();
-  }
-}
-
-function importerIn(folder: string): string {
-  return join(folder, "drydock.yaml");
 }
 
 function moduleError(declared: DeclaredModule, thrown: unknown): StrategyUnavailableError {
@@ -139,7 +103,7 @@ function moduleError(declared: DeclaredModule, thrown: unknown): StrategyUnavail
 function isMissing(declared: DeclaredModule, thrown: unknown): boolean {
   const { code, url, message } = (thrown ?? {}) as { readonly [member: string]: unknown };
   if (code !== "ERR_MODULE_NOT_FOUND") return false;
-  const file = fileOf(declared);
+  const file = fileUrlOf(declared);
   if (file !== undefined) return url === file;
   return typeof message === "string" && message.endsWith(`imported from ${importerIn(declared.folder)}`);
 }

@@ -1,5 +1,5 @@
-import { AtomicCommitError, hintOf, messageOf, UsageError } from "../core/errors.ts";
-import type { PlanRecord } from "../core/plan.ts";
+import { AtomicCommitError, hintOf, messageOf, SelfRunningError, UsageError } from "../core/errors.ts";
+import type { PlanRecord, PlanState } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import type { Store } from "../store/store.ts";
 import { type Claims, planKey } from "./claims.ts";
@@ -18,6 +18,8 @@ export interface CommitAllOptions {
   readonly allowIrreversible?: boolean;
   /** Also land sandboxes from before a restart of the machine. */
   readonly afterRestart?: boolean;
+  /** `[RESOURCE:]PATTERN` each: what may land though tools run it by themselves. */
+  readonly allow?: readonly string[];
   /** Stop right before the decision and take everything back. */
   readonly dryRun?: boolean;
   /** Asked once nobody else can work on the plan, before anything is prepared; throws to refuse. */
@@ -34,6 +36,10 @@ export interface ChosenPaths {
 }
 
 export interface CommitAllResult {
+  /** What the plan is now. */
+  readonly state: PlanState;
+  /** The message of its last apply. */
+  readonly message?: string;
   readonly participants: readonly {
     readonly resource: string;
     readonly strategy: string;
@@ -127,7 +133,9 @@ export class SandboxManager {
 
 /** What was refused before anything was prepared. */
 function notBegun(cause: unknown): AtomicCommitError {
-  const failure = { failed: { resource: "", message: messageOf(cause) }, undone: [], notUndone: [], conflicts: [] };
+  const selfRunning = cause instanceof SelfRunningError ? cause.files : [];
+  const failed = { resource: "", message: messageOf(cause) };
+  const failure = { failed, undone: [], notUndone: [], conflicts: [], selfRunning };
   const hint = hintOf(cause) ?? "Nothing was changed.";
   return new AtomicCommitError(`The plan was not applied: ${messageOf(cause)}`, failure, { cause, hint });
 }

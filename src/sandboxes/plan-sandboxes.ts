@@ -76,6 +76,16 @@ export class PlanSandboxes {
     }
   }
 
+  /** Whether what is done to a sandbox is done to the original. Of what can't be asked it is taken that it is not. */
+  async worksInPlace(ref: SandboxRef): Promise<boolean> {
+    try {
+      return (await this.capabilitiesOf(ref)).commit === "in-place";
+    } catch (thrown) {
+      if (isUnavailable(thrown)) return false;
+      throw thrown;
+    }
+  }
+
   /**
    * What the user should know of a sandbox: also that its strategy can't be used. Without `load` strategies of the user's own are not asked.
    */
@@ -85,12 +95,13 @@ export class PlanSandboxes {
       return await this.strategy(ref.strategyName).notes(ref);
     } catch (thrown) {
       if (isUnavailable(thrown)) return [`its strategy can't be used: ${messageOf(thrown)}`];
-      if (await this.#isOfBuiltIn(ref)) throw thrown;
+      if (await this.isOfBuiltIn(ref)) throw thrown;
       return [`its strategy can't say anything of it: ${messageOf(thrown)}`];
     }
   }
 
-  async #isOfBuiltIn({ strategyName, madeWith }: SandboxRef): Promise<boolean> {
+  /** Whether one of Drydock's own strategies made it. */
+  async isOfBuiltIn({ strategyName, madeWith }: SandboxRef): Promise<boolean> {
     return (await this.#registry.resolve(strategyName, madeWith ?? {})).builtIn;
   }
 

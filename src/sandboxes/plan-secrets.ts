@@ -1,5 +1,5 @@
+import { unlessGone } from "../files/remove-tree.ts";
 import { parsed } from "../files/small-file.ts";
-import { failedWith } from "../system/errno.ts";
 import { namesIn } from "../system/existence.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
@@ -43,7 +43,9 @@ export class PlanSecrets {
     if (!this.plans().includes(planId)) return;
     using state = Folder.open(this.#stateDir);
     using folder = state.openChild(FOLDER);
-    for (const name of folder.names()) if (planOf(name) === planId) removeIfThere(folder, name);
+    for (const name of folder.names()) {
+      if (planOf(name) === planId) unlessGone(() => folder.removeFile(POINTS.remove, name));
+    }
   }
 
   /** The plans of which something is kept, whole or half. */
@@ -53,15 +55,6 @@ export class PlanSecrets {
 
   #file(planId: string): string {
     return `${this.#stateDir}/${FOLDER}/${planId}`;
-  }
-}
-
-/** Somebody else may have been first. */
-function removeIfThere(folder: Folder, name: string): void {
-  try {
-    folder.removeFile(POINTS.remove, name);
-  } catch (thrown) {
-    if (!failedWith(thrown, "ENOENT")) throw thrown;
   }
 }
 

@@ -3,12 +3,19 @@ import { namesIn } from "../system/existence.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
 
-const POINTS = { make: failpoint("runs.make"), remove: failpoint("runs.remove") };
+const POINTS = {
+  make: failpoint("runs.make"),
+  remove: failpoint("runs.remove"),
+  uses: failpoint("use.make"),
+};
 const PLAN_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
+const RUNS = "runs";
+const USES = "uses";
+
 /**
- * `runs/` in the state directory: what belongs to commands that run inside plans. `runs/PLAN/` has who is inside (`users/`), what was written
- * outside the plan's resources (`scratch/`), and what is needed to start them. All of it goes when the plan is over.
+ * `runs/` in the state directory: what belongs to commands that run inside plans. `runs/PLAN/` has what was written outside the plan's resources
+ * (`scratch/`), and what is needed to start them; it goes when the plan is over. `uses/` has the commands that are inside (uses.ts).
  */
 export class RunFolders {
   readonly #stateDir: string;
@@ -20,7 +27,7 @@ export class RunFolders {
   /** The folder of all runs; made if it is not there. */
   all(): Folder {
     using state = Folder.open(this.#stateDir);
-    return ensureFolder(POINTS.make, state, "runs");
+    return ensureFolder(POINTS.make, state, RUNS);
   }
 
   /** The folder of a plan; made if it is not there. */
@@ -29,22 +36,32 @@ export class RunFolders {
     return ensureFolder(POINTS.make, runs, planId);
   }
 
-  /** The folder of a plan in which a command ran. */
-  ifThere(planId: string): Folder | undefined {
+  /** The folder of the commands that are inside of any plan; made if it is not there. */
+  uses(): Folder {
     using state = Folder.open(this.#stateDir);
-    return state.openBelowIfThere(`runs/${planId}`);
+    return ensureFolder(POINTS.uses, state, USES);
+  }
+
+  usesIfThere(): Folder | undefined {
+    using state = Folder.open(this.#stateDir);
+    return state.openBelowIfThere(USES);
+  }
+
+  /** The names in it, without system calls of our own: see `plans`. */
+  useNames(): readonly string[] {
+    return namesIn(`${this.#stateDir}/${USES}`);
   }
 
   /** The plans in which commands ran and of which something is left. */
   plans(): readonly string[] {
     // Every command asks this, and most would have no other need of system calls, which take a while to load.
-    return namesIn(`${this.#stateDir}/runs`).filter((name) => PLAN_ID.test(name));
+    return namesIn(`${this.#stateDir}/${RUNS}`).filter((name) => PLAN_ID.test(name));
   }
 
   /** Removes what is left of a plan that is over. */
   remove(planId: string): void {
     using state = Folder.open(this.#stateDir);
-    using runs = state.openBelowIfThere("runs");
+    using runs = state.openBelowIfThere(RUNS);
     if (runs !== undefined) removeTree(POINTS.remove, runs, planId);
   }
 }

@@ -54,10 +54,11 @@ function problemsOf(candidate: Members, needsName: boolean): readonly string[] {
 /** What it says of itself has to make sense; whether it is true shows when it is called. */
 function capabilityProblems(declared: Members): readonly string[] {
   const { commit, undo, partial, checkpoint, isolation, strength, resourceTypes, loses, heldTransaction } = declared;
+  const { leavesOut } = declared;
   const problems: string[] = [];
   if (commit !== "two-phase" && commit !== "one-phase" && commit !== "in-place")
     problems.push("capabilities.commit (two-phase, one-phase or in-place)");
-  for (const [key, value] of Object.entries({ undo, partial, checkpoint, heldTransaction }))
+  for (const [key, value] of Object.entries({ undo, partial, checkpoint, heldTransaction, leavesOut }))
     if (value !== undefined && typeof value !== "boolean") problems.push(`capabilities.${key} (true or false)`);
   if (isolation !== undefined && !ISOLATIONS.includes(isolation))
     problems.push(`capabilities.isolation (${ISOLATIONS.join(", ")})`);

@@ -1,9 +1,8 @@
 import { BusyError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
 import type { PlanRecord } from "../core/plan.ts";
-import { ensureFolder } from "../files/remove-tree.ts";
+import { unlessGone } from "../files/remove-tree.ts";
 import { parsed, readSmallFile, writeSmallFile } from "../files/small-file.ts";
-import { failedWith } from "../system/errno.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { newId } from "../system/new-id.ts";
@@ -11,7 +10,7 @@ import { identityOf, isProcessAlive } from "../system/process-identity.ts";
 import type { OwnerRegistry } from "./claims.ts";
 import type { RunFolders } from "./run-folders.ts";
 
-const POINTS = { make: failpoint("use.make"), write: failpoint("use.write"), forget: failpoint("use.forget") };
+const POINTS = { write: failpoint("use.write"), forget: failpoint("use.forget") };
 
 /** A command that runs inside a plan. */
 export interface Use {
@@ -34,8 +33,9 @@ export interface OwnUse {
 }
 
 /**
- * Who is inside a plan. Each command is a file, `runs/PLAN/users/ULID`, that counts for as long as the Drydock that started it, or the
- * command itself, lives; what a dead one left is removed by whoever finds it. Callers hold the plan's claim.
+ * Which commands are inside of plans. Each is a file, `uses/PLAN-ULID`, that counts for as long as the Drydock that started it, or the
+ * command itself, lives; what a dead one left is removed by the next look at the plan. One folder for all plans: a start that looks for what
+ * dead ones left pays for running commands, not for open plans. Callers hold the plan's claim.
  */
 export class Uses {
   readonly #folders: RunFolders;
@@ -48,28 +48,34 @@ export class Uses {
 
   /** The commands that are running inside, the oldest first. */
   living(planId: string): readonly Use[] {
-    using plan = this.#folders.ifThere(planId);
-    using users = plan?.openBelowIfThere("users");
+    using users = this.#folders.usesIfThere();
     if (users === undefined) return [];
     return users
       .names()
+      .filter((name) => name.startsWith(`${planId}-`))
       .toSorted()
       .flatMap((name) => this.#livingOrForgotten(users, name));
   }
 
-  /** Whether anybody, dead or alive, is recorded as being inside. Cheap. */
-  hasRecords(planId: string): boolean {
-    using plan = this.#folders.ifThere(planId);
-    using users = plan?.openBelowIfThere("users");
-    return users !== undefined && users.names().length > 0;
+  /** The plans in which a dead command is recorded. Forgets none, so it needs no claim; costs nothing where no command is recorded. */
+  abandoned(): readonly string[] {
+    if (this.#folders.useNames().length === 0) return [];
+    using users = this.#folders.usesIfThere();
+    const dead = users?.names().filter((name) => this.#living(users, name) === undefined) ?? [];
+    return [...new Set(dead.map((name) => name.slice(0, name.indexOf("-"))))];
   }
 
   #livingOrForgotten(users: Folder, name: string): readonly Use[] {
-    const bytes = readSmallFile(users, name);
-    const use = bytes === undefined ? undefined : parsed<Use>(bytes);
-    if (use !== undefined && this.#isAlive(use)) return [use];
+    const use = this.#living(users, name);
+    if (use !== undefined) return [use];
     forget(users, name);
     return [];
+  }
+
+  #living(users: Folder, name: string): Use | undefined {
+    const bytes = readIfThere(users, name);
+    const use = bytes === undefined ? undefined : parsed<Use>(bytes);
+    return use !== undefined && this.#isAlive(use) ? use : undefined;
   }
 
   #isAlive({ owner, keeper }: Use): boolean {
@@ -90,7 +96,8 @@ export class Uses {
   begin(planId: string, facts: Pick<Use, "command" | "strict">): OwnUse {
     const { owner, release } = this.#owners.enter();
     const use: Use = { id: newId(), ...facts, owner };
-    const write = (record: Use) => this.#within(planId, (users) => save(users, record));
+    const name = `${planId}-${use.id}`;
+    const write = (record: Use) => this.#within((users) => save(users, name, record));
     try {
       write(use);
     } catch (thrown) {
@@ -104,7 +111,7 @@ export class Uses {
       },
       end: () => {
         try {
-          this.#within(planId, (users) => forget(users, use.id));
+          this.#within((users) => forget(users, name));
         } finally {
           release();
         }
@@ -112,22 +119,25 @@ export class Uses {
     };
   }
 
-  #within(planId: string, action: (users: Folder) => void): void {
-    using plan = this.#folders.of(planId);
-    using users = ensureFolder(POINTS.make, plan, "users");
+  #within(action: (users: Folder) => void): void {
+    using users = this.#folders.uses();
     action(users);
   }
 }
 
-function save(users: Folder, use: Use): void {
-  writeSmallFile(POINTS.write, users, use.id, Buffer.from(JSON.stringify(use)));
+function save(users: Folder, name: string, use: Use): void {
+  writeSmallFile(POINTS.write, users, name, Buffer.from(JSON.stringify(use)));
 }
 
-/** Somebody else may have been first. */
+/** The folder is that of all plans, so others come and go meanwhile. */
+function readIfThere(users: Folder, name: string): Buffer | undefined {
+  let bytes: Buffer | undefined;
+  unlessGone(() => {
+    bytes = readSmallFile(users, name);
+  });
+  return bytes;
+}
+
 function forget(users: Folder, name: string): void {
-  try {
-    users.removeFile(POINTS.forget, name);
-  } catch (thrown) {
-    if (!failedWith(thrown, "ENOENT")) throw thrown;
-  }
+  unlessGone(() => users.removeFile(POINTS.forget, name));
 }

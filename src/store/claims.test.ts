@@ -29,6 +29,12 @@ describe("claimsExclude", () => {
     ["path:/", "path:/a", true],
     ["path:/a", "path:/a/", true],
     ["path:/a", "plan:/a", false],
+    ["shared:path:/a", "shared:path:/a", false],
+    ["shared:path:/a", "shared:path:/a/b", false],
+    ["shared:path:/a", "path:/a/b", true],
+    ["shared:path:/a/b", "path:/a", true],
+    ["shared:path:/a", "path:/b", false],
+    ["shared:location:x", "location:x", true],
     ["path:/a\udcff", "path:/a\udcff/b", true],
     ["path:/a\udcff", "path:/a\udcfe/b", false],
   ];
@@ -65,6 +71,17 @@ describe("claims of the store", () => {
   it("[A14] grants what does not overlap to others meanwhile", async () => {
     assert.deepEqual(await store.claim(["plan:P", "path:/a/b"], owner("one"), alive), GRANTED);
     assert.deepEqual(await store.claim(["plan:Q", "path:/a/bc", "path:/c"], owner("two"), alive), GRANTED);
+  });
+
+  it("[A14] grants a shared key to many, and to one alone only when the last of them is gone", async () => {
+    for (const id of ["one", "two"]) assert.deepEqual(await store.claim(["shared:path:/a"], owner(id), alive), GRANTED);
+    const claim = () => store.claim(["path:/a/b"], owner("three"), alive);
+    assert.equal((await claim()).granted, false);
+    await store.release(["shared:path:/a"], owner("one"));
+    assert.deepEqual(await claim(), { granted: false, key: "path:/a/b", holder: owner("two") });
+    await store.release(["shared:path:/a"], owner("two"));
+    assert.deepEqual(await claim(), GRANTED);
+    assert.equal((await store.claim(["shared:path:/a"], owner("one"), alive)).granted, false);
   });
 
   it("claims every key or none", async () => {

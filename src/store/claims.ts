@@ -1,11 +1,13 @@
 import type { Owner } from "../core/owner.ts";
+import { claimShape } from "./record-shapes.ts";
 import { columnText } from "./row-codec.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
 import type { ClaimResult } from "./store.ts";
 
 /**
- * Claims: who may work on what. A row is one key and the owner that has it. Only the transaction that looks also writes, so two
- * processes never both find a key free. A claim needs no flush: a power cut ends its owner with it.
+ * Claims: which owner may work on what. A row is one key and the owner that has it; of a shared key there is a row for each owner, named by
+ * both. Only the transaction that looks also writes, so two processes never both find a key free. A claim needs no flush: a power cut ends
+ * its owner with it.
  */
 interface HeldClaim {
   readonly key: string;
@@ -13,13 +15,32 @@ interface HeldClaim {
 }
 
 const PATH_PREFIX = "path:";
+const SHARED_PREFIX = "shared:";
 
-/** Whether two claims by different owners exclude each other: the same key, or paths of which one contains the other. */
+/** The key that many owners may have at once; it excludes those that have it for themselves. */
+export function sharedKey(key: string): string {
+  return `${SHARED_PREFIX}${key}`;
+}
+
+/** Whether two claims by different owners exclude each other: the same key, or paths of which one contains the other, unless both share it. */
 export function claimsExclude(one: string, other: string): boolean {
+  if (isShared(one) && isShared(other)) return false;
+  return keysOverlap(unshared(one), unshared(other));
+}
+
+function keysOverlap(one: string, other: string): boolean {
   if (one === other) return true;
   if (!one.startsWith(PATH_PREFIX) || !other.startsWith(PATH_PREFIX)) return false;
   const [shorter, longer] = [componentsOf(one), componentsOf(other)].sort((a, b) => a.length - b.length);
   return shorter?.every((name, index) => name === longer?.[index]) ?? false;
+}
+
+function isShared(key: string): boolean {
+  return key.startsWith(SHARED_PREFIX);
+}
+
+function unshared(key: string): string {
+  return isShared(key) ? key.slice(SHARED_PREFIX.length) : key;
 }
 
 /** Grants all keys or none; see Store.claim. */
@@ -44,7 +65,8 @@ export function claimKeys(
 export function releaseKeys(connection: SqliteConnection, keys: readonly string[], owner: Owner): void {
   connection.transaction("ordered", () => {
     for (const key of keys) {
-      connection.run("DELETE FROM claims WHERE key = ? AND owner_id = ?", columnText(key), columnText(owner.id));
+      const row = rowName({ key, owner });
+      connection.run("DELETE FROM claims WHERE key = ? AND owner_id = ?", columnText(row), columnText(owner.id));
     }
   });
 }
@@ -55,7 +77,11 @@ function livingRivals(
   owner: Owner,
   isAlive: (owner: Owner) => boolean,
 ): readonly HeldClaim[] {
-  const others = connection.records<HeldClaim>("SELECT record FROM claims WHERE owner_id <> ?", columnText(owner.id));
+  const others = connection.records<HeldClaim>(
+    claimShape,
+    "SELECT record FROM claims WHERE owner_id <> ?",
+    columnText(owner.id),
+  );
   const aliveById = new Map<string, boolean>();
   for (const claim of others) {
     if (aliveById.has(claim.owner.id)) continue;
@@ -70,10 +96,14 @@ function insertClaim(connection: SqliteConnection, claim: HeldClaim): void {
   connection.run(
     `INSERT INTO claims (key, owner_id, record) VALUES (?, ?, ?)
       ON CONFLICT (key) DO UPDATE SET owner_id = excluded.owner_id, record = excluded.record`,
-    columnText(claim.key),
+    columnText(rowName(claim)),
     columnText(claim.owner.id),
     JSON.stringify(claim),
   );
+}
+
+function rowName({ key, owner }: HeldClaim): string {
+  return isShared(key) ? `${SHARED_PREFIX}${owner.id}:${unshared(key)}` : key;
 }
 
 /** The root has none, so it contains every path. */

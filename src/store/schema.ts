@@ -83,6 +83,10 @@ export const MIGRATIONS: readonly string[] = [
     WHERE phase = 'done' AND json_extract(record, '$.direction') = 'commit'
       AND coalesce(json_extract(record, '$.undoRecord'), 'discarding') = 'discarding';
   `,
+  `
+  DROP INDEX plans_open;
+  CREATE INDEX plans_open ON plans (state) WHERE state NOT IN ('applied', 'undone', 'cancelled', 'abandoned');
+  `,
 ];
 
 /** The version that this Drydock writes. */

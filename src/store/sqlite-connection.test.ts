@@ -129,6 +129,8 @@ describe("opening and closing the store", () => {
         "drydock.db": 0o600,
         "drydock.db-shm": 0o600,
         "drydock.db-wal": 0o600,
+        "identity.json": 0o600,
+        reserve: 0o600,
       });
       assert.equal(statSync(stateDir).mode & 0o777, 0o700);
       assert.equal(statSync(join(folder, "not")).mode & 0o777, 0o700);
@@ -182,13 +184,13 @@ describe("opening and closing the store", () => {
     assert.deepEqual(facts(), before);
   });
 
-  it("leaves nothing but the database behind when the last one closes, also when it closes twice", () => {
+  it("leaves nothing but the database, the reserve, and what the directory knows itself by, also when it closes twice", () => {
     store.close();
     store.close();
-    assert.deepEqual(readdirSync(folder), ["drydock.db"]);
+    assert.deepEqual(readdirSync(folder).sort(), ["drydock.db", "identity.json", "reserve"]);
   });
 
-  for (const point of ["store.folder", "store.file", "store.open", "store.migrate"]) {
+  for (const point of ["store.folder", "store.file", "store.open", "store.migrate", "store.identity"]) {
     it(`goes on after a failure at ${point} as if nothing had been`, async () => {
       const stateDir = join(folder, "fresh");
       armFailpoints(`${point}:1=error`);

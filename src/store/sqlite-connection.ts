@@ -1,10 +1,14 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { bytesFromPath, displayPath } from "../core/byte-path.ts";
+import type { Shape } from "../core/shape.ts";
+import { isThere } from "../system/existence.ts";
 import { failpoint, passFailpoint } from "../system/failpoints.ts";
+import { freeReserve, keepReserve } from "../system/reserve.ts";
 import { ensureStateFile, ensureStateFolder } from "../system/state-folder.ts";
+import { forgetStateIdentity, hasStateIdentity, recordStateIdentity } from "../system/state-identity.ts";
 import { isCurrent, migrate, SCHEMA_VERSION } from "./schema.ts";
-import { corruptState, isBusy, newerState, storeError } from "./sqlite-errors.ts";
+import { corruptState, emptyState, isBusy, newerState, storeError } from "./sqlite-errors.ts";
 import type { Durability } from "./store.ts";
 
 /** The name of the database inside the state directory. */
@@ -18,6 +22,8 @@ const PAUSE_BETWEEN_TRIES_MS = 10;
 export interface SqliteStoreOptions {
   /** The absolute path (see byte-path.ts) of the folder where Drydock keeps its own things. Made if it is missing. */
   readonly stateDir: string;
+  /** What is going to be done makes room: on a full disk it may use the reserve (reserve.ts). */
+  readonly makesRoom?: boolean;
   /** How long to wait for other processes that write. Default: 20 seconds. */
   readonly busyTimeoutMs?: number;
 }
@@ -46,18 +52,27 @@ export class SqliteConnection {
     this.#file = file;
   }
 
-  /** The records that a query gives in its column `record`. */
-  records<T>(sql: string, ...values: readonly string[]): T[] {
+  /** The records that a query gives in its column `record`. One of another shape is damaged. */
+  records<T>(shape: Shape, sql: string, ...values: readonly string[]): T[] {
     return this.#guarded(() =>
       this.#statement(sql)
         .all(...values)
-        .map((row) => this.#parsed<T>(row["record"])),
+        .map((row) => this.#parsed<T>(shape, row["record"])),
     );
   }
 
   /** The record of the only row, if there is one. */
-  record<T>(sql: string, ...values: readonly string[]): T | undefined {
-    return this.records<T>(sql, ...values)[0];
+  record<T>(shape: Shape, sql: string, ...values: readonly string[]): T | undefined {
+    return this.records<T>(shape, sql, ...values)[0];
+  }
+
+  /** What a query gives in its column `text`. */
+  texts(sql: string): string[] {
+    return this.#guarded(() =>
+      this.#statement(sql)
+        .all()
+        .map((row) => String(row["text"])),
+    );
   }
 
   /** Whether a query gives 1 in its column `answer`. */
@@ -123,12 +138,16 @@ export class SqliteConnection {
     return statement;
   }
 
-  #parsed<T>(text: unknown): T {
+  #parsed<T>(shape: Shape, text: unknown): T {
+    let record: T;
     try {
-      return JSON.parse(String(text)) as T;
+      record = JSON.parse(String(text)) as T;
     } catch (error) {
       throw corruptState(this.#file, error);
     }
+    const problem = shape(record, "");
+    if (problem === undefined) return record;
+    throw corruptState(this.#file, new Error(`a record in it is not as Drydock writes it: ${problem}`));
   }
 
   #guarded<T>(work: () => T): T {
@@ -146,12 +165,19 @@ export async function openConnection(options: SqliteStoreOptions): Promise<Sqlit
   const file = displayPath(path);
   const timeout = options.busyTimeoutMs ?? DEFAULT_BUSY_TIMEOUT_MS;
   ensureStateFolder(failpoint("store.folder"), options.stateDir);
-  ensureStateFile(failpoint("store.file"), path);
+  if (options.makesRoom === true) freeReserve(options.stateDir);
+  const isKnown = hasStateIdentity(options.stateDir);
+  // Who wants to start over moves the database away.
+  const startsOver = isKnown && !isThere(path);
+  if (startsOver) forgetStateIdentity(failpoint("store.start-over"), options.stateDir);
+  if (ensureStateFile(failpoint("store.file"), path) === 0 && isKnown && !startsOver) throw emptyState(file);
   passFailpoint(failpoint("store.open"));
   const db = new DatabaseSync(bytesFromPath(path), { open: false, timeout });
   try {
     db.open();
     if (!isCurrent(db, file)) await migrateInTurn(db, file, timeout);
+    if (!isKnown || startsOver) recordStateIdentity(failpoint("store.identity"), options.stateDir);
+    if (options.makesRoom !== true) keepReserve(options.stateDir);
     return new SqliteConnection(db, file);
   } catch (error) {
     if (db.isOpen) db.close();

@@ -41,12 +41,14 @@ export function storeError(thrown: unknown, file: string): unknown {
       });
     case FULL:
       return new StateError(`There is no room for Drydock's state in ${file}; nothing of this step was recorded.`, {
-        hint: "Make room on its file system and try again.",
+        hint: "Make room on its file system and try again; 'drydock plan cancel' and 'drydock cleanup purge' work without.",
         cause: thrown,
       });
     case IOERR:
       return new StateError(`Drydock's state in ${file} cannot be read or written: ${messageOf(thrown)}.`, {
-        hint: "Check that its file system has room, and the kernel log for errors of the device, before trying again.",
+        hint:
+          "Check that its file system has room ('drydock plan cancel' and 'drydock cleanup purge' work without), and the kernel log for errors of the " +
+          "device, before trying again.",
         cause: thrown,
       });
     default:
@@ -62,6 +64,11 @@ export function corruptState(file: string, cause: unknown): StateError {
       "and -shm files away; what their sandboxes hold stays on disk.",
     cause,
   });
+}
+
+/** Nothing is in the database, though something was. */
+export function emptyState(file: string): StateError {
+  return corruptState(file, new Error("it is empty, and was not before"));
 }
 
 /** It is a database, but somebody else's. */

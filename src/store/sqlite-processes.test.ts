@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -168,7 +168,8 @@ describe("the store with many processes at once", () => {
     }
   });
 
-  for (const point of ["store.folder", "store.file", "store.open", "store.migrate", "store.write", "store.close"]) {
+  const opening = ["store.folder", "store.file", "store.open", "store.migrate", "store.identity:1", "store.identity:4"];
+  for (const point of [...opening, "store.write", "store.close"]) {
     it(`[A3] works on after a process was killed at ${point}`, async () => {
       const program = (trap: string) => `
         armFailpoints(${JSON.stringify(trap)});
@@ -179,6 +180,23 @@ describe("the store with many processes at once", () => {
       assert.equal(killed?.signal, "SIGKILL", killed?.stderr);
       assert.deepEqual([...(await eventsByActor()).values()], point === "store.close" ? [["one", "two"]] : []);
       assertAllEndedWell(await runTogether(1, program("")));
+      assert.deepEqual(readdirSync(stateDir()).sort(), ["drydock.db", "identity.json", "reserve"]);
     });
   }
+
+  it("[A3] starts over after a process was killed that was about to, because the database was moved away", async () => {
+    const program = (trap: string) => `
+      armFailpoints(${JSON.stringify(trap)});
+      const store = await openSqliteStore({ stateDir });
+      await store.write([entry("new")], "durable");
+      store.close();`;
+    assertAllEndedWell(await runTogether(1, program("")));
+    for (const point of ["store.start-over", "store.file", "store.open"]) {
+      rmSync(join(stateDir(), "drydock.db"), { force: true });
+      const [killed] = await runTogether(1, program(`${point}=kill`));
+      assert.equal(killed?.signal, "SIGKILL", killed?.stderr);
+      assertAllEndedWell(await runTogether(1, program("")));
+      assert.deepEqual([...(await eventsByActor()).values()], [["new"]], point);
+    }
+  });
 });

@@ -102,6 +102,15 @@ describe("a state that cannot be used", () => {
     await assert.rejects(readHistory(), DAMAGED);
   });
 
+  it("[X4] is refused, untouched, when it was emptied; one that was moved away is begun anew", async () => {
+    await makeState();
+    truncateSync(file, 0);
+    await assert.rejects(openSqliteStore({ stateDir: folder }), DAMAGED);
+    assert.equal(readFileSync(file).length, 0);
+    rmSync(file);
+    assert.deepEqual(await readHistory(), []);
+  });
+
   it("[X4] is refused when pages of it are overwritten", async () => {
     await makeState();
     const bytes = readFileSync(file);
@@ -114,6 +123,19 @@ describe("a state that cannot be used", () => {
     changeDirectly("UPDATE history SET record = '{\"planId\": ' WHERE seq = 7");
     await assert.rejects(readHistory(), DAMAGED);
   });
+
+  for (const [record, problem] of [
+    ["null", "it is no object"],
+    ["[]", "it is no object"],
+    ['{"planId": 1}', "planId is no text"],
+    ['{"planId": "P", "at": "", "actor": "me", "event": "x"}', "details is no object"],
+  ] as const)
+    it(`[X4] is refused when a record of it is ${record}`, async () => {
+      await makeState();
+      changeDirectly(`UPDATE history SET record = '${record}' WHERE seq = 7`);
+      const message = new RegExp(`is damaged: a record in it is not as Drydock writes it: ${problem}`);
+      await assert.rejects(readHistory(), { ...DAMAGED, message });
+    });
 
   it("[X4] is refused, untouched, when it is another program's database", async () => {
     for (const sql of ["CREATE TABLE theirs (x)", "PRAGMA user_version = 1"]) {

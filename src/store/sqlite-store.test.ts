@@ -211,12 +211,12 @@ describe("records of the store", () => {
 
   it("lists the plans that are not over, and all plans, the newest first", async () => {
     const records = PLAN_STATES.map((state, day) =>
-      plan(`P${day}`, { state, createdAt: `2026-01-0${day + 1}T00:00:00.000Z` }),
+      plan(`P${day}`, { state, createdAt: `2026-01-${10 + day}T00:00:00.000Z` }),
     );
     await putPlans(...records);
     const newestFirst = records.toReversed();
     assert.deepEqual(await store.listPlans("all"), newestFirst);
-    const over = ["applied", "undone", "cancelled"];
+    const over = ["applied", "undone", "cancelled", "abandoned"];
     assert.deepEqual(
       await store.listPlans("open"),
       newestFirst.filter(({ state }) => !over.includes(state)),

@@ -4,13 +4,23 @@ import type { PlanRecord } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
 import { failpoint, passFailpoint } from "../system/failpoints.ts";
+import { keepReserve } from "../system/reserve.ts";
 import { claimKeys, releaseKeys } from "./claims.ts";
+import {
+  checkpointShape,
+  historyShape,
+  intentShape,
+  planShape,
+  sandboxShape,
+  transactionShape,
+} from "./record-shapes.ts";
 import { columnText, statementFor } from "./row-codec.ts";
 import { openConnection, type SqliteConnection, type SqliteStoreOptions } from "./sqlite-connection.ts";
 import type { ClaimResult, Durability, HistoryEntry, IntentRecord, Store, StoreChange } from "./store.ts";
 
 /** These stand word for word in the partial indexes of schema.ts, which is how SQLite knows that it may use them. */
-const PLAN_IS_OPEN = "state NOT IN ('applied', 'undone', 'cancelled')";
+const PLAN_IS_OPEN = "state NOT IN ('applied', 'undone', 'cancelled', 'abandoned')";
+const PLAN_IS_UNSETTLED = "state IN ('creating', 'restoring', 'closing')";
 const SANDBOX_IS_LIVE = "state <> 'CLEANED_UP'";
 const TRANSACTION_IS_UNFINISHED = "phase NOT IN ('done', 'aborted')";
 
@@ -26,25 +36,28 @@ const AFTER_ALL = "\u{10ffff}";
 
 /** Opens the durable state in this directory; the first one to come makes it. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  return new SqliteStore(await openConnection(options));
+  return new SqliteStore(await openConnection(options), options.stateDir);
 }
 
 /** The store in one SQLite database. SQLite's calls are synchronous and short, so each method has happened when its promise is made. */
 class SqliteStore implements Store {
   readonly #connection: SqliteConnection;
+  readonly #stateDir: string;
 
-  constructor(connection: SqliteConnection) {
+  constructor(connection: SqliteConnection, stateDir: string) {
     this.#connection = connection;
+    this.#stateDir = stateDir;
   }
 
   async plan(id: string): Promise<PlanRecord | undefined> {
-    return this.#connection.record("SELECT record FROM plans WHERE id = ?", columnText(id));
+    return this.#connection.record(planShape, "SELECT record FROM plans WHERE id = ?", columnText(id));
   }
 
   /** The empty key finds nothing: that every id begins with it must not make it mean the only plan. */
   async findPlans(key: string): Promise<readonly PlanRecord[]> {
     if (key === "") return [];
     return this.#connection.records(
+      planShape,
       `SELECT record FROM plans WHERE seq IN (
         SELECT seq FROM plans WHERE name = ?
         UNION SELECT seq FROM plans WHERE id COLLATE NOCASE >= ? AND id COLLATE NOCASE < ?
@@ -57,30 +70,50 @@ class SqliteStore implements Store {
 
   async listPlans(which: "all" | "open"): Promise<readonly PlanRecord[]> {
     const condition = which === "open" ? `WHERE ${PLAN_IS_OPEN}` : "";
-    return this.#connection.records(`SELECT record FROM plans ${condition} ${NEWEST_FIRST}`);
+    return this.#connection.records(planShape, `SELECT record FROM plans ${condition} ${NEWEST_FIRST}`);
+  }
+
+  async openPlanIds(): Promise<readonly string[]> {
+    return this.#connection.texts(`SELECT id AS text FROM plans WHERE ${PLAN_IS_OPEN}`);
+  }
+
+  async unsettledPlans(): Promise<readonly PlanRecord[]> {
+    return this.#connection.records(
+      planShape,
+      `SELECT record FROM plans WHERE id IN (
+        SELECT id FROM plans WHERE ${PLAN_IS_OPEN} AND ${PLAN_IS_UNSETTLED}
+        UNION SELECT plan_id FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND state = 'PENDING'
+        UNION SELECT plan_id FROM checkpoints WHERE ${CHECKPOINT_IS_UNSETTLED}
+      ) AND ${PLAN_IS_OPEN} ${OLDEST_FIRST}`,
+    );
   }
 
   async sandbox(sandboxId: string): Promise<SandboxRecord | undefined> {
-    return this.#connection.record("SELECT record FROM sandboxes WHERE id = ?", columnText(sandboxId));
+    return this.#connection.record(sandboxShape, "SELECT record FROM sandboxes WHERE id = ?", columnText(sandboxId));
   }
 
   async sandboxesOf(planId: string): Promise<readonly SandboxRecord[]> {
     return this.#connection.records(
+      sandboxShape,
       `SELECT record FROM sandboxes WHERE plan_id = ? ${OLDEST_FIRST}`,
       columnText(planId),
     );
   }
 
   async liveSandboxes(): Promise<readonly SandboxRecord[]> {
-    return this.#connection.records(`SELECT record FROM sandboxes WHERE ${SANDBOX_IS_LIVE} ${OLDEST_FIRST}`);
+    return this.#connection.records(
+      sandboxShape,
+      `SELECT record FROM sandboxes WHERE ${SANDBOX_IS_LIVE} ${OLDEST_FIRST}`,
+    );
   }
 
   async transaction(id: string): Promise<TransactionRecord | undefined> {
-    return this.#connection.record("SELECT record FROM transactions WHERE id = ?", columnText(id));
+    return this.#connection.record(transactionShape, "SELECT record FROM transactions WHERE id = ?", columnText(id));
   }
 
   async transactionsOf(planId: string): Promise<readonly TransactionRecord[]> {
     return this.#connection.records(
+      transactionShape,
       "SELECT record FROM transactions WHERE plan_id = ? ORDER BY started_at, seq",
       columnText(planId),
     );
@@ -88,12 +121,14 @@ class SqliteStore implements Store {
 
   async unfinishedTransactions(): Promise<readonly TransactionRecord[]> {
     return this.#connection.records(
+      transactionShape,
       `SELECT record FROM transactions WHERE ${TRANSACTION_IS_UNFINISHED} ORDER BY started_at, seq`,
     );
   }
 
   async undoRecords(finishedBefore: string): Promise<readonly TransactionRecord[]> {
     return this.#connection.records(
+      transactionShape,
       `SELECT record FROM transactions WHERE ${TRANSACTION_HAS_UNDO}
         AND (json_extract(record, '$.finishedAt') < ? OR json_extract(record, '$.undoRecord') IS NOT NULL)
         ORDER BY started_at, seq`,
@@ -106,23 +141,28 @@ class SqliteStore implements Store {
       `SELECT EXISTS (SELECT 1 FROM transactions WHERE ${TRANSACTION_IS_UNFINISHED})
         OR EXISTS (SELECT 1 FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND state = 'PENDING')
         OR EXISTS (SELECT 1 FROM checkpoints WHERE ${CHECKPOINT_IS_UNSETTLED})
-        OR EXISTS (SELECT 1 FROM plans WHERE ${PLAN_IS_OPEN} AND state IN ('creating', 'restoring', 'closing')) AS answer`,
+        OR EXISTS (SELECT 1 FROM plans WHERE ${PLAN_IS_OPEN} AND ${PLAN_IS_UNSETTLED}) AS answer`,
     );
   }
 
   async checkpointsOf(planId: string): Promise<readonly CheckpointRecord[]> {
     return this.#connection.records(
+      checkpointShape,
       "SELECT record FROM checkpoints WHERE plan_id = ? ORDER BY seq",
       columnText(planId),
     );
   }
 
   async intents(): Promise<readonly IntentRecord[]> {
-    return this.#connection.records("SELECT record FROM intents ORDER BY seq");
+    return this.#connection.records(intentShape, "SELECT record FROM intents ORDER BY seq");
   }
 
   async history(planId: string): Promise<readonly HistoryEntry[]> {
-    return this.#connection.records("SELECT record FROM history WHERE plan_id = ? ORDER BY seq", columnText(planId));
+    return this.#connection.records(
+      historyShape,
+      "SELECT record FROM history WHERE plan_id = ? ORDER BY seq",
+      columnText(planId),
+    );
   }
 
   async write(changes: readonly StoreChange[], durability: Durability): Promise<void> {
@@ -149,5 +189,7 @@ class SqliteStore implements Store {
   close(): void {
     passFailpoint(failpoint("store.close"));
     this.#connection.close();
+    // What made room used it up.
+    keepReserve(this.#stateDir);
   }
 }

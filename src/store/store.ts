@@ -15,8 +15,12 @@ export interface Store {
   plan(id: string): Promise<PlanRecord | undefined>;
   /** Plans whose id is or begins with `key`, or whose name is `key`; the newest first. */
   findPlans(key: string): Promise<readonly PlanRecord[]>;
-  /** All plans, or only those that are not over (neither applied, undone nor cancelled); the newest first. */
+  /** All plans, or only those that are not over (neither applied, undone, cancelled nor abandoned); the newest first. */
   listPlans(which: "all" | "open"): Promise<readonly PlanRecord[]>;
+  /** The ids of those that are not over. Cheap, however many there are. */
+  openPlanIds(): Promise<readonly string[]>;
+  /** Plans that are being made, restored or closed, or have a PENDING sandbox or a checkpoint that is not simply there; the oldest first. */
+  unsettledPlans(): Promise<readonly PlanRecord[]>;
 
   sandbox(sandboxId: string): Promise<SandboxRecord | undefined>;
   sandboxesOf(planId: string): Promise<readonly SandboxRecord[]>;
@@ -46,7 +50,7 @@ export interface Store {
 
   /**
    * Claims every key for this owner, or none. Keys beginning with `path:` exclude claims on paths that contain them or lie below them;
-   * others exclude themselves. Claims of dead owners are dropped on the way; claiming again what one has is fine.
+   * others exclude themselves. A `shared:` before a key lets those in who share it too. Claims of dead owners are dropped on the way; claiming again what one has is fine.
    */
   claim(keys: readonly string[], owner: Owner, isAlive: (owner: Owner) => boolean): Promise<ClaimResult>;
   release(keys: readonly string[], owner: Owner): Promise<void>;

@@ -14,6 +14,8 @@ export interface BackgroundProgram {
 }
 
 const READY = "ready\n";
+/** One that takes longer to come up is ended, and is reported like one that ended by itself. */
+const READY_WITHIN_MS = 60_000;
 
 /**
  * Starts a program in a session of its own and waits until it says `ready` on its standard output. Returns what it said instead, if it ended
@@ -34,9 +36,11 @@ export async function startBackground(point: Failpoint, program: BackgroundProgr
     if (!failedWith(thrown, "EPIPE", "ECONNRESET")) throw thrown;
   });
   child.stdin?.end(program.input);
+  const slow = setTimeout(() => child.kill("SIGKILL"), READY_WITHIN_MS);
   try {
     return await reportOf(child);
   } finally {
+    clearTimeout(slow);
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
     child.unref();
   }

@@ -40,3 +40,9 @@ export function systemCallError(errno: number, call: string, path: string): Syst
 export function failedWith(thrown: unknown, ...codes: readonly string[]): boolean {
   return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" && codes.includes(thrown.code);
 }
+
+/** Ours for what Node throws when a system call fails; anything else stays itself. */
+export function translated(thrown: unknown, call: string, path: string): unknown {
+  const isFailedCall = thrown instanceof Error && "errno" in thrown && typeof thrown.errno === "number";
+  return isFailedCall ? systemCallError(-(thrown.errno as number), call, path) : thrown;
+}

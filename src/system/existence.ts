@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync } from "node:fs";
+import { lstatSync, readdirSync, statSync } from "node:fs";
 import { bytesFromPath } from "../core/byte-path.ts";
 import { failedWith } from "./errno.ts";
 
@@ -17,6 +17,16 @@ export function isThere(path: string): boolean {
   try {
     lstatSync(bytesFromPath(path));
     return true;
+  } catch {
+    // Whatever keeps us from seeing it, there is nothing that we could use.
+    return false;
+  }
+}
+
+/** Whether there is a regular file at this path, or behind a link there. */
+export function isFile(path: string): boolean {
+  try {
+    return statSync(bytesFromPath(path), { throwIfNoEntry: false })?.isFile() === true;
   } catch {
     // Whatever keeps us from seeing it, there is nothing that we could use.
     return false;

@@ -4,11 +4,13 @@ import {
   AT_SYMLINK_NOFOLLOW,
   calls,
   check,
+  keepingPaths,
   lastErrno,
   PinnedBuffer,
   pathPointer,
   wordsOf,
 } from "./native.ts";
+import { opensUp, showTruth } from "./shown-modes.ts";
 
 /**
  * What the kernel says of one entry (statx), never following a link.
@@ -43,7 +45,10 @@ export type EntryKind = "file" | "directory" | "symlink" | "fifo" | "socket" | "
 /** Seconds and nanoseconds since 1970. */
 export type Time = readonly [seconds: number, nanoseconds: number];
 
-/** Who an entry is, across renames and remounts. */
+/**
+ * Who an entry is, across renames and remounts. The number of its inode alone does not say it: when the entry is gone, ext4 gives the number to the
+ * next one that is made. So whatever was seen earlier is compared by both; only names that are there at one moment are one file if the number is the same.
+ */
 export interface Identity {
   readonly ino: number;
   readonly btime: Time;
@@ -64,11 +69,39 @@ const STATX_BASIC_STATS_BTIME_MNT = 0x7ff | 0x800 | 0x1000;
 const AT_STATX_DONT_SYNC = 0x4000;
 const STATX_ATTR_IMMUTABLE_OR_APPEND = 0x10 | 0x20;
 
+const ENOENT = 2;
+const EACCES = 13;
+
 let statBuffer: PinnedBuffer | undefined;
 let words: Uint32Array = new Uint32Array(0);
 
-/** Asks for the facts of `name` in `folder`, with the name already at this address. Leaves them in the shared buffer; -1 on failure. */
+/**
+ * Asks for the facts of `name` in `folder`, with the name already at this address. Leaves them in the shared buffer; -1 on failure. A folder that
+ * does not let us in is opened up, if there is a door (closed-entries.ts).
+ */
 export function statInto(folder: number, namePointer: number, flags = AT_SYMLINK_NOFOLLOW): number {
+  let result = statRaw(folder, namePointer, flags);
+  if (result < 0 && lastErrno() === EACCES && keepingPaths(() => opensUp(folder)))
+    result = statRaw(folder, namePointer, flags);
+  if (result === 0) showTruth(words);
+  return result;
+}
+
+/** What the kernel says of what is open, without regard to what is opened up. Valid until the next call. */
+export function rawStat(fd: number): { readonly facts: Facts; readonly words: Uint32Array } {
+  check(statRaw(fd, pathPointer(""), AT_EMPTY_PATH), "stat", "an open file");
+  return { facts: lastFacts(), words };
+}
+
+/** Whether a name that was just listed is still there. What keeps us from looking is no reason to take it as gone. */
+export function statListed(folder: { readonly fd: number; readonly path: string }, namePointer: number): boolean {
+  if (statInto(folder.fd, namePointer) === 0) return true;
+  const errno = lastErrno();
+  if (errno === ENOENT) return false;
+  throw systemCallError(errno, "stat", folder.path);
+}
+
+function statRaw(folder: number, namePointer: number, flags: number): number {
   if (statBuffer === undefined) {
     statBuffer = new PinnedBuffer(256);
     words = wordsOf(statBuffer);
@@ -80,7 +113,7 @@ export function statInto(folder: number, namePointer: number, flags = AT_SYMLINK
 export function factsAt(folder: number, name: string, label: string): Facts | undefined {
   if (statInto(folder, pathPointer(name)) < 0) {
     const errno = lastErrno();
-    if (errno === 2) return undefined;
+    if (errno === ENOENT) return undefined;
     throw systemCallError(errno, "stat", label);
   }
   return lastFacts();
@@ -107,6 +140,7 @@ export const STAT = {
   mode: 7,
   ino: 8,
   size: 10,
+  blocks: 12,
   btime: 20,
   ctime: 24,
   mtime: 28,
@@ -120,6 +154,10 @@ export function statWords(): Uint32Array {
 export function lastFacts(): Facts {
   const w = words;
   const mode = at(w, STAT.mode) & 0xffff;
+  // There may be a hundred thousand of these at once, and many times of an entry are the same.
+  const mtime = timeAt(w, STAT.mtime);
+  const ctime = timeAt(w, STAT.ctime, mtime);
+  const btime = timeAt(w, STAT.btime, ctime);
   return {
     kind: kindOf(mode),
     mode: mode & 0o7777,
@@ -128,15 +166,20 @@ export function lastFacts(): Facts {
     size: low53(w, STAT.size),
     nlink: at(w, STAT.nlink),
     ino: low53(w, STAT.ino),
-    mtime: timeAt(w, STAT.mtime),
-    ctime: timeAt(w, STAT.ctime),
-    btime: timeAt(w, STAT.btime),
-    atime: timeAt(w, 16),
+    mtime,
+    ctime,
+    btime,
+    atime: timeAt(w, 16, btime),
     rdev: rdevName(at(w, 32), at(w, 33)),
     mountId: low53(w, 36),
     device: deviceName(at(w, 34), at(w, 35)),
     locked: (at(w, STAT.attributes) & STATX_ATTR_IMMUTABLE_OR_APPEND) !== 0,
   };
+}
+
+/** How many bytes on disk the entry of the last successful statInto takes. */
+export function lastAllocated(): number {
+  return low53(words, STAT.blocks) * 512;
 }
 
 const rdevName = rememberingLast((major, minor) => `${major}:${minor}`);
@@ -163,9 +206,11 @@ export function low53(w: Uint32Array, index: number): number {
   return (at(w, index + 1) & 0x1fffff) * 0x1_0000_0000 + at(w, index);
 }
 
-/** Seconds are signed: files may be older than 1970. */
-function timeAt(w: Uint32Array, index: number): Time {
-  return [(at(w, index + 1) | 0) * 0x1_0000_0000 + at(w, index), at(w, index + 2)];
+/** Seconds are signed: files may be older than 1970. Gives the other time if it is the same. */
+function timeAt(w: Uint32Array, index: number, other?: Time): Time {
+  const seconds = (at(w, index + 1) | 0) * 0x1_0000_0000 + at(w, index);
+  const nanoseconds = at(w, index + 2);
+  return other !== undefined && other[0] === seconds && other[1] === nanoseconds ? other : [seconds, nanoseconds];
 }
 
 function at(w: Uint32Array, index: number): number {
@@ -186,6 +231,11 @@ export function identityOf(facts: Identity): Identity {
 
 export function sameIdentity(a: Identity, b: Identity): boolean {
   return a.ino === b.ino && sameTime(a.btime, b.btime);
+}
+
+/** Who an entry is, as the key of a map. */
+export function identityKey({ ino, btime }: Identity): string {
+  return `${ino} ${btime[0]}.${btime[1]}`;
 }
 
 /** UTC, ISO 8601, to the nanosecond. */

@@ -1,3 +1,4 @@
+import { dataRanges } from "./data-ranges.ts";
 import { failedWith, systemCallError } from "./errno.ts";
 import { factsOfOpen } from "./facts.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
@@ -7,9 +8,6 @@ import { calls, check, lastErrno, PinnedBuffer } from "./native.ts";
  * Moving the content of files: sharing blocks where the file system can (reflink), copying otherwise, holes kept.
  */
 const FICLONE = 0x40049409;
-const SEEK_DATA = 3;
-const SEEK_HOLE = 4;
-const ENXIO = 6;
 const SMALL = 128 * 1024;
 const CHUNK = 8 * 1024 * 1024;
 
@@ -17,7 +15,6 @@ const read = (fd: number, buffer: PinnedBuffer, label: string) =>
   readSome(fd, buffer.address, buffer.bytes.length, label);
 
 let smallBuffer: PinnedBuffer | undefined;
-let otherBuffer: PinnedBuffer | undefined;
 
 /** Makes `to` share its blocks with `from`. False if the file system can't, or not between these two. */
 export function cloneData(point: Failpoint, from: number, to: number, label: string): boolean {
@@ -60,16 +57,7 @@ function copySmall(point: Failpoint, from: number, to: number, size: number, lab
 function* copyExtents(point: Failpoint, from: number, to: number, size: number, label: string): Pieces {
   passFailpoint(point);
   check(calls.ftruncate(to, size), "truncate", label);
-  for (let at = 0; at < size; ) {
-    const start = calls.lseek(from, at, SEEK_DATA);
-    if (start < 0 && lastErrno() === ENXIO) return;
-    const data = start < 0 ? at : start;
-    const hole = calls.lseek(from, data, SEEK_HOLE);
-    const end = hole < 0 ? size : Math.min(hole, size);
-    yield* copyRange(point, from, to, data, end, label);
-    at = end;
-    if (end <= data) return;
-  }
+  for (const { start, end } of dataRanges(from, size)) yield* copyRange(point, from, to, start, end, label);
 }
 
 function* copyRange(point: Failpoint, from: number, to: number, start: number, end: number, label: string): Pieces {
@@ -104,9 +92,12 @@ function writeAll(point: Failpoint, to: number, buffer: PinnedBuffer, length: nu
 
 /** Writes these bytes at the end of what has been written to the descriptor. */
 export function writeBytes(point: Failpoint, to: number, bytes: Uint8Array, label: string): void {
-  const buffer = new PinnedBuffer(Math.max(1, bytes.length));
-  buffer.bytes.set(bytes);
-  writeAll(point, to, buffer, bytes.length, label);
+  smallBuffer ??= new PinnedBuffer(SMALL);
+  for (let at = 0; at < bytes.length; at += SMALL) {
+    const piece = bytes.subarray(at, at + SMALL);
+    smallBuffer.bytes.set(piece);
+    writeAll(point, to, smallBuffer, piece.length, label);
+  }
 }
 
 /** Everything that can be read from here on. */
@@ -123,28 +114,6 @@ export function readBytes(from: number, label: string): Buffer {
     const length = read(from, smallBuffer, label);
     if (length === 0) return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
     parts.push(Buffer.from(smallBuffer.bytes.subarray(0, length)));
-  }
-}
-
-/** Hands over the content piece by piece; the bytes are only valid during the call. */
-export function readChunks(from: number, label: string, visit: (bytes: Buffer) => void): void {
-  smallBuffer ??= new PinnedBuffer(SMALL);
-  for (let length = read(from, smallBuffer, label); length > 0; length = read(from, smallBuffer, label)) {
-    visit(smallBuffer.bytes.subarray(0, length));
-  }
-}
-
-/** Whether two open files hold the same bytes. */
-export function sameData(a: number, b: number, label: string): boolean {
-  smallBuffer ??= new PinnedBuffer(SMALL);
-  otherBuffer ??= new PinnedBuffer(SMALL);
-  for (;;) {
-    const lengthA = readFully(a, smallBuffer, label);
-    const lengthB = readFully(b, otherBuffer, label);
-    if (lengthA !== lengthB) return false;
-    if (lengthA === 0) return true;
-    if (Buffer.compare(smallBuffer.bytes.subarray(0, lengthA), otherBuffer.bytes.subarray(0, lengthB)) !== 0)
-      return false;
   }
 }
 

@@ -1,16 +1,12 @@
 import { constants } from "node:fs";
-import { systemCallError } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { writeBytes } from "./file-data.ts";
 import type { Folder } from "./folder.ts";
-import { calls, check, lastErrno, pathPointer } from "./native.ts";
+import { calls, check, pathPointer } from "./native.ts";
 
-/** Changing a file in the middle, and seeing where it has data: what programs do to files, and Drydock itself does not. */
+/** Changing a file in the middle: what programs do to files, and Drydock itself does not. */
 const O_CLOEXEC = 0o2000000;
 const SEEK_SET = 0;
-const SEEK_DATA = 3;
-const SEEK_HOLE = 4;
-const ENXIO = 6;
 
 /** Opens a file that is there for writing into it; what it holds stays. */
 export function openToEdit(point: Failpoint, folder: Folder, name: string): number {
@@ -29,19 +25,4 @@ export function writeAt(point: Failpoint, fd: number, at: number, bytes: Uint8Ar
 export function resizeFile(point: Failpoint, fd: number, size: number, label: string): void {
   passFailpoint(point);
   check(calls.ftruncate(fd, size), "truncate", label);
-}
-
-/** From where to where a file has data; the rest of it are holes. */
-export function dataRanges(fd: number, size: number, label: string): (readonly [start: number, end: number])[] {
-  const ranges: (readonly [start: number, end: number])[] = [];
-  for (let at = 0; at < size; ) {
-    const start = calls.lseek(fd, at, SEEK_DATA);
-    if (start < 0 && lastErrno() === ENXIO) break;
-    if (start < 0) throw systemCallError(lastErrno(), "seek", label);
-    const end = check(calls.lseek(fd, start, SEEK_HOLE), "seek", label);
-    ranges.push([start, end]);
-    at = end;
-  }
-  check(calls.lseek(fd, 0, SEEK_SET), "seek", label);
-  return ranges;
 }

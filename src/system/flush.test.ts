@@ -5,11 +5,31 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { flushEach } from "./flush.ts";
+import { Folder } from "./folder.ts";
 
 const source = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
 const hasStrace = spawnSync("strace", ["-V"]).status === 0;
 /** More than are open at a time. */
 const MANY = 300;
+
+describe("flushing one by one", () => {
+  it("stops where there is more than it is worth, and says so", () => {
+    const path = mkdtempSync(join(tmpdir(), "drydock-flush-"));
+    try {
+      for (let at = 0; at < MANY; at += 1) writeFileSync(join(path, `f${at}`), "x");
+      using folder = Folder.open(path);
+      let asked = 0;
+      const targets = function* () {
+        for (; asked < MANY; asked += 1) yield { parent: folder, name: `f${asked}` };
+      };
+      assert.equal(flushEach(targets(), 10), false);
+      assert.equal(asked, 10);
+      assert.equal(flushEach([{ parent: folder, name: "f0" }], 1), true);
+    } finally {
+      rmSync(path, { recursive: true, force: true });
+    }
+  });
+});
 
 describe("flushEach", { skip: hasStrace ? false : "needs strace" }, () => {
   let folder = "";

@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { baseName, parentPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
+import { setTrueMode } from "./closed-entries.ts";
 import { failedWith } from "./errno.ts";
 import { type Facts, factsAt, lastFacts, statInto } from "./facts.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
@@ -11,12 +12,15 @@ import {
   AT_SYMLINK_NOFOLLOW,
   calls,
   check,
+  lastErrno,
   openBeneath,
   PinnedBuffer,
   pathPointer,
   RENAME_EXCHANGE,
   RENAME_NOREPLACE,
 } from "./native.ts";
+import { opensUp } from "./shown-modes.ts";
+import { timesPointer } from "./times-pointer.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const O_CLOEXEC = 0o2000000;
@@ -42,7 +46,9 @@ export class Folder {
 
   /** Opens a folder by its absolute path. The last name may not be a link; the ones before it are the caller's to have resolved. */
   static open(path: string): Folder {
-    const fd = calls.openat(AT_FDCWD, pathPointer(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    const fd = allowed(AT_FDCWD, path, () =>
+      calls.openat(AT_FDCWD, pathPointer(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0),
+    );
     return new Folder(check(fd, "open", path), path);
   }
 
@@ -50,7 +56,10 @@ export class Folder {
   openBelow(path: string): Folder {
     if (path.length > LONGEST_STEP && path.includes("/")) return this.#openInSteps(path);
     const label = this.label(path);
-    return new Folder(openBeneath(this.fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0, label), label);
+    const fd = allowed(this.fd, path, () =>
+      openBeneath(this.fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0),
+    );
+    return new Folder(check(fd, "open", label), label);
   }
 
   /** The same, or undefined if it is gone, or something on the way is no longer a folder. */
@@ -73,7 +82,9 @@ export class Folder {
 
   /** Opens a folder directly in this one. */
   openChild(name: string): Folder {
-    const fd = calls.openat(this.fd, pathPointer(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    const fd = allowed(this.fd, name, () =>
+      calls.openat(this.fd, pathPointer(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0),
+    );
     return new Folder(check(fd, "open", this.label(name)), this.label(name));
   }
 
@@ -130,22 +141,21 @@ export class Folder {
 
   /** Opens a file for reading without following a link; a fifo or device never blocks. */
   openFile(name: string): number {
-    const fd = calls.openat(this.fd, pathPointer(name), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+    const flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    const fd = allowed(this.fd, name, () => calls.openat(this.fd, pathPointer(name), flags, 0));
     return check(fd, "open", this.label(name));
   }
 
   /** Opens a handle that can do nothing but name what is there, whatever its kind and permissions. */
   openHandle(name: string): number {
-    return check(
-      calls.openat(this.fd, pathPointer(name), O_PATH | O_NOFOLLOW | O_CLOEXEC, 0),
-      "open",
-      this.label(name),
-    );
+    const open = () => calls.openat(this.fd, pathPointer(name), O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+    return check(allowed(this.fd, undefined, open), "open", this.label(name));
   }
 
   readLink(name: string): string {
     const buffer = linkBuffer();
-    const length = calls.readlinkat(this.fd, pathPointer(name), buffer.address, buffer.bytes.length);
+    const read = () => calls.readlinkat(this.fd, pathPointer(name), buffer.address, buffer.bytes.length);
+    const length = allowed(this.fd, undefined, read);
     return pathFromBytes(buffer.bytes.subarray(0, check(length, "readlink", this.label(name))));
   }
 
@@ -158,14 +168,22 @@ export class Folder {
 
   createFolder(point: Failpoint, name: string, mode: number): void {
     passFailpoint(point);
-    check(calls.mkdirat(this.fd, pathPointer(name), mode), "mkdir", this.label(name));
+    check(
+      this.#inside(() => calls.mkdirat(this.fd, pathPointer(name), mode)),
+      "mkdir",
+      this.label(name),
+    );
   }
 
   /** Creates a file that was not there before; returns its descriptor, for writing. */
   createFile(point: Failpoint, name: string, mode: number): number {
     passFailpoint(point);
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    return check(calls.openat(this.fd, pathPointer(name), flags, mode), "create", this.label(name));
+    return check(
+      this.#inside(() => calls.openat(this.fd, pathPointer(name), flags, mode)),
+      "create",
+      this.label(name),
+    );
   }
 
   /** Creates a file without a name: it is gone when it is closed, unless it is given one. */
@@ -202,7 +220,11 @@ export class Folder {
 
   createLink(point: Failpoint, name: string, target: string): void {
     passFailpoint(point);
-    check(calls.symlinkat(pathPointer(target, 1), this.fd, pathPointer(name)), "symlink", this.label(name));
+    check(
+      this.#inside(() => calls.symlinkat(pathPointer(target, 1), this.fd, pathPointer(name))),
+      "symlink",
+      this.label(name),
+    );
   }
 
   /** Makes a fifo, socket or device node like the one these facts describe. */
@@ -217,20 +239,40 @@ export class Folder {
     );
   }
 
+  /** Makes the mark, a device of number zero, by which a layer says to an overlay that nothing is there. */
+  createWhiteout(point: Failpoint, name: string): void {
+    passFailpoint(point);
+    const S_IFCHR = 0o020000;
+    check(calls.mknodat(this.fd, pathPointer(name), S_IFCHR, 0), "mknod", this.label(name));
+  }
+
   /** Gives a file that is in another folder a second name here. */
   createHardLink(point: Failpoint, name: string, from: Folder, existing: string): void {
     passFailpoint(point);
-    check(calls.linkat(from.fd, pathPointer(existing, 1), this.fd, pathPointer(name), 0), "link", this.label(name));
+    const link = () => calls.linkat(from.fd, pathPointer(existing, 1), this.fd, pathPointer(name), 0);
+    check(
+      this.#inside(() => allowed(from.fd, undefined, link)),
+      "link",
+      this.label(name),
+    );
   }
 
   removeFile(point: Failpoint, name: string): void {
     passFailpoint(point);
-    check(calls.unlinkat(this.fd, pathPointer(name), 0), "unlink", this.label(name));
+    check(
+      this.#inside(() => calls.unlinkat(this.fd, pathPointer(name), 0)),
+      "unlink",
+      this.label(name),
+    );
   }
 
   removeFolder(point: Failpoint, name: string): void {
     passFailpoint(point);
-    check(calls.unlinkat(this.fd, pathPointer(name), AT_REMOVEDIR), "rmdir", this.label(name));
+    check(
+      this.#inside(() => calls.unlinkat(this.fd, pathPointer(name), AT_REMOVEDIR)),
+      "rmdir",
+      this.label(name),
+    );
   }
 
   /** Moves a name to where nothing is. */
@@ -245,7 +287,8 @@ export class Folder {
 
   #rename(point: Failpoint, name: string, to: Folder, toName: string, flags: number): void {
     passFailpoint(point);
-    const result = calls.renameat2(this.fd, pathPointer(name), to.fd, pathPointer(toName, 1), flags);
+    const rename = () => calls.renameat2(this.fd, pathPointer(name), to.fd, pathPointer(toName, 1), flags);
+    const result = allowed(to.fd, undefined, () => allowed(this.fd, undefined, rename));
     check(result, flags === RENAME_EXCHANGE ? "exchange" : "rename", `${this.label(name)} to ${to.label(toName)}`);
   }
 
@@ -254,6 +297,7 @@ export class Folder {
     // chmod of an O_PATH handle, because fchmodat follows links on kernels before 6.6.
     const handle = this.openHandle(name);
     try {
+      if (setTrueMode(handle, mode)) return;
       check(calls.chmod(pathPointer(`/proc/self/fd/${handle}`), mode), "chmod", this.label(name));
     } finally {
       calls.close(handle);
@@ -262,7 +306,8 @@ export class Folder {
 
   setOwner(point: Failpoint, name: string, uid: number, gid: number): void {
     passFailpoint(point);
-    check(calls.fchownat(this.fd, pathPointer(name), uid, gid, AT_SYMLINK_NOFOLLOW), "chown", this.label(name));
+    const own = () => calls.fchownat(this.fd, pathPointer(name), uid, gid, AT_SYMLINK_NOFOLLOW);
+    check(this.#inside(own), "chown", this.label(name));
   }
 
   /** Sets both times; a missing one stays as it is. */
@@ -272,39 +317,25 @@ export class Folder {
     times: { readonly atime?: Facts["atime"]; readonly mtime?: Facts["mtime"] },
   ): void {
     passFailpoint(point);
-    const result = calls.utimensat(
-      this.fd,
-      pathPointer(name),
-      timesPointer(times.atime, times.mtime),
-      AT_SYMLINK_NOFOLLOW,
-    );
-    check(result, "utimensat", this.label(name));
+    const set = () =>
+      calls.utimensat(this.fd, pathPointer(name), timesPointer(times.atime, times.mtime), AT_SYMLINK_NOFOLLOW);
+    check(this.#inside(set), "utimensat", this.label(name));
+  }
+
+  /** A call on names in this folder, which is opened up for it if it does not let us. */
+  #inside(call: () => number): number {
+    return allowed(this.fd, undefined, call);
   }
 }
 
-const UTIME_OMIT = 0x3ffffffe;
-let timeWords: { readonly address: number; readonly words: Int32Array } | undefined;
+const EACCES = 13;
 
-/** Two of struct timespec, each two 64-bit numbers, and where they are. */
-function timesPointer(atime: Facts["atime"] | undefined, mtime: Facts["mtime"] | undefined): number {
-  timeWords ??= newTimeWords();
-  writeTime(timeWords.words, 0, atime);
-  writeTime(timeWords.words, 4, mtime);
-  return timeWords.address;
-}
-
-function newTimeWords(): { readonly address: number; readonly words: Int32Array } {
-  const { bytes, address } = new PinnedBuffer(32);
-  return { address, words: new Int32Array(bytes.buffer, bytes.byteOffset, 8) };
-}
-
-/** Seconds before 1970 are negative, so their upper half is too. */
-function writeTime(words: Int32Array, at: number, time: Facts["mtime"] | undefined): void {
-  const seconds = time?.[0] ?? 0;
-  words[at] = seconds % 0x1_0000_0000;
-  words[at + 1] = Math.floor(seconds / 0x1_0000_0000);
-  words[at + 2] = time?.[1] ?? UTIME_OMIT;
-  words[at + 3] = 0;
+/** The result of a call; where it is refused, and what refuses it can be opened up (closed-entries.ts), that of the next try. */
+function allowed(folder: number, name: string | undefined, call: () => number): number {
+  for (;;) {
+    const result = call();
+    if (result >= 0 || lastErrno() !== EACCES || !opensUp(folder, name)) return result;
+  }
 }
 
 function deviceNumber(major: number, minor: number): number {

@@ -41,6 +41,16 @@ export class MachineOwners {
     return { owner, release: this.#lock.hold(POINTS.hold, owner) };
   }
 
+  /** The locks of dead ones. */
+  dead(): readonly string[] {
+    return this.#lock.dead();
+  }
+
+  /** Removes the lock of a dead one. */
+  forget(file: string): void {
+    this.#lock.forget(file);
+  }
+
   isAlive(owner: Owner): boolean {
     return this.#lock.isAlive(owner);
   }

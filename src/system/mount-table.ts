@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
-import { isAtOrBelow, pathFromBytes } from "../core/byte-path.ts";
+import { pathFromBytes } from "../core/byte-path.ts";
 
 /** One mount, as /proc/PID/mountinfo tells it. */
 export interface MountEntry {
   readonly id: number;
   readonly parent: number;
+  /** What of its file system is mounted: "/" is all of it. */
+  readonly root: string;
   /** Absolute path of the mount point, in the view of the process. */
   readonly point: string;
   /** What holds for this mount: "ro", "nosuid", "relatime" … */
@@ -15,17 +17,22 @@ export interface MountEntry {
   readonly options: readonly string[];
 }
 
-/** Everything that is mounted in the view of a process, and which of it can be reached by a path. */
+/** Everything that is mounted in the view of a process, and which of it can be reached by a path. There may be thousands. */
 export class MountTable {
-  readonly #children = new Map<number, MountEntry[]>();
   readonly #entries: readonly MountEntry[];
+  readonly #root: MountEntry | undefined;
+  /** What is mounted directly on a mount, by its point; of several in one place, the last one. */
+  readonly #children = new Map<number, Map<string, MountEntry>>();
 
   constructor(entries: readonly MountEntry[]) {
     this.#entries = entries;
+    const known = new Set(entries.map(({ id }) => id));
+    this.#root = entries.find(({ point, parent, id }) => point === "/" && (!known.has(parent) || parent === id));
     for (const entry of entries) {
+      if (entry.id === entry.parent) continue;
       const siblings = this.#children.get(entry.parent);
-      if (siblings === undefined) this.#children.set(entry.parent, [entry]);
-      else siblings.push(entry);
+      if (siblings === undefined) this.#children.set(entry.parent, new Map([[entry.point, entry]]));
+      else siblings.set(entry.point, entry);
     }
   }
 
@@ -46,35 +53,38 @@ export class MountTable {
 
   /** The mount on which something with this absolute path, free of links, is. */
   at(path: string): MountEntry | undefined {
-    const known = new Set(this.#entries.map(({ id }) => id));
-    let at = this.#entries.find(({ point, parent, id }) => point === "/" && (!known.has(parent) || parent === id));
-    for (let next = at; next !== undefined; next = this.#nextOnTheWay(next, path)) at = next;
+    const points = pointsOnTheWay(path);
+    let at = this.#root;
+    for (let next = at; next !== undefined; next = this.#nextOnTheWay(next, points)) at = next;
     return at;
   }
 
-  /** Of what is mounted directly on a mount, that which is met first on the way to a path; of several in one place, the last one. */
-  #nextOnTheWay(from: MountEntry, path: string): MountEntry | undefined {
-    let first: MountEntry | undefined;
-    for (const child of this.#children.get(from.id) ?? []) {
-      if (child === from || !isOnTheWay(child.point, path)) continue;
-      if (first === undefined || child.point.length <= first.point.length) first = child;
-    }
-    return first;
+  /** Of what is mounted directly on a mount, that which is met first on the way. */
+  #nextOnTheWay({ id }: MountEntry, points: readonly string[]): MountEntry | undefined {
+    const children = this.#children.get(id);
+    const first = children && points.find((point) => children.has(point));
+    return first === undefined ? undefined : children?.get(first);
   }
 }
 
-function isOnTheWay(point: string, path: string): boolean {
-  return point === "/" || isAtOrBelow(path, point);
+/** Where something may be mounted that leads elsewhere: `/`, `/a` and `/a/b` for `/a/b`. */
+function pointsOnTheWay(path: string): readonly string[] {
+  const points = ["/"];
+  for (let slash = path.indexOf("/", 1); slash > 0; slash = path.indexOf("/", slash + 1))
+    points.push(path.slice(0, slash));
+  if (path !== "/") points.push(path);
+  return points;
 }
 
 /** `ID PARENT MAJOR:MINOR ROOT POINT FLAGS [OPTIONAL…] - TYPE SOURCE OPTIONS` */
 function parseLine(line: string): MountEntry {
   const [left = "", right = ""] = line.split(" - ", 2);
-  const [id, parent, , , point = "", flags = ""] = left.split(" ");
+  const [id, parent, , root = "", point = "", flags = ""] = left.split(" ");
   const [type = "", source = "", options = ""] = right.split(" ");
   return {
     id: Number(id),
     parent: Number(parent),
+    root: unescapeField(root),
     point: unescapeField(point),
     flags: flags.split(","),
     type,
@@ -85,6 +95,7 @@ function parseLine(line: string): MountEntry {
 
 /** Blanks, line ends and backslashes stand as octal. */
 function unescapeField(field: string): string {
+  if (/^[\x20-\x5b\x5d-\x7e]*$/.test(field)) return field;
   const bytes = field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
   return pathFromBytes(Buffer.from(bytes, "latin1"));
 }

@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { dirname } from "node:path";
 import type koffi from "koffi";
 import { bytesFromPath } from "../core/byte-path.ts";
 import { systemCallError } from "./errno.ts";
@@ -32,14 +33,31 @@ type NativeFunction = Call & { readonly async: (...args: readonly unknown[]) => 
 
 let loaded: Native | undefined;
 
-/** koffi takes ten milliseconds to load, so only what needs it pays. */
+/** Only what needs koffi pays for loading it. */
 function native(): Native {
   if (loaded === undefined) {
-    const library = createRequire(import.meta.url)("koffi") as typeof koffi;
+    const library = loadKoffi();
     const program = library.load(null);
     loaded = { koffi: library, function: (prototype) => program.func(prototype) as unknown as NativeFunction };
   }
   return loaded;
+}
+
+/**
+ * koffi looks into the program of Node to find out which of its binaries to take, for 15 to 40 ms. Most often it is the one for this processor and the
+ * C library that most systems have, which loads in one; what does not load there is left to koffi.
+ */
+function loadKoffi(): typeof koffi {
+  const require = createRequire(import.meta.url);
+  const module: { exports: unknown } = { exports: {} };
+  try {
+    const packages = dirname(dirname(require.resolve("koffi")));
+    const binary = `${packages}/@koromix/koffi-linux-${process.arch}/linux_${process.arch}/koffi.node`;
+    process.dlopen(module, binary);
+    return module.exports as typeof koffi;
+  } catch {
+    return require("koffi") as typeof koffi;
+  }
 }
 
 /** Binds a C function on its first use. */
@@ -52,18 +70,29 @@ function lazy(prototype: string): Call {
 }
 
 /** The same for many: each takes the place of its stand-in when it is bound, so that later calls go straight to it. */
-function lazyCalls<Name extends string>(
+export function lazyCalls<Name extends string>(
   prototypes: { readonly [name in Name]: string },
 ): { readonly [name in Name]: Call } {
   const bound = {} as { [name in Name]: Call };
-  for (const name of Object.keys(prototypes) as Name[]) {
+  const names = Object.keys(prototypes) as Name[];
+  for (const name of names) {
     bound[name] = (...args) => {
       const call = native().function(prototypes[name]);
       bound[name] = call;
       return call(...args);
     };
   }
+  binders.set(bound, () => {
+    for (const name of names) bound[name] = native().function(prototypes[name]);
+  });
   return bound;
+}
+
+const binders = new WeakMap<object, () => void>();
+
+/** Binds all of them now, for who has time at the moment and will have none later. */
+export function bindAll(bound: object): void {
+  binders.get(bound)?.();
 }
 
 /** A buffer that never moves and is never freed, with its address. */
@@ -104,6 +133,16 @@ export function pathPointer(path: string, slot: 0 | 1 = 0): number {
   return target.address;
 }
 
+/** Does something that uses paths, while somebody has the address of one in its hands. */
+export function keepingPaths<T>(action: () => T): T {
+  const kept = pathBuffers?.map(({ bytes }) => Buffer.from(bytes));
+  try {
+    return action();
+  } finally {
+    for (const [slot, bytes] of kept?.entries() ?? []) pathBuffers?.[slot]?.bytes.set(bytes);
+  }
+}
+
 /** Most paths are short and ASCII, and copying those by hand takes a tenth of the time of encoding them. False if this one is not. */
 function writeAscii(path: string, target: Buffer): boolean {
   const { length } = path;
@@ -129,14 +168,15 @@ const openat2Call = lazy("long syscall(long number, int folder, uintptr_t path, 
 let openHow: { readonly address: number; readonly words: Uint32Array } | undefined;
 
 /**
- * Opens a path below a folder: no `..` that leads out, no absolute path, no symbolic link anywhere on the way, the last name included.
+ * Opens a path below a folder: no `..` that leads out, no absolute path, no symbolic link anywhere on the way, the last name included. The
+ * descriptor, or -1 with errno.
  */
-export function openBeneath(folder: number, path: string, flags: number, mode: number, label: string): number {
+export function openBeneath(folder: number, path: string, flags: number, mode: number): number {
   openHow ??= newOpenHow();
   // struct open_how: three 64-bit numbers, of which we need the lower halves.
   openHow.words[0] = flags;
   openHow.words[2] = mode;
-  return check(openat2Call(SYS_OPENAT2, folder, pathPointer(path), openHow.address, 24), "open", label);
+  return openat2Call(SYS_OPENAT2, folder, pathPointer(path), openHow.address, 24);
 }
 
 function newOpenHow(): { readonly address: number; readonly words: Uint32Array } {
@@ -174,6 +214,7 @@ export const calls = lazyCalls({
   ioctlBuffer: "int ioctl(int fd, uint64_t request, void *argument)",
   ioctlNumber: "int ioctl(int fd, uint64_t request, int64_t value)",
   read: "long read(int fd, uintptr_t buffer, size_t size)",
+  pread: "long pread(int fd, uintptr_t buffer, size_t size, int64_t offset)",
   write: "long write(int fd, uintptr_t buffer, size_t size)",
   copyFileRange:
     "long copy_file_range(int from, uintptr_t fromAt, int to, uintptr_t toAt, size_t size, uint32_t flags)",

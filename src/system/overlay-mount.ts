@@ -4,7 +4,20 @@ import { failedWith, systemCallError } from "./errno.ts";
 import { factsOfOpen } from "./facts.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { Folder } from "./folder.ts";
-import { AT_FDCWD, calls, check, cString, lastErrno, PinnedBuffer, pathPointer } from "./native.ts";
+import {
+  CREATE,
+  configure,
+  explained,
+  FSCONFIG,
+  MOVE_BOTH_EMPTY,
+  MOVE_MOUNT,
+  mountOf,
+  openContext,
+  SET_FD,
+  SET_FLAG,
+  SET_STRING,
+} from "./mount-context.ts";
+import { AT_FDCWD, calls, check, cString, lastErrno, pathPointer } from "./native.ts";
 
 /**
  * The kernel's overlay, mounted as root in the present namespace.
@@ -18,24 +31,19 @@ import { AT_FDCWD, calls, check, cString, lastErrno, PinnedBuffer, pathPointer }
  * on many kernels means "follow those that are there". `index=on` keeps names together that share a file, and lets no second mount
  * have the same upper layer. In a user namespace it can't be had, and the marks are attributes that need no privilege (`userxattr`).
  */
-export interface OverlayLayers {
-  readonly lower: Folder;
+export interface OverlayLayers extends ReadOnlyLayers {
   readonly upper: Folder;
   readonly work: Folder;
 }
 
-const SYS_MOVE_MOUNT = 429;
-const SYS_FSOPEN = 430;
-const SYS_FSCONFIG = 431;
-const SYS_FSMOUNT = 432;
-const FSOPEN_CLOEXEC = 1;
-const FSMOUNT_CLOEXEC = 1;
-const SET_FLAG = 0;
-const SET_STRING = 1;
-const SET_FD = 5;
-const CREATE = 6;
+/** Without an upper layer nothing can be written. */
+export interface ReadOnlyLayers {
+  readonly lower: Folder;
+  /** A layer over the lower one that hides some of its names. */
+  readonly hidden?: Folder;
+}
+
 const MOUNT_ATTR_NODEV = 4;
-const MOVE_MOUNT_BOTH_EMPTY = 0x04 | 0x40;
 const MS_RDONLY = 1;
 const MS_NODEV = 4;
 const MS_REMOUNT = 32;
@@ -47,22 +55,37 @@ const O_PATH_DIRECTORY_CLOEXEC = 0o10000000 | 0o200000 | 0o2000000;
  * - `indexed`: as root; names that share a file go on sharing it.
  * - `plain`: as root, but an overlay that was mounted on the same layers lives on in some namespace: the kernel then indexes nothing.
  * - `user`: with the marks in attributes that need no privilege.
+ * - `moving`: as root; a folder can be moved without being copied. Only the kernel understands the upper layer then, so it never lands.
  */
-export type OverlayKind = "indexed" | "plain" | "user";
+export type OverlayKind = "indexed" | "plain" | "user" | "moving";
 
 /** The settings, and the flags, which have no value. */
-function settingsFor(kind: OverlayKind) {
+function settingsFor(kind: OverlayKind, layers: AnyLayers) {
   const settings = [
-    ["redirect_dir", "nofollow"],
+    ["redirect_dir", kind === "moving" ? "on" : "nofollow"],
     ["metacopy", "off"],
     ["index", kind === "indexed" ? "on" : "off"],
   ] as const;
-  return { settings, flags: kind === "user" ? ["volatile", "userxattr"] : ["volatile"] };
+  return { settings, flags: [...("upper" in layers ? ["volatile"] : []), ...(kind === "user" ? ["userxattr"] : [])] };
+}
+
+type AnyLayers = OverlayLayers | ReadOnlyLayers;
+
+function labelOf(layers: AnyLayers): string {
+  return "upper" in layers ? layers.upper.path : layers.lower.path;
+}
+
+/** The layers by the names of the options that take them, the topmost lower one first. */
+function namedLayers(layers: AnyLayers): readonly (readonly [string, Folder])[] {
+  const lower = [...(layers.hidden === undefined ? [] : [layers.hidden]), layers.lower];
+  const upper =
+    "upper" in layers ? ([["upperdir", layers.upper] as const, ["workdir", layers.work] as const] as const) : [];
+  return [...lower.map((folder) => ["lowerdir+", folder] as const), ...upper];
 }
 
 /** Whether this process may mount in its own view of the world: as root, or with the rights of root in the namespace it is in. */
 export function mayMount(): boolean {
-  const context = calls.fsopen(SYS_FSOPEN, cString("overlay"), FSOPEN_CLOEXEC);
+  const context = openContext("overlay");
   if (context >= 0) calls.close(context);
   return context >= 0;
 }
@@ -88,6 +111,25 @@ function mountOnce(layers: OverlayLayers, target: Folder, source: string, kind: 
   if (mountByDescriptors(layers, target, source, kind) === "not-offered") mountByPaths(layers, target, source, kind);
 }
 
+/** Mounts an overlay in a namespace where every mount is private. */
+export function mountPrivately(layers: AnyLayers, target: Folder, source: string, kind: OverlayKind): void {
+  const mount = detachedOverlay(layers, source, kind);
+  if (mount === undefined) {
+    mountByCall(layers, target, source, kind);
+    return;
+  }
+  try {
+    moveTo(mount, target);
+  } finally {
+    calls.close(mount);
+  }
+}
+
+function moveTo(mount: number, target: Folder): void {
+  const empty = cString("");
+  check(calls.moveMount(MOVE_MOUNT, mount, empty, target.fd, empty, MOVE_BOTH_EMPTY), "mount", target.path);
+}
+
 /**
  * Lets nobody write through an overlay any more, or lets them again: in every namespace that has a copy of the mount, which ending ours would not
  * end. "busy" if somebody has a file open for writing.
@@ -111,9 +153,7 @@ export function mountByDescriptors(
   const mount = detachedOverlay(layers, source, kind);
   if (mount === undefined) return "not-offered";
   try {
-    const empty = cString("");
-    const moved = calls.moveMount(SYS_MOVE_MOUNT, mount, empty, target.fd, empty, MOVE_MOUNT_BOTH_EMPTY);
-    check(moved, "mount", target.path);
+    moveTo(mount, target);
     makePrivate(mount, target.path);
     return "done";
   } finally {
@@ -122,25 +162,20 @@ export function mountByDescriptors(
 }
 
 /** An overlay that is mounted nowhere and goes when its descriptor is closed; undefined where the kernel takes no descriptors of layers. */
-function detachedOverlay(layers: OverlayLayers, source: string, kind: OverlayKind): number | undefined {
+function detachedOverlay(layers: AnyLayers, source: string, kind: OverlayKind): number | undefined {
   const context = createdOverlay(layers, source, kind);
   if (context === undefined) return undefined;
   try {
-    const mount = calls.fsmount(SYS_FSMOUNT, context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NODEV);
-    return check(mount, "mount", layers.upper.path);
+    return mountOf(context, MOUNT_ATTR_NODEV, labelOf(layers));
   } finally {
     calls.close(context);
   }
 }
 
 /** The same one step earlier: the file system is there, but no mount of it. Closing this is all there is to do, and takes no time. */
-export function createdOverlay(
-  layers: OverlayLayers,
-  source: string,
-  kind: OverlayKind = "indexed",
-): number | undefined {
-  const { path } = layers.upper;
-  const context = calls.fsopen(SYS_FSOPEN, cString("overlay"), FSOPEN_CLOEXEC);
+export function createdOverlay(layers: AnyLayers, source: string, kind: OverlayKind = "indexed"): number | undefined {
+  const path = labelOf(layers);
+  const context = openContext("overlay");
   if (context < 0) {
     const error = systemCallError(lastErrno(), "mount", path);
     if (isNotOffered(error)) return undefined;
@@ -149,7 +184,7 @@ export function createdOverlay(
   let isCreated = false;
   try {
     if (!takesLayers(context, layers)) return undefined;
-    const { settings, flags } = settingsFor(kind);
+    const { settings, flags } = settingsFor(kind, layers);
     for (const [key, value] of [["source", source] as const, ...settings])
       configure(context, SET_STRING, key, value, path);
     for (const flag of flags) configure(context, SET_FLAG, flag, null, path);
@@ -164,22 +199,20 @@ export function createdOverlay(
 /** A file system in memory that is mounted nowhere and goes when it is closed; undefined where that can't be had. */
 export function detachedMemory(): Folder | undefined {
   const label = "a file system in memory";
-  const context = calls.fsopen(SYS_FSOPEN, cString("tmpfs"), FSOPEN_CLOEXEC);
+  const context = openContext("tmpfs");
   if (context < 0) return undefined;
   try {
     configure(context, SET_STRING, "mode", "0700", label);
     configure(context, CREATE, null, null, label);
-    const mount = calls.fsmount(SYS_FSMOUNT, context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NODEV);
-    return new Folder(check(mount, "mount", label), label);
+    return new Folder(mountOf(context, MOUNT_ATTR_NODEV, label), label);
   } finally {
     calls.close(context);
   }
 }
 
-function takesLayers(context: number, { lower, upper, work }: OverlayLayers): boolean {
-  const layers = [["lowerdir+", lower] as const, ["upperdir", upper] as const, ["workdir", work] as const];
-  for (const [key, { fd, path }] of layers) {
-    if (calls.fsconfig(SYS_FSCONFIG, context, SET_FD, cString(key), null, fd) === 0) continue;
+function takesLayers(context: number, layers: AnyLayers): boolean {
+  for (const [key, { fd, path }] of namedLayers(layers)) {
+    if (calls.fsconfig(FSCONFIG, context, SET_FD, cString(key), null, fd) === 0) continue;
     const error = explained(context, path);
     if (isNotOffered(error)) return false;
     throw error;
@@ -189,14 +222,26 @@ function takesLayers(context: number, { lower, upper, work }: OverlayLayers): bo
 
 /** Mounts by mount(2), which every kernel has. */
 export function mountByPaths(
-  { lower, upper, work }: OverlayLayers,
+  layers: OverlayLayers,
   target: Folder,
   source: string,
   kind: OverlayKind = "indexed",
 ): void {
-  const layers = `lowerdir=${descriptorPath(lower.fd)},upperdir=${descriptorPath(upper.fd)},workdir=${descriptorPath(work.fd)}`;
-  const { settings, flags } = settingsFor(kind);
-  const words = [layers, ...settings.map(([key, value]) => `${key}=${value}`), ...flags];
+  mountByCall(layers, target, source, kind);
+  const mount = openMountOn(target);
+  try {
+    makePrivate(mount, target.path);
+  } finally {
+    calls.close(mount);
+  }
+}
+
+function mountByCall(layers: AnyLayers, target: Folder, source: string, kind: OverlayKind): void {
+  const named = namedLayers(layers).map(([key, { fd }]) => [key, descriptorPath(fd)] as const);
+  const lower = named.flatMap(([key, path]) => (key === "lowerdir+" ? [path] : [])).join(":");
+  const upper = named.flatMap(([key, path]) => (key === "lowerdir+" ? [] : [`${key}=${path}`]));
+  const { settings, flags } = settingsFor(kind, layers);
+  const words = [`lowerdir=${lower}`, ...upper, ...settings.map(([key, value]) => `${key}=${value}`), ...flags];
   const mounted = calls.mount(
     cString(source),
     cString(descriptorPath(target.fd)),
@@ -205,12 +250,6 @@ export function mountByPaths(
     cString(words.join(",")),
   );
   check(mounted, "mount", target.path);
-  const mount = openMountOn(target);
-  try {
-    makePrivate(mount, target.path);
-  } finally {
-    calls.close(mount);
-  }
 }
 
 /** The descriptor of the target names what is under the mount, so the way to the mount itself is by its name. */
@@ -231,48 +270,14 @@ function makePrivate(mount: number, label: string): void {
   throw error;
 }
 
-function configure(context: number, command: number, key: string | null, value: string | null, label: string): void {
-  const [keyBytes, valueBytes] = [key === null ? null : cString(key), value === null ? null : cString(value)];
-  if (calls.fsconfig(SYS_FSCONFIG, context, command, keyBytes, valueBytes, 0) < 0) throw explained(context, label);
-}
-
-const LOOK_IN_LOG = "refused, the kernel log says why";
-
-/** The error of a call just made, in the words that the kernel left in the context. */
-function explained(context: number, label: string): SystemCallError {
-  const error = systemCallError(lastErrno(), "mount", label);
-  const words = kernelMessages(context).join("; ");
-  if (words !== "") return new SystemCallError(error.code, "mount", error.path, words);
-  return error.code === "EINVAL" ? new SystemCallError("EINVAL", "mount", error.path, LOOK_IN_LOG) : error;
-}
-
-let messageBuffer: PinnedBuffer | undefined;
-
-/** Each read gives one message, like "e overlay: No such thing"; it fails when there are no more. */
-function kernelMessages(context: number): string[] {
-  messageBuffer ??= new PinnedBuffer(4096);
-  const { bytes, address } = messageBuffer;
-  const messages: string[] = [];
-  for (let length = 0; ; ) {
-    length = calls.read(context, address, bytes.length);
-    if (length <= 0) return messages;
-    messages.push(
-      bytes
-        .toString("utf8", 0, length)
-        .replace(/^[ewi] /, "")
-        .trim(),
-    );
-  }
-}
-
 const WANTS_STRINGS = /Bad value for|Unknown parameter|Legacy: Parameter type/;
 
 /**
- * ENOSYS: no such call. EPERM: a filter of system calls, or no right to mount at all, which mount(2) then says. ENAMETOOLONG: the path of a layer,
+ * ENOSYS: no such call. EOPNOTSUPP: before Linux 6.5 an overlay takes nothing but strings. EPERM: a filter of system calls, or no right to mount at all, which mount(2) then says. ENAMETOOLONG: the path of a layer,
  * which the kernel notes for display, is above 4,096 bytes. EINVAL: this kernel wants a string, or does not know the word; or it has a reason.
  */
 function isNotOffered(error: SystemCallError): boolean {
-  if (failedWith(error, "ENOSYS", "EPERM", "ENAMETOOLONG")) return true;
+  if (failedWith(error, "ENOSYS", "EOPNOTSUPP", "EPERM", "ENAMETOOLONG")) return true;
   return failedWith(error, "EINVAL") && WANTS_STRINGS.test(error.message);
 }
 

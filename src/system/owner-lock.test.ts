@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -18,10 +18,12 @@ const url = (file: string) => JSON.stringify(new URL(file, import.meta.url).href
 /** Holds a lock, says who it is, and runs until it is killed. With "spawn" it also leaves a child behind. */
 const HOLDER = `
   import { spawn } from "node:child_process";
+  import { armFailpoints } from ${url("./failpoints.ts")};
   import { OwnerLock } from ${url("./owner-lock.ts")};
   import { currentOwner } from ${url("./process-identity.ts")};
   const [stateDir, what] = process.argv.slice(1);
   const owner = currentOwner("holder");
+  armFailpoints(process.env["HOLDER_FAILPOINT"]);
   new OwnerLock(stateDir).hold("test.owner", owner);
   const left = what === "spawn" ? spawn("sleep", ["60"], { stdio: "ignore", detached: true }).pid : undefined;
   process.stdout.write(JSON.stringify({ owner, left }));
@@ -122,25 +124,32 @@ describe("an owner's lock", () => {
     );
   });
 
-  it("leaves nothing of a dead owner once somebody asked about it", async () => {
-    const { child, owner } = await startHolder("");
-    await kill(child);
-    assert.equal(readdirSync(folder()).length, 1);
-    assert.equal(locks.isAlive(owner), false);
-    assert.deepEqual(readdirSync(folder()), []);
-  });
-
-  it("removes, when the next one is taken, what died a while ago and nobody asks about, and nothing of the living", async () => {
-    const [dead, fresh, living] = [await startHolder(""), await startHolder(""), await startHolder("")];
-    for (const { child } of [dead, fresh]) await kill(child);
-    for (const { owner } of [dead, living]) utimesSync(fileOf(owner), 1, 1);
+  it("removes, when the next one is taken, what is left of the dead, and nothing of the living", async () => {
+    const [dead, living] = [await startHolder(""), await startHolder("")];
+    await kill(dead.child);
+    assert.deepEqual(locks.dead(), [fileOf(dead.owner)]);
     const owner = currentOwner("test");
     locks.hold(POINT, owner);
-    assert.deepEqual(
-      readdirSync(folder()).sort(),
-      [fresh.owner, living.owner, owner].map(({ id }) => `${id}.lock`).sort(),
-    );
+    assert.deepEqual(readdirSync(folder()).sort(), [living.owner, owner].map(({ id }) => `${id}.lock`).sort());
     assert.equal(locks.isAlive(living.owner), true);
+    assert.deepEqual(locks.dead(), []);
+  });
+
+  it("[A21] is made anew where another process took the file for that of a dead one before it was locked", async () => {
+    const words = ["--input-type=module", "-e", HOLDER, stateDir, ""];
+    const slow = spawn(process.execPath, words, {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, HOLDER_FAILPOINT: "owner.lock:1=stop" },
+    });
+    children.push(slow);
+    while (!/^State:\s+T/m.test(readFileSync(`/proc/${slow.pid}/status`, "utf8")))
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    const [taken] = readdirSync(folder());
+    locks.hold(POINT, currentOwner("test"));
+    assert.equal(readdirSync(folder()).includes(taken!), false);
+    slow.kill("SIGCONT");
+    const [text] = await once(slow.stdout!, "data");
+    assert.equal(locks.isAlive((JSON.parse(String(text)) as { owner: Owner }).owner), true);
   });
 
   it("passes its failpoint before anything happens", () => {

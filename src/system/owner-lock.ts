@@ -1,8 +1,9 @@
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readdirSync, rmSync } from "node:fs";
+import { closeSync, constants, fstatSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { bytesFromPath } from "../core/byte-path.ts";
 import type { Owner } from "../core/owner.ts";
 import { failedWith, systemCallError } from "./errno.ts";
+import { namesIn } from "./existence.ts";
 import { type Failpoint, failpoint, passFailpoint } from "./failpoints.ts";
 import { calls, lastErrno } from "./native.ts";
 import { isProcessAlive } from "./process-identity.ts";
@@ -13,13 +14,12 @@ import { isProcessAlive } from "./process-identity.ts";
  * where process ids do not.
  */
 const LOCK_EXCLUSIVE = 2;
-const LOCK_NOW = 4;
-/** Between making its file and locking it, a living owner looks dead: for no more than a moment. */
-const LONG_AGO_MS = 60_000;
+/** Many can look at once, without one taking another for the owner. */
+const LOCK_TO_LOOK = 1 | 4;
 const POINTS = {
   file: failpoint("owner.file"),
+  lock: failpoint("owner.lock"),
   release: failpoint("owner.release"),
-  forget: failpoint("owner.forget"),
   sweep: failpoint("owner.sweep"),
 };
 const LOCKS_NOT_TO_BE_HAD = ["ENOLCK", "EOPNOTSUPP", "ENOTSUP", "ENOSYS"];
@@ -37,13 +37,7 @@ export class OwnerLock {
     mkdirSync(bytesFromPath(this.#folder), { recursive: true, mode: 0o700 });
     this.#sweep();
     const file = this.#file(owner);
-    passFailpoint(POINTS.file);
-    const fd = openSync(
-      bytesFromPath(file),
-      constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
-      0o600,
-    );
-    this.#lock(fd, LOCK_EXCLUSIVE, file);
+    const fd = this.#lockedFile(file);
     return () => {
       try {
         passFailpoint(POINTS.release);
@@ -56,38 +50,74 @@ export class OwnerLock {
     };
   }
 
+  /** Until it is locked, the file of a living owner looks like that of a dead one and may be swept away: then it is made anew. */
+  #lockedFile(file: string): number {
+    for (;;) {
+      passFailpoint(POINTS.file);
+      const fd = openSync(
+        bytesFromPath(file),
+        constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+        0o600,
+      );
+      try {
+        passFailpoint(POINTS.lock);
+        this.#lock(fd, LOCK_EXCLUSIVE, file);
+        if (fstatSync(fd).nlink > 0) return fd;
+      } catch (thrown) {
+        closeSync(fd);
+        throw thrown;
+      }
+      closeSync(fd);
+    }
+  }
+
   /**
-   * Whether the owner still holds its lock; where the file system has no locks, whether its process lives. What a dead one left is
-   * removed. Only owners that have claimed something are asked about, and those have their lock.
+   * Whether the owner still holds its lock; where the file system has no locks, whether its process lives. Only owners that have
+   * claimed something are asked about, and those have their lock. The file of a dead one stays for the next `hold`, which sweeps.
    */
   isAlive(owner: Owner): boolean {
     const file = this.#file(owner);
     const fd = openIfThere(file);
     if (fd === undefined) return false;
     try {
-      const taken = this.#lock(fd, LOCK_EXCLUSIVE | LOCK_NOW, file);
-      const alive = taken === "unsupported" ? isProcessAlive(owner) : taken === "held-by-another";
-      if (!alive) remove(POINTS.forget, file);
-      return alive;
+      const taken = this.#lock(fd, LOCK_TO_LOOK, file);
+      return taken === "unsupported" ? isProcessAlive(owner) : taken === "held-by-another";
     } finally {
       closeSync(fd);
     }
   }
 
-  /** Removes the locks of processes that died before they claimed anything, so that nobody ever asks about them. */
+  /** Removes the locks of dead processes. */
   #sweep(): void {
-    const before = Date.now() - LONG_AGO_MS;
-    for (const name of readdirSync(bytesFromPath(this.#folder))) {
-      const file = join(this.#folder, name);
-      const fd = openIfThere(file);
-      if (fd === undefined) continue;
-      try {
-        const isOld = fstatSync(fd).mtimeMs < before;
-        if (isOld && this.#lock(fd, LOCK_EXCLUSIVE | LOCK_NOW, file) === "taken") remove(POINTS.sweep, file);
-      } finally {
-        closeSync(fd);
-      }
+    for (const file of this.#files()) this.forget(file);
+  }
+
+  /** Removes the file of an owner, if that is dead. */
+  forget(file: string): void {
+    this.#ifDead(file, () => {
+      passFailpoint(POINTS.sweep);
+      rmSync(bytesFromPath(file), { force: true });
+    });
+  }
+
+  /** The files of owners that are dead. */
+  dead(): readonly string[] {
+    return this.#files().filter((file) => this.#ifDead(file, () => true));
+  }
+
+  /** Calls `action` while it has the lock of a dead owner: one that is only about to take its lock waits for the end of it. */
+  #ifDead<T>(file: string, action: () => T): T | undefined {
+    const fd = openIfThere(file);
+    if (fd === undefined) return undefined;
+    try {
+      return this.#lock(fd, LOCK_TO_LOOK, file) === "taken" ? action() : undefined;
+    } finally {
+      closeSync(fd);
     }
+  }
+
+  #files(): readonly string[] {
+    return namesIn(this.#folder).map((name) => join(this.#folder, name));
   }
 
   #lock(fd: number, operation: number, file: string): "taken" | "held-by-another" | "unsupported" {
@@ -101,11 +131,6 @@ export class OwnerLock {
   #file(owner: Owner): string {
     return join(this.#folder, `${owner.id}.lock`);
   }
-}
-
-function remove(point: Failpoint, file: string): void {
-  passFailpoint(point);
-  rmSync(bytesFromPath(file), { force: true });
 }
 
 function openIfThere(file: string): number | undefined {

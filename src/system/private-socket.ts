@@ -47,12 +47,13 @@ export async function listenPrivately(
   };
 }
 
-/** Sends a line and waits for the answer; undefined if nobody listens, or whoever did died before he answered. */
+/** Sends a line and waits for the answer; undefined if nobody listens, or whoever did died before he answered, or the signal ends the wait. */
 export async function askPrivately(
   point: Failpoint,
   folder: string,
   name: string,
   line: string,
+  signal?: AbortSignal,
 ): Promise<string | undefined> {
   passFailpoint(point);
   let fd: number;
@@ -66,9 +67,14 @@ export async function askPrivately(
     const socket = connect({ path: `/proc/self/fd/${fd}/${name}`, allowHalfOpen: true });
     const answered = lineFrom(socket);
     socket.write(line);
-    const text = await answered;
-    socket.destroy();
-    return text;
+    const stop = () => socket.destroy();
+    signal?.addEventListener("abort", stop);
+    try {
+      return await answered;
+    } finally {
+      signal?.removeEventListener("abort", stop);
+      socket.destroy();
+    }
   } catch (thrown) {
     if (failedWith(thrown, "ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE")) return undefined;
     throw thrown;

@@ -39,7 +39,7 @@ export function isProcessAlive(owner: Owner): boolean {
 }
 
 /** When the process started, in ticks since boot; undefined if it is gone or a zombie. */
-function startTimeOf(pid: number): string | undefined {
+export function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     // The command's name is in parentheses and may hold anything, so fields count from the last one.

@@ -11,9 +11,9 @@ const waiting = new Int32Array(new SharedArrayBuffer(4));
  * that ends must not cut off what they still hold.
  */
 export class StandardStream {
-  readonly #fd: 1 | 2;
+  readonly #fd: number;
 
-  constructor(fd: 1 | 2) {
+  constructor(fd: number) {
     this.#fd = fd;
   }
 

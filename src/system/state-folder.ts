@@ -29,9 +29,12 @@ export function ensureStateFolder(point: Failpoint, path: string): void {
   });
 }
 
-/** Makes an empty file of the state directory if it is missing, and refuses one that is not ours alone to write. */
-export function ensureStateFile(point: Failpoint, path: string): void {
-  asStateError(path, () => {
+/**
+ * Makes an empty file of the state directory if it is missing, and refuses one that is not ours alone to
+ * write. Returns its size.
+ */
+export function ensureStateFile(point: Failpoint, path: string): number {
+  return asStateError(path, () => {
     if (statOf(path) === undefined) makeFile(point, path);
     const facts = statSync(bytesFromPath(path));
     if (!facts.isFile()) {
@@ -39,6 +42,7 @@ export function ensureStateFile(point: Failpoint, path: string): void {
     }
     refuseWhatOthersControl(path, facts);
     accessSync(bytesFromPath(path), constants.R_OK | constants.W_OK);
+    return facts.size;
   });
 }
 
@@ -97,9 +101,9 @@ function refuseWhatOthersControl(path: string, facts: Stats): void {
   }
 }
 
-function asStateError(path: string, work: () => void): void {
+function asStateError<T>(path: string, work: () => T): T {
   try {
-    work();
+    return work();
   } catch (error) {
     throw isNodeSystemError(error) ? unusable(path, error) : error;
   }

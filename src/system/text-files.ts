@@ -18,7 +18,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { bytesFromPath, displayPath, pathFromBytes } from "../core/byte-path.ts";
 import { SystemCallError } from "../core/errors.ts";
-import { failedWith, systemCallError } from "./errno.ts";
+import { failedWith, translated } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { calls, check } from "./native.ts";
 
@@ -53,7 +53,7 @@ export function realPathOf(path: string): string | undefined {
 }
 
 /** Whose the file is, without opening it; undefined if there is nothing. */
-export function ownershipOf(path: string): FileOwnership | undefined {
+export function ownershipOf(path: string): (FileOwnership & { readonly isFile: boolean }) | undefined {
   return unlessMissing(() => guarded("stat", path, () => ownershipFrom(statSync(bytesFromPath(path)))));
 }
 
@@ -187,8 +187,8 @@ function openFolder(folder: string): number {
   return guarded("open", folder, () => openSync(bytesFromPath(folder), constants.O_RDONLY | constants.O_DIRECTORY));
 }
 
-function ownershipFrom(stats: Stats): FileOwnership {
-  return { uid: stats.uid, gid: stats.gid, mode: stats.mode & 0o7777 };
+function ownershipFrom(stats: Stats): FileOwnership & { readonly isFile: boolean } {
+  return { uid: stats.uid, gid: stats.gid, mode: stats.mode & 0o7777, isFile: stats.isFile() };
 }
 
 function unlessMissing<T>(action: () => T): T | undefined {
@@ -201,13 +201,10 @@ function unlessMissing<T>(action: () => T): T | undefined {
 }
 
 /** Turns Node's error for a failed system call into ours. */
-function guarded<T>(call: string, path: string, action: () => T): T {
+export function guarded<T>(call: string, path: string, action: () => T): T {
   try {
     return action();
   } catch (thrown) {
-    if (thrown instanceof Error && "errno" in thrown && typeof thrown.errno === "number") {
-      throw systemCallError(-thrown.errno, call, path);
-    }
-    throw thrown;
+    throw translated(thrown, call, path);
   }
 }

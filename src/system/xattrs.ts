@@ -3,6 +3,7 @@ import { failedWith, systemCallError } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import type { Folder } from "./folder.ts";
 import { calls, check, lastErrno, PinnedBuffer, pathPointer } from "./native.ts";
+import { opensUp } from "./shown-modes.ts";
 import { getInto, listInto, pathThroughHandle } from "./xattr-calls.ts";
 
 /**
@@ -11,6 +12,7 @@ import { getInto, listInto, pathThroughHandle } from "./xattr-calls.ts";
  */
 export type Xattrs = { readonly [name: string]: string };
 
+const EACCES = 13;
 const ENODATA = 61;
 const ERANGE = 34;
 const EOPNOTSUPP = 95;
@@ -122,6 +124,7 @@ function listXattrs(folder: Folder, name: string): readonly string[] {
     if (length > 0) return splitNames(listBuffer.bytes.subarray(0, length));
     const errno = lastErrno();
     if (errno === EOPNOTSUPP) return NO_NAMES;
+    if (errno === EACCES && opensUp(folder.fd)) continue;
     if (errno !== ERANGE) throw systemCallError(errno, "listxattr", folder.label(name));
     listBuffer = new PinnedBuffer(listBuffer.bytes.length * 4);
   }
@@ -145,6 +148,7 @@ function readXattr(folder: Folder, name: string, key: string): Buffer | undefine
     if (length >= 0) return valueBuffer.bytes.subarray(0, length);
     const errno = lastErrno();
     if (errno === ENODATA || errno === EOPNOTSUPP) return undefined;
+    if (errno === EACCES && opensUp(folder.fd, name)) continue;
     if (errno !== ERANGE) throw systemCallError(errno, "getxattr", `${folder.label(name)} (${key})`);
     valueBuffer = new PinnedBuffer(valueBuffer.bytes.length * 4);
   }

@@ -8,8 +8,10 @@ import { OWN_NAME } from "../files/workspace.ts";
 import { ConformanceFailure, expectNone } from "./expectation.ts";
 import { type Original, originalOf } from "./original.ts";
 import { PLAN_ID } from "./plan-ids.ts";
+import type { RequestGate } from "./request-gate.ts";
 import { fillSampleTree, SAMPLE_CONTENT } from "./sample-tree.ts";
 import { SandboxBench } from "./sandbox-bench.ts";
+import { sharedTime } from "./shared-time.ts";
 import type { MadeResource, StrategyFactory } from "./strategy-factory.ts";
 import { suiteContext } from "./suite-context.ts";
 import { compareSnapshots, snapshotTree, type TreeSnapshot } from "./tree-snapshot.ts";
@@ -35,6 +37,10 @@ export class Bench {
   readonly strategy: SandboxStrategy;
   /** Another process that can call the strategy, and be killed; undefined if nobody knows where its module is. */
   readonly victim: Victim | undefined;
+  /** Where what it sends to a server passes; undefined if the resource has none. */
+  readonly gate: RequestGate | undefined;
+  /** When the strategy has passed a failpoint in this process, by sharedTime(). */
+  readonly stepsAt: number[] = [];
   readonly intents: RecordedIntent[] = [];
   readonly #factory: StrategyFactory;
   readonly #made: MadeResource;
@@ -51,9 +57,13 @@ export class Bench {
     this.#factory = factory;
     this.#made = made;
     this.#original = originalOf(made, this.isLeftOut, (path, steps) => this.inFolders([path], steps));
-    this.#context = suiteContext(join(folder, "state"), async (ref, places) => this.#recordIntent({ ref, places }));
+    this.#context = suiteContext(join(folder, "state"), async (ref, places) => this.#recordIntent({ ref, places }), {
+      failpoint: () => this.stepsAt.push(sharedTime()),
+      ...(made.environment !== undefined && { environment: made.environment }),
+    });
     this.strategy = factory.create(this.#context);
-    this.victim = factory.module === undefined ? undefined : new Victim(factory.module, this.#context.stateDir);
+    this.gate = made.gate;
+    this.victim = victimFor(factory, made, this.#context.stateDir);
   }
 
   /** What the strategy declares to lose, and work in a sandbox therefore need not keep. What is not worked on loses nothing. */
@@ -150,4 +160,9 @@ export class Bench {
     this.#failsIntent = false;
     throw new Error("the suite stops this create here");
   }
+}
+
+function victimFor({ module }: StrategyFactory, { environment }: MadeResource, stateDir: string): Victim | undefined {
+  if (module === undefined) return undefined;
+  return new Victim({ ...module, environment: { ...module.environment, ...environment } }, stateDir);
 }

@@ -17,6 +17,7 @@ export const CONFORMANCE_GROUPS = [
   "conflicts",
   "concurrency",
   "crash",
+  "late requests",
 ] as const;
 
 export type ConformanceGroup = (typeof CONFORMANCE_GROUPS)[number];
@@ -27,6 +28,7 @@ export type ConformanceGroup = (typeof CONFORMANCE_GROUPS)[number];
  * - `two-phase`, `undo`, `partial`, `checkpoint`: as in the capabilities.
  * - `path`: its resources and sandboxes are folders, and programs can work in them.
  * - `process`: the suite knows where its module is, so that another process can load it.
+ * - `gate`: what it sends to a server passes a gate of the suite.
  * - the others: that this is not among what it declares to lose.
  */
 export const CONFORMANCE_NEEDS = [
@@ -37,6 +39,7 @@ export const CONFORMANCE_NEEDS = [
   "checkpoint",
   "path",
   "process",
+  "gate",
   ...LOSSES,
 ] as const;
 

@@ -7,6 +7,7 @@ import { crashCases } from "./cases/crash-cases.ts";
 import { diffCases } from "./cases/diff-cases.ts";
 import { exactnessCases } from "./cases/exactness-cases.ts";
 import { isolationCases } from "./cases/isolation-cases.ts";
+import { lateRequestCases } from "./cases/late-request-cases.ts";
 import { lifeCycleCases } from "./cases/life-cycle-cases.ts";
 import { nothingToCommitCases } from "./cases/nothing-to-commit-cases.ts";
 import { partCases } from "./cases/part-cases.ts";
@@ -30,6 +31,7 @@ const ALL: readonly ConformanceCase[] = [
   ...contentCases,
   ...concurrencyCases,
   ...crashCases,
+  ...lateRequestCases,
   ...partCases,
 ];
 

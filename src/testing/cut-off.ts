@@ -1,8 +1,12 @@
 import type { Bench } from "./bench.ts";
-import { expect } from "./expectation.ts";
+import { expect, expectEqual } from "./expectation.ts";
+import { OTHER_PLAN_ID } from "./plan-ids.ts";
 import type { SandboxBench } from "./sandbox-bench.ts";
 import type { VictimEnd } from "./victim.ts";
 import type { Death } from "./victim-protocol.ts";
+
+/** A file of every original that the suite fills. */
+export const FILE = "readme.txt";
 
 /** One try: a sandbox of a plan of its own, and what is called in the process that dies. */
 export interface Trial {
@@ -27,6 +31,13 @@ async function attempt(bench: Bench, { arrange, goOn }: Trial, at: number, death
   return end;
 }
 
+/** Fails unless a new sandbox shows this in FILE, and so the original does. */
+export async function expectContent(bench: Bench, expected: string, when: string): Promise<void> {
+  const after = await bench.sandbox(OTHER_PLAN_ID);
+  expectEqual(await after.read(FILE), expected, `${when}: the file in the original`);
+  await after.cleanup();
+}
+
 export function victimOf({ victim }: Bench) {
   expect(victim !== undefined, "there is no other process");
   return victim;
@@ -39,5 +50,10 @@ export function trialPlanId(at: number): string {
 
 export function momentOf(death: Death): string {
   if (death.kind === "failpoint") return `at its failpoint ${death.name}:${death.pass}`;
-  return { start: "when it had begun", end: "when it was through", time: "on its way" }[death.kind];
+  return {
+    start: "when it had begun",
+    end: "when it was through",
+    time: "on its way",
+    request: "with a request under way",
+  }[death.kind];
 }

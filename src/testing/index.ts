@@ -5,6 +5,7 @@ export type { ConformanceCase, ConformanceGroup, ConformanceNeed } from "./confo
 export { CONFORMANCE_GROUPS, CONFORMANCE_NEEDS } from "./conformance-case.ts";
 export { conformanceCases } from "./conformance-cases.ts";
 export { ConformanceFailure } from "./expectation.ts";
+export { RequestGate } from "./request-gate.ts";
 export { type CaseResult, type ConformanceOptions, type ConformanceReport, runConformance } from "./run-conformance.ts";
 export type { SandboxBench } from "./sandbox-bench.ts";
 export type {

@@ -73,7 +73,10 @@ export async function runConformance(
 }
 
 /** Why this case makes no sense for a strategy; undefined if it does. */
-function exclusionOf({ strategy, isFolder, victim }: Bench, needs: readonly ConformanceNeed[]): string | undefined {
+function exclusionOf(
+  { strategy, isFolder, victim, gate }: Bench,
+  needs: readonly ConformanceNeed[],
+): string | undefined {
   const { commit, undo, partial, checkpoint, isolation, loses } = withDefaults(strategy.capabilities);
   const lacks: { readonly [need in ConformanceNeed]?: string | undefined } = {
     ...Object.fromEntries(loses.map((loss) => [loss, `it declares that it loses ${loss}`])),
@@ -85,6 +88,7 @@ function exclusionOf({ strategy, isFolder, victim }: Bench, needs: readonly Conf
     path: whyNoPath(strategy, isFolder),
     process:
       victim === undefined ? "the suite was not told where its module is, so no other process can load it" : undefined,
+    gate: gate === undefined ? "its resource has no gate, so nothing that it sends can be made late" : undefined,
   };
   return needs.map((need) => lacks[need]).find((reason) => reason !== undefined);
 }

@@ -1,6 +1,7 @@
 import type { ChangeKind } from "../core/change.ts";
 import type { PlainData, Resource } from "../core/resource.ts";
 import type { SandboxStrategy, StrategyContext } from "../core/strategy.ts";
+import type { RequestGate } from "./request-gate.ts";
 
 /** What the suite needs to know of a strategy to test it. */
 export interface StrategyFactory {
@@ -31,6 +32,17 @@ interface MadeForACase {
   readonly resource: Resource;
   /** Called when the original is filled, and after each time that the suite has changed it as somebody else would. */
   settle?(): void | Promise<void>;
+  /**
+   * Where everything passes that the strategy sends to a server, so that the suite can have a request of a
+   * killed process arrive late. The strategy gets there by the location of the resource, or by `environment`.
+   * Closed by `dispose`. Without it the cases about late requests are left out.
+   */
+  readonly gate?: RequestGate;
+  /**
+   * What the environment of the strategy has in addition, in the process of the suite and in those that are
+   * killed.
+   */
+  readonly environment?: { readonly [name: string]: string };
   /** Removes the resource. */
   dispose(): void | Promise<void>;
 }

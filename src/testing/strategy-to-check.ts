@@ -50,7 +50,7 @@ async function customToCheck(
   const { make, url } = await loadStrategyClass(declared, options);
   return {
     make: (context: StrategyContext) => {
-      const strategy = make({ ...context, environment });
+      const strategy = make({ ...context, environment: { ...environment, ...context.environment } });
       assertStrategy(strategy, undefined);
       return strategy;
     },

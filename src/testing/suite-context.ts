@@ -1,7 +1,11 @@
 import type { StrategyContext } from "../core/strategy.ts";
 
-/** What a strategy gets from the suite. Its own failpoints are passed in the processes that are killed, and mean nothing here. */
-export function suiteContext(stateDir: string, recordIntent: StrategyContext["recordIntent"]): StrategyContext {
+/** What a strategy gets from the suite. */
+export function suiteContext(
+  stateDir: string,
+  recordIntent: StrategyContext["recordIntent"],
+  more: Partial<Pick<StrategyContext, "failpoint" | "environment">> = {},
+): StrategyContext {
   return {
     stateDir,
     policy: { allowSetid: false, allowDevices: false },
@@ -10,5 +14,6 @@ export function suiteContext(stateDir: string, recordIntent: StrategyContext["re
     now: () => new Date(),
     progress: () => undefined,
     signal: new AbortController().signal,
+    ...more,
   };
 }

@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import { comparePaths, displayPath, joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { Loss } from "../core/capabilities.ts";
 import { OWN_NAME } from "../files/workspace.ts";
+import { type DataRange, dataRanges } from "../system/data-ranges.ts";
 import { type Facts, isoTime } from "../system/facts.ts";
-import { readChunks } from "../system/file-data.ts";
-import { dataRanges } from "../system/file-editing.ts";
+import { digestOfFile } from "../system/file-content.ts";
 import { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { readXattrs } from "../system/xattrs.ts";
@@ -110,10 +109,9 @@ function snapshotEntry(folder: Folder, name: string, facts: Facts): EntrySnapsho
 function fileContent(folder: Folder, name: string, facts: Facts): EntrySnapshot {
   const fd = folder.openFile(name);
   try {
-    const hash = createHash("sha256");
-    const holes = largeHoles(dataRanges(fd, facts.size, folder.label(name)), facts.size);
-    readChunks(fd, folder.label(name), (bytes) => hash.update(bytes));
-    return { size: String(facts.size), content: hash.digest("hex"), holes: JSON.stringify(holes) };
+    const holes = largeHoles([...dataRanges(fd, facts.size)], facts.size);
+    const content = digestOfFile(fd, folder.label(name));
+    return { size: String(facts.size), content, holes: JSON.stringify(holes) };
   } finally {
     closeFile(fd);
   }
@@ -122,9 +120,9 @@ function fileContent(folder: Folder, name: string, facts: Facts): EntrySnapshot 
 /** File systems differ in their block size, and some put data where a short hole was; but none fills a long one. */
 const HOLE_STEP = 1024 * 1024;
 
-function largeHoles(data: readonly (readonly [start: number, end: number])[], size: number): (readonly number[])[] {
-  const starts = [0, ...data.map(([, end]) => end)];
-  const ends = [...data.map(([start]) => start), size];
+function largeHoles(data: readonly DataRange[], size: number): (readonly number[])[] {
+  const starts = [0, ...data.map(({ end }) => end)];
+  const ends = [...data.map(({ start }) => start), size];
   return starts
     .map((start, at) => [
       Math.ceil(start / HOLE_STEP) * HOLE_STEP,

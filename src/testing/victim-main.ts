@@ -1,9 +1,14 @@
 import type { StrategyContext } from "../core/strategy.ts";
+import type { Failpoint } from "../system/failpoints.ts";
+import { createTextFile } from "../system/new-file.ts";
+import { sharedTime } from "./shared-time.ts";
 import { suiteContext } from "./suite-context.ts";
 import { decodeCall, type VictimLine, type VictimRequest } from "./victim-protocol.ts";
 
 /** The process that dies: makes an instance of a strategy, calls one method of it, and kills itself when it is told to. */
 
+/** What the suite does is no step of Drydock's. */
+const POINT = "conformance.victim" as Failpoint;
 const request = JSON.parse(process.argv[2] ?? "") as VictimRequest;
 const passes = new Map<string, number>();
 
@@ -29,14 +34,16 @@ process.exit(0);
 
 function context(): StrategyContext {
   const recordIntent: StrategyContext["recordIntent"] = async (ref, places) => say({ kind: "intent", ref, places });
-  return { ...suiteContext(request.stateDir, recordIntent), failpoint: pass };
+  return suiteContext(request.stateDir, recordIntent, { failpoint: pass });
 }
 
 function pass(name: string): void {
   const nth = (passes.get(name) ?? 0) + 1;
   passes.set(name, nth);
-  if (death?.kind === "failpoint" && death.name === name && death.pass === nth) die();
-  say({ kind: "passed", name, pass: nth });
+  const isHere = death !== undefined && "name" in death && death.name === name && death.pass === nth;
+  if (isHere && death.kind === "failpoint") die();
+  if (isHere && death.kind === "request") createTextFile(POINT, death.file, String(process.pid));
+  say({ kind: "passed", name, pass: nth, at: sharedTime() });
 }
 
 /** Without a chance to clean up, as a crash is. */

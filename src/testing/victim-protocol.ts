@@ -23,11 +23,17 @@ export type Death =
   /** When the call is through, before anybody hears of it. */
   | { readonly kind: "end" }
   | { readonly kind: "time"; readonly milliseconds: number }
-  | { readonly kind: "failpoint"; readonly name: string; readonly pass: number };
+  | { readonly kind: "failpoint"; readonly name: string; readonly pass: number }
+  /**
+   * When what it sends next after this failpoint is on its way. It then makes this file, with its process id
+   * in it, and is killed from outside.
+   */
+  | { readonly kind: "request"; readonly name: string; readonly pass: number; readonly file: string };
 
 export type VictimLine =
   | { readonly kind: "intent"; readonly ref: SandboxRef; readonly places: readonly IntendedPlace[] }
-  | { readonly kind: "passed"; readonly name: string; readonly pass: number }
+  /** `at` is the time in milliseconds, by a clock that all processes share. */
+  | { readonly kind: "passed"; readonly name: string; readonly pass: number; readonly at: number }
   | { readonly kind: "returned"; readonly value: unknown; readonly milliseconds: number }
   | { readonly kind: "threw"; readonly message: string };
 

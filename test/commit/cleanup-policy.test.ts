@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, rmSync } from "node:fs";
 import { describe, it } from "node:test";
 import type { Drydock, DrydockOptions, RunningCommand } from "../../src/index.ts";
+import { runProcess } from "../rivals/drydock-process.ts";
 import { irreversible, letterbox, Workshop } from "./workshop.ts";
 
 const DAY = 86_400_000;
@@ -94,6 +95,20 @@ describe("the policy sandbox.cleanup", () => {
       over.map(({ status }) => status),
       ["CLEANED_UP", "CLEANED_UP"],
     );
+  });
+
+  it("[C4] manual keeps the sandboxes of a cancelled plan, also where the cancel was killed and recovery ends it", async () => {
+    await using shop = new Workshop();
+    const drydock = await openWith(shop, "manual");
+    await planWith(drydock, shop);
+    const task = { stateDir: drydock.stateDir, config: shop.at("drydock.yaml"), calls: [["cancel", "p"]] as const };
+    assert.equal((await runProcess(task, { failpoint: "store.written:1=kill" })).signal, "SIGKILL");
+    const after = await openWith(shop, "manual");
+    assert.equal((await after.plans.show("p")).state, "cancelled");
+    assert.deepEqual(await statuses(after), ["ACTIVE", "CREATED"]);
+    assert.equal(homes(shop), 2);
+    assert.equal((await after.cleanup.purge()).failed.length, 0);
+    assert.equal(homes(shop), 0);
   });
 
   it("[C5] manual leaves sandboxes that hold new work after the plan was applied to nobody but who forces it", async () => {

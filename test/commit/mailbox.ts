@@ -35,6 +35,8 @@ export interface MailboxOptions {
   readonly log?: string;
   /** Called with "NAME.METHOD" before, and with "NAME.METHOD-done" after, whatever changes the mailbox. */
   readonly trouble?: (step: string) => void | Promise<void>;
+  /** How many changes it shows, where somebody wants to see many. */
+  readonly changes?: number;
 }
 
 /**
@@ -89,7 +91,9 @@ export class Mailbox implements TwoPhaseSandboxStrategy {
 
   async diff(ref: SandboxRef): Promise<DiffView> {
     const isEmpty = !existsSync(fileOf(ref, "outbox")) || statSync(fileOf(ref, "outbox")).size === 0;
-    return { changes: isEmpty ? [] : [{ path: ".", operation: "modified", kind: "object" }] };
+    const letter = { operation: "modified", kind: "object" } as const;
+    const many = Array.from({ length: this.#options.changes ?? 0 }, (_, at) => ({ ...letter, path: `letter-${at}` }));
+    return { changes: isEmpty ? many : [{ ...letter, path: "." }, ...many] };
   }
 
   async commit(ref: SandboxRef): Promise<CommitResult> {

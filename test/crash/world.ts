@@ -156,7 +156,7 @@ export class World {
   leftovers(): string[] {
     const inState = existsSync(this.stateDir)
       ? readdirSync(this.stateDir).flatMap((name) => {
-          if (/^drydock\.db(?:-wal|-shm)?$/.test(name)) return [];
+          if (/^(?:drydock\.db(?:-wal|-shm)?|identity\.json|reserve)$/.test(name)) return [];
           if (!KNOWN_FOLDERS.includes(name)) return [`state/${name}`];
           return readdirSync(join(this.stateDir, name)).flatMap((inner) => this.#homeLeftovers(name, inner));
         })
@@ -184,8 +184,7 @@ export class World {
 
   #homeLeftovers(name: string, inner: string): string[] {
     if (name === "owners") return ["owner"];
-    // What is remembered of originals beyond any plan, and may be cut off while it is written anew.
-    if (name === "restored") return /^[0-9a-f]{32}(?:\.new)?$/.test(inner) ? [] : [`restored/${inner}`];
+    if (name === "restored") return ["restored"];
     return ["home", ...readdirSync(join(this.stateDir, name, inner)).map((file) => `home/${file}`)];
   }
 

@@ -51,6 +51,21 @@ export function describeInterruption(kind: ServerKind, server: () => TestServer)
       assert.equal(await scene.original(), "1|changed 2|two 4|later");
     });
 
+  it("[W4] ends a statement that gives more than is taken, and goes on as it was before", {
+    timeout: 60_000,
+  }, async () => {
+    await using scene = await HeldScene.make(server());
+    await scene.plan();
+    await scene.run("UPDATE T SET v = 'changed' WHERE id = 1");
+    const keeper = scene.keeper();
+    const rows = kind === "postgres" ? "generate_series(1, 300)" : "information_schema.columns LIMIT 300";
+    await assert.rejects(scene.run(`INSERT INTO T VALUES (3, 'three'); SELECT repeat('x', 1000000) FROM ${rows}`), {
+      code: "TOO_LARGE",
+    });
+    assert.equal(scene.keeper(), keeper);
+    assert.equal(await scene.inside(), "1|changed 2|two");
+  });
+
   for (const [how, signal, failpoint] of [
     ["killed", "SIGKILL", ""],
     ["killed when Ctrl-C has it ask for the end of it", "SIGINT", "held.cancel=kill"],

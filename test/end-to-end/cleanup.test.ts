@@ -134,6 +134,32 @@ describe("cleanup on the command line", () => {
     assert.deepEqual(homes(place), []);
   });
 
+  it("[C1] keeps what an undo remembers as long as another plan needs it, and knows it after a crash, with the lock of the dead", () => {
+    using place = new Workplace();
+    place.folder("app", { "README.md": "hello\n", "other.txt": "other\n" });
+    const restored = () => readdirSync(join(place.path, "state/restored"));
+    const landAndUndo = (name: string) => {
+      planWithWork(place, name);
+      place.shell(`echo changed | "$DRYDOCK" plan write ${name} app README.md`);
+      place.done("plan", "apply", name);
+      place.done("plan", "undo", name);
+    };
+    landAndUndo("alone");
+    assert.deepEqual(restored(), []);
+    planWithWork(place, "beside");
+    landAndUndo("again");
+    assert.equal(restored().length, 1);
+    assert.deepEqual(place.answer("cleanup", "scan"), { items: [] });
+    // The plan is over, but the process dies before the last step.
+    const env = { DRYDOCK_FAILPOINT: "restored.remove:1=kill" };
+    assert.notEqual(place.drydock(["plan", "cancel", "beside"], { env }).status, 0);
+    assert.equal(place.answer("plan", "show", "beside").state, "cancelled");
+    const kinds = (items: readonly Item[]) => items.map(({ kind }) => kind).toSorted();
+    assert.deepEqual(kinds(place.answer("cleanup", "scan").items), ["lock", "times"]);
+    assert.deepEqual(kinds(place.answer("cleanup", "purge").removed), ["lock", "times"]);
+    assert.deepEqual([restored(), readdirSync(join(place.path, "state/owners"))], [[], []]);
+  });
+
   it("[X5] refuses an age that is none", () => {
     using place = new Workplace();
     for (const command of ["scan", "purge"])

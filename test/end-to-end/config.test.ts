@@ -71,7 +71,7 @@ describe("the config on the command line", () => {
     chmodSync(file, 0o666);
     assertRefused(place.drydock(["trust", file]), 2, /cannot be trusted: everybody can write it/);
     chmodSync(file, 0o644);
-    assert.deepEqual(place.answer("trust", file), { file });
+    assert.deepEqual(place.answer("trust", file), { file, modules: [], packages: [], hidesText: [] });
   });
 
   it("takes the place of the state from an option, the environment, or the home folder", () => {

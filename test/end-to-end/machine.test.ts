@@ -74,6 +74,18 @@ describe("what the command line says of itself and the machine", () => {
     assert.equal(place.answer("--help").help, help);
   });
 
+  it("is no help for what is no command, but the nearest name", () => {
+    using place = new Workplace();
+    for (const call of [
+      ["help", "plan", "lst"],
+      ["plan", "lst", "--help"],
+      ["plan", "lst", "-h"],
+    ])
+      assertRefused(place.drydock(call), 2, /Unknown command 'lst'/, /Did you mean list\? 'drydock plan --help'/);
+    assertRefused(place.drydock(["help", "nope"]), 2, /Unknown command 'nope'/, /'drydock --help'/);
+    assert.equal(place.done("help", "help"), place.done("help"));
+  });
+
   it("[S6] is help that names every type and every strategy", () => {
     using place = new Workplace();
     const help = place.done("plan", "create", "--help");

@@ -21,6 +21,8 @@ export interface RunOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly input?: string | Uint8Array;
+  /** How long it may take. Default: two minutes. */
+  readonly patienceMs?: number;
 }
 
 /** A temporary place to work in, with a state directory of its own; removed when it goes out of scope (`using`). */
@@ -55,12 +57,16 @@ export class Workplace implements Disposable {
   }
 
   /** Runs any program to its end. */
-  run(file: string, args: readonly string[], { cwd = this.path, env, input }: RunOptions = {}): Ended {
+  run(
+    file: string,
+    args: readonly string[],
+    { cwd = this.path, env, input, patienceMs = 120_000 }: RunOptions = {},
+  ): Ended {
     const { status, stdout, stderr, error } = spawnSync(file, args, {
       cwd,
       env: { ...this.environment, ...env },
       encoding: "utf8",
-      timeout: 120_000,
+      timeout: patienceMs,
       maxBuffer: 1 << 28,
       ...(input === undefined ? { stdio: ["ignore", "pipe", "pipe"] } : { input }),
     });
@@ -135,6 +141,11 @@ export class Running {
     });
   }
 
+  /** That of Node: whatever starts it becomes it. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   get stdout(): string {
     return this.#stdout;
   }
@@ -148,9 +159,9 @@ export class Running {
     await this.until(() => /^\S+ \(.*\) T /s.test(readFileSync(`/proc/${this.#child.pid}/stat`, "latin1")));
   }
 
-  /** Waits until something is true, which it must become within a minute. */
-  async until(condition: () => boolean): Promise<void> {
-    for (let tries = 0; tries < 6_000; tries += 1) {
+  /** Waits until something is true, which it must become within a minute, or in as many seconds. */
+  async until(condition: () => boolean, seconds = 60): Promise<void> {
+    for (let tries = 0; tries < seconds * 100; tries += 1) {
       if (condition()) return;
       assert.equal(this.#child.exitCode, null, `it ended too early: ${this.#stdout}${this.#stderr}`);
       await setTimeout(10);
@@ -184,6 +195,17 @@ export class Running {
   async ended(): Promise<Ended & { readonly signal: NodeJS.Signals | null }> {
     const [status, signal] = await once(this.#child, "close");
     return { status, signal, stdout: this.#stdout, stderr: this.#stderr };
+  }
+
+  /** The same, but whatever hangs is an error that says what it said so far. */
+  async endedWithin(seconds: number): Promise<Ended> {
+    const late = new AbortController();
+    const ended = this.ended();
+    const first = await Promise.race([ended, setTimeout(seconds * 1000, "late" as const, late)]);
+    late.abort();
+    if (first !== "late") return first;
+    ended.catch(() => undefined);
+    assert.fail(`it has not ended after ${seconds} seconds: ${this.#stdout}${this.#stderr}`);
   }
 }
 

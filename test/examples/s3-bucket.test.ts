@@ -55,15 +55,27 @@ describe("The example of a strategy for S3 buckets", { skip: whyNoS3() ?? false 
     assert.deepEqual([...new Set(imports)].sort(), ["@aws-sdk/client-s3", "drydock/strategy", "drydock/testing"]);
   });
 
-  it("[S9] conforms to the contract, and leaves nothing behind", async () => {
+  it("[S9] [B9] conforms to the contract, and leaves nothing behind", async () => {
     await using place = await workshop();
     const maker = `${example.at("made-bucket.ts")}:makeBucket`;
     const env = { DRYDOCK_S3_BUCKET: bucket.bucket, TMPDIR: fastFolder() };
-    const ended = place.drydock(["strategy", "check", "s3_bucket", "--resource", maker, "--json"], { env });
+    const ended = place.drydock(["strategy", "check", "s3_bucket", "--resource", maker, "--json"], {
+      env,
+      patienceMs: 600_000,
+    });
     const report = JSON.parse(ended.stdout);
     assert.deepEqual(report.failed, []);
     const groups = new Set(report.passed.map(({ group }: { group: string }) => group));
-    for (const group of ["isolation", "exactness", "two-phase", "undo", "checkpoints", "conflicts", "crash"])
+    for (const group of [
+      "isolation",
+      "exactness",
+      "two-phase",
+      "undo",
+      "checkpoints",
+      "conflicts",
+      "crash",
+      "late requests",
+    ])
       assert.ok(groups.has(group), `nothing about ${group} was tried`);
     assert.deepEqual(await bucket.uploads(), []);
     assert.deepEqual(await bucket.versions("conformance-"), []);

@@ -74,7 +74,7 @@ for (const actor of ACTORS) {
       const script = 'cd "$DRYDOCK_RESOURCE_PROJECT/.."; ls -A; ls -A ..; touch x';
       const run = stage.drydock(["run", "--discard", "-r", ".", "--", "sh", "-c", script]);
       assert.match(run.stdout, /^worktree\n[0-9A-Z]{26}-[0-9A-Z]{26}\n$/);
-      assert.match(run.stderr, /Read-only file system|Permission denied/);
+      assert.match(run.stderr, /also wrote 1 file outside the plan; not landed/);
     });
 
     it("shares the worktree with another command of the plan, also after the first has ended", () => {

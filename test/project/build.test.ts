@@ -17,6 +17,7 @@ function project(): TemporaryFolder {
   folder.write("src/testing/victim-main.ts", "export {};\n");
   folder.write("src/testing/index.ts", 'export { Shared } from "../core/shared.ts";\n');
   folder.write("src/strategies/transaction-rollback/keeper-main.ts", 'console.log("kept");\n');
+  folder.write("src/run/launcher-main.ts", 'console.log("launched", import.meta.url.startsWith("file:"));\n');
   return folder;
 }
 
@@ -31,6 +32,7 @@ describe("the build", () => {
     assert.match(readFileSync(join(dist, "cli.js"), "utf8"), /import\("\.\/chunks\/command-\w+\.js"\)/);
     assert.equal(runProgram(join(folder.path, "bin/drydock"), []).stdout, "Shared\n");
     assert.equal(runProgram(process.execPath, [join(dist, "keeper.js")]).stdout, "kept\n");
+    assert.equal(runProgram(process.execPath, [join(dist, "launcher.cjs")]).stdout, "launched true\n");
     const definitions = readdirSync(dist, { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".js"))
       .filter((name) => /class\b/.test(readFileSync(join(dist, name), "utf8")));

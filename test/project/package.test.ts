@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { projectRoot, runProgram, TemporaryFolder } from "./project-copy.ts";
 
 const SOURCES = ["src", "bin", "scripts", "docs", "schema", "tsconfig.json", "tsconfig.build.json", "package.json"];
-const TEXTS = ["README.md", "LICENSE", "CHANGELOG.md"];
+const TEXTS = ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"];
 
 /** What a program that uses the package may look like; its types must fit, and wrong ones must not. */
 const CONSUMER = `
@@ -66,7 +66,7 @@ describe("the package", () => {
     ]) {
       assert.ok(paths.includes(path), `${path} is missing`);
     }
-    const known = /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|(?:bin|dist|docs|schema)\/.+)$/;
+    const known = /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|(?:bin|dist|docs|schema)\/.+)$/;
     assert.deepEqual(
       paths.filter((path) => !known.test(path) || path.includes(".compile-cache")),
       [],

@@ -3,37 +3,48 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { FAILPOINT_NAMES } from "../../src/system/failpoint-names.ts";
+import { groupsLeft } from "./groups-left.ts";
 import { ACTORS, Stage } from "./stage.ts";
 
 const POINTS = FAILPOINT_NAMES.filter((name) => /^(?:run|runs|use)\./.test(name));
 const RUN = ["run", "--apply", "--", "sh", "-c", "echo 2 > a.txt; echo 3 > ~/b"];
+const LIMITED = ["run", "--limit", "processes=100", "--limit", "memory=1g", ...RUN.slice(1)];
 /** What a user without privilege does in another way. */
-const OF_USERS = ["run.layers", "run.start", "use.forget"];
+const OF_USERS = ["run.start", "use.forget"];
 /** Points that another call passes than a plain run. */
 const CALLS: { readonly [point: string]: readonly string[] } = {
-  "run.stand-in": ["run", "--strict", ...RUN.slice(1)],
-  "run.stand-in-fill": ["run", "--strict", "-r", "a.txt,strategy=filesystem_copy", ...RUN.slice(1)],
+  "run.group-make": LIMITED,
+  "run.group-limit": LIMITED,
+  "run.group-add": LIMITED,
+  "run.group-remove": LIMITED,
+  "run.group-sweep": LIMITED,
+  "run.own": ["run", "--strict", ...RUN.slice(1)],
+  "run.private": ["run", "--strict", ...RUN.slice(1)],
 };
 
 describe("Drydock is killed while it runs a command", () => {
   for (const actor of ACTORS) {
-    for (const point of POINTS.filter((name) => (actor === "user" ? OF_USERS.includes(name) : name !== "run.layers"))) {
+    for (const point of POINTS.filter((name) => actor === "root" || OF_USERS.includes(name))) {
       it(`by ${actor}, at ${point}: nothing is lost, and the next calls clean up`, () => {
         using stage = new Stage(actor);
+        if (point === "run.group-sweep") stage.drydock(LIMITED, { env: { DRYDOCK_FAILPOINT: "run.group-add=kill" } });
         const call = point === "run.scratch-clear" ? secondCommand(stage) : (CALLS[point] ?? RUN);
         const { status } = stage.drydock(call, { env: { DRYDOCK_FAILPOINT: `${point}=kill` } });
         assert.equal(status, null, "it was not killed");
         const landed = stage.read("project/a.txt");
         assert.ok(landed === "one\n" || landed === "2\n", landed);
+        // Where it was the end of the apply, the next call says that it has finished it.
+        assert.equal(stage.drydock(["recover"]).status, 0);
         for (const { id } of stage.answer("plan", "list").plans) stage.done("plan", "cancel", id);
         stage.done("plan", "list");
         assert.deepEqual(mountsIn(stage.path), []);
         const runs = join(stage.state, "runs");
-        const left = existsSync(runs) ? readdirSync(runs).filter((name) => name !== "skeleton") : [];
-        assert.deepEqual(left, []);
+        assert.deepEqual(existsSync(runs) ? readdirSync(runs) : [], []);
         assert.deepEqual(readdirSync(stage.home), []);
-        const again = stage.drydock(["run", "--discard", "--", "cat", "a.txt"]);
+        const limits = CALLS[point] === LIMITED ? LIMITED.slice(1, 5) : [];
+        const again = stage.drydock(["run", "--discard", ...limits, "--", "cat", "a.txt"]);
         assert.deepEqual([again.status, again.stdout], [0, landed], again.stderr);
+        assert.deepEqual(groupsLeft(), []);
       });
     }
   }

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Ended, program, Running, type RunOptions, Workplace } from "../end-to-end/workplace.ts";
+import { endProcessesOf } from "../support/end-processes.ts";
 
 /** Who runs drydock: root, if the tests do, or a user without privilege. */
 export type Actor = "root" | "user";
@@ -62,6 +63,7 @@ export class Stage extends Workplace {
 
   override [Symbol.dispose](): void {
     for (const running of this.#running) running.signal("SIGKILL");
+    endProcessesOf(this.path);
     super[Symbol.dispose]();
   }
 

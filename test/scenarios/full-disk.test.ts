@@ -40,6 +40,12 @@ class SmallDisk extends Stage {
     return this.drydock(args, { cwd: this.original, env });
   }
 
+  /** The same, and it dies. */
+  killed(failpoint: string, ...args: readonly string[]): Ended {
+    const env = { DRYDOCK_STATE_DIR: join(this.disk.path, "state"), DRYDOCK_FAILPOINT: `${failpoint}=kill` };
+    return this.drydock(args, { cwd: this.original, env });
+  }
+
   /** Leaves no room, not even for a block of a folder; in memory folders take none. */
   fill(): void {
     const folders = `for i in $(seq 64); do mkdir '${this.#filler}-'$i || break; done`;
@@ -71,6 +77,41 @@ function assertSaysSo({ status, stderr }: Ended): void {
   assert.match(stderr, /^ {2}hint: \S/m);
   assert.doesNotMatch(stderr, /^\s+at /m);
 }
+
+describe("A full disk with the state on it", { skip: SKIP }, () => {
+  const small = DISKS[1];
+  const large = "cat /dev/urandom | head -c 4500000 > folder/large";
+
+  it("[W4] lets a plan be cancelled, which makes room, however often that is killed", () => {
+    using disk = new SmallDisk("root", small);
+    const ran = disk.on("run", "--keep", "--name", "work", "--", "sh", "-c", large);
+    assert.equal(ran.status, 0, ran.stderr);
+    disk.fill();
+    for (const point of ["reserve.free", "cleanup.remove"]) {
+      const dead = disk.killed(point, "plan", "cancel", "work");
+      assert.equal(dead.status, null, dead.stderr);
+    }
+    assert.equal(disk.killed("reserve.keep", "recover").status, null);
+    assert.ok(disk.freeBlocks > 400, "there is room again");
+    assert.deepEqual(JSON.parse(disk.on("plan", "list", "--json").stdout), { plans: [] });
+  });
+
+  it("[W4] lets what is left over be purged, and the work of a plan be thrown away", () => {
+    using disk = new SmallDisk("root", small);
+    const config = join(disk.disk.path, "settings.yaml");
+    writeFileSync(config, "sandbox: { cleanup: manual }\n");
+    disk.on("run", "--keep", "--name", "first", "--", "sh", "-c", large);
+    disk.on("run", "--keep", "--name", "second", "--", "sh", "-c", large);
+    disk.on("plan", "cancel", "first", "--config", config);
+    disk.fill();
+    const purged = disk.on("cleanup", "purge");
+    assert.equal(purged.status, 0, purged.stderr);
+    disk.fill();
+    const rolled = disk.on("plan", "rollback", "second");
+    assert.equal(rolled.status, 0, rolled.stderr);
+    assert.ok(disk.freeBlocks > 400, "there is room again");
+  });
+});
 
 for (const small of DISKS)
   for (const actor of small.actors)

@@ -32,7 +32,7 @@ export function assertSameWork(stage: Stage, { script, env = {}, unequal = /(?!)
   const home = snapshotTree(stage.home);
   const start = startTime(stage);
   const inside = `( ${script}\n) >&2\necho '${LISTING}'\n${LIST}`;
-  const ran = stage.drydock(["run", "--apply", "--", "sh", "-ec", inside], { env });
+  const ran = stage.drydock(["run", "--apply", "--allow", ".", "--", "sh", "-ec", inside], { env });
   assert.equal(ran.status, 0, ran.stderr);
   assert.match(ran.stderr, / overlay\n/);
   const [, leftInside = ""] = ran.stdout.split(`${LISTING}\n`);

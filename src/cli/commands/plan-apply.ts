@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import type { ApplyOptions } from "../../plans/plan-views.ts";
+import type { ApplyOptions, ApplyResult } from "../../plans/plan-views.ts";
+import { addAllowOption, askToAllow, canAsk, nameFiles, refusedFor } from "../allow-option.ts";
 import { reportApply } from "../apply-outcome.ts";
 import type { CommandContext } from "../command-context.ts";
 import { unescapePath } from "../escaped-path.ts";
@@ -7,7 +8,7 @@ import { addPlanArgument } from "../plan-argument.ts";
 import { applyLines } from "../render/apply-lines.ts";
 import { change } from "../session.ts";
 
-/** `drydock plan apply [PLAN] [-m MESSAGE] [--only [RESOURCE:]PATTERN…] [--digest D] [--dry-run] [--allow-irreversible] [--after-restart]` */
+/** `drydock plan apply [PLAN] [-m MESSAGE] [--only [RESOURCE:]PATTERN…] [--allow [RESOURCE:]PATTERN]… [--digest D] [--dry-run] [--allow-irreversible] [--after-restart]` */
 export function definePlanApply(command: Command, context: CommandContext): void {
   addPlanArgument(command)
     .option("-m, --message <text>", "why; kept with the plan")
@@ -18,17 +19,33 @@ export function definePlanApply(command: Command, context: CommandContext): void
     .option("--digest <digest>", "land only exactly what 'plan diff' showed with this digest")
     .option("--dry-run", "do everything up to the decision, then take it back")
     .option("--allow-irreversible", "also land what can't be undone")
-    .option("--after-restart", "land though the machine was restarted since, and work may be missing")
-    .action(async (plan: string | undefined, { message, digest, only, dryRun = false, ...allowed }: ApplyOptions) => {
-      const result = await change(context, plan, (drydock) =>
-        drydock.plans.apply(plan, {
-          ...(message === undefined ? {} : { message }),
-          ...(digest === undefined ? {} : { digest }),
-          ...(only === undefined ? {} : { only: only.map(unescapePath) }),
-          ...allowed,
-          dryRun,
-        }),
-      );
-      reportApply(context, result, () => applyLines(result, dryRun));
+    .option("--after-restart", "land though the machine was restarted since, and work may be missing");
+  addAllowOption(command).action(async (plan: string | undefined, options: ApplyOptions) => {
+    const { message, digest, only, allow, dryRun = false } = options;
+    const { allowIrreversible = false, afterRestart = false } = options;
+    const result = await apply(context, plan, {
+      ...(message === undefined ? {} : { message }),
+      ...(digest === undefined ? {} : { digest }),
+      ...(only === undefined ? {} : { only: only.map(unescapePath) }),
+      ...(allow === undefined ? {} : { allow }),
+      ...{ dryRun, allowIrreversible, afterRestart },
     });
+    reportApply(context, result, () => applyLines(result, dryRun));
+  });
+}
+
+/** Applies; at a terminal what lands only with the user's word is asked for, and then it is tried once more. */
+async function apply(context: CommandContext, plan: string | undefined, options: ApplyOptions): Promise<ApplyResult> {
+  return await change(context, plan, async (drydock) => {
+    try {
+      return await drydock.plans.apply(plan, options);
+    } catch (thrown) {
+      const files = refusedFor(thrown);
+      if (files.length === 0 || !canAsk(context)) throw thrown;
+      nameFiles(context, files);
+      const word = await askToAllow(files);
+      if (word === undefined) throw thrown;
+      return await drydock.plans.apply(plan, { ...options, allow: [...(options.allow ?? []), ...word] });
+    }
+  });
 }

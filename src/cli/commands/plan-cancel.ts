@@ -9,9 +9,10 @@ import { change } from "../session.ts";
 /** `drydock plan cancel [PLAN]` */
 export function definePlanCancel(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (name?: string) => {
-    const plan = await change(context, name, (drydock) => drydock.plans.cancel(name));
+    const plan = await change(context, name, (drydock) => drydock.plans.cancel(name), { makesRoom: true });
     const left = plan.left ?? [];
     if (left.length > 0) context.exitWith(EXIT.attention);
+    if (!context.options.json) for (const warning of plan.warnings ?? []) context.output.warning(warning);
     context.result(plan, () => [
       `Cancelled plan ${displayPath(plan.name)} (${plan.id}).`,
       ...left.map(({ resource, message, places }) =>

@@ -8,9 +8,10 @@ import { change } from "../session.ts";
 export function definePlanCheckpoint(command: Command, context: CommandContext): void {
   addPlanArgument(command)
     .option("--label <label>", "what to call it; one with a label is not pushed out by later ones")
-    .action(async (plan: string | undefined, options: { readonly label?: string }) => {
+    .action(async (plan: string | undefined, { label }: { readonly label?: string }) => {
+      const options = label === undefined ? {} : { label };
       const result = await change(context, plan, (drydock) => drydock.checkpoints.checkpoint(plan, options));
       context.result(result, () => checkpointLines(result));
-      for (const warning of result.warnings) context.output.notice(`warning: ${warning}`);
+      for (const warning of result.warnings) context.output.warning(warning);
     });
 }

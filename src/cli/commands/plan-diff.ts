@@ -5,7 +5,7 @@ import type { CommandContext } from "../command-context.ts";
 import { parsePathFilter } from "../path-filter.ts";
 import { addPlanArgument } from "../plan-argument.ts";
 import { harmless } from "../printable.ts";
-import { diffLines, nameLines, statLines } from "../render/diff-lines.ts";
+import { diffLines, nameLines, patchNotes, statLines } from "../render/diff-lines.ts";
 import { patchLine } from "../render/patch-line.ts";
 import { look } from "../session.ts";
 
@@ -40,17 +40,22 @@ function linesOf(diff: PlanDiff, { stat, nameOnly }: DiffOptions, { output }: Co
   return stat ? statLines(diff, output.styles) : diffLines(diff, output.styles);
 }
 
-/** Prints the patch as it is made. For a program it has the very bytes, so that it can be applied. */
+/** Prints the patch as it is made. For a program it has the very bytes, so that it can be applied. A person is told what a patch does not show. */
 async function printPatch(
   { output }: CommandContext,
   drydock: Drydock,
   plan: string | undefined,
   paths: readonly string[],
 ): Promise<void> {
-  for await (const part of drydock.plans.patch(plan, { paths })) {
+  let notes: readonly string[] = [];
+  const onDiff = (diff: PlanDiff) => {
+    notes = [...patchNotes(diff, output.errorStyles)];
+  };
+  for await (const part of drydock.plans.patch(plan, { paths, onDiff })) {
     output.write(output.terminal.interactive ? forTerminal(part, output) : part);
     if (output.failure !== undefined) return;
   }
+  if (output.terminal.progress) for (const note of notes) output.notice(note);
 }
 
 function forTerminal(part: string, { styles }: CommandContext["output"]): string {

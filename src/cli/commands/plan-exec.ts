@@ -1,36 +1,38 @@
 import type { Command } from "commander";
 import { UsageError } from "../../core/errors.ts";
+import type { Limits } from "../../core/limits.ts";
 import type { CommandContext } from "../command-context.ts";
 import { argumentsBefore, innerCommand } from "../inner-command.ts";
+import { addLimitOption } from "../limit-option.ts";
 import { scratchLines } from "../render/run-lines.ts";
 import { RunningSignals } from "../running-signals.ts";
 import { change } from "../session.ts";
+import { startLauncher } from "../start-launcher.ts";
 
 interface ExecOptions {
-  readonly network: boolean;
+  readonly network?: boolean;
   readonly strict?: boolean;
+  readonly limit?: Limits;
 }
 
-/** `drydock plan exec [PLAN] [--no-network] [--strict] -- COMMAND…` */
+/** `drydock plan exec [PLAN] [--no-network] [--strict] [--limit NAME=VALUE]… -- COMMAND…` */
 export function definePlanExec(command: Command, context: CommandContext): void {
-  command
-    .usage("[options] [PLAN] -- COMMAND…")
+  addLimitOption(command.usage("[options] [PLAN] -- COMMAND…"))
     .argument("[PLAN...]", "id of the plan, the beginning of it, or its name; default: the only open plan")
     .option("--no-network", "without the network")
     .option("--strict", "only the resources are writable, and daemons can't be reached")
-    .action(async (given: readonly string[], { network, strict = false }: ExecOptions) => {
+    .action(async (given: readonly string[], { network = true, strict = false, limit: limits = {} }: ExecOptions) => {
       const inner = innerCommand(command, "drydock plan exec PLAN");
       const [plan, ...others] = argumentsBefore(given, inner);
       if (others.length > 0)
         throw new UsageError("Only one plan can be named.", { hint: "Write the command behind '--'." });
+      const stdout = context.options.json ? "stderr" : "inherit";
+      using _ = await startLauncher(context, { network, stdout });
       const result = await change(context, plan, async (drydock, _, interruption) => {
         using signals = new RunningSignals(interruption);
-        const stdout = context.options.json ? "stderr" : "inherit";
         return await drydock.exec(plan, {
           command: inner,
-          network,
-          strict,
-          stdout,
+          ...{ network, strict, limits, stdout },
           onStart: (running) => signals.passTo(running),
         });
       });

@@ -1,7 +1,9 @@
 import type { Command } from "commander";
+import { pathFromBytes } from "../../core/byte-path.ts";
 import type { CommandContext } from "../command-context.ts";
 import { unescapePath } from "../escaped-path.ts";
 import { addFileArguments, fileArguments } from "../plan-argument.ts";
+import { harmless } from "../printable.ts";
 import { look } from "../session.ts";
 
 /** `drydock plan read [PLAN] RESOURCE PATH` */
@@ -9,8 +11,10 @@ export function definePlanRead(command: Command, context: CommandContext): void 
   addFileArguments(command).action(async (first: string, second: string, third?: string) => {
     const { plan, resource, path: given } = fileArguments(first, second, third);
     const path = unescapePath(given);
+    // A program gets the very bytes; a person sees what would move the cursor or hide.
+    const isTerminal = context.output.terminal.interactive;
     const content = await look(context, (drydock) => drydock.plans.read(plan, resource, path));
-    if (!context.options.json) return context.output.write(content);
+    if (!context.options.json) return context.output.write(isTerminal ? harmless(pathFromBytes(content)) : content);
     return context.output.document({
       resource,
       path,

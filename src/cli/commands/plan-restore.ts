@@ -18,6 +18,6 @@ export function definePlanRestore(command: Command, context: CommandContext): vo
       const [plan, checkpoint] = second === undefined ? [undefined, first] : [first, second];
       const result = await change(context, plan, (drydock) => drydock.checkpoints.restore(plan, checkpoint));
       context.result(result, () => restoreLines(result));
-      for (const warning of result.warnings) context.output.notice(`warning: ${warning}`);
+      for (const warning of result.warnings) context.output.warning(warning);
     });
 }

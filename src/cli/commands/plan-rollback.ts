@@ -7,7 +7,7 @@ import { change } from "../session.ts";
 /** `drydock plan rollback [PLAN]` */
 export function definePlanRollback(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (name?: string) => {
-    const plan = await change(context, name, (drydock) => drydock.plans.rollback(name));
+    const plan = await change(context, name, (drydock) => drydock.plans.rollback(name), { makesRoom: true });
     context.result(plan, () => [
       `Rolled back plan ${displayPath(plan.name)} (${plan.id}): its sandboxes show the originals again.`,
     ]);

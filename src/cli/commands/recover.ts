@@ -1,8 +1,10 @@
 import { type Command, Option } from "commander";
+import type { AbandonReport } from "../../commit/abandonment.ts";
 import type { RecoveryReport } from "../../commit/recovery.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
+import { abandonLines } from "../render/abandon-lines.ts";
 import { attentionLine } from "../render/attention-line.ts";
 import { recoveryLines } from "../render/recovery-lines.ts";
 import { change } from "../session.ts";
@@ -10,31 +12,41 @@ import { change } from "../session.ts";
 interface RecoverOptions {
   readonly commit?: boolean;
   readonly abort?: boolean;
+  readonly abandon?: boolean;
 }
 
-/** `drydock recover [PLAN --commit | --abort]` */
+/** `drydock recover [PLAN --commit | --abort | --abandon]` */
 export function defineRecover(command: Command, context: CommandContext): void {
   command
-    .argument("[PLAN]", "a plan that is in doubt")
-    .addOption(new Option("--commit", "what is in doubt did land: finish the rest").conflicts("abort"))
-    .addOption(new Option("--abort", "what is in doubt did not land: take the rest back"))
+    .argument("[PLAN]", "a plan that is in doubt, or can't be settled")
+    .addOption(new Option("--commit", "what is in doubt did land: finish the rest").conflicts(["abort", "abandon"]))
+    .addOption(new Option("--abort", "what is in doubt did not land: take the rest back").conflicts("abandon"))
+    .addOption(new Option("--abandon", "end the plan as it is, and say what may be left of it"))
     .action(async (plan: string | undefined, options: RecoverOptions) => {
       const how = decision(plan, options);
-      await change(context, plan, async (drydock) => {
-        const now = plan === undefined || how === undefined ? await drydock.recover() : await drydock.settle(plan, how);
-        print(context, drydock.recovery, now);
-      });
+      await change(
+        context,
+        plan,
+        async (drydock) => {
+          if (plan === undefined || how === undefined) print(context, drydock.recovery, await drydock.recover());
+          else if (how === "abandon") printAbandoned(context, await drydock.abandon(plan));
+          else print(context, drydock.recovery, await drydock.settle(plan, how));
+        },
+        { makesRoom: true },
+      );
     });
 }
 
-function decision(plan: string | undefined, { commit, abort }: RecoverOptions): "commit" | "abort" | undefined {
-  const how = commit ? "commit" : abort ? "abort" : undefined;
+type Decision = "commit" | "abort" | "abandon";
+
+function decision(plan: string | undefined, { commit, abort, abandon }: RecoverOptions): Decision | undefined {
+  const how = commit ? "commit" : abort ? "abort" : abandon ? "abandon" : undefined;
   if (plan === undefined && how !== undefined) {
     throw new UsageError(`A plan is missing for --${how}.`, { hint: `Name it: drydock recover PLAN --${how}` });
   }
   if (plan !== undefined && how === undefined) {
     throw new UsageError("It is missing how the plan is to be settled.", {
-      hint: "Add --commit if what is in doubt did land, or --abort if it did not.",
+      hint: "Add --commit if what is in doubt did land, --abort if it did not, or --abandon to end the plan as it is.",
     });
   }
   return how;
@@ -52,6 +64,13 @@ function print(context: CommandContext, opening: RecoveryReport, now: RecoveryRe
   context.result(report, () => recoveryLines(report, output.styles));
   for (const attention of attentionIn(now)) output.notice(attentionLine(attention, output.errorStyles));
   if (attentionIn(report).length > 0 || report.pending.length > 0) context.exitWith(EXIT.attention);
+}
+
+/** Whatever is left, or has landed of a plan that is over without having landed as a whole, is for a person to look at. */
+function printAbandoned(context: CommandContext, report: AbandonReport): void {
+  context.result(report, () => abandonLines(report));
+  const isClean = report.resources.every(({ original, left }) => original === "untouched" && left.length === 0);
+  if (!isClean) context.exitWith(EXIT.attention);
 }
 
 function attentionIn({ finished, undone, pending }: RecoveryReport): RecoveryReport["finished"][number]["attention"] {

@@ -1,16 +1,20 @@
 import { type Command, Option } from "commander";
 import { baseName } from "../../core/byte-path.ts";
+import type { Limits } from "../../core/limits.ts";
 import type { ResourceRequest } from "../../plans/plan-views.ts";
 import type { RunDecision, RunFinding } from "../../run/run-once.ts";
-import { inputIsTerminal } from "../../system/terminal-input.ts";
+import { addAllowOption, askToAllow, canAsk } from "../allow-option.ts";
 import { reportAttention } from "../apply-outcome.ts";
 import type { CommandContext } from "../command-context.ts";
+import { EXIT } from "../exit-codes.ts";
 import { innerCommand } from "../inner-command.ts";
+import { addLimitOption } from "../limit-option.ts";
 import { ask } from "../question.ts";
 import { findingLines, outcomeLines } from "../render/run-lines.ts";
 import { addResourceOption, resourceRequests } from "../resource-requests.ts";
 import { RunningSignals } from "../running-signals.ts";
 import { change } from "../session.ts";
+import { startLauncher } from "../start-launcher.ts";
 
 interface RunOptions {
   readonly resource?: readonly string[];
@@ -18,9 +22,11 @@ interface RunOptions {
   readonly apply?: boolean;
   readonly discard?: boolean;
   readonly keep?: boolean;
-  readonly network: boolean;
+  readonly network?: boolean;
   readonly strict?: boolean;
+  readonly limit?: Limits;
   readonly allowIrreversible?: boolean;
+  readonly allow?: readonly string[];
 }
 
 /** A plain folder, also where it is a git checkout: what git ignores is to land too. Whatever it is called, one can work in it. */
@@ -29,9 +35,9 @@ function currentFolder(cwd: string): ResourceRequest {
   return { location: ".", type: "fs-directory", ...(name.trim() !== "" && { name: name.slice(0, 100) }) };
 }
 
-/** `drydock run [-r …]… [--name N] [--apply | --discard | --keep] [--no-network] [--strict] [--allow-irreversible] -- COMMAND…` */
+/** `drydock run [-r …]… [--name N] [--apply | --discard | --keep] [--no-network] [--strict] [--limit NAME=VALUE]… [--allow-irreversible] [--allow PATTERN]… -- COMMAND…` */
 export function defineRun(command: Command, context: CommandContext): void {
-  addResourceOption(command.usage("[options] -- COMMAND…"))
+  addLimitOption(addResourceOption(command.usage("[options] -- COMMAND…")))
     .argument("[COMMAND...]", "what to run")
     .option("--name <name>", "what the plan is called")
     .addOption(new Option("--apply", "land the changes if the command succeeds").conflicts(["discard", "keep"]))
@@ -41,25 +47,33 @@ export function defineRun(command: Command, context: CommandContext): void {
     )
     .option("--no-network", "without the network")
     .option("--strict", "only the resources are writable, and daemons can't be reached")
-    .option("--allow-irreversible", "the plan may hold what can't be undone")
-    .action(async (_: readonly string[], options: RunOptions) => {
-      const inner = innerCommand(command, "drydock run");
-      await run(context, inner, options);
-    });
+    .option("--allow-irreversible", "the plan may hold what can't be undone");
+  addAllowOption(command).action(async (_: readonly string[], options: RunOptions) => {
+    const inner = innerCommand(command, "drydock run");
+    await run(context, inner, options);
+  });
 }
 
 async function run(context: CommandContext, inner: readonly string[], options: RunOptions): Promise<void> {
-  const { resource: given, name, network, strict = false, allowIrreversible = false } = options;
+  const {
+    resource: given,
+    name,
+    network = true,
+    strict = false,
+    limit: limits = {},
+    allowIrreversible = false,
+  } = options;
   const { output } = context;
   const resources = given === undefined ? [currentFolder(context.cwd)] : resourceRequests(given, context.cwd);
+  const stdout = context.options.json ? "stderr" : "inherit";
+  using _ = await startLauncher(context, { network, stdout });
   await change(context, undefined, async (drydock, signal, interruption) => {
     const atCommand = new DisposableStack();
     const outcome = await drydock.run({
       plan: { resources, ...(name === undefined ? {} : { name }), allowIrreversible },
       command: inner,
-      network,
-      strict,
-      stdout: context.options.json ? "stderr" : "inherit",
+      ...(options.allow !== undefined && { allow: options.allow }),
+      ...{ network, strict, limits, stdout },
       onStart: (running) => {
         atCommand.use(new RunningSignals(interruption)).passTo(running);
         // It came while the command was being started.
@@ -78,23 +92,33 @@ async function run(context: CommandContext, inner: readonly string[], options: R
     atCommand.dispose();
     if (context.options.json) output.document(outcome);
     else for (const line of outcomeLines(outcome, options.apply === true)) output.notice(line);
-    context.exitWith(outcome.exitCode);
+    const isLeft = outcome.outcome === "kept" && options.apply === true;
+    context.exitWith(isLeft && outcome.exitCode === 0 ? EXIT.failed : outcome.exitCode);
     if (outcome.apply !== undefined) reportAttention(context, outcome.apply);
   });
 }
 
 /** What was asked for; at a terminal it is asked. */
-async function decide(
-  { output, options: { json, yes } }: CommandContext,
-  options: RunOptions,
-  { exitCode }: RunFinding,
-): Promise<RunDecision> {
+async function decide(context: CommandContext, options: RunOptions, finding: RunFinding): Promise<RunDecision> {
+  const { json, yes } = context.options;
   if (options.discard) return "discard";
-  if (options.apply) return exitCode === 0 ? "apply" : "keep";
-  if (options.keep || json) return "keep";
-  if (yes) return exitCode === 0 ? "apply" : "keep";
-  if (!output.terminal.progress || !inputIsTerminal()) return "keep";
+  if (options.apply || (yes && !options.keep && !json))
+    return hasSucceeded(finding) ? await withWord(context, finding, "apply") : "keep";
+  if (options.keep || !canAsk(context)) return "keep";
   const answer = (await ask("Apply, keep or discard? [a/K/d] "))?.trim().toLowerCase() ?? "";
-  if (/^a(?:pply)?$/.test(answer)) return "apply";
+  if (/^a(?:pply)?$/.test(answer)) return await withWord(context, finding, "keep");
   return /^d(?:iscard)?$/.test(answer) ? "discard" : "keep";
+}
+
+/** To apply what tools run by themselves takes the user's word. The apply itself sees to that; at a terminal it is asked for before. */
+async function withWord(context: CommandContext, { diff }: RunFinding, without: RunDecision): Promise<RunDecision> {
+  const waiting = diff.selfRunning.filter(({ needsWord }) => needsWord);
+  if (waiting.length === 0 || !canAsk(context)) return "apply";
+  const allow = await askToAllow(waiting);
+  return allow === undefined ? without : { apply: { allow } };
+}
+
+/** A command that met a limit may not have noticed what it lacked. */
+function hasSucceeded({ exitCode, limit }: RunFinding): boolean {
+  return exitCode === 0 && limit === undefined;
 }

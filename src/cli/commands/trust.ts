@@ -4,6 +4,7 @@ import { displayPath } from "../../core/byte-path.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { CommandContext } from "../command-context.ts";
 import { unescapePath } from "../escaped-path.ts";
+import { trustLines } from "../render/trust-lines.ts";
 import { change } from "../session.ts";
 
 /** `drydock trust [FILE]` */
@@ -15,7 +16,7 @@ export function defineTrust(command: Command, context: CommandContext): void {
       // Opened with this very config, so that one that makes no sense is refused, with its line.
       context.options = { ...context.options, config: file };
       const trusted = await change(context, undefined, (drydock) => drydock.trust(file));
-      context.result(trusted, () => [`Trusted ${displayPath(trusted.file)} as it is now.`]);
+      context.result(trusted, () => trustLines(trusted, context.output.styles));
     });
 }
 

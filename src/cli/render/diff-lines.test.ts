@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { statsOf } from "../../core/change.ts";
 import type { PlanChange, PlanDiff } from "../../plans/plan-views.ts";
-import { diffLines, nameLines, statLines, writtenLines } from "./diff-lines.ts";
+import { diffLines, nameLines, patchNotes, statLines, writtenLines } from "./diff-lines.ts";
 import { patchLine } from "./patch-line.ts";
 import { ANSI_STYLES, NO_STYLES } from "./styles.ts";
 
@@ -10,7 +10,7 @@ const before = { size: 10, mode: 0o644, uid: 0, gid: 0, mtime: "2025-01-01T00:00
 const resource = "app";
 
 function diffOf(...changes: readonly PlanChange[]): PlanDiff {
-  return { planId: "01", digest: "d1", stats: statsOf(changes), changes };
+  return { planId: "01", digest: "d1", stats: statsOf(changes), changes, selfRunning: [] };
 }
 
 const linesOf = (...changes: readonly PlanChange[]) => [...diffLines(diffOf(...changes), NO_STYLES)];
@@ -38,6 +38,35 @@ describe("a diff for people", () => {
       "digest d1",
     ]);
     assert.deepEqual(linesOf(), ["No changes."]);
+  });
+
+  it("[X9] names what tools run by themselves apart, in every form but the names alone", () => {
+    const path = ".git/hooks/pre-commit";
+    const rest = { tool: "git", why: "runs its hooks", operation: "added" } as const;
+    const change: PlanChange = {
+      resource,
+      path,
+      operation: "added",
+      kind: "file",
+      insertions: 1,
+      warnings: ["careful"],
+    };
+    const diff: PlanDiff = {
+      ...diffOf(change),
+      selfRunning: [
+        { resource, path, ...rest, needsWord: true },
+        { resource, path: ".envrc", ...rest, needsWord: false },
+      ],
+    };
+    const apart = [
+      "Tools run these by themselves; they land only with your word (--allow):",
+      "  app/.git/hooks/pre-commit  git",
+      "Tools run these by themselves; deleted, or allowed:",
+      "  app/.envrc  git",
+    ];
+    assert.deepEqual([...diffLines(diff, NO_STYLES)].slice(2, 6), apart);
+    assert.deepEqual([...statLines(diff, NO_STYLES)].slice(2, 6), apart);
+    assert.deepEqual([...patchNotes(diff, NO_STYLES)], ["warning: app/.git/hooks/pre-commit: careful", ...apart]);
   });
 
   it("[D3] [D4] says what it is that changed", () => {

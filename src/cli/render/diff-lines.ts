@@ -3,6 +3,7 @@ import type { PlanChange, PlanDiff } from "../../plans/plan-views.ts";
 import { oneLine } from "../printable.ts";
 import { changeNotes, sizes, writtenNotes } from "./change-notes.ts";
 import { placeOf } from "./place.ts";
+import { selfRunningLines } from "./self-running-lines.ts";
 import type { Styles } from "./styles.ts";
 import { textWidth } from "./text-table.ts";
 
@@ -19,6 +20,7 @@ const WIDEST_GRAPH = 40;
 export function* diffLines(diff: PlanDiff, styles: Styles): Generator<string> {
   const width = columnWidth(diff.changes);
   for (const change of diff.changes) yield* changeLines(change, changeNotes(change), width, styles);
+  yield* selfRunningLines(diff.selfRunning, styles);
   yield summaryLine(diff);
   if (diff.changes.length > 0) yield styles.dim(`digest ${diff.digest}`);
 }
@@ -49,7 +51,16 @@ export function* statLines(diff: PlanDiff, styles: Styles): Generator<string> {
     yield ` ${padded(placeOf(change.resource, change.path), width)} | ${statOf(change, most, styles)}`;
     yield* warningLines(change, styles);
   }
+  yield* selfRunningLines(diff.selfRunning, styles);
   yield summaryLine(diff);
+}
+
+/** What is to be said of a diff besides the patch itself. */
+export function* patchNotes({ changes, selfRunning }: PlanDiff, styles: Styles): Generator<string> {
+  for (const { resource, path, warnings = [] } of changes)
+    for (const warning of warnings)
+      yield `${styles.yellow("warning:")} ${placeOf(resource, path)}: ${oneLine(warning)}`;
+  yield* selfRunningLines(selfRunning, styles);
 }
 
 /** Only what changed, without how. */

@@ -67,6 +67,7 @@ describe("outcomes for people", () => {
       "took back the unfinished undo of fix (01A)",
       "removed a half made sandbox of plan 01B",
       "pending: the apply of fix (01A): the server is down",
+      "  if that can't be mended, 'drydock recover 01A --abandon' ends the plan as it is",
       "in doubt: the apply of fix (01A): nobody knows whether it landed",
       "  settle it with 'drydock recover 01A --commit' or '--abort'",
     ]);

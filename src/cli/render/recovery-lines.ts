@@ -17,7 +17,8 @@ export function recoveryLines(report: RecoveryReport, styles: Styles): readonly 
 function pendingLines(plan: RecoveryReport["pending"][number], styles: Styles): readonly string[] {
   const state = plan.inDoubt ? "in doubt" : "pending";
   const line = `${styles.yellow(`${state}:`)} the ${workOf(plan)} of ${nameOf(plan)}: ${oneLine(plan.why)}`;
-  if (!plan.inDoubt) return [line];
+  if (!plan.inDoubt)
+    return [line, `  if that can't be mended, 'drydock recover ${plan.planId} --abandon' ends the plan as it is`];
   return [line, `  settle it with 'drydock recover ${plan.planId} --commit' or '--abort'`];
 }
 

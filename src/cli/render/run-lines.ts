@@ -20,7 +20,7 @@ export function* scratchLines({ files }: RunFinding["scratch"]): Generator<strin
 
 /** What became of it. `wanted` says that it was to be applied. */
 export function outcomeLines(
-  { planId, outcome, exitCode, apply, scratch }: RunOutcome,
+  { planId, outcome, exitCode, limit, apply, scratch }: RunOutcome,
   wanted: boolean,
 ): readonly string[] {
   switch (outcome) {
@@ -32,7 +32,7 @@ export function outcomeLines(
       return apply === undefined ? [] : applyLines(apply, false);
     case "kept":
       return [
-        `${wanted ? `Not applied, because the command ended with exit code ${exitCode}; kept` : "Kept"} as plan ${displayPath(planId)}.`,
+        `${wanted ? `Not applied, because the command ${limit === undefined ? `ended with exit code ${exitCode}` : "met a limit"}; kept` : "Kept"} as plan ${displayPath(planId)}.`,
         `  apply it:   drydock plan apply ${planId}`,
         `  discard it: drydock plan cancel ${planId}`,
       ];

@@ -1,4 +1,5 @@
 import { SandboxConflictError } from "../../core/errors.ts";
+import { assertHasWord } from "../../core/self-running.ts";
 import type { Attention, LandingPolicy, PreparedCommit, Transaction } from "../../core/strategy.ts";
 import type { Landings } from "../../files/landings.ts";
 import { failpoint } from "../../system/failpoints.ts";
@@ -18,7 +19,7 @@ import { bring, dropRefs } from "./repository-refs.ts";
 import type { SandboxParts } from "./sandbox-parts.ts";
 import type { SandboxRecord } from "./sandbox-record.ts";
 import { storeWork } from "./stored-work.ts";
-import { type BlobChange, treeChanges } from "./tree-changes.ts";
+import { type BlobChange, landingPath, treeChanges } from "./tree-changes.ts";
 import type { UserHooks } from "./user-hooks.ts";
 import { assertProgramsDone, type CommitText, commitWork, indexLines, type WorkCommit } from "./work-commit.ts";
 
@@ -65,6 +66,7 @@ export class GitLandings {
     const { locks, head } = await this.#lock(landing, record.ref, config);
     const to = await mergeWork(this.#parts, record, head, work, text, fastForward);
     const tracked = await this.#changesOf(record, work, head, to);
+    assertHasWord(this.#parts.checkout.root, [...tracked, ...work.uncommitted].map(landingPath), transaction.allow);
     const { exchange, files } = await this.#bringAndFollow(transaction, landing, work, {
       tracked,
       commit: to === head.commit ? undefined : to,
@@ -195,8 +197,9 @@ export class GitLandings {
     if (folder === undefined) return [];
     const landing = folder.read();
     using original = this.#parts.openOriginal();
-    const attention = this.#means.exchange.rollbackPrepared(transaction, original, {
+    const attention = this.#means.exchange.rollbackPrepared(transaction, () => original.duplicate(), {
       open: () => openIncoming(folder.folder),
+      isGone: () => false,
       markWhole: () => undefined,
     });
     if (landing !== undefined) await this.#moveBack(landing);

@@ -3,6 +3,7 @@ import { OWN_NAME } from "../../files/workspace.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
 import { type Git, type GitPlace, lineOf } from "../../system/git.ts";
+import { assertNoLargeHoles } from "./large-holes.ts";
 import { splitNul } from "./repository-config.ts";
 
 const POINTS = {
@@ -89,13 +90,15 @@ export function nulTerminated(paths: readonly string[]): Buffer {
   return Buffer.concat(paths.flatMap((path) => [bytesFromPath(path), Buffer.alloc(1)]));
 }
 
-/** What is a file or a link now, reached without following one, and what is neither. A repository of its own is left as it is known. */
+/** What is a file or a link now, reached without following one, and what is neither. Refuses what git can't store. A repository of its own is left as it is known. */
 function sorted(files: Folder, paths: readonly string[]): { readonly there: string[]; readonly gone: string[] } {
   const there: string[] = [];
   const gone: string[] = [];
   for (const path of paths) {
     using parent = files.openBelowIfThere(parentPath(path));
-    const kind = parent?.facts(baseName(path))?.kind;
+    const facts = parent?.facts(baseName(path));
+    const kind = facts?.kind;
+    if (parent !== undefined && facts !== undefined) assertNoLargeHoles(parent, baseName(path), facts);
     if (kind === "file" || kind === "symlink") there.push(path);
     else if (kind !== "directory" || !isRepository(parent, baseName(path))) gone.push(path);
   }

@@ -1,4 +1,5 @@
 import type { ChangeOperation } from "../../core/change.ts";
+import type { LandingPath } from "../../core/self-running.ts";
 import type { Git, GitPlace } from "../../system/git.ts";
 import { splitNul } from "./repository-config.ts";
 
@@ -57,6 +58,13 @@ export function operationOf({ before, after }: BlobChange): ChangeOperation {
   if (before === undefined) return "added";
   if (after === undefined) return "deleted";
   return kindOf(before) === kindOf(after) ? "modified" : "typechanged";
+}
+
+/** The change as it is judged before it lands. A submodule lands without its files. */
+export function landingPath(change: BlobChange): LandingPath {
+  const blob = change.after ?? change.before;
+  const kind = blob === undefined ? "file" : kindOf(blob);
+  return { path: change.path, operation: operationOf(change), kind: kind === "submodule" ? "directory" : kind };
 }
 
 export function kindOf({ mode }: Blob): "file" | "symlink" | "submodule" {

@@ -2,6 +2,7 @@ import { baseName, comparePaths, parentPath } from "../../core/byte-path.ts";
 import { type Change, type ChangeFacts, type ChangeKind, type DiffView, statsOf } from "../../core/change.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
 import { ChangeReader, type ReadChange, type ReadSide } from "../../files/change-reader.ts";
+import { invisibleWarnings } from "../../files/invisible-text.ts";
 import { countLines } from "../../files/text-diff.ts";
 import type { Facts } from "../../system/facts.ts";
 import type { Folder } from "../../system/folder.ts";
@@ -66,7 +67,7 @@ function shownChange(change: BlobChange, sides: Sides, moved: Moved): Change {
     ...(before !== undefined && { before: { ...before, xattrs: {} } satisfies BaseFacts }),
     ...(after !== undefined && { after }),
   });
-  const warnings = warningsOf(change, moved);
+  const warnings = [...warningsOf(change, moved), ...invisibleWarnings(read.after)];
   return {
     path,
     operation,

@@ -97,7 +97,7 @@ export class NoneStrategy implements SandboxStrategy {
   async diff(ref: SandboxRef): Promise<DiffView> {
     const scope = scopeFrom(ref);
     using original = Folder.open(scope.root);
-    return diffView(this.#record(ref.sandboxId).diff(original, scope), {
+    return diffView([...this.#record(ref.sandboxId).diff(original, scope)], {
       sandbox: original,
       policy: { allowSetid: true, allowDevices: true },
       originalIsBase: () => false,

@@ -3,7 +3,7 @@ import type { BaseFacts } from "../../files/baseline.ts";
 import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import { failedWith } from "../../system/errno.ts";
-import type { Facts } from "../../system/facts.ts";
+import { type Facts, identityKey } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { type FileHandle, factsOfHandle, handleOf } from "../../system/file-handles.ts";
 import type { Folder } from "../../system/folder.ts";
@@ -29,7 +29,7 @@ interface Unfounded {
 
 /** What the upper layer covers in the lower one. */
 interface Hidden {
-  readonly inodes: Set<number>;
+  readonly files: Set<string>;
   readonly looks: Set<string>;
 }
 
@@ -124,7 +124,10 @@ export class BaseRecord {
   /** Whether a copy with nothing below it was moved to its place, and is not what somebody has removed from there. */
   #isMoved({ path, facts, origin }: Unfounded, lower: Folder, hidden: Hidden): boolean {
     if (origin === "here") return false;
-    if (origin !== "unknown") return hidden.inodes.has(factsOfHandle(lower, origin)?.ino ?? -1);
+    if (origin !== "unknown") {
+      const source = factsOfHandle(lower, origin);
+      return source !== undefined && hidden.files.has(identityKey(source));
+    }
     if (!this.#isAnyGone) return false;
     // Nobody can have removed anything from a folder that did not change. In another one, only what looks like something that is covered was moved for sure.
     const folder = lower.factsBelow(path.includes("/") ? parentPath(path) : ROOT_PATH);
@@ -133,7 +136,7 @@ export class BaseRecord {
 
   /** Finds everything that the upper layer covers, also deep in folders that it deletes or replaces. */
   #findHidden(lower: Folder): Hidden {
-    const hidden: Hidden = { inodes: new Set(), looks: new Set() };
+    const hidden: Hidden = { files: new Set(), looks: new Set() };
     for (const facts of this.#noted.values()) addHidden(hidden, facts);
     for (const path of this.#hiddenFolders) {
       using folder = lower.openBelowIfThere(path);
@@ -240,8 +243,8 @@ function isOther(a: FileHandle | undefined, b: FileHandle | undefined): boolean 
   return a !== undefined && b !== undefined && a !== b;
 }
 
-function addHidden({ inodes, looks }: Hidden, facts: Facts | BaseFacts): void {
-  inodes.add(facts.ino);
+function addHidden({ files, looks }: Hidden, facts: Facts | BaseFacts): void {
+  files.add(identityKey(facts));
   if (facts.kind === "file") looks.add(lookOf(facts));
 }
 

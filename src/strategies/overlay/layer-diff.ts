@@ -5,7 +5,7 @@ import { assertNotTooDeep } from "../../files/depth-limit.ts";
 import { changedParts } from "../../files/metadata.ts";
 import { sameFileContent } from "../../files/same-entry.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
-import { type Facts, sameTime } from "../../system/facts.ts";
+import { type Facts, sameIdentity, sameTime } from "../../system/facts.ts";
 import type { Folder } from "../../system/folder.ts";
 import { readXattrs } from "../../system/xattrs.ts";
 import { type BaseRecord, baseFacts } from "./base-record.ts";
@@ -203,7 +203,7 @@ class LayerDiff {
     if (covered || facts.nlink < 2) return false;
     const anchor = this.#anchors.get(facts.ino);
     if (anchor === undefined) this.#anchors.set(facts.ino, { path, base });
-    return anchor !== undefined && anchor.base.ino !== base.ino;
+    return anchor !== undefined && !sameIdentity(anchor.base, base);
   }
 
   #hasBaseContent({ upper, name, facts, lower, lowerName }: Pair, base: BaseFacts): boolean {

@@ -294,7 +294,7 @@ export class LayeredTree implements SandboxTree {
   /** A workspace inside the original is not to be seen by programs. */
   #hideWorkspaces(original: Folder, upper: Folder, facts: Facts): void {
     const hidden = original.names().filter((name) => OWN_NAME.test(name));
-    for (const name of hidden) upper.createNode(POINTS.hide, name, { ...facts, kind: "device", mode: 0, rdev: "0:0" });
+    for (const name of hidden) upper.createWhiteout(POINTS.hide, name);
     if (hidden.length > 0) upper.setTimes(POINTS.root, ROOT_PATH, facts);
   }
 

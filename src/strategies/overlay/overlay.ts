@@ -24,6 +24,7 @@ import type { BegunRestore } from "../../files/sandbox-tree.ts";
 import { type Scope, scopeOf } from "../../files/scope.ts";
 import { bringTreeBack, saveCheckpoint } from "../../files/tree-checkpoints.ts";
 import { stateOfLayer, type TreeState } from "../../files/tree-state.ts";
+import { isGone } from "../../files/work-place.ts";
 import { choosePlace, openWorkspace, type WorkspacePlace } from "../../files/workspace.ts";
 import { isThere } from "../../system/existence.ts";
 import type { Time } from "../../system/facts.ts";
@@ -161,7 +162,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   async #showAgain(ref: SandboxRef): Promise<void> {
     using workspace = openWorkspace(placeOf(ref).path);
     const tree = workspace === undefined ? undefined : this.tree(workspace, scopeFrom(ref));
-    if (workspace === undefined || tree?.isFinished !== true || tree.isStale) return;
+    if (workspace === undefined || tree?.isFinished !== true || tree.isStale || isGone(tree)) return;
     const mount = new OverlayMount(workspace, scopeFrom(ref));
     if (mount.isKept && mount.canBeMade(tree) && mount.isOverOriginal(tree)) await mount.make(tree);
   }

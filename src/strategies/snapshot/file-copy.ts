@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { InterruptedError } from "../../core/errors.ts";
 import { runInTurns, type Steps } from "../../files/pace.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
-import { cloneData, copyDataInSteps, readChunks } from "../../system/file-data.ts";
+import { digestOfFile } from "../../system/file-content.ts";
+import { cloneData, copyDataInSteps } from "../../system/file-data.ts";
 import type { Folder } from "../../system/folder.ts";
 import { closeFile } from "../../system/handles.ts";
 import { closeUnlessLocked } from "../../system/locked-files.ts";
@@ -43,13 +43,11 @@ export async function copyFileInTurns(
   });
 }
 
-/** SHA-256 of a file, in hex. */
+/** The digest of a file (content-digest.ts). */
 export function fileDigest({ folder, name }: FilePlace): string {
-  const hash = createHash("sha256");
   const fd = folder.openFile(name);
   try {
-    readChunks(fd, folder.label(name), (bytes) => hash.update(bytes));
-    return hash.digest("hex");
+    return digestOfFile(fd, folder.label(name));
   } finally {
     closeUnlessLocked(fd);
   }

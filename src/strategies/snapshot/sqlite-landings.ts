@@ -13,7 +13,7 @@ import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { flush } from "../../system/flush.ts";
 import type { Folder } from "../../system/folder.ts";
 import { copyFile, fileDigest } from "./file-copy.ts";
-import { isMarked, LockedOriginal } from "./sqlite-original.ts";
+import { isMarked, LockedOriginal, tidyJournal } from "./sqlite-original.ts";
 import type { SqliteSandbox } from "./sqlite-sandbox.ts";
 
 /**
@@ -103,6 +103,12 @@ export class SqliteLandings {
   letGo(id: string): void {
     this.#held.get(this.#key(id))?.[Symbol.dispose]();
     this.#held.delete(this.#key(id));
+  }
+
+  /** Tidies up beside the original, if a process died in the middle of the transaction that it was preparing. */
+  async tidy(landingId: string): Promise<void> {
+    using landing = this.#sandbox.workspace.openBelowIfThere(`${LANDINGS}/${landingId}`);
+    if (landing !== undefined) await tidyJournal(this.#sandbox.location, landing.ownFacts().btime, this.#patience);
   }
 
   /** Lands what was prepared; in another process than that which prepared it, or again, it is first found out what is left to do. */

@@ -1,20 +1,25 @@
-import { displayPath, parentPath } from "../../core/byte-path.ts";
+import { baseName, displayPath, parentPath } from "../../core/byte-path.ts";
 import { type Conflict, messageOf, SandboxCommitError, SandboxConflictError } from "../../core/errors.ts";
 import { brokenReferences, referringTables } from "../../database/foreign-keys.ts";
 import { findConflicts, type Way } from "../../database/landing-conflicts.ts";
 import { changedTables, countChanges, recordedObjects } from "../../database/sqlite-changes.ts";
 import { type Patience, patiently, SqliteDatabase } from "../../database/sqlite-database.ts";
-import { SQLITE, sqliteCode } from "../../database/sqlite-errors.ts";
+import { isBusy, SQLITE, sqliteCode } from "../../database/sqlite-errors.ts";
 import { hasMarker, land, removeMarker, setMarker } from "../../database/sqlite-landing.ts";
 import { hasTable, MARKER_TABLE } from "../../database/sqlite-schema.ts";
 import { differencesFromBase } from "../../database/unchanged-since.ts";
+import { isThere } from "../../system/existence.ts";
+import { compareTimes, type Time } from "../../system/facts.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
+import { Folder } from "../../system/folder.ts";
 import { freeRoom } from "../../system/free-room.ts";
+import { firstBytes } from "../../system/locations.ts";
 
 const POINTS = {
   lock: failpoint("sqlite.lock"),
   commit: failpoint("sqlite.commit"),
   unmark: failpoint("sqlite.remove-marker"),
+  journal: failpoint("sqlite.remove-journal"),
 };
 const RECORD = "record";
 /** In KiB. What is larger is written out before the end of the transaction. */
@@ -185,6 +190,38 @@ export class LockedOriginal {
 export async function isMarked(location: string, id: string, patience: Patience): Promise<boolean> {
   using db = new SqliteDatabase(location, "write");
   return await patiently(() => hasTable(db, "main", MARKER_TABLE) && hasMarker(db, id), patience);
+}
+
+/**
+ * Removes what a process left beside the original that died in the middle of a transaction. What it had overwritten in the original, SQLite
+ * brings back at the next read. Until it overwrites anything the journal is empty or begins with a zero, and SQLite lets it lie: it goes if it
+ * is younger than the landing, and if nobody uses the database; else the next write uses and removes it.
+ */
+export async function tidyJournal(location: string, landedAt: Time, patience: Patience): Promise<void> {
+  if (!["-journal", "-wal", "-shm"].some((suffix) => isThere(`${location}${suffix}`)) || !isThere(location)) return;
+  using db = new SqliteDatabase(location, "write");
+  await patiently(() => db.value("SELECT count(*) FROM sqlite_schema"), patience);
+  using folder = Folder.open(parentPath(location) || "/");
+  const journal = `${baseName(location)}-journal`;
+  const isLeft = () => {
+    const facts = folder.facts(journal);
+    if (facts?.kind !== "file" || compareTimes(facts.btime, landedAt) < 0) return false;
+    return (firstBytes(folder.label(journal), 1)[0] ?? 0) === 0;
+  };
+  if (!isLeft() || !tryAlone(db)) return;
+  if (isLeft()) folder.removeFile(POINTS.journal, journal);
+  db.exec("ROLLBACK");
+}
+
+/** Takes the database for this connection alone; false if others use it. */
+function tryAlone(db: SqliteDatabase): boolean {
+  try {
+    db.exec("BEGIN EXCLUSIVE");
+    return true;
+  } catch (thrown) {
+    if (isBusy(thrown) || isBusy(thrown instanceof Error ? thrown.cause : undefined)) return false;
+    throw thrown;
+  }
 }
 
 function brokenIn(copy: string, tables: readonly string[]): string[] {

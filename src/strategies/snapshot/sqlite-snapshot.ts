@@ -215,6 +215,7 @@ export class SqliteSnapshot implements TwoPhaseSandboxStrategy {
     const sandbox = this.#sandbox(workspace, ref);
     const landings = this.#landings(sandbox);
     landings.letGo(transaction.id);
+    await landings.tidy(landingOf(transaction));
     if (transaction.undoes !== undefined || !landings.ids().includes(transaction.id)) return [];
     return await landings.giveUp(transaction.id, () => sandbox.markFresh());
   }
@@ -322,4 +323,9 @@ function assertTable(db: SqliteDatabase, name: string): void {
 function linesOf(db: SqliteDatabase, sql: string): Uint8Array {
   const columns = db.columns(sql);
   return Buffer.from([...db.eachRow(sql)].map((row) => `${rowJson(columns, row)}\n`).join(""));
+}
+
+/** An undo works with the landing that it takes back. */
+function landingOf({ id, undoes }: Transaction): string {
+  return undoes === undefined ? id : String(undoes.prepared.data["landing"]);
 }

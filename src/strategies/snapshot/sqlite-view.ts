@@ -144,8 +144,6 @@ function holdsState(location: string, folder: string, view: string): Unsupported
   );
 }
 
-/** A device of number zero says to an overlay that nothing is there. */
 function hide(hidden: Folder, name: string): void {
-  if (hidden.facts(name) !== undefined) return;
-  hidden.createNode(POINTS.hide, name, { ...hidden.ownFacts(), kind: "device", mode: 0, rdev: "0:0" });
+  if (hidden.facts(name) === undefined) hidden.createWhiteout(POINTS.hide, name);
 }

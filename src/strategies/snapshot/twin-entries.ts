@@ -4,7 +4,7 @@ import { TYPE_BITS } from "../../files/baseline-columns.ts";
 import type { CopiedEntry } from "../../files/copy-tree.ts";
 import type { BaseEntries } from "../../files/tree-diff.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
-import { compareTimes, type Facts, low53, STAT, statInto, statWords, type Time } from "../../system/facts.ts";
+import { compareTimes, type Facts, low53, STAT, statListed, statWords, type Time } from "../../system/facts.ts";
 import type { Folder } from "../../system/folder.ts";
 import { isListedFolder, listedInode, nameFrom, readNameBytes } from "../../system/listing.ts";
 import { readXattrs } from "../../system/xattrs.ts";
@@ -178,7 +178,7 @@ export class TwinEntries implements BaseEntries {
       const ino = listedInode(bytes, start);
       this.#add(bytes, start, end, [ino, isListedFolder(bytes, start) ? 1 : 0, index]);
       const isWanted = this.#touched === undefined || this.#touched.has(ino);
-      if (isWanted && statInto(folder.fd, pointer) === 0) this.#keepFacts();
+      if (isWanted && statListed(folder, pointer)) this.#keepFacts();
     });
   }
 

@@ -43,6 +43,37 @@ const POINTS: { readonly [operation in KeeperOperation]: Failpoint } = {
   end: failpoint("held.end"),
 };
 
+/** What may be given up while it lasts: nothing is prepared or landed by it. */
+const INTERRUPTIBLE: readonly KeeperOperation[] = ["connect", "begin", "run", "table", "log", "status"];
+/** A keeper that is asked to go is not waited for if it can't: it goes when it finds its folder gone. */
+const FAREWELL: readonly KeeperOperation[] = ["disconnect", "end"];
+const FAREWELL_MS = 3000;
+const FAREWELL_OF_INTERRUPTED_MS = 200;
+
+/** Longer than the keeper waits for any server: one that takes more has stopped itself, and is as good as dead. */
+const KEEPER_MS = 15 * 60_000;
+const CANCELLING_MS = 30_000;
+
+/**
+ * Ends the wait for an answer. Statements end by being cancelled, so that the keeper can say how they ended; only one that does not even answer then
+ * is not waited for.
+ */
+function waitEnds(operation: KeeperOperation, signal: AbortSignal | undefined): AbortSignal | undefined {
+  if (operation === "run") return signal === undefined ? undefined : later(signal, 2 * CANCELLING_MS);
+  if (operation === "cancel") return AbortSignal.timeout(CANCELLING_MS);
+  if (FAREWELL.includes(operation))
+    return AbortSignal.timeout(signal?.aborted === true ? FAREWELL_OF_INTERRUPTED_MS : FAREWELL_MS);
+  const limit = AbortSignal.timeout(KEEPER_MS);
+  return signal !== undefined && INTERRUPTIBLE.includes(operation) ? AbortSignal.any([signal, limit]) : limit;
+}
+
+/** A signal that follows another one after a while. */
+function later(signal: AbortSignal, ms: number): AbortSignal {
+  const controller = new AbortController();
+  signal.addEventListener("abort", () => setTimeout(() => controller.abort(), ms).unref(), { once: true });
+  return controller.signal;
+}
+
 const DEFAULT_LIMITS: TransactionPolicy = { idleMilliseconds: 30 * 60_000, ageMilliseconds: 8 * 3_600_000 };
 
 /** The keeper of a plan, as those see it who ask it. Callers hold the plan's claim where it may have to be started. */
@@ -87,12 +118,16 @@ export class KeeperClient {
     resourceId: string,
     given: KeeperOperations[Operation]["asks"],
   ): Promise<{ readonly answer: KeeperOperations[Operation]["answers"] } | undefined> {
-    if (operation === "run" && this.#context.signal?.aborted === true) throw new InterruptedError();
+    const { signal } = this.#context;
+    const isInterruptible = INTERRUPTIBLE.includes(operation);
+    if (isInterruptible && signal?.aborted === true) throw new InterruptedError();
     const keeper = this.#folder.keeper();
     if (keeper === undefined) return undefined;
     const line = encodeMessage({ planId: this.#planId, resourceId, operation, given });
-    const asking = askPrivately(POINTS[operation], this.#folder.path, `${keeper.keeperId}.sock`, line);
+    const ends = waitEnds(operation, signal);
+    const asking = askPrivately(POINTS[operation], this.#folder.path, `${keeper.keeperId}.sock`, line, ends);
     const text = operation === "run" ? await this.#cancelling(resourceId, asking) : await asking;
+    if (text === undefined && isInterruptible && signal?.aborted === true) throw new InterruptedError();
     if (text === undefined) return undefined;
     const answer = decodeMessage<KeeperAnswer>(text);
     if ("failed" in answer) throw reviveError(answer.failed) ?? new Error(answer.failed.message);

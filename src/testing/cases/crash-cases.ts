@@ -1,18 +1,8 @@
-import type { Bench } from "../bench.ts";
 import type { ConformanceCase } from "../conformance-case.ts";
-import { cutOff, momentOf, trialPlanId, victimOf } from "../cut-off.ts";
+import { cutOff, expectContent, FILE, momentOf, trialPlanId, victimOf } from "../cut-off.ts";
 import { expectEqual } from "../expectation.ts";
-import { OTHER_PLAN_ID } from "../plan-ids.ts";
 import type { SandboxBench } from "../sandbox-bench.ts";
 import type { Death } from "../victim-protocol.ts";
-
-const FILE = "readme.txt";
-
-async function expectContent(bench: Bench, expected: string, when: string): Promise<void> {
-  const after = await bench.sandbox(OTHER_PLAN_ID);
-  expectEqual(await after.read(FILE), expected, `${when}: the file in the original`);
-  await after.cleanup();
-}
 
 /** The process that calls a strategy is killed in the middle of it, and another one goes on. */
 export const crashCases: readonly ConformanceCase[] = [

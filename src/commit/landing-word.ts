@@ -1,0 +1,41 @@
+import { SelfRunningError } from "../core/errors.ts";
+import { PathPatterns } from "../core/path-patterns.ts";
+import type { PlanRecord } from "../core/plan.ts";
+import { patternsFor } from "../core/resource-pattern.ts";
+import { withoutWord } from "../core/self-running.ts";
+import type { SelfRunningFile } from "../core/self-running-rules.ts";
+import type { Participant } from "../core/transaction.ts";
+import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+
+/** Gives each participant the user's word on what it may land though tools run it by themselves. */
+export function withWord(
+  plan: PlanRecord,
+  participants: readonly Participant[],
+  allow: readonly string[],
+): readonly Participant[] {
+  return participants.map((participant) => {
+    const patterns = patternsFor(plan, participant.resource, allow);
+    return patterns.length === 0 ? participant : { ...participant, allow: patterns };
+  });
+}
+
+/**
+ * Refuses what a strategy of the user's own would land without that word. Drydock's own look themselves, in prepare, when nobody can change the sandbox any more;
+ * of another one only its diff is known.
+ */
+export async function assertForeignHaveWord(
+  plan: PlanRecord,
+  participants: readonly Participant[],
+  sandboxes: PlanSandboxes,
+): Promise<void> {
+  const files: SelfRunningFile[] = [];
+  for (const { ref, resource, only, allow = [] } of participants) {
+    if (await sandboxes.isOfBuiltIn(ref)) continue;
+    const location = plan.resources.find((item) => item.resource.id === ref.resourceId)?.resource.location ?? "";
+    const { changes } = await sandboxes.strategy(ref.strategyName).diff(ref);
+    const chosen = only === undefined ? undefined : new PathPatterns(only);
+    const landing = changes.filter(({ path }) => chosen?.has(path) !== false);
+    files.push(...withoutWord(location, landing, allow).map((file) => ({ ...file, resource })));
+  }
+  if (files.length > 0) throw new SelfRunningError(files);
+}

@@ -1,0 +1,55 @@
+import { displayPath } from "../core/byte-path.ts";
+import type { Environment } from "./environment-references.ts";
+import { type ConfigSearch, locateConfig } from "./find.ts";
+import { filePathOf } from "./module-location.ts";
+import { DEFAULT_SETTINGS, type Settings } from "./settings.ts";
+import type { TrustStore } from "./trust.ts";
+import type { TrustedModule } from "./trust-records.ts";
+
+/** Where to look for a config, and who is told that one does not count. */
+export interface SettingsSearch extends ConfigSearch {
+  readonly environment: Environment;
+  readonly notice: (line: string) => void;
+}
+
+/** The settings that hold for a command: those of the config that counts, else the defaults. */
+export async function settingsInForce({ notice, environment, ...search }: SettingsSearch): Promise<Settings> {
+  const located = locateConfig(search);
+  if (located.kind === "ignored") notice(located.notice);
+  if (located.kind !== "found") return DEFAULT_SETTINGS;
+  const { loadConfig } = await import("./load.ts");
+  const config = loadConfig({ file: located.file, text: located.text, environment });
+  // What the user names counts as it is, with whatever it loads.
+  if (search.explicit !== undefined) return config;
+  const refusal = search.trusted.whyModulesDiffer(config.file, modulesOf(config));
+  if (refusal === undefined) return config;
+  notice(`ignoring ${displayPath(config.file)}: ${refusal.why}; ${refusal.remedy}`);
+  return DEFAULT_SETTINGS;
+}
+
+/** What `trust` covers. */
+export interface TrustedConfig {
+  readonly file: string;
+  /** The files that are loaded with the modules that it names. */
+  readonly modules: readonly TrustedModule[];
+  /** Packages that these import, which are not covered. */
+  readonly packages: readonly string[];
+  /** Those of all these files that hold characters nobody sees. */
+  readonly hidesText: readonly string[];
+}
+
+/** Trusts a config, and what is loaded with the modules that it names, as they are now. */
+export async function trustConfig(
+  path: string,
+  { trusted, environment }: { readonly trusted: TrustStore; readonly environment: Environment },
+): Promise<TrustedConfig> {
+  const { loadConfig } = await import("./load.ts");
+  const modulesIn = (file: string, text: string) => modulesOf(loadConfig({ file, text, environment }));
+  const { file, modules, packages, hidesText } = trusted.trust(path, modulesIn);
+  return { file, modules, packages, hidesText };
+}
+
+/** Where the modules are that a config names. */
+function modulesOf({ sandbox }: Settings): readonly string[] {
+  return sandbox.customStrategies.flatMap((declared) => filePathOf(declared) ?? []);
+}

@@ -1,0 +1,35 @@
+import { inheritedFileLimit } from "../system/file-limit.ts";
+import { mayMountOnMachine } from "../system/privilege.ts";
+import type { OwnProcessLimit } from "./command-limits.ts";
+import type { CommandEnvironment } from "./environment.ts";
+import type { ViewStep } from "./launch-spec.ts";
+import type { CommandLauncher, CommandSpec } from "./launcher.ts";
+import { startScript } from "./start-script.ts";
+
+/** A command, and where it starts. */
+export interface CommandRequest {
+  readonly steps: readonly ViewStep[];
+  readonly joins?: number;
+  readonly cwd: string;
+  readonly command: readonly string[];
+  readonly environment: CommandEnvironment;
+  readonly strict: boolean;
+  readonly ofItself?: OwnProcessLimit | undefined;
+}
+
+/** What its launcher is told of a command. */
+export function commandSpec({ tools, terminal }: CommandLauncher, request: CommandRequest): CommandSpec {
+  const { steps, joins, cwd, command, environment, strict, ofItself } = request;
+  const user = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
+  const script = startScript({ tools, privileged: mayMountOnMachine(), user, environment, ofItself, terminal });
+  const openFiles = inheritedFileLimit();
+  return {
+    steps,
+    ...(joins !== undefined && { joins }),
+    noAbstractSockets: strict,
+    ...(openFiles !== undefined && { openFiles }),
+    shell: { file: tools.sh, args: ["-c", script, "drydock", ...command] },
+    environment: Object.entries({ ...environment.plain, PWD: cwd }).map(([name, value]) => `${name}=${value}`),
+    cwd,
+  };
+}

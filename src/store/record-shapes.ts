@@ -1,0 +1,184 @@
+import type { CheckpointPart, CheckpointRecord, CheckpointState } from "../core/checkpoint.ts";
+import type { Conflict, ParticipantReport } from "../core/errors.ts";
+import type { Owner } from "../core/owner.ts";
+import { PLAN_STATES, type PlanRecord, type PlanResource } from "../core/plan.ts";
+import type { Resource } from "../core/resource.ts";
+import type { MadeWith, SandboxRecord, SandboxRef } from "../core/sandbox.ts";
+import { SANDBOX_STATES } from "../core/sandbox-states.ts";
+import { anyObject, list, number, object, oneOf, optional, text, truth } from "../core/shape.ts";
+import type { Attention, PreparedCommit } from "../core/strategy.ts";
+import type {
+  Participant,
+  ParticipantKind,
+  ParticipantStatus,
+  TransactionPhase,
+  TransactionRecord,
+} from "../core/transaction.ts";
+import type { HistoryEntry, IntentRecord } from "./store.ts";
+
+/**
+ * What a record has to look like to be used. What is in the database was written by Drydock, but a disk, a
+ * person or another program may have changed it since, and what is not there must not become a defect
+ * somewhere else.
+ */
+
+const phases: { readonly [phase in TransactionPhase]: true } = {
+  preparing: true,
+  landing: true,
+  landed: true,
+  aborting: true,
+  "in-doubt": true,
+  done: true,
+  aborted: true,
+};
+const kinds: { readonly [kind in ParticipantKind]: true } = {
+  "two-phase": true,
+  reversible: true,
+  irreversible: true,
+  "in-place": true,
+};
+const statuses: { readonly [status in ParticipantStatus]: true } = {
+  waiting: true,
+  prepared: true,
+  unchanged: true,
+  started: true,
+  committed: true,
+  undone: true,
+  "not-undone": true,
+};
+const checkpointStates: { readonly [state in CheckpointState]: true } = {
+  saving: true,
+  saved: true,
+  restoring: true,
+  returning: true,
+  dropping: true,
+};
+
+const owner = object<Owner>({
+  id: text,
+  host: text,
+  bootId: text,
+  pid: number,
+  startTime: text,
+  command: text,
+});
+
+const resource = object<Resource>({
+  id: text,
+  name: text,
+  type: text,
+  location: text,
+  lineage: optional(list(text)),
+  parentId: optional(text),
+  properties: anyObject,
+});
+
+const planResource = object<PlanResource>({
+  resource,
+  strategy: text,
+  why: text,
+  within: optional(object<NonNullable<PlanResource["within"]>>({ resourceId: text, path: text })),
+  may: optional(list(text)),
+});
+
+const ref = object<SandboxRef>({
+  sandboxId: text,
+  planId: text,
+  resourceId: text,
+  strategyName: text,
+  metadata: anyObject,
+  capabilities: optional(anyObject),
+  madeWith: optional(object<MadeWith>({ version: optional(text), options: optional(anyObject) })),
+});
+
+const prepared = object<PreparedCommit>({ changes: number, data: anyObject, warnings: optional(list(text)) });
+
+const attention = object<Attention>({ path: text, message: text, keptAt: optional(text) });
+
+const participant = object<Participant>({
+  ref,
+  resource: text,
+  kind: oneOf(...Object.keys(kinds)),
+  status: oneOf(...Object.keys(statuses)),
+  only: optional(list(text)),
+  allow: optional(list(text)),
+  isFinal: optional(truth),
+  prepared: optional(prepared),
+  undoes: optional(prepared),
+  changes: optional(number),
+  attention: optional(list(attention)),
+  message: optional(text),
+});
+
+const failure = object<NonNullable<TransactionRecord["failure"]>>({
+  report: object<ParticipantReport>({ resource: text, message: text }),
+  conflicts: list(object<Conflict>({ resource: optional(text), path: text, why: text })),
+});
+
+export const planShape = object<PlanRecord>({
+  id: text,
+  name: text,
+  state: oneOf(...PLAN_STATES),
+  readOnly: truth,
+  allowIrreversible: truth,
+  createdAt: text,
+  message: optional(text),
+  resources: list(planResource),
+});
+
+export const sandboxShape = object<SandboxRecord>({
+  ref,
+  state: oneOf(...SANDBOX_STATES),
+  error: optional(text),
+  createdAt: text,
+  bootId: optional(text),
+});
+
+export const transactionShape = object<TransactionRecord>({
+  id: text,
+  planId: text,
+  direction: oneOf("commit", "undo"),
+  message: optional(text),
+  afterRestart: optional(truth),
+  givenUp: optional(truth),
+  undoes: optional(text),
+  staysIn: optional(oneOf("open", "applied")),
+  owner,
+  startedAt: text,
+  phase: oneOf(...Object.keys(phases)),
+  participants: list(participant),
+  failure: optional(failure),
+  finishedAt: optional(text),
+  undoRecord: optional(oneOf("used", "discarding", "discarded")),
+});
+
+export const checkpointShape = object<CheckpointRecord>({
+  id: text,
+  planId: text,
+  label: optional(text),
+  createdAt: text,
+  before: optional(text),
+  state: oneOf(...Object.keys(checkpointStates)),
+  restores: optional(text),
+  parts: list(object<CheckpointPart>({ sandboxId: text, dataId: text, mark: optional(text), bytes: optional(number) })),
+});
+
+export const intentShape = object<IntentRecord>({
+  sandboxId: text,
+  planId: text,
+  kind: text,
+  location: text,
+  recordedAt: text,
+  owner,
+});
+
+export const historyShape = object<HistoryEntry>({
+  planId: text,
+  at: text,
+  actor: text,
+  pid: optional(number),
+  event: text,
+  details: anyObject,
+});
+
+export const claimShape = object<{ readonly key: string; readonly owner: Owner }>({ key: text, owner });

@@ -1,0 +1,39 @@
+import { constants } from "node:fs";
+import { baseName, parentPath } from "../../core/byte-path.ts";
+import { failedWith } from "../errno.ts";
+import { calls, check, pathPointer } from "../native.ts";
+import type { ViewRoot } from "./view-root.ts";
+
+const O_CLOEXEC = 0o2000000;
+
+/** Puts a link into a folder of the new root, in the place of what is there. In a folder that a command has removed there is nothing to put. */
+export function replaceLink(root: ViewRoot, at: string, to: string): void {
+  const name = baseName(at);
+  using parent = root.folderIfThere(parentPath(at) || "/");
+  if (parent === undefined) return;
+  unless("ENOENT", () => check(calls.unlinkat(parent.fd, pathPointer(name), 0), "unlink", at));
+  check(calls.symlinkat(pathPointer(to, 1), parent.fd, pathPointer(name)), "symlink", at);
+}
+
+/** Makes a folder or an empty file of the new root, to mount on. */
+export function makePoint(root: ViewRoot, at: string, isFile: boolean): void {
+  const name = baseName(at);
+  using parent = root.folderIfThere(parentPath(at) || "/");
+  if (parent === undefined) return;
+  const path = pathPointer(name);
+  unless("EEXIST", () => {
+    if (!isFile) check(calls.mkdirat(parent.fd, path, 0o755), "mkdir", at);
+    else
+      calls.close(
+        check(calls.openat(parent.fd, path, constants.O_CREAT | constants.O_EXCL | O_CLOEXEC, 0o644), "create", at),
+      );
+  });
+}
+
+function unless(code: string, action: () => void): void {
+  try {
+    action();
+  } catch (thrown) {
+    if (!failedWith(thrown, code)) throw thrown;
+  }
+}

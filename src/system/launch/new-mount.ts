@@ -1,0 +1,52 @@
+import { CREATE, configure, MOVE_BOTH_EMPTY, MOVE_MOUNT, mountOf, openContext, SET_STRING } from "../mount-context.ts";
+import { calls, check, cString } from "../native.ts";
+import { launchCalls, MOUNT_SETATTR, OPEN_TREE } from "./calls.ts";
+
+/** What holds for a mount, besides what holds for the mount that it is a copy of. */
+export interface MountFlags {
+  readonly readOnly?: boolean;
+  readonly noSetid?: boolean;
+  readonly noDevices?: boolean;
+  readonly noPrograms?: boolean;
+}
+
+const AT_EMPTY_PATH = 0x1000;
+const AT_RECURSIVE = 0x8000;
+const OPEN_TREE_CLONE = 1;
+const O_CLOEXEC = 0o2000000;
+
+/** A mount of the same thing that hangs nowhere, with or without what is mounted in it. */
+export function copyMount(source: number, label: string, withMounts: boolean): number {
+  const flags = OPEN_TREE_CLONE | O_CLOEXEC | AT_EMPTY_PATH | (withMounts ? AT_RECURSIVE : 0);
+  return check(launchCalls.openTree(OPEN_TREE, source, cString(""), flags), "mount", label);
+}
+
+/** Only adds flags: those of the mount that was copied stay. */
+export function setMountFlags(mount: number, flags: MountFlags, label: string, withMounts: boolean): void {
+  if (mountAttributes(flags) === 0) return;
+  // struct mount_attr: what is set, what is cleared, propagation, a user namespace.
+  const attr = Buffer.alloc(32);
+  attr.writeBigUInt64LE(BigInt(mountAttributes(flags)), 0);
+  const how = AT_EMPTY_PATH | (withMounts ? AT_RECURSIVE : 0);
+  check(launchCalls.mountSetattr(MOUNT_SETATTR, mount, cString(""), how, attr, attr.length), "mount", label);
+}
+
+function mountAttributes({ readOnly, noSetid, noDevices, noPrograms }: MountFlags): number {
+  return (readOnly ? 1 : 0) | (noSetid ? 2 : 0) | (noDevices ? 4 : 0) | (noPrograms ? 8 : 0);
+}
+
+/** A new file system of the kernel's own, which hangs nowhere. */
+export function newMount(type: string, settings: readonly (readonly [string, string])[], flags: MountFlags): number {
+  const context = check(openContext(type), "mount", type);
+  for (const [key, value] of settings) configure(context, SET_STRING, key, value, type);
+  configure(context, CREATE, null, null, type);
+  const mount = mountOf(context, mountAttributes(flags), type);
+  calls.close(context);
+  return mount;
+}
+
+/** Hangs a mount on what a descriptor refers to. */
+export function attachMount(mount: number, target: number, label: string): void {
+  const empty = cString("");
+  check(calls.moveMount(MOVE_MOUNT, mount, empty, target, empty, MOVE_BOTH_EMPTY), "mount", label);
+}

@@ -1,0 +1,46 @@
+import { constants } from "node:fs";
+import { calls, check } from "../native.ts";
+import { launchCalls } from "./calls.ts";
+import type { ViewRoot } from "./view-root.ts";
+
+/** How the user's terminal is set, for one that is to look the same. */
+export interface TerminalShape {
+  readonly rows: number;
+  readonly columns: number;
+  /** struct termios, as base64. */
+  readonly settings: string;
+}
+
+const TCSETS = 0x5402;
+const TIOCSWINSZ = 0x5414;
+const TIOCSCTTY = 0x540e;
+const TIOCSPTLCK = 0x40045431;
+const TIOCGPTPEER = 0x5441;
+const O_CLOEXEC = 0o2000000;
+const LABEL = "the terminal";
+
+/**
+ * Opens a terminal of the new root's own, and makes it the one of this process and its descendants. Returns the end that the user's terminal is
+ * connected to, and the one that the command has.
+ */
+export function openOwnTerminal(
+  root: ViewRoot,
+  shape: TerminalShape,
+): { readonly outer: number; readonly inner: number } {
+  const flags = constants.O_RDWR | constants.O_NOCTTY | O_CLOEXEC;
+  const outer = root.openFile("/dev/pts/ptmx", flags);
+  check(calls.ioctlBuffer(outer, TIOCSPTLCK, Buffer.alloc(4)), "ioctl", LABEL);
+  const inner = check(calls.ioctlNumber(outer, TIOCGPTPEER, flags), "ioctl", LABEL);
+  check(calls.ioctlBuffer(inner, TCSETS, Buffer.from(shape.settings, "base64")), "ioctl", LABEL);
+  const size = Buffer.alloc(8);
+  size.writeUInt16LE(shape.rows, 0);
+  size.writeUInt16LE(shape.columns, 2);
+  check(calls.ioctlBuffer(outer, TIOCSWINSZ, size), "ioctl", LABEL);
+  check(calls.ioctlNumber(inner, TIOCSCTTY, 0), "ioctl", LABEL);
+  return { outer, inner };
+}
+
+/** Leaves the process group of the launcher's ancestors, so that no signal to the command's group reaches them. */
+export function ownSession(): void {
+  check(launchCalls.setsid(), "setsid", "this process");
+}

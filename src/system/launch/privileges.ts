@@ -1,0 +1,93 @@
+import { calls, check, PinnedBuffer } from "../native.ts";
+import { LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, launchCalls } from "./calls.ts";
+import { type FilterOptions, seccompFilter } from "./seccomp-filter.ts";
+
+const PR_SET_PDEATHSIG = 1;
+const PR_CAPBSET_DROP = 24;
+const PR_SET_NO_NEW_PRIVS = 38;
+const PR_CAP_AMBIENT = 47;
+const PR_CAP_AMBIENT_CLEAR_ALL = 4;
+const SIGKILL = 9;
+const CAPABILITY_VERSION_3 = 0x2008_0522;
+const SECCOMP = process.arch === "arm64" ? 277 : 317;
+const SECCOMP_SET_MODE_FILTER = 1;
+const LANDLOCK_CREATE_RULESET_VERSION = 1;
+const LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET = 1;
+/** The first version of Landlock that has scopes. */
+const VERSION_WITH_SCOPES = 6;
+
+/** Capabilities by their numbers. */
+const CAPABILITIES = {
+  chown: 0,
+  dac_override: 1,
+  fowner: 3,
+  fsetid: 4,
+  kill: 5,
+  setgid: 6,
+  setuid: 7,
+  setpcap: 8,
+  net_bind_service: 10,
+  sys_chroot: 18,
+  mknod: 27,
+  audit_write: 29,
+  setfcap: 31,
+  wake_alarm: 35,
+} as const;
+
+export type Capability = keyof typeof CAPABILITIES;
+
+/**
+ * Gives up every capability but these, for this process and all that it becomes or starts. Nothing regains one: no_new_privs makes set-id
+ * programs and those with capabilities of their own plain ones.
+ */
+export function keepOnly(kept: readonly Capability[]): void {
+  prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1);
+  prctl("capabilities", PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL);
+  const numbers = new Set<number>(kept.map((name) => CAPABILITIES[name]));
+  for (let number = 0; number < 64; number += 1)
+    // A number that this kernel does not know ends the list.
+    if (!numbers.has(number) && launchCalls.prctl(PR_CAPBSET_DROP, number, 0, 0, 0) !== 0) break;
+  setCapabilities([...numbers].reduce((set, number) => set | (1n << BigInt(number)), 0n));
+  // It is forgotten when a process changes what it is, so it is said last.
+  prctl("pdeathsig", PR_SET_PDEATHSIG, SIGKILL);
+}
+
+function setCapabilities(set: bigint): void {
+  const header = Buffer.alloc(8);
+  header.writeUInt32LE(CAPABILITY_VERSION_3, 0);
+  // Effective, permitted, inheritable: the lower halves of all three, then the upper ones.
+  const data = Buffer.alloc(24);
+  for (const [at, half] of [[0, set & 0xffff_ffffn] as const, [12, set >> 32n] as const]) {
+    data.writeUInt32LE(Number(half), at);
+    data.writeUInt32LE(Number(half), at + 4);
+  }
+  check(launchCalls.capset(header, data), "capset", "this process");
+}
+
+/** Refuses system calls from here on; see seccomp-filter.ts. */
+export function filterCalls(options: FilterOptions): void {
+  const filter = seccompFilter(process.arch, options);
+  if (filter === undefined) throw new Error(`there is no filter of system calls for ${process.arch} yet`);
+  const program = new PinnedBuffer(16 + filter.length);
+  program.bytes.fill(0, 0, 16).writeUInt16LE(filter.length / 8, 0);
+  program.bytes.writeBigUInt64LE(BigInt(program.address + 16), 8);
+  filter.copy(program.bytes, 16);
+  check(launchCalls.seccomp(SECCOMP, SECCOMP_SET_MODE_FILTER, 0, program.bytes), "seccomp", "this process");
+}
+
+/** Keeps this process from sockets without a path that others listen on, where the kernel can (from Linux 6.12 on). */
+export function leaveAbstractSockets(): void {
+  const version = launchCalls.landlockCreate(LANDLOCK_CREATE_RULESET, null, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  if (version < VERSION_WITH_SCOPES) return;
+  // Rights over files, over the network, scopes.
+  const attributes = Buffer.alloc(24);
+  attributes.writeBigUInt64LE(BigInt(LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET), 16);
+  const created = launchCalls.landlockCreate(LANDLOCK_CREATE_RULESET, attributes, attributes.length, 0);
+  const ruleset = check(created, "landlock", "this process");
+  check(launchCalls.landlockRestrict(LANDLOCK_RESTRICT_SELF, ruleset, 0), "landlock", "this process");
+  calls.close(ruleset);
+}
+
+function prctl(label: string, option: number, value: number): void {
+  check(launchCalls.prctl(option, value, 0, 0, 0), "prctl", label);
+}

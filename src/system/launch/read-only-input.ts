@@ -1,0 +1,32 @@
+import { constants } from "node:fs";
+import { SystemCallError } from "../../core/errors.ts";
+import { factsOfOpen } from "../facts.ts";
+import { calls, check, cString } from "../native.ts";
+import { launchCalls } from "./calls.ts";
+import { copyMount, setMountFlags } from "./new-mount.ts";
+
+const O_CLOEXEC = 0o2000000;
+const O_PATH = 0o10000000;
+const SEEK_SET = 0;
+const SEEK_CUR = 1;
+
+/**
+ * Opens the file at standard input once more, through a mount of its own that can't be written through, at the place where the descriptor is.
+ * Through the descriptor itself a command could open it for writing (/proc/self/fd/0), or change its mode and times.
+ */
+export function reopenReadOnly(fd: number, path: string): number {
+  const handle = check(launchCalls.open(cString(path), O_PATH | constants.O_NOFOLLOW | O_CLOEXEC, 0), "open", path);
+  assertSame(handle, fd, path);
+  const mount = copyMount(handle, path, false);
+  setMountFlags(mount, { readOnly: true, noSetid: true, noDevices: true, noPrograms: true }, path, false);
+  const opened = check(launchCalls.open(cString(`/proc/self/fd/${mount}`), O_CLOEXEC, 0), "open", path);
+  check(calls.lseek(opened, calls.lseek(fd, 0, SEEK_CUR), SEEK_SET), "seek", path);
+  for (const closed of [handle, mount]) calls.close(closed);
+  return opened;
+}
+
+function assertSame(handle: number, fd: number, path: string): void {
+  const [one, other] = [factsOfOpen(handle, path), factsOfOpen(fd, path)];
+  if (one.ino === other.ino && one.device === other.device) return;
+  throw new SystemCallError("ESTALE", "open", path, "another file took its place just now");
+}

@@ -48,13 +48,11 @@ export const commandsTogether: Plugin = {
   setup(build) {
     build.onLoad({ filter: /[/]src[/]cli[/]command-table[.]ts$/ }, ({ path }) => {
       const imports: string[] = [];
-      const table = readFileSync(path, "utf8").replace(
-        /\(await import\("([^"]+)"\)\)[.](\w+)/g,
-        (_, file: string, name: string) => {
-          imports.push(`import { ${name} } from "${file}";`);
-          return name;
-        },
-      );
+      const table = readFileSync(path, "utf8").replace(/import\("([^"]+)"\)/g, (_, file: string) => {
+        const name = `command${imports.length}`;
+        imports.push(`import * as ${name} from "${file}";`);
+        return `Promise.resolve(${name})`;
+      });
       return { contents: [...imports, table].join("\n"), loader: "ts" };
     });
   },

@@ -60,8 +60,8 @@ function makeGroup(group: Command, entries: readonly CommandEntry[], frame: Fram
 }
 
 async function loadCommand(command: Command, entry: CommandEntry, frame: Frame): Promise<void> {
-  const define = await entry.load?.();
-  define?.(command, frame.context);
+  const loaded = await entry.load?.();
+  loaded?.define(command, frame.context);
   addGlobalOptions(command);
   translateExits(command, frame);
   if (!entry.anywhere) command.hook("preAction", () => assertPlatform(frame.platform));

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SandboxCommitError } from "../core/errors.ts";
-import type { StatementResult } from "../core/query.ts";
-import { Cancellation } from "./cancellation.ts";
+import { GuardedDatabase } from "./guarded-database.ts";
 import { PostgresConnection, type PostgresResult } from "./postgres-connection.ts";
 import { PostgresSettler } from "./postgres-settler.ts";
 import { assertRunnable } from "./refused-statements.ts";
@@ -14,38 +13,28 @@ import type {
   TransactionName,
 } from "./server-database.ts";
 import { nameText } from "./server-database.ts";
-import { endedByItself, whichOf } from "./server-errors.ts";
-import { statementsOf } from "./server-statements.ts";
+import { endedByItself } from "./server-errors.ts";
+import type { ScriptStatement } from "./server-statements.ts";
 import { effectOf, isReading } from "./statement-effect.ts";
 
-const GUARD = "drydock_guard";
 const LOOK = "drydock_look";
 
 /**
- * A transaction held on a PostgreSQL server, at the level REPEATABLE READ: it sees the database as it was when it began, and a row that somebody
- * else has changed since can't be changed.
- *
- * A savepoint of ours, the guard, is always the last one: whatever fails, the transaction goes back to it and lives on. The number of
- * the transaction (`txid_current`) tells later what became of it (`txid_status`).
+ * A transaction held on a PostgreSQL server, at the level REPEATABLE READ: it sees the database as it was when it
+ * began, and it can't change a row that another session has changed since. The number of the transaction
+ * (`txid_current`) tells later what became of it (`txid_status`).
  */
-export class PostgresDatabase implements ServerDatabase {
+export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implements ServerDatabase {
   readonly product: string;
   readonly session: ServerSession;
   readonly whyNoPrepare: string | undefined;
-  readonly #connection: PostgresConnection;
-  readonly #login: ServerLogin;
-  readonly #cancellation: Cancellation;
   #name: TransactionName | undefined;
 
   private constructor(connection: PostgresConnection, login: ServerLogin, facts: ServerFacts) {
-    this.#connection = connection;
-    this.#login = login;
+    super(connection, login, { dialect: "postgres", quote: '"', cancel: () => cancelSession(login, facts.session) });
     this.product = facts.product;
     this.session = facts.session;
     this.whyNoPrepare = facts.whyNoPrepare;
-    const tell = () => cancelSession(login, facts.session);
-    this.#cancellation = new Cancellation({ tell, cut: () => connection.drop(), patienceMs: login.patienceMs });
-    connection.stop = tell;
   }
 
   static async open(login: ServerLogin): Promise<PostgresDatabase> {
@@ -58,101 +47,63 @@ export class PostgresDatabase implements ServerDatabase {
     }
   }
 
-  get isOpen(): boolean {
-    return this.#connection.isOpen;
-  }
-
   get isInTransaction(): boolean {
-    return this.#name !== undefined && this.#connection.isInTransaction;
-  }
-
-  set onLost(listener: (why: string) => void) {
-    this.#connection.onLost = listener;
+    return this.#name !== undefined && this.connection.isInTransaction;
   }
 
   async begin(name: TransactionName): Promise<void> {
     this.#name = name;
-    await this.#connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE");
-    await this.#connection.run(`SET LOCAL lock_timeout = ${this.#login.patienceMs}`);
-    await this.#connection.run("SET LOCAL idle_in_transaction_session_timeout = 0");
+    await this.connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE");
+    await this.connection.run(`SET LOCAL lock_timeout = ${this.login.patienceMs}`);
+    await this.connection.run("SET LOCAL idle_in_transaction_session_timeout = 0");
     // From the first statement on it sees what was there then.
-    await this.#connection.run("SELECT 1");
-    await this.#guard();
+    await this.connection.run("SELECT 1");
+    await this.guard();
   }
 
-  async run(script: string, { readOnly = false } = {}): Promise<readonly ServerStatement[]> {
-    const statements = statementsOf(script, "postgres");
-    for (const statement of statements) assertRunnable(statement, "postgres");
-    const results: ServerStatement[] = [];
-    try {
-      if (readOnly) await this.#connection.run("SET TRANSACTION READ ONLY");
-      await this.#cancellation.during(async () => {
-        for (const [index, { sql, words }] of statements.entries()) {
-          const which = whichOf(index, statements.length);
-          const looked = isReading(words) ? await this.#look(sql) : undefined;
-          this.#cancellation.assertGoing();
-          const result = looked ?? (await this.#connection.run(sql, [], which));
-          if (!this.#connection.isInTransaction) throw endedByItself(this.#login.location);
-          results.push({ ...result, sql, effect: effectOf(words, looked === undefined) });
-        }
-      });
-    } catch (thrown) {
-      if (this.#name !== undefined) await this.#backToGuard();
-      throw thrown;
-    }
-    if (readOnly) await this.#backToGuard();
-    else await this.#moveGuard();
-    return results;
+  protected override assertRunnable(statement: ScriptStatement): void {
+    assertRunnable(statement, "postgres");
   }
 
-  async cancel(): Promise<void> {
-    await this.#cancellation.cancel();
+  protected override async beginReading(): Promise<void> {
+    await this.connection.run("SET TRANSACTION READ ONLY");
+  }
+
+  protected override async runStatement({ sql, words }: ScriptStatement, which: string): Promise<ServerStatement> {
+    const looked = isReading(words) ? await this.#look(sql) : undefined;
+    this.cancellation.assertGoing();
+    const result = looked ?? (await this.connection.run(sql, [], which));
+    if (!this.connection.isInTransaction) throw endedByItself(this.login.location);
+    return { ...result, sql, effect: effectOf(words, looked === undefined) };
   }
 
   /**
-   * Runs what should only read so that it can't write, because a SELECT may call what does. Undefined if it failed: whether it wanted to write, or is
-   * wrong, shows when it is run like any other.
+   * Runs a statement that should only read so that it can't write, because a SELECT may call a function that does.
+   * Undefined if it failed: whether it wanted to write, or is wrong, shows when it is run like any other.
    */
   async #look(sql: string): Promise<PostgresResult | undefined> {
-    await this.#connection.run(`SAVEPOINT ${LOOK}`);
-    await this.#connection.run("SET TRANSACTION READ ONLY");
+    await this.connection.run(`SAVEPOINT ${LOOK}`);
+    await this.connection.run("SET TRANSACTION READ ONLY");
     let result: PostgresResult | undefined;
     try {
-      result = await this.#connection.run(sql, [], "");
+      result = await this.connection.run(sql, [], "");
     } catch (thrown) {
-      if (!this.#connection.isOpen) throw thrown;
-      await this.#connection.run(`ROLLBACK TO SAVEPOINT ${LOOK}`);
+      if (!this.connection.isOpen) throw thrown;
+      await this.connection.run(`ROLLBACK TO SAVEPOINT ${LOOK}`);
     }
     // What holds for a part of a transaction ends with it, so from here on it may write again.
-    await this.#connection.run(`RELEASE SAVEPOINT ${LOOK}`);
+    await this.connection.run(`RELEASE SAVEPOINT ${LOOK}`);
     return result;
-  }
-
-  async table(name: string): Promise<StatementResult> {
-    const quoted = name.split(".").map((part) => `"${part.replaceAll('"', '""')}"`);
-    const [result] = await this.run(`SELECT * FROM ${quoted.join(".")}`, { readOnly: true });
-    return result ?? { columns: [], rows: [], changes: 0 };
-  }
-
-  async savepoint(number: number): Promise<void> {
-    await this.#connection.run(`RELEASE SAVEPOINT ${GUARD}`);
-    await this.#connection.run(`SAVEPOINT drydock_${number}`);
-    await this.#guard();
-  }
-
-  async rollbackTo(number: number): Promise<void> {
-    await this.#connection.run(`ROLLBACK TO SAVEPOINT drydock_${number}`);
-    await this.#guard();
   }
 
   async rollback(): Promise<void> {
     this.#name = undefined;
-    await this.#connection.run("ROLLBACK");
+    await this.connection.run("ROLLBACK");
   }
 
   async commit(): Promise<void> {
     this.#name = undefined;
-    const { command } = await this.#connection.run("COMMIT");
+    const { command } = await this.connection.run("COMMIT");
     if (command !== "COMMIT") throw notDone(command);
   }
 
@@ -165,36 +116,24 @@ export class PostgresDatabase implements ServerDatabase {
     if (name === undefined) throw new Error("There is no transaction to prepare.");
     const transactionNumber = String(await this.#value("SELECT txid_current()"));
     this.#name = undefined;
-    const { command } = await this.#connection.run(`PREPARE TRANSACTION '${nameText(name)}'`);
+    const { command } = await this.connection.run(`PREPARE TRANSACTION '${nameText(name)}'`);
     if (command !== "PREPARE") throw notDone(command);
     return { transactionNumber };
   }
 
   /** What statements have set stays set when their transaction is prepared. */
   async settler(): Promise<PostgresSettler> {
-    await this.#connection.run("DISCARD ALL");
-    return new PostgresSettler(this.#connection, this.#login);
-  }
-
-  async close(): Promise<void> {
-    await this.#connection.close();
+    await this.connection.run("DISCARD ALL");
+    return new PostgresSettler(this.connection, this.login);
   }
 
   async #value(sql: string) {
-    return (await this.#connection.run(sql)).rows[0]?.[0] ?? null;
+    return (await this.connection.run(sql)).rows[0]?.[0] ?? null;
   }
 
-  async #guard(): Promise<void> {
-    await this.#connection.run(`SAVEPOINT ${GUARD}`);
-  }
-
-  async #moveGuard(): Promise<void> {
-    await this.#connection.run(`RELEASE SAVEPOINT ${GUARD}`);
-    await this.#guard();
-  }
-
-  async #backToGuard(): Promise<void> {
-    await this.#connection.run(`ROLLBACK TO SAVEPOINT ${GUARD}`);
+  protected override async backToGuard(): Promise<void> {
+    // A failure of the connection itself may come when there is no transaction.
+    if (this.#name !== undefined) await super.backToGuard();
   }
 }
 

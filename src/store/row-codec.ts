@@ -1,8 +1,4 @@
-import type { CheckpointRecord } from "../core/checkpoint.ts";
-import type { PlanRecord } from "../core/plan.ts";
-import type { SandboxRecord } from "../core/sandbox.ts";
-import type { TransactionRecord } from "../core/transaction.ts";
-import type { HistoryEntry, IntentRecord, StoreChange } from "./store.ts";
+import type { StoreChange } from "./store.ts";
 
 /** A statement with its values, in order. */
 export interface BoundStatement {
@@ -11,90 +7,76 @@ export interface BoundStatement {
 }
 
 /**
- * A string as a column holds it. Most are kept as they are, to be readable by people; those with a lone surrogate, which SQLite's text
- * would change, are kept as their JSON. What begins with a quote is kept as JSON too, so that no two strings share a form.
+ * A string as a column holds it. Most are kept as they are, so that people can read them. SQLite's text would change a
+ * lone surrogate, so a string with one is kept as its JSON; so is one that begins with a quote, because no two strings may
+ * share a form.
  */
 export function columnText(text: string): string {
   return text.isWellFormed() && !text.startsWith('"') ? text : JSON.stringify(text);
 }
 
-/** The statement that makes this change. */
-export function statementFor(change: StoreChange): BoundStatement {
-  if ("drop" in change) return dropped(change);
-  switch (change.put) {
-    case "plan":
-      return putPlan(change.record);
-    case "sandbox":
-      return putSandbox(change.record);
-    case "transaction":
-      return putTransaction(change.record);
-    case "intent":
-      return putIntent(change.record);
-    case "history":
-      return putHistory(change.record);
-    case "checkpoint":
-      return putCheckpoint(change.record);
-  }
+type Put = Extract<StoreChange, { readonly put: string }>;
+type Kind = Put["put"];
+type RecordOf<K extends Kind> = Extract<Put, { readonly put: K }>["record"];
+
+/** Where records of a kind are kept, and the columns beside the record itself that queries need. */
+interface Table<Record> {
+  readonly table: string;
+  readonly columns: (record: Record) => { readonly [column: string]: string };
+  /** A record with the same key takes the place of the older one; without a key each is added. */
+  readonly key: readonly string[];
 }
 
-function dropped(change: Extract<StoreChange, { readonly drop: string }>): BoundStatement {
+const TABLES: { readonly [K in Kind]: Table<RecordOf<K>> } = {
+  plan: {
+    table: "plans",
+    columns: ({ id, name, state, createdAt }) => ({ id, name, state, created_at: createdAt }),
+    key: ["id"],
+  },
+  sandbox: {
+    table: "sandboxes",
+    columns: ({ ref, state, createdAt }) => ({
+      id: ref.sandboxId,
+      plan_id: ref.planId,
+      state,
+      created_at: createdAt,
+    }),
+    key: ["id"],
+  },
+  transaction: {
+    table: "transactions",
+    columns: ({ id, planId, phase, startedAt }) => ({ id, plan_id: planId, phase, started_at: startedAt }),
+    key: ["id"],
+  },
+  // A creation that is tried again replaces the record of the same place, so that it names its new owner.
+  intent: {
+    table: "intents",
+    columns: ({ sandboxId, kind, location }) => ({ sandbox_id: sandboxId, kind, location }),
+    key: ["sandbox_id", "kind", "location"],
+  },
+  history: { table: "history", columns: ({ planId }) => ({ plan_id: planId }), key: [] },
+  checkpoint: {
+    table: "checkpoints",
+    columns: ({ id, planId, state }) => ({ id, plan_id: planId, state }),
+    key: ["id"],
+  },
+};
+
+/** The statement that makes this change. */
+export function statementFor(change: StoreChange): BoundStatement {
+  if ("put" in change) return put(TABLES[change.put] as Table<Put["record"]>, change.record);
   if (change.drop === "intents")
     return { sql: "DELETE FROM intents WHERE sandbox_id = ?", values: [columnText(change.sandboxId)] };
   return { sql: "DELETE FROM checkpoints WHERE id = ?", values: [columnText(change.id)] };
 }
 
-function putPlan(record: PlanRecord): BoundStatement {
+function put<Record extends object>({ table, columns, key }: Table<Record>, record: Record): BoundStatement {
+  const values = { ...columns(record), record: JSON.stringify(record) };
+  const names = Object.keys(values);
+  const insert = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
+  const others = names.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
   return {
-    sql: `INSERT INTO plans (id, name, state, created_at, record) VALUES (?, ?, ?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET
-        name = excluded.name, state = excluded.state, created_at = excluded.created_at, record = excluded.record`,
-    values: bound(record, record.id, record.name, record.state, record.createdAt),
+    sql: key.length === 0 ? insert : `${insert} ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${others.join(", ")}`,
+    values: names.map((name) => (name === "record" ? values.record : columnText(String(Reflect.get(values, name))))),
   };
-}
-
-function putSandbox(record: SandboxRecord): BoundStatement {
-  return {
-    sql: `INSERT INTO sandboxes (id, plan_id, state, created_at, record) VALUES (?, ?, ?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET
-        plan_id = excluded.plan_id, state = excluded.state, created_at = excluded.created_at, record = excluded.record`,
-    values: bound(record, record.ref.sandboxId, record.ref.planId, record.state, record.createdAt),
-  };
-}
-
-function putTransaction(record: TransactionRecord): BoundStatement {
-  return {
-    sql: `INSERT INTO transactions (id, plan_id, phase, started_at, record) VALUES (?, ?, ?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET
-        plan_id = excluded.plan_id, phase = excluded.phase, started_at = excluded.started_at, record = excluded.record`,
-    values: bound(record, record.id, record.planId, record.phase, record.startedAt),
-  };
-}
-
-/** The same place of the same sandbox again replaces the record, so that a creation that is tried again has its new owner. */
-function putIntent(record: IntentRecord): BoundStatement {
-  return {
-    sql: `INSERT INTO intents (sandbox_id, kind, location, record) VALUES (?, ?, ?, ?)
-      ON CONFLICT (sandbox_id, kind, location) DO UPDATE SET record = excluded.record`,
-    values: bound(record, record.sandboxId, record.kind, record.location),
-  };
-}
-
-function putHistory(record: HistoryEntry): BoundStatement {
-  return {
-    sql: "INSERT INTO history (plan_id, record) VALUES (?, ?)",
-    values: bound(record, record.planId),
-  };
-}
-
-function putCheckpoint(record: CheckpointRecord): BoundStatement {
-  return {
-    sql: `INSERT INTO checkpoints (id, plan_id, state, record) VALUES (?, ?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET plan_id = excluded.plan_id, state = excluded.state, record = excluded.record`,
-    values: bound(record, record.id, record.planId, record.state),
-  };
-}
-
-/** The columns, then the record itself. */
-function bound(record: object, ...columns: readonly string[]): readonly string[] {
-  return [...columns.map(columnText), JSON.stringify(record)];
 }

@@ -13,7 +13,7 @@ interface PurgeOptions {
 }
 
 /** `drydock cleanup purge [--older-than AGE] [--dry-run] [--force]` */
-export function defineCleanupPurge(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   command
     .option("--older-than <age>", "only what is at least that old: 7d, 12h, 30m or 90s")
     .option("--dry-run", "only say what would be removed")

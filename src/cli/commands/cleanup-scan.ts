@@ -5,7 +5,7 @@ import { cleanupItemLines } from "../render/cleanup-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock cleanup scan [--older-than AGE]` */
-export function defineCleanupScan(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   command
     .option("--older-than <age>", "only what is at least that old: 7d, 12h, 30m or 90s")
     .action(async ({ olderThan }: { readonly olderThan?: string }) => {

@@ -4,7 +4,7 @@ import { cleanupStatusLines } from "../render/cleanup-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock cleanup status` */
-export function defineCleanupStatus(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   command.action(async () => {
     const status = await look(context, (drydock) => drydock.cleanup.status());
     context.result(status, () => cleanupStatusLines(status, context.output.styles));

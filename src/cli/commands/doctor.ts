@@ -8,7 +8,7 @@ import { doctorLines } from "../render/doctor-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock doctor` */
-export function defineDoctor(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   command.action(async () => {
     const report = await examine(context);
     context.result(report, () => doctorLines(report, context.output.styles));

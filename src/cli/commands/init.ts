@@ -9,7 +9,7 @@ import { createTextFile } from "../../system/new-file.ts";
 import type { CommandContext } from "../command-context.ts";
 
 /** `drydock init` */
-export function defineInit(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   command.action(async () => {
     const file = join(context.cwd, CONFIG_FILE_NAME);
     const { initTemplate } = await import("../../config/init-template.ts");

@@ -9,7 +9,7 @@ import { applyLines } from "../render/apply-lines.ts";
 import { change } from "../session.ts";
 
 /** `drydock plan apply [PLAN] [-m MESSAGE] [--only [RESOURCE:]PATTERN…] [--allow [RESOURCE:]PATTERN]… [--digest D] [--dry-run] [--allow-irreversible] [--after-restart]` */
-export function definePlanApply(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
     .option("-m, --message <text>", "why; kept with the plan")
     .option(

@@ -7,7 +7,7 @@ import { oneLine } from "../printable.ts";
 import { change } from "../session.ts";
 
 /** `drydock plan cancel [PLAN]` */
-export function definePlanCancel(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (name?: string) => {
     const plan = await change(context, name, (drydock) => drydock.plans.cancel(name), { makesRoom: true });
     const left = plan.left ?? [];

@@ -5,7 +5,7 @@ import { checkpointLines } from "../render/checkpoint-lines.ts";
 import { change } from "../session.ts";
 
 /** `drydock plan checkpoint [PLAN] [--label LABEL]` */
-export function definePlanCheckpoint(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
     .option("--label <label>", "what to call it; one with a label is not pushed out by later ones")
     .action(async (plan: string | undefined, { label }: { readonly label?: string }) => {

@@ -5,7 +5,7 @@ import { checkpointListLines } from "../render/checkpoint-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock plan checkpoints [PLAN]` */
-export function definePlanCheckpoints(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (plan?: string) => {
     const result = await look(context, async (drydock) => {
       const { id } = await drydock.plans.show(plan);

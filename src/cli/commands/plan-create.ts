@@ -12,7 +12,7 @@ interface CreateOptions {
 }
 
 /** `drydock plan create [-r …]… [--name N] [--read-only] [--allow-irreversible]` */
-export function definePlanCreate(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addResourceOption(command)
     .option("--name <name>", "what the plan is called")
     .option("--read-only", "the plan can look, but never apply")

@@ -16,7 +16,7 @@ interface DiffOptions {
 }
 
 /** `drydock plan diff [PLAN] [--stat | --name-only | --patch] [PATH…]` */
-export function definePlanDiff(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
     .argument("[PATH...]", "only what is at or below these paths")
     .addOption(new Option("--stat", "how many lines of each file").conflicts(["nameOnly", "patch"]))

@@ -16,7 +16,7 @@ interface ExecOptions {
 }
 
 /** `drydock plan exec [PLAN] [--no-network] [--strict] [--limit NAME=VALUE]… -- COMMAND…` */
-export function definePlanExec(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addLimitOption(command.usage("[options] [PLAN] -- COMMAND…"))
     .argument("[PLAN...]", "id of the plan, the beginning of it, or its name; default: the only open plan")
     .option("--no-network", "without the network")

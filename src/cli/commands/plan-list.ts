@@ -4,7 +4,7 @@ import { planListLines } from "../render/plan-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock plan list [--all]` */
-export function definePlanList(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   command
     .option("-a, --all", "also those that are applied, undone or cancelled")
     .action(async ({ all = false }: { readonly all?: boolean }) => {

@@ -5,7 +5,7 @@ import { logLines } from "../render/log-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock plan log [PLAN]` */
-export function definePlanLog(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (plan?: string) => {
     const log = await look(context, (drydock) => drydock.log(plan));
     context.result(log, () => logLines(log, context.output.styles));

@@ -5,7 +5,7 @@ import { addPlanArgument } from "../plan-argument.ts";
 import { look } from "../session.ts";
 
 /** `drydock plan path [PLAN] [RESOURCE]` */
-export function definePlanPath(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
     .argument("[RESOURCE]", "name of the resource; default: the only one")
     .action(async (plan?: string, resource?: string) => {

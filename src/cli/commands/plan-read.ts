@@ -7,7 +7,7 @@ import { harmless } from "../printable.ts";
 import { look } from "../session.ts";
 
 /** `drydock plan read [PLAN] RESOURCE PATH` */
-export function definePlanRead(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addFileArguments(command).action(async (first: string, second: string, third?: string) => {
     const { plan, resource, path: given } = fileArguments(first, second, third);
     const path = unescapePath(given);

@@ -6,7 +6,7 @@ import { restoreLines } from "../render/checkpoint-lines.ts";
 import { change } from "../session.ts";
 
 /** `drydock plan restore [PLAN] CHECKPOINT` */
-export function definePlanRestore(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   // Of two arguments the first is the plan; one alone is the checkpoint, of the only open plan.
   addPlanArgument(command.usage("[options] [PLAN] CHECKPOINT"))
     .argument("[CHECKPOINT]", "id of the checkpoint, the beginning of it, or its label")

@@ -5,7 +5,7 @@ import { addPlanArgument } from "../plan-argument.ts";
 import { change } from "../session.ts";
 
 /** `drydock plan rollback [PLAN]` */
-export function definePlanRollback(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (name?: string) => {
     const plan = await change(context, name, (drydock) => drydock.plans.rollback(name), { makesRoom: true });
     context.result(plan, () => [

@@ -5,7 +5,7 @@ import { planLines } from "../render/plan-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock plan show [PLAN]` */
-export function definePlanShow(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (name?: string) => {
     const plan = await look(context, (drydock) => drydock.plans.show(name));
     context.result(plan, () => planLines(plan, context.output.styles));

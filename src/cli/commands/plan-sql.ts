@@ -7,7 +7,7 @@ import { change } from "../session.ts";
 import { readStandardInput } from "../standard-input.ts";
 
 /** `drydock plan sql [[PLAN] RESOURCE] [-c SQL | < FILE]` */
-export function definePlanSql(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command.usage("[options] [[PLAN] RESOURCE]"))
     .argument("[RESOURCE]", "name of the resource; default: the only one")
     .option("-c, --command <SQL>", "the statements; default: standard input")

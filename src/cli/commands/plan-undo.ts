@@ -6,7 +6,7 @@ import { undoLines } from "../render/apply-lines.ts";
 import { change } from "../session.ts";
 
 /** `drydock plan undo [PLAN]` */
-export function definePlanUndo(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (plan?: string) => {
     const result = await change(context, plan, (drydock) => drydock.plans.undo(plan));
     reportApply(context, result, () => undoLines(result));

@@ -7,7 +7,7 @@ import { change } from "../session.ts";
 import { readStandardInput } from "../standard-input.ts";
 
 /** `drydock plan write [PLAN] RESOURCE PATH < FILE` */
-export function definePlanWrite(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addFileArguments(command).action(async (first: string, second: string, third?: string) => {
     const { plan, resource, path } = fileArguments(first, second, third);
     const written = await change(context, plan, async (drydock, signal) => {

@@ -16,7 +16,7 @@ interface RecoverOptions {
 }
 
 /** `drydock recover [PLAN --commit | --abort | --abandon]` */
-export function defineRecover(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   command
     .argument("[PLAN]", "a plan that is in doubt, or can't be settled")
     .addOption(new Option("--commit", "what is in doubt did land: finish the rest").conflicts(["abort", "abandon"]))

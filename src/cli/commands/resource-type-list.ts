@@ -4,7 +4,7 @@ import { resourceTypeView, typeListLines } from "../render/resource-type-lines.t
 import { look } from "../session.ts";
 
 /** `drydock resource-type list` */
-export function defineResourceTypeList(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   command.action(async () => {
     const types = await look(context, async ({ resourceTypes }) => resourceTypes.list().map(resourceTypeView));
     context.result({ types }, () => typeListLines(types, context.output.styles));

@@ -8,7 +8,7 @@ import { resourceTypeView, typeLines } from "../render/resource-type-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock resource-type show TYPE` */
-export function defineResourceTypeShow(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   command.argument("<type>", "the name of a type").action(async (name: string) => {
     const type = await look(context, async ({ resourceTypes }) => {
       assertKnown(resourceTypes, name);

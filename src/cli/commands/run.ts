@@ -36,7 +36,7 @@ function currentFolder(cwd: string): ResourceRequest {
 }
 
 /** `drydock run [-r …]… [--name N] [--apply | --discard | --keep] [--no-network] [--strict] [--limit NAME=VALUE]… [--allow-irreversible] [--allow PATTERN]… -- COMMAND…` */
-export function defineRun(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   addLimitOption(addResourceOption(command.usage("[options] -- COMMAND…")))
     .argument("[COMMAND...]", "what to run")
     .option("--name <name>", "what the plan is called")

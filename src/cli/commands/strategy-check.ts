@@ -6,7 +6,7 @@ import { conformanceLines } from "../render/conformance-lines.ts";
 import { change } from "../session.ts";
 
 /** `drydock strategy check NAME` */
-export function defineStrategyCheck(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   command
     .argument("<strategy>", "its name, or MODULE:CLASS, such as ./mine.ts:MyStrategy")
     .option(

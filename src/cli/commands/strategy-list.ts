@@ -6,7 +6,7 @@ import { strategyLines } from "../render/strategy-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock strategy list` */
-export function defineStrategyList(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   command.action(async () => {
     const { strategies, unusable } = await look(context, async ({ registry }) => {
       const all = await registry.listAll();

@@ -8,7 +8,7 @@ import { trustLines } from "../render/trust-lines.ts";
 import { change } from "../session.ts";
 
 /** `drydock trust [FILE]` */
-export function defineTrust(command: Command, context: CommandContext): void {
+export function define(command: Command, context: CommandContext): void {
   command
     .argument("[FILE]", "the config; default: the nearest drydock.yaml upward from the current folder")
     .action(async (given?: string) => {

@@ -2,9 +2,9 @@ import { BusyError, StateError } from "../../core/errors.ts";
 import type { Attention, PreparedCommit, Transaction } from "../../core/strategy.ts";
 import { changedRowids } from "../../database/changed-rowids.ts";
 import { BACKWARD, FORWARD, type Way } from "../../database/landing-conflicts.ts";
+import { removeConflictingRows } from "../../database/remove-conflicting-rows.ts";
 import { countChanges, recordChanges } from "../../database/sqlite-changes.ts";
 import { type Patience, patiently } from "../../database/sqlite-database.ts";
-import { yieldToRivals } from "../../database/yield-to-rivals.ts";
 import { runAtOnce } from "../../files/pace.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
 import { writeSmallFile } from "../../files/small-file.ts";
@@ -193,8 +193,8 @@ export class SqliteLandings {
   async #revert(id: string, landing: Folder, rivals: "yield" | "refuse"): Promise<readonly Attention[]> {
     removeTree(POINTS.remove, landing, REVERTING);
     runAtOnce(copyFile(POINTS.revert, { folder: landing, name: CHANGES }, { folder: landing, name: REVERTING }));
-    const yielding = () => yieldToRivals(this.#sandbox.location, landing.label(REVERTING), BACKWARD);
-    const kept = rivals === "yield" ? await patiently(yielding, this.#patience) : [];
+    const removing = () => removeConflictingRows(this.#sandbox.location, landing.label(REVERTING), BACKWARD);
+    const kept = rivals === "yield" ? await patiently(removing, this.#patience) : [];
     using original = await LockedOriginal.lock(this.#sandbox.location, landing.label(REVERTING), this.#patience);
     const revertId = `${id}-taken-back`;
     if (!original.has(revertId)) original.write(revertId, BACKWARD);

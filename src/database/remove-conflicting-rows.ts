@@ -5,10 +5,10 @@ import { type ChangedTable, changedTables, recordedRows } from "./sqlite-changes
 import { SqliteDatabase } from "./sqlite-database.ts";
 
 /**
- * Takes out of a record everything in which the database is not as the record knows it, and says what that is. What is left can land without
- * touching what others have made. A definition that others have changed takes everything with it: the rest would not fit.
+ * Removes from a record every row that another writer has changed in the database since, and names these rows. The rest
+ * can land without touching the other writer's work. A definition that changed removes everything: the rest would not fit.
  */
-export function yieldToRivals(location: string, record: string, way: Way): Conflict[] {
+export function removeConflictingRows(location: string, record: string, way: Way): Conflict[] {
   using db = new SqliteDatabase(location, "write");
   db.attach(record, "write", "record");
   const conflicts = findConflicts(db, "record", way);
@@ -17,7 +17,7 @@ export function yieldToRivals(location: string, record: string, way: Way): Confl
   const tables = changedTables(db, "record");
   const rows = tables.filter((table) => !table.whole).flatMap((table) => rowConflicts(db, "record", table)(way));
   const isOnlyRows = conflicts.every(({ path }) => rows.some((row) => row.path === path && path.includes("/")));
-  if (isOnlyRows) for (const table of tables) dropRivals(db, table, way);
+  if (isOnlyRows) for (const table of tables) removeConflicts(db, table, way);
   else
     for (const name of ["numbers", "objects", "tables", "sequences", "statistics"])
       db.exec(`DELETE FROM record.${name}`);
@@ -25,8 +25,8 @@ export function yieldToRivals(location: string, record: string, way: Way): Confl
   return conflicts;
 }
 
-/** The other side of a row that somebody has changed goes too. */
-function dropRivals(db: SqliteDatabase, table: ChangedTable, way: Way): void {
+/** Both sides of a row in conflict go: the row as it was and as it would become. */
+function removeConflicts(db: SqliteDatabase, table: ChangedTable, way: Way): void {
   const shape = table.before ?? table.after;
   if (shape === undefined || table.whole) return;
   const { from, to } = conflictConditions("record", table, shape, way);
@@ -34,13 +34,13 @@ function dropRivals(db: SqliteDatabase, table: ChangedTable, way: Way): void {
     recordedRows("record", way.from, table.n, shape),
     recordedRows("record", way.to, table.n, shape),
   ];
-  db.exec(`CREATE TEMP TABLE rivals AS SELECT * FROM ${old.from} AS this WHERE ${from}`);
+  db.exec(`CREATE TEMP TABLE conflicting AS SELECT * FROM ${old.from} AS this WHERE ${from}`);
   db.exec(`DELETE FROM ${fresh.from} AS this WHERE ${to}`);
   for (const side of [fresh, old]) {
-    const rivals = { ...side, from: "temp.rivals" };
+    const conflicting = { ...side, from: "temp.conflicting" };
     db.exec(
-      `DELETE FROM ${side.from} AS this WHERE EXISTS (SELECT 1 FROM temp.rivals AS r WHERE ${sameIdentity("r", rivals, "this", side, shape.identity)})`,
+      `DELETE FROM ${side.from} AS this WHERE EXISTS (SELECT 1 FROM temp.conflicting AS r WHERE ${sameIdentity("r", conflicting, "this", side, shape.identity)})`,
     );
   }
-  db.exec("DROP TABLE temp.rivals");
+  db.exec("DROP TABLE temp.conflicting");
 }

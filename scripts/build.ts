@@ -20,7 +20,7 @@ import { commandsTogether, directBuiltins, englishOnly, fewChunks } from "./bund
  * - cli.js, index.js, strategy.js, testing.js, victim.js (the process that the conformance suite kills) and the chunks that they share. All come from one call of esbuild: a
  *   class that two of them use is in a chunk of its own, so a strategy that imports "drydock/strategy" meets the same
  *   classes as the command line.
- * - keeper.js, the program that holds transactions, with the drivers that it needs.
+ * - holder.js, the program that holds transactions, with the drivers that it needs.
  * - launcher.cjs, the program that becomes a command.
  * - types/, the declarations of the public entries.
  * - .compile-cache/, see bin/start.cjs; filled here, so that the first command is as fast as the second. Not packed.
@@ -39,7 +39,7 @@ const ENTRIES = {
 } as const;
 
 /** A process of its own that speaks to the others by a socket, and shares no class with them; only it needs the drivers of databases. */
-const KEEPER = "src/strategies/transaction-rollback/keeper-main.ts";
+const HOLDER = "src/strategies/transaction-rollback/holder/holder-main.ts";
 
 /** The program that becomes a command. It is started for each, so it holds nothing else. */
 const LAUNCHER = "src/run/launcher-main.ts";
@@ -48,7 +48,7 @@ const LAUNCHER = "src/run/launcher-main.ts";
 const WARM_UP_MS = 20_000;
 
 /** What does something by being loaded. */
-const PROGRAMS = ["cli.js", "keeper.js", "victim.js"];
+const PROGRAMS = ["cli.js", "holder.js", "victim.js"];
 
 try {
   await buildAll();
@@ -58,7 +58,7 @@ try {
 }
 
 async function buildAll(): Promise<void> {
-  const missing = [...Object.values(ENTRIES), KEEPER, LAUNCHER].filter((entry) => !existsSync(join(root, entry)));
+  const missing = [...Object.values(ENTRIES), HOLDER, LAUNCHER].filter((entry) => !existsSync(join(root, entry)));
   if (missing.length > 0) throw new Error(`Nothing was built: ${missing.join(", ")} is missing.`);
   const fresh = join(root, `dist.new-${process.pid}`);
   const old = `${fresh}-old`;
@@ -100,7 +100,7 @@ async function bundle(outdir: string): Promise<void> {
   });
   await build({
     ...options,
-    entryPoints: { keeper: KEEPER },
+    entryPoints: { holder: HOLDER },
     // What the drivers load only where they find it.
     external: ["koffi", "pg-native", "cloudflare:sockets"],
     plugins: [directBuiltins],

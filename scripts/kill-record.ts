@@ -4,10 +4,10 @@ import { join } from "node:path";
 
 /** Where nobody dies, each with the reason. */
 const NEVER: { readonly [name: string]: string } = {
-  "keeper.listen":
+  "holder.listen":
     "of a process that gets nothing of anybody's environment; test/databases kills it from outside, at every step of an apply",
-  "keeper.listening": "as keeper.listen",
-  "keeper.ended": "as keeper.listen",
+  "holder.listening": "as holder.listen",
+  "holder.ended": "as holder.listen",
   "init.write":
     "writes a config file where none is; no plan is involved, and new-file.test.ts has each step of it fail",
 };

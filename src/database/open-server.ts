@@ -1,4 +1,4 @@
-import type { ServerDatabase, ServerLogin, ServerSettler } from "./server-database.ts";
+import type { ServerDatabase, ServerLogin, TransactionResolver } from "./server-database.ts";
 import { parseServerUrl } from "./server-url.ts";
 
 /** Connects to hold a transaction. Only the driver that is needed is loaded. */
@@ -8,9 +8,9 @@ export async function openServerDatabase(login: ServerLogin): Promise<ServerData
   return (await import("./mysql-database.ts")).MysqlDatabase.open(login);
 }
 
-/** Connects to settle prepared transactions. */
-export async function openServerSettler(login: ServerLogin): Promise<ServerSettler> {
+/** Connects to end prepared transactions. */
+export async function openTransactionResolver(login: ServerLogin): Promise<TransactionResolver> {
   if (parseServerUrl(login.location).kind === "postgres")
-    return (await import("./postgres-settler.ts")).PostgresSettler.open(login);
-  return (await import("./mysql-settler.ts")).MysqlSettler.open(login);
+    return (await import("./postgres-resolver.ts")).PostgresResolver.open(login);
+  return (await import("./mysql-resolver.ts")).MysqlResolver.open(login);
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SandboxCommitError } from "../core/errors.ts";
 import { GuardedDatabase } from "./guarded-database.ts";
 import { PostgresConnection, type PostgresResult } from "./postgres-connection.ts";
-import { PostgresSettler } from "./postgres-settler.ts";
+import { PostgresResolver } from "./postgres-resolver.ts";
 import { assertRunnable } from "./refused-statements.ts";
 import type {
   Evidence,
@@ -122,9 +122,9 @@ export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implem
   }
 
   /** What statements have set stays set when their transaction is prepared. */
-  async settler(): Promise<PostgresSettler> {
+  async resolver(): Promise<PostgresResolver> {
     await this.connection.run("DISCARD ALL");
-    return new PostgresSettler(this.connection, this.login);
+    return new PostgresResolver(this.connection, this.login);
   }
 
   async #value(sql: string) {

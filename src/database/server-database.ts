@@ -5,11 +5,12 @@ import type { StatementEffect } from "./statement-effect.ts";
 /**
  * # A connection to a database server that holds one transaction
  *
- * After `begin` everything that is run is in that transaction, until `prepare`, `commit` or `rollback` ends it. Its name is chosen by the caller
- * before it begins, and is what `prepare` leaves it under: any connection can then end it, after the death of this one or of the server.
+ * After `begin` every statement is in that transaction, until `prepare`, `commit` or `rollback` ends it. The caller
+ * chooses its name before it begins, and `prepare` leaves it under that name: any connection can then end it, after the
+ * death of this one or of the server.
  *
- * Whatever the statements are, none ends the transaction: what would is refused before it is sent, and what a server does all the same is found by
- * the state that it reports, and is an error.
+ * No statement ends the transaction: one that would is refused before it is sent. If a server ends it all the same, the
+ * state that it reports tells, and that is an error.
  */
 export interface ServerDatabase extends DatabaseConnection {
   /** What it is, for people: "PostgreSQL 15.3". */
@@ -44,18 +45,18 @@ export interface ServerDatabase extends DatabaseConnection {
   prepare(marker: string | undefined): Promise<Evidence>;
 
   /**
-   * Settles by this connection, which has no transaction: it becomes like a new one first. Not there where a connection can't do that which has prepared
-   * the transaction itself.
+   * A resolver on this connection, which has no transaction: it becomes like a new one first. Absent where a connection
+   * can't end a transaction that it has prepared itself.
    */
-  settler?(): Promise<ServerSettler>;
+  resolver?(): Promise<TransactionResolver>;
 
   close(): Promise<void>;
   /** Called once if the connection is lost. */
   onLost: (why: string) => void;
 }
 
-/** What can be done to prepared transactions by a connection that holds none. */
-export interface ServerSettler {
+/** Finds and ends prepared transactions, on a connection that has no transaction. */
+export interface TransactionResolver {
   /** The prepared transactions of a sandbox. */
   prepared(of: Pick<TransactionName, "planId" | "resourceId">): Promise<readonly TransactionName[]>;
   outcome(name: TransactionName, evidence: Evidence): Promise<Outcome>;

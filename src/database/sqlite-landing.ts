@@ -30,8 +30,8 @@ export function land(db: SqliteDatabase, record: string, way: Way): void {
     const value = db.value(`SELECT ${way.to} FROM ${record}.numbers WHERE name = ?`, name);
     if (value !== null) db.exec(`PRAGMA main.${name} = ${Number(value)}`);
   }
-  settleSequences(db, record, way, sequences);
-  settleStatistics(db, record, way);
+  landSequences(db, record, way, sequences);
+  landStatistics(db, record, way);
 }
 
 /** Virtual tables are taken out of the schema by hand, because the module that keeps them may not be there, or would take its tables along. */
@@ -134,7 +134,7 @@ function currentSequences(db: SqliteDatabase, record: string): Sequences {
 }
 
 /** An id that was ever given is not given again: where somebody else has gone further, his counts. */
-function settleSequences(db: SqliteDatabase, record: string, { from, to }: Way, sequences: Sequences): void {
+function landSequences(db: SqliteDatabase, record: string, { from, to }: Way, sequences: Sequences): void {
   if (!hasTable(db, "main", "sqlite_sequence")) return;
   for (const [name = null, old = null, fresh = null] of db.rows(
     `SELECT name, ${from}, ${to} FROM ${record}.sequences`,
@@ -152,7 +152,7 @@ function larger(a: DatabaseValue, b: DatabaseValue): DatabaseValue {
 }
 
 /** What ANALYZE found helps to plan queries and means nothing else: where it was found anew meanwhile, it stays. */
-function settleStatistics(db: SqliteDatabase, record: string, { from, to }: Way): void {
+function landStatistics(db: SqliteDatabase, record: string, { from, to }: Way): void {
   if (db.number(`SELECT EXISTS (SELECT 1 FROM ${record}.statistics)`) === 0) return;
   const of = (side: string) =>
     `SELECT tbl, idx, stat FROM ${record}.statistics WHERE side = '${side}' AND tbl IS NOT NULL`;

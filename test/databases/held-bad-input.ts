@@ -58,7 +58,7 @@ export function describeBadInput(server: () => TestServer): void {
           assert.ok(!said.includes(secret), said);
         assert.deepEqual(leftIn(scene.stateDir), []);
         assert.deepEqual(scene.filesWithPassword(), []);
-        assert.equal(scene.keeper(), undefined);
+        assert.equal(scene.holder(), undefined);
       });
 
     for (const [what, url, fails, message] of [
@@ -85,7 +85,7 @@ export function describeBadInput(server: () => TestServer): void {
         await assert.rejects(create, message);
         assert.deepEqual(leftIn(scene.stateDir), []);
         assert.deepEqual(readdirSync(join(scene.stateDir, "sandboxes")), []);
-        await until(() => scene.keeper() === undefined, "the keeper has ended");
+        await until(() => scene.holder() === undefined, "the holder has ended");
         assert.deepEqual(await scene.with(({ plans }) => plans.list()), []);
       });
 

@@ -50,8 +50,8 @@ export function describeHeld(kind: ServerKind): void {
       await using scene = await HeldScene.make(server);
       await scene.plan();
       await scene.run("UPDATE T SET v = 'x'");
-      const keeper = scene.keeper();
-      assert.ok(keeper !== undefined);
+      const holder = scene.holder();
+      assert.ok(holder !== undefined);
       assert.deepEqual(scene.filesWithPassword().length, 1);
       await scene.with(({ plans }) => plans.apply("p"));
       assert.deepEqual(leftIn(scene.stateDir), []);

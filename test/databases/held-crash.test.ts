@@ -16,7 +16,7 @@ const OF_FOLDERS = ["landings.flush-staged", "land.exchange", "landings.flush-la
 const CRASHES = ["held.prepare:2", "held.land:2"] as const;
 
 /** Who passes a point, by what its name begins with; who is in no other suite with servers comes first. */
-const PASSED_BY: readonly RegExp[] = [/^git[-.]/, /^sqlite[.]/, /^(?:held|keeper|secrets)[.]/, /^store[.]/, /./];
+const PASSED_BY: readonly RegExp[] = [/^git[-.]/, /^sqlite[.]/, /^(?:held|holder|secrets)[.]/, /^store[.]/, /./];
 
 describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine", {
   skip: whyNoServer("postgres") ?? whyNoServer("mariadb") ?? false,
@@ -37,8 +37,8 @@ describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine
     return points.filter(({ name, pass }) => {
       if (name.startsWith("held.") || name === "store.write") return true;
       // A durable write has four passes; the first is before anything of it.
-      if (name === "keeper.record") return pass % 4 === 1;
-      return (OF_FOLDERS.includes(name) || /^(?:keeper|secrets)[.]/.test(name)) && pass === 1;
+      if (name === "holder.record") return pass % 4 === 1;
+      return (OF_FOLDERS.includes(name) || /^(?:holder|secrets)[.]/.test(name)) && pass === 1;
     });
   }
 
@@ -86,7 +86,7 @@ describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine
     it(`[C2][A17] our process killed at every step of ${operation}: nothing lands, and nothing unknown is left`, async (t) => {
       const make = operation === "create" ? MixedWorld.withoutPlan : MixedWorld.make;
       const points = (await pointsOf(operation, undefined, () => make(servers))).filter(
-        ({ name }) => IS_LONG || /^(?:held|keeper|secrets)[.]/.test(name),
+        ({ name }) => IS_LONG || /^(?:held|holder|secrets)[.]/.test(name),
       );
       const act = async (world: MixedWorld, at: string) => {
         await killedAt(world, operation, at);
@@ -97,11 +97,11 @@ describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine
 
   describeWorkCrashes(() => servers);
 
-  it("[T2][A3] the keeper killed at every step of apply: all or nothing, and what is gone is said to be gone", async (t) => {
+  it("[T2][A3] the holder killed at every step of apply: all or nothing, and what is gone is said to be gone", async (t) => {
     const points = (await pointsOf("apply")).filter(({ name }) => name.startsWith("held."));
     await forEach(t, points, async (world, at) => {
-      await world.drive("apply", { failpoints: `${at}=stop`, whenStopped: () => world.killKeeper() });
-      await world.verifyWithoutWork(`keeper killed at ${at}`, /work in this sandbox is gone.*Nothing was changed/);
+      await world.drive("apply", { failpoints: `${at}=stop`, whenStopped: () => world.killHolder() });
+      await world.verifyWithoutWork(`holder killed at ${at}`, /work in this sandbox is gone.*Nothing was changed/);
     });
   });
 
@@ -188,7 +188,7 @@ describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine
     try {
       // The first is prepared, the second is about to be.
       await killedAt(world, "apply", "held.prepare:2");
-      world.killKeeper();
+      world.killHolder();
       await whileDown(async () => {
         const { pending } = await world.with(async ({ recovery }) => recovery);
         assert.match(pending[0]?.why ?? "", /can't be reached/);

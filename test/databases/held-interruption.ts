@@ -34,7 +34,7 @@ export function describeInterruption(kind: ServerKind, server: () => TestServer)
       await using scene = await HeldScene.make(server());
       await scene.plan();
       await scene.run("UPDATE T SET v = 'changed' WHERE id = 1");
-      const keeper = scene.keeper();
+      const holder = scene.holder();
       const interruption = new AbortController();
       const asked = scene.with(({ plans }) => plans.sql("p", "db", script.replaceAll(/\bT\b/g, scene.table)), {
         signal: interruption.signal,
@@ -44,7 +44,7 @@ export function describeInterruption(kind: ServerKind, server: () => TestServer)
       interruption.abort();
       await refused;
       assert.equal(await server().sql(running), "0", "the server still runs it");
-      assert.equal(scene.keeper(), keeper);
+      assert.equal(scene.holder(), holder);
       assert.equal(await scene.inside(), "1|changed 2|two");
       await scene.run("INSERT INTO T VALUES (4, 'later')");
       await scene.with(({ plans }) => plans.apply("p"));
@@ -57,12 +57,12 @@ export function describeInterruption(kind: ServerKind, server: () => TestServer)
     await using scene = await HeldScene.make(server());
     await scene.plan();
     await scene.run("UPDATE T SET v = 'changed' WHERE id = 1");
-    const keeper = scene.keeper();
+    const holder = scene.holder();
     const rows = kind === "postgres" ? "generate_series(1, 300)" : "information_schema.columns LIMIT 300";
     await assert.rejects(scene.run(`INSERT INTO T VALUES (3, 'three'); SELECT repeat('x', 1000000) FROM ${rows}`), {
       code: "TOO_LARGE",
     });
-    assert.equal(scene.keeper(), keeper);
+    assert.equal(scene.holder(), holder);
     assert.equal(await scene.inside(), "1|changed 2|two");
   });
 
@@ -74,7 +74,7 @@ export function describeInterruption(kind: ServerKind, server: () => TestServer)
       await using scene = await HeldScene.make(server());
       await scene.plan();
       await scene.run("UPDATE T SET v = 'changed' WHERE id = 1");
-      const keeper = scene.keeper();
+      const holder = scene.holder();
       const script = `INSERT INTO T VALUES (3, 'three'); ${statement}`.replaceAll(/\bT\b/g, scene.table);
       const args = ["plan", "sql", "p", "db", "-c", script, "--state-dir", scene.stateDir];
       const command = spawn(program, args, {
@@ -86,7 +86,7 @@ export function describeInterruption(kind: ServerKind, server: () => TestServer)
       command.kill(signal);
       assert.deepEqual(await ended, [null, "SIGKILL"]);
       await until(async () => (await server().sql(running)) === "0", "the server has ended it");
-      assert.equal(scene.keeper(), keeper);
+      assert.equal(scene.holder(), holder);
       assert.equal(await scene.inside(), "1|changed 2|two");
       await scene.with(({ plans }) => plans.apply("p"));
       assert.equal(await scene.original(), "1|changed 2|two");

@@ -93,18 +93,18 @@ export class HeldScene implements AsyncDisposable {
   }
 
   /** The process that holds the plan's transactions, if there is one. */
-  keeper(): number | undefined {
-    const keepers = join(this.stateDir, "keepers");
-    const plans = existsSync(keepers) ? readdirSync(keepers) : [];
-    const file = plans.map((plan) => join(keepers, plan, "keeper.json")).find((path) => existsSync(path));
+  holder(): number | undefined {
+    const holders = join(this.stateDir, "keepers");
+    const plans = existsSync(holders) ? readdirSync(holders) : [];
+    const file = plans.map((plan) => join(holders, plan, "keeper.json")).find((path) => existsSync(path));
     if (file === undefined) return undefined;
     const { pid } = (JSON.parse(readFileSync(file, "utf8")) as { owner: { pid: number } }).owner;
     return isRunning(pid) ? pid : undefined;
   }
 
-  killKeeper(): void {
-    const pid = this.keeper();
-    assert.ok(pid !== undefined, "there is a keeper");
+  killHolder(): void {
+    const pid = this.holder();
+    assert.ok(pid !== undefined, "there is a holder");
     process.kill(pid, "SIGKILL");
   }
 
@@ -120,7 +120,7 @@ export class HeldScene implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const pid = this.keeper();
+    const pid = this.holder();
     if (pid !== undefined) process.kill(pid, "SIGKILL");
     removeFolder(this.folder);
   }

@@ -12,7 +12,7 @@ type Servers = { readonly [name: string]: TestServer };
 interface Work {
   readonly title: string;
   readonly operation: WorldOperation;
-  /** Where the keeper is asked for it, for the last time: the other server has done it then. */
+  /** Where the holder is asked for it, for the last time: the other server has done it then. */
   readonly asks: Point;
   /** Brings a world with work to where it can begin. */
   arrange(world: MixedWorld): Promise<void>;
@@ -151,7 +151,7 @@ async function made(servers: Servers, { arrange }: Work): Promise<MixedWorld> {
   }
 }
 
-/** All that are passed, in a long run; else where the keeper is asked, which is seen by that it dies there. */
+/** All that are passed, in a long run; else where the holder is asked, which is seen by that it dies there. */
 async function pointsOf(make: () => Promise<MixedWorld>, { operation, asks }: Work): Promise<Point[]> {
   if (!IS_LONG) return [asks];
   const world = await make();

@@ -14,7 +14,7 @@ const DIALECTS = {
 } as const;
 
 for (const kind of Object.keys(DIALECTS) as readonly ServerKind[])
-  describe(`[B9] a statement of a killed keeper that reaches ${kind} late`, {
+  describe(`[B9] a statement of a killed holder that reaches ${kind} late`, {
     skip: whyNoServer(kind) ?? false,
   }, () => {
     const dialect = DIALECTS[kind];
@@ -25,7 +25,7 @@ for (const kind of Object.keys(DIALECTS) as readonly ServerKind[])
     after(() => server?.remove());
 
     /**
-     * Kills an apply, and the keeper, with this statement under way, goes on without them, and lets the
+     * Kills an apply, and the holder, with this statement under way, goes on without them, and lets the
      * statement arrive.
      */
     async function arrivesLate(statement: string, then: (scene: HeldScene, when: string) => Promise<void>) {
@@ -40,7 +40,7 @@ for (const kind of Object.keys(DIALECTS) as readonly ServerKind[])
       await using apply = new DrydockProcess({ stateDir: scene.stateDir, calls: [["apply", "p"]] });
       await held;
       apply.signal("SIGKILL");
-      scene.killKeeper();
+      scene.killHolder();
       await apply.ends();
       gate.admitOthers();
       await then(scene, "before it arrives");

@@ -251,10 +251,10 @@ export class MixedWorld {
     assert.deepEqual(left, [], `${when}: nothing is left but what an undo needs`);
   }
 
-  keeper(): number | undefined {
-    const keepers = join(this.stateDir, "keepers");
-    for (const plan of existsSync(keepers) ? readdirSync(keepers) : []) {
-      const file = join(keepers, plan, "keeper.json");
+  holder(): number | undefined {
+    const holders = join(this.stateDir, "keepers");
+    for (const plan of existsSync(holders) ? readdirSync(holders) : []) {
+      const file = join(holders, plan, "keeper.json");
       if (!existsSync(file)) continue;
       const { pid } = (JSON.parse(readFileSync(file, "utf8")) as { owner: { pid: number } }).owner;
       if (isRunning(pid)) return pid;
@@ -262,8 +262,8 @@ export class MixedWorld {
     return undefined;
   }
 
-  killKeeper(): void {
-    const pid = this.keeper();
+  killHolder(): void {
+    const pid = this.holder();
     if (pid !== undefined) process.kill(pid, "SIGKILL");
   }
 
@@ -306,7 +306,7 @@ export class MixedWorld {
   }
 
   remove(): void {
-    this.killKeeper();
+    this.killHolder();
     this.local.remove();
   }
 }

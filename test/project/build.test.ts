@@ -16,7 +16,7 @@ function project(): TemporaryFolder {
   folder.write("src/strategy.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/testing/victim-main.ts", "export {};\n");
   folder.write("src/testing/index.ts", 'export { Shared } from "../core/shared.ts";\n');
-  folder.write("src/strategies/transaction-rollback/keeper-main.ts", 'console.log("kept");\n');
+  folder.write("src/strategies/transaction-rollback/holder/holder-main.ts", 'console.log("kept");\n');
   folder.write("src/run/launcher-main.ts", 'console.log("launched", import.meta.url.startsWith("file:"));\n');
   return folder;
 }
@@ -31,7 +31,7 @@ describe("the build", () => {
     const dist = join(folder.path, "dist");
     assert.match(readFileSync(join(dist, "cli.js"), "utf8"), /import\("\.\/chunks\/command-\w+\.js"\)/);
     assert.equal(runProgram(join(folder.path, "bin/drydock"), []).stdout, "Shared\n");
-    assert.equal(runProgram(process.execPath, [join(dist, "keeper.js")]).stdout, "kept\n");
+    assert.equal(runProgram(process.execPath, [join(dist, "holder.js")]).stdout, "kept\n");
     assert.equal(runProgram(process.execPath, [join(dist, "launcher.cjs")]).stdout, "launched true\n");
     const definitions = readdirSync(dist, { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".js"))

@@ -15,15 +15,15 @@ import { builtInStrength } from "../../core/strategy-names.ts";
 import { rowJson } from "../../database/row-json.ts";
 import type { Evidence, TransactionName } from "../../database/server-database.ts";
 import { parseServerUrl } from "../../database/server-url.ts";
-import { heldNotes } from "./held-notes.ts";
-import { placesOf } from "./held-places.ts";
-import { cannotBeTakenBack, HeldSandbox } from "./held-sandbox.ts";
-import { statementChanges } from "./statement-changes.ts";
+import { cannotBeTakenBack, RemoteTransaction } from "./client/remote-transaction.ts";
+import { statementChanges } from "./client/statement-changes.ts";
+import { transactionNotes } from "./client/transaction-notes.ts";
+import { placesOf } from "./client/transaction-places.ts";
 
 const NO_UNDO = "can't be undone once it has landed";
 
 /**
- * A transaction on a database server (PostgreSQL, MySQL, MariaDB), held open by a keeper for as long as the plan is. Work is done by statements; it
+ * A transaction on a database server (PostgreSQL, MySQL, MariaDB), held open by a holder for as long as the plan is. Work is done by statements; it
  * is seen by nobody else, and lands by the server's own two-phase commit: PREPARE TRANSACTION, XA PREPARE.
  *
  * A server that can't prepare is said to be so by the ref: then the transaction lands in one step, and goes last. A landed transaction can't be
@@ -167,11 +167,11 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
 
   /** Until when the transaction is held, and what can't be done here. */
   async notes(ref: SandboxRef): Promise<readonly string[]> {
-    return await heldNotes(this.#held(ref));
+    return await transactionNotes(this.#held(ref));
   }
 
-  #held(ref: SandboxRef): HeldSandbox {
-    return new HeldSandbox(this.#context, ref);
+  #held(ref: SandboxRef): RemoteTransaction {
+    return new RemoteTransaction(this.#context, ref);
   }
 }
 

@@ -1,53 +1,53 @@
 import { isDeepStrictEqual } from "node:util";
-import { DrydockError, messageOf, StateError } from "../../core/errors.ts";
-import type { StatementResult } from "../../core/query.ts";
-import type { TransactionPolicy } from "../../core/strategy.ts";
-import { openServerDatabase, openServerSettler } from "../../database/open-server.ts";
+import { DrydockError, messageOf, StateError } from "../../../core/errors.ts";
+import type { StatementResult } from "../../../core/query.ts";
+import type { TransactionPolicy } from "../../../core/strategy.ts";
+import { openServerDatabase, openTransactionResolver } from "../../../database/open-server.ts";
 import type {
   Evidence,
   Outcome,
   ServerDatabase,
   ServerLogin,
-  ServerSettler,
   TransactionName,
-} from "../../database/server-database.ts";
-import { SERVER_DOWN } from "../../database/server-errors.ts";
-import { HeldTransaction, type Steps } from "./held-transaction.ts";
+  TransactionResolver,
+} from "../../../database/server-database.ts";
+import { SERVER_DOWN } from "../../../database/server-errors.ts";
 import {
   type Connected,
-  type HeldStatus,
-  type KeeperOperations,
+  type HolderOperations,
   type LoggedStatement,
   NOT_HELD,
-  type Settling,
-} from "./keeper-protocol.ts";
+  type ResolveRequest,
+  type TransactionStatus,
+} from "../holder-protocol.ts";
+import { RecordedTransaction, type TransactionSteps } from "./recorded-transaction.ts";
 
 /** How long to wait for a server, and for what others have locked there. */
 const PATIENCE_MS = 10_000;
 const TRIES_TO_LAND = 3;
 
-export interface KeptSandboxParts {
+export interface SandboxSessionParts {
   readonly planId: string;
   readonly resourceId: string;
   readonly secret: string | undefined;
   readonly now: () => Date;
   readonly limits: TransactionPolicy;
-  /** Called when the transaction has ended though nobody asked for it. */
+  /** Called when the transaction ended though no client asked for that. */
   readonly noteEnded: (why: string) => void;
 }
 
-/** What the keeper holds of one sandbox: a connection with a transaction, and what was done in it. */
-export class KeptSandbox {
-  readonly #parts: KeptSandboxParts;
+/** The holder's side of one sandbox: a connection with a transaction, and the steps done in it. */
+export class SandboxSession {
+  readonly #parts: SandboxSessionParts;
   #database: ServerDatabase | undefined;
   #expected: Promise<ServerDatabase> | undefined;
-  #transaction: HeldTransaction | undefined;
+  #transaction: RecordedTransaction | undefined;
   #name: TransactionName | undefined;
-  /** What was done in a transaction that was prepared since. */
-  #done: Steps | undefined;
+  /** The steps of a transaction that is prepared now. */
+  #done: TransactionSteps | undefined;
   #whyGone: string | undefined;
 
-  constructor(parts: KeptSandboxParts) {
+  constructor(parts: SandboxSessionParts) {
     this.#parts = parts;
   }
 
@@ -55,11 +55,11 @@ export class KeptSandbox {
     return this.#transaction !== undefined || this.#done !== undefined;
   }
 
-  status(): HeldStatus {
+  status(): TransactionStatus {
     return this.#held().status(this.#parts.limits);
   }
 
-  /** Begins what `connect` will be asked for; who asks is told if it fails. */
+  /** Begins to connect; the request for `connect` that follows gets the failure, if any. */
   expect(location: string): void {
     this.#expected = this.#connected(location);
     this.#expected.catch(() => undefined);
@@ -81,8 +81,8 @@ export class KeptSandbox {
     await this.#begin(name);
   }
 
-  /** May be asked for again: then it is done already. */
-  async replay(name: TransactionName): Promise<KeeperOperations["replay"]["answers"]> {
+  /** A repeated request finds it done. */
+  async replay(name: TransactionName): Promise<HolderOperations["replay"]["answers"]> {
     if (this.#transaction !== undefined && this.#name !== undefined) return { name: this.#name };
     const steps = this.#done;
     if (steps === undefined) return { differs: "what was done in it is not known any more" };
@@ -133,7 +133,7 @@ export class KeptSandbox {
     return transaction === undefined || marker === undefined ? {} : { marker };
   }
 
-  /** If that fails, the server has rolled the transaction back: then it is done again, so that nothing is lost. */
+  /** If this fails, the server has rolled back: then the steps run again, so that nothing is lost. */
   async prepare(marker: string | undefined): Promise<Evidence> {
     const transaction = this.#held();
     try {
@@ -167,38 +167,38 @@ export class KeptSandbox {
     await database?.close();
   }
 
-  /** By the connection that prepared it, where that can; whatever is wrong with that one, a new one finds out what became of it. */
-  async land({ name, evidence, ...where }: KeeperOperations["land"]["asks"]): Promise<Outcome> {
-    const landing = (settler: ServerSettler) => landBy(settler, name, evidence);
+  /** Lands by the connection that prepared, where that can; if it fails, a new one finds out how far it came. */
+  async land({ name, evidence, ...where }: HolderOperations["land"]["asks"]): Promise<Outcome> {
+    const landing = (resolver: TransactionResolver) => landBy(resolver, name, evidence);
     const own = this.#transaction === undefined && this.#database?.isOpen === true ? this.#database : undefined;
-    if (own?.settler === undefined) return await this.#settling(where, landing);
+    if (own?.resolver === undefined) return await this.#resolving(where, landing);
     try {
-      return await landing(await own.settler());
+      return await landing(await own.resolver());
     } catch {
-      return await this.#settling(where, landing);
+      return await this.#resolving(where, landing);
     }
   }
 
-  async takeBack(asked: KeeperOperations["takeBack"]["asks"]): Promise<KeeperOperations["takeBack"]["answers"]> {
+  async takeBack(asked: HolderOperations["takeBack"]["asks"]): Promise<HolderOperations["takeBack"]["answers"]> {
     const { name, evidence, session, location } = asked;
     const { planId, resourceId } = this.#parts;
-    const outcome = await this.#settling({ location }, async (settler) => {
+    const outcome = await this.#resolving({ location }, async (resolver) => {
       const isOurs = isDeepStrictEqual(session, this.#database?.session);
-      if (session !== undefined && !isOurs) await settler.endSession(session);
-      const listed = await settler.prepared({ planId, resourceId });
-      for (const each of listed) await settler.finish(each, "rollback");
+      if (session !== undefined && !isOurs) await resolver.endSession(session);
+      const listed = await resolver.prepared({ planId, resourceId });
+      for (const each of listed) await resolver.finish(each, "rollback");
       if (listed.some(({ serial }) => serial === name?.serial)) return "rolled back";
       const known = evidence.transactionNumber !== undefined || evidence.marker !== undefined;
-      return name !== undefined && known ? await settler.outcome(name, evidence) : "never prepared";
+      return name !== undefined && known ? await resolver.outcome(name, evidence) : "never prepared";
     });
     return { outcome };
   }
 
   async forget(location: string, marker: string): Promise<void> {
-    await this.#settling({ location }, (settler) => settler.forget(marker));
+    await this.#resolving({ location }, (resolver) => resolver.forget(marker));
   }
 
-  /** Ends a transaction that is held for too long. */
+  /** Ends a transaction that is open for too long. */
   async expire(): Promise<void> {
     const status = this.#transaction?.status(this.#parts.limits);
     const now = this.#parts.now().toISOString();
@@ -224,12 +224,12 @@ export class KeptSandbox {
 
   async #begin(name: TransactionName): Promise<void> {
     this.#name = name;
-    this.#transaction = await HeldTransaction.begin(this.#open(), name, this.#parts.now);
+    this.#transaction = await RecordedTransaction.begin(this.#open(), name, this.#parts.now);
     this.#whyGone = undefined;
   }
 
   /** A failure that took the whole transaction with it. */
-  async #reviveIfEnded(steps: Steps): Promise<void> {
+  async #reviveIfEnded(steps: TransactionSteps): Promise<void> {
     const [database, name] = [this.#database, this.#name];
     if (database === undefined || name === undefined || database.isInTransaction) return;
     try {
@@ -243,7 +243,7 @@ export class KeptSandbox {
     await this.disconnect();
   }
 
-  async #again(name: TransactionName, steps: Steps): Promise<string | undefined> {
+  async #again(name: TransactionName, steps: TransactionSteps): Promise<string | undefined> {
     this.#done = steps;
     await this.#begin(name);
     const differs = await this.#held().replay(steps);
@@ -263,7 +263,7 @@ export class KeptSandbox {
     return this.#database;
   }
 
-  #held(): HeldTransaction {
+  #held(): RecordedTransaction {
     if (this.#transaction === undefined) throw this.#notHeld();
     return this.#transaction;
   }
@@ -272,12 +272,12 @@ export class KeptSandbox {
     return new StateError(this.#whyGone ?? "", { code: NOT_HELD });
   }
 
-  async #settling<T>({ location }: Settling, action: (settler: ServerSettler) => Promise<T>): Promise<T> {
-    const settler = await openServerSettler(this.#login(location));
+  async #resolving<T>({ location }: ResolveRequest, action: (resolver: TransactionResolver) => Promise<T>): Promise<T> {
+    const resolver = await openTransactionResolver(this.#login(location));
     try {
-      return await action(settler);
+      return await action(resolver);
     } finally {
-      await settler.close();
+      await resolver.close();
     }
   }
 
@@ -286,12 +286,12 @@ export class KeptSandbox {
   }
 }
 
-async function landBy(settler: ServerSettler, name: TransactionName, evidence: Evidence): Promise<Outcome> {
+async function landBy(resolver: TransactionResolver, name: TransactionName, evidence: Evidence): Promise<Outcome> {
   for (let tries = 1; ; tries += 1) {
-    const outcome = await settler.outcome(name, evidence);
+    const outcome = await resolver.outcome(name, evidence);
     if (outcome !== "prepared") return outcome;
     try {
-      await settler.finish(name, "commit");
+      await resolver.finish(name, "commit");
     } catch (thrown) {
       // Whatever it says, the next look tells what became of it.
       if (tries === TRIES_TO_LAND) throw thrown;

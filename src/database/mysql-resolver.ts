@@ -1,5 +1,5 @@
 import { DrydockError, StatementError } from "../core/errors.ts";
-import { ConnectedSettler } from "./connected-settler.ts";
+import { ConnectedResolver } from "./connected-resolver.ts";
 import { MysqlConnection } from "./mysql-connection.ts";
 import { serverStart } from "./mysql-facts.ts";
 import { isMarked, removeMarkerTable } from "./mysql-marker.ts";
@@ -9,18 +9,18 @@ import type {
   Outcome,
   ServerLogin,
   ServerSession,
-  ServerSettler,
   TransactionName,
+  TransactionResolver,
 } from "./server-database.ts";
 
 /**
- * Settles prepared transactions on MySQL and MariaDB. As long as the connection that prepared one is there, the server tells all others that there
- * is no such transaction (XAER_NOTA), which is also what it says of one that is over: so only XA RECOVER tells whether it is prepared, and only
- * its mark (mysql-marker.ts) how it ended.
+ * Ends prepared transactions on MySQL and MariaDB. While the connection that prepared one is open, the server tells all
+ * others that there is no such transaction (XAER_NOTA), and it says the same of one that is over. So only XA RECOVER
+ * tells whether it is prepared, and only its mark (mysql-marker.ts) how it ended.
  */
-export class MysqlSettler extends ConnectedSettler<MysqlConnection> implements ServerSettler {
-  static async open(login: ServerLogin): Promise<MysqlSettler> {
-    return new MysqlSettler(await MysqlConnection.open(login), login);
+export class MysqlResolver extends ConnectedResolver<MysqlConnection> implements TransactionResolver {
+  static async open(login: ServerLogin): Promise<MysqlResolver> {
+    return new MysqlResolver(await MysqlConnection.open(login), login);
   }
 
   async prepared({ planId, resourceId }: Pick<TransactionName, "planId" | "resourceId">): Promise<TransactionName[]> {

@@ -8,25 +8,26 @@ import { Folder } from "../../system/folder.ts";
 import { durableWriteFile, readTextFile, writeFileAtOnce } from "../../system/text-files.ts";
 
 /**
- * `keepers/PLAN/` in the state directory, 0700:
- * - `keeper.json`: which keeper the plan has, written by itself when it listens; its socket is `KEEPER.sock`. Not flushed: no keeper outlives a restart.
- * - `RESOURCE.json`: what has become of the transaction of a resource. Written durably by who asks the keeper, before each step after which a
- *   transaction could be on the server that nobody would know of.
- * - `RESOURCE.ended`: why the keeper ended a transaction by itself.
+ * `keepers/PLAN/` in the state directory, 0700. The names on disk are those of 0.1.0, whose open plans go on:
+ * - `keeper.json`: which process holds the plan's transactions. The holder writes it when it listens; its socket is
+ *   `ID.sock`. It is not flushed: no holder outlives a restart.
+ * - `RESOURCE.json`: the state of the transaction of a resource. The client writes it durably, before each step after
+ *   which the server could have a transaction that no record names.
+ * - `RESOURCE.ended`: why the holder ended a transaction by itself.
  */
-export interface KeeperFile {
-  readonly keeperId: string;
+interface HolderFile {
+  readonly holderId: string;
   readonly owner: Owner;
 }
 
 /**
  * - `opening`: the sandbox is being made.
- * - `open`: the transaction is held by the keeper. If that is gone, so is the work.
- * - `preparing`: it is prepared, or about to be, or about to be settled.
- * - `landed`: it was committed; whoever uses the sandbox next opens a new one.
+ * - `open`: the holder has the transaction. If that process is gone, so is the work.
+ * - `preparing`: it is prepared, or about to be, or about to be ended by recovery.
+ * - `landed`: it is committed; the next use of the sandbox opens a new one.
  * - `lost`: the work is gone, for the reason in `why`.
  */
-export interface HeldRecord {
+export interface RemoteRecord {
   readonly state: "opening" | "open" | "preparing" | "landed" | "lost";
   readonly name?: TransactionName;
   readonly session?: ServerSession;
@@ -40,19 +41,20 @@ export interface HeldRecord {
 }
 
 const POINTS = {
-  make: failpoint("keeper.make-folder"),
-  record: failpoint("keeper.record"),
-  remove: failpoint("keeper.remove-record"),
-  removeFolder: failpoint("keeper.remove-folder"),
-  listening: failpoint("keeper.listening"),
-  ended: failpoint("keeper.ended"),
+  make: failpoint("holder.make-folder"),
+  record: failpoint("holder.record"),
+  remove: failpoint("holder.remove-record"),
+  removeFolder: failpoint("holder.remove-folder"),
+  listening: failpoint("holder.listening"),
+  ended: failpoint("holder.ended"),
 };
 const LARGEST = 1 << 20;
 const FOLDER = "keepers";
+const FILE = "keeper.json";
 const MOST_TRIES = 5;
 
-/** The folder of a plan's keeper. */
-export class KeeperFolder {
+/** The folder of a plan's holder. */
+export class HolderFolder {
   readonly path: string;
   readonly #stateDir: string;
   readonly #planId: string;
@@ -67,31 +69,32 @@ export class KeeperFolder {
     using state = Folder.open(this.#stateDir);
     for (let tries = 1; ; tries += 1) {
       try {
-        using keepers = ensureFolder(POINTS.make, state, FOLDER);
-        ensureFolder(POINTS.make, keepers, this.#planId).close();
+        using holders = ensureFolder(POINTS.make, state, FOLDER);
+        ensureFolder(POINTS.make, holders, this.#planId).close();
         return;
       } catch (thrown) {
-        // The last of the other plans may just have gone, and the folder of all with it.
+        // Another process may just have removed the folder of all plans, with the last plan in it.
         if (!failedWith(thrown, "ENOENT") || tries === MOST_TRIES) throw thrown;
       }
     }
   }
 
-  keeper(): KeeperFile | undefined {
-    return this.#read<KeeperFile>("keeper.json");
+  holder(): HolderFile | undefined {
+    const file = this.#read<{ readonly keeperId: string; readonly owner: Owner }>(FILE);
+    return file === undefined ? undefined : { holderId: file.keeperId, owner: file.owner };
   }
 
-  /** For the keeper itself: from here on it is found. */
-  announce(keeper: KeeperFile): void {
-    const bytes = Buffer.from(JSON.stringify(keeper));
-    writeFileAtOnce(POINTS.listening, `${this.path}/keeper.json`, bytes, 0o600);
+  /** Called by the holder: from here on clients find it. */
+  announce({ holderId, owner }: HolderFile): void {
+    const bytes = Buffer.from(JSON.stringify({ keeperId: holderId, owner }));
+    writeFileAtOnce(POINTS.listening, `${this.path}/${FILE}`, bytes, 0o600);
   }
 
-  record(resourceId: string): HeldRecord | undefined {
-    return this.#read<HeldRecord>(`${resourceId}.json`);
+  record(resourceId: string): RemoteRecord | undefined {
+    return this.#read<RemoteRecord>(`${resourceId}.json`);
   }
 
-  save(resourceId: string, record: HeldRecord): void {
+  save(resourceId: string, record: RemoteRecord): void {
     this.#write(POINTS.record, `${resourceId}.json`, record);
   }
 
@@ -99,21 +102,21 @@ export class KeeperFolder {
     return this.#read<{ readonly why: string }>(`${resourceId}.ended`)?.why;
   }
 
-  /** For the keeper itself. */
+  /** Called by the holder. */
   noteEnded(resourceId: string, why: string): void {
     this.#write(POINTS.ended, `${resourceId}.ended`, { why });
   }
 
-  /** Removes what is kept of a resource; with the last one everything. */
+  /** Removes the records of a resource; with those of the last one, the folder. */
   forget(resourceId: string): void {
     using state = Folder.open(this.#stateDir);
-    using keepers = state.openBelowIfThere(FOLDER);
-    if (keepers === undefined) return;
-    const own = keepers.openBelowIfThere(this.#planId);
+    using holders = state.openBelowIfThere(FOLDER);
+    if (holders === undefined) return;
+    const own = holders.openBelowIfThere(this.#planId);
     const isLast = own === undefined || removeRecord(own, resourceId);
     own?.close();
     if (!isLast) return;
-    removeTree(POINTS.removeFolder, keepers, this.#planId);
+    removeTree(POINTS.removeFolder, holders, this.#planId);
     removeIfEmpty(state);
   }
 
@@ -127,14 +130,14 @@ export class KeeperFolder {
   }
 }
 
-/** Whether nothing is left but what is the keeper's own. */
+/** Removes the records of a resource. True if only the holder's own file is left. */
 function removeRecord(folder: Folder, resourceId: string): boolean {
   for (const name of [`${resourceId}.ended`, `${resourceId}.json`])
     if (folder.facts(name) !== undefined) folder.removeFile(POINTS.remove, name);
-  return !folder.names().some((name) => name.endsWith(".json") && name !== "keeper.json");
+  return !folder.names().some((name) => name.endsWith(".json") && name !== FILE);
 }
 
-/** Another plan may have its keeper there. */
+/** The folder stays while another plan has a holder. */
 function removeIfEmpty(state: Folder): void {
   try {
     state.removeFolder(POINTS.removeFolder, FOLDER);

@@ -1,22 +1,22 @@
-import { ConnectedSettler } from "./connected-settler.ts";
+import { ConnectedResolver } from "./connected-resolver.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
 import type {
   Evidence,
   Outcome,
   ServerLogin,
   ServerSession,
-  ServerSettler,
   TransactionName,
+  TransactionResolver,
 } from "./server-database.ts";
 import { nameFrom, nameText } from "./server-database.ts";
 
 /**
- * Settles prepared transactions on PostgreSQL. One that is not in `pg_prepared_xacts` is over; what became of it the server knows by its number,
- * as long as it keeps the status of transactions that old.
+ * Ends prepared transactions on PostgreSQL. One that is not in `pg_prepared_xacts` is over; the server tells by its
+ * number how it ended, as long as it keeps the status of transactions that old.
  */
-export class PostgresSettler extends ConnectedSettler<PostgresConnection> implements ServerSettler {
-  static async open(login: ServerLogin): Promise<PostgresSettler> {
-    return new PostgresSettler(await PostgresConnection.open(login), login);
+export class PostgresResolver extends ConnectedResolver<PostgresConnection> implements TransactionResolver {
+  static async open(login: ServerLogin): Promise<PostgresResolver> {
+    return new PostgresResolver(await PostgresConnection.open(login), login);
   }
 
   async prepared({ planId, resourceId }: Pick<TransactionName, "planId" | "resourceId">): Promise<TransactionName[]> {

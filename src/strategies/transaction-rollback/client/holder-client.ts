@@ -1,27 +1,27 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { DrydockError, InterruptedError, StateError } from "../../core/errors.ts";
-import { reviveError } from "../../core/revive-error.ts";
-import type { StrategyContext, TransactionPolicy } from "../../core/strategy.ts";
-import { startBackground } from "../../system/background-process.ts";
-import { type Failpoint, failpoint } from "../../system/failpoints.ts";
-import { newId } from "../../system/new-id.ts";
-import { askPrivately } from "../../system/private-socket.ts";
-import { isProcessAlive } from "../../system/process-identity.ts";
-import type { KeeperFolder } from "./keeper-folder.ts";
-import { keeperProgram } from "./keeper-program.ts";
+import { DrydockError, InterruptedError, StateError } from "../../../core/errors.ts";
+import { reviveError } from "../../../core/revive-error.ts";
+import type { StrategyContext, TransactionPolicy } from "../../../core/strategy.ts";
+import { startBackground } from "../../../system/background-process.ts";
+import { type Failpoint, failpoint } from "../../../system/failpoints.ts";
+import { newId } from "../../../system/new-id.ts";
+import { askPrivately } from "../../../system/private-socket.ts";
+import { isProcessAlive } from "../../../system/process-identity.ts";
+import type { HolderFolder } from "../holder-folder.ts";
 import {
   decodeMessage,
   encodeMessage,
-  type KeeperAnswer,
-  type KeeperOperation,
-  type KeeperOperations,
-  type KeeperStart,
-} from "./keeper-protocol.ts";
+  type HolderAnswer,
+  type HolderOperation,
+  type HolderOperations,
+  type HolderStart,
+} from "../holder-protocol.ts";
+import { holderProgram } from "./holder-program.ts";
 
 const MOST_TRIES = 4;
 const WHILE_ENDING_MS = 100;
-const START = failpoint("keeper.start");
-const POINTS: { readonly [operation in KeeperOperation]: Failpoint } = {
+const START = failpoint("holder.start");
+const POINTS: { readonly [operation in HolderOperation]: Failpoint } = {
   connect: failpoint("held.connect"),
   begin: failpoint("held.begin"),
   replay: failpoint("held.replay"),
@@ -44,26 +44,26 @@ const POINTS: { readonly [operation in KeeperOperation]: Failpoint } = {
 };
 
 /** What may be given up while it lasts: nothing is prepared or landed by it. */
-const INTERRUPTIBLE: readonly KeeperOperation[] = ["connect", "begin", "run", "table", "log", "status"];
-/** A keeper that is asked to go is not waited for if it can't: it goes when it finds its folder gone. */
-const FAREWELL: readonly KeeperOperation[] = ["disconnect", "end"];
+const INTERRUPTIBLE: readonly HolderOperation[] = ["connect", "begin", "run", "table", "log", "status"];
+/** A holder that is asked to go is not waited for if it can't: it goes when it finds its folder gone. */
+const FAREWELL: readonly HolderOperation[] = ["disconnect", "end"];
 const FAREWELL_MS = 3000;
 const FAREWELL_OF_INTERRUPTED_MS = 200;
 
-/** Longer than the keeper waits for any server: one that takes more has stopped itself, and is as good as dead. */
-const KEEPER_MS = 15 * 60_000;
+/** Longer than the holder waits for any server: one that takes more has stopped itself, and is as good as dead. */
+const HOLDER_MS = 15 * 60_000;
 const CANCELLING_MS = 30_000;
 
 /**
- * Ends the wait for an answer. Statements end by being cancelled, so that the keeper can say how they ended; only one that does not even answer then
+ * Ends the wait for an answer. Statements end by being cancelled, so that the holder can say how they ended; only one that does not even answer then
  * is not waited for.
  */
-function waitEnds(operation: KeeperOperation, signal: AbortSignal | undefined): AbortSignal | undefined {
+function waitEnds(operation: HolderOperation, signal: AbortSignal | undefined): AbortSignal | undefined {
   if (operation === "run") return signal === undefined ? undefined : later(signal, 2 * CANCELLING_MS);
   if (operation === "cancel") return AbortSignal.timeout(CANCELLING_MS);
   if (FAREWELL.includes(operation))
     return AbortSignal.timeout(signal?.aborted === true ? FAREWELL_OF_INTERRUPTED_MS : FAREWELL_MS);
-  const limit = AbortSignal.timeout(KEEPER_MS);
+  const limit = AbortSignal.timeout(HOLDER_MS);
   return signal !== undefined && INTERRUPTIBLE.includes(operation) ? AbortSignal.any([signal, limit]) : limit;
 }
 
@@ -76,62 +76,62 @@ function later(signal: AbortSignal, ms: number): AbortSignal {
 
 const DEFAULT_LIMITS: TransactionPolicy = { idleMilliseconds: 30 * 60_000, ageMilliseconds: 8 * 3_600_000 };
 
-/** The keeper of a plan, as those see it who ask it. Callers hold the plan's claim where it may have to be started. */
-export class KeeperClient {
+/** The holder of a plan, as those see it who ask it. Callers hold the plan's claim where it may have to be started. */
+export class HolderClient {
   readonly #context: StrategyContext;
-  readonly #folder: KeeperFolder;
+  readonly #folder: HolderFolder;
   readonly #planId: string;
 
-  constructor(context: StrategyContext, folder: KeeperFolder, planId: string) {
+  constructor(context: StrategyContext, folder: HolderFolder, planId: string) {
     this.#context = context;
     this.#folder = folder;
     this.#planId = planId;
   }
 
-  /** Whether there is a keeper. */
+  /** Whether there is a holder. */
   get isAlive(): boolean {
-    const keeper = this.#folder.keeper();
-    return keeper !== undefined && isProcessAlive(keeper.owner);
+    const holder = this.#folder.holder();
+    return holder !== undefined && isProcessAlive(holder.owner);
   }
 
-  /** Starts a keeper if there is none; it may begin to connect then. */
-  async #start(connects: KeeperStart["connects"]): Promise<void> {
+  /** Starts a holder if there is none; it may begin to connect then. */
+  async #start(connects: HolderStart["connects"]): Promise<void> {
     if (this.isAlive) return;
     this.#folder.make();
-    const start: KeeperStart = {
+    const start: HolderStart = {
       folder: this.#folder.path,
-      keeperId: newId(),
+      holderId: newId(),
       secrets: this.#context.secretsOf?.(this.#planId) ?? {},
       limits: this.#context.transaction ?? DEFAULT_LIMITS,
       ...(connects !== undefined && { connects }),
     };
-    const said = await startBackground(START, { ...keeperProgram(), input: JSON.stringify(start) });
+    const said = await startBackground(START, { ...holderProgram(), input: JSON.stringify(start) });
     if (said !== undefined)
       throw new StateError(`The process that is to hold the transaction could not be started: ${said}`, {
         hint: "Check that the state directory can be written, and that there is memory left.",
       });
   }
 
-  /** Asks the keeper; undefined if there is none, or it dies meanwhile. */
-  async ask<Operation extends KeeperOperation>(
+  /** Asks the holder; undefined if there is none, or it dies meanwhile. */
+  async ask<Operation extends HolderOperation>(
     operation: Operation,
     resourceId: string,
-    given: KeeperOperations[Operation]["asks"],
-  ): Promise<{ readonly answer: KeeperOperations[Operation]["answers"] } | undefined> {
+    given: HolderOperations[Operation]["asks"],
+  ): Promise<{ readonly answer: HolderOperations[Operation]["answers"] } | undefined> {
     const { signal } = this.#context;
     const isInterruptible = INTERRUPTIBLE.includes(operation);
     if (isInterruptible && signal?.aborted === true) throw new InterruptedError();
-    const keeper = this.#folder.keeper();
-    if (keeper === undefined) return undefined;
+    const holder = this.#folder.holder();
+    if (holder === undefined) return undefined;
     const line = encodeMessage({ planId: this.#planId, resourceId, operation, given });
     const ends = waitEnds(operation, signal);
-    const asking = askPrivately(POINTS[operation], this.#folder.path, `${keeper.keeperId}.sock`, line, ends);
+    const asking = askPrivately(POINTS[operation], this.#folder.path, `${holder.holderId}.sock`, line, ends);
     const text = operation === "run" ? await this.#cancelling(resourceId, asking) : await asking;
     if (text === undefined && isInterruptible && signal?.aborted === true) throw new InterruptedError();
     if (text === undefined) return undefined;
-    const answer = decodeMessage<KeeperAnswer>(text);
+    const answer = decodeMessage<HolderAnswer>(text);
     if ("failed" in answer) throw reviveError(answer.failed) ?? new Error(answer.failed.message);
-    return { answer: answer.done as KeeperOperations[Operation]["answers"] };
+    return { answer: answer.done as HolderOperations[Operation]["answers"] };
   }
 
   /** An interruption ends the statements that are asked for; the answer says so. */
@@ -151,12 +151,12 @@ export class KeeperClient {
     }
   }
 
-  /** The same, of a keeper that is started if there is none. */
-  async demand<Operation extends KeeperOperation>(
+  /** The same, of a holder that is started if there is none. */
+  async demand<Operation extends HolderOperation>(
     operation: Operation,
     resourceId: string,
-    given: KeeperOperations[Operation]["asks"],
-  ): Promise<KeeperOperations[Operation]["answers"]> {
+    given: HolderOperations[Operation]["asks"],
+  ): Promise<HolderOperations[Operation]["answers"]> {
     const { location } = given as { readonly location?: string };
     const isConnecting = operation === "connect" && location !== undefined;
     const connects = isConnecting ? { planId: this.#planId, resourceId, location } : undefined;
@@ -169,12 +169,12 @@ export class KeeperClient {
     }
     throw new StateError("The process that holds the transaction died while it was asked.", {
       hint: "Try again.",
-      code: KEEPER_DIED,
+      code: HOLDER_DIED,
     });
   }
 }
 
-export const KEEPER_DIED = "KEEPER_DIED";
+export const HOLDER_DIED = "HOLDER_DIED";
 
 /** Whether an error says this. */
 export function hasCode(thrown: unknown, code: string): boolean {

@@ -6,35 +6,36 @@ import type { Evidence, Outcome, ServerSession, TransactionName } from "../../da
 import type { StatementEffect } from "../../database/statement-effect.ts";
 
 /**
- * # How the keeper of a plan is spoken to
+ * # The protocol between a client and the process that holds a plan's transactions
  *
- * Each connection to its socket carries one request and one answer, each a line of JSON. A request names a sandbox and an operation; an
- * answer is `{ "done": … }` or `{ "failed": { … } }`. Requests about one sandbox are done one after the other, in the order in which they came;
- * only `cancel` does not wait. Who asks keeps his side of the connection open until he is answered: if it ends before, he is dead, and the statements
- * that he asked for are cancelled.
+ * Each connection to the holder's socket carries one request and one answer, each a line of JSON. A request names a
+ * sandbox and an operation; an answer is `{ "done": … }` or `{ "failed": { … } }`. The holder does requests about one
+ * sandbox one after the other, in the order in which they came; only `cancel` does not wait. A client keeps its side of
+ * the connection open until it has the answer. If that side ends earlier, the client is dead, and the holder cancels
+ * the statements that it asked for.
  *
- * The keeper is started with `KeeperStart` on its standard input, which is the only way that a password gets to it, and says `ready` on its
- * standard output when it listens. It keeps no record of its own but where it listens, and why it ended a transaction by itself: what must be known
- * after its death is written by who asks it, before he asks.
+ * The holder gets `HolderStart` on its standard input, which is the only way that a password reaches it, and says
+ * `ready` on its standard output when it listens. It records only where it listens, and why it ended a transaction by
+ * itself. The client records whatever must be known after the holder's death, before it asks.
  */
-export interface KeeperStart {
-  /** The plan's folder, see keeper-folder.ts. */
+export interface HolderStart {
+  /** The plan's folder, see holder-folder.ts. */
   readonly folder: string;
-  readonly keeperId: string;
+  readonly holderId: string;
   /** By resource. */
   readonly secrets: { readonly [resourceId: string]: string };
   readonly limits: TransactionPolicy;
-  /** What it will be asked to connect to at once. */
+  /** The server that the first request will ask for, so that connecting begins at once. */
   readonly connects?: { readonly planId: string; readonly resourceId: string; readonly location: string };
 }
 
-/** What the keeper does, by name: what it is given, and what it answers. */
-export interface KeeperOperations {
-  /** Connects, if it is not connected yet. No transaction is begun. */
+/** The holder's operations: what each is given, and what it answers. */
+export interface HolderOperations {
+  /** Connects, unless it is connected. Begins no transaction. */
   connect: { readonly asks: { readonly location: string }; readonly answers: Connected };
-  /** Begins the transaction. What an earlier one did is gone. */
+  /** Begins the transaction. The work of an earlier one is gone. */
   begin: { readonly asks: { readonly name: TransactionName }; readonly answers: null };
-  /** Begins a new transaction and runs everything in it that was run in the last one; says why that did not give the same. */
+  /** Begins a transaction and runs everything that the last one ran; says why the results differ. */
   replay: {
     readonly asks: { readonly name: TransactionName };
     readonly answers: { readonly name?: TransactionName; readonly differs?: string };
@@ -43,7 +44,7 @@ export interface KeeperOperations {
     readonly asks: { readonly script: string; readonly readOnly: boolean };
     readonly answers: readonly StatementResult[];
   };
-  /** Ends the statements that are running, out of turn: who asked for them is told that they were interrupted. */
+  /** Ends the running statements, out of turn: their client learns that they were interrupted. */
   cancel: { readonly asks: object; readonly answers: null };
   table: { readonly asks: { readonly table: string }; readonly answers: StatementResult };
   log: { readonly asks: object; readonly answers: readonly LoggedStatement[] };
@@ -54,28 +55,28 @@ export interface KeeperOperations {
   commit: { readonly asks: object; readonly answers: null };
   /** Ends the session, and with it a transaction that is not prepared. */
   disconnect: { readonly asks: object; readonly answers: null };
-  /** Whether it has the work: in a transaction, or as what was done in one that was prepared. */
+  /** Whether it has the work: in a transaction, or as the steps of one that was prepared. */
   holds: { readonly asks: object; readonly answers: boolean };
   /** How long its transaction lasts. */
-  status: { readonly asks: object; readonly answers: HeldStatus };
-  /** Commits what is prepared; says what became of it. */
+  status: { readonly asks: object; readonly answers: TransactionStatus };
+  /** Commits the prepared transaction; says how it ended. */
   land: {
-    readonly asks: Settling & { readonly name: TransactionName; readonly evidence: Evidence };
+    readonly asks: ResolveRequest & { readonly name: TransactionName; readonly evidence: Evidence };
     readonly answers: Outcome;
   };
-  /** Rolls back whatever is prepared of the sandbox; says what became of the named one. */
+  /** Rolls back every prepared transaction of the sandbox; says how the named one ended. */
   takeBack: {
-    readonly asks: Settling & { readonly name?: TransactionName; readonly evidence: Evidence };
+    readonly asks: ResolveRequest & { readonly name?: TransactionName; readonly evidence: Evidence };
     readonly answers: { readonly outcome: Outcome | "never prepared" };
   };
   /** Removes a marker. */
   forget: { readonly asks: { readonly location: string; readonly marker: string }; readonly answers: null };
-  /** Ends the keeper, if it holds no other sandbox. */
+  /** Ends the holder, if it holds no other sandbox. */
   end: { readonly asks: object; readonly answers: { readonly ends: boolean } };
 }
 
-/** What settling a prepared transaction needs. */
-export interface Settling {
+/** What ending a prepared transaction needs. */
+export interface ResolveRequest {
   readonly location: string;
   /** The session that prepared it, or was about to. */
   readonly session?: ServerSession;
@@ -87,11 +88,11 @@ export interface Connected {
   readonly whyNoPrepare?: string;
 }
 
-export interface HeldStatus {
+export interface TransactionStatus {
   readonly beganAt: string;
-  /** When it is ended if nobody uses it before. */
+  /** When it ends if no client uses it before. */
   readonly idleEnd: string;
-  /** When it is ended in any case. */
+  /** When it ends in any case. */
   readonly end: string;
 }
 
@@ -100,33 +101,33 @@ export interface LoggedStatement {
   readonly sql: string;
   readonly effect: StatementEffect;
   readonly rows: number;
-  /** Over everything that it gave. */
+  /** Over all of its result. */
   readonly digest: string;
 }
 
-export type KeeperOperation = keyof KeeperOperations;
+export type HolderOperation = keyof HolderOperations;
 
-export interface KeeperRequest {
+export interface HolderRequest {
   readonly planId: string;
   readonly resourceId: string;
-  readonly operation: KeeperOperation;
+  readonly operation: HolderOperation;
   readonly given: object;
 }
 
-export type KeeperAnswer = { readonly done: unknown } | { readonly failed: PlainError };
+export type HolderAnswer = { readonly done: unknown } | { readonly failed: PlainError };
 
-/** The code of the error by which the keeper says that it holds nothing of a sandbox. */
+/** The code of the error by which the holder says that it holds nothing of a sandbox. */
 export const NOT_HELD = "NOT_HELD";
 
 /** One line. Large integers and bytes, which JSON does not have, are marked. */
-export function encodeMessage(message: KeeperRequest | KeeperAnswer): string {
+export function encodeMessage(message: HolderRequest | HolderAnswer): string {
   return `${JSON.stringify(message, (_key, value: unknown) => {
     if (typeof value === "bigint") return { "~int": value.toString() };
     return isBytes(value) ? { "~bytes": Buffer.from(bytesOf(value)).toString("base64") } : value;
   })}\n`;
 }
 
-export function decodeMessage<T extends KeeperRequest | KeeperAnswer>(line: string): T {
+export function decodeMessage<T extends HolderRequest | HolderAnswer>(line: string): T {
   return JSON.parse(line, (_key, value: unknown) => marked(value)) as T;
 }
 
@@ -148,7 +149,7 @@ function marked(value: unknown): unknown {
   return typeof bytes === "string" ? new Uint8Array(Buffer.from(bytes, "base64")) : value;
 }
 
-/** What went wrong in the keeper, on its way out of it. */
+/** An error of the holder, as an answer. */
 export function failureOf(thrown: unknown): PlainError {
   if (thrown instanceof DrydockError) return plainError(thrown);
   return { name: "Error", code: "DEFECT", message: messageOf(thrown) };

@@ -25,11 +25,11 @@ describe("the process that holds a plan's transactions", {
     assert.equal(statSync(folder).mode & 0o777, 0o700);
     assert.equal(statSync(join(folder, socket)).mode & 0o777, 0o600);
     assert.equal(statSync(join(scene.stateDir, "secrets", plan)).mode & 0o777, 0o600);
-    const first = scene.keeper();
+    const first = scene.holder();
     await scene.run("UPDATE T SET v = 'x'");
-    assert.equal(scene.keeper(), first);
+    assert.equal(scene.holder(), first);
     await scene.with(({ plans }) => plans.cancel("p"));
-    await until(() => first !== undefined && !isRunning(first), "the keeper ends with the plan");
+    await until(() => first !== undefined && !isRunning(first), "the holder ends with the plan");
     assert.equal(await scene.original(), "1|one 2|two");
   });
 
@@ -45,7 +45,7 @@ describe("the process that holds a plan's transactions", {
     await using scene = await HeldScene.make(server);
     await scene.plan();
     await scene.run("UPDATE T SET v = 'gone'");
-    scene.killKeeper();
+    scene.killHolder();
     const { state, error } = await scene.status();
     assert.equal(state, "ERRORED");
     assert.match(error ?? "", /the process that held its transaction is gone\. Nothing was changed/);
@@ -66,10 +66,10 @@ describe("the process that holds a plan's transactions", {
     await using scene = await HeldScene.make(server);
     await scene.plan();
     await scene.run("UPDATE T SET v = 'locked'");
-    const keeper = scene.keeper() ?? 0;
+    const holder = scene.holder() ?? 0;
     renameSync(scene.stateDir, `${scene.stateDir}-moved`);
     rmSync(`${scene.stateDir}-moved`, { recursive: true });
-    await until(() => !isRunning(keeper), "the keeper ends");
+    await until(() => !isRunning(holder), "the holder ends");
     await scene.rival("UPDATE T SET v = 'free again'");
     assert.equal(await scene.original(), "1|free again 2|free again");
   });
@@ -141,7 +141,7 @@ describe("the process that holds a plan's transactions", {
     await until(async () => (await server.sql(preparing)) === "1", "it prepares");
     applying.signal("SIGKILL");
     await applying.ends();
-    scene.killKeeper();
+    scene.killHolder();
     const { undone, pending } = await scene.with(async ({ recovery }) => recovery);
     assert.deepEqual([undone.length, pending], [1, []]);
     assert.equal(await server.sql(preparing), "0", "a session is still about to prepare");

@@ -1,6 +1,6 @@
-import type { SandboxRef } from "../../core/sandbox.ts";
-import type { IntendedPlace } from "../../core/strategy.ts";
-import { serverKind } from "../../database/server-url.ts";
+import type { SandboxRef } from "../../../core/sandbox.ts";
+import type { IntendedPlace } from "../../../core/strategy.ts";
+import { serverKind } from "../../../database/server-url.ts";
 
 /** Everything that a sandbox may come to have in the world, known before any of it exists: names hold the ids of plan and resource. */
 export function placesOf({ planId, resourceId }: SandboxRef, location: string, folder: string): IntendedPlace[] {

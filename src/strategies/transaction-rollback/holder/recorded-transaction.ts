@@ -1,31 +1,31 @@
 import { createHash } from "node:crypto";
-import { SandboxRollbackError, UsageError } from "../../core/errors.ts";
-import type { StatementResult } from "../../core/query.ts";
-import type { TransactionPolicy } from "../../core/strategy.ts";
-import { rowJson } from "../../database/row-json.ts";
-import type { Evidence, ServerDatabase, ServerStatement, TransactionName } from "../../database/server-database.ts";
-import type { HeldStatus, LoggedStatement } from "./keeper-protocol.ts";
+import { SandboxRollbackError, UsageError } from "../../../core/errors.ts";
+import type { StatementResult } from "../../../core/query.ts";
+import type { TransactionPolicy } from "../../../core/strategy.ts";
+import { rowJson } from "../../../database/row-json.ts";
+import type { Evidence, ServerDatabase, ServerStatement, TransactionName } from "../../../database/server-database.ts";
+import type { LoggedStatement, TransactionStatus } from "../holder-protocol.ts";
 
-/** What was done in a transaction, in order. */
+/** One thing done in a transaction. */
 type Step =
   | { readonly did: "run"; readonly script: string; readonly statements: readonly LoggedStatement[] }
   | { readonly did: "checkpoint"; readonly checkpointId: string; readonly number: number };
 
-/** What a replay needs: everything that was done, and is still in effect. */
-export type Steps = readonly Step[];
+/** Everything done in a transaction that is still in effect, in order: what a replay needs. */
+export type TransactionSteps = readonly Step[];
 
 /**
- * One transaction on a connection, with a record of everything that was done in it: for showing what it would change, and for doing the same again in
- * another one when this one was taken back after it had been prepared.
+ * One transaction on a connection, with a record of everything done in it: to show what it would change, and to do the
+ * same again in another one after this one was prepared and taken back.
  */
-export class HeldTransaction {
+export class RecordedTransaction {
   readonly #database: ServerDatabase;
   readonly #now: () => Date;
   readonly #beganAt: Date;
   #usedAt: Date;
   #steps: Step[] = [];
-  /** What was in effect before the last restore. */
-  #before: Steps = [];
+  /** The steps in effect before the last restore. */
+  #before: TransactionSteps = [];
   #savepoints = 0;
 
   private constructor(database: ServerDatabase, now: () => Date) {
@@ -35,16 +35,16 @@ export class HeldTransaction {
     this.#usedAt = this.#beganAt;
   }
 
-  static async begin(database: ServerDatabase, name: TransactionName, now: () => Date): Promise<HeldTransaction> {
+  static async begin(database: ServerDatabase, name: TransactionName, now: () => Date): Promise<RecordedTransaction> {
     await database.begin(name);
-    return new HeldTransaction(database, now);
+    return new RecordedTransaction(database, now);
   }
 
-  get steps(): Steps {
+  get steps(): TransactionSteps {
     return this.#steps;
   }
 
-  status({ idleMilliseconds, ageMilliseconds }: TransactionPolicy): HeldStatus {
+  status({ idleMilliseconds, ageMilliseconds }: TransactionPolicy): TransactionStatus {
     const after = (time: Date, milliseconds: number) => new Date(time.getTime() + milliseconds).toISOString();
     return {
       beganAt: this.#beganAt.toISOString(),
@@ -81,8 +81,8 @@ export class HeldTransaction {
   }
 
   /**
-   * What was done since is undone; the checkpoint stays, later ones are gone. One that went so in the last restore can still be restored: what
-   * was done up to it is done again.
+   * Undoes everything since the checkpoint; the checkpoint stays, later ones are gone. One that the last restore removed
+   * can still be restored: the steps up to it run again.
    */
   async restore(checkpointId: string): Promise<void> {
     this.#usedAt = this.#now();
@@ -100,7 +100,7 @@ export class HeldTransaction {
       });
     await this.#backTo(start);
     const gone = this.#before;
-    // Until it is done again it has to stay known, however often that is tried.
+    // The steps stay known until they have run again, however often that is tried.
     this.#before = before;
     const differs = await this.replay(before.slice(start + 1, end + 1));
     if (differs === undefined) {
@@ -116,7 +116,7 @@ export class HeldTransaction {
     const step = this.#steps[at];
     if (step?.did !== "checkpoint") throw new Error("Only a checkpoint can be gone back to.");
     await this.#database.rollbackTo(step.number);
-    // Where nothing was done since, as when a restore is gone on with after a crash, this is not another restore.
+    // With no step since, as when a restore goes on after a crash, this is not another restore.
     if (at < this.#steps.length - 1) this.#before = this.#steps;
     this.#steps = this.#steps.slice(0, at + 1);
   }
@@ -129,8 +129,8 @@ export class HeldTransaction {
     await this.#database.commit();
   }
 
-  /** Does again what was done in another transaction; returns why it did not give the same. */
-  async replay(steps: Steps): Promise<string | undefined> {
+  /** Runs the steps of another transaction again; returns why the results differ. */
+  async replay(steps: TransactionSteps): Promise<string | undefined> {
     for (const step of steps) {
       if (step.did === "checkpoint") await this.checkpoint(step.checkpointId);
       else {

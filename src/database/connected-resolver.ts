@@ -3,8 +3,8 @@ import { BusyError } from "../core/errors.ts";
 
 const LOOK_AGAIN_MS = 20;
 
-/** What those who settle prepared transactions have in common: a connection, and how long they wait for what a server is about to do. */
-export abstract class ConnectedSettler<Connection extends { close(): Promise<void> }> {
+/** What both resolvers share: a connection, and how long they wait for the server. */
+export abstract class ConnectedResolver<Connection extends { close(): Promise<void> }> {
   protected readonly connection: Connection;
   readonly #patienceMs: number;
 

@@ -1,38 +1,38 @@
-import { SandboxCommitError, SandboxRollbackError, SandboxStateError, StateError } from "../../core/errors.ts";
-import type { SandboxRef } from "../../core/sandbox.ts";
-import type { Attention, StrategyContext } from "../../core/strategy.ts";
-import type { Evidence, TransactionName } from "../../database/server-database.ts";
-import { SERVER_DOWN } from "../../database/server-errors.ts";
-import { newId } from "../../system/new-id.ts";
-import { hasCode, KEEPER_DIED, KeeperClient } from "./keeper-client.ts";
-import { type HeldRecord, KeeperFolder } from "./keeper-folder.ts";
-import { type Connected, type KeeperOperation, type KeeperOperations, NOT_HELD } from "./keeper-protocol.ts";
+import { SandboxCommitError, SandboxRollbackError, SandboxStateError, StateError } from "../../../core/errors.ts";
+import type { SandboxRef } from "../../../core/sandbox.ts";
+import type { Attention, StrategyContext } from "../../../core/strategy.ts";
+import type { Evidence, TransactionName } from "../../../database/server-database.ts";
+import { SERVER_DOWN } from "../../../database/server-errors.ts";
+import { newId } from "../../../system/new-id.ts";
+import { HolderFolder, type RemoteRecord } from "../holder-folder.ts";
+import { type Connected, type HolderOperation, type HolderOperations, NOT_HELD } from "../holder-protocol.ts";
+import { HOLDER_DIED, HolderClient, hasCode } from "./holder-client.ts";
 
 /**
- * The transaction of one sandbox, wherever it is: held by the keeper, prepared on the server, landed, or lost. Its record is written before each
- * step that could leave something on the server, so that whoever comes next knows where to look.
+ * The transaction of one sandbox, wherever it is: with the holder, prepared on the server, landed, or lost. Its record is
+ * written before each step that could leave something on the server, so that the next process knows where to look.
  */
-export class HeldSandbox {
+export class RemoteTransaction {
   readonly ref: SandboxRef;
   readonly location: string;
   readonly #context: StrategyContext;
-  readonly #folder: KeeperFolder;
-  readonly #keeper: KeeperClient;
+  readonly #folder: HolderFolder;
+  readonly #holder: HolderClient;
 
   constructor(context: StrategyContext, ref: SandboxRef) {
     this.ref = ref;
     this.location = String(ref.metadata["location"]);
     this.#context = context;
-    this.#folder = new KeeperFolder(context.stateDir, ref.planId);
-    this.#keeper = new KeeperClient(context, this.#folder, ref.planId);
+    this.#folder = new HolderFolder(context.stateDir, ref.planId);
+    this.#holder = new HolderClient(context, this.#folder, ref.planId);
   }
 
-  /** Where the keeper is found. */
+  /** The folder of the holder. */
   get place(): string {
     return this.#folder.path;
   }
 
-  get record(): HeldRecord | undefined {
+  get record(): RemoteRecord | undefined {
     return this.#folder.record(this.ref.resourceId);
   }
 
@@ -41,7 +41,7 @@ export class HeldSandbox {
     return await this.#demand("connect", { location: this.location });
   }
 
-  /** Begins a transaction; what an earlier one did is gone. */
+  /** Begins a transaction; the work of an earlier one is gone. */
   async open(): Promise<void> {
     const { session } = await this.connect();
     const name = this.#newName();
@@ -49,17 +49,17 @@ export class HeldSandbox {
     this.#save({ state: "open", name, session });
   }
 
-  /** Asks for something that needs the work. After a landing that begins new work. */
-  async ask<Operation extends KeeperOperation>(
+  /** Asks for something that needs the work. After a landing this begins new work. */
+  async ask<Operation extends HolderOperation>(
     operation: Operation,
-    given: KeeperOperations[Operation]["asks"],
-  ): Promise<KeeperOperations[Operation]["answers"]> {
+    given: HolderOperations[Operation]["asks"],
+  ): Promise<HolderOperations[Operation]["answers"]> {
     const { record } = this;
     if (record === undefined || record.state === "preparing") throw this.#notUsable(record?.state);
     if (record.state === "lost") return await this.lose(record.why ?? "", record.inDoubt);
     if (record.state === "landed") await this.open();
     try {
-      const answered = await this.#keeper.ask(operation, this.ref.resourceId, given);
+      const answered = await this.#holder.ask(operation, this.ref.resourceId, given);
       if (answered !== undefined) return answered.answer;
     } catch (thrown) {
       if (!hasCode(thrown, NOT_HELD)) throw thrown;
@@ -68,12 +68,12 @@ export class HeldSandbox {
     return await this.lose(this.#whyGone());
   }
 
-  /** The first phase, for a commit. Null if the keeper died: then only a look at the server tells how far it came. */
+  /** The first phase of a commit. If the holder dies meanwhile, only the server knows how far it came. */
   async prepare(transactionId: string): Promise<{ readonly name: TransactionName; readonly evidence: Evidence }> {
     const { record } = this;
     if (record?.name === undefined || record.state !== "open") throw this.#notUsable(record?.state);
     const { name } = record;
-    let preparing: HeldRecord = { ...record, state: "preparing", transactionId };
+    let preparing: RemoteRecord = { ...record, state: "preparing", transactionId };
     this.#save(preparing);
     try {
       const { marker } = await this.#demandHeld("makeMarker", {});
@@ -83,21 +83,21 @@ export class HeldSandbox {
       }
       return { name, evidence: await this.#demandHeld("prepare", marker === undefined ? {} : { marker }) };
     } catch (thrown) {
-      if (hasCode(thrown, KEEPER_DIED)) throw thrown;
-      // The keeper has the work again, or knows that it is gone and says so when it is asked.
+      if (hasCode(thrown, HOLDER_DIED)) throw thrown;
+      // The holder has the work again, or knows that it is gone and says so when it is asked.
       this.#save({ ...preparing, state: "open" });
       throw thrown;
     }
   }
 
-  async land(name: TransactionName, evidence: Evidence): Promise<KeeperOperations["land"]["answers"]> {
+  async land(name: TransactionName, evidence: Evidence): Promise<HolderOperations["land"]["answers"]> {
     return await this.#demand("land", { location: this.location, name, evidence });
   }
 
-  /** Commits in one step. If nobody answers, nobody knows whether that happened. */
+  /** Commits in one step. Without an answer it stays unknown whether that happened. */
   async commit(): Promise<void> {
     try {
-      const answered = await this.#keeper.ask("commit", this.ref.resourceId, {});
+      const answered = await this.#holder.ask("commit", this.ref.resourceId, {});
       if (answered !== undefined) return this.noteLanded();
     } catch (thrown) {
       if (hasCode(thrown, NOT_HELD)) return await this.lose((thrown as StateError).message || this.#whyGone());
@@ -118,7 +118,7 @@ export class HeldSandbox {
     });
   }
 
-  /** Rolls back what is prepared, if anything is, and brings the work back; says if that is gone. */
+  /** Rolls back a prepared transaction and brings the work back; says if the work is gone. */
   async takeBack(evidence: Evidence): Promise<readonly Attention[]> {
     await this.#rollBackPrepared(evidence);
     const why = await this.#workAgain();
@@ -133,17 +133,17 @@ export class HeldSandbox {
     await this.open();
   }
 
-  /** Ends everything that is there of it. */
+  /** Ends and removes everything of it. */
   async remove(): Promise<void> {
     const { record, ref } = this;
     if (record?.state === "preparing") await this.#rollBackPrepared({});
     if (record?.marker !== undefined) await this.#demand("forget", { location: this.location, marker: record.marker });
-    await this.#keeper.ask("disconnect", ref.resourceId, {});
-    await this.#keeper.ask("end", ref.resourceId, {});
+    await this.#holder.ask("disconnect", ref.resourceId, {});
+    await this.#holder.ask("end", ref.resourceId, {});
     this.#folder.forget(ref.resourceId);
   }
 
-  /** The work is gone: that is recorded, and whoever asked for it is told. */
+  /** Records that the work is gone, and throws that. */
   async lose(why: string, inDoubt = false): Promise<never> {
     await this.#noteLost(why);
     throw new SandboxStateError(inDoubt ? why : lostMessage(why), {
@@ -153,8 +153,8 @@ export class HeldSandbox {
     });
   }
 
-  /** Whether the keeper is there and holds it; what is lost is recorded as such. */
-  async status(): Promise<KeeperOperations["status"]["answers"]> {
+  /** How long it lasts; a loss that shows here is recorded. */
+  async status(): Promise<HolderOperations["status"]["answers"]> {
     return await this.ask("status", {});
   }
 
@@ -171,10 +171,10 @@ export class HeldSandbox {
     throw cannotBeTakenBack(location);
   }
 
-  /** Has the keeper do again what was prepared; why not, if it can't. */
+  /** Has the holder do the prepared work again; why not, if it can't. */
   async #workAgain(): Promise<string | undefined> {
     const { record } = this;
-    const held = await this.#keeper.ask("holds", this.ref.resourceId, {});
+    const held = await this.#holder.ask("holds", this.ref.resourceId, {});
     if (held?.answer !== true) return this.#whyGone();
     const { session } = await this.connect();
     const { name, differs } = await this.#demand("replay", { name: this.#newName() });
@@ -187,7 +187,7 @@ export class HeldSandbox {
   }
 
   #whyGone(): string {
-    return this.#folder.whyEnded(this.ref.resourceId) ?? KEEPER_GONE;
+    return this.#folder.whyEnded(this.ref.resourceId) ?? HOLDER_GONE;
   }
 
   async #noteLost(why: string): Promise<void> {
@@ -197,21 +197,21 @@ export class HeldSandbox {
     await this.#context.recordLoss?.(this.ref, record?.inDoubt === true ? why : lostMessage(why));
   }
 
-  async #demand<Operation extends KeeperOperation>(
+  async #demand<Operation extends HolderOperation>(
     operation: Operation,
-    given: KeeperOperations[Operation]["asks"],
-  ): Promise<KeeperOperations[Operation]["answers"]> {
-    return await this.#keeper.demand(operation, this.ref.resourceId, given);
+    given: HolderOperations[Operation]["asks"],
+  ): Promise<HolderOperations[Operation]["answers"]> {
+    return await this.#holder.demand(operation, this.ref.resourceId, given);
   }
 
-  /** The same of the keeper that is there: a new one would hold nothing. */
-  async #demandHeld<Operation extends KeeperOperation>(
+  /** Asks the running holder only: a new one would hold nothing. */
+  async #demandHeld<Operation extends HolderOperation>(
     operation: Operation,
-    given: KeeperOperations[Operation]["asks"],
-  ): Promise<KeeperOperations[Operation]["answers"]> {
-    const answered = await this.#keeper.ask(operation, this.ref.resourceId, given);
+    given: HolderOperations[Operation]["asks"],
+  ): Promise<HolderOperations[Operation]["answers"]> {
+    const answered = await this.#holder.ask(operation, this.ref.resourceId, given);
     if (answered !== undefined) return answered.answer;
-    throw new StateError(KEEPER_GONE, { code: KEEPER_DIED, hint: "Nothing was changed in the database." });
+    throw new StateError(HOLDER_GONE, { code: HOLDER_DIED, hint: "Nothing was changed in the database." });
   }
 
   #newName(): TransactionName {
@@ -219,7 +219,7 @@ export class HeldSandbox {
     return { planId, resourceId, serial: newId().slice(-10) };
   }
 
-  #save(record: HeldRecord): void {
+  #save(record: RemoteRecord): void {
     this.#folder.save(this.ref.resourceId, record);
   }
 
@@ -231,7 +231,7 @@ export class HeldSandbox {
   }
 }
 
-const KEEPER_GONE = "the process that held its transaction is gone";
+const HOLDER_GONE = "the process that held its transaction is gone";
 
 function lostMessage(why: string): string {
   return `The work in this sandbox is gone: ${why}. Nothing was changed in the database.`;

@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { InterruptedError } from "../../../core/errors.ts";
+import { failpoint } from "../../../system/failpoints.ts";
+import { listenPrivately } from "../../../system/private-socket.ts";
+import { currentOwner } from "../../../system/process-identity.ts";
+import { HolderFolder } from "../holder-folder.ts";
+import {
+  decodeMessage,
+  encodeMessage,
+  failureOf,
+  type HolderAnswer,
+  type HolderOperation,
+  type HolderOperations,
+  type HolderRequest,
+  type HolderStart,
+} from "../holder-protocol.ts";
+import { SandboxSession } from "./sandbox-session.ts";
+
+const LISTEN = failpoint("holder.listen");
+const LOOK_AROUND_MS = 1000;
+const ANSWER_MS = 50;
+/** A holder without a transaction, started only to end a prepared one, ends after a while. */
+const IDLE_END_MS = 60_000;
+
+type Given = { readonly [operation in HolderOperation]: HolderOperations[operation]["asks"] };
+
+interface QueuedSession {
+  readonly session: SandboxSession;
+  /** The end of the last request. */
+  last: Promise<unknown>;
+  /** How many requests are not answered yet. */
+  waiting: number;
+}
+
+/** Of no use when the client that asked has died. */
+const ENDING_WITH_ASKER: readonly HolderOperation[] = ["run", "table"];
+const TELL_AGAIN_MS = 100;
+
+/** The process that holds the transactions of a plan. */
+export class TransactionHolder {
+  readonly #start: HolderStart;
+  readonly #folder: HolderFolder;
+  readonly #sandboxes = new Map<string, QueuedSession>();
+  readonly #end: () => void;
+  #busySince = Date.now();
+  #listener: { close(): void } | undefined;
+
+  /** `end` is called when there is nothing left to hold. */
+  constructor(start: HolderStart, end: () => void) {
+    this.#start = start;
+    this.#end = end;
+    const [, stateDir = "", planId = ""] = /^(.*)\/keepers\/([^/]+)$/s.exec(start.folder) ?? [];
+    this.#folder = new HolderFolder(stateDir, planId);
+  }
+
+  /** Listens from here on, and looks around until it ends. */
+  async listen(): Promise<void> {
+    const { folder, holderId } = this.#start;
+    this.#listener = await listenPrivately(LISTEN, folder, `${holderId}.sock`, (line, gone) =>
+      this.#answer(line, gone),
+    );
+    this.#folder.announce({ holderId, owner: currentOwner("drydock holder") });
+    setInterval(() => void this.#lookAround(), LOOK_AROUND_MS);
+  }
+
+  /** Begins to connect, before a request asks for it. */
+  connectTo({ location, ...sandbox }: NonNullable<HolderStart["connects"]>): void {
+    this.#sandboxOf(sandbox).session.expect(location);
+  }
+
+  async #answer(line: string, gone: AbortSignal): Promise<string> {
+    this.#busySince = Date.now();
+    let answer: HolderAnswer;
+    try {
+      const request = decodeMessage<HolderRequest>(line);
+      answer = {
+        done: await (request.operation === "cancel" ? this.#outOfTurn(request) : this.#inTurn(request, gone)),
+      };
+    } catch (thrown) {
+      answer = { failed: failureOf(thrown) };
+    }
+    return encodeMessage(answer);
+  }
+
+  async #inTurn(request: HolderRequest, gone: AbortSignal): Promise<unknown> {
+    const sandbox = this.#sandboxOf(request);
+    sandbox.waiting += 1;
+    const operate = async () => await this.#operate(sandbox.session, request.operation, request.given as never);
+    const isForAsker = ENDING_WITH_ASKER.includes(request.operation);
+    const turn = sandbox.last.then(() => (isForAsker ? whileWanted(sandbox.session, gone, operate) : operate()));
+    // A failed request does not keep the next from its turn.
+    sandbox.last = turn.catch(() => undefined);
+    try {
+      return (await turn) ?? null;
+    } finally {
+      sandbox.waiting -= 1;
+    }
+  }
+
+  async #outOfTurn(request: HolderRequest): Promise<unknown> {
+    return (await this.#operate(this.#sandboxOf(request).session, request.operation, request.given as never)) ?? null;
+  }
+
+  #sandboxOf({ planId, resourceId }: Pick<HolderRequest, "planId" | "resourceId">): QueuedSession {
+    const known = this.#sandboxes.get(resourceId);
+    if (known !== undefined) return known;
+    const session = new SandboxSession({
+      planId,
+      resourceId,
+      secret: this.#start.secrets[resourceId],
+      now: () => new Date(),
+      limits: this.#start.limits,
+      noteEnded: (why) => this.#folder.noteEnded(resourceId, why),
+    });
+    const made: QueuedSession = { session, last: Promise.resolve(), waiting: 0 };
+    this.#sandboxes.set(resourceId, made);
+    return made;
+  }
+
+  #operate(session: SandboxSession, operation: HolderOperation, given: never): unknown {
+    const operations: { readonly [name in HolderOperation]: (given: Given[name]) => unknown } = {
+      connect: ({ location }) => session.connect(location),
+      begin: ({ name }) => session.begin(name),
+      replay: ({ name }) => session.replay(name),
+      run: ({ script, readOnly }) => session.run(script, readOnly),
+      cancel: () => session.cancel(),
+      table: ({ table }) => session.table(table),
+      log: () => session.log(),
+      checkpoint: ({ checkpointId }) => session.checkpoint(checkpointId),
+      restore: ({ checkpointId }) => session.restore(checkpointId),
+      makeMarker: () => session.makeMarker(),
+      prepare: ({ marker }) => session.prepare(marker),
+      commit: () => session.commit(),
+      disconnect: () => session.disconnect(),
+      holds: () => session.isHolding,
+      status: () => session.status(),
+      land: (asked) => session.land(asked),
+      takeBack: (asked) => session.takeBack(asked),
+      forget: ({ location, marker }) => session.forget(location, marker),
+      end: () => this.#endIfIdle(),
+    };
+    return operations[operation](given);
+  }
+
+  #endIfIdle(): HolderOperations["end"]["answers"] {
+    const isHolding = [...this.#sandboxes.values()].some(({ session }) => session.isHolding);
+    if (!isHolding) {
+      // A client that asks from here on finds no holder and starts another; this answer is still on its way.
+      this.#listener?.close();
+      setTimeout(this.#end, ANSWER_MS);
+    }
+    return { ends: !isHolding };
+  }
+
+  async #lookAround(): Promise<void> {
+    if (this.#folder.holder()?.holderId !== this.#start.holderId) return this.#end();
+    for (const { session, waiting } of this.#sandboxes.values()) if (waiting === 0) await session.expire();
+    const isHolding = [...this.#sandboxes.values()].some(({ session }) => session.isHolding);
+    if (!isHolding && Date.now() - this.#busySince > IDLE_END_MS) this.#end();
+  }
+}
+
+/** Runs statements for a client. When the client dies they end, as if it had interrupted them, or do not begin. */
+async function whileWanted(
+  session: SandboxSession,
+  gone: AbortSignal,
+  operate: () => Promise<unknown>,
+): Promise<unknown> {
+  if (gone.aborted) throw new InterruptedError();
+  let isOver = false;
+  const end = async () => {
+    // Cancel again, in case it was between two statements. If the server can't be reached, they end by themselves.
+    while (!isOver && (await isTold(session))) await sleep(TELL_AGAIN_MS);
+  };
+  gone.addEventListener("abort", end);
+  try {
+    return await operate();
+  } finally {
+    isOver = true;
+    gone.removeEventListener("abort", end);
+  }
+}
+
+async function isTold(session: SandboxSession): Promise<boolean> {
+  return await session.cancel().then(
+    () => true,
+    () => false,
+  );
+}

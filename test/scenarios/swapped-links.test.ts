@@ -84,9 +84,8 @@ function isMissing(thrown: unknown): boolean {
   return thrown instanceof Error && "code" in thrown && thrown.code === "ENOENT";
 }
 
-/** What became of each path of the change, once nobody disturbs. */
+/** How each path of the change ended. */
 function outcomes(scene: Scene): { readonly [path: string]: "landed" | "untouched" } {
-  scene.drydock(["recover"]);
   const at = (path: string) => join(scene.original, path);
   const is = (hasLanded: boolean) => (hasLanded ? "landed" : "untouched");
   return {
@@ -98,9 +97,13 @@ function outcomes(scene: Scene): { readonly [path: string]: "landed" | "untouche
   };
 }
 
-/** All landed or none, but for those that the rival kept from landing at the last moment: they are named, and what was to come is kept. */
+/**
+ * All landed or none, once nothing disturbs, but for paths that the rival kept from landing at the last moment: the apply, or
+ * the recovery that finished it, names them, and what was to come is kept.
+ */
 function landedOrNot(scene: Scene, before: TreeSnapshot, stderr: string): "landed" | "untouched" {
-  const named = [...stderr.matchAll(/^attention: original\/(\S+): .*?(?:kept at (\S+))?$/gm)];
+  const said = stderr + scene.drydock(["recover"]).stderr;
+  const named = [...said.matchAll(/^attention: original\/(\S+): .*?(?:kept at (\S+))?$/gm)];
   for (const [, path, kept] of named) assert.ok(kept === undefined ? path === "folder/gone" : existsSync(kept), path);
   const paths = named.map(([, path]) => path);
   const others = Object.entries(outcomes(scene)).filter(([path]) => !paths.includes(path));

@@ -3,7 +3,7 @@ import { bytesFromPath, pathFromBytes } from "../core/byte-path.ts";
 import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import type { Folder } from "./folder.ts";
-import { mountsBelow } from "./mounts.ts";
+import { mountsBelow } from "./mount-table.ts";
 import { calls, check } from "./native.ts";
 
 /**

@@ -2,7 +2,7 @@ import { constants, openSync, readdirSync, readFileSync } from "node:fs";
 import { bytesFromPath } from "../core/byte-path.ts";
 import { failedWith } from "./errno.ts";
 import { isOpenForWriting } from "./file-data.ts";
-import { commandOf, type Holder, isGoneOrNotOurs, readLinkIfThere } from "./holders.ts";
+import { commandOf, type Holder, isGoneOrNotOurs, processIds, readLinkIfThere } from "./holders.ts";
 import { closeUnlessLocked } from "./locked-files.ts";
 
 const WRITING = 0o3;
@@ -12,8 +12,8 @@ export function fileWriters(paths: readonly string[]): Holder[] {
   // The kernel mostly knows at once that there are none, which spares a look at everything that everybody has open.
   const wanted = new Set(paths.filter(mayBeWritten));
   if (wanted.size === 0) return [];
-  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
-  return pids.flatMap((pid) =>
+  const others = processIds().filter((pid) => Number(pid) !== process.pid);
+  return others.flatMap((pid) =>
     descriptorsOf(pid).flatMap((fd) => {
       const path = readLinkIfThere(`/proc/${pid}/fd/${fd}`);
       if (path === undefined || !wanted.has(path) || !isForWriting(pid, fd)) return [];

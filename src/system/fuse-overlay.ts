@@ -1,11 +1,11 @@
-import { closeSync, constants, openSync, readdirSync, readlinkSync } from "node:fs";
+import { closeSync, constants, openSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { baseName, displayPath, parentPath, pathFromBytes } from "../core/byte-path.ts";
 import { DrydockError, messageOf, UnsupportedError } from "../core/errors.ts";
 import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { Folder } from "./folder.ts";
-import { commandOf, linksOf, readLinkIfThere } from "./holders.ts";
+import { commandOf, linksOf, processIds, readLinkIfThere } from "./holders.ts";
 import { liveMountsOfDevice } from "./live-mounts.ts";
 import type { OverlayLayers } from "./overlay-mount.ts";
 import { systemProgram } from "./programs.ts";
@@ -125,8 +125,8 @@ async function unmountAsUser(
 
 /** The processes that serve the mount at this path: they keep open what is under it. */
 function serversOf(target: string): number[] {
-  return readdirSync("/proc")
-    .filter((pid) => /^\d+$/.test(pid) && commandOf(pid) === PROGRAM.slice(0, 15))
+  return processIds()
+    .filter((pid) => commandOf(pid) === PROGRAM.slice(0, 15))
     .filter((pid) =>
       linksOf(pid).some((link) => link.startsWith("fd/") && readLinkIfThere(`/proc/${pid}/${link}`) === target),
     )

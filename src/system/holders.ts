@@ -16,7 +16,7 @@ export interface Holder {
  */
 export function folderHolders(below: string): Holder[] {
   const holders: Holder[] = [];
-  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)) {
+  for (const pid of processIds().filter((pid) => Number(pid) !== process.pid)) {
     for (const link of linksOf(pid)) {
       const path = readLinkIfThere(`/proc/${pid}/${link}`);
       if (path !== undefined && (path === below || path.startsWith(`${below}/`)))
@@ -24,6 +24,11 @@ export function folderHolders(below: string): Holder[] {
     }
   }
   return holders;
+}
+
+/** The processes that this user sees, as they are called in /proc. */
+export function processIds(): string[] {
+  return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
 }
 
 /** Where a process can hold something: its folders and all that it has open, as names below /proc/PID. */

@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { baseName, parentPath } from "../core/byte-path.ts";
 import { failedWith } from "./errno.ts";
 import { Folder } from "./folder.ts";
-import { commandOf, type Holder, isGoneOrNotOurs, linksOf, readLinkIfThere } from "./holders.ts";
+import { commandOf, type Holder, isGoneOrNotOurs, linksOf, processIds, readLinkIfThere } from "./holders.ts";
 import { factsAtLink } from "./link-facts.ts";
-import { unescapePath } from "./mounts.ts";
+import { type MountEntry, parseMounts, unescapePath } from "./mount-table.ts";
 
 /**
  * Who uses a mount, in whatever namespace. Seen is what this user may look at in /proc: as root everything but namespaces that no process is in
@@ -54,25 +54,18 @@ export function liveMountsOfDevice(device: string): LiveMount[] {
   return mountsEverywhere((mount) => mount.device === device);
 }
 
-interface MountLine {
-  readonly device: string;
-  readonly point: string;
-  readonly source: string;
-  readonly isReadOnly: boolean;
-}
-
-function mountsEverywhere(matches: (mount: MountLine) => boolean): LiveMount[] {
+function mountsEverywhere(matches: (mount: MountEntry) => boolean): LiveMount[] {
   const ours = readLinkIfThere("/proc/self/ns/mnt");
   return [...onePerNamespace()].flatMap(([namespace, pid]) =>
-    mountLines(pid)
+    parseMounts(readIfThere(`/proc/${pid}/mountinfo`))
       .filter(matches)
-      .map(({ point, device, isReadOnly }) => ({
+      .map(({ point, device, options }) => ({
         pid: Number(pid),
         command: commandOf(pid),
         mountPoint: point,
         device,
         isOurs: namespace === ours,
-        isReadOnly,
+        isReadOnly: options.includes("ro"),
       })),
   );
 }
@@ -85,24 +78,6 @@ function onePerNamespace(): Map<string, string> {
     if (namespace !== undefined && !found.has(namespace)) found.set(namespace, pid);
   }
   return found;
-}
-
-function processIds(): string[] {
-  return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-}
-
-/** `ID PARENT MAJOR:MINOR ROOT POINT FLAGS [OPTIONAL…] - TYPE SOURCE OPTIONS` */
-function mountLines(pid: string): MountLine[] {
-  return readIfThere(`/proc/${pid}/mountinfo`)
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => {
-      const [left = "", right = ""] = line.split(" - ", 2);
-      const [, , device = "", , point = ""] = left.split(" ");
-      const [, source = "", options = ""] = right.split(" ");
-      const isReadOnly = options.split(",").includes("ro");
-      return { device, point: unescapePath(point), source: unescapePath(source), isReadOnly };
-    });
 }
 
 /**

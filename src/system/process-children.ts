@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { failedWith } from "./errno.ts";
+import { processIds } from "./holders.ts";
 
 /** The children of a process, the oldest first. Orphans that it took over come after those it had before. */
 export function childrenOf(pid: number): readonly number[] {
@@ -8,8 +9,8 @@ export function childrenOf(pid: number): readonly number[] {
   } catch (thrown) {
     if (!failedWith(thrown, "ENOENT", "ESRCH")) throw thrown;
     // It is gone, or the kernel was built without that file.
-    return readdirSync("/proc")
-      .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
+    return processIds()
+      .filter((name) => parentOf(name) === pid)
       .map(Number);
   }
 }

@@ -5,7 +5,7 @@ import { DrydockError, messageOf } from "../core/errors.ts";
 import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { Folder } from "./folder.ts";
-import { mountsBelow } from "./mounts.ts";
+import { mountsBelow } from "./mount-table.ts";
 import { cString, umountBlocking } from "./native.ts";
 
 const MNT_DETACH = 2;

@@ -5,7 +5,7 @@ import { failedWith } from "../../system/errno.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
 import { closeFile } from "../../system/handles.ts";
-import { mountsBelow } from "../../system/mounts.ts";
+import { mountsBelow } from "../../system/mount-table.ts";
 import { takesXattrs } from "../../system/xattrs.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import type { OverlayWay } from "./ways.ts";

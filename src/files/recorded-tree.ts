@@ -2,6 +2,7 @@ import { baseName, bytesFromPath, parentPath, pathFromBytes } from "../core/byte
 import { StateError } from "../core/errors.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
+import { readWhole, writeWhole } from "../system/whole-file.ts";
 import { Baseline } from "./baseline.ts";
 import { BaselineBuilder } from "./baseline-builder.ts";
 import type { TreeChange } from "./change-set.ts";
@@ -9,7 +10,6 @@ import type { Steps } from "./pace.ts";
 import { recordTree } from "./record-tree.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import type { Scope } from "./scope.ts";
-import { readSmallFile, writeSmallFile } from "./small-file.ts";
 import { diffTree } from "./tree-diff.ts";
 import { openHomes } from "./workspace.ts";
 
@@ -50,7 +50,7 @@ export class RecordedTree {
     yield* recordTree(original, builder, ".", scope.only);
     using homes = openHomes(this.#stateDir);
     using home = ensureFolder(POINTS.create, homes, this.#sandboxId);
-    writeSmallFile(POINTS.baseline, home, BASELINE, builder.finish(() => undefined).toBytes());
+    writeWhole(POINTS.baseline, home, BASELINE, builder.finish(() => undefined).toBytes());
   }
 
   diff(original: Folder, scope: Scope): readonly TreeChange[] {
@@ -71,7 +71,7 @@ export class RecordedTree {
   noteTemporary(path: string): void {
     using homes = openHomes(this.#stateDir);
     using home = ensureFolder(POINTS.create, homes, this.#sandboxId);
-    writeSmallFile(POINTS.noteTemporary, home, TEMPORARY, bytesFromPath(path));
+    writeWhole(POINTS.noteTemporary, home, TEMPORARY, bytesFromPath(path));
   }
 
   /** Removes that file if it is left. Only for who works on the tree alone. */
@@ -98,6 +98,6 @@ export class RecordedTree {
   #read(name: string): Buffer | undefined {
     using homes = openHomes(this.#stateDir);
     using home = homes.openBelowIfThere(this.#sandboxId);
-    return home === undefined ? undefined : readSmallFile(home, name);
+    return home === undefined ? undefined : readWhole(home, name);
   }
 }

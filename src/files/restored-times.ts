@@ -4,9 +4,9 @@ import { namesIn } from "../system/existence.ts";
 import { type Facts, sameIdentity, sameTime, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 import type { Manifest } from "./manifest.ts";
 import { ensureFolder, unlessGone } from "./remove-tree.ts";
-import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
 
 /**
  * What an undo has brought back is what it was, but its change time has moved. This remembers, for an original, which change time of ours
@@ -65,13 +65,13 @@ export class RestoredTimes {
     const all = new Map([...this.#load(), ...fresh.map((item) => [item.ino, item] as const)]);
     this.#known = new Map([...all].slice(-MOST));
     using folder = this.#openFolder();
-    writeSmallFile(POINTS.write, folder, this.#name, Buffer.from(JSON.stringify([...this.#known.values()])));
+    writeWhole(POINTS.write, folder, this.#name, Buffer.from(JSON.stringify([...this.#known.values()])));
   }
 
   #load(): ReadonlyMap<number, Restored> {
     if (this.#known === undefined) {
       using folder = this.#openFolder();
-      const bytes = readSmallFile(folder, this.#name);
+      const bytes = readWhole(folder, this.#name);
       const items = bytes === undefined ? [] : (parsed<readonly Restored[]>(bytes) ?? []);
       this.#known = new Map(items.map((item) => [item.ino, item]));
     }

@@ -11,13 +11,12 @@ import {
 import { failedWith } from "../system/errno.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { writeBytes } from "../system/file-data.ts";
-import { flushFile } from "../system/flush-file.ts";
 import { Folder } from "../system/folder.ts";
-import { tryLock } from "../system/folder-lock.ts";
 import { closeFile } from "../system/handles.ts";
+import { tryLock } from "../system/lock.ts";
 import { newId } from "../system/new-id.ts";
 import { showAs } from "../system/shown-modes.ts";
-import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
+import { flushFile, parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 
 /**
  * The door of a sandbox (closed-entries.ts): what is closed in its workspace and in its original is opened up while the workspace is in use.
@@ -124,7 +123,7 @@ class SandboxDoor implements Door {
   }
 
   #knownTimes(): readonly ClosedTimes[] {
-    const bytes = readSmallFile(this.#workspace, TIMES);
+    const bytes = readWhole(this.#workspace, TIMES);
     return bytes === undefined ? [] : (parsed<readonly ClosedTimes[]>(bytes) ?? []);
   }
 
@@ -133,7 +132,7 @@ class SandboxDoor implements Door {
     if (this.#closed.length === 0 || this.#isGone()) return;
     const all = new Map([...this.#knownTimes(), ...this.#closed].map((times) => [times.key, times] as const));
     const latest = [...all.values()].slice(-MOST_TIMES);
-    writeSmallFile(POINTS.times, this.#workspace, TIMES, Buffer.from(JSON.stringify(latest)));
+    writeWhole(POINTS.times, this.#workspace, TIMES, Buffer.from(JSON.stringify(latest)));
   }
 
   #isGone(): boolean {
@@ -191,7 +190,7 @@ class SandboxDoor implements Door {
    * an entry may be in one that was opened before, which lets nobody in once it is closed.
    */
   #entriesIn(name: string): readonly ClosedEntry[] {
-    const lines = readSmallFile(this.#workspace, name)?.toString().split("\n") ?? [];
+    const lines = readWhole(this.#workspace, name)?.toString().split("\n") ?? [];
     return lines.flatMap((line) => parsed<ClosedEntry>(Buffer.from(line)) ?? []).reverse();
   }
 }

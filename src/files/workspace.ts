@@ -7,13 +7,13 @@ import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { isOnOverlay } from "../system/file-system-type.ts";
 import { Folder } from "../system/folder.ts";
-import { whileLocked } from "../system/folder-lock.ts";
 import { closeFile } from "../system/handles.ts";
+import { whileLocked } from "../system/lock.ts";
 import { inheritedProject } from "../system/project-quota.ts";
+import { readWhole, writeWhole } from "../system/whole-file.ts";
 import { readXattrs, writeXattrs } from "../system/xattrs.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import type { Scope } from "./scope.ts";
-import { readSmallFile, writeSmallFile } from "./small-file.ts";
 
 /**
  * Where the things of a sandbox are kept: a private folder on the mount of the original, because a landing is made of renames, and
@@ -86,7 +86,7 @@ export function makeWorkspace(stateDir: string, sandboxId: string, place: Worksp
     assertExchangeWorks(home);
     return home.duplicate();
   }
-  writeSmallFile(POINTS.place, home, PLACE, Buffer.from(JSON.stringify(place)));
+  writeWhole(POINTS.place, home, PLACE, Buffer.from(JSON.stringify(place)));
   using parent = Folder.open(parentFolder(place.path) ?? "/");
   const make = () => parent.createFolder(POINTS.create, baseName(place.path), 0o700);
   if (place.placement === "inside") keepingTime(homes, home, parent, make);
@@ -107,7 +107,7 @@ export function findPlace(stateDir: string, sandboxId: string): WorkspacePlace |
   using homes = openHomes(stateDir);
   using home = homes.openBelowIfThere(sandboxId);
   if (home === undefined) return undefined;
-  const elsewhere = readSmallFile(home, PLACE);
+  const elsewhere = readWhole(home, PLACE);
   if (elsewhere !== undefined) return JSON.parse(elsewhere.toString()) as WorkspacePlace;
   return { path: home.path, placement: "state" };
 }
@@ -138,10 +138,10 @@ export function removeWorkspace(stateDir: string, sandboxId: string, place: Work
  */
 function keepingTime(homes: Folder, home: Folder | undefined, parent: Folder, action: () => void): void {
   whileLocked(homes, () => {
-    const noted = home === undefined ? undefined : readSmallFile(home, ORIGINAL_TIME);
+    const noted = home === undefined ? undefined : readWhole(home, ORIGINAL_TIME);
     const { mtime, atime } = noted === undefined ? parent.ownFacts() : (JSON.parse(noted.toString()) as NotedTime);
     if (noted === undefined && home !== undefined)
-      writeSmallFile(POINTS.noteTime, home, ORIGINAL_TIME, Buffer.from(JSON.stringify({ mtime, atime })));
+      writeWhole(POINTS.noteTime, home, ORIGINAL_TIME, Buffer.from(JSON.stringify({ mtime, atime })));
     action();
     parent.setTimes(POINTS.keepTime, ROOT_PATH, { mtime, atime });
     if (home !== undefined) home.removeFile(POINTS.noteTime, ORIGINAL_TIME);

@@ -1,9 +1,9 @@
 import { bytesFromPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import { ensureFolder } from "../../files/remove-tree.ts";
-import { readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
 import type { Git } from "../../system/git.ts";
+import { readWhole, writeWhole } from "../../system/whole-file.ts";
 import { type Checkout, placeOfCheckout } from "./checkout.ts";
 import { DOT_GIT, REPOSITORY, WORKTREE } from "./layout.ts";
 import { type ConfigEntry, configText, takenOver } from "./repository-config.ts";
@@ -127,10 +127,10 @@ function copyShared({ commonDir }: Checkout, repository: Folder): void {
   using common = Folder.open(commonDir);
   using info = common.openBelowIfThere("info");
   for (const name of ["exclude", "attributes"]) {
-    const bytes = info === undefined ? undefined : readSmallFile(info, name);
+    const bytes = info === undefined ? undefined : readWhole(info, name);
     if (bytes !== undefined) put(repository, `info/${name}`, bytes);
   }
-  const shallow = readSmallFile(common, "shallow");
+  const shallow = readWhole(common, "shallow");
   if (shallow !== undefined) put(repository, "shallow", shallow);
 }
 
@@ -152,7 +152,7 @@ function put(folder: Folder, path: string, bytes: Uint8Array): void {
   if (parent !== ROOT_PATH) makeFolders(folder, parent);
   if (isFolder) return;
   using into = folder.openBelow(parent);
-  writeSmallFile(POINTS.file, into, path.slice(path.lastIndexOf("/") + 1), bytes);
+  writeWhole(POINTS.file, into, path.slice(path.lastIndexOf("/") + 1), bytes);
 }
 
 function makeFolders(folder: Folder, path: string): void {

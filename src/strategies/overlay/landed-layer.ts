@@ -5,11 +5,11 @@ import type { ManifestEntry } from "../../files/manifest.ts";
 import { moveEntry } from "../../files/move-entry.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
 import { nearest } from "../../files/saved-changes.ts";
-import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { sameTime } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { handleOf } from "../../system/file-handles.ts";
 import type { Folder } from "../../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
 import { type BaseRecord, baseFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
 import type { LayerMarks } from "./layer-marks.ts";
@@ -58,7 +58,7 @@ export function noteLayer({ landing, manifest }: LandedPart, { upper, record, ma
     leavesLayer(entry) ? upperNames(upper, marks, entry.path).map((path) => ({ slot, path })) : [],
   );
   const rest: Rest = { names, notes: Object.fromEntries(record.notes(isOfPart(manifest.entries))) };
-  writeSmallFile(POINTS.note, landing, REST, Buffer.from(JSON.stringify(rest)));
+  writeWhole(POINTS.note, landing, REST, Buffer.from(JSON.stringify(rest)));
 }
 
 export function landLayer(part: LandedPart, layers: Layers): void {
@@ -107,7 +107,7 @@ export function returnLayer({ landing, manifest }: LandedPart, layers: Layers, w
 }
 
 function readRest(landing: Folder): Rest | undefined {
-  const bytes = readSmallFile(landing, REST);
+  const bytes = readWhole(landing, REST);
   return bytes === undefined ? undefined : parsed<Rest>(bytes);
 }
 

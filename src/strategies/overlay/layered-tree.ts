@@ -10,12 +10,12 @@ import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
 import { SandboxNotes } from "../../files/sandbox-notes.ts";
 import type { SandboxTree, WrittenFile } from "../../files/sandbox-tree.ts";
 import type { Scope } from "../../files/scope.ts";
-import { writeSmallFile } from "../../files/small-file.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import { notThere, readFileBelow, writeThroughMount } from "../../files/writing.ts";
 import { type Facts, sameIdentity, type Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
+import { writeWhole } from "../../system/whole-file.ts";
 import { readXattrs } from "../../system/xattrs.ts";
 import { BaseRecord, baseFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
@@ -143,7 +143,7 @@ export class LayeredTree implements SandboxTree {
 
   /** Says that programs are about to get in. */
   markEntered(): void {
-    if (!this.isEntered) writeSmallFile(POINTS.enter, this.#workspace, ENTERED, Buffer.alloc(0));
+    if (!this.isEntered) writeWhole(POINTS.enter, this.#workspace, ENTERED, Buffer.alloc(0));
   }
 
   /**

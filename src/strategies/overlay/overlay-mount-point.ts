@@ -3,7 +3,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { BusyError, UsageError } from "../../core/errors.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
 import type { Scope } from "../../files/scope.ts";
-import { writeSmallFile } from "../../files/small-file.ts";
 import { isThere } from "../../system/existence.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
@@ -11,6 +10,7 @@ import { isDeadFuse, mountFuseOverlay, unmountFuse } from "../../system/fuse-ove
 import { holdersOf, type LiveMount, liveMounts, openLiveMount } from "../../system/live-mounts.ts";
 import { mayMount, mountOverlay, setReadOnly } from "../../system/overlay-mount.ts";
 import { isMountPoint, unmount } from "../../system/unmount.ts";
+import { writeWhole } from "../../system/whole-file.ts";
 import { type LayeredTree, MERGED } from "./layered-tree.ts";
 import { WORK } from "./linked-names.ts";
 
@@ -90,7 +90,7 @@ export class OverlayMount {
   }
 
   keep(): void {
-    if (!this.isKept) writeSmallFile(POINTS.keep, this.#workspace, KEPT, Buffer.alloc(0));
+    if (!this.isKept) writeWhole(POINTS.keep, this.#workspace, KEPT, Buffer.alloc(0));
   }
 
   /** Makes the folder that a mount needs besides the layers, as it has to be before the first one; its path. */

@@ -6,10 +6,10 @@ import { contentPaths, landedEntries, metadataPaths, movedTimes } from "../../fi
 import type { LandedPart } from "../../files/landed-part.ts";
 import type { Manifest, ManifestEntry } from "../../files/manifest.ts";
 import { nearest } from "../../files/saved-changes.ts";
-import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { sameTime, type Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
 import type { TwinFolder } from "./twin-folder.ts";
 
 /**
@@ -53,7 +53,7 @@ export class LandedTwin {
   }
 
   static in(workspace: Folder): LandedTwin {
-    const bytes = readSmallFile(workspace, LANDED);
+    const bytes = readWhole(workspace, LANDED);
     const file = bytes === undefined ? { gone: [], entries: [] } : parsed<LandedFile>(bytes);
     if (file !== undefined) return new LandedTwin(file);
     throw new StateError(`The record ${workspace.label(LANDED)} of what has landed is damaged.`, {
@@ -94,7 +94,7 @@ export class LandedTwin {
     const contents = contentPaths(entries).flatMap((path) => [...this.#baseBelow(path, twin)]);
     const others = metadataPaths(entries).flatMap((path) => this.#base(path, twin) ?? []);
     const rest: Rest = { barrier: twin.barrier, landed: this.#of(entries, "part"), base: [...contents, ...others] };
-    writeSmallFile(NOTE, landing, REST, Buffer.from(JSON.stringify(rest)));
+    writeWhole(NOTE, landing, REST, Buffer.from(JSON.stringify(rest)));
   }
 
   /** With a part of the work in the snapshot `own`. May be done again. */
@@ -127,7 +127,7 @@ export class LandedTwin {
 
   save(workspace: Folder): void {
     const file: LandedFile = { gone: [...this.#gone], entries: [...this.#entries.values()] };
-    writeSmallFile(SAVE, workspace, LANDED, Buffer.from(JSON.stringify(file)), "flushed");
+    writeWhole(SAVE, workspace, LANDED, Buffer.from(JSON.stringify(file)), "flushed");
   }
 
   #base(path: string, twin: TwinFolder): CopiedEntry | undefined {
@@ -182,6 +182,6 @@ export function landedFacts({ original, xattrs, target }: CopiedEntry): BaseFact
 }
 
 function readRest(landing: Folder): Rest | undefined {
-  const bytes = readSmallFile(landing, REST);
+  const bytes = readWhole(landing, REST);
   return bytes === undefined ? undefined : parsed<Rest>(bytes);
 }

@@ -7,11 +7,11 @@ import { type Patience, patiently } from "../../database/sqlite-database.ts";
 import { yieldToRivals } from "../../database/yield-to-rivals.ts";
 import { runAtOnce } from "../../files/pace.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
-import { writeSmallFile } from "../../files/small-file.ts";
 import { isThere } from "../../system/existence.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { flush } from "../../system/flush.ts";
 import type { Folder } from "../../system/folder.ts";
+import { writeWhole } from "../../system/whole-file.ts";
 import { copyFile, fileDigest } from "./file-copy.ts";
 import { isMarked, LockedOriginal, tidyJournal } from "./sqlite-original.ts";
 import type { SqliteSandbox } from "./sqlite-sandbox.ts";
@@ -146,7 +146,7 @@ export class SqliteLandings {
   async #finish(id: string, landing: Folder, note: string, original: LockedOriginal): Promise<void> {
     if (landing.facts(note) === undefined) {
       await original.commit();
-      writeSmallFile(POINTS.note, landing, note, Buffer.alloc(0));
+      writeWhole(POINTS.note, landing, note, Buffer.alloc(0));
       await flush(POINTS.flushNote, landing, () => [
         { parent: landing, name: note },
         { parent: landing, name: "." },

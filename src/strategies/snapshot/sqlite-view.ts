@@ -4,11 +4,11 @@ import { UnsupportedError } from "../../core/errors.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type { ProgramView } from "../../core/strategy.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
-import { writeSmallFile } from "../../files/small-file.ts";
 import { openHomes, openWorkspace } from "../../files/workspace.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
 import { liveMounts } from "../../system/live-mounts.ts";
+import { writeWhole } from "../../system/whole-file.ts";
 
 /**
  * # Where the databases of a plan are worked on
@@ -84,7 +84,7 @@ export class SqliteView {
     using homes = openHomes(stateDir);
     using view = ensureFolder(POINTS.make, homes, baseName(this.#path));
     using users = ensureFolder(POINTS.make, view, USERS);
-    if (users.facts(this.#user) === undefined) writeSmallFile(POINTS.use, users, this.#user, Buffer.alloc(0));
+    if (users.facts(this.#user) === undefined) writeWhole(POINTS.use, users, this.#user, Buffer.alloc(0));
     const own = ensureFolder(POINTS.make, view, OWN);
     for (const file of filesOf(this.#name)) removeTree(POINTS.clear, own, file);
     return own;

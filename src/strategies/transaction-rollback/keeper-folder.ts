@@ -1,11 +1,12 @@
 import type { Owner } from "../../core/owner.ts";
 import type { ServerSession, TransactionName } from "../../database/server-database.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
-import { parsed } from "../../files/small-file.ts";
 import { failedWith } from "../../system/errno.ts";
-import { failpoint } from "../../system/failpoints.ts";
+import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
-import { durableWriteFile, readTextFile, writeFileAtOnce } from "../../system/text-files.ts";
+import { whileLocked } from "../../system/lock.ts";
+import { readTextFile } from "../../system/text-files.ts";
+import { type Durability, parsed, writeWhole } from "../../system/whole-file.ts";
 
 /**
  * `keepers/PLAN/` in the state directory, 0700:
@@ -83,8 +84,7 @@ export class KeeperFolder {
 
   /** For the keeper itself: from here on it is found. */
   announce(keeper: KeeperFile): void {
-    const bytes = Buffer.from(JSON.stringify(keeper));
-    writeFileAtOnce(POINTS.listening, `${this.path}/keeper.json`, bytes, 0o600);
+    this.#write(POINTS.listening, "keeper.json", keeper, "buffered");
   }
 
   record(resourceId: string): HeldRecord | undefined {
@@ -122,8 +122,10 @@ export class KeeperFolder {
     return file === undefined ? undefined : parsed<T>(file.bytes);
   }
 
-  #write(point: typeof POINTS.record, name: string, value: object): void {
-    durableWriteFile(point, `${this.path}/${name}`, Buffer.from(JSON.stringify(value)), 0o600);
+  /** Under the lock of the folder: not all who find that a transaction is lost hold the plan's claim. */
+  #write(point: Failpoint, name: string, value: object, how: Durability = "durable"): void {
+    using folder = Folder.open(this.path);
+    whileLocked(folder, () => writeWhole(point, folder, name, Buffer.from(JSON.stringify(value)), how));
   }
 }
 

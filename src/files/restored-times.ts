@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { parentPath } from "../core/byte-path.ts";
+import { digestOf } from "../system/digest.ts";
 import { namesIn } from "../system/existence.ts";
 import { type Facts, sameIdentity, sameTime, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
@@ -85,7 +85,7 @@ export class RestoredTimes {
 }
 
 function nameOf(root: string): string {
-  return createHash("sha256").update(root).digest("hex").slice(0, 32);
+  return digestOf(root).slice(0, 32);
 }
 
 /** The names of all that is remembered. */

@@ -5,7 +5,7 @@ import { failedWith } from "../system/errno.ts";
 import { namesIn } from "../system/existence.ts";
 import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
-import { isOnOverlay } from "../system/file-system-type.ts";
+import { isOnOverlay } from "../system/file-system.ts";
 import { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { whileLocked } from "../system/lock.ts";

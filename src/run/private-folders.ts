@@ -1,7 +1,8 @@
 import { ensureFolder } from "../files/remove-tree.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
-import { readTextFile, realPathOf } from "../system/text-files.ts";
+import { realPathOf } from "../system/locations.ts";
+import { readTextFile } from "../system/text-files.ts";
 import type { ShownFile } from "./places.ts";
 import type { ViewRequest } from "./view.ts";
 

@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import { bytesFromPath, isAtOrBelow } from "../core/byte-path.ts";
 import { ensureFolder, removeTree } from "../files/remove-tree.ts";
+import { digestOf } from "../system/digest.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
-import { factsOfPath } from "../system/locations.ts";
-import { realPathOf } from "../system/text-files.ts";
+import { factsOfPath, realPathOf } from "../system/locations.ts";
 import { isStrictlyBelow, type Place } from "./places.ts";
 
 /**
@@ -87,7 +86,7 @@ function withHidden({ at, label, alone }: Found, all: readonly string[], request
 }
 
 function digest(path: string): string {
-  return createHash("sha256").update(bytesFromPath(path)).digest("hex").slice(0, 12);
+  return digestOf(bytesFromPath(path)).slice(0, 12);
 }
 
 /** Where a layer is mounted. */

@@ -55,3 +55,13 @@ export function guarded<T>(call: string, path: string, action: () => T): T {
     throw translated(thrown, call, path);
   }
 }
+
+/** Undefined where there is nothing. */
+export function unlessMissing<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch (thrown) {
+    if (failedWith(thrown, "ENOENT", "ENOTDIR")) return undefined;
+    throw thrown;
+  }
+}

@@ -3,7 +3,7 @@ import { baseName, parentPath } from "../core/byte-path.ts";
 import { failedWith } from "./errno.ts";
 import { Folder } from "./folder.ts";
 import { commandOf, type Holder, isGoneOrNotOurs, linksOf, processIds, readLinkIfThere } from "./holders.ts";
-import { factsAtLink } from "./link-facts.ts";
+import { factsAtLink } from "./locations.ts";
 import { type MountEntry, parseMounts, unescapePath } from "./mount-table.ts";
 
 /**

@@ -3,7 +3,7 @@ import { closeSync, constants, openSync, statSync, unlinkSync, writeSync } from 
 import { bytesFromPath } from "../core/byte-path.ts";
 import { failedWith } from "./errno.ts";
 import { failpoint, passFailpoint } from "./failpoints.ts";
-import { freeRoom } from "./free-room.ts";
+import { freeRoom } from "./file-system.ts";
 
 /**
  * `reserve` in the state directory: a file that holds nothing but room. On a full disk nothing can be recorded, not even that something is to be

@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { DrydockError, InterruptedError } from "../core/errors.ts";
+import { InterruptedError, UnsupportedError } from "../core/errors.ts";
 import { failedWith, translated } from "./errno.ts";
 import { systemProgram } from "./programs.ts";
 import { closePipes, feed, type Program, startProcess } from "./start-process.ts";
@@ -80,7 +80,9 @@ function collected(child: ChildProcess, { file }: Program, bounds: ProcessBounds
   });
   return () => {
     if (length > mostOutput)
-      throw new DrydockError("OUTPUT", `${file} wrote more than ${mostOutput} bytes and was ended.`);
+      throw new UnsupportedError(`${file} wrote more than ${mostOutput} bytes and was ended.`, {
+        hint: "Work on fewer files at once.",
+      });
     return { stdout: Buffer.concat(stdout), stderr: stderr.toString() };
   };
 }

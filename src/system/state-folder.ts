@@ -1,11 +1,11 @@
 import { accessSync, closeSync, constants, mkdirSync, openSync, type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { bytesFromPath, displayPath } from "../core/byte-path.ts";
-import { StateError, SystemCallError } from "../core/errors.ts";
+import { StateError, type SystemCallError } from "../core/errors.ts";
 import { failedWith, translated } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { Folder } from "./folder.ts";
-import { realPathOf } from "./text-files.ts";
+import { realPathOf } from "./locations.ts";
 import { flushFile } from "./whole-file.ts";
 
 /**
@@ -69,8 +69,12 @@ function makeFolder(point: Failpoint, path: string): void {
     if (failedWith(error, "EEXIST")) return;
     throw error;
   }
-  using above = openStateFolder(parent);
-  flushFile(point, above.fd);
+  const above = openSync(bytesFromPath(parent), constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    flushFile(point, above);
+  } finally {
+    closeSync(above);
+  }
 }
 
 /**
@@ -104,12 +108,8 @@ function asStateError<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    const failure = translated(error, syscallOf(error), path);
-    if (!(failure instanceof SystemCallError)) throw error;
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    const failure = translated(error, String(error.syscall), path) as SystemCallError;
     throw new StateError(`Drydock cannot keep its state: ${failure.message}.`, { hint: failure.hint, cause: error });
   }
-}
-
-function syscallOf(error: unknown): string {
-  return error instanceof Error && "syscall" in error ? String(error.syscall) : "use";
 }

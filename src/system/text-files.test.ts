@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { bytesFromPath, pathFromBytes } from "../core/byte-path.ts";
-import { ownershipOf, readTextFile, realPathOf } from "./text-files.ts";
+import { realPathOf } from "./locations.ts";
+import { ownershipOf, readTextFile } from "./text-files.ts";
 
 const ODD_NAME = pathFromBytes(Buffer.from([0x61, 0xff, 0x0a, 0x62]));
 

@@ -1,7 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, type Stats, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from "node:fs";
 import { bytesFromPath, displayPath, pathFromBytes } from "../core/byte-path.ts";
 import { SystemCallError } from "../core/errors.ts";
-import { failedWith, guarded } from "./errno.ts";
+import { guarded, unlessMissing } from "./errno.ts";
 
 /** Whose a file is and who may write it. */
 export interface FileOwnership {
@@ -15,13 +15,6 @@ export interface TextFile extends FileOwnership {
   readonly bytes: Buffer;
   /** The bytes as text; one that is not valid UTF-8 stands as a lone surrogate, as in byte-path.ts. */
   readonly text: string;
-}
-
-/** The path without any link in it, or undefined if there is nothing. */
-export function realPathOf(path: string): string | undefined {
-  return unlessMissing(() =>
-    guarded("realpath", path, () => pathFromBytes(realpathSync.native(bytesFromPath(path), { encoding: "buffer" }))),
-  );
 }
 
 /** Whose the file is, without opening it; undefined if there is nothing. */
@@ -66,13 +59,4 @@ function readUpTo(fd: number, limit: number): Buffer {
 
 function ownershipFrom(stats: Stats): FileOwnership & { readonly isFile: boolean } {
   return { uid: stats.uid, gid: stats.gid, mode: stats.mode & 0o7777, isFile: stats.isFile() };
-}
-
-function unlessMissing<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT", "ENOTDIR")) return undefined;
-    throw thrown;
-  }
 }

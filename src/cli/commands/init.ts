@@ -6,7 +6,7 @@ import { UsageError } from "../../core/errors.ts";
 import { failedWith } from "../../system/errno.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
-import { realPathOf } from "../../system/text-files.ts";
+import { realPathOf } from "../../system/locations.ts";
 import { createWhole } from "../../system/whole-file.ts";
 import type { CommandContext } from "../command-context.ts";
 

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { baseName, isAtOrBelow, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "../../core/strategy.ts";
 import { takeBarrier } from "../../files/barrier.ts";
@@ -7,6 +6,7 @@ import type { Steps } from "../../files/pace.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
 import { finishRestore, saveCheckpointBy, saveUnlessSame } from "../../files/tree-checkpoints.ts";
 import { stateOfLayer } from "../../files/tree-state.ts";
+import { digestOf } from "../../system/digest.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
 import type { GitPlace } from "../../system/git.ts";
@@ -134,8 +134,4 @@ function makeParents(worktree: Folder, path: string): void {
   makeParents(worktree, folder);
   using parent = worktree.openBelow(parentPath(folder));
   ensureFolder(POINTS.folder, parent, baseName(folder)).close();
-}
-
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

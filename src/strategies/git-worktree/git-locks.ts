@@ -8,7 +8,6 @@ import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { openToEdit, resizeFile, writeAt } from "../../system/file-editing.ts";
 import { Folder } from "../../system/folder.ts";
 import { closeFile } from "../../system/handles.ts";
-import { replaceName } from "../../system/replace-name.ts";
 import type { Checkout } from "./checkout.ts";
 
 /**
@@ -108,7 +107,7 @@ export function moveLock({ target }: HeldLock, mtime?: Facts["mtime"]): void {
   using folder = Folder.open(parentPath(target));
   const [name, lockName] = [baseName(target), `${baseName(target)}.lock`];
   if (mtime !== undefined) folder.setTimes(POINTS.fill, lockName, { mtime });
-  replaceName(POINTS.move, folder, lockName, folder, name);
+  folder.replace(POINTS.move, lockName, folder, name);
 }
 
 /** Removes what is ours, in its place or not yet there. */

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { StateError } from "../../core/errors.ts";
 import type { Attention, PreparedCommit } from "../../core/strategy.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import { digestOf } from "../../system/digest.ts";
 import { compareTimes, type Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { type FlushTarget, flush } from "../../system/flush.ts";
@@ -190,10 +190,6 @@ export class LandingFolder {
     yield { parent: this.#workspace, name: "." };
     yield* also();
   }
-}
-
-function digestOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 function damaged(path: string): StateError {

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { BusyError, UsageError } from "../../core/errors.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
 import type { Scope } from "../../files/scope.ts";
+import { digestOf } from "../../system/digest.ts";
 import { isThere } from "../../system/existence.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
@@ -41,7 +41,7 @@ export class OverlayMount {
   readonly #scope: Scope;
 
   constructor(workspace: Folder, scope: Scope) {
-    this.source = `drydock:${createHash("sha256").update(workspace.path).digest("hex").slice(0, 24)}`;
+    this.source = `drydock:${digestOf(workspace.path).slice(0, 24)}`;
     this.#workspace = workspace;
     this.#scope = scope;
   }

@@ -11,8 +11,8 @@ import { differencesFromBase } from "../../database/unchanged-since.ts";
 import { isThere } from "../../system/existence.ts";
 import { compareTimes, type Time } from "../../system/facts.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
+import { freeRoom } from "../../system/file-system.ts";
 import { Folder } from "../../system/folder.ts";
-import { freeRoom } from "../../system/free-room.ts";
 import { firstBytes } from "../../system/locations.ts";
 
 const POINTS = {

@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import { baseName, bytesFromPath, displayPath, isAtOrBelow, parentPath } from "../../core/byte-path.ts";
 import { UnsupportedError } from "../../core/errors.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type { ProgramView } from "../../core/strategy.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
 import { openHomes, openWorkspace } from "../../files/workspace.ts";
+import { digestOf } from "../../system/digest.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
 import { liveMounts } from "../../system/live-mounts.ts";
@@ -45,7 +45,7 @@ export function filesOf(database: string): string[] {
 
 /** Where the databases of a plan in this folder are worked on. */
 export function viewPlace(stateDir: string, planId: string, folder: string): string {
-  const digest = createHash("sha256").update(bytesFromPath(folder)).digest("hex").slice(0, 16);
+  const digest = digestOf(bytesFromPath(folder)).slice(0, 16);
   return `${stateDir}/sandboxes/${planId}-view-${digest}`;
 }
 

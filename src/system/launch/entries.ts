@@ -2,9 +2,8 @@ import { constants } from "node:fs";
 import { baseName, parentPath } from "../../core/byte-path.ts";
 import { failedWith } from "../errno.ts";
 import { calls, check, pathPointer } from "../native.ts";
+import { O_CLOEXEC } from "../open-flags.ts";
 import type { ViewRoot } from "./view-root.ts";
-
-const O_CLOEXEC = 0o2000000;
 
 /** Puts a link into a folder of the new root, in the place of what is there. In a folder that a command has removed there is nothing to put. */
 export function replaceLink(root: ViewRoot, at: string, to: string): void {

@@ -66,6 +66,20 @@ export function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
+/** The folders above this path, the root first. */
+export function foldersAbove(path: string): string[] {
+  const above = parentPath(path);
+  return above === ROOT_PATH ? [ROOT_PATH] : [...foldersAbove(above), above];
+}
+
+/** The path itself or the nearest folder above it that is in the set. */
+export function nearest(paths: ReadonlySet<string>, path: string): string | undefined {
+  for (let at = path; ; at = parentPath(at)) {
+    if (paths.has(at)) return at;
+    if (at === ROOT_PATH) return undefined;
+  }
+}
+
 /** Whether `path` is `ancestor` or lies below it; both relative to the same root. */
 export function isAtOrBelow(path: string, ancestor: string): boolean {
   return ancestor === ROOT_PATH || path === ancestor || path.startsWith(`${ancestor}/`);

@@ -13,7 +13,7 @@ import { landedBaseline, noteBaseline, returnedBaseline } from "./landed-copy.ts
 import type { LandedPart } from "./landed-part.ts";
 import { isStillBase } from "./original-state.ts";
 import type { Steps } from "./pace.ts";
-import { ensureFolder, removeTree } from "./remove-tree.ts";
+import { removeTree } from "./remove-tree.ts";
 import { sameFileContent } from "./same-entry.ts";
 import { SandboxNotes } from "./sandbox-notes.ts";
 import type { SandboxTree, WrittenFile } from "./sandbox-tree.ts";
@@ -93,7 +93,7 @@ export class CopiedTree implements SandboxTree {
     this.#notes.remove(POINTS.removeOld);
     for (const name of [TREE, BASELINE]) removeTree(POINTS.removeOld, this.#workspace, name);
     const barrier = takeBarrier(this.#workspace);
-    using tree = ensureFolder(POINTS.tree, this.#workspace, TREE);
+    using tree = this.#workspace.ensureFolder(POINTS.tree, TREE);
     const builder = new BaselineBuilder();
     const options: CopyOptions = {
       data: this.#data,

@@ -11,7 +11,7 @@ import { LANDED, readLanded, runLanding } from "./landing.ts";
 import { dropInnerLink } from "./landing-links.ts";
 import { LeftTimes } from "./left-times.ts";
 import { decodeManifest, type Manifest } from "./manifest.ts";
-import { ensureFolder, removeTree } from "./remove-tree.ts";
+import { removeTree } from "./remove-tree.ts";
 import type { RestoredTimes } from "./restored-times.ts";
 import { SLOTS, Slots, slotName } from "./slots.ts";
 import { BALLAST, dropBallast, makeBallast } from "./staged-manifest.ts";
@@ -52,8 +52,8 @@ export class Landings {
     transaction: Transaction,
     input: Omit<StagingInput, "landing" | "transaction" | "asBefore">,
   ): Promise<PreparedCommit | null> {
-    using landings = ensureFolder(POINTS.create, this.#workspace, LANDINGS);
-    using landing = ensureFolder(POINTS.create, landings, transaction.id);
+    using landings = this.#workspace.ensureFolder(POINTS.create, LANDINGS);
+    using landing = landings.ensureFolder(POINTS.create, transaction.id);
     const asBefore = new LeftTimes(this.#workspace).over(this.#restored.asBefore);
     const staged = stage({ ...input, landing, transaction: transaction.id, asBefore });
     if (staged === null) {

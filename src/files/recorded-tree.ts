@@ -8,7 +8,7 @@ import { BaselineBuilder } from "./baseline-builder.ts";
 import type { TreeChange } from "./change-set.ts";
 import type { Steps } from "./pace.ts";
 import { recordTree } from "./record-tree.ts";
-import { ensureFolder, removeTree } from "./remove-tree.ts";
+import { removeTree } from "./remove-tree.ts";
 import type { Scope } from "./scope.ts";
 import { diffTree } from "./tree-diff.ts";
 import { openHomes } from "./workspace.ts";
@@ -49,7 +49,7 @@ export class RecordedTree {
     const builder = new BaselineBuilder();
     yield* recordTree(original, builder, ".", scope.only);
     using homes = openHomes(this.#stateDir);
-    using home = ensureFolder(POINTS.create, homes, this.#sandboxId);
+    using home = homes.ensureFolder(POINTS.create, this.#sandboxId);
     writeWhole(POINTS.baseline, home, BASELINE, builder.finish(() => undefined).toBytes());
   }
 
@@ -70,7 +70,7 @@ export class RecordedTree {
   /** Says that there is going to be a file of ours at this path of the tree. */
   noteTemporary(path: string): void {
     using homes = openHomes(this.#stateDir);
-    using home = ensureFolder(POINTS.create, homes, this.#sandboxId);
+    using home = homes.ensureFolder(POINTS.create, this.#sandboxId);
     writeWhole(POINTS.noteTemporary, home, TEMPORARY, bytesFromPath(path));
   }
 

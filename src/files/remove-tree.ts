@@ -71,13 +71,3 @@ function openUp(point: Failpoint, parent: Folder, name: string, mode: number): F
   if (process.geteuid?.() !== 0 && (mode & OWNER_ALL) !== OWNER_ALL) parent.setMode(point, name, mode | OWNER_ALL);
   return parent.openChild(name);
 }
-
-/** Makes a folder if it is not there, and opens it. */
-export function ensureFolder(point: Failpoint, parent: Folder, name: string): Folder {
-  try {
-    parent.createFolder(point, name, 0o700);
-  } catch (thrown) {
-    if (!failedWith(thrown, "EEXIST")) throw thrown;
-  }
-  return parent.openChild(name);
-}

@@ -6,7 +6,7 @@ import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
 import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 import type { Manifest } from "./manifest.ts";
-import { ensureFolder, unlessGone } from "./remove-tree.ts";
+import { unlessGone } from "./remove-tree.ts";
 
 /**
  * What an undo has brought back is what it was, but its change time has moved. This remembers, for an original, which change time of ours
@@ -80,7 +80,7 @@ export class RestoredTimes {
 
   #openFolder(): Folder {
     using state = Folder.open(this.#stateDir);
-    return ensureFolder(POINTS.folder, state, FOLDER);
+    return state.ensureFolder(POINTS.folder, FOLDER);
   }
 }
 

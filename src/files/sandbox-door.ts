@@ -1,4 +1,4 @@
-import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { baseName, parentPath } from "../core/byte-path.ts";
 import {
   type ClosedEntry,
   type ClosedTimes,
@@ -157,8 +157,8 @@ class SandboxDoor implements Door {
   /** False if it is not where it was: taken out to land, perhaps. Then it is looked for again when it may be back. */
   #settle(entry: ClosedEntry, isDead: boolean): boolean {
     using root = this.#openRoot(entry.root);
-    using parent = entry.path === ROOT_PATH ? root?.duplicate() : root?.openBelowIfThere(parentPath(entry.path));
-    const name = entry.path === ROOT_PATH ? ROOT_PATH : baseName(entry.path);
+    using parent = root?.openBelowIfThere(parentPath(entry.path));
+    const name = baseName(entry.path);
     if (parent === undefined || parent.facts(name)?.ino !== entry.ino) return this.#isGoneForGood(entry);
     const handle = parent.openHandle(name);
     try {

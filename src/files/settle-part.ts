@@ -10,7 +10,7 @@ import type { Direction } from "./landing.ts";
 import { LeftTimes } from "./left-times.ts";
 import type { QuietFolder } from "./manifest.ts";
 import { quietFolders } from "./quiet-folders.ts";
-import type { SandboxTree } from "./sandbox-tree.ts";
+import { isLive, type SandboxTree } from "./sandbox-tree.ts";
 import { Slots } from "./slots.ts";
 
 /**
@@ -27,11 +27,6 @@ const POINTS = {
   flushSettled: failpoint("part.flush-settled"),
 };
 const RETURNING = "returning";
-
-/** Whether a tree holds work that goes on. */
-export function isLive({ isFinished, isStale }: SandboxTree): boolean {
-  return isFinished && !isStale;
-}
 
 /** After it has landed, or was taken back. */
 export async function settlePart(part: LandedPart, tree: SandboxTree, direction: Direction): Promise<void> {

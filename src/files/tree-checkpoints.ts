@@ -8,7 +8,7 @@ import { readWhole, writeWhole } from "../system/whole-file.ts";
 import { readXattrs, writeXattrs } from "../system/xattrs.ts";
 import { copyEntries, copyTree } from "./copy-tree.ts";
 import type { Steps } from "./pace.ts";
-import { ensureFolder, removeTree } from "./remove-tree.ts";
+import { removeTree } from "./remove-tree.ts";
 import type { TreeState } from "./tree-state.ts";
 
 /**
@@ -49,7 +49,7 @@ export function* saveCheckpoint(
     workspace,
     id,
     function* (checkpoint) {
-      using copy = ensureFolder(POINTS.create, checkpoint, TREE);
+      using copy = checkpoint.ensureFolder(POINTS.create, TREE);
       yield* copyTree(own, copy, { data: "share", withMarks });
     },
     notes,
@@ -68,7 +68,7 @@ export function* saveEntries(
     workspace,
     id,
     function* (checkpoint) {
-      using copies = ensureFolder(POINTS.create, checkpoint, TREE);
+      using copies = checkpoint.ensureFolder(POINTS.create, TREE);
       yield* copyEntries(own, copies, paths, { data: "share" });
     },
     notes,
@@ -95,9 +95,9 @@ export function* saveCheckpointBy(
   save: (checkpoint: Folder) => Steps,
   notes: () => Uint8Array,
 ): Steps {
-  using checkpoints = ensureFolder(POINTS.create, workspace, CHECKPOINTS);
+  using checkpoints = workspace.ensureFolder(POINTS.create, CHECKPOINTS);
   removeTree(POINTS.remove, checkpoints, id);
-  using checkpoint = ensureFolder(POINTS.create, checkpoints, id);
+  using checkpoint = checkpoints.ensureFolder(POINTS.create, id);
   yield* save(checkpoint);
   writeWhole(POINTS.finish, checkpoint, NOTES, notes());
 }

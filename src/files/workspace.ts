@@ -12,7 +12,7 @@ import { whileLocked } from "../system/lock.ts";
 import { inheritedProject } from "../system/project-quota.ts";
 import { readWhole, writeWhole } from "../system/whole-file.ts";
 import { readXattrs, writeXattrs } from "../system/xattrs.ts";
-import { ensureFolder, removeTree } from "./remove-tree.ts";
+import { removeTree } from "./remove-tree.ts";
 import type { Scope } from "./scope.ts";
 
 /**
@@ -55,7 +55,7 @@ const HOME_NAME = /^[0-9A-HJKMNP-TV-Z]{26}-[^/]+$/;
 /** The folder in the state directory that holds all homes. */
 export function openHomes(stateDir: string): Folder {
   using state = Folder.open(stateDir);
-  return ensureFolder(POINTS.sandboxes, state, "sandboxes");
+  return state.ensureFolder(POINTS.sandboxes, "sandboxes");
 }
 
 /** Chooses where the workspace goes. Changes nothing. */
@@ -80,7 +80,7 @@ export function choosePlace(stateDir: string, sandboxId: string, scope: Scope): 
 /** Makes the folders that `choosePlace` chose, and sees that they can do what a landing needs. */
 export function makeWorkspace(stateDir: string, sandboxId: string, place: WorkspacePlace): Folder {
   using homes = openHomes(stateDir);
-  using home = ensureFolder(POINTS.home, homes, sandboxId);
+  using home = homes.ensureFolder(POINTS.home, sandboxId);
   if (place.placement === "state") {
     dropInherited(home);
     assertExchangeWorks(home);

@@ -180,7 +180,7 @@ function makeFolders(tree: Folder, path: string): void {
 
 function openParent(tree: Folder, path: string): Folder | undefined {
   try {
-    return tree.openBelow(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
+    return tree.openBelow(parentPath(path));
   } catch (thrown) {
     if (failedWith(thrown, "ENOENT", "ENOTDIR")) return undefined;
     throw thrown;

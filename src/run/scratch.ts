@@ -1,5 +1,5 @@
 import { bytesFromPath, isAtOrBelow } from "../core/byte-path.ts";
-import { ensureFolder, removeTree } from "../files/remove-tree.ts";
+import { removeTree } from "../files/remove-tree.ts";
 import { digestOf } from "../system/digest.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
@@ -111,9 +111,9 @@ export function layerPlace({ at, folder, alone, hidden }: ScratchLayer, privileg
 
 /** Makes the folders of the layers ready to be mounted, while nobody has them mounted. `plan` is the plan's folder. */
 export function prepareScratch(plan: Folder, layers: readonly ScratchLayer[]): void {
-  using scratch = ensureFolder(POINTS.scratch, plan, "scratch");
+  using scratch = plan.ensureFolder(POINTS.scratch, "scratch");
   for (const { at, folder } of layers) {
-    using layer = ensureFolder(POINTS.scratch, scratch, folder.slice(scratch.path.length + 1));
+    using layer = scratch.ensureFolder(POINTS.scratch, folder.slice(scratch.path.length + 1));
     if (layer.facts("upper") === undefined) makeUpper(layer, at);
     // What a volatile mount leaves in there keeps the next one from being made.
     removeTree(POINTS.clear, layer, "work");

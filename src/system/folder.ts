@@ -170,6 +170,16 @@ export class Folder {
     this.#act("mkdir", name, () => calls.mkdirat(this.fd, pathPointer(name), mode));
   }
 
+  /** Makes a folder for us alone if it is not there, and opens it. */
+  ensureFolder(point: Failpoint, name: string): Folder {
+    try {
+      this.createFolder(point, name, 0o700);
+    } catch (thrown) {
+      if (!failedWith(thrown, "EEXIST")) throw thrown;
+    }
+    return this.openChild(name);
+  }
+
   /** Creates a file that was not there before; returns its descriptor, for writing. */
   createFile(point: Failpoint, name: string, mode: number): number {
     passFailpoint(point);

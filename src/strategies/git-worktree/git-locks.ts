@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { baseName, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import { BusyError } from "../../core/errors.ts";
-import { ensureFolder } from "../../files/remove-tree.ts";
 import { failedWith } from "../../system/errno.ts";
 import { type Facts, type Identity, identityOf, sameIdentity } from "../../system/facts.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
@@ -137,7 +136,7 @@ function openMaking(path: string): Folder {
   const folder = openIfThere(path);
   if (folder !== undefined) return folder;
   using parent = openMaking(parentPath(path));
-  const made = ensureFolder(POINTS.folder, parent, baseName(path));
+  const made = parent.ensureFolder(POINTS.folder, baseName(path));
   made.setMode(POINTS.folder, ROOT_PATH, parent.ownFacts().mode);
   return made;
 }

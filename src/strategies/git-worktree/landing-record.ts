@@ -1,6 +1,6 @@
 import { StateError } from "../../core/errors.ts";
 import type { Attention, PreparedCommit } from "../../core/strategy.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import { digestOf } from "../../system/digest.ts";
 import { compareTimes, type Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
@@ -81,8 +81,8 @@ export class LandingFolder {
   }
 
   static make(workspace: Folder, id: string): LandingFolder {
-    using all = ensureFolder(POINTS.folder, workspace, GIT_LANDINGS);
-    return new LandingFolder(workspace, id, ensureFolder(POINTS.folder, all, id));
+    using all = workspace.ensureFolder(POINTS.folder, GIT_LANDINGS);
+    return new LandingFolder(workspace, id, all.ensureFolder(POINTS.folder, id));
   }
 
   static openIfThere(workspace: Folder, id: string): LandingFolder | undefined {

@@ -1,5 +1,4 @@
 import { baseName, bytesFromPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import { ensureFolder } from "../../files/remove-tree.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { openToEdit, resizeFile, writeAt } from "../../system/file-editing.ts";
 import { Folder } from "../../system/folder.ts";
@@ -63,7 +62,7 @@ function makeFolders(repository: Folder, path: string): void {
 }
 
 function makeFolder(parent: Folder, name: string): Folder {
-  const folder = ensureFolder(POINTS.make, parent, name);
+  const folder = parent.ensureFolder(POINTS.make, name);
   folder.setMode(POINTS.make, ROOT_PATH, parent.ownFacts().mode);
   return folder;
 }

@@ -2,7 +2,7 @@ import { joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import { failedWith } from "../../system/errno.ts";
-import { type Facts, identityKey } from "../../system/facts.ts";
+import { type Facts, identityKey, isDevice } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { type FileHandle, factsOfHandle, handleOf } from "../../system/file-handles.ts";
 import type { Folder } from "../../system/folder.ts";
@@ -278,6 +278,6 @@ export function baseFacts(folder: Folder, name: string, facts: Facts): BaseFacts
     mtime,
     xattrs: readXattrs(folder, name),
     ...(kind === "symlink" && { target: folder.readLink(name) }),
-    ...((kind === "device" || kind === "block-device") && { rdev }),
+    ...(isDevice(kind) && { rdev }),
   };
 }

@@ -1,4 +1,4 @@
-import { baseName, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
+import { baseName, foldersAbove, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
@@ -44,13 +44,8 @@ function timesOf(upper: Folder, lower: Folder, paths: readonly string[]): { [pat
   return times;
 }
 
-function foldersAbove(path: string): string[] {
-  const above = parentPath(path);
-  return above === ROOT_PATH ? [ROOT_PATH] : [...foldersAbove(above), above];
-}
-
 function giveTime(upper: Folder, path: string, mtime: Time): void {
-  using parent = upper.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
-  const name = path === ROOT_PATH ? ROOT_PATH : baseName(path);
+  using parent = upper.openBelowIfThere(parentPath(path));
+  const name = baseName(path);
   if (parent?.facts(name)?.kind === "directory" || path === ROOT_PATH) parent?.setTimes(POINTS.give, name, { mtime });
 }

@@ -1,10 +1,9 @@
-import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
+import { baseName, foldersAbove, joinPath, nearest, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
 import type { LandedPart } from "../../files/landed-part.ts";
 import type { ManifestEntry } from "../../files/manifest.ts";
 import { moveEntry } from "../../files/move-entry.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
-import { nearest } from "../../files/saved-changes.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import { sameTime } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { handleOf } from "../../system/file-handles.ts";
@@ -65,7 +64,7 @@ export function landLayer(part: LandedPart, layers: Layers): void {
   const { landing, manifest } = part;
   const { upper, lower, workspace, record } = layers;
   const names = readRest(landing)?.names ?? [];
-  using own = ensureFolder(POINTS.create, landing, OWN);
+  using own = landing.ensureFolder(POINTS.create, OWN);
   const leave = () => {
     for (const { slot, path } of names) {
       using parent = upper.openBelowIfThere(parentPath(path));
@@ -197,9 +196,4 @@ export function inTheWay<Change extends { readonly path: string; readonly parts?
   return changes.filter(
     ({ path, parts }) => nearest(leave, path) !== undefined || (above.has(path) && parts === undefined),
   );
-}
-
-function foldersAbove(path: string): string[] {
-  const above = parentPath(path);
-  return above === ROOT_PATH ? [ROOT_PATH] : [...foldersAbove(above), above];
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { BusyError, UsageError } from "../../core/errors.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import type { Scope } from "../../files/scope.ts";
 import { digestOf } from "../../system/digest.ts";
 import { isThere } from "../../system/existence.ts";
@@ -11,8 +11,8 @@ import { holdersOf, type LiveMount, liveMounts, openLiveMount } from "../../syst
 import { mayMount, mountOverlay, setReadOnly } from "../../system/overlay-mount.ts";
 import { isMountPoint, unmount } from "../../system/unmount.ts";
 import { writeWhole } from "../../system/whole-file.ts";
-import { type LayeredTree, MERGED } from "./layered-tree.ts";
-import { WORK } from "./linked-names.ts";
+import type { LayeredTree } from "./layered-tree.ts";
+import { MERGED, WORK } from "./layout.ts";
 
 /**
  * The one mount of a sandbox, shared by all programs inside. Who may mount, or has fuse, has it in his own view, at `merged` in the workspace,
@@ -79,7 +79,7 @@ export class OverlayMount {
     using lower = Folder.open(this.#scope.root);
     using upper = tree.openOwn();
     using work = this.#workspace.openChild(WORK);
-    using target = ensureFolder(POINTS.point, this.#workspace, MERGED);
+    using target = this.#workspace.ensureFolder(POINTS.point, MERGED);
     const layers = { lower, upper, work };
     if (tree.way === "fuse") await mountFuseOverlay(POINTS.mount, layers, target);
     else
@@ -105,7 +105,7 @@ export class OverlayMount {
       tree.forgetLower();
     }
     tree.markEntered();
-    ensureFolder(POINTS.work, this.#workspace, WORK).close();
+    this.#workspace.ensureFolder(POINTS.work, WORK).close();
     return this.#workspace.label(WORK);
   }
 

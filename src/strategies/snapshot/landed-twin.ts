@@ -1,12 +1,11 @@
-import { joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
+import { joinPath, nearest, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import { StateError } from "../../core/errors.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
 import type { CopiedEntry } from "../../files/copy-tree.ts";
 import { contentPaths, landedEntries, metadataPaths, movedTimes } from "../../files/landed-entries.ts";
 import type { LandedPart } from "../../files/landed-part.ts";
 import type { Manifest, ManifestEntry } from "../../files/manifest.ts";
-import { nearest } from "../../files/saved-changes.ts";
-import { sameTime, type Time } from "../../system/facts.ts";
+import { isDevice, sameTime, type Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
 import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
@@ -173,11 +172,10 @@ export class LandedTwin {
 /** What a base is, of what has landed. */
 export function landedFacts({ original, xattrs, target }: CopiedEntry): BaseFacts {
   const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, rdev } = original;
-  const isDevice = kind === "device" || kind === "block-device";
   return {
     ...{ kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, xattrs },
     ...(target !== undefined && { target }),
-    ...(isDevice && { rdev }),
+    ...(isDevice(kind) && { rdev }),
   };
 }
 

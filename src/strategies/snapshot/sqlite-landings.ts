@@ -6,7 +6,7 @@ import { countChanges, recordChanges } from "../../database/sqlite-changes.ts";
 import { type Patience, patiently } from "../../database/sqlite-database.ts";
 import { yieldToRivals } from "../../database/yield-to-rivals.ts";
 import { runAtOnce } from "../../files/pace.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import { isThere } from "../../system/existence.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { flush } from "../../system/flush.ts";
@@ -63,8 +63,8 @@ export class SqliteLandings {
   /** Records what differs, and writes it into the original, to be committed. */
   async prepare(transaction: Transaction): Promise<PreparedCommit | null> {
     const { workspace, basePath, path } = this.#sandbox;
-    using landings = ensureFolder(POINTS.create, workspace, LANDINGS);
-    using landing = ensureFolder(POINTS.create, landings, transaction.id);
+    using landings = workspace.ensureFolder(POINTS.create, LANDINGS);
+    using landing = landings.ensureFolder(POINTS.create, transaction.id);
     const changes = this.#record(landing);
     if (changes === 0) {
       removeTree(POINTS.remove, landings, transaction.id);

@@ -2,7 +2,7 @@ import { baseName, bytesFromPath, displayPath, isAtOrBelow, parentPath } from ".
 import { UnsupportedError } from "../../core/errors.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type { ProgramView } from "../../core/strategy.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import { openHomes, openWorkspace } from "../../files/workspace.ts";
 import { digestOf } from "../../system/digest.ts";
 import { failpoint } from "../../system/failpoints.ts";
@@ -82,10 +82,10 @@ export class SqliteView {
   /** The folder of the copies, without the one of this sandbox. */
   makeOwn(stateDir: string): Folder {
     using homes = openHomes(stateDir);
-    using view = ensureFolder(POINTS.make, homes, baseName(this.#path));
-    using users = ensureFolder(POINTS.make, view, USERS);
+    using view = homes.ensureFolder(POINTS.make, baseName(this.#path));
+    using users = view.ensureFolder(POINTS.make, USERS);
     if (users.facts(this.#user) === undefined) writeWhole(POINTS.use, users, this.#user, Buffer.alloc(0));
-    const own = ensureFolder(POINTS.make, view, OWN);
+    const own = view.ensureFolder(POINTS.make, OWN);
     for (const file of filesOf(this.#name)) removeTree(POINTS.clear, own, file);
     return own;
   }
@@ -109,10 +109,10 @@ export class SqliteView {
   }
 
   #makeLayers(view: Folder): void {
-    using hidden = ensureFolder(POINTS.hide, view, HIDDEN);
+    using hidden = view.ensureFolder(POINTS.hide, HIDDEN);
     for (const name of filesOf(this.#name)) hide(hidden, name);
     if (this.inside() === undefined) removeTree(POINTS.work, view, WORK);
-    ensureFolder(POINTS.work, view, WORK).close();
+    view.ensureFolder(POINTS.work, WORK).close();
   }
 
   /** Removes what is of this sandbox, and everything if it was the last. */

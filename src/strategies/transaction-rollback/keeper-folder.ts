@@ -1,6 +1,6 @@
 import type { Owner } from "../../core/owner.ts";
 import type { ServerSession, TransactionName } from "../../database/server-database.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import { failedWith } from "../../system/errno.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
@@ -68,8 +68,8 @@ export class KeeperFolder {
     using state = Folder.open(this.#stateDir);
     for (let tries = 1; ; tries += 1) {
       try {
-        using keepers = ensureFolder(POINTS.make, state, FOLDER);
-        ensureFolder(POINTS.make, keepers, this.#planId).close();
+        using keepers = state.ensureFolder(POINTS.make, FOLDER);
+        keepers.ensureFolder(POINTS.make, this.#planId).close();
         return;
       } catch (thrown) {
         // The last of the other plans may just have gone, and the folder of all with it.

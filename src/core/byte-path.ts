@@ -55,9 +55,10 @@ export function joinPath(parent: string, name: string): string {
   return parent === ROOT_PATH ? name : `${parent}/${name}`;
 }
 
-/** The folder that holds this path; the root's is the root. */
+/** The folder that holds this path, relative or absolute; the root's is the root. */
 export function parentPath(path: string): string {
   const slash = path.lastIndexOf("/");
+  if (slash === 0) return "/";
   return slash < 0 ? ROOT_PATH : path.slice(0, slash);
 }
 

@@ -95,7 +95,7 @@ export function restoredNames(stateDir: string): readonly string[] {
 
 /** The names of what may be remembered of the original of a resource: by its own path, or, of a file, by that of its folder. */
 export function restoredNamesOf(location: string): readonly string[] {
-  return [nameOf(location), nameOf(parentPath(location) || "/")];
+  return [nameOf(location), nameOf(parentPath(location))];
 }
 
 /** Forgets what is remembered by this name, also what a crash left half written. */

@@ -65,7 +65,7 @@ export function choosePlace(stateDir: string, sandboxId: string, scope: Scope): 
   using homes = openHomes(stateDir);
   if (canRenameBetween(homes, original)) return { path: homes.label(sandboxId), placement: "state" };
   const name = `${OWN_NAME_PREFIX}${sandboxId}-${randomBytes(6).toString("hex")}`;
-  const besidePath = scope.only === undefined ? parentFolder(scope.root) : undefined;
+  const besidePath = scope.only === undefined && scope.root !== "/" ? parentPath(scope.root) : undefined;
   if (besidePath !== undefined) {
     using beside = openIfAllowed(besidePath);
     if (beside?.isWritable() === true && canRenameBetween(beside, original))
@@ -87,7 +87,7 @@ export function makeWorkspace(stateDir: string, sandboxId: string, place: Worksp
     return home.duplicate();
   }
   writeWhole(POINTS.place, home, PLACE, Buffer.from(JSON.stringify(place)));
-  using parent = Folder.open(parentFolder(place.path) ?? "/");
+  using parent = Folder.open(parentPath(place.path));
   const make = () => parent.createFolder(POINTS.create, baseName(place.path), 0o700);
   if (place.placement === "inside") keepingTime(homes, home, parent, make);
   else make();
@@ -122,7 +122,7 @@ export function removeWorkspace(stateDir: string, sandboxId: string, place: Work
   using homes = openHomes(stateDir);
   if (place.placement !== "state") {
     using home = homes.openBelowIfThere(sandboxId);
-    using parent = openIfAllowed(parentFolder(place.path) ?? "/");
+    using parent = openIfAllowed(parentPath(place.path));
     if (parent !== undefined) {
       const remove = () => removeTree(POINTS.remove, parent, baseName(place.path));
       if (place.placement === "inside") keepingTime(homes, home, parent, remove);
@@ -207,12 +207,6 @@ function assertExchangeWorks(workspace: Folder): void {
   } finally {
     for (const name of names) if (workspace.facts(name) !== undefined) workspace.removeFile(POINTS.probe, name);
   }
-}
-
-function parentFolder(path: string): string | undefined {
-  const parent = parentPath(path);
-  if (path === "/") return undefined;
-  return parent === "" ? "/" : parent;
 }
 
 function openIfAllowed(path: string): Folder | undefined {

@@ -1,9 +1,10 @@
-import { constants, openSync, readdirSync, readFileSync } from "node:fs";
+import { constants, openSync } from "node:fs";
 import { bytesFromPath } from "../core/byte-path.ts";
 import { failedWith } from "./errno.ts";
 import { isOpenForWriting } from "./file-data.ts";
-import { commandOf, type Holder, isGoneOrNotOurs, processIds, readLinkIfThere } from "./holders.ts";
+import type { Holder } from "./holders.ts";
 import { closeUnlessLocked } from "./locked-files.ts";
+import { commandOf, linksOf, processIds, readIfThere, readLinkIfThere } from "./processes.ts";
 
 const WRITING = 0o3;
 
@@ -14,9 +15,9 @@ export function fileWriters(paths: readonly string[]): Holder[] {
   if (wanted.size === 0) return [];
   const others = processIds().filter((pid) => Number(pid) !== process.pid);
   return others.flatMap((pid) =>
-    descriptorsOf(pid).flatMap((fd) => {
-      const path = readLinkIfThere(`/proc/${pid}/fd/${fd}`);
-      if (path === undefined || !wanted.has(path) || !isForWriting(pid, fd)) return [];
+    linksOf(pid).flatMap((link) => {
+      const path = link.startsWith("fd/") ? readLinkIfThere(`/proc/${pid}/${link}`) : undefined;
+      if (path === undefined || !wanted.has(path) || !isForWriting(pid, link)) return [];
       return [{ pid: Number(pid), command: commandOf(pid), path }];
     }),
   );
@@ -35,21 +36,9 @@ function mayBeWritten(path: string): boolean {
   }
 }
 
-function descriptorsOf(pid: string): string[] {
-  try {
-    return readdirSync(`/proc/${pid}/fd`);
-  } catch (thrown) {
-    if (isGoneOrNotOurs(thrown)) return [];
-    throw thrown;
-  }
-}
-
-function isForWriting(pid: string, fd: string): boolean {
-  try {
-    const flags = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/${pid}/fdinfo/${fd}`, "latin1"))?.[1] ?? "0";
-    return (Number.parseInt(flags, 8) & WRITING) !== 0;
-  } catch (thrown) {
-    if (isGoneOrNotOurs(thrown)) return false;
-    throw thrown;
-  }
+/** The last bits of `flags` say how it was opened: 0 is for reading alone. */
+function isForWriting(pid: string, link: string): boolean {
+  const info = readIfThere(`/proc/${pid}/${link.replace("fd/", "fdinfo/")}`) ?? "";
+  const flags = /^flags:\s+([0-7]+)$/m.exec(info)?.[1] ?? "0";
+  return (Number.parseInt(flags, 8) & WRITING) !== 0;
 }

@@ -5,12 +5,12 @@ import { DrydockError, messageOf, UnsupportedError } from "../core/errors.ts";
 import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { Folder } from "./folder.ts";
-import { commandOf, linksOf, processIds, readLinkIfThere } from "./holders.ts";
 import { liveMountsOfDevice } from "./live-mounts.ts";
 import type { OverlayLayers } from "./overlay-mount.ts";
+import { commandOf, linksOf, processIds, readLinkIfThere } from "./processes.ts";
 import { systemProgram } from "./programs.ts";
 import { runProcess } from "./run-process.ts";
-import { isMountPoint, UNMOUNT_LIMIT_MS, unmount } from "./unmount.ts";
+import { ifMounted, isMountPoint, UNMOUNT_LIMIT_MS, unmount } from "./unmount.ts";
 
 /**
  * An overlay by fuse-overlayfs, a process of the user that lives as long as its mount.
@@ -40,7 +40,7 @@ export async function mountFuseOverlay(
   const place = isRoot() ? "/proc/self/fd/6" : "/proc/self/fd/6/.";
   const descriptors = [lower.fd, upper.fd, work.fd, target.fd];
   const why = await run(program, ["-o", `${layers},volatile`, place], descriptors, limitMs);
-  using parent = Folder.open(parentPath(target.path) || "/");
+  using parent = Folder.open(parentPath(target.path));
   const isMounted = isMountPoint(parent, baseName(target.path));
   if (why === undefined && isMounted) return;
   if (isMounted) await unmountFuse(point, target.path);
@@ -68,16 +68,15 @@ export async function unmountFuse(
   target: string,
   { limitMs = UNMOUNT_LIMIT_MS }: { readonly limitMs?: number } = {},
 ): Promise<"done" | "busy"> {
-  using parent = Folder.open(parentPath(target) || "/");
-  const name = baseName(target);
-  if (!isMountPoint(parent, name)) return "done";
-  const servers = serversOf(target);
-  if (isSeenElsewhere(parent, name)) return "busy";
-  const outcome = isRoot()
-    ? await unmount(point, target, { limitMs })
-    : await unmountAsUser(point, parent, name, limitMs);
-  if (outcome === "done") await waitUntilGone(servers, target, limitMs);
-  return outcome;
+  return await ifMounted(target, async (parent, name) => {
+    const servers = serversOf(target);
+    if (isSeenElsewhere(parent, name)) return "busy";
+    const outcome = isRoot()
+      ? await unmount(point, target, { limitMs })
+      : await unmountAsUser(point, parent, name, limitMs);
+    if (outcome === "done") await waitUntilGone(servers, target, limitMs);
+    return outcome;
+  });
 }
 
 /** Whether a name in this folder is a mount whose process died. Its facts may still be known, but nothing can be opened. */

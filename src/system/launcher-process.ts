@@ -5,7 +5,7 @@ import type { Duplex, Readable } from "node:stream";
 import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { socketPair, takeDescriptor } from "./passed-descriptor.ts";
-import { childrenOf } from "./process-children.ts";
+import { childrenOf } from "./processes.ts";
 import { type Program, startProcess } from "./start-process.ts";
 
 export interface LauncherOptions extends Program {

@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
 import { baseName, parentPath } from "../core/byte-path.ts";
 import { failedWith } from "./errno.ts";
 import { Folder } from "./folder.ts";
-import { commandOf, type Holder, isGoneOrNotOurs, linksOf, processIds, readLinkIfThere } from "./holders.ts";
+import type { Holder } from "./holders.ts";
 import { factsAtLink } from "./locations.ts";
 import { type MountEntry, parseMounts, unescapePath } from "./mount-table.ts";
+import { commandOf, isGoneOrNotOurs, linksOf, processIds, readIfThere, readLinkIfThere } from "./processes.ts";
 
 /**
  * Who uses a mount, in whatever namespace. Seen is what this user may look at in /proc: as root everything but namespaces that no process is in
@@ -57,7 +57,7 @@ export function liveMountsOfDevice(device: string): LiveMount[] {
 function mountsEverywhere(matches: (mount: MountEntry) => boolean): LiveMount[] {
   const ours = readLinkIfThere("/proc/self/ns/mnt");
   return [...onePerNamespace()].flatMap(([namespace, pid]) =>
-    parseMounts(readIfThere(`/proc/${pid}/mountinfo`))
+    parseMounts(readIfThere(`/proc/${pid}/mountinfo`) ?? "")
       .filter(matches)
       .map(({ point, device, options }) => ({
         pid: Number(pid),
@@ -85,7 +85,7 @@ function onePerNamespace(): Map<string, string> {
  * in it, or see it in a namespace of their own.
  */
 export function holdersOf(mountPath: string): Holder[] {
-  using parent = Folder.open(parentPath(mountPath) || "/");
+  using parent = Folder.open(parentPath(mountPath));
   const mount = parent.facts(baseName(mountPath));
   if (mount === undefined) return [];
   const place: Place = {
@@ -127,7 +127,7 @@ function heldBy(pid: string, place: Place): string | undefined {
 
 /** `FROM-TO PERMISSIONS OFFSET MAJOR:MINOR INODE PATH`, the device in hexadecimal. */
 function mappedBy(pid: string, { path, device }: Place): string | undefined {
-  for (const line of readIfThere(`/proc/${pid}/maps`).split("\n")) {
+  for (const line of readIfThere(`/proc/${pid}/maps`)?.split("\n") ?? []) {
     const match = /^\S+ \S+ \S+ (?<major>[0-9a-f]+):(?<minor>[0-9a-f]+) \d+\s+(?<mapped>\/.*)$/.exec(line);
     if (match?.groups === undefined) continue;
     const { major = "", minor = "", mapped = "" } = match.groups;
@@ -141,7 +141,7 @@ function mappedBy(pid: string, { path, device }: Place): string | undefined {
 /** `…: REFERENCES PROTOCOL FLAGS TYPE STATE INODE PATH` for each bound socket: where it is, by its name among descriptors. */
 function socketsBelow(path: string): Map<string, string> {
   const found = new Map<string, string>();
-  for (const line of readIfThere("/proc/self/net/unix").split("\n")) {
+  for (const line of readIfThere("/proc/self/net/unix")?.split("\n") ?? []) {
     const fields = line.trim().split(/\s+/);
     const bound = unescapePath(fields.slice(7).join(" "));
     if (isBelow(bound, path)) found.set(`socket:[${fields[6]}]`, bound);
@@ -151,13 +151,4 @@ function socketsBelow(path: string): Map<string, string> {
 
 function isBelow(path: string, above: string): boolean {
   return path === above || path.startsWith(`${above}/`);
-}
-
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch (thrown) {
-    if (isGoneOrNotOurs(thrown)) return "";
-    throw thrown;
-  }
 }

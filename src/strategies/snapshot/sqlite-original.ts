@@ -201,7 +201,7 @@ export async function tidyJournal(location: string, landedAt: Time, patience: Pa
   if (!["-journal", "-wal", "-shm"].some((suffix) => isThere(`${location}${suffix}`)) || !isThere(location)) return;
   using db = new SqliteDatabase(location, "write");
   await patiently(() => db.value("SELECT count(*) FROM sqlite_schema"), patience);
-  using folder = Folder.open(parentPath(location) || "/");
+  using folder = Folder.open(parentPath(location));
   const journal = `${baseName(location)}-journal`;
   const isLeft = () => {
     const facts = folder.facts(journal);

@@ -166,7 +166,7 @@ export class SqliteSandbox {
   #dressUp(own: Folder): void {
     const places = [
       [this.name, factsOfPath(this.location), 0o600],
-      [ROOT_PATH, factsOfPath(parentPath(this.location) || "/"), 0o700],
+      [ROOT_PATH, factsOfPath(parentPath(this.location)), 0o700],
     ] as const;
     for (const [name, original, needed] of places) {
       if (original === undefined) continue;

@@ -1,6 +1,6 @@
 import { UnsupportedError } from "../core/errors.ts";
 import { deleteSubvolume, SUBVOLUME_INODE } from "../system/btrfs.ts";
-import { failedWith } from "../system/errno.ts";
+import { unlessFailed } from "../system/errno.ts";
 import type { Failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 
@@ -59,11 +59,7 @@ function removeOrEnter(point: Failpoint, parent: Folder, name: string, mountId: 
 
 /** Runs a step of a removal; that another process did it before is as good. */
 export function unlessGone(step: () => void): void {
-  try {
-    step();
-  } catch (thrown) {
-    if (!failedWith(thrown, "ENOENT")) throw thrown;
-  }
+  unlessFailed(["ENOENT"], step);
 }
 
 function openUp(point: Failpoint, parent: Folder, name: string, mode: number): Folder {

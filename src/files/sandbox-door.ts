@@ -8,7 +8,7 @@ import {
   openDoor,
   showForeign,
 } from "../system/closed-entries.ts";
-import { failedWith } from "../system/errno.ts";
+import { unlessFailed } from "../system/errno.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { writeBytes } from "../system/file-data.ts";
 import { Folder } from "../system/folder.ts";
@@ -177,12 +177,7 @@ class SandboxDoor implements Door {
 
   #openRoot(root: string): Folder | undefined {
     if (root === this.#workspace.path) return this.#workspace.duplicate();
-    try {
-      return Folder.open(root);
-    } catch (thrown) {
-      if (failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP")) return undefined;
-      throw thrown;
-    }
+    return unlessFailed(["ENOENT", "ENOTDIR", "ELOOP"], () => Folder.open(root));
   }
 
   /**
@@ -196,12 +191,7 @@ class SandboxDoor implements Door {
 }
 
 function namesIfThere(folder: Folder): readonly string[] | undefined {
-  try {
-    return folder.names();
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["ENOENT"], () => folder.names());
 }
 
 /** An open workspace whose door is open as long as it is. */

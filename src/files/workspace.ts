@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { UnsupportedError } from "../core/errors.ts";
-import { failedWith } from "../system/errno.ts";
+import { failedWith, unlessFailed } from "../system/errno.ts";
 import { namesIn } from "../system/existence.ts";
 import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
@@ -210,10 +210,5 @@ function assertExchangeWorks(workspace: Folder): void {
 }
 
 function openIfAllowed(path: string): Folder | undefined {
-  try {
-    return Folder.open(path);
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT", "EACCES", "ENOTDIR", "ELOOP")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["ENOENT", "EACCES", "ENOTDIR", "ELOOP"], () => Folder.open(path));
 }

@@ -56,12 +56,15 @@ export function guarded<T>(call: string, path: string, action: () => T): T {
   }
 }
 
-/** Undefined where there is nothing. */
-export function unlessMissing<T>(action: () => T): T | undefined {
+/** Nothing is at a path. */
+export const MISSING: readonly string[] = ["ENOENT", "ENOTDIR"];
+
+/** Does something that may fail with one of these codes; then the result is undefined. */
+export function unlessFailed<T>(codes: readonly string[], action: () => T): T | undefined {
   try {
     return action();
   } catch (thrown) {
-    if (failedWith(thrown, "ENOENT", "ENOTDIR")) return undefined;
+    if (failedWith(thrown, ...codes)) return undefined;
     throw thrown;
   }
 }

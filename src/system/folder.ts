@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { baseName, parentPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
 import { setTrueMode } from "./closed-entries.ts";
-import { failedWith } from "./errno.ts";
+import { unlessFailed } from "./errno.ts";
 import { type Facts, factsAt, lastFacts, statInto } from "./facts.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { readNames } from "./listing.ts";
@@ -63,12 +63,7 @@ export class Folder {
 
   /** The same, or undefined if it is gone, or something on the way is no longer a folder. */
   openBelowIfThere(path: string): Folder | undefined {
-    try {
-      return this.openBelow(path);
-    } catch (thrown) {
-      if (failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP", "EXDEV")) return undefined;
-      throw thrown;
-    }
+    return unlessFailed(["ENOENT", "ENOTDIR", "ELOOP", "EXDEV"], () => this.openBelow(path));
   }
 
   /** The kernel takes no path above 4,096 bytes at once, but trees may be deeper. */
@@ -172,11 +167,7 @@ export class Folder {
 
   /** Makes a folder for us alone if it is not there, and opens it. */
   ensureFolder(point: Failpoint, name: string): Folder {
-    try {
-      this.createFolder(point, name, 0o700);
-    } catch (thrown) {
-      if (!failedWith(thrown, "EEXIST")) throw thrown;
-    }
+    unlessFailed(["EEXIST"], () => this.createFolder(point, name, 0o700));
     return this.openChild(name);
   }
 

@@ -1,10 +1,10 @@
 import { baseName, parentPath } from "../core/byte-path.ts";
-import { failedWith } from "./errno.ts";
+import { unlessFailed } from "./errno.ts";
 import { Folder } from "./folder.ts";
 import type { Holder } from "./holders.ts";
 import { factsAtLink } from "./locations.ts";
 import { type MountEntry, parseMounts, unescapePath } from "./mount-table.ts";
-import { commandOf, isGoneOrNotOurs, linksOf, processIds, readIfThere, readLinkIfThere } from "./processes.ts";
+import { commandOf, GONE_OR_NOT_OURS, linksOf, processIds, readIfThere, readLinkIfThere } from "./processes.ts";
 
 /**
  * Who uses a mount, in whatever namespace. Seen is what this user may look at in /proc: as root everything but namespaces that no process is in
@@ -34,19 +34,11 @@ export function liveMounts(source: string): LiveMount[] {
  * would lead anywhere: so what was opened has to be on that file system.
  */
 export function openLiveMount({ pid, mountPoint, device }: LiveMount): Folder | undefined {
-  const folder = openIfThere(`/proc/${pid}/root${mountPoint}`);
+  const gone = [...GONE_OR_NOT_OURS, "ENOTDIR", "ELOOP"];
+  const folder = unlessFailed(gone, () => Folder.open(`/proc/${pid}/root${mountPoint}`));
   if (folder?.ownFacts().device === device) return folder;
   folder?.close();
   return undefined;
-}
-
-function openIfThere(path: string): Folder | undefined {
-  try {
-    return Folder.open(path);
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOTDIR", "ELOOP") || isGoneOrNotOurs(thrown)) return undefined;
-    throw thrown;
-  }
 }
 
 /** The mounts of one file system ("major:minor") in every mount namespace. */

@@ -1,6 +1,6 @@
 import { openSync, readSync, realpathSync } from "node:fs";
 import { bytesFromPath, pathFromBytes } from "../core/byte-path.ts";
-import { guarded, unlessMissing } from "./errno.ts";
+import { guarded, MISSING, unlessFailed } from "./errno.ts";
 import { type Facts, factsAt, lastFacts, statInto } from "./facts.ts";
 import { closeUnlessLocked } from "./locked-files.ts";
 import { AT_FDCWD, pathPointer } from "./native.ts";
@@ -18,7 +18,7 @@ export function factsAtLink(link: string): Facts | undefined {
 
 /** The path without any link in it, or undefined if there is nothing. */
 export function realPathOf(path: string): string | undefined {
-  return unlessMissing(() =>
+  return unlessFailed(MISSING, () =>
     guarded("realpath", path, () => pathFromBytes(realpathSync.native(bytesFromPath(path), { encoding: "buffer" }))),
   );
 }

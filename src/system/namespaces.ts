@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { failedWith } from "./errno.ts";
+import { unlessFailed } from "./errno.ts";
 import type { Folder } from "./folder.ts";
 import { systemProgram } from "./programs.ts";
 import { runProcess } from "./run-process.ts";
@@ -48,10 +48,5 @@ async function run(unshare: string, folder: Folder): Promise<{ readonly failed: 
 }
 
 function settingIn(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT", "EACCES")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["ENOENT", "EACCES"], () => readFileSync(file, "utf8").trim());
 }

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, mkdirSync, openSync, rmSync } from "no
 import { join } from "node:path";
 import { bytesFromPath } from "../core/byte-path.ts";
 import type { Owner } from "../core/owner.ts";
-import { failedWith } from "./errno.ts";
+import { unlessFailed } from "./errno.ts";
 import { namesIn } from "./existence.ts";
 import { type Failpoint, failpoint, passFailpoint } from "./failpoints.ts";
 import { takeLock, tryLock } from "./lock.ts";
@@ -58,7 +58,7 @@ export class OwnerLock {
       );
       try {
         passFailpoint(POINTS.lock);
-        ifSupported(() => takeLock({ fd, path: file }));
+        unlessFailed(LOCKS_NOT_TO_BE_HAD, () => takeLock({ fd, path: file }));
         if (fstatSync(fd).nlink > 0) return fd;
       } catch (thrown) {
         closeSync(fd);
@@ -122,26 +122,14 @@ export class OwnerLock {
   }
 }
 
-/** Whether the lock was to be had: not that of a living owner. Shared, so that processes that look at once don't take one another for it. */
+/**
+ * Whether the lock was to be had: then no living owner has it. Undefined where the file system has no locks. It is taken shared, so
+ * that two processes that look at once don't take each other for the owner.
+ */
 function lookAt(fd: number, path: string): boolean | undefined {
-  return ifSupported(() => tryLock({ fd, path }, "shared"));
-}
-
-/** Undefined where the file system has no locks. */
-function ifSupported<T>(lock: () => T): T | undefined {
-  try {
-    return lock();
-  } catch (thrown) {
-    if (failedWith(thrown, ...LOCKS_NOT_TO_BE_HAD)) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(LOCKS_NOT_TO_BE_HAD, () => tryLock({ fd, path }, "shared"));
 }
 
 function openIfThere(file: string): number | undefined {
-  try {
-    return openSync(bytesFromPath(file), constants.O_RDWR | constants.O_NOFOLLOW);
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["ENOENT"], () => openSync(bytesFromPath(file), constants.O_RDWR | constants.O_NOFOLLOW));
 }

@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { pathFromBytes } from "../core/byte-path.ts";
-import { failedWith } from "./errno.ts";
+import { failedWith, unlessFailed } from "./errno.ts";
 
 /** The processes of this machine, as /proc shows them. */
 
@@ -11,12 +11,8 @@ export function processIds(): string[] {
 
 /** Where a process can hold something: its folders and all that it has open, as names below /proc/PID. */
 export function linksOf(pid: string): string[] {
-  try {
-    return ["cwd", "root", ...readdirSync(`/proc/${pid}/fd`).map((fd) => `fd/${fd}`)];
-  } catch (thrown) {
-    if (isGoneOrNotOurs(thrown)) return ["cwd", "root"];
-    throw thrown;
-  }
+  const descriptors = unlessFailed(GONE_OR_NOT_OURS, () => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  return ["cwd", "root", ...descriptors.map((fd) => `fd/${fd}`)];
 }
 
 export function readLinkIfThere(path: string): string | undefined {
@@ -24,7 +20,7 @@ export function readLinkIfThere(path: string): string | undefined {
     return pathFromBytes(readlinkSync(path, { encoding: "buffer" }));
   } catch (thrown) {
     if (failedWith(thrown, "ENAMETOOLONG")) return nearestNamed(path);
-    if (isGoneOrNotOurs(thrown)) return undefined;
+    if (failedWith(thrown, ...GONE_OR_NOT_OURS)) return undefined;
     throw thrown;
   }
 }
@@ -42,22 +38,13 @@ function nearestNamed(link: string): string | undefined {
 
 /** Undefined for what is no folder: only folders have something above them. */
 function openAbove(link: string): number | undefined {
-  try {
-    return openSync(`${link}/..`, constants.O_RDONLY | constants.O_DIRECTORY);
-  } catch (thrown) {
-    if (isGoneOrNotOurs(thrown) || failedWith(thrown, "ENOTDIR")) return undefined;
-    throw thrown;
-  }
+  const flags = constants.O_RDONLY | constants.O_DIRECTORY;
+  return unlessFailed([...GONE_OR_NOT_OURS, "ENOTDIR"], () => openSync(`${link}/..`, flags));
 }
 
 /** A file of a process, each byte as one character; undefined if the process has ended, or is not ours to look at. */
 export function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, "latin1");
-  } catch (thrown) {
-    if (isGoneOrNotOurs(thrown)) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(GONE_OR_NOT_OURS, () => readFileSync(path, "latin1"));
 }
 
 /** The name that a process has given itself. */
@@ -67,20 +54,13 @@ export function commandOf(pid: string): string {
 }
 
 /** A process may end, or not be ours to look at, at any moment. */
-export function isGoneOrNotOurs(thrown: unknown): boolean {
-  return failedWith(thrown, "ENOENT", "ESRCH", "EACCES", "EPERM", "EINVAL");
-}
+export const GONE_OR_NOT_OURS: readonly string[] = ["ENOENT", "ESRCH", "EACCES", "EPERM", "EINVAL"];
 
 /** The fields of /proc/PID/stat from the state on; undefined if there is no such process. */
 export function statFields(pid: number | string): readonly string[] | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The command's name is in parentheses and may hold anything, so fields count from the last one.
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT", "ESRCH")) return undefined;
-    throw thrown;
-  }
+  const stat = unlessFailed(["ENOENT", "ESRCH"], () => readFileSync(`/proc/${pid}/stat`, "latin1"));
+  // The command's name is in parentheses and may hold anything, so fields count from the last one.
+  return stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /** The children of a process, the oldest first. Orphans that it took over come after those it had before. */

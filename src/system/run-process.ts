@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { InterruptedError, UnsupportedError } from "../core/errors.ts";
-import { failedWith, translated } from "./errno.ts";
+import { translated, unlessFailed } from "./errno.ts";
 import { systemProgram } from "./programs.ts";
 import { closePipes, feed, type Program, startProcess } from "./start-process.ts";
 
@@ -150,10 +150,6 @@ function endingWithUs(program: Program): Program {
 
 function signalGroup({ pid }: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
   if (pid === undefined) return;
-  try {
-    process.kill(-pid, name);
-  } catch (thrown) {
-    // All of it has ended by itself.
-    if (!failedWith(thrown, "ESRCH")) throw thrown;
-  }
+  // Without such a group all of it has ended by itself.
+  unlessFailed(["ESRCH"], () => process.kill(-pid, name));
 }

@@ -2,7 +2,7 @@ import { accessSync, closeSync, constants, mkdirSync, openSync, type Stats, stat
 import { dirname } from "node:path";
 import { bytesFromPath, displayPath } from "../core/byte-path.ts";
 import { StateError, type SystemCallError } from "../core/errors.ts";
-import { failedWith, translated } from "./errno.ts";
+import { failedWith, translated, unlessFailed } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { Folder } from "./folder.ts";
 import { realPathOf } from "./locations.ts";
@@ -83,11 +83,9 @@ function makeFolder(point: Failpoint, path: string): void {
  */
 function makeFile(point: Failpoint, path: string): void {
   passFailpoint(point);
-  try {
-    closeSync(openSync(bytesFromPath(path), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600));
-  } catch (error) {
-    if (!failedWith(error, "EEXIST")) throw error;
-  }
+  unlessFailed(["EEXIST"], () =>
+    closeSync(openSync(bytesFromPath(path), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)),
+  );
 }
 
 function refuseWhatOthersControl(path: string, facts: Stats): void {

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from "node:fs";
 import { bytesFromPath, displayPath, pathFromBytes } from "../core/byte-path.ts";
 import { SystemCallError } from "../core/errors.ts";
-import { guarded, unlessMissing } from "./errno.ts";
+import { guarded, MISSING, unlessFailed } from "./errno.ts";
 
 /** Whose a file is and who may write it. */
 export interface FileOwnership {
@@ -19,7 +19,7 @@ export interface TextFile extends FileOwnership {
 
 /** Whose the file is, without opening it; undefined if there is nothing. */
 export function ownershipOf(path: string): (FileOwnership & { readonly isFile: boolean }) | undefined {
-  return unlessMissing(() => guarded("stat", path, () => ownershipFrom(statSync(bytesFromPath(path)))));
+  return unlessFailed(MISSING, () => guarded("stat", path, () => ownershipFrom(statSync(bytesFromPath(path)))));
 }
 
 /**
@@ -28,7 +28,7 @@ export function ownershipOf(path: string): (FileOwnership & { readonly isFile: b
  */
 export function readTextFile(path: string, maxBytes: number): TextFile | undefined {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
-  const fd = unlessMissing(() =>
+  const fd = unlessFailed(MISSING, () =>
     guarded("open", path, () => openSync(bytesFromPath(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)),
   );
   if (fd === undefined) return undefined;

@@ -75,7 +75,7 @@ describe("writeWhole", () => {
     assert.throws(() => write("a", "text"), { name: "SystemCallError", code: "ENOENT", message: /a\.new/ });
   });
 
-  it("leaves the old content and nothing else when any step before the exchange fails", () => {
+  it("leaves the old content and nothing else when any step before the rename fails", () => {
     writeFileSync(at("a"), "old");
     for (const step of ["test.whole:1", "test.whole:2", "record.flush:1"]) {
       armFailpoints(`${step}=enospc`);
@@ -88,16 +88,19 @@ describe("writeWhole", () => {
   });
 
   it("[A3] leaves all of the old or all of the new content when it is killed, and the next write removes the rest", () => {
-    for (const [step, content] of [
-      ["test.whole:1", "old"],
-      ["test.whole:2", "old"],
-      ["record.flush:1", "old"],
-      ["record.replace:1", "old"],
-      ["record.remove-old:1", "new"],
-      ["record.flush:2", "new"],
+    for (const [how, step, content] of [
+      ["durable", "test.whole:1", "old"],
+      ["durable", "test.whole:2", "old"],
+      ["durable", "record.flush:1", "old"],
+      ["durable", "record.replace:1", "old"],
+      ["durable", "record.flush:2", "new"],
+      ["buffered", "test.whole:1", "old"],
+      ["buffered", "test.whole:2", "old"],
+      ["buffered", "record.replace:1", "old"],
+      ["buffered", "record.remove-old:1", "new"],
     ] as const) {
       writeFileSync(at("a"), "old");
-      const [node = "", ...args] = programThatWrites("durable", step);
+      const [node = "", ...args] = programThatWrites(how, step);
       assert.equal(spawnSync(node, args).signal, "SIGKILL", step);
       assert.equal(readFileSync(at("a"), "utf8"), content, step);
       write("a", "next");

@@ -10,7 +10,7 @@ import { closeFile } from "./handles.ts";
  * A write makes these steps, so that at every moment the name stands for all of the old content or all of the new:
  * 1. `NAME.new`, if a crash left one, is removed, and made anew, with mode 0600.
  * 2. It gets its content. From "flushed" on the content is flushed.
- * 3. It takes the name: by a move where there was none, else by an exchange.
+ * 3. It takes the name: by a rename, or by an exchange if an old file has the name and the new content is only buffered.
  * 4. After an exchange `NAME.new` is the old file, and is removed.
  * 5. If the write is to be "durable", the folder is flushed.
  *
@@ -65,11 +65,13 @@ export function writeWhole(
     writeBytes(point, fd, bytes, folder.label(fresh));
     if (how !== "buffered") flushFile(POINTS.flush, fd);
   });
-  if (folder.facts(name) === undefined) folder.move(POINTS.replace, fresh, folder, name);
-  else {
-    // A rename over the old file would do in one step, but then ext4 writes the content out, which takes ten times as long.
+  if (how === "buffered" && folder.facts(name) !== undefined) {
+    // A rename over the old file would make ext4 write out what is still buffered, which takes ten times as long.
     folder.exchange(POINTS.replace, fresh, folder, name);
     folder.removeFile(POINTS.removeOld, fresh);
+  } else {
+    // A plain rename, because the state directory may be on a file system that knows no other.
+    folder.replace(POINTS.replace, fresh, folder, name);
   }
   if (how === "durable") flushFile(POINTS.flush, folder.fd);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { baseName, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import { BusyError } from "../../core/errors.ts";
-import { failedWith } from "../../system/errno.ts";
+import { failedWith, unlessFailed } from "../../system/errno.ts";
 import { type Facts, type Identity, identityOf, sameIdentity } from "../../system/facts.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { openToEdit, resizeFile, writeAt } from "../../system/file-editing.ts";
@@ -166,12 +166,7 @@ function removeIf(
 }
 
 function openIfThere(path: string): Folder | undefined {
-  try {
-    return Folder.open(path);
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT", "ENOTDIR")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["ENOENT", "ENOTDIR"], () => Folder.open(path));
 }
 
 function busy({ target, file }: HeldLock): BusyError {

@@ -1,7 +1,7 @@
 import type { Owner } from "../../core/owner.ts";
 import type { ServerSession, TransactionName } from "../../database/server-database.ts";
 import { removeTree } from "../../files/remove-tree.ts";
-import { failedWith } from "../../system/errno.ts";
+import { failedWith, unlessFailed } from "../../system/errno.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
 import { whileLocked } from "../../system/lock.ts";
@@ -138,9 +138,5 @@ function removeRecord(folder: Folder, resourceId: string): boolean {
 
 /** Another plan may have its keeper there. */
 function removeIfEmpty(state: Folder): void {
-  try {
-    state.removeFolder(POINTS.removeFolder, FOLDER);
-  } catch (thrown) {
-    if (!failedWith(thrown, "ENOTEMPTY", "EEXIST", "ENOENT")) throw thrown;
-  }
+  unlessFailed(["ENOTEMPTY", "EEXIST", "ENOENT"], () => state.removeFolder(POINTS.removeFolder, FOLDER));
 }

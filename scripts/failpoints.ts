@@ -3,12 +3,12 @@ import { join } from "node:path";
 import ts from "typescript";
 
 /**
- * Writes src/system/failpoint-names.ts, the list of all failpoints: every name given to `failpoint("…")` in src/, tests
+ * Writes test/failpoint-names.ts, the list of all failpoints: every name given to `failpoint("…")` in src/, tests
  * left out. With `--check` it writes nothing and fails if the list is stale. A name must be a literal that
  * DRYDOCK_FAILPOINT can name, else the crash suite would never stop there.
  */
 const root = join(import.meta.dirname, "..");
-const list = "src/system/failpoint-names.ts";
+const list = "test/failpoint-names.ts";
 const NAME = /^[a-z][a-z0-9.-]*$/;
 
 interface Found {

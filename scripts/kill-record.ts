@@ -28,7 +28,7 @@ export class KillRecord {
 
   /** The failpoints at which nothing died. */
   async missing(): Promise<readonly string[]> {
-    const { FAILPOINT_NAMES } = await import("../src/system/failpoint-names.ts");
+    const { FAILPOINT_NAMES } = await import("../test/failpoint-names.ts");
     const killed = new Set(readFileSync(this.file, "utf8").split("\n"));
     return FAILPOINT_NAMES.filter((name) => !killed.has(name) && !(name in NEVER));
   }

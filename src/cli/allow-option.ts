@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { AtomicCommitError } from "../core/errors.ts";
 import type { SelfRunningFile } from "../core/self-running-rules.ts";
-import { inputIsTerminal } from "../system/terminal-input.ts";
+import { inputIsTerminal } from "../system/standard-stream.ts";
 import type { CommandContext } from "./command-context.ts";
 import { unescapePath } from "./escaped-path.ts";
 import { ask } from "./question.ts";

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { displayPath } from "../core/byte-path.ts";
 import { ConfigError, SystemCallError, UsageError } from "../core/errors.ts";
-import { realPathOf } from "../system/text-files.ts";
+import { realPathOf } from "../system/locations.ts";
 import { asConfigError, CONFIG_FILE_NAME, readConfigFile } from "./config-file.ts";
 import type { TrustStore } from "./trust.ts";
 

@@ -1,10 +1,11 @@
-import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import { displayPath } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import { holdsInvisible } from "../core/invisible-characters.ts";
+import { digestOf } from "../system/digest.ts";
 import { isFile } from "../system/existence.ts";
-import { type FileOwnership, readTextFile, realPathOf, type TextFile } from "../system/text-files.ts";
+import { realPathOf } from "../system/locations.ts";
+import { type FileOwnership, readTextFile, type TextFile } from "../system/text-files.ts";
 
 /**
  * What is loaded with a module, as far as its text says so: the module, every file that it names by a relative path in quotes (or by an absolute one that it
@@ -55,7 +56,7 @@ export function coverageOf(modules: readonly string[]): Coverage {
     if (files.size === MOST_FILES) throw tooMany(modules);
     const { bytes, text, uid, gid, mode } = file.content;
     const isCode = CODE.test(file.path);
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    const sha256 = digestOf(bytes);
     files.set(file.path, { file: file.path, sha256, uid, gid, mode, hidesText: isCode && holdsInvisible(text) });
     if (!isCode) continue;
     for (const name of namesIn(text)) waiting.push(...filesFor(dirname(file.path), name));

@@ -2,23 +2,18 @@ import { join } from "node:path";
 import { displayPath } from "../core/byte-path.ts";
 import { StateError } from "../core/errors.ts";
 import { failpoint } from "../system/failpoints.ts";
-import { ensureStateFolder } from "../system/state-folder.ts";
-import {
-  durableWriteFile,
-  type FileOwnership,
-  ownershipOf,
-  readTextFile,
-  removeUnfinishedWrites,
-  whileFolderLocked,
-} from "../system/text-files.ts";
+import { whileLocked } from "../system/lock.ts";
+import { ensureStateFolder, openStateFolder } from "../system/state-folder.ts";
+import { type FileOwnership, ownershipOf, readTextFile } from "../system/text-files.ts";
+import { writeWhole } from "../system/whole-file.ts";
 import { type User, whyOthersControl } from "./foreign-control.ts";
 
 /**
  * The file that says which configs the user trusts: `trusted.json` in the state directory, mode 0600,
  * `{ "version": 1, "configs": [{ "file", "sha256", "trustedAt", "modules"?: [{ "file", "sha256" }] }] }` with one record for each real path.
  *
- * It is read, changed and written whole (see text-files.ts) under the lock of the state directory, so that two processes which trust at
- * once both succeed, and what a crash left is removed by the next write.
+ * It is read, changed and written whole (see whole-file.ts) under the lock of the state directory, so that two processes which trust at
+ * once both succeed.
  */
 export interface TrustRecord {
   /** The real path of the config. */
@@ -38,6 +33,7 @@ export interface TrustedModule {
   readonly sha256: string;
 }
 
+const NAME = "trusted.json";
 const VERSION = 1;
 const MAX_BYTES = 16 * 1024 * 1024;
 
@@ -49,7 +45,7 @@ export class TrustRecords {
   /** The state directory need not exist yet. */
   constructor(stateDir: string, user: User) {
     this.#stateDir = stateDir;
-    this.#file = join(stateDir, "trusted.json");
+    this.#file = join(stateDir, NAME);
     this.#user = user;
   }
 
@@ -61,11 +57,11 @@ export class TrustRecords {
   /** Keeps this record durably, in the place of an older one for the same config. */
   put(record: TrustRecord): void {
     ensureStateFolder(failpoint("trust.state-folder"), this.#stateDir);
-    whileFolderLocked(this.#stateDir, () => {
-      removeUnfinishedWrites(failpoint("trust.sweep"), this.#file);
+    using folder = openStateFolder(this.#stateDir);
+    whileLocked(folder, () => {
       const configs = [...this.#read().filter(({ file }) => file !== record.file), record];
       const text = `${JSON.stringify({ version: VERSION, configs }, undefined, 2)}\n`;
-      durableWriteFile(failpoint("trust.write"), this.#file, Buffer.from(text), 0o600);
+      writeWhole(failpoint("trust.write"), folder, NAME, Buffer.from(text), "durable");
     });
   }
 

@@ -1,8 +1,9 @@
-import { createHash } from "node:crypto";
 import { displayPath } from "../core/byte-path.ts";
 import { ConfigError, SystemCallError, UsageError } from "../core/errors.ts";
 import { holdsInvisible } from "../core/invisible-characters.ts";
-import { type FileOwnership, ownershipOf, realPathOf } from "../system/text-files.ts";
+import { digestOf } from "../system/digest.ts";
+import { realPathOf } from "../system/locations.ts";
+import { type FileOwnership, ownershipOf } from "../system/text-files.ts";
 import { asConfigError, readConfigFile } from "./config-file.ts";
 import { type User, whyOthersControl } from "./foreign-control.ts";
 import { coverageOf } from "./module-coverage.ts";
@@ -115,10 +116,6 @@ export class TrustStore {
     if (why === undefined) return undefined;
     return { why, remedy: "make it a file that only you can write and run 'drydock trust', or name it with --config" };
   }
-}
-
-function digestOf(content: Uint8Array): string {
-  return createHash("sha256").update(content).digest("hex");
 }
 
 /**

@@ -9,8 +9,10 @@ import {
   bytesFromPath,
   comparePaths,
   displayPath,
+  foldersAbove,
   isAtOrBelow,
   joinPath,
+  nearest,
   parentPath,
   pathFromBytes,
   ROOT_PATH,
@@ -138,6 +140,13 @@ describe("the parts of a path", () => {
     assert.equal(joinPath(ROOT_PATH, "a"), "a");
     assert.equal(joinPath("a/b", "c"), "a/b/c");
     assert.deepEqual([parentPath("a/b/c"), parentPath("a"), parentPath(ROOT_PATH)], ["a/b", ROOT_PATH, ROOT_PATH]);
+    assert.deepEqual([parentPath("/a/b"), parentPath("/a"), parentPath("/")], ["/a", "/", "/"]);
+    assert.deepEqual([foldersAbove("a/b/c"), foldersAbove("a")], [[ROOT_PATH, "a", "a/b"], [ROOT_PATH]]);
+    const paths = new Set(["a", "a/b/c"]);
+    assert.deepEqual(
+      ["a/b/c", "a/b", "x"].map((path) => nearest(paths, path)),
+      ["a/b/c", "a", undefined],
+    );
     assert.deepEqual([baseName("a/b/c"), baseName("a"), baseName(ROOT_PATH)], ["c", "a", ROOT_PATH]);
   });
 

@@ -55,15 +55,30 @@ export function joinPath(parent: string, name: string): string {
   return parent === ROOT_PATH ? name : `${parent}/${name}`;
 }
 
-/** The folder that holds this path; the root's is the root. */
+/** The folder that holds this path, relative or absolute; the root's is the root. */
 export function parentPath(path: string): string {
   const slash = path.lastIndexOf("/");
+  if (slash === 0) return "/";
   return slash < 0 ? ROOT_PATH : path.slice(0, slash);
 }
 
 /** The last name of this path. */
 export function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** The folders above this path, the root first. */
+export function foldersAbove(path: string): string[] {
+  const above = parentPath(path);
+  return above === ROOT_PATH ? [ROOT_PATH] : [...foldersAbove(above), above];
+}
+
+/** The path itself or the nearest folder above it that is in the set. */
+export function nearest(paths: ReadonlySet<string>, path: string): string | undefined {
+  for (let at = path; ; at = parentPath(at)) {
+    if (paths.has(at)) return at;
+    if (at === ROOT_PATH) return undefined;
+  }
 }
 
 /** Whether `path` is `ancestor` or lies below it; both relative to the same root. */

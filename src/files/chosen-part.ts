@@ -1,8 +1,7 @@
-import { parentPath } from "../core/byte-path.ts";
+import { nearest, parentPath } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import { PathPatterns } from "../core/path-patterns.ts";
 import type { ChangeSet, TreeChange, TreeEntry } from "./change-set.ts";
-import { nearest } from "./saved-changes.ts";
 import { type Scope, toResourcePath } from "./scope.ts";
 
 /**

@@ -3,6 +3,7 @@ import { StateError } from "../core/errors.ts";
 import type { Facts, Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
+import { readWhole, writeWhole } from "../system/whole-file.ts";
 import { takeBarrier } from "./barrier.ts";
 import { type BaseFacts, Baseline } from "./baseline.ts";
 import { BaselineBuilder } from "./baseline-builder.ts";
@@ -12,12 +13,11 @@ import { landedBaseline, noteBaseline, returnedBaseline } from "./landed-copy.ts
 import type { LandedPart } from "./landed-part.ts";
 import { isStillBase } from "./original-state.ts";
 import type { Steps } from "./pace.ts";
-import { ensureFolder, removeTree } from "./remove-tree.ts";
+import { removeTree } from "./remove-tree.ts";
 import { sameFileContent } from "./same-entry.ts";
 import { SandboxNotes } from "./sandbox-notes.ts";
 import type { SandboxTree, WrittenFile } from "./sandbox-tree.ts";
 import { isLeftOut, type Scope } from "./scope.ts";
-import { readSmallFile, writeSmallFile } from "./small-file.ts";
 import { diffTree } from "./tree-diff.ts";
 import { OWN_NAME } from "./workspace.ts";
 import { readFileBelow, writeFileBelow } from "./writing.ts";
@@ -93,7 +93,7 @@ export class CopiedTree implements SandboxTree {
     this.#notes.remove(POINTS.removeOld);
     for (const name of [TREE, BASELINE]) removeTree(POINTS.removeOld, this.#workspace, name);
     const barrier = takeBarrier(this.#workspace);
-    using tree = ensureFolder(POINTS.tree, this.#workspace, TREE);
+    using tree = this.#workspace.ensureFolder(POINTS.tree, TREE);
     const builder = new BaselineBuilder();
     const options: CopyOptions = {
       data: this.#data,
@@ -136,7 +136,7 @@ export class CopiedTree implements SandboxTree {
   }
 
   loadBaseline(): Baseline {
-    const bytes = readSmallFile(this.#workspace, BASELINE);
+    const bytes = readWhole(this.#workspace, BASELINE);
     if (bytes === undefined) throw unfinished(this.#workspace.path);
     return Baseline.fromBytes(bytes, this.#workspace.label(BASELINE));
   }
@@ -166,7 +166,7 @@ export class CopiedTree implements SandboxTree {
 
   /** `flushed` where nothing but the one that is there could say what the work is. */
   saveBaseline(baseline: Baseline, how: "buffered" | "flushed" = "buffered"): void {
-    writeSmallFile(POINTS.baseline, this.#workspace, BASELINE, baseline.toBytes(), how);
+    writeWhole(POINTS.baseline, this.#workspace, BASELINE, baseline.toBytes(), how);
   }
 
   *#copySingleFile(

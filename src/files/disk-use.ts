@@ -1,4 +1,4 @@
-import { failedWith } from "../system/errno.ts";
+import { unlessFailed } from "../system/errno.ts";
 import { type Facts, lastAllocated } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 
@@ -28,12 +28,7 @@ export function* diskUse(parent: Folder, paths: readonly string[]): Generator<nu
 
 /** A folder that was removed can't be listed any more. */
 function namesIn(folder: Folder | undefined): readonly string[] {
-  try {
-    return folder?.names() ?? [];
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT")) return [];
-    throw thrown;
-  }
+  return unlessFailed(["ENOENT"], () => folder?.names() ?? []) ?? [];
 }
 
 function isNew({ kind, nlink, device, ino }: Facts, linked: Set<string>): boolean {

@@ -40,9 +40,9 @@ import {
   placeOf,
   scopeFrom,
 } from "./sandbox-reference.ts";
-import type { BegunRestore, SandboxTree } from "./sandbox-tree.ts";
+import { type BegunRestore, isLive, type SandboxTree } from "./sandbox-tree.ts";
 import { type Scope, scopeOf, toEnginePath, toResourcePath } from "./scope.ts";
-import { isLive, prepareReturn, settlePart } from "./settle-part.ts";
+import { prepareReturn, settlePart } from "./settle-part.ts";
 import {
   beginRestore,
   dropCheckpoints,

@@ -1,11 +1,11 @@
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 import type { Baseline } from "./baseline.ts";
 import type { CopiedEntry } from "./copy-tree.ts";
 import { contentPaths, landedEntries, metadataPaths, movedTimes } from "./landed-entries.ts";
 import type { LandedPart } from "./landed-part.ts";
 import { entriesAt, rebased } from "./rebased-baseline.ts";
-import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
 
 /**
  * A copied tree of which a part has landed: the tree is as it was, and its baseline says of the paths that landed that the original and the copy are
@@ -21,7 +21,7 @@ export function noteBaseline({ landing, manifest }: LandedPart, baseline: Baseli
     const index = baseline.find(path);
     return index === undefined ? [] : [baseline.entry(index, path)];
   });
-  writeSmallFile(NOTE, landing, REST, Buffer.from(JSON.stringify([...contents, ...others])));
+  writeWhole(NOTE, landing, REST, Buffer.from(JSON.stringify([...contents, ...others])));
 }
 
 export function landedBaseline(part: LandedPart, baseline: Baseline, own: Folder): Baseline {
@@ -43,6 +43,6 @@ export function returnedBaseline({ landing, manifest }: LandedPart, baseline: Ba
 }
 
 function readRest(landing: Folder): readonly CopiedEntry[] | undefined {
-  const bytes = readSmallFile(landing, REST);
+  const bytes = readWhole(landing, REST);
   return bytes === undefined ? undefined : parsed<readonly CopiedEntry[]>(bytes);
 }

@@ -3,12 +3,12 @@ import type { Attention } from "../core/strategy.ts";
 import type { Facts, Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 import { takeBarrier } from "./barrier.ts";
 import { isThere, sameContentFacts } from "./entry-comparison.ts";
 import { LandingRun } from "./landing-run.ts";
 import type { Manifest, ManifestEntry } from "./manifest.ts";
 import { Slots } from "./slots.ts";
-import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
 import { dropBallast } from "./staged-manifest.ts";
 
 /** `backward` is the undo. */
@@ -49,7 +49,7 @@ export function runLanding(
 
 /** What the end of a landing recorded, if it came to its end. */
 export function readLanded(landing: Folder): LandedRecord | undefined {
-  const bytes = readSmallFile(landing, LANDED);
+  const bytes = readWhole(landing, LANDED);
   return bytes === undefined ? undefined : parsed<LandedRecord>(bytes);
 }
 
@@ -59,7 +59,7 @@ function recordEnd(landing: Folder, slots: Slots, manifest: Manifest, run: Landi
   const keptSlots = kept.filter((slot) => isSomebodyElses(slots.facts(slot), manifest.entries[slot]));
   const attention = merge(stillTrue(earlier?.attention ?? [], keptSlots), run.report.attention);
   const record: LandedRecord = { barrier: takeBarrier(landing), attention, keptSlots };
-  writeSmallFile(RECORD, landing, LANDED, Buffer.from(JSON.stringify(record)));
+  writeWhole(RECORD, landing, LANDED, Buffer.from(JSON.stringify(record)));
   return { attention };
 }
 

@@ -5,15 +5,15 @@ import { sameIdentity } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { type FlushTarget, flush } from "../system/flush.ts";
 import type { Folder } from "../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 import { type LandedPart, landedPart } from "./landed-part.ts";
 import { LANDED, readLanded, runLanding } from "./landing.ts";
 import { dropInnerLink } from "./landing-links.ts";
 import { LeftTimes } from "./left-times.ts";
 import { decodeManifest, type Manifest } from "./manifest.ts";
-import { ensureFolder, removeTree } from "./remove-tree.ts";
+import { removeTree } from "./remove-tree.ts";
 import type { RestoredTimes } from "./restored-times.ts";
 import { SLOTS, Slots, slotName } from "./slots.ts";
-import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
 import { BALLAST, dropBallast, makeBallast } from "./staged-manifest.ts";
 import { MANIFEST, stage, unstage } from "./staging.ts";
 import type { StagingInput } from "./staging-input.ts";
@@ -52,8 +52,8 @@ export class Landings {
     transaction: Transaction,
     input: Omit<StagingInput, "landing" | "transaction" | "asBefore">,
   ): Promise<PreparedCommit | null> {
-    using landings = ensureFolder(POINTS.create, this.#workspace, LANDINGS);
-    using landing = ensureFolder(POINTS.create, landings, transaction.id);
+    using landings = this.#workspace.ensureFolder(POINTS.create, LANDINGS);
+    using landing = landings.ensureFolder(POINTS.create, transaction.id);
     const asBefore = new LeftTimes(this.#workspace).over(this.#restored.asBefore);
     const staged = stage({ ...input, landing, transaction: transaction.id, asBefore });
     if (staged === null) {
@@ -96,7 +96,7 @@ export class Landings {
   }
 
   #runBack(original: Folder, landing: Folder): LandedPart {
-    const manifest = JSON.parse(readSmallFile(landing, MANIFEST)?.toString() ?? "") as Manifest;
+    const manifest = JSON.parse(readWhole(landing, MANIFEST)?.toString() ?? "") as Manifest;
     assertSameOriginal(original, manifest);
     this.#goBack(original, landing, manifest);
     return this.#part(original, landing, manifest);
@@ -123,7 +123,7 @@ export class Landings {
     if (landing.facts(RETURNED) === undefined) {
       runLanding(original, landing, manifest, "backward", tick);
       const drops = manifest.entries.some(({ innerLinks }) => innerLinks !== undefined);
-      if (drops) writeSmallFile(POINTS.returned, landing, RETURNED, Buffer.alloc(0));
+      if (drops) writeWhole(POINTS.returned, landing, RETURNED, Buffer.alloc(0));
     }
     this.#rememberRestored(original, landing, manifest);
     return readLanded(landing)?.attention ?? [];
@@ -198,7 +198,7 @@ export class Landings {
    */
   revert(id: string, original: Folder): void {
     using landing = this.#workspace.openBelow(`${LANDINGS}/${id}`);
-    const bytes = readSmallFile(landing, MANIFEST);
+    const bytes = readWhole(landing, MANIFEST);
     if (bytes !== undefined && isLandedPart(landing, bytes)) return;
     // What a crash interrupted after the end of the way back is only to be removed.
     if (bytes !== undefined && landing.facts(REVERTED) === undefined) {
@@ -207,7 +207,7 @@ export class Landings {
       // What a crash interrupted on the way back is neither as it landed nor as it was; that it could be taken back is known.
       if (landing.facts(REVERTING) === undefined) this.#beginRevert(original, landing, manifest);
       this.#goBack(original, landing, manifest);
-      writeSmallFile(POINTS.reverted, landing, REVERTED, Buffer.alloc(0));
+      writeWhole(POINTS.reverted, landing, REVERTED, Buffer.alloc(0));
     }
     this.#remove(id);
   }
@@ -218,7 +218,7 @@ export class Landings {
       using slots = Slots.open(landing);
       checkUndo(original, slots, manifest, landed.barrier, this.#restored.asBefore);
     }
-    writeSmallFile(POINTS.reverting, landing, REVERTING, Buffer.alloc(0));
+    writeWhole(POINTS.reverting, landing, REVERTING, Buffer.alloc(0));
   }
 
   /** Versions of rivals stay: nobody else has them. */
@@ -269,7 +269,7 @@ function landingOf(prepared: PreparedCommit): string {
 }
 
 function readManifest(landing: Folder, prepared: PreparedCommit): Manifest {
-  const bytes = readSmallFile(landing, MANIFEST);
+  const bytes = readWhole(landing, MANIFEST);
   if (bytes === undefined) throw damaged(landing.path);
   return decodeManifest(bytes, String(prepared.data["digest"]), landing.label(MANIFEST));
 }

@@ -12,8 +12,8 @@ export function withoutLeftOut(found: ChangeSet, scope: Scope): ChangeSet {
   if (without === undefined) return found;
   const changes = found.changes.filter(({ path }) => !isLeftOut(scope, path));
   const entries = found.entries.filter(({ path }) => !isLeftOut(scope, path));
-  const around = new Set(without.map(folderOf));
-  const touched = new Set(entries.map(({ path }) => folderOf(path)));
+  const around = new Set(without.map(parentPath));
+  const touched = new Set(entries.map(({ path }) => parentPath(path)));
   const folderTimes = found.folderTimes.filter(({ path }) => !around.has(path) || touched.has(path));
   return { ...found, changes, entries, folderTimes };
 }
@@ -32,8 +32,4 @@ export function assertKeepsLeftOut({ entries }: ChangeSet, { without = [] }: Sco
 
 function takes({ path, operation }: TreeEntry, inside: string): boolean {
   return operation !== "metadata" && path !== ROOT_PATH && isAtOrBelow(inside, path);
-}
-
-function folderOf(path: string): string {
-  return parentPath(path) || ROOT_PATH;
 }

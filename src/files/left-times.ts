@@ -1,7 +1,7 @@
 import { type Facts, type Identity, sameIdentity, sameTime, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
-import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
+import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 
 /**
  * What a sandbox has landed in parts, as it was left: to the rest of its work, and to nobody else's, that is as old as the original it began with. One
@@ -42,7 +42,7 @@ export class LeftTimes {
       all.set(ino, [...(all.get(ino) ?? []), { ino, btime, ctime }]);
     this.#known = all;
     const bytes = Buffer.from(JSON.stringify([...all.values()].flat()));
-    writeSmallFile(WRITE, this.#workspace, FILE, bytes, "flushed");
+    writeWhole(WRITE, this.#workspace, FILE, bytes, "flushed");
   }
 
   #isOurs(facts: Facts): boolean {
@@ -52,7 +52,7 @@ export class LeftTimes {
 
   #load(): ReadonlyMap<number, readonly Left[]> {
     if (this.#known === undefined) {
-      const bytes = readSmallFile(this.#workspace, FILE);
+      const bytes = readWhole(this.#workspace, FILE);
       const items = bytes === undefined ? [] : (parsed<readonly Left[]>(bytes) ?? []);
       this.#known = Map.groupBy(items, ({ ino }) => ino);
     }

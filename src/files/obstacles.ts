@@ -2,7 +2,7 @@ import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { SandboxCommitError, UnsupportedError } from "../core/errors.ts";
 import type { Facts } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
-import { mountsBelow } from "../system/mounts.ts";
+import { mountsBelow } from "../system/mount-table.ts";
 import { inheritedProject, projectOf } from "../system/project-quota.ts";
 import type { TreeEntry } from "./change-set.ts";
 

@@ -15,14 +15,14 @@ export class OpenParent {
 
   /** The folder that holds this path; undefined if it is gone. The root's is the root. Valid until the next call. */
   of(path: string): Folder | undefined {
-    const folderPath = folderOf(path);
+    const folderPath = parentPath(path);
     if (this.#path !== folderPath) this.#keep(folderPath, this.#root.openBelowIfThere(folderPath));
     return this.#folder;
   }
 
   /** The same, and an error if it is gone. */
   need(path: string): Folder {
-    const folderPath = folderOf(path);
+    const folderPath = parentPath(path);
     if (this.#path === folderPath && this.#folder !== undefined) return this.#folder;
     return this.#keep(folderPath, this.#root.openBelow(folderPath));
   }
@@ -52,8 +52,4 @@ export class OpenParent {
     this.#folder = folder;
     return folder;
   }
-}
-
-function folderOf(path: string): string {
-  return path === ROOT_PATH ? ROOT_PATH : parentPath(path);
 }

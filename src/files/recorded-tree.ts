@@ -2,14 +2,14 @@ import { baseName, bytesFromPath, parentPath, pathFromBytes } from "../core/byte
 import { StateError } from "../core/errors.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
+import { readWhole, writeWhole } from "../system/whole-file.ts";
 import { Baseline } from "./baseline.ts";
 import { BaselineBuilder } from "./baseline-builder.ts";
 import type { TreeChange } from "./change-set.ts";
 import type { Steps } from "./pace.ts";
 import { recordTree } from "./record-tree.ts";
-import { ensureFolder, removeTree } from "./remove-tree.ts";
+import { removeTree } from "./remove-tree.ts";
 import type { Scope } from "./scope.ts";
-import { readSmallFile, writeSmallFile } from "./small-file.ts";
 import { diffTree } from "./tree-diff.ts";
 import { openHomes } from "./workspace.ts";
 
@@ -49,8 +49,8 @@ export class RecordedTree {
     const builder = new BaselineBuilder();
     yield* recordTree(original, builder, ".", scope.only);
     using homes = openHomes(this.#stateDir);
-    using home = ensureFolder(POINTS.create, homes, this.#sandboxId);
-    writeSmallFile(POINTS.baseline, home, BASELINE, builder.finish(() => undefined).toBytes());
+    using home = homes.ensureFolder(POINTS.create, this.#sandboxId);
+    writeWhole(POINTS.baseline, home, BASELINE, builder.finish(() => undefined).toBytes());
   }
 
   diff(original: Folder, scope: Scope): readonly TreeChange[] {
@@ -70,8 +70,8 @@ export class RecordedTree {
   /** Says that there is going to be a file of ours at this path of the tree. */
   noteTemporary(path: string): void {
     using homes = openHomes(this.#stateDir);
-    using home = ensureFolder(POINTS.create, homes, this.#sandboxId);
-    writeSmallFile(POINTS.noteTemporary, home, TEMPORARY, bytesFromPath(path));
+    using home = homes.ensureFolder(POINTS.create, this.#sandboxId);
+    writeWhole(POINTS.noteTemporary, home, TEMPORARY, bytesFromPath(path));
   }
 
   /** Removes that file if it is left. Only for who works on the tree alone. */
@@ -98,6 +98,6 @@ export class RecordedTree {
   #read(name: string): Buffer | undefined {
     using homes = openHomes(this.#stateDir);
     using home = homes.openBelowIfThere(this.#sandboxId);
-    return home === undefined ? undefined : readSmallFile(home, name);
+    return home === undefined ? undefined : readWhole(home, name);
   }
 }

@@ -1,6 +1,6 @@
 import { UnsupportedError } from "../core/errors.ts";
 import { deleteSubvolume, SUBVOLUME_INODE } from "../system/btrfs.ts";
-import { failedWith } from "../system/errno.ts";
+import { unlessFailed } from "../system/errno.ts";
 import type { Failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 
@@ -59,25 +59,11 @@ function removeOrEnter(point: Failpoint, parent: Folder, name: string, mountId: 
 
 /** Runs a step of a removal; that another process did it before is as good. */
 export function unlessGone(step: () => void): void {
-  try {
-    step();
-  } catch (thrown) {
-    if (!failedWith(thrown, "ENOENT")) throw thrown;
-  }
+  unlessFailed(["ENOENT"], step);
 }
 
 function openUp(point: Failpoint, parent: Folder, name: string, mode: number): Folder {
   const OWNER_ALL = 0o700;
   if (process.geteuid?.() !== 0 && (mode & OWNER_ALL) !== OWNER_ALL) parent.setMode(point, name, mode | OWNER_ALL);
-  return parent.openChild(name);
-}
-
-/** Makes a folder if it is not there, and opens it. */
-export function ensureFolder(point: Failpoint, parent: Folder, name: string): Folder {
-  try {
-    parent.createFolder(point, name, 0o700);
-  } catch (thrown) {
-    if (!failedWith(thrown, "EEXIST")) throw thrown;
-  }
   return parent.openChild(name);
 }

@@ -1,4 +1,4 @@
-import { baseName, comparePaths, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { baseName, comparePaths, nearest, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { SandboxConflictError } from "../core/errors.ts";
 import { type Facts, identityKey, sameIdentity } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
@@ -10,7 +10,7 @@ import { type Metadata, type MetadataPart, sameParts, setMetadata } from "./meta
 import type { Steps } from "./pace.ts";
 import { removeTree } from "./remove-tree.ts";
 import { lostPaths, namesOfInodes, planRestore, type RestorePlan } from "./restore-plan.ts";
-import { metadataAt, nearest, pathsToCopy, type SavedChanges } from "./saved-changes.ts";
+import { metadataAt, pathsToCopy, type SavedChanges } from "./saved-changes.ts";
 
 const POINTS = {
   remove: failpoint("restore.remove"),
@@ -167,15 +167,9 @@ function setWhatDiffers(own: Folder, path: string, wanted: Metadata): void {
   const isLink = own.factsBelow(path)?.kind === "symlink";
   const parts = PARTS.filter((part) => !(isLink && part === "mode") && !sameParts(now, wanted, [part]));
   if (parts.length === 0) return;
-  using parent = own.openBelow(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
+  using parent = own.openBelow(parentPath(path));
   // Every other part moves the time.
-  setMetadata(
-    parent,
-    path === ROOT_PATH ? ROOT_PATH : baseName(path),
-    wanted,
-    [...new Set([...parts, "mtime" as const])],
-    isLink,
-  );
+  setMetadata(parent, baseName(path), wanted, [...new Set([...parts, "mtime" as const])], isLink);
 }
 
 /**

@@ -1,10 +1,10 @@
-import { joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { joinPath, nearest, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { Conflict } from "../core/errors.ts";
 import { identityKey } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import type { BaseFacts, Baseline } from "./baseline.ts";
 import type { ChangeSet, TreeEntry } from "./change-set.ts";
-import { nearest, printsOf, type SavedChanges, type SavedEntry } from "./saved-changes.ts";
+import { printsOf, type SavedChanges, type SavedEntry } from "./saved-changes.ts";
 
 /** What has to be done to a copied tree so that it differs from its baseline in what a checkpoint says, and in nothing else. */
 export interface RestorePlan {
@@ -30,7 +30,7 @@ export function planRestore(now: ChangeSet, own: Folder, saved: SavedChanges, ba
   const fromOriginal = reverts
     .filter(({ operation }) => operation === "delete" || operation === "replace")
     .flatMap(({ path }) => [...basePaths(baseline, path, replaced)]);
-  const folders = new Set([...reverts, ...applies].map(({ path }) => (path === ROOT_PATH ? path : parentPath(path))));
+  const folders = new Set([...reverts, ...applies].map(({ path }) => parentPath(path)));
   for (const { path } of [...now.folderTimes, ...saved.folderTimes]) folders.add(path);
   for (const path of folders) if (nearest(replaced, path) !== undefined) folders.delete(path);
   return { reverts, fromOriginal, applies, folders };

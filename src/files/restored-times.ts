@@ -1,12 +1,12 @@
-import { createHash } from "node:crypto";
 import { parentPath } from "../core/byte-path.ts";
+import { digestOf } from "../system/digest.ts";
 import { namesIn } from "../system/existence.ts";
 import { type Facts, sameIdentity, sameTime, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 import type { Manifest } from "./manifest.ts";
-import { ensureFolder, unlessGone } from "./remove-tree.ts";
-import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
+import { unlessGone } from "./remove-tree.ts";
 
 /**
  * What an undo has brought back is what it was, but its change time has moved. This remembers, for an original, which change time of ours
@@ -65,13 +65,13 @@ export class RestoredTimes {
     const all = new Map([...this.#load(), ...fresh.map((item) => [item.ino, item] as const)]);
     this.#known = new Map([...all].slice(-MOST));
     using folder = this.#openFolder();
-    writeSmallFile(POINTS.write, folder, this.#name, Buffer.from(JSON.stringify([...this.#known.values()])));
+    writeWhole(POINTS.write, folder, this.#name, Buffer.from(JSON.stringify([...this.#known.values()])));
   }
 
   #load(): ReadonlyMap<number, Restored> {
     if (this.#known === undefined) {
       using folder = this.#openFolder();
-      const bytes = readSmallFile(folder, this.#name);
+      const bytes = readWhole(folder, this.#name);
       const items = bytes === undefined ? [] : (parsed<readonly Restored[]>(bytes) ?? []);
       this.#known = new Map(items.map((item) => [item.ino, item]));
     }
@@ -80,12 +80,12 @@ export class RestoredTimes {
 
   #openFolder(): Folder {
     using state = Folder.open(this.#stateDir);
-    return ensureFolder(POINTS.folder, state, FOLDER);
+    return state.ensureFolder(POINTS.folder, FOLDER);
   }
 }
 
 function nameOf(root: string): string {
-  return createHash("sha256").update(root).digest("hex").slice(0, 32);
+  return digestOf(root).slice(0, 32);
 }
 
 /** The names of all that is remembered. */
@@ -95,7 +95,7 @@ export function restoredNames(stateDir: string): readonly string[] {
 
 /** The names of what may be remembered of the original of a resource: by its own path, or, of a file, by that of its folder. */
 export function restoredNamesOf(location: string): readonly string[] {
-  return [nameOf(location), nameOf(parentPath(location) || "/")];
+  return [nameOf(location), nameOf(parentPath(location))];
 }
 
 /** Forgets what is remembered by this name, also what a crash left half written. */

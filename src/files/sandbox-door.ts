@@ -1,4 +1,4 @@
-import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { baseName, parentPath } from "../core/byte-path.ts";
 import {
   type ClosedEntry,
   type ClosedTimes,
@@ -8,16 +8,15 @@ import {
   openDoor,
   showForeign,
 } from "../system/closed-entries.ts";
-import { failedWith } from "../system/errno.ts";
+import { unlessFailed } from "../system/errno.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { writeBytes } from "../system/file-data.ts";
-import { flushFile } from "../system/flush-file.ts";
 import { Folder } from "../system/folder.ts";
-import { tryLock } from "../system/folder-lock.ts";
 import { closeFile } from "../system/handles.ts";
+import { tryLock } from "../system/lock.ts";
 import { newId } from "../system/new-id.ts";
 import { showAs } from "../system/shown-modes.ts";
-import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
+import { flushFile, parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 
 /**
  * The door of a sandbox (closed-entries.ts): what is closed in its workspace and in its original is opened up while the workspace is in use.
@@ -124,7 +123,7 @@ class SandboxDoor implements Door {
   }
 
   #knownTimes(): readonly ClosedTimes[] {
-    const bytes = readSmallFile(this.#workspace, TIMES);
+    const bytes = readWhole(this.#workspace, TIMES);
     return bytes === undefined ? [] : (parsed<readonly ClosedTimes[]>(bytes) ?? []);
   }
 
@@ -133,7 +132,7 @@ class SandboxDoor implements Door {
     if (this.#closed.length === 0 || this.#isGone()) return;
     const all = new Map([...this.#knownTimes(), ...this.#closed].map((times) => [times.key, times] as const));
     const latest = [...all.values()].slice(-MOST_TIMES);
-    writeSmallFile(POINTS.times, this.#workspace, TIMES, Buffer.from(JSON.stringify(latest)));
+    writeWhole(POINTS.times, this.#workspace, TIMES, Buffer.from(JSON.stringify(latest)));
   }
 
   #isGone(): boolean {
@@ -158,8 +157,8 @@ class SandboxDoor implements Door {
   /** False if it is not where it was: taken out to land, perhaps. Then it is looked for again when it may be back. */
   #settle(entry: ClosedEntry, isDead: boolean): boolean {
     using root = this.#openRoot(entry.root);
-    using parent = entry.path === ROOT_PATH ? root?.duplicate() : root?.openBelowIfThere(parentPath(entry.path));
-    const name = entry.path === ROOT_PATH ? ROOT_PATH : baseName(entry.path);
+    using parent = root?.openBelowIfThere(parentPath(entry.path));
+    const name = baseName(entry.path);
     if (parent === undefined || parent.facts(name)?.ino !== entry.ino) return this.#isGoneForGood(entry);
     const handle = parent.openHandle(name);
     try {
@@ -178,12 +177,7 @@ class SandboxDoor implements Door {
 
   #openRoot(root: string): Folder | undefined {
     if (root === this.#workspace.path) return this.#workspace.duplicate();
-    try {
-      return Folder.open(root);
-    } catch (thrown) {
-      if (failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP")) return undefined;
-      throw thrown;
-    }
+    return unlessFailed(["ENOENT", "ENOTDIR", "ELOOP"], () => Folder.open(root));
   }
 
   /**
@@ -191,18 +185,13 @@ class SandboxDoor implements Door {
    * an entry may be in one that was opened before, which lets nobody in once it is closed.
    */
   #entriesIn(name: string): readonly ClosedEntry[] {
-    const lines = readSmallFile(this.#workspace, name)?.toString().split("\n") ?? [];
+    const lines = readWhole(this.#workspace, name)?.toString().split("\n") ?? [];
     return lines.flatMap((line) => parsed<ClosedEntry>(Buffer.from(line)) ?? []).reverse();
   }
 }
 
 function namesIfThere(folder: Folder): readonly string[] | undefined {
-  try {
-    return folder.names();
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["ENOENT"], () => folder.names());
 }
 
 /** An open workspace whose door is open as long as it is. */

@@ -4,8 +4,8 @@ import type { Time } from "../system/facts.ts";
 import type { Failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { currentBootId } from "../system/process-identity.ts";
+import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 import { takeBarrier } from "./barrier.ts";
-import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
 
 /**
  * What every kind of tree notes about itself, in two files of its workspace:
@@ -46,7 +46,7 @@ export class SandboxNotes<More extends object = object> {
   }
 
   read(): Common & More {
-    const bytes = this.#known === undefined ? readSmallFile(this.#workspace, SANDBOX) : undefined;
+    const bytes = this.#known === undefined ? readWhole(this.#workspace, SANDBOX) : undefined;
     const found = bytes === undefined ? undefined : parsed<Common & More>(bytes);
     if (found !== undefined && COMMON(found, "") === undefined) this.#known = found;
     if (this.#known !== undefined) return this.#known;
@@ -58,7 +58,7 @@ export class SandboxNotes<More extends object = object> {
   /** The barrier: taken now, unless it was before. */
   write(point: Failpoint, more: More, barrier: Time = takeBarrier(this.#workspace)): void {
     this.#known = { barrier, bootId: currentBootId(), ...more };
-    writeSmallFile(point, this.#workspace, SANDBOX, Buffer.from(JSON.stringify(this.#known)));
+    writeWhole(point, this.#workspace, SANDBOX, Buffer.from(JSON.stringify(this.#known)));
   }
 
   /** So that the workspace counts as unfinished until they are written again. */
@@ -72,7 +72,7 @@ export class SandboxNotes<More extends object = object> {
   }
 
   markStale(): void {
-    if (!this.isStale) writeSmallFile(this.#points.stale, this.#workspace, STALE, Buffer.alloc(0));
+    if (!this.isStale) writeWhole(this.#points.stale, this.#workspace, STALE, Buffer.alloc(0));
   }
 
   markFresh(): void {

@@ -61,7 +61,12 @@ export interface SandboxTree {
   baseLookup(original: Folder): (path: string) => BaseFacts | undefined;
 }
 
-/** What a file was before it was written, and what it is now. */
+/** Whether a tree holds work that goes on. */
+export function isLive({ isFinished, isStale }: SandboxTree): boolean {
+  return isFinished && !isStale;
+}
+
+/** A file before it was written, and now. */
 export interface WrittenFile {
   readonly before: Facts | undefined;
   readonly after: Facts;

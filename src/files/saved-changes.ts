@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { baseName, nearest, parentPath } from "../core/byte-path.ts";
 import type { Facts } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import type { ChangeSet, EntryOperation, FolderTime, TreeChange } from "./change-set.ts";
@@ -62,18 +62,10 @@ export function printsOf(found: ChangeSet, own: Folder): ReadonlyMap<string, str
   );
 }
 
-/** The path itself or the nearest folder above it that is in the set. */
-export function nearest(paths: ReadonlySet<string>, path: string): string | undefined {
-  for (let at = path; ; at = parentPath(at)) {
-    if (paths.has(at)) return at;
-    if (at === ROOT_PATH) return undefined;
-  }
-}
-
 /** The metadata of an entry of a tree as it is. */
 export function metadataAt(own: Folder, path: string): Metadata {
-  using parent = own.openBelow(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
-  const name = path === ROOT_PATH ? ROOT_PATH : baseName(path);
+  using parent = own.openBelow(parentPath(path));
+  const name = baseName(path);
   return metadataOf(parent, name, parent.facts(name) ?? parent.ownFacts());
 }
 

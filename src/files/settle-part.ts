@@ -4,14 +4,14 @@ import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { flush } from "../system/flush.ts";
 import type { Folder } from "../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 import type { LandedPart } from "./landed-part.ts";
 import type { Direction } from "./landing.ts";
 import { LeftTimes } from "./left-times.ts";
 import type { QuietFolder } from "./manifest.ts";
 import { quietFolders } from "./quiet-folders.ts";
-import type { SandboxTree } from "./sandbox-tree.ts";
+import { isLive, type SandboxTree } from "./sandbox-tree.ts";
 import { Slots } from "./slots.ts";
-import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
 
 /**
  * What follows when a part of the work has landed, or was taken back: the sandbox goes on showing what it showed, but what it is compared with is now
@@ -27,11 +27,6 @@ const POINTS = {
   flushSettled: failpoint("part.flush-settled"),
 };
 const RETURNING = "returning";
-
-/** Whether a tree holds work that goes on. */
-export function isLive({ isFinished, isStale }: SandboxTree): boolean {
-  return isFinished && !isStale;
-}
 
 /** After it has landed, or was taken back. */
 export async function settlePart(part: LandedPart, tree: SandboxTree, direction: Direction): Promise<void> {
@@ -52,7 +47,7 @@ async function settleLanded(part: LandedPart, tree: SandboxTree): Promise<void> 
 /** After it was taken back; flushing is the caller's. */
 export function takeBack(part: LandedPart, tree: SandboxTree): void {
   tree.takeBackPart?.(part);
-  const bytes = readSmallFile(part.landing, RETURNING);
+  const bytes = readWhole(part.landing, RETURNING);
   const quiet = bytes === undefined ? [] : (parsed<readonly QuietFolder[]>(bytes) ?? []);
   new LeftTimes(part.workspace).remember([...stillQuiet(part, quiet)]);
 }
@@ -68,7 +63,7 @@ export function prepareReturn(part: LandedPart, tree: SandboxTree): void {
   const { barrier } = tree;
   const asBefore = new LeftTimes(part.workspace).over(part.asBefore);
   const quiet = quietFolders(part.original, part.manifest.entries, { barrier, asBefore });
-  writeSmallFile(POINTS.returning, part.landing, RETURNING, Buffer.from(JSON.stringify(quiet)));
+  writeWhole(POINTS.returning, part.landing, RETURNING, Buffer.from(JSON.stringify(quiet)));
 }
 
 async function flushPart(point: typeof POINTS.flushNoted, { workspace, landing }: LandedPart): Promise<void> {

@@ -2,7 +2,6 @@ import { StateError } from "../core/errors.ts";
 import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
-import { ensureFolder } from "./remove-tree.ts";
 
 /**
  * Where what a landing exchanges waits: slot N of a landing is `slots/GROUP/N`, 64 to a group. In one folder, the thousandth slot would take
@@ -22,8 +21,8 @@ export class Slots {
 
   /** Makes room for so many. */
   static make(landing: Folder, count: number): Slots {
-    const slots = new Slots(ensureFolder(CREATE, landing, SLOTS));
-    for (let slot = 0; slot < count; slot += IN_A_GROUP) ensureFolder(CREATE, slots.#folder, groupOf(slot)).close();
+    const slots = new Slots(landing.ensureFolder(CREATE, SLOTS));
+    for (let slot = 0; slot < count; slot += IN_A_GROUP) slots.#folder.ensureFolder(CREATE, groupOf(slot)).close();
     return slots;
   }
 

@@ -7,6 +7,7 @@ import { isOpenForWriting } from "../system/file-data.ts";
 import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { folderHolders } from "../system/holders.ts";
+import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 import { readXattrs, readXattrsOfOpen, type Xattrs } from "../system/xattrs.ts";
 import { assertClockWentOn, takeBarrier } from "./barrier.ts";
 import type { TreeEntry } from "./change-set.ts";
@@ -22,7 +23,6 @@ import { runAtOnce } from "./pace.ts";
 import { quietFolders } from "./quiet-folders.ts";
 import { removeTree } from "./remove-tree.ts";
 import { Slots, slotName } from "./slots.ts";
-import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
 import { makeBallast, manifestEntry, plannedFolderTimes } from "./staged-manifest.ts";
 import { comesIn, type StagingInput } from "./staging-input.ts";
 import { Survey, type SurveyedEntry } from "./survey.ts";
@@ -110,7 +110,7 @@ export function stage(input: StagingInput): Staged | null {
   };
   makeBallast(input.landing, manifest, "forward");
   const { bytes, digest } = encodeManifest(manifest);
-  writeSmallFile(POINTS.manifest, input.landing, MANIFEST, bytes);
+  writeWhole(POINTS.manifest, input.landing, MANIFEST, bytes);
   return { digest, entries: manifest.entries.length };
 }
 
@@ -150,7 +150,7 @@ function copyBack(sandbox: Folder, slots: Slots, slot: number, path: string): vo
 }
 
 function readRecord(landing: Folder): StagingRecord | undefined {
-  const bytes = readSmallFile(landing, RECORD);
+  const bytes = readWhole(landing, RECORD);
   if (bytes === undefined) return { moved: [], folders: [] };
   return parsed<StagingRecord>(bytes);
 }
@@ -211,7 +211,7 @@ function fillSlots(
   };
   // Without one nothing is to be put back. It is on disk before anything is taken out: nothing else knows where that belongs.
   if (moved.length > 0)
-    writeSmallFile(POINTS.record, input.landing, RECORD, Buffer.from(JSON.stringify(record)), "flushed");
+    writeWhole(POINTS.record, input.landing, RECORD, Buffer.from(JSON.stringify(record)), "flushed");
   const links: LinkMap = new Map();
   using parents = new OpenParent(input.sandbox);
   surveyed.forEach((item, slot) => {

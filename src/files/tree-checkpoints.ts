@@ -4,11 +4,11 @@ import type { LastCheckpoint, SavedCheckpoint } from "../core/strategy.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { flush } from "../system/flush.ts";
 import type { Folder } from "../system/folder.ts";
+import { readWhole, writeWhole } from "../system/whole-file.ts";
 import { readXattrs, writeXattrs } from "../system/xattrs.ts";
 import { copyEntries, copyTree } from "./copy-tree.ts";
 import type { Steps } from "./pace.ts";
-import { ensureFolder, removeTree } from "./remove-tree.ts";
-import { readSmallFile, writeSmallFile } from "./small-file.ts";
+import { removeTree } from "./remove-tree.ts";
 import type { TreeState } from "./tree-state.ts";
 
 /**
@@ -49,7 +49,7 @@ export function* saveCheckpoint(
     workspace,
     id,
     function* (checkpoint) {
-      using copy = ensureFolder(POINTS.create, checkpoint, TREE);
+      using copy = checkpoint.ensureFolder(POINTS.create, TREE);
       yield* copyTree(own, copy, { data: "share", withMarks });
     },
     notes,
@@ -68,7 +68,7 @@ export function* saveEntries(
     workspace,
     id,
     function* (checkpoint) {
-      using copies = ensureFolder(POINTS.create, checkpoint, TREE);
+      using copies = checkpoint.ensureFolder(POINTS.create, TREE);
       yield* copyEntries(own, copies, paths, { data: "share" });
     },
     notes,
@@ -83,7 +83,7 @@ export function openEntries(checkpoint: Folder): Folder {
 /** What was noted with a whole checkpoint. */
 export function notesOf(workspace: Folder, id: string): Buffer {
   using checkpoint = workspace.openBelowIfThere(`${CHECKPOINTS}/${id}`);
-  const notes = checkpoint === undefined ? undefined : readSmallFile(checkpoint, NOTES);
+  const notes = checkpoint === undefined ? undefined : readWhole(checkpoint, NOTES);
   if (notes === undefined) throw noCheckpoint(id);
   return notes;
 }
@@ -95,11 +95,11 @@ export function* saveCheckpointBy(
   save: (checkpoint: Folder) => Steps,
   notes: () => Uint8Array,
 ): Steps {
-  using checkpoints = ensureFolder(POINTS.create, workspace, CHECKPOINTS);
+  using checkpoints = workspace.ensureFolder(POINTS.create, CHECKPOINTS);
   removeTree(POINTS.remove, checkpoints, id);
-  using checkpoint = ensureFolder(POINTS.create, checkpoints, id);
+  using checkpoint = checkpoints.ensureFolder(POINTS.create, id);
   yield* save(checkpoint);
-  writeSmallFile(POINTS.finish, checkpoint, NOTES, notes());
+  writeWhole(POINTS.finish, checkpoint, NOTES, notes());
 }
 
 /** Saves it durably, unless the sandbox is still in the state of the last checkpoint. */
@@ -134,7 +134,7 @@ async function flushCheckpoint(workspace: Folder, id: string): Promise<void> {
  */
 export function beginRestore(workspace: Folder, id: string): void {
   notesOf(workspace, id);
-  writeSmallFile(POINTS.begin, workspace, RESTORING, Buffer.from(id));
+  writeWhole(POINTS.begin, workspace, RESTORING, Buffer.from(id));
 }
 
 /**
@@ -169,10 +169,10 @@ export function* bringTreeBack(checkpoint: Folder, own: Folder, options: Pick<Ch
 
 /** The checkpoint that a restore was begun for. */
 function openBegun(workspace: Folder): { readonly checkpoint: Folder; readonly notes: Buffer } | undefined {
-  const id = readSmallFile(workspace, RESTORING)?.toString();
+  const id = readWhole(workspace, RESTORING)?.toString();
   if (id === undefined) return undefined;
   const checkpoint = workspace.openBelow(`${CHECKPOINTS}/${id}`);
-  const notes = readSmallFile(checkpoint, NOTES);
+  const notes = readWhole(checkpoint, NOTES);
   if (notes !== undefined) return { checkpoint, notes };
   checkpoint.close();
   throw noCheckpoint(id);

@@ -1,4 +1,4 @@
-import { failedWith } from "../system/errno.ts";
+import { unlessFailed } from "../system/errno.ts";
 import type { Folder } from "../system/folder.ts";
 
 /**
@@ -28,10 +28,5 @@ export function treeSize(parent: Folder, name: string): number {
 }
 
 function ifAllowed<T>(look: () => T): T | undefined {
-  try {
-    return look();
-  } catch (thrown) {
-    if (failedWith(thrown, "EACCES")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["EACCES"], look);
 }

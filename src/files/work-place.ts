@@ -3,8 +3,8 @@ import type { Attention } from "../core/strategy.ts";
 import { failedWith } from "../system/errno.ts";
 import type { Folder } from "../system/folder.ts";
 import type { LandedPart } from "./landed-part.ts";
-import type { SandboxTree } from "./sandbox-tree.ts";
-import { isLive, takeBack } from "./settle-part.ts";
+import { isLive, type SandboxTree } from "./sandbox-tree.ts";
+import { takeBack } from "./settle-part.ts";
 
 /** Where the work is put back. */
 export interface WorkPlace {

@@ -1,19 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { UnsupportedError } from "../core/errors.ts";
-import { failedWith } from "../system/errno.ts";
+import { failedWith, unlessFailed } from "../system/errno.ts";
 import { namesIn } from "../system/existence.ts";
 import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
-import { isOnOverlay } from "../system/file-system-type.ts";
+import { isOnOverlay } from "../system/file-system.ts";
 import { Folder } from "../system/folder.ts";
-import { whileLocked } from "../system/folder-lock.ts";
 import { closeFile } from "../system/handles.ts";
+import { whileLocked } from "../system/lock.ts";
 import { inheritedProject } from "../system/project-quota.ts";
+import { readWhole, writeWhole } from "../system/whole-file.ts";
 import { readXattrs, writeXattrs } from "../system/xattrs.ts";
-import { ensureFolder, removeTree } from "./remove-tree.ts";
+import { removeTree } from "./remove-tree.ts";
 import type { Scope } from "./scope.ts";
-import { readSmallFile, writeSmallFile } from "./small-file.ts";
 
 /**
  * Where the things of a sandbox are kept: a private folder on the mount of the original, because a landing is made of renames, and
@@ -55,7 +55,7 @@ const HOME_NAME = /^[0-9A-HJKMNP-TV-Z]{26}-[^/]+$/;
 /** The folder in the state directory that holds all homes. */
 export function openHomes(stateDir: string): Folder {
   using state = Folder.open(stateDir);
-  return ensureFolder(POINTS.sandboxes, state, "sandboxes");
+  return state.ensureFolder(POINTS.sandboxes, "sandboxes");
 }
 
 /** Chooses where the workspace goes. Changes nothing. */
@@ -65,7 +65,7 @@ export function choosePlace(stateDir: string, sandboxId: string, scope: Scope): 
   using homes = openHomes(stateDir);
   if (canRenameBetween(homes, original)) return { path: homes.label(sandboxId), placement: "state" };
   const name = `${OWN_NAME_PREFIX}${sandboxId}-${randomBytes(6).toString("hex")}`;
-  const besidePath = scope.only === undefined ? parentFolder(scope.root) : undefined;
+  const besidePath = scope.only === undefined && scope.root !== "/" ? parentPath(scope.root) : undefined;
   if (besidePath !== undefined) {
     using beside = openIfAllowed(besidePath);
     if (beside?.isWritable() === true && canRenameBetween(beside, original))
@@ -80,14 +80,14 @@ export function choosePlace(stateDir: string, sandboxId: string, scope: Scope): 
 /** Makes the folders that `choosePlace` chose, and sees that they can do what a landing needs. */
 export function makeWorkspace(stateDir: string, sandboxId: string, place: WorkspacePlace): Folder {
   using homes = openHomes(stateDir);
-  using home = ensureFolder(POINTS.home, homes, sandboxId);
+  using home = homes.ensureFolder(POINTS.home, sandboxId);
   if (place.placement === "state") {
     dropInherited(home);
     assertExchangeWorks(home);
     return home.duplicate();
   }
-  writeSmallFile(POINTS.place, home, PLACE, Buffer.from(JSON.stringify(place)));
-  using parent = Folder.open(parentFolder(place.path) ?? "/");
+  writeWhole(POINTS.place, home, PLACE, Buffer.from(JSON.stringify(place)));
+  using parent = Folder.open(parentPath(place.path));
   const make = () => parent.createFolder(POINTS.create, baseName(place.path), 0o700);
   if (place.placement === "inside") keepingTime(homes, home, parent, make);
   else make();
@@ -107,7 +107,7 @@ export function findPlace(stateDir: string, sandboxId: string): WorkspacePlace |
   using homes = openHomes(stateDir);
   using home = homes.openBelowIfThere(sandboxId);
   if (home === undefined) return undefined;
-  const elsewhere = readSmallFile(home, PLACE);
+  const elsewhere = readWhole(home, PLACE);
   if (elsewhere !== undefined) return JSON.parse(elsewhere.toString()) as WorkspacePlace;
   return { path: home.path, placement: "state" };
 }
@@ -122,7 +122,7 @@ export function removeWorkspace(stateDir: string, sandboxId: string, place: Work
   using homes = openHomes(stateDir);
   if (place.placement !== "state") {
     using home = homes.openBelowIfThere(sandboxId);
-    using parent = openIfAllowed(parentFolder(place.path) ?? "/");
+    using parent = openIfAllowed(parentPath(place.path));
     if (parent !== undefined) {
       const remove = () => removeTree(POINTS.remove, parent, baseName(place.path));
       if (place.placement === "inside") keepingTime(homes, home, parent, remove);
@@ -138,10 +138,10 @@ export function removeWorkspace(stateDir: string, sandboxId: string, place: Work
  */
 function keepingTime(homes: Folder, home: Folder | undefined, parent: Folder, action: () => void): void {
   whileLocked(homes, () => {
-    const noted = home === undefined ? undefined : readSmallFile(home, ORIGINAL_TIME);
+    const noted = home === undefined ? undefined : readWhole(home, ORIGINAL_TIME);
     const { mtime, atime } = noted === undefined ? parent.ownFacts() : (JSON.parse(noted.toString()) as NotedTime);
     if (noted === undefined && home !== undefined)
-      writeSmallFile(POINTS.noteTime, home, ORIGINAL_TIME, Buffer.from(JSON.stringify({ mtime, atime })));
+      writeWhole(POINTS.noteTime, home, ORIGINAL_TIME, Buffer.from(JSON.stringify({ mtime, atime })));
     action();
     parent.setTimes(POINTS.keepTime, ROOT_PATH, { mtime, atime });
     if (home !== undefined) home.removeFile(POINTS.noteTime, ORIGINAL_TIME);
@@ -209,17 +209,6 @@ function assertExchangeWorks(workspace: Folder): void {
   }
 }
 
-function parentFolder(path: string): string | undefined {
-  const parent = parentPath(path);
-  if (path === "/") return undefined;
-  return parent === "" ? "/" : parent;
-}
-
 function openIfAllowed(path: string): Folder | undefined {
-  try {
-    return Folder.open(path);
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT", "EACCES", "ENOTDIR", "ELOOP")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["ENOENT", "EACCES", "ENOTDIR", "ELOOP"], () => Folder.open(path));
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
 import { UnsupportedError, UsageError } from "../core/errors.ts";
-import { failedWith } from "../system/errno.ts";
+import { unlessFailed } from "../system/errno.ts";
 import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { readBytes, writeBytes } from "../system/file-data.ts";
@@ -179,12 +179,7 @@ function makeFolders(tree: Folder, path: string): void {
 }
 
 function openParent(tree: Folder, path: string): Folder | undefined {
-  try {
-    return tree.openBelow(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT", "ENOTDIR")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["ENOENT", "ENOTDIR"], () => tree.openBelow(parentPath(path)));
 }
 
 /** Only files can be read and written. */

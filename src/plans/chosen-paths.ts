@@ -1,5 +1,5 @@
 import { nearestName } from "../config/nearest-name.ts";
-import { displayPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { displayPath, foldersAbove } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import { PathPatterns } from "../core/path-patterns.ts";
 import type { PlanRecord } from "../core/plan.ts";
@@ -48,10 +48,6 @@ export function chosenChanges(
   const comesAlong = ({ resource, path, operation, kind }: PlanChange) =>
     kind === "directory" && operation !== "modified" && above.has(key(resource, path));
   return changes.filter((change) => meant.has(change) || comesAlong(change));
-}
-
-function foldersAbove(path: string): readonly string[] {
-  return path === ROOT_PATH ? [] : [parentPath(path), ...foldersAbove(parentPath(path))];
 }
 
 function key(resource: string, path: string): string {

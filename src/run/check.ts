@@ -1,9 +1,9 @@
 import { DrydockError } from "../core/errors.ts";
 import type { RunFolders } from "../sandboxes/run-folders.ts";
 import type { Uses } from "../sandboxes/uses.ts";
+import { realPathOf } from "../system/locations.ts";
 import { newId } from "../system/new-id.ts";
 import { mayMountOnMachine } from "../system/privilege.ts";
-import { realPathOf } from "../system/text-files.ts";
 import { commandSpec } from "./command-spec.ts";
 import { CommandLauncher } from "./launcher.ts";
 import { newView } from "./new-view.ts";

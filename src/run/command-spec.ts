@@ -1,5 +1,5 @@
-import { inheritedFileLimit } from "../system/file-limit.ts";
 import { mayMountOnMachine } from "../system/privilege.ts";
+import { inheritedFileLimit } from "../system/processes.ts";
 import type { OwnProcessLimit } from "./command-limits.ts";
 import type { CommandEnvironment } from "./environment.ts";
 import type { ViewStep } from "./launch-spec.ts";

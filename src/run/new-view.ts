@@ -1,4 +1,4 @@
-import { ensureFolder, removeTree } from "../files/remove-tree.ts";
+import { removeTree } from "../files/remove-tree.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { machineEntries } from "../system/kernel-entries.ts";
@@ -46,7 +46,7 @@ export function newView({
   prepareScratch(folder, scratch);
   const common = { table, privileged, veiled: strict, scratch, hidden, shown, machine: machineEntries() };
   if (!strict) return viewSteps({ ...common, folders: [], emptied: [], files: [] });
-  using own = ensureFolder(POINTS.own, folder, ownName(useId));
+  using own = folder.ensureFolder(POINTS.own, ownName(useId));
   return viewSteps({ ...common, ...strictParts(own) });
 }
 

@@ -1,7 +1,7 @@
-import { ensureFolder } from "../files/remove-tree.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
-import { readTextFile, realPathOf } from "../system/text-files.ts";
+import { realPathOf } from "../system/locations.ts";
+import { readTextFile } from "../system/text-files.ts";
 import type { ShownFile } from "./places.ts";
 import type { ViewRequest } from "./view.ts";
 
@@ -19,7 +19,7 @@ export function strictParts(own: Folder): Pick<ViewRequest, "folders" | "files" 
 }
 
 function temporaryFolder(own: Folder, name: string): string {
-  ensureFolder(POINTS.make, own, name).close();
+  own.ensureFolder(POINTS.make, name).close();
   own.setMode(POINTS.make, name, 0o1777);
   return own.label(name);
 }

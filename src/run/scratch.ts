@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import { bytesFromPath, isAtOrBelow } from "../core/byte-path.ts";
-import { ensureFolder, removeTree } from "../files/remove-tree.ts";
+import { removeTree } from "../files/remove-tree.ts";
+import { digestOf } from "../system/digest.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
-import { factsOfPath } from "../system/locations.ts";
-import { realPathOf } from "../system/text-files.ts";
+import { factsOfPath, realPathOf } from "../system/locations.ts";
 import { isStrictlyBelow, type Place } from "./places.ts";
 
 /**
@@ -87,7 +86,7 @@ function withHidden({ at, label, alone }: Found, all: readonly string[], request
 }
 
 function digest(path: string): string {
-  return createHash("sha256").update(bytesFromPath(path)).digest("hex").slice(0, 12);
+  return digestOf(bytesFromPath(path)).slice(0, 12);
 }
 
 /** Where a layer is mounted. */
@@ -112,9 +111,9 @@ export function layerPlace({ at, folder, alone, hidden }: ScratchLayer, privileg
 
 /** Makes the folders of the layers ready to be mounted, while nobody has them mounted. `plan` is the plan's folder. */
 export function prepareScratch(plan: Folder, layers: readonly ScratchLayer[]): void {
-  using scratch = ensureFolder(POINTS.scratch, plan, "scratch");
+  using scratch = plan.ensureFolder(POINTS.scratch, "scratch");
   for (const { at, folder } of layers) {
-    using layer = ensureFolder(POINTS.scratch, scratch, folder.slice(scratch.path.length + 1));
+    using layer = scratch.ensureFolder(POINTS.scratch, folder.slice(scratch.path.length + 1));
     if (layer.facts("upper") === undefined) makeUpper(layer, at);
     // What a volatile mount leaves in there keeps the next one from being made.
     removeTree(POINTS.clear, layer, "work");

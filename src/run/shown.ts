@@ -34,7 +34,7 @@ export function shownAt(sandboxId: string, original: string, view: ProgramView, 
   const isFolder = view.only !== undefined || !isFile;
   return {
     sandboxId,
-    at: view.only === undefined ? original : parentPath(original) || "/",
+    at: view.only === undefined ? original : parentPath(original),
     view,
     isFile: !isFolder,
   };

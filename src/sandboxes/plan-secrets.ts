@@ -1,10 +1,10 @@
 import { unlessGone } from "../files/remove-tree.ts";
-import { parsed } from "../files/small-file.ts";
 import { namesIn } from "../system/existence.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
-import { ensureStateFolder } from "../system/state-folder.ts";
-import { durableWriteFile, readTextFile } from "../system/text-files.ts";
+import { ensureStateFolder, openStateFolder } from "../system/state-folder.ts";
+import { readTextFile } from "../system/text-files.ts";
+import { parsed, writeWhole } from "../system/whole-file.ts";
 
 const POINTS = {
   make: failpoint("secrets.make"),
@@ -30,8 +30,10 @@ export class PlanSecrets {
 
   keep(planId: string, secrets: Secrets): void {
     if (Object.keys(secrets).length === 0) return;
-    ensureStateFolder(POINTS.make, `${this.#stateDir}/${FOLDER}`);
-    durableWriteFile(POINTS.write, this.#file(planId), Buffer.from(JSON.stringify(secrets)), 0o600);
+    const path = `${this.#stateDir}/${FOLDER}`;
+    ensureStateFolder(POINTS.make, path);
+    using folder = openStateFolder(path);
+    writeWhole(POINTS.write, folder, planId, Buffer.from(JSON.stringify(secrets)), "durable");
   }
 
   of(planId: string): Secrets {
@@ -58,7 +60,7 @@ export class PlanSecrets {
   }
 }
 
-/** The plan that a file belongs to, also one that a crash left half written (see text-files.ts). */
+/** The plan that a file belongs to, also one that a crash left half written (see whole-file.ts). */
 function planOf(name: string): string | undefined {
-  return /^[.]?([0-9A-Z]{26})(?:[.][0-9a-f]+[.]tmp)?$/.exec(name)?.[1];
+  return /^([0-9A-Z]{26})(?:[.]new)?$/.exec(name)?.[1];
 }

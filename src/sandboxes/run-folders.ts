@@ -1,4 +1,4 @@
-import { ensureFolder, removeTree } from "../files/remove-tree.ts";
+import { removeTree } from "../files/remove-tree.ts";
 import { namesIn } from "../system/existence.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
@@ -27,19 +27,19 @@ export class RunFolders {
   /** The folder of all runs; made if it is not there. */
   all(): Folder {
     using state = Folder.open(this.#stateDir);
-    return ensureFolder(POINTS.make, state, RUNS);
+    return state.ensureFolder(POINTS.make, RUNS);
   }
 
   /** The folder of a plan; made if it is not there. */
   of(planId: string): Folder {
     using runs = this.all();
-    return ensureFolder(POINTS.make, runs, planId);
+    return runs.ensureFolder(POINTS.make, planId);
   }
 
   /** The folder of the commands that are inside of any plan; made if it is not there. */
   uses(): Folder {
     using state = Folder.open(this.#stateDir);
-    return ensureFolder(POINTS.uses, state, USES);
+    return state.ensureFolder(POINTS.uses, USES);
   }
 
   usesIfThere(): Folder | undefined {

@@ -2,11 +2,11 @@ import { BusyError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import { unlessGone } from "../files/remove-tree.ts";
-import { parsed, readSmallFile, writeSmallFile } from "../files/small-file.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { newId } from "../system/new-id.ts";
 import { identityOf, isProcessAlive } from "../system/process-identity.ts";
+import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 import type { OwnerRegistry } from "./claims.ts";
 import type { RunFolders } from "./run-folders.ts";
 
@@ -126,14 +126,14 @@ export class Uses {
 }
 
 function save(users: Folder, name: string, use: Use): void {
-  writeSmallFile(POINTS.write, users, name, Buffer.from(JSON.stringify(use)));
+  writeWhole(POINTS.write, users, name, Buffer.from(JSON.stringify(use)));
 }
 
 /** The folder is that of all plans, so others come and go meanwhile. */
 function readIfThere(users: Folder, name: string): Buffer | undefined {
   let bytes: Buffer | undefined;
   unlessGone(() => {
-    bytes = readSmallFile(users, name);
+    bytes = readWhole(users, name);
   });
   return bytes;
 }

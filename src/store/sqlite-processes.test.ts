@@ -168,7 +168,7 @@ describe("the store with many processes at once", () => {
     }
   });
 
-  const opening = ["store.folder", "store.file", "store.open", "store.migrate", "store.identity:1", "store.identity:4"];
+  const opening = ["store.folder", "store.file", "store.open", "store.migrate", "store.identity", "record.flush:2"];
   for (const point of [...opening, "store.write", "store.close"]) {
     it(`[A3] works on after a process was killed at ${point}`, async () => {
       const program = (trap: string) => `

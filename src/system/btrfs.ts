@@ -1,9 +1,9 @@
 import { statfsSync } from "node:fs";
 import { bytesFromPath, pathFromBytes } from "../core/byte-path.ts";
-import { failedWith } from "./errno.ts";
+import { failedWith, unlessFailed } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import type { Folder } from "./folder.ts";
-import { mountsBelow } from "./mounts.ts";
+import { mountsBelow } from "./mount-table.ts";
 import { calls, check } from "./native.ts";
 
 /**
@@ -95,12 +95,7 @@ function destroy(point: Failpoint, parent: Folder, name: string): boolean {
 }
 
 function openIfAllowed(parent: Folder, name: string): Folder | undefined {
-  try {
-    return parent.openChild(name);
-  } catch (thrown) {
-    if (failedWith(thrown, "EACCES")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["EACCES"], () => parent.openChild(name));
 }
 
 /** Paths of the subvolumes that are directly in this one. One that this user may not find is known by its number. */
@@ -119,12 +114,10 @@ export function nestedSubvolumes(subvolume: Folder): string[] {
 function references(subvolume: Folder, from: bigint): { readonly id: bigint; readonly folder: bigint }[] {
   const answer = Buffer.alloc(ARGUMENT_BYTES);
   answer.writeBigUInt64LE(from, 0);
-  try {
-    check(calls.ioctlBuffer(subvolume.fd, GET_SUBVOL_ROOTREF, answer), "list the subvolumes in", subvolume.path);
-  } catch (thrown) {
-    // There are more than fit, and those that do are in the answer.
-    if (!failedWith(thrown, "EOVERFLOW")) throw thrown;
-  }
+  // EOVERFLOW: there are more than fit, and those that do are in the answer.
+  unlessFailed(["EOVERFLOW"], () =>
+    check(calls.ioctlBuffer(subvolume.fd, GET_SUBVOL_ROOTREF, answer), "list the subvolumes in", subvolume.path),
+  );
   return Array.from({ length: answer.readUInt8(4088) }, (_, at) => ({
     id: answer.readBigUInt64LE(8 + at * 16),
     folder: answer.readBigUInt64LE(16 + at * 16),

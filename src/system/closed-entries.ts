@@ -3,6 +3,7 @@ import { isAtOrBelow, pathFromBytes } from "../core/byte-path.ts";
 import { type Facts, type Identity, identityOf, rawStat, sameIdentity } from "./facts.ts";
 import { type Failpoint, failpoint, passFailpoint } from "./failpoints.ts";
 import { AT_FDCWD, calls, check, pathPointer } from "./native.ts";
+import { O_CLOEXEC, O_PATH } from "./open-flags.ts";
 import {
   ctimeOfWords,
   keyOfWords,
@@ -53,8 +54,6 @@ interface Opened {
 }
 
 const POINTS = { open: failpoint("closed.open"), set: failpoint("closed.set"), close: failpoint("closed.close") };
-const O_PATH = 0o10000000;
-const O_CLOEXEC = 0o2000000;
 
 const doors: Door[] = [];
 const opened = new Map<string, Opened>();

@@ -1,12 +1,11 @@
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { failedWith, translated } from "./errno.ts";
+import { failedWith, guarded, translated } from "./errno.ts";
 import { isThere } from "./existence.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import type { Controller, GroupPlace } from "./group-places.ts";
 import { startTimeOf } from "./process-identity.ts";
-import { guarded } from "./text-files.ts";
 
 /** The steps of a group's life, each with its failpoint. */
 export interface GroupPoints {

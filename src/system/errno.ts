@@ -41,8 +41,30 @@ export function failedWith(thrown: unknown, ...codes: readonly string[]): boolea
   return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" && codes.includes(thrown.code);
 }
 
-/** Ours for what Node throws when a system call fails; anything else stays itself. */
+/** Our error for the one that Node throws when a system call fails; anything else stays itself. */
 export function translated(thrown: unknown, call: string, path: string): unknown {
   const isFailedCall = thrown instanceof Error && "errno" in thrown && typeof thrown.errno === "number";
   return isFailedCall ? systemCallError(-(thrown.errno as number), call, path) : thrown;
+}
+
+/** Calls Node's file system, and fails with our error. */
+export function guarded<T>(call: string, path: string, action: () => T): T {
+  try {
+    return action();
+  } catch (thrown) {
+    throw translated(thrown, call, path);
+  }
+}
+
+/** Nothing is at a path. */
+export const MISSING: readonly string[] = ["ENOENT", "ENOTDIR"];
+
+/** Does something that may fail with one of these codes; then the result is undefined. */
+export function unlessFailed<T>(codes: readonly string[], action: () => T): T | undefined {
+  try {
+    return action();
+  } catch (thrown) {
+    if (failedWith(thrown, ...codes)) return undefined;
+    throw thrown;
+  }
 }

@@ -1,15 +1,10 @@
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { bytesFromPath } from "../core/byte-path.ts";
-import { failedWith } from "./errno.ts";
+import { unlessFailed } from "./errno.ts";
 
 /** The names in a folder of our own; none if it is not there. */
 export function namesIn(path: string): string[] {
-  try {
-    return readdirSync(bytesFromPath(path));
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT")) return [];
-    throw thrown;
-  }
+  return unlessFailed(["ENOENT"], () => readdirSync(bytesFromPath(path))) ?? [];
 }
 
 /** Whether there is something at this path that this user can see, a link that leads nowhere included. */

@@ -42,6 +42,11 @@ export interface Facts {
 
 export type EntryKind = "file" | "directory" | "symlink" | "fifo" | "socket" | "device" | "block-device";
 
+/** Whether entries of this kind have a device number (`rdev`) that counts. */
+export function isDevice(kind: EntryKind): boolean {
+  return kind === "device" || kind === "block-device";
+}
+
 /** Seconds and nanoseconds since 1970. */
 export type Time = readonly [seconds: number, nanoseconds: number];
 

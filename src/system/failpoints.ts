@@ -17,7 +17,7 @@ import { SystemCallError, UsageError } from "../core/errors.ts";
  */
 export type Failpoint = string & { readonly brand: "failpoint" };
 
-/** Names a failpoint. The literal argument is what the generated list (failpoint-names.ts) is made from. */
+/** Names a failpoint. The literal argument is what the generated list (test/failpoint-names.ts) is made from. */
 export function failpoint(name: string): Failpoint {
   return name as Failpoint;
 }

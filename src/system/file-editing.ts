@@ -3,9 +3,9 @@ import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { writeBytes } from "./file-data.ts";
 import type { Folder } from "./folder.ts";
 import { calls, check, pathPointer } from "./native.ts";
+import { O_CLOEXEC } from "./open-flags.ts";
 
 /** Changing a file in the middle: what programs do to files, and Drydock itself does not. */
-const O_CLOEXEC = 0o2000000;
 const SEEK_SET = 0;
 
 /** Opens a file that is there for writing into it; what it holds stays. */

@@ -3,6 +3,7 @@ import { type Facts, factsOfOpen } from "./facts.ts";
 import type { Folder } from "./folder.ts";
 import { closeFile } from "./handles.ts";
 import { calls, lastErrno, PinnedBuffer, pathPointer } from "./native.ts";
+import { O_CLOEXEC, O_PATH } from "./open-flags.ts";
 
 /**
  * The name that a file system itself has for a file (name_to_handle_at): the same whatever its path is, and never given to another file
@@ -13,7 +14,6 @@ export type FileHandle = string;
 const EOPNOTSUPP = 95;
 const EOVERFLOW = 75;
 const ESTALE = 116;
-const O_PATH_CLOEXEC = 0o10000000 | 0o2000000;
 const MOST_BYTES = 128;
 
 /** struct file_handle: two 32-bit numbers, length and type, and the bytes; behind it a mount id that nobody wants. */
@@ -46,7 +46,7 @@ export function factsOfHandle(folder: Folder, handle: FileHandle): Facts | undef
   words[0] = hex.length / 2;
   words[1] = Number(type);
   buffer.bytes.write(hex, 8, "hex");
-  const fd = calls.openByHandleAt(folder.fd, buffer.address, O_PATH_CLOEXEC);
+  const fd = calls.openByHandleAt(folder.fd, buffer.address, O_PATH | O_CLOEXEC);
   if (fd < 0) {
     const errno = lastErrno();
     if (errno === ESTALE || errno === 2) return undefined;

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { baseName, parentPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
 import { setTrueMode } from "./closed-entries.ts";
-import { failedWith } from "./errno.ts";
+import { unlessFailed } from "./errno.ts";
 import { type Facts, factsAt, lastFacts, statInto } from "./facts.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { readNames } from "./listing.ts";
@@ -19,12 +19,11 @@ import {
   RENAME_EXCHANGE,
   RENAME_NOREPLACE,
 } from "./native.ts";
+import { O_CLOEXEC, O_PATH, O_TMPFILE } from "./open-flags.ts";
 import { opensUp } from "./shown-modes.ts";
 import { timesPointer } from "./times-pointer.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
-const O_CLOEXEC = 0o2000000;
-const O_PATH = 0o10000000;
 const LONGEST_STEP = 1000;
 
 /**
@@ -64,12 +63,7 @@ export class Folder {
 
   /** The same, or undefined if it is gone, or something on the way is no longer a folder. */
   openBelowIfThere(path: string): Folder | undefined {
-    try {
-      return this.openBelow(path);
-    } catch (thrown) {
-      if (failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP", "EXDEV")) return undefined;
-      throw thrown;
-    }
+    return unlessFailed(["ENOENT", "ENOTDIR", "ELOOP", "EXDEV"], () => this.openBelow(path));
   }
 
   /** The kernel takes no path above 4,096 bytes at once, but trees may be deeper. */
@@ -168,28 +162,25 @@ export class Folder {
 
   createFolder(point: Failpoint, name: string, mode: number): void {
     passFailpoint(point);
-    check(
-      this.#inside(() => calls.mkdirat(this.fd, pathPointer(name), mode)),
-      "mkdir",
-      this.label(name),
-    );
+    this.#act("mkdir", name, () => calls.mkdirat(this.fd, pathPointer(name), mode));
+  }
+
+  /** Makes a folder for us alone if it is not there, and opens it. */
+  ensureFolder(point: Failpoint, name: string): Folder {
+    unlessFailed(["EEXIST"], () => this.createFolder(point, name, 0o700));
+    return this.openChild(name);
   }
 
   /** Creates a file that was not there before; returns its descriptor, for writing. */
   createFile(point: Failpoint, name: string, mode: number): number {
     passFailpoint(point);
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    return check(
-      this.#inside(() => calls.openat(this.fd, pathPointer(name), flags, mode)),
-      "create",
-      this.label(name),
-    );
+    return this.#act("create", name, () => calls.openat(this.fd, pathPointer(name), flags, mode));
   }
 
   /** Creates a file without a name: it is gone when it is closed, unless it is given one. */
   createNameless(point: Failpoint, mode = 0o600): number {
     passFailpoint(point);
-    const O_TMPFILE = 0o20000000 | O_DIRECTORY;
     return check(
       calls.openat(this.fd, pathPointer(ROOT_PATH), constants.O_RDWR | O_TMPFILE | O_CLOEXEC, mode),
       "create",
@@ -220,11 +211,7 @@ export class Folder {
 
   createLink(point: Failpoint, name: string, target: string): void {
     passFailpoint(point);
-    check(
-      this.#inside(() => calls.symlinkat(pathPointer(target, 1), this.fd, pathPointer(name))),
-      "symlink",
-      this.label(name),
-    );
+    this.#act("symlink", name, () => calls.symlinkat(pathPointer(target, 1), this.fd, pathPointer(name)));
   }
 
   /** Makes a fifo, socket or device node like the one these facts describe. */
@@ -250,34 +237,27 @@ export class Folder {
   createHardLink(point: Failpoint, name: string, from: Folder, existing: string): void {
     passFailpoint(point);
     const link = () => calls.linkat(from.fd, pathPointer(existing, 1), this.fd, pathPointer(name), 0);
-    check(
-      this.#inside(() => allowed(from.fd, undefined, link)),
-      "link",
-      this.label(name),
-    );
+    this.#act("link", name, () => allowed(from.fd, undefined, link));
   }
 
   removeFile(point: Failpoint, name: string): void {
     passFailpoint(point);
-    check(
-      this.#inside(() => calls.unlinkat(this.fd, pathPointer(name), 0)),
-      "unlink",
-      this.label(name),
-    );
+    this.#act("unlink", name, () => calls.unlinkat(this.fd, pathPointer(name), 0));
   }
 
   removeFolder(point: Failpoint, name: string): void {
     passFailpoint(point);
-    check(
-      this.#inside(() => calls.unlinkat(this.fd, pathPointer(name), AT_REMOVEDIR)),
-      "rmdir",
-      this.label(name),
-    );
+    this.#act("rmdir", name, () => calls.unlinkat(this.fd, pathPointer(name), AT_REMOVEDIR));
   }
 
   /** Moves a name to where nothing is. */
   move(point: Failpoint, name: string, to: Folder, toName: string): void {
     this.#rename(point, name, to, toName, RENAME_NOREPLACE);
+  }
+
+  /** Moves a name over another, in one instant. The file that was there is gone: only for files that we may destroy. */
+  replace(point: Failpoint, name: string, to: Folder, toName: string): void {
+    this.#rename(point, name, to, toName, 0);
   }
 
   /** Swaps two names, in one instant. */
@@ -307,7 +287,7 @@ export class Folder {
   setOwner(point: Failpoint, name: string, uid: number, gid: number): void {
     passFailpoint(point);
     const own = () => calls.fchownat(this.fd, pathPointer(name), uid, gid, AT_SYMLINK_NOFOLLOW);
-    check(this.#inside(own), "chown", this.label(name));
+    this.#act("chown", name, own);
   }
 
   /** Sets both times; a missing one stays as it is. */
@@ -319,12 +299,12 @@ export class Folder {
     passFailpoint(point);
     const set = () =>
       calls.utimensat(this.fd, pathPointer(name), timesPointer(times.atime, times.mtime), AT_SYMLINK_NOFOLLOW);
-    check(this.#inside(set), "utimensat", this.label(name));
+    this.#act("utimensat", name, set);
   }
 
-  /** A call on names in this folder, which is opened up for it if it does not let us. */
-  #inside(call: () => number): number {
-    return allowed(this.fd, undefined, call);
+  /** A call on a name in this folder, which is opened up for it if it does not let us. */
+  #act(what: string, name: string, call: () => number): number {
+    return check(allowed(this.fd, undefined, call), what, this.label(name));
   }
 }
 

@@ -22,7 +22,7 @@ import { pathFromBytes } from "../core/byte-path.ts";
 import { armFailpoints, failpoint } from "./failpoints.ts";
 import { Folder } from "./folder.ts";
 import { mountFuseOverlay, unmountFuse, whyNoFuse } from "./fuse-overlay.ts";
-import { mountsBelow } from "./mounts.ts";
+import { mountsBelow } from "./mount-table.ts";
 import { isMountPoint } from "./unmount.ts";
 
 const POINT = failpoint("test.fuse-overlay");

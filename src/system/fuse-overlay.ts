@@ -1,17 +1,16 @@
-import { closeSync, constants, openSync, readdirSync, readlinkSync } from "node:fs";
+import { closeSync, constants, openSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { baseName, displayPath, parentPath, pathFromBytes } from "../core/byte-path.ts";
 import { DrydockError, messageOf, UnsupportedError } from "../core/errors.ts";
-import { childProcesses } from "./child-processes.ts";
 import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { Folder } from "./folder.ts";
-import { commandOf, linksOf, readLinkIfThere } from "./holders.ts";
-import { withoutInherited } from "./inherited-descriptors.ts";
 import { liveMountsOfDevice } from "./live-mounts.ts";
 import type { OverlayLayers } from "./overlay-mount.ts";
+import { commandOf, linksOf, processIds, readLinkIfThere } from "./processes.ts";
 import { systemProgram } from "./programs.ts";
-import { isMountPoint, UNMOUNT_LIMIT_MS, unmount } from "./unmount.ts";
+import { runProcess } from "./run-process.ts";
+import { ifMounted, isMountPoint, UNMOUNT_LIMIT_MS, unmount } from "./unmount.ts";
 
 /**
  * An overlay by fuse-overlayfs, a process of the user that lives as long as its mount.
@@ -22,7 +21,6 @@ import { isMountPoint, UNMOUNT_LIMIT_MS, unmount } from "./unmount.ts";
  */
 const PROGRAM = "fuse-overlayfs";
 const MOUNT_LIMIT_MS = 10_000;
-const ENVIRONMENT = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C" };
 const LOOK_AGAIN_MS = 5;
 
 /** Mounts an overlay on a folder. */
@@ -41,12 +39,12 @@ export async function mountFuseOverlay(
   // refuses what is not a folder by its last name.
   const place = isRoot() ? "/proc/self/fd/6" : "/proc/self/fd/6/.";
   const descriptors = [lower.fd, upper.fd, work.fd, target.fd];
-  const outcome = await run(program, ["-o", `${layers},volatile`, place], descriptors, limitMs);
-  using parent = Folder.open(parentPath(target.path) || "/");
+  const why = await run(program, ["-o", `${layers},volatile`, place], descriptors, limitMs);
+  using parent = Folder.open(parentPath(target.path));
   const isMounted = isMountPoint(parent, baseName(target.path));
-  if (outcome.why === undefined && isMounted) return;
+  if (why === undefined && isMounted) return;
   if (isMounted) await unmountFuse(point, target.path);
-  const reason = outcome.why ?? "it said that it had mounted, but nothing is mounted";
+  const reason = why ?? "it said that it had mounted, but nothing is mounted";
   throw new DrydockError("FUSE_OVERLAY", `${PROGRAM} could not mount on ${displayPath(target.path)}: ${reason}`, {
     hint: "Run 'drydock doctor' to see what works here.",
   });
@@ -70,16 +68,15 @@ export async function unmountFuse(
   target: string,
   { limitMs = UNMOUNT_LIMIT_MS }: { readonly limitMs?: number } = {},
 ): Promise<"done" | "busy"> {
-  using parent = Folder.open(parentPath(target) || "/");
-  const name = baseName(target);
-  if (!isMountPoint(parent, name)) return "done";
-  const servers = serversOf(target);
-  if (isSeenElsewhere(parent, name)) return "busy";
-  const outcome = isRoot()
-    ? await unmount(point, target, { limitMs })
-    : await unmountAsUser(point, parent, name, limitMs);
-  if (outcome === "done") await waitUntilGone(servers, target, limitMs);
-  return outcome;
+  return await ifMounted(target, async (parent, name) => {
+    const servers = serversOf(target);
+    if (isSeenElsewhere(parent, name)) return "busy";
+    const outcome = isRoot()
+      ? await unmount(point, target, { limitMs })
+      : await unmountAsUser(point, parent, name, limitMs);
+    if (outcome === "done") await waitUntilGone(servers, target, limitMs);
+    return outcome;
+  });
 }
 
 /** Whether a name in this folder is a mount whose process died. Its facts may still be known, but nothing can be opened. */
@@ -113,12 +110,12 @@ async function unmountAsUser(
   if (program === undefined) throw new UnsupportedError("fusermount3 is not installed.", { hint: "Install fuse3." });
   const place = `/proc/self/fd/3/${name}`;
   passFailpoint(point);
-  const { why } = await run(program, ["-u", place], [parent.fd], limitMs);
+  const why = await run(program, ["-u", place], [parent.fd], limitMs);
   if (why === undefined) return "done";
   if (/busy/i.test(why)) return "busy";
   const detached = await run(program, ["-u", "-z", place], [parent.fd], limitMs);
   const outcome = isMountPoint(parent, name)
-    ? `It is still mounted: ${detached.why ?? "nothing was said about why"}`
+    ? `It is still mounted: ${detached ?? "nothing was said about why"}`
     : "It was detached: nothing is mounted there any more.";
   throw new DrydockError("UNMOUNT", `${parent.label(name)} could not be unmounted: ${why}. ${outcome}`, {
     hint: "Try again.",
@@ -127,8 +124,8 @@ async function unmountAsUser(
 
 /** The processes that serve the mount at this path: they keep open what is under it. */
 function serversOf(target: string): number[] {
-  return readdirSync("/proc")
-    .filter((pid) => /^\d+$/.test(pid) && commandOf(pid) === PROGRAM.slice(0, 15))
+  return processIds()
+    .filter((pid) => commandOf(pid) === PROGRAM.slice(0, 15))
     .filter((pid) =>
       linksOf(pid).some((link) => link.startsWith("fd/") && readLinkIfThere(`/proc/${pid}/${link}`) === target),
     )
@@ -152,47 +149,21 @@ async function waitUntilGone(pids: readonly number[], target: string, limitMs: n
   }
 }
 
-/** Runs a program to its end, bounded in time; `why` is what went wrong. The descriptors are its 3 and up. */
-function run(
-  program: string,
+/** Runs a program with these descriptors as its 3 and up. Returns why it failed, if it did. */
+async function run(
+  file: string,
   args: readonly string[],
   descriptors: readonly number[],
   limitMs: number,
-): Promise<{ readonly why: string | undefined }> {
-  return new Promise((resolve) => {
-    const child = withoutInherited(() =>
-      childProcesses().spawn(program, args, {
-        cwd: "/",
-        env: ENVIRONMENT,
-        // Ctrl-C on the terminal is meant for the program in the sandbox.
-        detached: true,
-        stdio: ["ignore", "ignore", "pipe", ...descriptors],
-      }),
-    );
-    const said: Buffer[] = [];
-    let isLate = false;
-    const clock = setTimeout(() => {
-      isLate = true;
-      child.kill("SIGKILL");
-    }, limitMs);
-    child.stderr?.on("data", (bytes: Buffer) => said.push(bytes));
-    child.on("error", (error) => {
-      clearTimeout(clock);
-      resolve({ why: messageOf(error) });
-    });
-    child.on("close", (code) => {
-      clearTimeout(clock);
-      if (isLate) resolve({ why: `it took longer than ${limitMs} ms` });
-      else resolve({ why: code === 0 ? undefined : wordsOf(said) });
-    });
-  });
+): Promise<string | undefined> {
+  const { code, stderr, tookTooLong } = await runProcess({ file, args }, { descriptors, limitMs });
+  if (tookTooLong) return `it took longer than ${limitMs} ms`;
+  return code === 0 ? undefined : wordsOf(stderr);
 }
 
-function wordsOf(said: readonly Buffer[]): string {
-  const lines = Buffer.concat(said).toString("utf8").split("\n");
-  return (
-    lines.filter((line) => line !== "" && !line.startsWith("unknown argument ignored")).join("; ") || "no reason given"
-  );
+function wordsOf(stderr: string): string {
+  const lines = stderr.split("\n").filter((line) => line !== "" && !line.startsWith("unknown argument ignored"));
+  return lines.join("; ") || "no reason given";
 }
 
 function isRoot(): boolean {

@@ -1,10 +1,9 @@
-import { accessSync, constants } from "node:fs";
 import { availableParallelism, loadavg } from "node:os";
 import { displayPath } from "../core/byte-path.ts";
 import { GitError, UnsupportedError } from "../core/errors.ts";
-import { runBounded } from "./bounded-process.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
-import { systemProgram } from "./programs.ts";
+import { programAmong, systemProgram } from "./programs.ts";
+import { runProcess } from "./run-process.ts";
 
 /**
  * The one place that runs git. Its commands are plumbing, by argument list, never through a shell; paths inside repositories go in and come
@@ -131,14 +130,15 @@ export class Git {
   ): Promise<void> {
     passFailpoint(point);
     const command = ["hook", "run", "--ignore-missing", name, "--", ...args];
-    const { code, stderr, tookTooLong } = await runBounded({
-      file: this.#find(),
-      args: command,
-      cwd: checkout,
-      environment: { PATH: DEFAULT_PATH, ...this.#ofUser(), ...HOOK_VARIABLES, ...environment },
-      limitMs: this.#limitMs,
-      ...(signal !== undefined && { signal }),
-    });
+    const { code, stderr, tookTooLong } = await runProcess(
+      {
+        file: this.#find(),
+        args: command,
+        cwd: checkout,
+        environment: { PATH: DEFAULT_PATH, ...this.#ofUser(), ...HOOK_VARIABLES, ...environment },
+      },
+      { limitMs: this.#limitMs, ...(signal !== undefined && { signal }) },
+    );
     if (!tookTooLong && code === 0) return;
     const said = lastLines(stderr, LINES_OF_HOOKS);
     throw tookTooLong ? timeout(command, said, this.#limitMs) : failure(command, code, said);
@@ -147,17 +147,21 @@ export class Git {
   async #run(cwd: string, args: readonly string[], options: GitOptions): Promise<GitAnswer> {
     const settings = Object.entries({ ...SETTINGS, "checkout.workers": idleProcessors(), ...options.settings });
     const { onProgress } = options;
-    const { code, stdout, stderr, tookTooLong } = await runBounded({
-      file: this.#find(),
-      args: [...settings.flatMap(([key, value]) => ["-c", `${key}=${value}`]), ...args],
-      cwd,
-      environment: { ...this.#inherited(), ...OWN_VARIABLES, ...options.environment },
-      limitMs: this.#limitMs,
-      ...(options.input !== undefined && { input: options.input }),
-      ...(options.onOutput !== undefined && { onOutput: options.onOutput }),
-      ...(options.signal !== undefined && { signal: options.signal }),
-      ...(onProgress !== undefined && { onSaid: (text) => tellProgress(text, onProgress) }),
-    });
+    const { code, stdout, stderr, tookTooLong } = await runProcess(
+      {
+        file: this.#find(),
+        args: [...settings.flatMap(([key, value]) => ["-c", `${key}=${value}`]), ...args],
+        cwd,
+        environment: { ...this.#inherited(), ...OWN_VARIABLES, ...options.environment },
+      },
+      {
+        limitMs: this.#limitMs,
+        ...(options.input !== undefined && { input: options.input }),
+        ...(options.onOutput !== undefined && { onOutput: options.onOutput }),
+        ...(options.signal !== undefined && { signal: options.signal }),
+        ...(onProgress !== undefined && { onSaid: (text) => tellProgress(text, onProgress) }),
+      },
+    );
     if (!tookTooLong && code !== undefined && (code === 0 || options.answers?.includes(code) === true))
       return { code, stdout };
     const said = lastLines(stderr);
@@ -228,17 +232,7 @@ function placing({ gitDir, workTree, index }: GitPlace, { environment }: GitOpti
 
 function onPath(path: string | undefined): string | undefined {
   const folders = (path ?? "").split(":").filter((folder) => folder.startsWith("/"));
-  return folders.map((folder) => `${folder}/git`).find(isProgram);
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    // Not there, or not for us: either way we can't use it.
-    return false;
-  }
+  return programAmong(folders, "git");
 }
 
 function timeout(args: readonly string[], said: string, limitMs: number): GitError {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { folderHolders } from "./holders.ts";
+import { fileWriters, folderHolders } from "./holders.ts";
 
 let root: string;
 let child: ChildProcess | undefined;
@@ -56,5 +56,21 @@ describe("folderHolders", () => {
     const dive = `for (let at = 0; at < 25; at += 1) { const name = "d".repeat(200); require("node:fs").mkdirSync(name); process.chdir(name); }`;
     await start(join(root, "in2"), dive);
     assert.deepEqual(folderHolders(join(root, "in")), []);
+  });
+});
+
+describe("fileWriters", () => {
+  it("finds a process that has a file open for writing, and not one that reads it", async () => {
+    const path = join(root, "file");
+    writeFileSync(path, "x");
+    const children = ["<", ">>"].map((how) => spawn("sh", ["-c", `exec 3${how}"${path}"; echo ready; read x`]));
+    await Promise.all(children.map((child) => once(child.stdout, "data")));
+    assert.deepEqual(
+      fileWriters([path]).map(({ pid }) => pid),
+      [children[1]?.pid],
+    );
+    for (const child of children) child.stdin.end();
+    await Promise.all(children.map((child) => once(child, "exit")));
+    assert.deepEqual(fileWriters([path]), []);
   });
 });

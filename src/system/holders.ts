@@ -1,6 +1,9 @@
-import { closeSync, constants, openSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { pathFromBytes } from "../core/byte-path.ts";
+import { constants, openSync } from "node:fs";
+import { bytesFromPath } from "../core/byte-path.ts";
 import { failedWith } from "./errno.ts";
+import { isOpenForWriting } from "./file-data.ts";
+import { closeUnlessLocked } from "./locked-files.ts";
+import { commandOf, linksOf, processIds, readIfThere, readLinkIfThere } from "./processes.ts";
 
 /** A process that has something open, or works in it. */
 export interface Holder {
@@ -15,69 +18,46 @@ export interface Holder {
  * processes that the user may look at are seen.
  */
 export function folderHolders(below: string): Holder[] {
-  const holders: Holder[] = [];
-  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)) {
-    for (const link of linksOf(pid)) {
+  return otherHolders((path) => path === below || path.startsWith(`${below}/`));
+}
+
+/** Other processes that have one of these files open for writing. Only processes that the user may look at are seen. */
+export function fileWriters(paths: readonly string[]): Holder[] {
+  // The kernel mostly knows at once that there are none, which spares a look at everything that everybody has open.
+  const wanted = new Set(paths.filter(mayBeWritten));
+  if (wanted.size === 0) return [];
+  return otherHolders((path, pid, link) => wanted.has(path) && isForWriting(pid, link));
+}
+
+/** What other processes hold, as far as it matches: the path, and by which of its links (processes.ts) a process holds it. */
+function otherHolders(matches: (path: string, pid: string, link: string) => boolean): Holder[] {
+  const others = processIds().filter((pid) => Number(pid) !== process.pid);
+  return others.flatMap((pid) =>
+    linksOf(pid).flatMap((link) => {
       const path = readLinkIfThere(`/proc/${pid}/${link}`);
-      if (path !== undefined && (path === below || path.startsWith(`${below}/`)))
-        holders.push({ pid: Number(pid), command: commandOf(pid), path });
+      if (path === undefined || !matches(path, pid, link)) return [];
+      return [{ pid: Number(pid), command: commandOf(pid), path }];
+    }),
+  );
+}
+
+function mayBeWritten(path: string): boolean {
+  try {
+    const fd = openSync(bytesFromPath(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      return isOpenForWriting(fd);
+    } finally {
+      closeUnlessLocked(fd);
     }
-  }
-  return holders;
-}
-
-/** Where a process can hold something: its folders and all that it has open, as names below /proc/PID. */
-export function linksOf(pid: string): string[] {
-  try {
-    return ["cwd", "root", ...readdirSync(`/proc/${pid}/fd`).map((fd) => `fd/${fd}`)];
   } catch (thrown) {
-    if (isGoneOrNotOurs(thrown)) return ["cwd", "root"];
-    throw thrown;
+    return !failedWith(thrown, "ENOENT");
   }
 }
 
-export function readLinkIfThere(path: string): string | undefined {
-  try {
-    return pathFromBytes(readlinkSync(path, { encoding: "buffer" }));
-  } catch (thrown) {
-    if (failedWith(thrown, "ENAMETOOLONG")) return nearestNamed(path);
-    if (isGoneOrNotOurs(thrown)) return undefined;
-    throw thrown;
-  }
-}
-
-/** The kernel names nothing whose path is longer than a page. The nearest folder above that it names tells as well where it is. */
-function nearestNamed(link: string): string | undefined {
-  const above = openAbove(link);
-  if (above === undefined) return undefined;
-  try {
-    return readLinkIfThere(`/proc/self/fd/${above}`);
-  } finally {
-    closeSync(above);
-  }
-}
-
-/** Undefined for what is no folder: only folders have something above them. */
-function openAbove(link: string): number | undefined {
-  try {
-    return openSync(`${link}/..`, constants.O_RDONLY | constants.O_DIRECTORY);
-  } catch (thrown) {
-    if (isGoneOrNotOurs(thrown) || failedWith(thrown, "ENOTDIR")) return undefined;
-    throw thrown;
-  }
-}
-
-/** What a process calls itself. */
-export function commandOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
-  } catch (thrown) {
-    if (isGoneOrNotOurs(thrown)) return "a process that has ended";
-    throw thrown;
-  }
-}
-
-/** A process may end, or not be ours to look at, at any moment. */
-export function isGoneOrNotOurs(thrown: unknown): boolean {
-  return failedWith(thrown, "ENOENT", "ESRCH", "EACCES", "EPERM", "EINVAL");
+/** The last two bits of `flags` say how it was opened: 0 is for reading alone. */
+function isForWriting(pid: string, link: string): boolean {
+  if (!link.startsWith("fd/")) return false;
+  const info = readIfThere(`/proc/${pid}/${link.replace("fd/", "fdinfo/")}`) ?? "";
+  const flags = /^flags:\s+([0-7]+)$/m.exec(info)?.[1] ?? "0";
+  return (Number.parseInt(flags, 8) & 0o3) !== 0;
 }

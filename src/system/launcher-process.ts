@@ -2,17 +2,13 @@ import type { ChildProcess } from "node:child_process";
 import { closeSync } from "node:fs";
 import { constants } from "node:os";
 import type { Duplex, Readable } from "node:stream";
-import { childProcesses } from "./child-processes.ts";
 import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
-import { withoutInherited } from "./inherited-descriptors.ts";
 import { socketPair, takeDescriptor } from "./passed-descriptor.ts";
-import { childrenOf } from "./process-children.ts";
+import { childrenOf } from "./processes.ts";
+import { type Program, startProcess } from "./start-process.ts";
 
-export interface LauncherOptions {
-  readonly file: string;
-  readonly args: readonly string[];
-  readonly environment: { readonly [name: string]: string };
+export interface LauncherOptions extends Program {
   /** What the command is to find at 0, 1 and 2. */
   readonly streams: readonly [number, number, number];
 }
@@ -58,19 +54,11 @@ export class LauncherProcess {
     void Promise.allSettled([this.#report, this.ended]);
   }
 
-  static start(point: Failpoint, { file, args, environment, streams }: LauncherOptions): LauncherProcess {
+  static start(point: Failpoint, { streams, ...program }: LauncherOptions): LauncherProcess {
     passFailpoint(point);
     const [ours, theirs] = socketPair();
     try {
-      const child = withoutInherited(() =>
-        childProcesses().spawn(file, args, {
-          // An inherited current folder would keep a way to the outside.
-          cwd: "/",
-          env: environment,
-          detached: true,
-          stdio: [streams[0], streams[1], "pipe", "pipe", streams[2], theirs],
-        }),
-      );
+      const child = startProcess(program, [streams[0], streams[1], "pipe", "pipe", streams[2], theirs]);
       return new LauncherProcess(child, ours);
     } finally {
       closeSync(theirs);

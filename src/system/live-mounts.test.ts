@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { holdersOf, liveMounts } from "./live-mounts.ts";
-import { mountsBelow } from "./mounts.ts";
+import { mountsBelow } from "./mount-table.ts";
 
 const NEEDS_ROOT = process.getuid?.() === 0 ? false : "needs root";
 

@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { baseName, parentPath } from "../core/byte-path.ts";
-import { failedWith } from "./errno.ts";
+import { unlessFailed } from "./errno.ts";
 import { Folder } from "./folder.ts";
-import { commandOf, type Holder, isGoneOrNotOurs, linksOf, readLinkIfThere } from "./holders.ts";
-import { factsAtLink } from "./link-facts.ts";
-import { unescapePath } from "./mounts.ts";
+import type { Holder } from "./holders.ts";
+import { factsAtLink } from "./locations.ts";
+import { type MountEntry, parseMounts, unescapePath } from "./mount-table.ts";
+import { commandOf, GONE_OR_NOT_OURS, linksOf, processIds, readIfThere, readLinkIfThere } from "./processes.ts";
 
 /**
  * Who uses a mount, in whatever namespace. Seen is what this user may look at in /proc: as root everything but namespaces that no process is in
@@ -34,19 +34,11 @@ export function liveMounts(source: string): LiveMount[] {
  * would lead anywhere: so what was opened has to be on that file system.
  */
 export function openLiveMount({ pid, mountPoint, device }: LiveMount): Folder | undefined {
-  const folder = openIfThere(`/proc/${pid}/root${mountPoint}`);
+  const gone = [...GONE_OR_NOT_OURS, "ENOTDIR", "ELOOP"];
+  const folder = unlessFailed(gone, () => Folder.open(`/proc/${pid}/root${mountPoint}`));
   if (folder?.ownFacts().device === device) return folder;
   folder?.close();
   return undefined;
-}
-
-function openIfThere(path: string): Folder | undefined {
-  try {
-    return Folder.open(path);
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOTDIR", "ELOOP") || isGoneOrNotOurs(thrown)) return undefined;
-    throw thrown;
-  }
 }
 
 /** The mounts of one file system ("major:minor") in every mount namespace. */
@@ -54,25 +46,18 @@ export function liveMountsOfDevice(device: string): LiveMount[] {
   return mountsEverywhere((mount) => mount.device === device);
 }
 
-interface MountLine {
-  readonly device: string;
-  readonly point: string;
-  readonly source: string;
-  readonly isReadOnly: boolean;
-}
-
-function mountsEverywhere(matches: (mount: MountLine) => boolean): LiveMount[] {
+function mountsEverywhere(matches: (mount: MountEntry) => boolean): LiveMount[] {
   const ours = readLinkIfThere("/proc/self/ns/mnt");
   return [...onePerNamespace()].flatMap(([namespace, pid]) =>
-    mountLines(pid)
+    parseMounts(readIfThere(`/proc/${pid}/mountinfo`) ?? "")
       .filter(matches)
-      .map(({ point, device, isReadOnly }) => ({
+      .map(({ point, device, options }) => ({
         pid: Number(pid),
         command: commandOf(pid),
         mountPoint: point,
         device,
         isOurs: namespace === ours,
-        isReadOnly,
+        isReadOnly: options.includes("ro"),
       })),
   );
 }
@@ -87,30 +72,12 @@ function onePerNamespace(): Map<string, string> {
   return found;
 }
 
-function processIds(): string[] {
-  return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-}
-
-/** `ID PARENT MAJOR:MINOR ROOT POINT FLAGS [OPTIONAL…] - TYPE SOURCE OPTIONS` */
-function mountLines(pid: string): MountLine[] {
-  return readIfThere(`/proc/${pid}/mountinfo`)
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => {
-      const [left = "", right = ""] = line.split(" - ", 2);
-      const [, , device = "", , point = ""] = left.split(" ");
-      const [, source = "", options = ""] = right.split(" ");
-      const isReadOnly = options.split(",").includes("ro");
-      return { device, point: unescapePath(point), source: unescapePath(source), isReadOnly };
-    });
-}
-
 /**
  * Processes, this one included, that keep the mount at this path busy: they work in it, have something in it open or mapped, listen on a socket
  * in it, or see it in a namespace of their own.
  */
 export function holdersOf(mountPath: string): Holder[] {
-  using parent = Folder.open(parentPath(mountPath) || "/");
+  using parent = Folder.open(parentPath(mountPath));
   const mount = parent.facts(baseName(mountPath));
   if (mount === undefined) return [];
   const place: Place = {
@@ -152,7 +119,7 @@ function heldBy(pid: string, place: Place): string | undefined {
 
 /** `FROM-TO PERMISSIONS OFFSET MAJOR:MINOR INODE PATH`, the device in hexadecimal. */
 function mappedBy(pid: string, { path, device }: Place): string | undefined {
-  for (const line of readIfThere(`/proc/${pid}/maps`).split("\n")) {
+  for (const line of readIfThere(`/proc/${pid}/maps`)?.split("\n") ?? []) {
     const match = /^\S+ \S+ \S+ (?<major>[0-9a-f]+):(?<minor>[0-9a-f]+) \d+\s+(?<mapped>\/.*)$/.exec(line);
     if (match?.groups === undefined) continue;
     const { major = "", minor = "", mapped = "" } = match.groups;
@@ -166,7 +133,7 @@ function mappedBy(pid: string, { path, device }: Place): string | undefined {
 /** `…: REFERENCES PROTOCOL FLAGS TYPE STATE INODE PATH` for each bound socket: where it is, by its name among descriptors. */
 function socketsBelow(path: string): Map<string, string> {
   const found = new Map<string, string>();
-  for (const line of readIfThere("/proc/self/net/unix").split("\n")) {
+  for (const line of readIfThere("/proc/self/net/unix")?.split("\n") ?? []) {
     const fields = line.trim().split(/\s+/);
     const bound = unescapePath(fields.slice(7).join(" "));
     if (isBelow(bound, path)) found.set(`socket:[${fields[6]}]`, bound);
@@ -176,13 +143,4 @@ function socketsBelow(path: string): Map<string, string> {
 
 function isBelow(path: string, above: string): boolean {
   return path === above || path.startsWith(`${above}/`);
-}
-
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch (thrown) {
-    if (isGoneOrNotOurs(thrown)) return "";
-    throw thrown;
-  }
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { MountTable } from "./mount-table.ts";
+import { MountTable, parseMounts } from "./mount-table.ts";
 
-const TABLE = MountTable.parse(`
+const TABLE = new MountTable(
+  parseMounts(`
 22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
 30 27 0:30 / /a rw,nosuid shared:1 - tmpfs one rw
@@ -11,7 +12,8 @@ const TABLE = MountTable.parse(`
 33 27 0:33 / /with\\040blank\\012and\\134\\351 rw,noatime - fuse.sshfs me@host:/ rw,user_id=1000
 34 27 0:34 / /c/d rw - tmpfs four rw
 35 27 0:35 / /c rw - tmpfs five rw
-`);
+`),
+);
 
 describe("MountTable", () => {
   it("knows which mounts can be reached: not those under another one", () => {

@@ -5,6 +5,8 @@ import { pathFromBytes } from "../core/byte-path.ts";
 export interface MountEntry {
   readonly id: number;
   readonly parent: number;
+  /** Its file system, "major:minor". */
+  readonly device: string;
   /** What of its file system is mounted: "/" is all of it. */
   readonly root: string;
   /** Absolute path of the mount point, in the view of the process. */
@@ -38,12 +40,7 @@ export class MountTable {
 
   /** The mounts of this process. */
   static read(): MountTable {
-    return MountTable.parse(readFileSync("/proc/self/mountinfo", "latin1"));
-  }
-
-  /** Reads the text of a mountinfo, each byte as one character. */
-  static parse(text: string): MountTable {
-    return new MountTable(text.split("\n").filter(Boolean).map(parseLine));
+    return new MountTable(parseMounts(readFileSync("/proc/self/mountinfo", "latin1")));
   }
 
   /** The mounts that no other one hides. */
@@ -67,6 +64,14 @@ export class MountTable {
   }
 }
 
+/** The mount points, in this process's view, that lie below this absolute path; also those that another mount hides. */
+export function mountsBelow(path: string): string[] {
+  const prefix = path === "/" ? "/" : `${path}/`;
+  return parseMounts(readFileSync("/proc/self/mountinfo", "latin1"))
+    .map(({ point }) => point)
+    .filter((point) => point.startsWith(prefix));
+}
+
 /** Where something may be mounted that leads elsewhere: `/`, `/a` and `/a/b` for `/a/b`. */
 function pointsOnTheWay(path: string): readonly string[] {
   const points = ["/"];
@@ -76,25 +81,31 @@ function pointsOnTheWay(path: string): readonly string[] {
   return points;
 }
 
+/** Reads the text of a mountinfo, each byte as one character. */
+export function parseMounts(text: string): MountEntry[] {
+  return text.split("\n").filter(Boolean).map(parseLine);
+}
+
 /** `ID PARENT MAJOR:MINOR ROOT POINT FLAGS [OPTIONAL…] - TYPE SOURCE OPTIONS` */
 function parseLine(line: string): MountEntry {
   const [left = "", right = ""] = line.split(" - ", 2);
-  const [id, parent, , root = "", point = "", flags = ""] = left.split(" ");
+  const [id, parent, device = "", root = "", point = "", flags = ""] = left.split(" ");
   const [type = "", source = "", options = ""] = right.split(" ");
   return {
     id: Number(id),
     parent: Number(parent),
-    root: unescapeField(root),
-    point: unescapeField(point),
+    device,
+    root: unescapePath(root),
+    point: unescapePath(point),
     flags: flags.split(","),
     type,
-    source: unescapeField(source),
+    source: unescapePath(source),
     options: options.split(","),
   };
 }
 
-/** Blanks, line ends and backslashes stand as octal. */
-function unescapeField(field: string): string {
+/** The path that a field of a file in /proc, read as Latin-1, stands for: blanks, line ends and backslashes are octal in it. */
+export function unescapePath(field: string): string {
   if (/^[\x20-\x5b\x5d-\x7e]*$/.test(field)) return field;
   const bytes = field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
   return pathFromBytes(Buffer.from(bytes, "latin1"));

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
-import { messageOf } from "../core/errors.ts";
-import { childProcesses } from "./child-processes.ts";
-import { failedWith } from "./errno.ts";
+import { unlessFailed } from "./errno.ts";
 import type { Folder } from "./folder.ts";
 import { systemProgram } from "./programs.ts";
+import { runProcess } from "./run-process.ts";
 
 const LIMIT_MS = 10_000;
 const OPTIONS =
@@ -39,36 +38,15 @@ export async function whyNoUserNamespaceOverlay(folder: Folder): Promise<string 
     : `user namespaces are switched off (${off.name})`;
 }
 
-function run(unshare: string, folder: Folder): Promise<{ readonly failed: boolean; readonly said: string }> {
-  return new Promise((resolve) => {
-    const args = ["--user", "--map-current-user", "--keep-caps", "--mount", "--", "/bin/sh", "-c", SCRIPT];
-    const child = childProcesses().spawn(unshare, args, {
-      // By descriptor, because the path may hold bytes that can't be passed. The new namespace takes the working folder along.
-      cwd: `/proc/self/fd/${folder.fd}`,
-      env: { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C" },
-      detached: true,
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    const said: Buffer[] = [];
-    const clock = setTimeout(() => child.kill("SIGKILL"), LIMIT_MS);
-    child.stderr.on("data", (bytes: Buffer) => said.push(bytes));
-    child.on("error", (error) => {
-      clearTimeout(clock);
-      resolve({ failed: true, said: messageOf(error) });
-    });
-    child.on("close", (code) => {
-      clearTimeout(clock);
-      const [line = ""] = Buffer.concat(said).toString("utf8").trim().split("\n");
-      resolve({ failed: code !== 0, said: line || `ended with ${code ?? "a signal"}` });
-    });
-  });
+async function run(unshare: string, folder: Folder): Promise<{ readonly failed: boolean; readonly said: string }> {
+  const args = ["--user", "--map-current-user", "--keep-caps", "--mount", "--", "/bin/sh", "-c", SCRIPT];
+  // By descriptor, because the path may hold bytes that can't be passed. The new namespace takes the working folder along.
+  const cwd = `/proc/self/fd/${folder.fd}`;
+  const { code, stderr } = await runProcess({ file: unshare, args, cwd }, { limitMs: LIMIT_MS });
+  const [line = ""] = stderr.trim().split("\n");
+  return { failed: code !== 0, said: line || `ended with ${code ?? "a signal"}` };
 }
 
 function settingIn(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT", "EACCES")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["ENOENT", "EACCES"], () => readFileSync(file, "utf8").trim());
 }

@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { baseName } from "../core/byte-path.ts";
 import { SystemCallError } from "../core/errors.ts";
 import { failedWith, systemCallError } from "./errno.ts";
@@ -18,6 +19,7 @@ import {
   SET_STRING,
 } from "./mount-context.ts";
 import { AT_FDCWD, calls, check, cString, lastErrno, pathPointer } from "./native.ts";
+import { O_CLOEXEC, O_PATH } from "./open-flags.ts";
 
 /**
  * The kernel's overlay, mounted as root in the present namespace.
@@ -49,7 +51,6 @@ const MS_NODEV = 4;
 const MS_REMOUNT = 32;
 const MS_PRIVATE = 1 << 18;
 const MNT_DETACH = 2;
-const O_PATH_DIRECTORY_CLOEXEC = 0o10000000 | 0o200000 | 0o2000000;
 
 /**
  * - `indexed`: as root; names that share a file go on sharing it.
@@ -255,7 +256,11 @@ function mountByCall(layers: AnyLayers, target: Folder, source: string, kind: Ov
 /** The descriptor of the target names what is under the mount, so the way to the mount itself is by its name. */
 function openMountOn(target: Folder): number {
   const path = `${descriptorPath(target.fd)}/../${baseName(target.path)}`;
-  const mount = check(calls.openat(AT_FDCWD, pathPointer(path), O_PATH_DIRECTORY_CLOEXEC, 0), "open", target.path);
+  const mount = check(
+    calls.openat(AT_FDCWD, pathPointer(path), O_PATH | constants.O_DIRECTORY | O_CLOEXEC, 0),
+    "open",
+    target.path,
+  );
   if (factsOfOpen(mount, target.path).mountId !== target.ownFacts().mountId) return mount;
   calls.close(mount);
   throw new SystemCallError("ENOENT", "mount", target.path, "the folder was moved while it was mounted on");

@@ -2,10 +2,10 @@ import { closeSync, constants, fstatSync, mkdirSync, openSync, rmSync } from "no
 import { join } from "node:path";
 import { bytesFromPath } from "../core/byte-path.ts";
 import type { Owner } from "../core/owner.ts";
-import { failedWith, systemCallError } from "./errno.ts";
+import { unlessFailed } from "./errno.ts";
 import { namesIn } from "./existence.ts";
 import { type Failpoint, failpoint, passFailpoint } from "./failpoints.ts";
-import { calls, lastErrno } from "./native.ts";
+import { takeLock, tryLock } from "./lock.ts";
 import { isProcessAlive } from "./process-identity.ts";
 
 /**
@@ -13,9 +13,6 @@ import { isProcessAlive } from "./process-identity.ts";
  * directory for as long as it lives. The lock goes only with the process, whatever kills it, and it tells the truth across pid namespaces,
  * where process ids do not.
  */
-const LOCK_EXCLUSIVE = 2;
-/** Many can look at once, without one taking another for the owner. */
-const LOCK_TO_LOOK = 1 | 4;
 const POINTS = {
   file: failpoint("owner.file"),
   lock: failpoint("owner.lock"),
@@ -61,7 +58,7 @@ export class OwnerLock {
       );
       try {
         passFailpoint(POINTS.lock);
-        this.#lock(fd, LOCK_EXCLUSIVE, file);
+        unlessFailed(LOCKS_NOT_TO_BE_HAD, () => takeLock({ fd, path: file }));
         if (fstatSync(fd).nlink > 0) return fd;
       } catch (thrown) {
         closeSync(fd);
@@ -80,8 +77,8 @@ export class OwnerLock {
     const fd = openIfThere(file);
     if (fd === undefined) return false;
     try {
-      const taken = this.#lock(fd, LOCK_TO_LOOK, file);
-      return taken === "unsupported" ? isProcessAlive(owner) : taken === "held-by-another";
+      const isTaken = lookAt(fd, file);
+      return isTaken === undefined ? isProcessAlive(owner) : !isTaken;
     } finally {
       closeSync(fd);
     }
@@ -110,7 +107,7 @@ export class OwnerLock {
     const fd = openIfThere(file);
     if (fd === undefined) return undefined;
     try {
-      return this.#lock(fd, LOCK_TO_LOOK, file) === "taken" ? action() : undefined;
+      return lookAt(fd, file) === true ? action() : undefined;
     } finally {
       closeSync(fd);
     }
@@ -120,24 +117,19 @@ export class OwnerLock {
     return namesIn(this.#folder).map((name) => join(this.#folder, name));
   }
 
-  #lock(fd: number, operation: number, file: string): "taken" | "held-by-another" | "unsupported" {
-    if (calls.flock(fd, operation) === 0) return "taken";
-    const error = systemCallError(lastErrno(), "flock", file);
-    if (failedWith(error, "EAGAIN", "EWOULDBLOCK")) return "held-by-another";
-    if (failedWith(error, ...LOCKS_NOT_TO_BE_HAD)) return "unsupported";
-    throw error;
-  }
-
   #file(owner: Owner): string {
     return join(this.#folder, `${owner.id}.lock`);
   }
 }
 
+/**
+ * Whether the lock was to be had: then no living owner has it. Undefined where the file system has no locks. It is taken shared, so
+ * that two processes that look at once don't take each other for the owner.
+ */
+function lookAt(fd: number, path: string): boolean | undefined {
+  return unlessFailed(LOCKS_NOT_TO_BE_HAD, () => tryLock({ fd, path }, "shared"));
+}
+
 function openIfThere(file: string): number | undefined {
-  try {
-    return openSync(bytesFromPath(file), constants.O_RDWR | constants.O_NOFOLLOW);
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["ENOENT"], () => openSync(bytesFromPath(file), constants.O_RDWR | constants.O_NOFOLLOW));
 }

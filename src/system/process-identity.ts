@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Owner } from "../core/owner.ts";
-import { failedWith } from "./errno.ts";
+import { statFields } from "./processes.ts";
 
 let bootId: string | undefined;
 
@@ -40,14 +40,6 @@ export function isProcessAlive(owner: Owner): boolean {
 
 /** When the process started, in ticks since boot; undefined if it is gone or a zombie. */
 export function startTimeOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The command's name is in parentheses and may hold anything, so fields count from the last one.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const [state, startTime] = [fields[0], fields[19]];
-    return state === "Z" || state === "X" ? undefined : startTime;
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT", "ESRCH")) return undefined;
-    throw thrown;
-  }
+  const fields = statFields(pid);
+  return fields?.[0] === "Z" || fields?.[0] === "X" ? undefined : fields?.[19];
 }

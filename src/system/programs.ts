@@ -5,7 +5,12 @@ const FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/
 
 /** The path of a program of the system, whatever PATH says; undefined if there is none. */
 export function systemProgram(name: string): string | undefined {
-  return FOLDERS.map((folder) => `${folder}/${name}`).find(isProgram);
+  return programAmong(FOLDERS, name);
+}
+
+/** The first program of this name in these folders. */
+export function programAmong(folders: readonly string[], name: string): string | undefined {
+  return folders.map((folder) => `${folder}/${name}`).find(isProgram);
 }
 
 function isProgram(path: string): boolean {

@@ -1,9 +1,9 @@
 import { randomFillSync } from "node:crypto";
 import { closeSync, constants, openSync, statSync, unlinkSync, writeSync } from "node:fs";
 import { bytesFromPath } from "../core/byte-path.ts";
-import { failedWith } from "./errno.ts";
+import { unlessFailed } from "./errno.ts";
 import { failpoint, passFailpoint } from "./failpoints.ts";
-import { freeRoom } from "./free-room.ts";
+import { freeRoom } from "./file-system.ts";
 
 /**
  * `reserve` in the state directory: a file that holds nothing but room. On a full disk nothing can be recorded, not even that something is to be
@@ -22,12 +22,10 @@ export function keepReserve(stateDir: string): void {
   const path = bytesFromPath(`${stateDir}/${NAME}`);
   const known = statSync(path, { throwIfNoEntry: false });
   if (known !== undefined && known.size >= RESERVE_BYTES) return;
-  try {
+  // Another process was quicker to take the room, or the whole state directory was removed meanwhile.
+  unlessFailed(["ENOSPC", "EDQUOT", "ENOENT"], () => {
     if (freeRoom(stateDir) >= LEAST_ROOM) fillReserve(path);
-  } catch (thrown) {
-    // Another process was quicker to take the room, or the whole state directory was removed meanwhile.
-    if (!failedWith(thrown, "ENOSPC", "EDQUOT", "ENOENT")) throw thrown;
-  }
+  });
 }
 
 function fillReserve(path: Buffer): void {
@@ -46,9 +44,5 @@ function fillReserve(path: Buffer): void {
 export function freeReserve(stateDir: string): void {
   if (freeRoom(stateDir) >= RESERVE_BYTES) return;
   passFailpoint(POINTS.free);
-  try {
-    unlinkSync(bytesFromPath(`${stateDir}/${NAME}`));
-  } catch (thrown) {
-    if (!failedWith(thrown, "ENOENT")) throw thrown;
-  }
+  unlessFailed(["ENOENT"], () => unlinkSync(bytesFromPath(`${stateDir}/${NAME}`)));
 }

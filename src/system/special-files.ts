@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { bytesFromPath, pathFromBytes } from "../core/byte-path.ts";
-import { failedWith } from "./errno.ts";
+import { unlessFailed } from "./errno.ts";
 
 /** The folders directly in one, and what is a socket or fifo there, by their paths. Of a folder that we may not read, nothing. */
 export function foldersAndSpecials(folder: string): {
@@ -19,10 +19,9 @@ export function foldersAndSpecials(folder: string): {
 }
 
 function entriesOf(folder: string) {
-  try {
-    return readdirSync(bytesFromPath(folder), { withFileTypes: true, encoding: "buffer" });
-  } catch (thrown) {
-    if (failedWith(thrown, "EACCES", "ENOENT", "ENOTDIR")) return [];
-    throw thrown;
-  }
+  return (
+    unlessFailed(["EACCES", "ENOENT", "ENOTDIR"], () =>
+      readdirSync(bytesFromPath(folder), { withFileTypes: true, encoding: "buffer" }),
+    ) ?? []
+  );
 }

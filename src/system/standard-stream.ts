@@ -21,8 +21,7 @@ export class StandardStream {
   get isTerminal(): boolean {
     const stats = fstatSync(this.#fd);
     if (!stats.isCharacterDevice() || majorOf(stats.rdev) === MEMORY_DEVICES) return false;
-    // Loaded only here, because it brings the streams along.
-    return process.getBuiltinModule("node:tty").isatty(this.#fd);
+    return isTerminal(this.#fd);
   }
 
   /** Writes all of it, waiting for a reader that is slow. Fails with EPIPE if there is none any more. */
@@ -37,6 +36,16 @@ export class StandardStream {
       }
     }
   }
+}
+
+/** Whether a person sits at standard input. */
+export function inputIsTerminal(): boolean {
+  return isTerminal(0);
+}
+
+/** Loaded only by those that ask: it brings the streams along, and takes longer than most commands do. */
+function isTerminal(fd: number): boolean {
+  return process.getBuiltinModule("node:tty").isatty(fd);
 }
 
 function majorOf(device: number): number {

@@ -1,9 +1,12 @@
-import { accessSync, closeSync, constants, fsyncSync, mkdirSync, openSync, type Stats, statSync } from "node:fs";
+import { accessSync, closeSync, constants, mkdirSync, openSync, type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { bytesFromPath, displayPath } from "../core/byte-path.ts";
-import { StateError } from "../core/errors.ts";
-import { failedWith, systemCallError } from "./errno.ts";
+import { StateError, type SystemCallError } from "../core/errors.ts";
+import { failedWith, translated, unlessFailed } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
+import { Folder } from "./folder.ts";
+import { realPathOf } from "./locations.ts";
+import { flushFile } from "./whole-file.ts";
 
 /**
  * The folder in which Drydock keeps its own things, and the files directly in it.
@@ -27,6 +30,11 @@ export function ensureStateFolder(point: Failpoint, path: string): void {
     refuseWhatOthersControl(path, facts);
     accessSync(bytesFromPath(path), constants.R_OK | constants.W_OK | constants.X_OK);
   });
+}
+
+/** Opens a state directory; the user's path may be a link to it. */
+export function openStateFolder(path: string): Folder {
+  return Folder.open(realPathOf(path) ?? path);
 }
 
 /**
@@ -61,8 +69,12 @@ function makeFolder(point: Failpoint, path: string): void {
     if (failedWith(error, "EEXIST")) return;
     throw error;
   }
-  passFailpoint(point);
-  flushFolder(parent);
+  const above = openSync(bytesFromPath(parent), constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    flushFile(point, above);
+  } finally {
+    closeSync(above);
+  }
 }
 
 /**
@@ -71,20 +83,9 @@ function makeFolder(point: Failpoint, path: string): void {
  */
 function makeFile(point: Failpoint, path: string): void {
   passFailpoint(point);
-  try {
-    closeSync(openSync(bytesFromPath(path), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600));
-  } catch (error) {
-    if (!failedWith(error, "EEXIST")) throw error;
-  }
-}
-
-function flushFolder(path: string): void {
-  const descriptor = openSync(bytesFromPath(path), constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  unlessFailed(["EEXIST"], () =>
+    closeSync(openSync(bytesFromPath(path), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)),
+  );
 }
 
 function refuseWhatOthersControl(path: string, facts: Stats): void {
@@ -105,15 +106,8 @@ function asStateError<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw isNodeSystemError(error) ? unusable(path, error) : error;
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    const failure = translated(error, String(error.syscall), path) as SystemCallError;
+    throw new StateError(`Drydock cannot keep its state: ${failure.message}.`, { hint: failure.hint, cause: error });
   }
-}
-
-function isNodeSystemError(thrown: unknown): thrown is Error & { readonly errno: number; readonly syscall: string } {
-  return thrown instanceof Error && "errno" in thrown && typeof thrown.errno === "number" && "syscall" in thrown;
-}
-
-function unusable(path: string, error: Error & { readonly errno: number; readonly syscall: string }): StateError {
-  const failure = systemCallError(-error.errno, error.syscall, path);
-  return new StateError(`Drydock cannot keep its state: ${failure.message}.`, { hint: failure.hint, cause: error });
 }

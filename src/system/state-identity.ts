@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { bytesFromPath, displayPath } from "../core/byte-path.ts";
 import { StateError } from "../core/errors.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
-import { durableWriteFile, readTextFile, removeUnfinishedWrites, whileFolderLocked } from "./text-files.ts";
+import { whileLocked } from "./lock.ts";
+import { openStateFolder } from "./state-folder.ts";
+import { readTextFile } from "./text-files.ts";
+import { writeWhole } from "./whole-file.ts";
 
 /**
  * By what a state directory knows itself: `identity.json` in it says where it is, and what the file system
@@ -36,13 +39,12 @@ export function hasStateIdentity(stateDir: string): boolean {
 
 /** From now on the state directory knows itself. */
 export function recordStateIdentity(point: Failpoint, stateDir: string): void {
-  const file = join(stateDir, NAME);
-  whileFolderLocked(stateDir, () => {
+  using folder = openStateFolder(stateDir);
+  whileLocked(folder, () => {
     const here = statOf(stateDir);
     if (here === undefined || recordedIn(stateDir) !== undefined) return;
-    removeUnfinishedWrites(point, file);
     const identity: StateIdentity = { path: stateDir, inode: String(here.ino), born: String(here.birthtimeNs) };
-    durableWriteFile(point, file, Buffer.from(`${JSON.stringify(identity)}\n`), 0o600);
+    writeWhole(point, folder, NAME, Buffer.from(`${JSON.stringify(identity)}\n`), "durable");
   });
 }
 

@@ -2,10 +2,10 @@ import { closeSync, createReadStream } from "node:fs";
 import type { Socket } from "node:net";
 import { failedWith } from "./errno.ts";
 import { check, lazyCalls } from "./native.ts";
+import { O_CLOEXEC } from "./open-flags.ts";
 import { StandardStream } from "./standard-stream.ts";
 
 const pipes = lazyCalls({ pipe2: "int pipe2(void *pair, int flags)" });
-const O_CLOEXEC = 0o2000000;
 
 /** Carries bytes between one of our standard streams and a pipe that a command has the other end of. */
 export interface StreamPump {

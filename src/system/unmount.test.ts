@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { bytesFromPath, pathFromBytes } from "../core/byte-path.ts";
 import { armFailpoints, failpoint } from "./failpoints.ts";
 import { Folder } from "./folder.ts";
-import { mountsBelow } from "./mounts.ts";
+import { mountsBelow } from "./mount-table.ts";
 import { isMountPoint, UnmountError, unmount } from "./unmount.ts";
 
 const POINT = failpoint("test.unmount");

@@ -5,7 +5,7 @@ import { DrydockError, messageOf } from "../core/errors.ts";
 import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import { Folder } from "./folder.ts";
-import { mountsBelow } from "./mounts.ts";
+import { mountsBelow } from "./mount-table.ts";
 import { cString, umountBlocking } from "./native.ts";
 
 const MNT_DETACH = 2;
@@ -22,18 +22,27 @@ export async function unmount(
   target: string,
   { limitMs = UNMOUNT_LIMIT_MS }: { readonly limitMs?: number } = {},
 ): Promise<"done" | "busy"> {
-  using parent = Folder.open(parentPath(target) || "/");
+  return await ifMounted(target, async (parent, name) => {
+    try {
+      passFailpoint(point);
+      await within(limitMs, umountChild(parent, name, UMOUNT_NOFOLLOW));
+      return "done";
+    } catch (thrown) {
+      if (failedWith(thrown, "EBUSY")) return "busy";
+      const left = await detach(point, parent, name, limitMs);
+      throw new UnmountError(target, { cause: thrown, left });
+    }
+  });
+}
+
+/** Ends a mount, given as a name in a folder; "busy" if a process works in it. */
+type Ending = (parent: Folder, name: string) => Promise<"done" | "busy">;
+
+/** Ends the mount at this absolute path; "done" if there is none. */
+export async function ifMounted(target: string, end: Ending): Promise<"done" | "busy"> {
+  using parent = Folder.open(parentPath(target));
   const name = baseName(target);
-  if (!isMountPoint(parent, name)) return "done";
-  try {
-    passFailpoint(point);
-    await within(limitMs, umountChild(parent, name, UMOUNT_NOFOLLOW));
-    return "done";
-  } catch (thrown) {
-    if (failedWith(thrown, "EBUSY")) return "busy";
-    const left = await detach(point, parent, name, limitMs);
-    throw new UnmountError(target, { cause: thrown, left });
-  }
+  return isMountPoint(parent, name) ? await end(parent, name) : "done";
 }
 
 /** Takes it out of sight at once; the kernel ends it when nobody uses it any more. What stands in the way, if it is still there. */

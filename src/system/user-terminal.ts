@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync } from "node:fs";
-import { failedWith } from "./errno.ts";
+import { unlessFailed } from "./errno.ts";
 import type { TerminalShape } from "./launch/own-terminal.ts";
 import { calls, check, lazyCalls } from "./native.ts";
 
@@ -104,10 +104,7 @@ function duplicate(fd: number): number {
 }
 
 function ownTerminal(): number | undefined {
-  try {
-    return openSync("/dev/tty", constants.O_RDWR | constants.O_NOCTTY);
-  } catch (thrown) {
-    if (failedWith(thrown, "ENXIO", "ENOENT", "EACCES", "EIO")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["ENXIO", "ENOENT", "EACCES", "EIO"], () =>
+    openSync("/dev/tty", constants.O_RDWR | constants.O_NOCTTY),
+  );
 }

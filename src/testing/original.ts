@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { ChangeKind } from "../core/change.ts";
+import { digestOf } from "../system/digest.ts";
 import type { MadeContent, MadeFolder, MadeResource } from "./strategy-factory.ts";
 import { snapshotTree, type TreeSnapshot } from "./tree-snapshot.ts";
 import type { Steps } from "./work-tree.ts";
@@ -44,8 +44,7 @@ function contentOriginal({ content, kind = "file" }: MadeContent): Original {
     snapshot: async () => {
       const snapshot = new Map<string, { readonly kind: string; readonly content: string }>();
       for (const path of [...(await content.list())].sort()) {
-        const digest = createHash("sha256").update(await content.read(path));
-        snapshot.set(path, { kind, content: digest.digest("hex") });
+        snapshot.set(path, { kind, content: digestOf(await content.read(path)) });
       }
       return snapshot;
     },

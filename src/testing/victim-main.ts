@@ -1,6 +1,8 @@
+import { basename, dirname } from "node:path";
 import type { StrategyContext } from "../core/strategy.ts";
 import type { Failpoint } from "../system/failpoints.ts";
-import { createTextFile } from "../system/new-file.ts";
+import { Folder } from "../system/folder.ts";
+import { createWhole } from "../system/whole-file.ts";
 import { sharedTime } from "./shared-time.ts";
 import { suiteContext } from "./suite-context.ts";
 import { decodeCall, type VictimLine, type VictimRequest } from "./victim-protocol.ts";
@@ -42,8 +44,14 @@ function pass(name: string): void {
   passes.set(name, nth);
   const isHere = death !== undefined && "name" in death && death.name === name && death.pass === nth;
   if (isHere && death.kind === "failpoint") die();
-  if (isHere && death.kind === "request") createTextFile(POINT, death.file, String(process.pid));
+  if (isHere && death.kind === "request") leavePid(death.file);
   say({ kind: "passed", name, pass: nth, at: sharedTime() });
+}
+
+/** Leaves this process's id in a new file. */
+function leavePid(file: string): void {
+  using folder = Folder.open(dirname(file));
+  createWhole(POINT, folder, basename(file), String(process.pid));
 }
 
 /** Without a chance to clean up, as a crash is. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { runBounded } from "../system/bounded-process.ts";
 import { isThere } from "../system/existence.ts";
+import { runProcess } from "../system/run-process.ts";
 import { ConformanceFailure } from "./expectation.ts";
 import type { StrategyModule } from "./strategy-factory.ts";
 import { type Death, encodeCall, type VictimLine, type VictimRequest } from "./victim-protocol.ts";
@@ -40,13 +40,14 @@ export class Victim {
       args: encodeCall(args),
       ...(death !== undefined && { death }),
     };
-    const { code, stdout, stderr, tookTooLong } = await runBounded({
-      file: process.execPath,
-      args: [...loadingOptions(), program(), JSON.stringify(request)],
-      cwd: "/",
-      environment: this.#module.environment ?? {},
-      limitMs: LIMIT_MS,
-    });
+    const { code, stdout, stderr, tookTooLong } = await runProcess(
+      {
+        file: process.execPath,
+        args: [...loadingOptions(), program(), JSON.stringify(request)],
+        environment: this.#module.environment ?? {},
+      },
+      { limitMs: LIMIT_MS },
+    );
     if (tookTooLong) throw new ConformanceFailure(`${method} did not end within ${LIMIT_MS / 1000} seconds`);
     const lines = linesOf(stdout.toString(), mark);
     const threw = lines.find((line) => line.kind === "threw");

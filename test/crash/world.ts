@@ -6,7 +6,7 @@ import type { StrategyContext } from "../../src/core/strategy.ts";
 import { type Drydock, openDrydock } from "../../src/runtime.ts";
 import { openSqliteStore } from "../../src/store/sqlite-store.ts";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
-import { mountsBelow } from "../../src/system/mounts.ts";
+import { mountsBelow } from "../../src/system/mount-table.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import { buildRichTree, changeRichTree } from "../support/rich-tree.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { runProgram, TemporaryFolder } from "./project-copy.ts";
 
-const LIST = "src/system/failpoint-names.ts";
+const LIST = "test/failpoint-names.ts";
 
 function project(source: string): TemporaryFolder {
   const folder = new TemporaryFolder();
@@ -12,6 +12,7 @@ function project(source: string): TemporaryFolder {
   folder.linkPackages();
   folder.write("src/system/rename.ts", source);
   folder.write("src/system/rename.test.ts", 'pass(failpoint("only-in-a-test"));\n');
+  folder.write(LIST, "");
   return folder;
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Loss, withDefaults } from "../../src/core/capabilities.ts";
 import { OverlayStrategy } from "../../src/strategies/overlay/overlay.ts";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
-import { mountsBelow } from "../../src/system/mounts.ts";
+import { mountsBelow } from "../../src/system/mount-table.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import { contextIn } from "../support/strategy-context.ts";

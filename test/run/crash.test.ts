@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { FAILPOINT_NAMES } from "../../src/system/failpoint-names.ts";
+import { FAILPOINT_NAMES } from "../failpoint-names.ts";
 import { groupsLeft } from "./groups-left.ts";
 import { ACTORS, Stage } from "./stage.ts";
 

@@ -35,6 +35,7 @@ const MAKE: { readonly [kind in ImageFileSystem]: readonly string[] } = {
 };
 const live = new Set<Mounted>();
 let folder: string | undefined;
+let cleansUpAtExit = false;
 
 /** Why images can't be had here, if they can't. */
 export function whyNoImages(): string | undefined {
@@ -104,14 +105,18 @@ function remove(path: string, behind: string): void {
   folder = undefined;
 }
 
+function removeAll(): void {
+  for (const mounted of [...live]) mounted.remove();
+}
+
 function runFolder(): string {
   if (folder !== undefined) return folder;
   sweepDeadRuns();
   folder = join(tmpdir(), `${MARKER}${process.pid}-${startTime(process.pid)}`);
   mkdirSync(folder, { recursive: true, mode: 0o755 });
-  process.once("exit", () => {
-    for (const mounted of [...live]) mounted.remove();
-  });
+  // A run folder may come and go many times; one listener does for all.
+  if (!cleansUpAtExit) process.once("exit", removeAll);
+  cleansUpAtExit = true;
   return folder;
 }
 

@@ -5,7 +5,9 @@ import { displayPath } from "../../core/byte-path.ts";
 import { UsageError } from "../../core/errors.ts";
 import { failedWith } from "../../system/errno.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { createTextFile } from "../../system/new-file.ts";
+import { Folder } from "../../system/folder.ts";
+import { realPathOf } from "../../system/locations.ts";
+import { createWhole } from "../../system/whole-file.ts";
 import type { CommandContext } from "../command-context.ts";
 
 /** `drydock init` */
@@ -13,19 +15,20 @@ export function define(command: Command, context: CommandContext): void {
   command.action(async () => {
     const file = join(context.cwd, CONFIG_FILE_NAME);
     const { initTemplate } = await import("../../config/init-template.ts");
-    create(file, initTemplate());
+    create(context.cwd, initTemplate());
     context.result({ file }, () => [
       `Wrote ${displayPath(file)}. It counts once you trust it: edit it, then run 'drydock trust'.`,
     ]);
   });
 }
 
-function create(file: string, text: string): void {
+function create(cwd: string, text: string): void {
+  using folder = Folder.open(realPathOf(cwd) ?? cwd);
   try {
-    createTextFile(failpoint("init.write"), file, text);
+    createWhole(failpoint("init.write"), folder, CONFIG_FILE_NAME, text);
   } catch (thrown) {
     if (!failedWith(thrown, "EEXIST")) throw thrown;
-    throw new UsageError(`There already is a ${displayPath(file)}.`, {
+    throw new UsageError(`There already is a ${displayPath(join(cwd, CONFIG_FILE_NAME))}.`, {
       hint: "Edit it, or move it away to get a new one.",
       cause: thrown,
     });

@@ -2,7 +2,7 @@ import { displayPath, pathFromBytes } from "../../core/byte-path.ts";
 import { GitError, UnsupportedError } from "../../core/errors.ts";
 import { isThere } from "../../system/existence.ts";
 import type { Git, GitPlace } from "../../system/git.ts";
-import { realPathOf } from "../../system/text-files.ts";
+import { realPathOf } from "../../system/locations.ts";
 import { both } from "./both.ts";
 import { type ConfigEntry, readConfig } from "./repository-config.ts";
 

@@ -1,12 +1,12 @@
-import { createHash } from "node:crypto";
 import { baseName, isAtOrBelow, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "../../core/strategy.ts";
 import { takeBarrier } from "../../files/barrier.ts";
 import { copyEntry } from "../../files/copy-tree.ts";
 import type { Steps } from "../../files/pace.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import { finishRestore, saveCheckpointBy, saveUnlessSame } from "../../files/tree-checkpoints.ts";
 import { stateOfLayer } from "../../files/tree-state.ts";
+import { digestOf } from "../../system/digest.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
 import type { GitPlace } from "../../system/git.ts";
@@ -89,7 +89,7 @@ function* saveApart(worktree: Folder, checkpoint: Folder, nested: readonly strin
   // A program may have removed it.
   if (worktree.facts(DOT_GIT) !== undefined)
     yield* copyEntry(worktree, DOT_GIT, checkpoint, REPOSITORY, { data: "share" });
-  using apart = ensureFolder(POINTS.folder, checkpoint, NESTED);
+  using apart = checkpoint.ensureFolder(POINTS.folder, NESTED);
   for (const [at, path] of nested.entries()) {
     using parent = worktree.openBelow(parentPath(path));
     yield* copyEntry(parent, baseName(path), apart, String(at), { data: "share" });
@@ -133,9 +133,5 @@ function makeParents(worktree: Folder, path: string): void {
   if (folder === ROOT_PATH || factsIn(worktree, folder)?.kind === "directory") return;
   makeParents(worktree, folder);
   using parent = worktree.openBelow(parentPath(folder));
-  ensureFolder(POINTS.folder, parent, baseName(folder)).close();
-}
-
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  parent.ensureFolder(POINTS.folder, baseName(folder)).close();
 }

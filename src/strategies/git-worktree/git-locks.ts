@@ -1,14 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { baseName, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import { BusyError } from "../../core/errors.ts";
-import { ensureFolder } from "../../files/remove-tree.ts";
-import { failedWith } from "../../system/errno.ts";
+import { failedWith, unlessFailed } from "../../system/errno.ts";
 import { type Facts, type Identity, identityOf, sameIdentity } from "../../system/facts.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { openToEdit, resizeFile, writeAt } from "../../system/file-editing.ts";
 import { Folder } from "../../system/folder.ts";
 import { closeFile } from "../../system/handles.ts";
-import { replaceName } from "../../system/replace-name.ts";
 import type { Checkout } from "./checkout.ts";
 
 /**
@@ -108,7 +106,7 @@ export function moveLock({ target }: HeldLock, mtime?: Facts["mtime"]): void {
   using folder = Folder.open(parentPath(target));
   const [name, lockName] = [baseName(target), `${baseName(target)}.lock`];
   if (mtime !== undefined) folder.setTimes(POINTS.fill, lockName, { mtime });
-  replaceName(POINTS.move, folder, lockName, folder, name);
+  folder.replace(POINTS.move, lockName, folder, name);
 }
 
 /** Removes what is ours, in its place or not yet there. */
@@ -138,7 +136,7 @@ function openMaking(path: string): Folder {
   const folder = openIfThere(path);
   if (folder !== undefined) return folder;
   using parent = openMaking(parentPath(path));
-  const made = ensureFolder(POINTS.folder, parent, baseName(path));
+  const made = parent.ensureFolder(POINTS.folder, baseName(path));
   made.setMode(POINTS.folder, ROOT_PATH, parent.ownFacts().mode);
   return made;
 }
@@ -168,12 +166,7 @@ function removeIf(
 }
 
 function openIfThere(path: string): Folder | undefined {
-  try {
-    return Folder.open(path);
-  } catch (thrown) {
-    if (failedWith(thrown, "ENOENT", "ENOTDIR")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["ENOENT", "ENOTDIR"], () => Folder.open(path));
 }
 
 function busy({ target, file }: HeldLock): BusyError {

@@ -3,7 +3,6 @@ import { failpoint } from "../../system/failpoints.ts";
 import { readBytes, writeBytes } from "../../system/file-data.ts";
 import type { Folder } from "../../system/folder.ts";
 import { closeFile } from "../../system/handles.ts";
-import { replaceName } from "../../system/replace-name.ts";
 import { ScratchFolder } from "./scratch-folder.ts";
 
 const POINTS = {
@@ -72,7 +71,7 @@ export class ScratchIndex {
 
   /** Lets it take the place of another index. */
   replace(folder: Folder, name: string): void {
-    replaceName(POINTS.keep, this.#scratch.folder, "index", folder, name);
+    this.#scratch.folder.replace(POINTS.keep, "index", folder, name);
   }
 
   [Symbol.dispose](): void {

@@ -5,7 +5,6 @@ import { takeBarrier } from "../../files/barrier.ts";
 import { LandingRules } from "../../files/landing-policy.ts";
 import type { Landings } from "../../files/landings.ts";
 import { giveMetadata } from "../../files/metadata.ts";
-import { ensureFolder } from "../../files/remove-tree.ts";
 import type { Facts } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
@@ -62,7 +61,7 @@ export async function prepareToFollow(parts: SandboxParts, request: FollowReques
   const { pending, conflicts } = await judgeCheckout(parts, original, { folder, name: INDEX }, request);
   const inTheWay = entriesOf(original, original, pending).conflicts;
   if (conflicts.length + inTheWay.length > 0) throw new SandboxConflictError([...conflicts, ...inTheWay]);
-  using incoming = ensureFolder(POINTS.incoming, folder, INCOMING);
+  using incoming = folder.ensureFolder(POINTS.incoming, INCOMING);
   if (tracked.length > 0) await setEntries(parts, folder.label(INDEX), tracked);
   await checkOutNew(parts, request, pending, incoming);
   for (const path of writesOf(pending)) keepMetadata(original, incoming, path);
@@ -85,7 +84,7 @@ export async function prepareToFollow(parts: SandboxParts, request: FollowReques
 
 /** The folder into which what was staged is put back. */
 export function openIncoming(folder: Folder): Folder {
-  return ensureFolder(POINTS.incoming, folder, INCOMING);
+  return folder.ensureFolder(POINTS.incoming, INCOMING);
 }
 
 /** Git refuses such paths too; but what is written into a repository could be a program, so nothing depends on that. */
@@ -137,7 +136,7 @@ function makeFoldersFor(incoming: Folder, path: string): void {
   for (const folder of foldersAbove(path).toReversed()) {
     if (factsIn(incoming, folder) !== undefined) continue;
     using parent = incoming.openBelow(parentPath(folder));
-    ensureFolder(POINTS.incoming, parent, baseName(folder)).close();
+    parent.ensureFolder(POINTS.incoming, baseName(folder)).close();
   }
 }
 

@@ -1,12 +1,12 @@
-import { createHash } from "node:crypto";
 import { StateError } from "../../core/errors.ts";
 import type { Attention, PreparedCommit } from "../../core/strategy.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
-import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
+import { removeTree } from "../../files/remove-tree.ts";
+import { digestOf } from "../../system/digest.ts";
 import { compareTimes, type Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { type FlushTarget, flush } from "../../system/flush.ts";
 import type { Folder } from "../../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
 import type { HeldLock } from "./git-locks.ts";
 import { GIT_LANDINGS } from "./layout.ts";
 import type { LogLine } from "./ref-log.ts";
@@ -81,8 +81,8 @@ export class LandingFolder {
   }
 
   static make(workspace: Folder, id: string): LandingFolder {
-    using all = ensureFolder(POINTS.folder, workspace, GIT_LANDINGS);
-    return new LandingFolder(workspace, id, ensureFolder(POINTS.folder, all, id));
+    using all = workspace.ensureFolder(POINTS.folder, GIT_LANDINGS);
+    return new LandingFolder(workspace, id, all.ensureFolder(POINTS.folder, id));
   }
 
   static openIfThere(workspace: Folder, id: string): LandingFolder | undefined {
@@ -114,27 +114,27 @@ export class LandingFolder {
   }
 
   async writeLocks(locks: readonly HeldLock[]): Promise<void> {
-    writeSmallFile(POINTS.locks, this.folder, LOCKS, Buffer.from(JSON.stringify(locks)));
+    writeWhole(POINTS.locks, this.folder, LOCKS, Buffer.from(JSON.stringify(locks)));
     await flush(POINTS.flushLocks, this.folder, () => this.#targets());
   }
 
   /** The locks that may have been taken. */
   readLocks(): readonly HeldLock[] {
-    const bytes = readSmallFile(this.folder, LOCKS);
+    const bytes = readWhole(this.folder, LOCKS);
     return bytes === undefined ? [] : (parsed<readonly HeldLock[]>(bytes) ?? []);
   }
 
   /** `also` is flushed with it. */
   async write(landing: GitLanding, also: () => Iterable<FlushTarget>): Promise<string> {
     const bytes = Buffer.from(JSON.stringify(landing));
-    writeSmallFile(POINTS.record, this.folder, RECORD, bytes);
+    writeWhole(POINTS.record, this.folder, RECORD, bytes);
     await flush(POINTS.flush, this.folder, () => this.#targets(also));
     return digestOf(bytes);
   }
 
   /** What was prepared; with a digest it has to be exactly that. */
   read(digest?: string): GitLanding | undefined {
-    const bytes = readSmallFile(this.folder, RECORD);
+    const bytes = readWhole(this.folder, RECORD);
     if (bytes === undefined || (digest !== undefined && digestOf(bytes) !== digest)) return undefined;
     return parsed<GitLanding>(bytes);
   }
@@ -147,7 +147,7 @@ export class LandingFolder {
   }
 
   finish(finished: Finished): void {
-    writeSmallFile(POINTS.done, this.folder, DONE, Buffer.from(JSON.stringify(finished)));
+    writeWhole(POINTS.done, this.folder, DONE, Buffer.from(JSON.stringify(finished)));
   }
 
   /** Sees that this is on disk. */
@@ -156,12 +156,12 @@ export class LandingFolder {
   }
 
   readFinished(): Finished {
-    const bytes = readSmallFile(this.folder, DONE);
+    const bytes = readWhole(this.folder, DONE);
     return (bytes === undefined ? undefined : parsed<Finished>(bytes)) ?? { attention: [] };
   }
 
   markUndone(): void {
-    if (!this.isUndone) writeSmallFile(POINTS.undone, this.folder, UNDONE, Buffer.alloc(0));
+    if (!this.isUndone) writeWhole(POINTS.undone, this.folder, UNDONE, Buffer.alloc(0));
   }
 
   remove(): void {
@@ -190,10 +190,6 @@ export class LandingFolder {
     yield { parent: this.#workspace, name: "." };
     yield* also();
   }
-}
-
-function digestOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 function damaged(path: string): StateError {

@@ -1,7 +1,7 @@
 import { displayPath } from "../../core/byte-path.ts";
 import { SandboxCommitError } from "../../core/errors.ts";
-import { readSmallFile } from "../../files/small-file.ts";
 import { Folder } from "../../system/folder.ts";
+import { readWhole } from "../../system/whole-file.ts";
 import { branchName, type Checkout } from "./checkout.ts";
 import type { ConfigEntry } from "./repository-config.ts";
 
@@ -28,7 +28,7 @@ function othersOn({ gitDir, commonDir }: Checkout, ref: string, config: readonly
     const isOther = worktree !== undefined && worktree.path !== gitDir && isOn(worktree, ref);
     return isOther
       ? [
-          readSmallFile(worktree, "gitdir")
+          readWhole(worktree, "gitdir")
             ?.toString()
             .trim()
             .replace(/\/\.git$/, "") ?? name,
@@ -39,5 +39,5 @@ function othersOn({ gitDir, commonDir }: Checkout, ref: string, config: readonly
 }
 
 function isOn(gitDir: Folder, ref: string): boolean {
-  return readSmallFile(gitDir, "HEAD")?.toString().trim() === `ref: ${ref}`;
+  return readWhole(gitDir, "HEAD")?.toString().trim() === `ref: ${ref}`;
 }

@@ -1,7 +1,7 @@
 import { baseName, parentPath } from "../../core/byte-path.ts";
-import { readSmallFile } from "../../files/small-file.ts";
 import { isThere } from "../../system/existence.ts";
 import type { Folder } from "../../system/folder.ts";
+import { readWhole } from "../../system/whole-file.ts";
 import { underWay } from "./checkout.ts";
 import { DOT_GIT } from "./layout.ts";
 
@@ -50,7 +50,7 @@ function packedRef(repository: Folder, ref: string): string | undefined {
 function textOf(folder: Folder, name: string): string | undefined {
   const facts = folder.facts(name);
   if (facts?.kind !== "file" || facts.size > LARGEST) return undefined;
-  return readSmallFile(folder, name)?.toString("latin1");
+  return readWhole(folder, name)?.toString("latin1");
 }
 
 function isSafe(ref: string): boolean {

@@ -1,10 +1,9 @@
 import { baseName, bytesFromPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import { ensureFolder } from "../../files/remove-tree.ts";
-import { readSmallFile } from "../../files/small-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { openToEdit, resizeFile, writeAt } from "../../system/file-editing.ts";
 import { Folder } from "../../system/folder.ts";
 import { closeFile } from "../../system/handles.ts";
+import { readWhole } from "../../system/whole-file.ts";
 
 const POINTS = { make: failpoint("git.make-log"), append: failpoint("git.append-log") };
 
@@ -28,7 +27,7 @@ export function appendToLog(gitDir: string, ref: string, line: LogLine, isWanted
   using folder = repository.openBelowIfThere(parentPath(path));
   if (folder === undefined) return;
   const name = baseName(path);
-  const known = readSmallFile(folder, name);
+  const known = readWhole(folder, name);
   if (known === undefined && !isWanted) return;
   if (known === undefined) closeFile(folder.createFile(POINTS.make, name, 0o666 & ~process.umask()));
   append(folder, name, known ?? Buffer.alloc(0), bytesFromPath(textOf(line)));
@@ -63,7 +62,7 @@ function makeFolders(repository: Folder, path: string): void {
 }
 
 function makeFolder(parent: Folder, name: string): Folder {
-  const folder = ensureFolder(POINTS.make, parent, name);
+  const folder = parent.ensureFolder(POINTS.make, name);
   folder.setMode(POINTS.make, ROOT_PATH, parent.ownFacts().mode);
   return folder;
 }

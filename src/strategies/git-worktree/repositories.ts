@@ -1,9 +1,8 @@
 import { bytesFromPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import { ensureFolder } from "../../files/remove-tree.ts";
-import { readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
 import type { Git } from "../../system/git.ts";
+import { readWhole, writeWhole } from "../../system/whole-file.ts";
 import { type Checkout, placeOfCheckout } from "./checkout.ts";
 import { DOT_GIT, REPOSITORY, WORKTREE } from "./layout.ts";
 import { type ConfigEntry, configText, takenOver } from "./repository-config.ts";
@@ -26,7 +25,7 @@ export function makeOwnRepository(
   config: readonly ConfigEntry[],
   head: string,
 ): void {
-  using repository = ensureFolder(POINTS.folder, workspace, REPOSITORY);
+  using repository = workspace.ensureFolder(POINTS.folder, REPOSITORY);
   const theirs = `${checkout.commonDir}/objects`;
   const programs = workspace.label(`${WORKTREE}/${DOT_GIT}/objects`);
   // Git complains of borrowed objects that are not there.
@@ -47,9 +46,9 @@ export function makeWorkRepository(
   config: readonly ConfigEntry[],
   { branch, commit, refs }: { readonly branch: string; readonly commit: string; readonly refs: Uint8Array },
 ): void {
-  using worktree = ensureFolder(POINTS.folder, workspace, WORKTREE);
+  using worktree = workspace.ensureFolder(POINTS.folder, WORKTREE);
   worktree.setMode(POINTS.folder, ROOT_PATH, 0o777 & ~process.umask());
-  using repository = ensureFolder(POINTS.folder, worktree, DOT_GIT);
+  using repository = worktree.ensureFolder(POINTS.folder, DOT_GIT);
   const logging = { key: "core.logallrefupdates", value: "true" };
   fill(repository, {
     config: configText([...foundation(checkout), logging, ...settingsFor(checkout, config)]),
@@ -68,7 +67,7 @@ export const SAVES = "saves";
 
 /** Makes it, if it is not there. Its attributes come before all others and say that every byte is stored as it is. */
 export function makeSavesRepository(workspace: Folder, checkout: Checkout): void {
-  using repository = ensureFolder(POINTS.folder, workspace, SAVES);
+  using repository = workspace.ensureFolder(POINTS.folder, SAVES);
   if (repository.facts("HEAD") !== undefined) return;
   const exactly = [
     { key: "core.autocrlf", value: "false" },
@@ -127,10 +126,10 @@ function copyShared({ commonDir }: Checkout, repository: Folder): void {
   using common = Folder.open(commonDir);
   using info = common.openBelowIfThere("info");
   for (const name of ["exclude", "attributes"]) {
-    const bytes = info === undefined ? undefined : readSmallFile(info, name);
+    const bytes = info === undefined ? undefined : readWhole(info, name);
     if (bytes !== undefined) put(repository, `info/${name}`, bytes);
   }
-  const shallow = readSmallFile(common, "shallow");
+  const shallow = readWhole(common, "shallow");
   if (shallow !== undefined) put(repository, "shallow", shallow);
 }
 
@@ -152,14 +151,14 @@ function put(folder: Folder, path: string, bytes: Uint8Array): void {
   if (parent !== ROOT_PATH) makeFolders(folder, parent);
   if (isFolder) return;
   using into = folder.openBelow(parent);
-  writeSmallFile(POINTS.file, into, path.slice(path.lastIndexOf("/") + 1), bytes);
+  writeWhole(POINTS.file, into, path.slice(path.lastIndexOf("/") + 1), bytes);
 }
 
 function makeFolders(folder: Folder, path: string): void {
   let at = folder.duplicate();
   for (const name of path.split("/")) {
     using parent = at;
-    at = ensureFolder(POINTS.folder, parent, name);
+    at = parent.ensureFolder(POINTS.folder, name);
   }
   at.close();
 }

@@ -1,10 +1,10 @@
 import { baseName, displayPath, parentPath, pathFromBytes, ROOT_PATH } from "../../core/byte-path.ts";
 import { GitError } from "../../core/errors.ts";
 import type { Attention } from "../../core/strategy.ts";
-import { readSmallFile } from "../../files/small-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { type FlushTarget, flush } from "../../system/flush.ts";
 import { Folder } from "../../system/folder.ts";
+import { readWhole } from "../../system/whole-file.ts";
 import { branchName, type Checkout } from "./checkout.ts";
 import { fillLock, type HeldLock, isHeld, isMoved, moveLock, releaseLocks } from "./git-locks.ts";
 import type { GitLanding } from "./landing-record.ts";
@@ -22,7 +22,7 @@ const INDEX = "index";
 /** Fills the locks with what they are to become, so that moving them is all that is left to do. */
 export function fillLocks(landing: GitLanding, folder: Folder): void {
   const [index, head, branch] = landing.locks;
-  const bytes = readSmallFile(folder, INDEX);
+  const bytes = readWhole(folder, INDEX);
   if (index !== undefined && landing.changes.length > 0 && bytes !== undefined) fillLock(index, bytes);
   const moving = branch ?? head;
   if (moving !== undefined && landing.from !== landing.to) fillLock(moving, Buffer.from(`${landing.to}\n`));
@@ -88,7 +88,7 @@ async function moveIndex(
   if (!isHeld(lock)) return [stolen("the index", "it may not show what landed: look at 'git status'")];
   await refresh(parts, landing, folder);
   const facts = folder.facts(INDEX);
-  const refreshed = facts === undefined ? undefined : readSmallFile(folder, INDEX);
+  const refreshed = facts === undefined ? undefined : readWhole(folder, INDEX);
   if (refreshed !== undefined) fillLock(lock, refreshed);
   moveLock(lock, facts?.mtime);
   return [];
@@ -127,7 +127,7 @@ function moveBranch(checkout: Checkout, landing: GitLanding, lock: HeldLock): At
 /** What a branch's own file says; undefined if it is only among the packed refs. */
 function refValue({ gitDir, commonDir }: Checkout, ref: string): string | undefined {
   using folder = Folder.open(parentPath(`${ref === "HEAD" ? gitDir : commonDir}/${ref}`));
-  const bytes = readSmallFile(folder, ref.slice(ref.lastIndexOf("/") + 1));
+  const bytes = readWhole(folder, ref.slice(ref.lastIndexOf("/") + 1));
   return bytes === undefined ? undefined : pathFromBytes(bytes).trim();
 }
 

@@ -1,8 +1,8 @@
-import { writeSmallFile } from "../../files/small-file.ts";
 import { isThere } from "../../system/existence.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
 import type { Git, GitPlace } from "../../system/git.ts";
+import { writeWhole } from "../../system/whole-file.ts";
 import { type Checkout, placeOfCheckout } from "./checkout.ts";
 import { REPOSITORY } from "./layout.ts";
 import type { SandboxParts } from "./sandbox-parts.ts";
@@ -38,7 +38,7 @@ export async function keepBase(git: Git, checkout: Checkout, refs: string, commi
 export async function bring(parts: SandboxParts, refs: string, commit: string, signal: AbortSignal): Promise<void> {
   const { git, workspace } = parts;
   using heads = workspace.openBelow(`${REPOSITORY}/refs/heads`);
-  writeSmallFile(POINTS.name, heads, "landing", Buffer.from(`${commit}\n`));
+  writeWhole(POINTS.name, heads, "landing", Buffer.from(`${commit}\n`));
   const args = [
     "fetch",
     "--no-write-fetch-head",

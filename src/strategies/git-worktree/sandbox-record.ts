@@ -1,7 +1,7 @@
 import { StateError } from "../../core/errors.ts";
-import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
 import { SANDBOX, STALE } from "./layout.ts";
 
 const POINTS = {
@@ -35,7 +35,7 @@ export function isFinished(workspace: Folder): boolean {
 }
 
 export function readRecord(workspace: Folder): SandboxRecord {
-  const bytes = readSmallFile(workspace, SANDBOX);
+  const bytes = readWhole(workspace, SANDBOX);
   const record = bytes === undefined ? undefined : parsed<SandboxRecord>(bytes);
   if (record !== undefined) return record;
   throw new StateError(`The sandbox in ${workspace.path} is incomplete.`, {
@@ -44,7 +44,7 @@ export function readRecord(workspace: Folder): SandboxRecord {
 }
 
 export function writeRecord(workspace: Folder, record: SandboxRecord): void {
-  writeSmallFile(POINTS.finish, workspace, SANDBOX, Buffer.from(JSON.stringify(record)));
+  writeWhole(POINTS.finish, workspace, SANDBOX, Buffer.from(JSON.stringify(record)));
 }
 
 /** Whether a landing has made the worktree a thing of the past. */
@@ -53,7 +53,7 @@ export function isStale(workspace: Folder): boolean {
 }
 
 export function markStale(workspace: Folder): void {
-  if (isFinished(workspace) && !isStale(workspace)) writeSmallFile(POINTS.stale, workspace, STALE, Buffer.alloc(0));
+  if (isFinished(workspace) && !isStale(workspace)) writeWhole(POINTS.stale, workspace, STALE, Buffer.alloc(0));
 }
 
 export function markFresh(workspace: Folder): void {

@@ -1,8 +1,8 @@
 import { displayPath } from "../../core/byte-path.ts";
 import { GitError, messageOf, SandboxCommitError } from "../../core/errors.ts";
 import type { Attention } from "../../core/strategy.ts";
-import { readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import { readWhole, writeWhole } from "../../system/whole-file.ts";
 import { ScratchIndex } from "./index-files.ts";
 import type { SandboxParts } from "./sandbox-parts.ts";
 import { ScratchFolder } from "./scratch-folder.ts";
@@ -68,9 +68,9 @@ export class UserHooks {
 
   async #edited(text: string): Promise<string> {
     using scratch = new ScratchFolder(this.#parts.workspace);
-    writeSmallFile(POINTS.message, scratch.folder, MESSAGE, Buffer.from(`${text.trimEnd()}\n`));
+    writeWhole(POINTS.message, scratch.folder, MESSAGE, Buffer.from(`${text.trimEnd()}\n`));
     await this.#ask("commit-msg", [scratch.folder.label(MESSAGE)]);
-    const edited = readSmallFile(scratch.folder, MESSAGE)?.toString().trim() ?? "";
+    const edited = readWhole(scratch.folder, MESSAGE)?.toString().trim() ?? "";
     if (edited === "") throw refused("commit-msg", "it left an empty message");
     return edited;
   }

@@ -1,12 +1,12 @@
 import { joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
-import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import { failedWith } from "../../system/errno.ts";
-import { type Facts, identityKey } from "../../system/facts.ts";
+import { type Facts, identityKey, isDevice } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { type FileHandle, factsOfHandle, handleOf } from "../../system/file-handles.ts";
 import type { Folder } from "../../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
 import { readXattrs, type Xattrs } from "../../system/xattrs.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 
@@ -50,7 +50,7 @@ export class BaseRecord {
   }
 
   static load(folder: Folder): BaseRecord {
-    const bytes = readSmallFile(folder, BASE);
+    const bytes = readWhole(folder, BASE);
     return bytes === undefined ? new BaseRecord() : BaseRecord.fromBytes(bytes);
   }
 
@@ -95,7 +95,7 @@ export class BaseRecord {
   }
 
   save(folder: Folder, how: "buffered" | "flushed" = "buffered"): void {
-    writeSmallFile(SAVE, folder, BASE, this.toBytes(), how);
+    writeWhole(SAVE, folder, BASE, this.toBytes(), how);
     this.#isChanged = false;
   }
 
@@ -278,6 +278,6 @@ export function baseFacts(folder: Folder, name: string, facts: Facts): BaseFacts
     mtime,
     xattrs: readXattrs(folder, name),
     ...(kind === "symlink" && { target: folder.readLink(name) }),
-    ...((kind === "device" || kind === "block-device") && { rdev }),
+    ...(isDevice(kind) && { rdev }),
   };
 }

@@ -1,8 +1,8 @@
-import { baseName, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
+import { baseName, foldersAbove, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
 
 /**
  * The times that folders of the upper layer have to keep while names are put into them that nobody is to notice. A crash on the way would
@@ -24,11 +24,11 @@ export function keepingFolderTimes(
   paths: readonly string[],
   action: () => void,
 ): void {
-  const noted = readSmallFile(workspace, TIMES);
+  const noted = readWhole(workspace, TIMES);
   const before = noted === undefined ? undefined : parsed<{ readonly [path: string]: Time }>(noted);
   if (before === undefined && paths.length === 0) return;
   const times = { ...timesOf(upper, lower, paths), ...before };
-  writeSmallFile(POINTS.note, workspace, TIMES, Buffer.from(JSON.stringify(times)));
+  writeWhole(POINTS.note, workspace, TIMES, Buffer.from(JSON.stringify(times)));
   action();
   for (const [path, mtime] of Object.entries(times)) giveTime(upper, path, mtime);
   workspace.removeFile(POINTS.forget, TIMES);
@@ -44,13 +44,8 @@ function timesOf(upper: Folder, lower: Folder, paths: readonly string[]): { [pat
   return times;
 }
 
-function foldersAbove(path: string): string[] {
-  const above = parentPath(path);
-  return above === ROOT_PATH ? [ROOT_PATH] : [...foldersAbove(above), above];
-}
-
 function giveTime(upper: Folder, path: string, mtime: Time): void {
-  using parent = upper.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
-  const name = path === ROOT_PATH ? ROOT_PATH : baseName(path);
+  using parent = upper.openBelowIfThere(parentPath(path));
+  const name = baseName(path);
   if (parent?.facts(name)?.kind === "directory" || path === ROOT_PATH) parent?.setTimes(POINTS.give, name, { mtime });
 }

@@ -1,15 +1,14 @@
-import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
+import { baseName, foldersAbove, joinPath, nearest, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
 import type { LandedPart } from "../../files/landed-part.ts";
 import type { ManifestEntry } from "../../files/manifest.ts";
 import { moveEntry } from "../../files/move-entry.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
-import { nearest } from "../../files/saved-changes.ts";
-import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import { sameTime } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { handleOf } from "../../system/file-handles.ts";
 import type { Folder } from "../../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
 import { type BaseRecord, baseFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
 import type { LayerMarks } from "./layer-marks.ts";
@@ -58,14 +57,14 @@ export function noteLayer({ landing, manifest }: LandedPart, { upper, record, ma
     leavesLayer(entry) ? upperNames(upper, marks, entry.path).map((path) => ({ slot, path })) : [],
   );
   const rest: Rest = { names, notes: Object.fromEntries(record.notes(isOfPart(manifest.entries))) };
-  writeSmallFile(POINTS.note, landing, REST, Buffer.from(JSON.stringify(rest)));
+  writeWhole(POINTS.note, landing, REST, Buffer.from(JSON.stringify(rest)));
 }
 
 export function landLayer(part: LandedPart, layers: Layers): void {
   const { landing, manifest } = part;
   const { upper, lower, workspace, record } = layers;
   const names = readRest(landing)?.names ?? [];
-  using own = ensureFolder(POINTS.create, landing, OWN);
+  using own = landing.ensureFolder(POINTS.create, OWN);
   const leave = () => {
     for (const { slot, path } of names) {
       using parent = upper.openBelowIfThere(parentPath(path));
@@ -107,7 +106,7 @@ export function returnLayer({ landing, manifest }: LandedPart, layers: Layers, w
 }
 
 function readRest(landing: Folder): Rest | undefined {
-  const bytes = readSmallFile(landing, REST);
+  const bytes = readWhole(landing, REST);
   return bytes === undefined ? undefined : parsed<Rest>(bytes);
 }
 
@@ -197,9 +196,4 @@ export function inTheWay<Change extends { readonly path: string; readonly parts?
   return changes.filter(
     ({ path, parts }) => nearest(leave, path) !== undefined || (above.has(path) && parts === undefined),
   );
-}
-
-function foldersAbove(path: string): string[] {
-  const above = parentPath(path);
-  return above === ROOT_PATH ? [ROOT_PATH] : [...foldersAbove(above), above];
 }

@@ -1,5 +1,5 @@
 import { bytesFromPath, pathFromBytes, ROOT_PATH } from "../../core/byte-path.ts";
-import { failedWith } from "../../system/errno.ts";
+import { unlessFailed } from "../../system/errno.ts";
 import type { Facts } from "../../system/facts.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
 import type { FileHandle } from "../../system/file-handles.ts";
@@ -143,10 +143,5 @@ export class LayerMarks {
 
 /** Without privilege the attributes of a file that nobody may read can't be read either; then nothing is known of it. */
 function readableMark(folder: Folder, name: string, key: string): string | undefined {
-  try {
-    return readLayerMark(folder, name, key);
-  } catch (thrown) {
-    if (failedWith(thrown, "EACCES")) return undefined;
-    throw thrown;
-  }
+  return unlessFailed(["EACCES"], () => readLayerMark(folder, name, key));
 }

@@ -6,16 +6,16 @@ import type { LandedPart } from "../../files/landed-part.ts";
 import { giveMetadata } from "../../files/metadata.ts";
 import { type Ages, isSince, isStillBase } from "../../files/original-state.ts";
 import type { Steps } from "../../files/pace.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import { SandboxNotes } from "../../files/sandbox-notes.ts";
 import type { SandboxTree, WrittenFile } from "../../files/sandbox-tree.ts";
 import type { Scope } from "../../files/scope.ts";
-import { writeSmallFile } from "../../files/small-file.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import { notThere, readFileBelow, writeThroughMount } from "../../files/writing.ts";
 import { type Facts, sameIdentity, type Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
+import { writeWhole } from "../../system/whole-file.ts";
 import { readXattrs } from "../../system/xattrs.ts";
 import { BaseRecord, baseFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
@@ -24,7 +24,8 @@ import { diffLayers } from "./layer-diff.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
 import { LayeredFolder } from "./layered-folder.ts";
-import { type LinkedName, linkedNames, otherNames, UPPER, WORK } from "./linked-names.ts";
+import { UPPER, WORK } from "./layout.ts";
+import { type LinkedName, linkedNames, otherNames } from "./linked-names.ts";
 import type { OverlayWay } from "./ways.ts";
 
 /**
@@ -54,7 +55,6 @@ const POINTS = {
 /** Nothing here takes long enough to be told. */
 const NO_STEPS: readonly number[] = [];
 const ENTERED = "entered";
-export const MERGED = "merged";
 
 export class LayeredTree implements SandboxTree {
   readonly #workspace: Folder;
@@ -122,7 +122,7 @@ export class LayeredTree implements SandboxTree {
     const way = this.isFinished ? this.way : this.#chooseWay();
     // Only a stale one is made anew, and stays stale until it is: that it is finished, and the way, need not be forgotten meanwhile.
     for (const name of [ENTERED, UPPER, WORK]) removeTree(POINTS.removeOld, this.#workspace, name);
-    using upper = ensureFolder(POINTS.upper, this.#workspace, UPPER);
+    using upper = this.#workspace.ensureFolder(POINTS.upper, UPPER);
     const facts = original.ownFacts();
     giveMetadata(POINTS.root, upper, ROOT_PATH, facts, readXattrs(original, ROOT_PATH), upper.ownFacts());
     this.#hideWorkspaces(original, upper, facts);
@@ -143,7 +143,7 @@ export class LayeredTree implements SandboxTree {
 
   /** Says that programs are about to get in. */
   markEntered(): void {
-    if (!this.isEntered) writeSmallFile(POINTS.enter, this.#workspace, ENTERED, Buffer.alloc(0));
+    if (!this.isEntered) writeWhole(POINTS.enter, this.#workspace, ENTERED, Buffer.alloc(0));
   }
 
   /**
@@ -247,8 +247,8 @@ export class LayeredTree implements SandboxTree {
     return (path) => {
       const noted = record.get(path);
       if (noted !== undefined || (path === ROOT_PATH && this.#scope.only !== undefined)) return noted;
-      using parent = original.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
-      const name = path === ROOT_PATH ? ROOT_PATH : baseName(path);
+      using parent = original.openBelowIfThere(parentPath(path));
+      const name = baseName(path);
       const now = parent?.facts(name);
       return parent === undefined || now === undefined ? undefined : baseFacts(parent, name, now);
     };

@@ -5,9 +5,7 @@ import { type FileHandle, handleOf } from "../../system/file-handles.ts";
 import type { Folder } from "../../system/folder.ts";
 import { type LayerMarks, originHandle } from "./layer-marks.ts";
 import { LayeredFolder } from "./layered-folder.ts";
-
-/** The overlay's own folder, in the workspace. */
-export const WORK = "work";
+import { UPPER, WORK } from "./layout.ts";
 
 /**
  * The kernel's overlay keeps names together that share a file (index=on): when a file is changed through one of its names, only that name
@@ -26,8 +24,6 @@ export interface LinkedName {
 
 /** Where the index is, from the workspace. */
 const INDEX = `${WORK}/index`;
-/** The upper layer, in the workspace. */
-export const UPPER = "upper";
 
 /** Looks through the whole lower layer, if there is any such copy at all. */
 export function linkedNames(workspace: Folder, lower: Folder, marks: LayerMarks): LinkedName[] {

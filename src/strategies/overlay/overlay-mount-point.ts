@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { BusyError, UsageError } from "../../core/errors.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import type { Scope } from "../../files/scope.ts";
-import { writeSmallFile } from "../../files/small-file.ts";
+import { digestOf } from "../../system/digest.ts";
 import { isThere } from "../../system/existence.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
@@ -11,8 +10,9 @@ import { isDeadFuse, mountFuseOverlay, unmountFuse } from "../../system/fuse-ove
 import { holdersOf, type LiveMount, liveMounts, openLiveMount } from "../../system/live-mounts.ts";
 import { mayMount, mountOverlay, setReadOnly } from "../../system/overlay-mount.ts";
 import { isMountPoint, unmount } from "../../system/unmount.ts";
-import { type LayeredTree, MERGED } from "./layered-tree.ts";
-import { WORK } from "./linked-names.ts";
+import { writeWhole } from "../../system/whole-file.ts";
+import type { LayeredTree } from "./layered-tree.ts";
+import { MERGED, WORK } from "./layout.ts";
 
 /**
  * The one mount of a sandbox, shared by all programs inside. Who may mount, or has fuse, has it in his own view, at `merged` in the workspace,
@@ -41,7 +41,7 @@ export class OverlayMount {
   readonly #scope: Scope;
 
   constructor(workspace: Folder, scope: Scope) {
-    this.source = `drydock:${createHash("sha256").update(workspace.path).digest("hex").slice(0, 24)}`;
+    this.source = `drydock:${digestOf(workspace.path).slice(0, 24)}`;
     this.#workspace = workspace;
     this.#scope = scope;
   }
@@ -79,7 +79,7 @@ export class OverlayMount {
     using lower = Folder.open(this.#scope.root);
     using upper = tree.openOwn();
     using work = this.#workspace.openChild(WORK);
-    using target = ensureFolder(POINTS.point, this.#workspace, MERGED);
+    using target = this.#workspace.ensureFolder(POINTS.point, MERGED);
     const layers = { lower, upper, work };
     if (tree.way === "fuse") await mountFuseOverlay(POINTS.mount, layers, target);
     else
@@ -90,7 +90,7 @@ export class OverlayMount {
   }
 
   keep(): void {
-    if (!this.isKept) writeSmallFile(POINTS.keep, this.#workspace, KEPT, Buffer.alloc(0));
+    if (!this.isKept) writeWhole(POINTS.keep, this.#workspace, KEPT, Buffer.alloc(0));
   }
 
   /** Makes the folder that a mount needs besides the layers, as it has to be before the first one; its path. */
@@ -105,7 +105,7 @@ export class OverlayMount {
       tree.forgetLower();
     }
     tree.markEntered();
-    ensureFolder(POINTS.work, this.#workspace, WORK).close();
+    this.#workspace.ensureFolder(POINTS.work, WORK).close();
     return this.#workspace.label(WORK);
   }
 

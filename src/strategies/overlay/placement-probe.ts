@@ -5,7 +5,7 @@ import { failedWith } from "../../system/errno.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
 import { closeFile } from "../../system/handles.ts";
-import { mountsBelow } from "../../system/mounts.ts";
+import { mountsBelow } from "../../system/mount-table.ts";
 import { takesXattrs } from "../../system/xattrs.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import type { OverlayWay } from "./ways.ts";
@@ -14,7 +14,7 @@ const PROBE = failpoint("overlay.probe-marks");
 
 /** Why an upper layer in this place can't serve this original, if it can't. Leaves nothing behind. */
 export function whyNoLayers(place: WorkspacePlace, scope: Scope, way: OverlayWay): string | undefined {
-  using folder = Folder.open(parentPath(place.path) || "/");
+  using folder = Folder.open(parentPath(place.path));
   if (!takesMarks(folder, way))
     return `the file system of ${scope.root} does not take the attributes that an overlay needs`;
   return way === "user-namespace" ? (whyNotMapped(scope) ?? whyNotAlone(scope)) : undefined;

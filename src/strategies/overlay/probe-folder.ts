@@ -3,8 +3,8 @@ import { removeTree } from "../../files/remove-tree.ts";
 import { sameIdentity } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
-import { tryLock } from "../../system/folder-lock.ts";
 import { unmountFuse } from "../../system/fuse-overlay.ts";
+import { tryLock } from "../../system/lock.ts";
 
 /**
  * A folder in the state directory to try something in. It is locked while it is used, and the lock goes with the process: the next one who

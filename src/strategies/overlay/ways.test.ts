@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { mountsBelow } from "../../system/mounts.ts";
+import { mountsBelow } from "../../system/mount-table.ts";
 import { systemProgram } from "../../system/programs.ts";
 
 const NEEDS_ROOT = process.getuid?.() === 0 ? false : "needs root";

@@ -1,15 +1,14 @@
-import { joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
+import { joinPath, nearest, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import { StateError } from "../../core/errors.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
 import type { CopiedEntry } from "../../files/copy-tree.ts";
 import { contentPaths, landedEntries, metadataPaths, movedTimes } from "../../files/landed-entries.ts";
 import type { LandedPart } from "../../files/landed-part.ts";
 import type { Manifest, ManifestEntry } from "../../files/manifest.ts";
-import { nearest } from "../../files/saved-changes.ts";
-import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
-import { sameTime, type Time } from "../../system/facts.ts";
+import { isDevice, sameTime, type Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
+import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
 import type { TwinFolder } from "./twin-folder.ts";
 
 /**
@@ -53,7 +52,7 @@ export class LandedTwin {
   }
 
   static in(workspace: Folder): LandedTwin {
-    const bytes = readSmallFile(workspace, LANDED);
+    const bytes = readWhole(workspace, LANDED);
     const file = bytes === undefined ? { gone: [], entries: [] } : parsed<LandedFile>(bytes);
     if (file !== undefined) return new LandedTwin(file);
     throw new StateError(`The record ${workspace.label(LANDED)} of what has landed is damaged.`, {
@@ -94,7 +93,7 @@ export class LandedTwin {
     const contents = contentPaths(entries).flatMap((path) => [...this.#baseBelow(path, twin)]);
     const others = metadataPaths(entries).flatMap((path) => this.#base(path, twin) ?? []);
     const rest: Rest = { barrier: twin.barrier, landed: this.#of(entries, "part"), base: [...contents, ...others] };
-    writeSmallFile(NOTE, landing, REST, Buffer.from(JSON.stringify(rest)));
+    writeWhole(NOTE, landing, REST, Buffer.from(JSON.stringify(rest)));
   }
 
   /** With a part of the work in the snapshot `own`. May be done again. */
@@ -127,7 +126,7 @@ export class LandedTwin {
 
   save(workspace: Folder): void {
     const file: LandedFile = { gone: [...this.#gone], entries: [...this.#entries.values()] };
-    writeSmallFile(SAVE, workspace, LANDED, Buffer.from(JSON.stringify(file)), "flushed");
+    writeWhole(SAVE, workspace, LANDED, Buffer.from(JSON.stringify(file)), "flushed");
   }
 
   #base(path: string, twin: TwinFolder): CopiedEntry | undefined {
@@ -173,15 +172,14 @@ export class LandedTwin {
 /** What a base is, of what has landed. */
 export function landedFacts({ original, xattrs, target }: CopiedEntry): BaseFacts {
   const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, rdev } = original;
-  const isDevice = kind === "device" || kind === "block-device";
   return {
     ...{ kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, xattrs },
     ...(target !== undefined && { target }),
-    ...(isDevice && { rdev }),
+    ...(isDevice(kind) && { rdev }),
   };
 }
 
 function readRest(landing: Folder): Rest | undefined {
-  const bytes = readSmallFile(landing, REST);
+  const bytes = readWhole(landing, REST);
   return bytes === undefined ? undefined : parsed<Rest>(bytes);
 }

@@ -2,8 +2,7 @@ import { displayPath } from "../../core/byte-path.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import { isOnBtrfs, isSubvolume, nestedSubvolumes } from "../../system/btrfs.ts";
 import type { Folder } from "../../system/folder.ts";
-import { MountTable } from "../../system/mount-table.ts";
-import { mountsBelow } from "../../system/mounts.ts";
+import { MountTable, mountsBelow } from "../../system/mount-table.ts";
 import { mayMountOnMachine } from "../../system/privilege.ts";
 
 /** Without it only root of the machine may delete a subvolume that is not empty. */

@@ -9,13 +9,13 @@ import { removeTree } from "../../files/remove-tree.ts";
 import { sameFileContent } from "../../files/same-entry.ts";
 import { SandboxNotes } from "../../files/sandbox-notes.ts";
 import type { SandboxTree, WrittenFile } from "../../files/sandbox-tree.ts";
-import { readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import { notThere, readFileBelow, writeFileBelow } from "../../files/writing.ts";
 import { createSnapshot, isSubvolume, nestedSubvolumes } from "../../system/btrfs.ts";
 import type { Facts, Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
+import { readWhole, writeWhole } from "../../system/whole-file.ts";
 import { LANDED, LandedTwin, landedFacts } from "./landed-twin.ts";
 import { whyNoSnapshot } from "./snapshot-probe.ts";
 import { diffWithTwin } from "./twin-diff.ts";
@@ -162,7 +162,7 @@ export class SnapshotTree implements SandboxTree {
     using tree = this.openOwn();
     // The workspace is another subvolume, from which nothing can be exchanged.
     const written = writeFileBelow(tree, path, bytes, (temporary) =>
-      writeSmallFile(POINTS.noteTemporary, this.#workspace, TEMPORARY, bytesFromPath(temporary)),
+      writeWhole(POINTS.noteTemporary, this.#workspace, TEMPORARY, bytesFromPath(temporary)),
     );
     this.removeTemporary();
     return written;
@@ -247,7 +247,7 @@ export class SnapshotTree implements SandboxTree {
   }
 
   #temporary(): string | undefined {
-    const bytes = readSmallFile(this.#workspace, TEMPORARY);
+    const bytes = readWhole(this.#workspace, TEMPORARY);
     return bytes === undefined ? undefined : pathFromBytes(bytes);
   }
 }

@@ -16,6 +16,7 @@ import {
   type Side,
 } from "../../database/sqlite-changes.ts";
 import type { SqliteDatabase } from "../../database/sqlite-database.ts";
+import { digestOf } from "../../system/digest.ts";
 
 /**
  * What differs between `base`, which is the file at this path, and `main` of a connection: rows as `table/key`, definitions and what else a database holds by their name. The digest of
@@ -105,8 +106,4 @@ function rowChanges(db: SqliteDatabase, table: ChangedTable): Change[] {
     ...(before !== undefined && { before }),
     ...(after !== undefined && { after }),
   }));
-}
-
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

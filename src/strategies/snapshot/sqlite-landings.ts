@@ -6,12 +6,12 @@ import { removeConflictingRows } from "../../database/remove-conflicting-rows.ts
 import { countChanges, recordChanges } from "../../database/sqlite-changes.ts";
 import { type Patience, patiently } from "../../database/sqlite-database.ts";
 import { runAtOnce } from "../../files/pace.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
-import { writeSmallFile } from "../../files/small-file.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import { isThere } from "../../system/existence.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { flush } from "../../system/flush.ts";
 import type { Folder } from "../../system/folder.ts";
+import { writeWhole } from "../../system/whole-file.ts";
 import { copyFile, fileDigest } from "./file-copy.ts";
 import { isMarked, LockedOriginal, tidyJournal } from "./sqlite-original.ts";
 import type { SqliteSandbox } from "./sqlite-sandbox.ts";
@@ -63,8 +63,8 @@ export class SqliteLandings {
   /** Records what differs, and writes it into the original, to be committed. */
   async prepare(transaction: Transaction): Promise<PreparedCommit | null> {
     const { workspace, basePath, path } = this.#sandbox;
-    using landings = ensureFolder(POINTS.create, workspace, LANDINGS);
-    using landing = ensureFolder(POINTS.create, landings, transaction.id);
+    using landings = workspace.ensureFolder(POINTS.create, LANDINGS);
+    using landing = landings.ensureFolder(POINTS.create, transaction.id);
     const changes = this.#record(landing);
     if (changes === 0) {
       removeTree(POINTS.remove, landings, transaction.id);
@@ -146,7 +146,7 @@ export class SqliteLandings {
   async #finish(id: string, landing: Folder, note: string, original: LockedOriginal): Promise<void> {
     if (landing.facts(note) === undefined) {
       await original.commit();
-      writeSmallFile(POINTS.note, landing, note, Buffer.alloc(0));
+      writeWhole(POINTS.note, landing, note, Buffer.alloc(0));
       await flush(POINTS.flushNote, landing, () => [
         { parent: landing, name: note },
         { parent: landing, name: "." },

@@ -11,8 +11,8 @@ import { differencesFromBase } from "../../database/unchanged-since.ts";
 import { isThere } from "../../system/existence.ts";
 import { compareTimes, type Time } from "../../system/facts.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
+import { freeRoom } from "../../system/file-system.ts";
 import { Folder } from "../../system/folder.ts";
-import { freeRoom } from "../../system/free-room.ts";
 import { firstBytes } from "../../system/locations.ts";
 
 const POINTS = {
@@ -201,7 +201,7 @@ export async function tidyJournal(location: string, landedAt: Time, patience: Pa
   if (!["-journal", "-wal", "-shm"].some((suffix) => isThere(`${location}${suffix}`)) || !isThere(location)) return;
   using db = new SqliteDatabase(location, "write");
   await patiently(() => db.value("SELECT count(*) FROM sqlite_schema"), patience);
-  using folder = Folder.open(parentPath(location) || "/");
+  using folder = Folder.open(parentPath(location));
   const journal = `${baseName(location)}-journal`;
   const isLeft = () => {
     const facts = folder.facts(journal);

@@ -4,13 +4,13 @@ import type { SandboxRef } from "../../core/sandbox.ts";
 import { type Patience, SqliteDatabase } from "../../database/sqlite-database.ts";
 import { sqliteCode } from "../../database/sqlite-errors.ts";
 import { removeTree } from "../../files/remove-tree.ts";
-import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
 import { dropCheckpoints } from "../../files/tree-checkpoints.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { fileWriters } from "../../system/file-holders.ts";
 import type { Folder } from "../../system/folder.ts";
+import { fileWriters } from "../../system/holders.ts";
 import { factsOfPath } from "../../system/locations.ts";
 import { currentBootId } from "../../system/process-identity.ts";
+import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
 import { copyFileInTurns } from "./file-copy.ts";
 import { copyLiveDatabase } from "./sqlite-source.ts";
 import { filesOf, SqliteView } from "./sqlite-view.ts";
@@ -58,7 +58,7 @@ export class SqliteSandbox {
   }
 
   get isFromEarlierBoot(): boolean {
-    const made = readSmallFile(this.workspace, MADE);
+    const made = readWhole(this.workspace, MADE);
     return made === undefined || parsed<{ bootId?: string }>(made)?.bootId !== currentBootId();
   }
 
@@ -81,12 +81,12 @@ export class SqliteSandbox {
     await copyFileInTurns(POINTS.own, { folder: this.workspace, name: BASE }, place, patience.signal);
     this.#dressUp(own);
     const note = Buffer.from(JSON.stringify({ bootId: currentBootId() }));
-    writeSmallFile(POINTS.made, this.workspace, MADE, note);
+    writeWhole(POINTS.made, this.workspace, MADE, note);
     if (this.isStale) this.markFresh();
   }
 
   markStale(): void {
-    if (!this.isStale) writeSmallFile(POINTS.stale, this.workspace, STALE, Buffer.alloc(0));
+    if (!this.isStale) writeWhole(POINTS.stale, this.workspace, STALE, Buffer.alloc(0));
   }
 
   markFresh(): void {
@@ -166,7 +166,7 @@ export class SqliteSandbox {
   #dressUp(own: Folder): void {
     const places = [
       [this.name, factsOfPath(this.location), 0o600],
-      [ROOT_PATH, factsOfPath(parentPath(this.location) || "/"), 0o700],
+      [ROOT_PATH, factsOfPath(parentPath(this.location)), 0o700],
     ] as const;
     for (const [name, original, needed] of places) {
       if (original === undefined) continue;

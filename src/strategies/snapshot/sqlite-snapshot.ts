@@ -92,7 +92,7 @@ export class SqliteSnapshot implements TwoPhaseSandboxStrategy {
       ["made", "landings"].some((name) => found.facts(name) !== undefined),
     );
     const place: WorkspacePlace = { path: `${stateDir}/sandboxes/${sandboxId}`, placement: "state" };
-    const [root, only] = [parentPath(resource.location) || "/", baseName(resource.location)];
+    const [root, only] = [parentPath(resource.location), baseName(resource.location)];
     const view = viewPlace(this.#context.stateDir, planId, root);
     const metadata = {
       workspace: place.path,

@@ -77,7 +77,7 @@ async function copyLocked(
   patience: Patience,
 ): Promise<void> {
   using _source = await beginReading(location, mode, patience);
-  using folder = Folder.open(parentPath(location) || "/");
+  using folder = Folder.open(parentPath(location));
   await copyFileInTurns(POINTS.copy, { folder, name: baseName(location) }, { folder: to, name }, patience.signal);
 }
 

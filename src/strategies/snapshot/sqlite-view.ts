@@ -1,14 +1,14 @@
-import { createHash } from "node:crypto";
 import { baseName, bytesFromPath, displayPath, isAtOrBelow, parentPath } from "../../core/byte-path.ts";
 import { UnsupportedError } from "../../core/errors.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type { ProgramView } from "../../core/strategy.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
-import { writeSmallFile } from "../../files/small-file.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import { openHomes, openWorkspace } from "../../files/workspace.ts";
+import { digestOf } from "../../system/digest.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
 import { liveMounts } from "../../system/live-mounts.ts";
+import { writeWhole } from "../../system/whole-file.ts";
 
 /**
  * # Where the databases of a plan are worked on
@@ -45,7 +45,7 @@ export function filesOf(database: string): string[] {
 
 /** Where the databases of a plan in this folder are worked on. */
 export function viewPlace(stateDir: string, planId: string, folder: string): string {
-  const digest = createHash("sha256").update(bytesFromPath(folder)).digest("hex").slice(0, 16);
+  const digest = digestOf(bytesFromPath(folder)).slice(0, 16);
   return `${stateDir}/sandboxes/${planId}-view-${digest}`;
 }
 
@@ -82,10 +82,10 @@ export class SqliteView {
   /** The folder of the copies, without the one of this sandbox. */
   makeOwn(stateDir: string): Folder {
     using homes = openHomes(stateDir);
-    using view = ensureFolder(POINTS.make, homes, baseName(this.#path));
-    using users = ensureFolder(POINTS.make, view, USERS);
-    if (users.facts(this.#user) === undefined) writeSmallFile(POINTS.use, users, this.#user, Buffer.alloc(0));
-    const own = ensureFolder(POINTS.make, view, OWN);
+    using view = homes.ensureFolder(POINTS.make, baseName(this.#path));
+    using users = view.ensureFolder(POINTS.make, USERS);
+    if (users.facts(this.#user) === undefined) writeWhole(POINTS.use, users, this.#user, Buffer.alloc(0));
+    const own = view.ensureFolder(POINTS.make, OWN);
     for (const file of filesOf(this.#name)) removeTree(POINTS.clear, own, file);
     return own;
   }
@@ -109,10 +109,10 @@ export class SqliteView {
   }
 
   #makeLayers(view: Folder): void {
-    using hidden = ensureFolder(POINTS.hide, view, HIDDEN);
+    using hidden = view.ensureFolder(POINTS.hide, HIDDEN);
     for (const name of filesOf(this.#name)) hide(hidden, name);
     if (this.inside() === undefined) removeTree(POINTS.work, view, WORK);
-    ensureFolder(POINTS.work, view, WORK).close();
+    view.ensureFolder(POINTS.work, WORK).close();
   }
 
   /** Removes what is of this sandbox, and everything if it was the last. */

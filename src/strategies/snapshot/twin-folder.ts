@@ -41,8 +41,8 @@ export function look<T>(
   path: string,
   as: (folder: Folder, name: string, facts: Facts) => T,
 ): T | undefined {
-  using parent = tree.openBelowIfThere(path === ROOT_PATH ? ROOT_PATH : parentPath(path));
-  const name = path === ROOT_PATH ? ROOT_PATH : baseName(path);
+  using parent = tree.openBelowIfThere(parentPath(path));
+  const name = baseName(path);
   const facts = parent?.facts(name);
   return parent === undefined || facts === undefined ? undefined : as(parent, name, facts);
 }

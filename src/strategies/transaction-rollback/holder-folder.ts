@@ -1,11 +1,12 @@
 import type { Owner } from "../../core/owner.ts";
 import type { ServerSession, TransactionName } from "../../database/server-database.ts";
-import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
-import { parsed } from "../../files/small-file.ts";
-import { failedWith } from "../../system/errno.ts";
-import { failpoint } from "../../system/failpoints.ts";
+import { removeTree } from "../../files/remove-tree.ts";
+import { failedWith, unlessFailed } from "../../system/errno.ts";
+import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { Folder } from "../../system/folder.ts";
-import { durableWriteFile, readTextFile, writeFileAtOnce } from "../../system/text-files.ts";
+import { whileLocked } from "../../system/lock.ts";
+import { readTextFile } from "../../system/text-files.ts";
+import { type Durability, parsed, writeWhole } from "../../system/whole-file.ts";
 
 /**
  * `keepers/PLAN/` in the state directory, 0700. The names on disk are those of 0.1.0, whose open plans go on:
@@ -69,8 +70,8 @@ export class HolderFolder {
     using state = Folder.open(this.#stateDir);
     for (let tries = 1; ; tries += 1) {
       try {
-        using holders = ensureFolder(POINTS.make, state, FOLDER);
-        ensureFolder(POINTS.make, holders, this.#planId).close();
+        using holders = state.ensureFolder(POINTS.make, FOLDER);
+        holders.ensureFolder(POINTS.make, this.#planId).close();
         return;
       } catch (thrown) {
         // Another process may just have removed the folder of all plans, with the last plan in it.
@@ -86,8 +87,7 @@ export class HolderFolder {
 
   /** Called by the holder: from here on clients find it. */
   announce({ holderId, owner }: HolderFile): void {
-    const bytes = Buffer.from(JSON.stringify({ keeperId: holderId, owner }));
-    writeFileAtOnce(POINTS.listening, `${this.path}/${FILE}`, bytes, 0o600);
+    this.#write(POINTS.listening, FILE, { keeperId: holderId, owner }, "buffered");
   }
 
   record(resourceId: string): RemoteRecord | undefined {
@@ -125,8 +125,10 @@ export class HolderFolder {
     return file === undefined ? undefined : parsed<T>(file.bytes);
   }
 
-  #write(point: typeof POINTS.record, name: string, value: object): void {
-    durableWriteFile(point, `${this.path}/${name}`, Buffer.from(JSON.stringify(value)), 0o600);
+  /** Under the lock of the folder: not all who find that a transaction is lost hold the plan's claim. */
+  #write(point: Failpoint, name: string, value: object, how: Durability = "durable"): void {
+    using folder = Folder.open(this.path);
+    whileLocked(folder, () => writeWhole(point, folder, name, Buffer.from(JSON.stringify(value)), how));
   }
 }
 
@@ -139,9 +141,5 @@ function removeRecord(folder: Folder, resourceId: string): boolean {
 
 /** The folder stays while another plan has a holder. */
 function removeIfEmpty(state: Folder): void {
-  try {
-    state.removeFolder(POINTS.removeFolder, FOLDER);
-  } catch (thrown) {
-    if (!failedWith(thrown, "ENOTEMPTY", "EEXIST", "ENOENT")) throw thrown;
-  }
+  unlessFailed(["ENOTEMPTY", "EEXIST", "ENOENT"], () => state.removeFolder(POINTS.removeFolder, FOLDER));
 }

@@ -2,14 +2,13 @@ import { constants } from "node:fs";
 import { baseName, parentPath } from "../../core/byte-path.ts";
 import { failedWith } from "../errno.ts";
 import { calls, check, pathPointer } from "../native.ts";
+import { O_CLOEXEC } from "../open-flags.ts";
 import type { ViewRoot } from "./view-root.ts";
-
-const O_CLOEXEC = 0o2000000;
 
 /** Puts a link into a folder of the new root, in the place of what is there. In a folder that a command has removed there is nothing to put. */
 export function replaceLink(root: ViewRoot, at: string, to: string): void {
   const name = baseName(at);
-  using parent = root.folderIfThere(parentPath(at) || "/");
+  using parent = root.folderIfThere(parentPath(at));
   if (parent === undefined) return;
   unless("ENOENT", () => check(calls.unlinkat(parent.fd, pathPointer(name), 0), "unlink", at));
   check(calls.symlinkat(pathPointer(to, 1), parent.fd, pathPointer(name)), "symlink", at);
@@ -18,7 +17,7 @@ export function replaceLink(root: ViewRoot, at: string, to: string): void {
 /** Makes a folder or an empty file of the new root, to mount on. */
 export function makePoint(root: ViewRoot, at: string, isFile: boolean): void {
   const name = baseName(at);
-  using parent = root.folderIfThere(parentPath(at) || "/");
+  using parent = root.folderIfThere(parentPath(at));
   if (parent === undefined) return;
   const path = pathPointer(name);
   unless("EEXIST", () => {

@@ -2,11 +2,10 @@ import { baseName, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { Facts } from "../facts.ts";
 import { Folder } from "../folder.ts";
 import { calls, check, cString, pathPointer } from "../native.ts";
+import { O_CLOEXEC, O_PATH } from "../open-flags.ts";
 import { launchCalls } from "./calls.ts";
 import { attachMount, newMount } from "./new-mount.ts";
 
-const O_CLOEXEC = 0o2000000;
-const O_PATH = 0o10000000;
 const S_IFCHR = 0o020000;
 
 /** Where the layers are while the root is put together: in the root that goes, in a folder of the kernel's in which nothing is that is shown. */

@@ -1,13 +1,12 @@
 import { constants, writeFileSync } from "node:fs";
 import { calls, check, pathPointer } from "../native.ts";
+import { O_CLOEXEC } from "../open-flags.ts";
 
 /** Something in a small file system in memory. Folders are given before what is in them. */
 export type MemoryEntry =
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "file"; readonly path: string; readonly content?: string }
   | { readonly kind: "link"; readonly path: string; readonly to: string };
-
-const O_CLOEXEC = 0o2000000;
 
 /** Makes the entries in a file system that nobody else has seen yet. */
 export function fillMemory(folder: number, entries: readonly MemoryEntry[], label: string): void {

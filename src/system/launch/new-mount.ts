@@ -1,5 +1,6 @@
 import { CREATE, configure, MOVE_BOTH_EMPTY, MOVE_MOUNT, mountOf, openContext, SET_STRING } from "../mount-context.ts";
 import { calls, check, cString } from "../native.ts";
+import { O_CLOEXEC } from "../open-flags.ts";
 import { launchCalls, MOUNT_SETATTR, OPEN_TREE } from "./calls.ts";
 
 /** What holds for a mount, besides what holds for the mount that it is a copy of. */
@@ -13,7 +14,6 @@ export interface MountFlags {
 const AT_EMPTY_PATH = 0x1000;
 const AT_RECURSIVE = 0x8000;
 const OPEN_TREE_CLONE = 1;
-const O_CLOEXEC = 0o2000000;
 
 /** A mount of the same thing that hangs nowhere, with or without what is mounted in it. */
 export function copyMount(source: number, label: string, withMounts: boolean): number {

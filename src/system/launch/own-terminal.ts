@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { calls, check } from "../native.ts";
+import { O_CLOEXEC } from "../open-flags.ts";
 import { launchCalls } from "./calls.ts";
 import type { ViewRoot } from "./view-root.ts";
 
@@ -16,7 +17,6 @@ const TIOCSWINSZ = 0x5414;
 const TIOCSCTTY = 0x540e;
 const TIOCSPTLCK = 0x40045431;
 const TIOCGPTPEER = 0x5441;
-const O_CLOEXEC = 0o2000000;
 const LABEL = "the terminal";
 
 /**

@@ -2,11 +2,10 @@ import { constants } from "node:fs";
 import { SystemCallError } from "../../core/errors.ts";
 import { factsOfOpen } from "../facts.ts";
 import { calls, check, cString } from "../native.ts";
+import { O_CLOEXEC, O_PATH } from "../open-flags.ts";
 import { launchCalls } from "./calls.ts";
 import { copyMount, setMountFlags } from "./new-mount.ts";
 
-const O_CLOEXEC = 0o2000000;
-const O_PATH = 0o10000000;
 const SEEK_SET = 0;
 const SEEK_CUR = 1;
 

@@ -2,13 +2,12 @@ import { constants } from "node:fs";
 import { failedWith } from "../errno.ts";
 import { Folder } from "../folder.ts";
 import { calls, check, cString } from "../native.ts";
+import { O_CLOEXEC, O_PATH } from "../open-flags.ts";
 import { launchCalls, OPENAT2 } from "./calls.ts";
 import { fillMemory, type MemoryEntry } from "./memory-entries.ts";
 import { attachMount, copyMount, type MountFlags, newMount, setMountFlags } from "./new-mount.ts";
 
 const AT_FDCWD = -100;
-const O_CLOEXEC = 0o2000000;
-const O_PATH = 0o10000000;
 const RESOLVE_NO_MAGICLINKS = 0x02;
 const RESOLVE_NO_SYMLINKS = 0x04;
 const RESOLVE_IN_ROOT = 0x10;

@@ -105,7 +105,7 @@ export class HolderClient {
       limits: this.#context.transaction ?? DEFAULT_LIMITS,
       ...(connects !== undefined && { connects }),
     };
-    const said = await startBackground(START, { ...holderProgram(), input: JSON.stringify(start) });
+    const said = await startBackground(START, holderProgram(), JSON.stringify(start));
     if (said !== undefined)
       throw new StateError(`The process that is to hold the transaction could not be started: ${said}`, {
         hint: "Check that the state directory can be written, and that there is memory left.",

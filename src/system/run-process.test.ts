@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { InterruptedError } from "../core/errors.ts";
-import { type BoundedProgram, runBounded } from "./bounded-process.ts";
+import { type ProcessBounds, runProcess } from "./run-process.ts";
 
-describe("runBounded", () => {
+describe("runProcess", () => {
   let folder: string;
 
   beforeEach(() => {
@@ -16,15 +16,11 @@ describe("runBounded", () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  const shell = (script: string, more: Partial<BoundedProgram> = {}) =>
-    runBounded({
-      file: "/bin/sh",
-      args: ["-c", script],
-      cwd: folder,
-      environment: { A: "1" },
-      limitMs: 20_000,
-      ...more,
-    });
+  const shell = (script: string, more: Partial<ProcessBounds> = {}) =>
+    runProcess(
+      { file: "/bin/sh", args: ["-c", script], cwd: folder, environment: { A: "1" } },
+      { limitMs: 20_000, ...more },
+    );
 
   /** Whether a process that wrote its id there is gone. */
   async function isGone(name: string): Promise<boolean> {
@@ -56,6 +52,25 @@ describe("runBounded", () => {
       },
     });
     assert.deepEqual([length, stdout.length], [300_000, 0]);
+  });
+
+  it("ends a program that writes more than we can keep", async () => {
+    const script = "echo $$ > endless; exec cat /dev/zero";
+    await assert.rejects(shell(script, { mostOutput: 1 << 20 }), /wrote more than 1048576 bytes/);
+    assert.equal(await isGone("endless"), true);
+  });
+
+  it("passes descriptors on from 3, and no other one", async () => {
+    const file = join(folder, "given");
+    writeFileSync(file, "given");
+    const fd = openSync(file, "r");
+    try {
+      const { stdout } = await shell("cat <&3; ls /proc/self/fd", { descriptors: [fd] });
+      // The last one is the folder that ls itself reads.
+      assert.equal(stdout.toString(), "given0\n1\n2\n3\n4\n");
+    } finally {
+      closeSync(fd);
+    }
   });
 
   it("[G3] ends what is silent for too long, with all that it started", async () => {
@@ -91,11 +106,9 @@ describe("runBounded", () => {
 
   it("says that a program is not there", async () => {
     await assert.rejects(
-      runBounded({ file: join(folder, "none"), args: [], cwd: folder, environment: {}, limitMs: 1000 }).then(
-        ({ code, stderr }) => {
-          if (code !== 0) throw new Error(stderr);
-        },
-      ),
+      runProcess({ file: join(folder, "none"), args: [] }, { limitMs: 1000 }).then(({ code, stderr }) => {
+        if (code !== 0) throw new Error(stderr);
+      }),
       /none/,
     );
   });

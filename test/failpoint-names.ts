@@ -300,7 +300,6 @@ export const FAILPOINT_NAMES = [
   "store.write",
   "store.written",
   "trust.state-folder",
-  "trust.sweep",
   "trust.write",
   "use.forget",
   "use.make",

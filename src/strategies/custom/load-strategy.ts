@@ -1,15 +1,16 @@
-import { fileUrlOf, importerIn, packageUrlOf } from "../config/module-location.ts";
-import { nearestName } from "../config/nearest-name.ts";
-import type { CustomStrategy } from "../config/settings.ts";
-import { displayPath } from "../core/byte-path.ts";
-import { messageOf, StrategyUnavailableError } from "../core/errors.ts";
-import type { SandboxStrategy, StrategyContext } from "../core/strategy.ts";
+import { fileUrlOf, importerIn, packageUrlOf } from "../../config/module-location.ts";
+import { nearestName } from "../../config/nearest-name.ts";
+import type { CustomStrategy } from "../../config/settings.ts";
+import { displayPath } from "../../core/byte-path.ts";
+import { messageOf, StrategyUnavailableError } from "../../core/errors.ts";
+import type { SandboxStrategy, StrategyContext } from "../../core/strategy.ts";
+import type { StrategyMaker } from "../registered-strategy.ts";
 import { checkOptions } from "./strategy-options.ts";
 
-/** A module of somebody else's, and who asks for it. */
+/** A module of the user's own, and what names it. */
 type DeclaredModule = Pick<CustomStrategy, "name" | "module" | "folder" | "place">;
 
-/** A class of somebody else's; what it makes is checked before it is used. */
+/** A class of the user's own. The registry checks what it makes. */
 type StrategyClass = (new (
   context: StrategyContext,
   options: unknown,
@@ -17,41 +18,32 @@ type StrategyClass = (new (
   readonly optionsSchema?: unknown;
 };
 
-/** Somebody else's class, and where it came from. */
-export interface LoadedClass {
-  /** Makes an instance. Fails by `StrategyUnavailableError`. */
-  make(context: StrategyContext): SandboxStrategy;
-  /** The URL of its module. */
-  readonly url: string;
-}
-
 /**
- * Loads the class of a strategy that a config declares. `module` is a path relative to the config's folder, or a package that is installed
- * where the config is; JavaScript, or, in a file of one's own, TypeScript whose types Node can leave out. Everything that can go wrong has
- * an error of its own, with the place in the config.
+ * Loads the class of a strategy that a config or a command line names. `module` is a path relative to `folder`, or a
+ * package that is installed there: JavaScript or, in a file of the user's own, TypeScript whose types Node can leave
+ * out. Everything that can go wrong has an error of its own, with the place in the config.
  */
 export async function loadStrategyClass(
   declared: CustomStrategy,
   options: CustomStrategy["options"],
-): Promise<LoadedClass> {
+): Promise<StrategyMaker> {
+  const { className } = declared;
   const { exports, url } = await importModule(declared);
   const found = exportOf(declared, exports);
   const checked = await checkOptions(found.optionsSchema, options ?? {}, (problem) =>
-    unavailable(declared, "STRATEGY_OPTIONS", `its options are not what ${declared.className} takes: ${problem}`, {
+    unavailable(declared, "STRATEGY_OPTIONS", `its options are not what ${className} takes: ${problem}`, {
       hint: `Correct options: of ${declared.name} in the config.`,
     }),
   );
-  return { url, make: (context) => construct(declared, found, context, checked) };
+  return {
+    make: (context) => construct(declared, () => new found(context, checked)),
+    module: { url, className, ...(options !== undefined && { options }) },
+  };
 }
 
-function construct(
-  declared: CustomStrategy,
-  found: StrategyClass,
-  context: StrategyContext,
-  options: unknown,
-): SandboxStrategy {
+function construct(declared: CustomStrategy, make: () => SandboxStrategy): SandboxStrategy {
   try {
-    return new found(context, options);
+    return make();
   } catch (thrown) {
     throw unavailable(
       declared,
@@ -67,7 +59,7 @@ interface Imported {
   readonly url: string;
 }
 
-/** Imports a module of somebody else's. Fails by `StrategyUnavailableError`, which names who declared it. */
+/** Imports a module of the user's own. Fails by `StrategyUnavailableError`, which says where it is declared. */
 export async function importModule(declared: DeclaredModule): Promise<Imported> {
   try {
     const url = fileUrlOf(declared) ?? packageUrlOf(declared);
@@ -99,7 +91,7 @@ function moduleError(declared: DeclaredModule, thrown: unknown): StrategyUnavail
   });
 }
 
-/** Whether the module itself is not there, and not something that it imports. */
+/** Whether the module itself is missing, and not something that it imports. */
 function isMissing(declared: DeclaredModule, thrown: unknown): boolean {
   const { code, url, message } = (thrown ?? {}) as { readonly [member: string]: unknown };
   if (code !== "ERR_MODULE_NOT_FOUND") return false;

@@ -1,5 +1,5 @@
-import { messageOf } from "../core/errors.ts";
-import type { PlainData } from "../core/resource.ts";
+import { messageOf } from "../../core/errors.ts";
+import type { PlainData } from "../../core/resource.ts";
 
 /**
  * Options are checked by what the class of a strategy has as its static `optionsSchema`, which may be
@@ -26,7 +26,7 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[];
 }
 
-/** The options as the strategy gets them. `refuse` makes the error of what is wrong with them, or with the schema. */
+/** The options as the strategy gets them. `refuse` makes the error for what is wrong with them, or with the schema. */
 export async function checkOptions(
   schema: unknown,
   options: Options,
@@ -40,13 +40,18 @@ export async function checkOptions(
     throw refuse(`its optionsSchema makes no sense: ${messageOf(thrown)}`);
   }
   if (result.issues === undefined) return result.value;
-  throw refuse(result.issues.map(described).join("; "));
+  throw refuse(problemsIn(result.issues));
+}
+
+/** What a schema found wrong, each with its place. */
+export function problemsIn(issues: readonly StandardIssue[]): string {
+  return issues.map(described).join("; ");
 }
 
 async function asStandard(schema: unknown): Promise<StandardSchema> {
   if (isStandard(schema)) return schema;
   if (typeof schema !== "object" || schema === null) throw new TypeError("it is neither a schema nor a JSON Schema");
-  // Loaded here: who has no options does not pay for it.
+  // Loaded here: a strategy without options does not pay for it.
   const { fromJSONSchema } = await import("zod");
   return fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]) as unknown as StandardSchema;
 }

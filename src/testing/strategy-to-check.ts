@@ -1,7 +1,6 @@
 import { MODULE_AND_CLASS_PATTERN } from "../config/schema.ts";
 import { UsageError } from "../core/errors.ts";
-import { makerOf } from "../strategies/custom/declare-strategies.ts";
-import { importModule } from "../strategies/custom/load-strategy.ts";
+import { importModule, loadStrategyClass } from "../strategies/custom/load-strategy.ts";
 import type { Subject } from "../strategies/custom/method-table.ts";
 import { assertStrategy } from "../strategies/custom/strategy-check.ts";
 import type { StrategyMaker } from "../strategies/registered-strategy.ts";
@@ -45,7 +44,7 @@ async function makerFor(
   if (registry.has(given) || !isInModule(given)) return await registry.maker(given, subject);
   const { module, name } = inModule(given);
   const declared = { name, module, className: name, limitMilliseconds: 0, folder, place: COMMAND_LINE };
-  return await makerOf(declared, undefined);
+  return await loadStrategyClass(declared, undefined);
 }
 
 /** What makes resources, as `MODULE:FUNCTION` names it. */

@@ -6,6 +6,8 @@ import type { LoadedStrategy, StrategyMaker } from "../registered-strategy.ts";
 import type { SandboxStrategyRegistry } from "../registry.ts";
 import { CustomCalls } from "./custom-calls.ts";
 
+type Options = CustomStrategy["options"];
+
 export interface CustomParts {
   readonly registry: SandboxStrategyRegistry;
   /** What built-in strategies get. */
@@ -32,17 +34,11 @@ export function declareCustom(parts: CustomParts, declared: CustomStrategy): voi
   });
 }
 
-/** Loads the class of a strategy. Fails by `StrategyUnavailableError`. */
-export async function makerOf(declared: CustomStrategy, options: CustomStrategy["options"]): Promise<StrategyMaker> {
-  const { loadStrategyClass } = await import("./load-strategy.ts");
-  return await loadStrategyClass(declared, options);
+async function makerOf(declared: CustomStrategy, options: Options): Promise<StrategyMaker> {
+  return await (await import("./load-strategy.ts")).loadStrategyClass(declared, options);
 }
 
-async function load(
-  parts: CustomParts,
-  declared: CustomStrategy,
-  options: CustomStrategy["options"],
-): Promise<LoadedStrategy> {
+async function load(parts: CustomParts, declared: CustomStrategy, options: Options): Promise<LoadedStrategy> {
   const { name, limitMilliseconds } = declared;
   const custom = new CustomCalls(limitMilliseconds, parts.context.signal);
   const context = contextFor(parts, custom, () => name);
@@ -59,17 +55,13 @@ async function load(
 }
 
 /** What a strategy of the user's own gets: it records only its own sandboxes, and is told when it took too long. */
-function contextFor(
-  { context, recordLoss }: CustomParts,
-  custom: CustomCalls,
-  strategyName: () => string,
-): StrategyContext {
+function contextFor({ context, recordLoss }: CustomParts, custom: CustomCalls, name: () => string): StrategyContext {
   return {
     ...context,
     signal: custom.limit.signal,
     recordIntent: async (ref, places) =>
       await context.recordIntent(await custom.refInMaking(ref), [...places].map(plainPlace)),
-    recordLoss: async (ref, why) => await recordLoss(ref, String(why), strategyName()),
+    recordLoss: async (ref, why) => await recordLoss(ref, String(why), name()),
   };
 }
 

@@ -63,10 +63,7 @@ interface MethodRule<M extends MethodName> {
   readonly reported?: (answer: Answer<M>, attention: Attention) => Answer<M>;
 }
 
-const commitReported = ({ changes, attention }: CommitResult, more: Attention): CommitResult => ({
-  changes,
-  attention: [...attention, more],
-});
+const inCommit = (done: CommitResult, more: Attention) => ({ ...done, attention: [...done.attention, more] });
 
 /** What Drydock has to know of each method of the contract (core/strategy.ts) to call it. The one list of them. */
 export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
@@ -75,10 +72,8 @@ export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
   write: { required: "always", takesPath: true },
   diff: { required: "always" },
   commit: {
-    required: "always",
-    finishes: true,
+    ...{ required: "always", finishes: true, reported: inCommit },
     nothing: () => ({ changes: 0, attention: [] }),
-    reported: commitReported,
   },
   rollback: { required: "always", error: SandboxRollbackError, finishes: true, anyVersion: true },
   checkpoint: { required: "always", nothing: () => ({}) },
@@ -87,16 +82,11 @@ export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
 
   prepare: { required: "two-phase" },
   commitPrepared: {
-    required: "two-phase",
-    finishes: true,
+    ...{ required: "two-phase", finishes: true, reported: inCommit },
     nothing: ([, , prepared]) => ({ changes: prepared.changes, attention: [] }),
-    reported: commitReported,
   },
   rollbackPrepared: {
-    required: "two-phase",
-    error: SandboxRollbackError,
-    finishes: true,
-    nothing: () => [],
+    ...{ required: "two-phase", finishes: true, error: SandboxRollbackError, nothing: () => [] },
     reported: (attention, more) => [...attention, more],
   },
 
@@ -133,9 +123,7 @@ export async function answerOf<M extends MethodName>(
   // The registry has checked that what is there can be called.
   const members = strategy as unknown as { readonly [name in M]?: (...args: ArgumentsOf<M>) => Promise<Answer<M>> };
   if (members[method] === undefined && required !== undefined)
-    throw new UnsupportedError(`The strategy ${strategy.name} has no ${method}.`, {
-      hint: `Only a ${required} strategy has it.`,
-    });
+    throw new UnsupportedError(`The strategy has no ${method}.`, { hint: "Only one that is two-phase has it." });
   const answer = await members[method]?.(...args);
   return answer === undefined && nothing !== undefined ? await nothing(args, strategy) : (answer as Answer<M>);
 }

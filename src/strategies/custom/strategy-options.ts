@@ -9,17 +9,9 @@ import type { PlainData } from "../../core/resource.ts";
  */
 
 type Options = { readonly [key: string]: PlainData };
-
-interface StandardSchema {
-  readonly "~standard": {
-    validate(value: unknown): StandardResult | Promise<StandardResult>;
-  };
-}
-
-interface StandardResult {
-  readonly value?: unknown;
-  readonly issues?: readonly StandardIssue[];
-}
+type Refuse = (problem: string) => Error;
+type StandardResult = { readonly value?: unknown; readonly issues?: readonly StandardIssue[] };
+type StandardSchema = { readonly "~standard": { validate(value: unknown): StandardResult | Promise<StandardResult> } };
 
 interface StandardIssue {
   readonly message: string;
@@ -27,11 +19,7 @@ interface StandardIssue {
 }
 
 /** The options as the strategy gets them. `refuse` makes the error for what is wrong with them, or with the schema. */
-export async function checkOptions(
-  schema: unknown,
-  options: Options,
-  refuse: (problem: string) => Error,
-): Promise<unknown> {
+export async function checkOptions(schema: unknown, options: Options, refuse: Refuse): Promise<unknown> {
   if (schema === undefined) return options;
   let result: StandardResult;
   try {

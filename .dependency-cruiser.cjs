@@ -18,7 +18,7 @@ const LAYERS = [
   ["config/", "config/ turns text into checked values: it must not use them"],
   [
     "strategies/",
-    "a strategy isolates one resource and gets all else through its context: it knows nothing of managers, plans or commits",
+    "strategies/ isolates one resource at a time, finds the strategy of a name and guards its calls: it knows nothing of managers, plans or commits",
   ],
   ["sandboxes/", "sandboxes/ handles one sandbox at a time: what happens to several together is decided above it"],
   ["commit/", "commit/ lands participants, whatever they are: it knows nothing of what users call a plan"],

@@ -2,10 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { SandboxStrategy, StrategyContext } from "../src/core/strategy.ts";
-import { declareCustom } from "../src/sandboxes/declare-strategies.ts";
-import { GuardedStrategy } from "../src/sandboxes/guarded-strategy.ts";
-import type { PlanSandboxes } from "../src/sandboxes/plan-sandboxes.ts";
-import { SandboxStrategyRegistry } from "../src/sandboxes/registry.ts";
+import { declareCustom } from "../src/strategies/custom/declare-strategies.ts";
+import { SandboxStrategyRegistry } from "../src/strategies/registry.ts";
 import { answer, compare } from "./answer.ts";
 import { alternate, type Times } from "./measure.ts";
 import { home } from "./places.ts";
@@ -36,8 +34,6 @@ const context: StrategyContext = {
   progress: () => undefined,
   signal: new AbortController().signal,
 };
-// Nothing is recorded here, so nobody is asked.
-const sandboxes = {} as PlanSandboxes;
 let modules = 0;
 
 /** A module that was never loaded. */
@@ -52,7 +48,7 @@ function registryWith(file: string): SandboxStrategyRegistry {
   const registry = new SandboxStrategyRegistry();
   const place = { folder: home, place: `${home}/drydock.yaml:1:1` };
   const declared = { name: "idle", module: file, className: "Idle", limitMilliseconds: 60_000, ...place };
-  declareCustom({ registry, sandboxes, context }, declared);
+  declareCustom({ registry, context, recordLoss: async () => undefined }, declared);
   return registry;
 }
 
@@ -92,8 +88,7 @@ const ref = { sandboxId: "p-r", planId: "p", resourceId: "r", strategyName: "idl
 const calls = await alternate(ROUNDS, {
   guarded: {
     run: async () => {
-      for (let call = 0; call < CALLS; call += 1)
-        await new GuardedStrategy("idle", (made) => registry.resolve("idle", made)).read(ref, "src/app.ts");
+      for (let call = 0; call < CALLS; call += 1) await registry.guarded("idle").read(ref, "src/app.ts");
     },
   },
   direct: {

@@ -11,7 +11,7 @@ import type { Plans } from "./plans/plans.ts";
 import type { ExecRequest, ExecResult } from "./run/exec.ts";
 import type { RunOutcome, RunRequest } from "./run/run-once.ts";
 import type { SandboxManager } from "./sandboxes/manager.ts";
-import type { SandboxStrategyRegistry } from "./sandboxes/registry.ts";
+import type { SandboxStrategyRegistry } from "./strategies/registry.ts";
 import type { CheckRequest } from "./testing/check.ts";
 import type { ConformanceReport } from "./testing/run-conformance.ts";
 

@@ -48,6 +48,6 @@ export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
 export type { RunDecision, RunFinding, RunOutcome, RunRequest } from "./run/run-once.ts";
 export { type Drydock, type DrydockOptions, openDrydock } from "./runtime.ts";
 export type { CommitAllOptions, CommitAllResult, SandboxManager } from "./sandboxes/manager.ts";
-
-export type { RegisteredStrategy, SandboxStrategyRegistry } from "./sandboxes/registry.ts";
 export type { SweepReport } from "./sandboxes/sweep-report.ts";
+export type { RegisteredStrategy } from "./strategies/registered-strategy.ts";
+export type { SandboxStrategyRegistry } from "./strategies/registry.ts";

@@ -18,7 +18,6 @@ import {
 import { type CheckedMethods, withCheckedCalls } from "./core/checked-calls.ts";
 import type { Limits } from "./core/limits.ts";
 import type { ResourceTypes } from "./core/resource-types.ts";
-import type { MadeWith } from "./core/sandbox.ts";
 import type { Drydock, DrydockOptions } from "./drydock.ts";
 import type { CheckpointService } from "./plans/checkpoint-service.ts";
 import type { CleanupService } from "./plans/cleanup-service.ts";
@@ -34,7 +33,9 @@ import type { Plans } from "./plans/plans.ts";
 import type { ExecRequest } from "./run/exec.ts";
 import type { RunDecision, RunRequest } from "./run/run-once.ts";
 import type { CommitAllOptions, SandboxManager } from "./sandboxes/manager.ts";
-import type { DeclaredStrategy, SandboxStrategyRegistry } from "./sandboxes/registry.ts";
+import type { Subject } from "./strategies/custom/method-table.ts";
+import type { DeclaredStrategy } from "./strategies/registered-strategy.ts";
+import type { SandboxStrategyRegistry } from "./strategies/registry.ts";
 import type { CheckRequest } from "./testing/check.ts";
 
 /**
@@ -141,20 +142,36 @@ const managerMethods: CheckedMethods<SandboxManager> = {
   cleanupAbandoned: [planId],
 };
 
-const madeWith = fields<MadeWith>({ version: optional(text), options: optional(anything()) });
+/** Both come from the library itself. */
+const subject = fields<Subject>({ ref: optional(anything()), resource: optional(anything()) });
+
+const declaration = fields<DeclaredStrategy>({
+  name: text,
+  types: optional(list(text)),
+  typeOf: optional(callback()),
+  options: anything(),
+  load: callback(),
+  maker: optional(callback()),
+});
 
 const registryMethods: CheckedMethods<SandboxStrategyRegistry> = {
   register: [
     ["strategy", anything()],
     ["custom", anything()],
   ],
-  declare: [["declaration", fields<DeclaredStrategy>({ name: text, options: anything(), load: callback() })]],
+  declare: [["declaration", declaration]],
   remove: [["name", text]],
   has: [["name", text]],
   isAtHand: [["name", text]],
   resolve: [
     ["name", text],
-    ["made", optional(madeWith)],
+    ["subject", optional(subject)],
+  ],
+  guarded: [["name", text]],
+  implementations: [["name", text]],
+  maker: [
+    ["name", text],
+    ["subject", optional(subject)],
   ],
   listAll: [],
 };

@@ -15,7 +15,6 @@ import { UnsupportedError, UsageError } from "./core/errors.ts";
 import type { PlanRecord } from "./core/plan.ts";
 import { ResourceTypes } from "./core/resource-types.ts";
 import type { StrategyContext } from "./core/strategy.ts";
-import { BUILT_IN_STRATEGY_NAMES } from "./core/strategy-names.ts";
 import type { Drydock, DrydockOptions } from "./drydock.ts";
 import { CheckpointService, saveBefore } from "./plans/checkpoint-service.ts";
 import { StrategyChooser } from "./plans/choose-strategy.ts";
@@ -31,17 +30,19 @@ import { ResourceResolver } from "./plans/resources.ts";
 import { drydockOptions, withCheckedBorder } from "./public-arguments.ts";
 import { sweepRuns } from "./run/sweep.ts";
 import { Claims } from "./sandboxes/claims.ts";
-import { declareCustom, registerCustom } from "./sandboxes/declare-strategies.ts";
 import { SandboxManager } from "./sandboxes/manager.ts";
 import { PlanRemains } from "./sandboxes/plan-remains.ts";
 import { PlanSandboxes } from "./sandboxes/plan-sandboxes.ts";
 import { PlanSecrets } from "./sandboxes/plan-secrets.ts";
-import { SandboxStrategyRegistry } from "./sandboxes/registry.ts";
 import { RestoredRemains } from "./sandboxes/restored-remains.ts";
 import { RunFolders } from "./sandboxes/run-folders.ts";
+import { SandboxReports } from "./sandboxes/sandbox-reports.ts";
 import { Uses } from "./sandboxes/uses.ts";
 import { openSqliteStore } from "./store/sqlite-store.ts";
 import type { HistoryEntry, Store } from "./store/store.ts";
+import { declareBuiltIn } from "./strategies/built-in-strategies.ts";
+import { type CustomParts, declareCustom, registerCustom } from "./strategies/custom/declare-strategies.ts";
+import { SandboxStrategyRegistry } from "./strategies/registry.ts";
 import { armFailpoints, passForeignFailpoint } from "./system/failpoints.ts";
 import { currentActor, MachineOwners } from "./system/machine.ts";
 import { freeReserve } from "./system/reserve.ts";
@@ -110,7 +111,7 @@ export async function openDrydock(given?: DrydockOptions): Promise<Drydock> {
         await examine({ stateDir, registry: parts.registry, chooser: parts.chooser, types, checkRun: parts.checkRun }),
       check: async (strategy, request = {}) =>
         (await import("./testing/check.ts")).check(strategy, request, {
-          custom: settings.sandbox.customStrategies,
+          registry: parts.registry,
           folder: cwd,
           environment,
           signal: options.signal ?? new AbortController().signal,
@@ -170,6 +171,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   const uses = new Uses(folders, owners);
   const assertUnused = (plan: PlanRecord) => uses.assertNone(plan);
   const sandboxes = new PlanSandboxes(store, registry, now, assertUnused);
+  const reports = new SandboxReports(store, now, () => owners.self());
   const secrets = new PlanSecrets(stateDir);
   const context: StrategyContext = {
     stateDir,
@@ -177,16 +179,19 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     git: settings.sandbox.git,
     transaction: settings.sandbox.transaction,
     secretsOf: (planId) => secrets.of(planId),
-    recordLoss: (ref, why) => sandboxes.recordLoss(ref, why),
+    recordLoss: (ref, why) => reports.recordLoss(ref, why),
     environment,
-    recordIntent: (ref, places) => sandboxes.recordIntent(ref, places, owners.self()),
+    recordIntent: (ref, places) => reports.recordIntent(ref, places),
     failpoint: passForeignFailpoint,
     now,
     progress: (progress) => options.onProgress?.(progress),
     signal,
   };
   declareBuiltIn(registry, context);
-  const custom = { registry, sandboxes, context };
+  const custom: CustomParts = {
+    ...{ registry, context },
+    recordLoss: (ref, why, strategy) => reports.recordLoss(ref, why, strategy),
+  };
   for (const make of options.strategies ?? []) registerCustom(custom, make);
   for (const declared of settings.sandbox.customStrategies) declareCustom(custom, declared);
   const journal = new Journal(store);
@@ -259,17 +264,6 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   const sweep = () => sweepRuns({ uses, store, claims, sandboxes, remains });
   const services = { plans, checkpoints, cleanup, undoRetention, recovery, abandonment };
   return { registry, manager, commit, chooser, ...services, runs, checkRun, sweep };
-}
-
-/** Half of the program is strategies: a command that needs none, such as a list of plans, does not load them. */
-function declareBuiltIn(registry: SandboxStrategyRegistry, context: StrategyContext): void {
-  for (const name of BUILT_IN_STRATEGY_NAMES) {
-    const load = async () => {
-      const { BUILT_IN_STRATEGIES } = await import("./strategies/built-in-strategies.ts");
-      return { strategy: new BUILT_IN_STRATEGIES[name](context) };
-    };
-    registry.declare({ name, load });
-  }
 }
 
 function announce({ finished, undone, cleaned, pending }: RecoveryReport, notice: (line: string) => void): void {

@@ -74,18 +74,58 @@ export type FullCapabilities = Required<Omit<StrategyCapabilities, "resourceType
   readonly resourceTypes: readonly string[] | "all";
 };
 
+/** What is known of one capability: what it may be, in the words of a message too, and what it is by default. */
+interface CapabilityRule<T> {
+  readonly values: string;
+  readonly fits: (value: unknown) => boolean;
+  /** Absent: it has to be declared. */
+  readonly byDefault?: (commit: StrategyCapabilities["commit"]) => T;
+}
+
+/** Every capability, once: the compiler refuses one that is missing here. */
+export const CAPABILITIES: {
+  readonly [name in keyof FullCapabilities]: CapabilityRule<FullCapabilities[name]>;
+} = {
+  commit: oneOf<FullCapabilities["commit"]>({ "two-phase": true, "one-phase": true, "in-place": true }),
+  undo: truth((commit) => commit === "two-phase"),
+  partial: truth(() => false),
+  checkpoint: truth(() => true),
+  isolation: {
+    ...oneOf<FullCapabilities["isolation"]>({ view: true, copy: true, branch: true, transaction: true, none: true }),
+    byDefault: () => "copy",
+  },
+  strength: { values: "a number", fits: Number.isFinite, byDefault: () => 5 },
+  resourceTypes: {
+    values: "a list of names",
+    fits: (value) => isListOf(value, (type) => typeof type === "string"),
+    byDefault: () => "all",
+  },
+  leavesOut: truth(() => false),
+  loses: {
+    values: `a list out of ${LOSSES.join(", ")}`,
+    fits: (value) => isListOf(value, (loss) => LOSSES.some((known) => known === loss)),
+    byDefault: () => [],
+  },
+  heldTransaction: truth(() => false),
+};
+
 /** Fills in the defaults, which are documented on the fields. */
-export function withDefaults(capabilities: StrategyCapabilities): FullCapabilities {
-  return {
-    commit: capabilities.commit,
-    undo: capabilities.undo ?? capabilities.commit === "two-phase",
-    partial: capabilities.partial ?? false,
-    checkpoint: capabilities.checkpoint ?? true,
-    isolation: capabilities.isolation ?? "copy",
-    strength: capabilities.strength ?? 5,
-    resourceTypes: capabilities.resourceTypes ?? "all",
-    leavesOut: capabilities.leavesOut ?? false,
-    loses: capabilities.loses ?? [],
-    heldTransaction: capabilities.heldTransaction ?? false,
-  };
+export function withDefaults(declared: StrategyCapabilities): FullCapabilities {
+  const given: { readonly [name: string]: unknown } = { ...declared };
+  return Object.fromEntries(
+    Object.entries(CAPABILITIES).map(([name, { byDefault }]) => [name, given[name] ?? byDefault?.(declared.commit)]),
+  ) as FullCapabilities;
+}
+
+function oneOf<T extends string>(known: { readonly [value in T]: true }): CapabilityRule<T> {
+  const values = Object.keys(known);
+  return { values: values.join(", "), fits: (value) => values.some((one) => one === value) };
+}
+
+function truth(byDefault: NonNullable<CapabilityRule<boolean>["byDefault"]>): CapabilityRule<boolean> {
+  return { values: "true or false", fits: (value) => typeof value === "boolean", byDefault };
+}
+
+function isListOf(value: unknown, fits: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(fits);
 }

@@ -317,26 +317,6 @@ export interface LandingPolicy {
   readonly allowDevices: boolean;
 }
 
-/** The methods that every strategy has. */
-export const STRATEGY_METHODS = [
-  "create",
-  "read",
-  "write",
-  "diff",
-  "commit",
-  "rollback",
-  "checkpoint",
-  "restoreCheckpoint",
-  "cleanup",
-] as const satisfies readonly (keyof SandboxStrategy)[];
-
-/** The methods that a two-phase strategy has in addition. */
-export const TWO_PHASE_METHODS = [
-  "prepare",
-  "commitPrepared",
-  "rollbackPrepared",
-] as const satisfies readonly (keyof TwoPhaseSandboxStrategy)[];
-
 /** Narrows by what the strategy declares; the registry has checked that the methods are there. */
 export function isTwoPhase(strategy: SandboxStrategy): strategy is TwoPhaseSandboxStrategy {
   return strategy.capabilities.commit === "two-phase";

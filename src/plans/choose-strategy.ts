@@ -5,8 +5,8 @@ import { messageOf, UnsupportedError, UsageError } from "../core/errors.ts";
 import type { PlanResource } from "../core/plan.ts";
 import type { Resource } from "../core/resource.ts";
 import { ResourceTypes } from "../core/resource-types.ts";
-import { GuardedStrategy } from "../sandboxes/guarded-strategy.ts";
-import type { RegisteredStrategy, SandboxStrategyRegistry } from "../sandboxes/registry.ts";
+import type { RegisteredStrategy } from "../strategies/registered-strategy.ts";
+import type { SandboxStrategyRegistry } from "../strategies/registry.ts";
 import type { PlacedResource } from "./containment.ts";
 
 export interface ChosenStrategy {
@@ -51,7 +51,7 @@ export class StrategyChooser {
   ): Promise<ChosenStrategy> {
     const choice = wanted ?? this.#fromType(resource.type) ?? this.#fromSettings();
     if (choice === undefined || choice.strategy === AUTOMATIC_STRATEGY) return await this.#strongest(resource);
-    const registered = await this.#registry.resolve(choice.strategy);
+    const registered = await this.#registry.resolve(choice.strategy, { resource });
     const reason = await this.#whyNot(registered, resource);
     if (reason === undefined) return { strategy: choice.strategy, why: choice.by };
     throw new UnsupportedError(`${choice.strategy} does not work for ${resource.name}: ${reason}.`, {
@@ -105,7 +105,7 @@ export class StrategyChooser {
     if (!this.#handles(registered, resource.type)) return `it can't isolate resources of type ${resource.type}`;
     const objection = this.#objection(registered, resource);
     if (objection !== undefined) return objection;
-    const probed = await new GuardedStrategy(registered.name, () => Promise.resolve(registered)).probe(resource);
+    const probed = await this.#registry.guarded(registered.name).probe(resource);
     return probed.works ? undefined : probed.reason;
   }
 

@@ -2,8 +2,9 @@ import { messageOf } from "../core/errors.ts";
 import type { Resource } from "../core/resource.ts";
 import type { ResourceTypes } from "../core/resource-types.ts";
 import type { ProbeResult, StrategyWay } from "../core/strategy.ts";
-import { GuardedStrategy } from "../sandboxes/guarded-strategy.ts";
-import type { SandboxStrategyRegistry } from "../sandboxes/registry.ts";
+import { type GuardedStrategy, guarded } from "../strategies/custom/guarded-strategy.ts";
+import type { RegisteredStrategy } from "../strategies/registered-strategy.ts";
+import type { SandboxStrategyRegistry } from "../strategies/registry.ts";
 import { kernelRelease } from "../system/machine.ts";
 import type { StrategyChooser } from "./choose-strategy.ts";
 
@@ -67,21 +68,20 @@ function atLeast(version: string, major: number, minor: number): boolean {
 async function strategies(registry: SandboxStrategyRegistry, stateDir: string): Promise<DoctorReport["strategies"]> {
   const { strategies: all, unusable } = await registry.listAll();
   const known = await Promise.all(
-    all.map(async (registered) => {
-      const { name, capabilities } = registered;
+    all.map(async ({ name, capabilities }) => {
       const types = capabilities.resourceTypes === "all" ? ["fs-directory"] : capabilities.resourceTypes;
-      const guarded = new GuardedStrategy(name, () => Promise.resolve(registered));
+      const strategy = registry.guarded(name);
       const probed = whatWorks(
-        await Promise.all(types.map(async (type) => [type, await probeOrWhyNot(guarded, sample(type, stateDir))])),
+        await Promise.all(types.map(async (type) => [type, await probeOrWhyNot(strategy, sample(type, stateDir))])),
       );
-      const ways = await waysIfAny(guarded);
+      const ways = (await Promise.all((await registry.implementations(name)).map(waysOf))).flat();
       return {
         name,
         works: probed.works,
         detail: probed.works ? (probed.note ?? "works") : probed.reason,
         strength: capabilities.strength,
         ...(capabilities.loses.length > 0 && { loses: capabilities.loses }),
-        ...(ways !== undefined && { ways }),
+        ...(ways.length > 0 && { ways }),
       };
     }),
   );
@@ -109,9 +109,9 @@ async function probeOrWhyNot(strategy: GuardedStrategy, resource: Resource): Pro
   }
 }
 
-async function waysIfAny(strategy: GuardedStrategy): Promise<readonly StrategyWay[] | undefined> {
+async function waysOf(implementation: RegisteredStrategy): Promise<readonly StrategyWay[]> {
   try {
-    return await strategy.ways();
+    return (await guarded(() => Promise.resolve(implementation)).ways()) ?? [];
   } catch (thrown) {
     return [{ name: "ways", works: false, detail: messageOf(thrown) }];
   }

@@ -1,8 +1,8 @@
 import { UnsupportedError } from "../core/errors.ts";
 import { boundariesOf, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
-import type { GuardedStrategy } from "../sandboxes/guarded-strategy.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
 
 /**
  * Makes the sandboxes of a new plan, one after the other; but a transaction on a server, which is mostly waiting for a process and for the server, comes

@@ -2,7 +2,7 @@ import type { CheckpointPart, CheckpointRecord } from "../core/checkpoint.ts";
 import { messageOf } from "../core/errors.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import type { Store, StoreChange } from "../store/store.ts";
-import type { GuardedStrategy } from "./guarded-strategy.ts";
+import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
 import type { SweepReport } from "./sweep-report.ts";
 
 /**

@@ -1,19 +1,16 @@
 import { joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { FullCapabilities } from "../core/capabilities.ts";
 import { messageOf, PlanStateError, SandboxStateError, UsageError } from "../core/errors.ts";
-import type { Owner } from "../core/owner.ts";
 import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import { assertResourcePath } from "../core/resource-path.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
 import { moveSandbox, type SandboxState, USABLE_STATES } from "../core/sandbox-states.ts";
-import type { IntendedPlace } from "../core/strategy.ts";
-import type { Store, StoreChange } from "../store/store.ts";
-import { currentBootId } from "../system/process-identity.ts";
-import type { CustomCalls } from "./custom-calls.ts";
-import { GuardedStrategy } from "./guarded-strategy.ts";
+import type { Store } from "../store/store.ts";
+import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
+import { isUnavailable, type SandboxStrategyRegistry } from "../strategies/registry.ts";
 import { KeptCheckpoints } from "./kept-checkpoints.ts";
-import { isUnavailable, type SandboxStrategyRegistry } from "./registry.ts";
+import { pendingSandbox } from "./sandbox-reports.ts";
 import type { SweepReport } from "./sweep-report.ts";
 
 /** A sandbox that may be used now. */
@@ -52,7 +49,7 @@ export class PlanSandboxes {
 
   /** The strategy that made a sandbox, or would make one. */
   strategy(name: string): GuardedStrategy {
-    return new GuardedStrategy(name, (made) => this.#registry.resolve(name, made));
+    return this.#registry.guarded(name);
   }
 
   /** What that strategy can do. */
@@ -61,8 +58,9 @@ export class PlanSandboxes {
   }
 
   /** What that sandbox can do: what its strategy declares, unless it can do less itself. */
-  async capabilitiesOf({ strategyName, capabilities, madeWith }: SandboxRef): Promise<FullCapabilities> {
-    const declared = (await this.#registry.resolve(strategyName, madeWith ?? {})).capabilities;
+  async capabilitiesOf(ref: SandboxRef): Promise<FullCapabilities> {
+    const { capabilities } = ref;
+    const declared = (await this.#registry.resolve(ref.strategyName, { ref })).capabilities;
     return { ...declared, ...capabilities, partial: declared.partial && capabilities?.partial !== false };
   }
 
@@ -101,26 +99,8 @@ export class PlanSandboxes {
   }
 
   /** Whether one of Drydock's own strategies made it. */
-  async isOfBuiltIn({ strategyName, madeWith }: SandboxRef): Promise<boolean> {
-    return (await this.#registry.resolve(strategyName, madeWith ?? {})).builtIn;
-  }
-
-  /** What the context's recordLoss does: the work of the sandbox is gone. */
-  async recordLoss({ sandboxId }: SandboxRef, why: string, by?: CustomCalls): Promise<void> {
-    const record = await this.#store.sandbox(sandboxId);
-    if (record === undefined || record.state === "CLEANED_UP") return;
-    await this.#assertOwn(record.ref, by);
-    const state = moveSandbox(sandboxId, record.state, "ERRORED");
-    await this.#store.write([{ put: "sandbox", record: { ...record, state, error: why } }], "ordered");
-  }
-
-  /** A strategy of the user's own may only speak of its own sandboxes. */
-  async #assertOwn({ strategyName, madeWith }: SandboxRef, by: CustomCalls | undefined): Promise<void> {
-    if (by === undefined || (await this.#registry.resolve(strategyName, madeWith ?? {})).custom === by) return;
-    throw new UsageError("A loss is recorded for a sandbox of another strategy.", {
-      hint: "Call recordLoss with a ref that was given to this strategy.",
-      code: "FOREIGN_SANDBOX",
-    });
+  async isOfBuiltIn(ref: SandboxRef): Promise<boolean> {
+    return (await this.#registry.resolve(ref.strategyName, { ref })).builtIn;
   }
 
   /** The sandbox of a resource of a plan; made if it is not there. The same one however often it is asked for. */
@@ -131,25 +111,16 @@ export class PlanSandboxes {
     if (known !== undefined && known.state !== "PENDING" && known.state !== "CLEANED_UP") return known;
     assertInMaking(plan);
     if (known?.state === "PENDING") await this.#cleanUp(known);
-    const guarded = this.strategy(strategy);
     try {
-      const ref = await guarded.create(plan.id, resource);
-      return await this.#move((await this.#store.sandbox(id)) ?? this.#pending(ref), "CREATED", ref);
+      // In it the strategy records its intent (sandbox-reports.ts); one that records none is known from here on.
+      const ref = await this.strategy(strategy).create(plan.id, resource);
+      const pending = (await this.#store.sandbox(id)) ?? pendingSandbox(ref, this.#now());
+      return await this.#move(pending, "CREATED", ref);
     } catch (thrown) {
       const left = await this.#store.sandbox(id);
       if (left?.state === "PENDING") await this.#cleanUp(left);
       throw thrown;
     }
-  }
-
-  /** What the context's recordIntent does: the sandbox is known before anything of it exists. */
-  async recordIntent(ref: SandboxRef, places: readonly IntendedPlace[], owner: Owner): Promise<void> {
-    const recordedAt = this.#now().toISOString();
-    const intents: StoreChange[] = places.map(({ kind, location }) => ({
-      put: "intent",
-      record: { sandboxId: ref.sandboxId, planId: ref.planId, kind, location, recordedAt, owner },
-    }));
-    await this.#store.write([{ put: "sandbox", record: this.#pending(ref) }, ...intents], "durable");
   }
 
   /** A sandbox that may be used now, by the name of its resource. Using one whose work has landed or was thrown away begins new work. */
@@ -259,10 +230,6 @@ export class PlanSandboxes {
     const moved: SandboxRecord = { ...record, ref, state: moveSandbox(ref.sandboxId, record.state, to) };
     await this.#store.write([{ put: "sandbox", record: moved }], "ordered");
     return moved;
-  }
-
-  #pending(ref: SandboxRef): SandboxRecord {
-    return { ref, state: "PENDING", createdAt: this.#now().toISOString(), bootId: currentBootId() };
   }
 }
 

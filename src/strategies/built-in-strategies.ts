@@ -1,24 +1,56 @@
+import type { SandboxRef } from "../core/sandbox.ts";
 import type { SandboxStrategy, StrategyContext } from "../core/strategy.ts";
-import type { BuiltInStrategyName } from "../core/strategy-names.ts";
-import { CopyOnWriteStrategy } from "./copy-on-write/copy-on-write.ts";
-import { FilesystemCopyStrategy } from "./filesystem-copy/filesystem-copy.ts";
-import { GitWorktreeStrategy } from "./git-worktree/git-worktree.ts";
-import { NoneStrategy } from "./none/none.ts";
-import { OverlayStrategy } from "./overlay/overlay.ts";
-import { SnapshotByKind } from "./snapshot/snapshot-by-kind.ts";
-import { TransactionRollbackStrategy } from "./transaction-rollback/transaction-rollback.ts";
+import { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "../core/strategy-names.ts";
+import type { SandboxStrategyRegistry } from "./registry.ts";
 
-/** The one list of what is built in: for each name of core/strategy-names.ts its implementation. */
-export const BUILT_IN_STRATEGIES: {
-  readonly [name in BuiltInStrategyName]: new (
-    context: StrategyContext,
-  ) => SandboxStrategy;
+type StrategyClass = new (context: StrategyContext) => SandboxStrategy;
+type LoadClass = () => Promise<StrategyClass>;
+
+/**
+ * The one list of what is built in: for each name of core/strategy-names.ts its implementation, and that for a type
+ * of resource which has one of its own. Half of the program is strategies, so each is loaded when it is needed.
+ */
+const BUILT_IN_STRATEGIES: {
+  readonly [name in BuiltInStrategyName]: { readonly default: LoadClass; readonly [type: string]: LoadClass };
 } = {
-  git_worktree: GitWorktreeStrategy,
-  snapshot: SnapshotByKind,
-  overlay: OverlayStrategy,
-  copy_on_write: CopyOnWriteStrategy,
-  filesystem_copy: FilesystemCopyStrategy,
-  transaction_rollback: TransactionRollbackStrategy,
-  none: NoneStrategy,
+  git_worktree: {
+    default: async () => (await import("./git-worktree/git-worktree.ts")).GitWorktreeStrategy,
+  },
+  snapshot: {
+    default: async () => (await import("./snapshot/snapshot.ts")).SnapshotStrategy,
+    "sqlite-database": async () => (await import("./snapshot/sqlite-snapshot.ts")).SqliteSnapshot,
+  },
+  overlay: {
+    default: async () => (await import("./overlay/overlay.ts")).OverlayStrategy,
+  },
+  copy_on_write: {
+    default: async () => (await import("./copy-on-write/copy-on-write.ts")).CopyOnWriteStrategy,
+  },
+  filesystem_copy: {
+    default: async () => (await import("./filesystem-copy/filesystem-copy.ts")).FilesystemCopyStrategy,
+  },
+  transaction_rollback: {
+    default: async () => (await import("./transaction-rollback/transaction-rollback.ts")).TransactionRollbackStrategy,
+  },
+  none: {
+    default: async () => (await import("./none/none.ts")).NoneStrategy,
+  },
 };
+
+/** Makes the built-in strategies known, without loading them. */
+export function declareBuiltIn(registry: SandboxStrategyRegistry, context: StrategyContext): void {
+  for (const name of BUILT_IN_STRATEGY_NAMES) {
+    const { default: general, ...byType } = BUILT_IN_STRATEGIES[name];
+    const maker = async (type?: string) => {
+      const found = await ((type === undefined ? undefined : byType[type]) ?? general)();
+      return { make: (own: StrategyContext) => new found(own) };
+    };
+    const load = async (_: unknown, type?: string) => ({ strategy: (await maker(type)).make(context) });
+    registry.declare({ name, types: Object.keys(byType), typeOf, load, maker });
+  }
+}
+
+/** The reference to a snapshot of a SQLite database says where the database is; that to another snapshot does not. */
+function typeOf({ strategyName, metadata }: SandboxRef): string | undefined {
+  return strategyName === "snapshot" && typeof metadata["location"] === "string" ? "sqlite-database" : undefined;
+}

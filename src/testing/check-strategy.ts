@@ -57,7 +57,7 @@ async function assertWorks(strategy: SandboxStrategy, make: () => Promise<MadeRe
 }
 
 /** What somebody else's function returned. */
-function asMade(made: MadeResource): MadeResource {
+export function asMade(made: MadeResource): MadeResource {
   const { resource, dispose } = made ?? {};
   const isWhole = typeof resource === "object" && typeof dispose === "function";
   if (isWhole && ("originalPath" in made || "content" in made)) return made;

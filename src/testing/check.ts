@@ -1,9 +1,11 @@
 import { resolve } from "node:path";
 import { messageOf, UsageError } from "../core/errors.ts";
 import type { StrategyContext } from "../core/strategy.ts";
+import type { Subject } from "../strategies/custom/method-table.ts";
 import { Folder } from "../system/folder.ts";
-import { checkStrategy } from "./check-strategy.ts";
+import { asMade, checkStrategy } from "./check-strategy.ts";
 import type { ConformanceReport } from "./run-conformance.ts";
+import type { MadeResource } from "./strategy-factory.ts";
 import { type CheckSurroundings, isInModule, resourceMakerOf, strategyToCheck } from "./strategy-to-check.ts";
 
 /** How a strategy is to be checked. */
@@ -22,15 +24,24 @@ export async function check(
   surroundings: CheckSurroundings & Pick<StrategyContext, "signal" | "progress">,
 ): Promise<ConformanceReport> {
   const { folder, environment, signal, progress } = surroundings;
-  const checked = await strategyToCheck(strategy, surroundings);
   const isMaker = resource !== undefined && isInModule(resource);
+  const makeResource = isMaker ? await resourceMakerOf(resource, folder) : undefined;
+  const checked = await strategyToCheck(strategy, surroundings, await subjectOf(makeResource));
   return await checkStrategy(checked, {
     environment,
     signal,
     onResult: (_, done, total) => progress({ task: "checking", done, total }),
-    ...(isMaker && { makeResource: await resourceMakerOf(resource, folder) }),
+    ...(makeResource !== undefined && { makeResource }),
     ...(resource !== undefined && !isMaker && { parent: existingFolder(resolve(folder, resource)) }),
   });
+}
+
+/** What the strategy is asked to isolate: its type may have an implementation of its own. */
+async function subjectOf(make: (() => Promise<MadeResource>) | undefined): Promise<Subject> {
+  if (make === undefined) return {};
+  const { resource, dispose } = asMade(await make());
+  await dispose();
+  return { resource };
 }
 
 function existingFolder(path: string): string {

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { moveSandbox } from "../../src/core/sandbox-states.ts";
-import { STRATEGY_METHODS } from "../../src/core/strategy.ts";
 import {
   BUILT_IN_STRATEGY_NAMES,
   type CreatePlanOptions,
@@ -12,6 +11,7 @@ import {
   SandboxStateError,
   type SandboxStrategy,
 } from "../../src/index.ts";
+import { type Contract, requiredMethods } from "../../src/strategies/custom/method-table.ts";
 import { runProcess } from "../rivals/drydock-process.ts";
 import { Mailbox } from "./mailbox.ts";
 import { irreversible, letterbox, planWithWork, reversible, twoPhase, Workshop } from "./workshop.ts";
@@ -24,7 +24,8 @@ describe("Strategies", () => {
     const drydock = await workshop.open([reversible(), twoPhase()]);
     for (const { strategy, name } of (await drydock.registry.listAll()).strategies) {
       const members = strategy as unknown as { readonly [member: string]: unknown };
-      for (const method of STRATEGY_METHODS) assert.equal(typeof members[method], "function", `${name}.${method}`);
+      for (const method of requiredMethods("one-phase"))
+        assert.equal(typeof members[method], "function", `${name}.${method}`);
     }
     const plan = await planWithWork(drydock, [{ location: "a" }, letterbox("mail", "reversible_mail")]);
     assert.deepEqual(
@@ -97,7 +98,10 @@ describe("Strategies", () => {
       strategies: [
         (context) => {
           const mailbox = new Mailbox(context, reversible());
-          const methods = STRATEGY_METHODS.map((name) => [name, (mailbox[name] as () => unknown).bind(mailbox)]);
+          const methods = requiredMethods("one-phase").map((name) => [
+            name,
+            (mailbox as unknown as Contract)[name].bind(mailbox),
+          ]);
           return {
             name: "stranger",
             capabilities: mailbox.capabilities,

@@ -21,7 +21,7 @@ export async function callSandboxes(
   const { id, resources } = await drydock.plans.show(plan);
   for (const { name } of resources) {
     const { ref } = await drydock.sandboxes.getOrCreate(id, name);
-    const { strategy } = await drydock.registry.resolve(ref.strategyName);
+    const { strategy } = await drydock.registry.resolve(ref.strategyName, { ref });
     await SANDBOX_CALLS[call](strategy, ref);
   }
   return { called: resources.map(({ name }) => name) };

@@ -154,7 +154,7 @@ const BAD: readonly (readonly [
         'export class Mine { capabilities = { commit: "two-phase", undo: 1, leavesOut: "certainly", strength: "x" }; read = 3; create() {} path = "x" }',
     },
     "BAD_STRATEGY",
-    /document lacks capabilities\.undo .*capabilities\.leavesOut .*capabilities\.strength .*read\(\), write\(\), diff\(\), commit\(\), rollback\(\), checkpoint\(\), restoreCheckpoint\(\), cleanup\(\), prepare\(\), commitPrepared\(\), rollbackPrepared\(\), path\(\)/,
+    /document lacks capabilities\.undo .*capabilities\.strength .*capabilities\.leavesOut .*read\(\), write\(\), diff\(\), commit\(\), rollback\(\), checkpoint\(\), restoreCheckpoint\(\), cleanup\(\), prepare\(\), commitPrepared\(\), rollbackPrepared\(\), path\(\)/,
     /writing-a-strategy/,
   ],
   [

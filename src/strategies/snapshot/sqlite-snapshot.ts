@@ -21,6 +21,7 @@ import type {
   ProgramView,
   SavedCheckpoint,
   StrategyContext,
+  StrategyWay,
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "../../core/strategy.ts";
@@ -85,6 +86,10 @@ export class SqliteSnapshot implements TwoPhaseSandboxStrategy {
       : { works: true };
   }
 
+  async ways(): Promise<readonly StrategyWay[]> {
+    return [{ name: "sqlite", works: true, detail: "works, for SQLite databases on any file system" }];
+  }
+
   async create(planId: string, resource: Resource): Promise<SandboxRef> {
     const sandboxId = sandboxIdFor(planId, resource.id);
     const { stateDir } = this.#context;
@@ -103,10 +108,8 @@ export class SqliteSnapshot implements TwoPhaseSandboxStrategy {
       view,
       path: `${view}/own/${only}`,
     };
-    // Unlike the other kind of snapshot.
-    const capabilities = { commit: "two-phase", partial: false } as const;
     const ids = { sandboxId, planId, resourceId: resource.id };
-    const ref: SandboxRef = { ...ids, strategyName: this.name, metadata, capabilities };
+    const ref: SandboxRef = { ...ids, strategyName: this.name, metadata };
     await this.#context.recordIntent(
       ref,
       [place.path, view].map((location) => ({ kind: "folder", location })),

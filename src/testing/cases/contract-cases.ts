@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { sandboxIdFor } from "../../core/sandbox.ts";
-import { isTwoPhase, STRATEGY_METHODS, TWO_PHASE_METHODS } from "../../core/strategy.ts";
+import { requiredMethods } from "../../strategies/custom/method-table.ts";
 import type { ConformanceCase } from "../conformance-case.ts";
 import { expect, expectEqual, expectNone } from "../expectation.ts";
 import { PLAN_ID } from "../plan-ids.ts";
@@ -12,7 +12,7 @@ export const contractCases: readonly ConformanceCase[] = [
     group: "contract",
     needs: [],
     run: async ({ strategy }) => {
-      const methods = isTwoPhase(strategy) ? [...STRATEGY_METHODS, ...TWO_PHASE_METHODS] : STRATEGY_METHODS;
+      const methods = requiredMethods(strategy.capabilities.commit);
       const members = strategy as unknown as { readonly [member: string]: unknown };
       expect(typeof strategy.name === "string" && strategy.name !== "", "it has no name");
       expectNone(

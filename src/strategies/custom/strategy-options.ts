@@ -1,5 +1,5 @@
-import { messageOf } from "../core/errors.ts";
-import type { PlainData } from "../core/resource.ts";
+import { messageOf } from "../../core/errors.ts";
+import type { PlainData } from "../../core/resource.ts";
 
 /**
  * Options are checked by what the class of a strategy has as its static `optionsSchema`, which may be
@@ -9,29 +9,17 @@ import type { PlainData } from "../core/resource.ts";
  */
 
 type Options = { readonly [key: string]: PlainData };
-
-interface StandardSchema {
-  readonly "~standard": {
-    validate(value: unknown): StandardResult | Promise<StandardResult>;
-  };
-}
-
-interface StandardResult {
-  readonly value?: unknown;
-  readonly issues?: readonly StandardIssue[];
-}
+type Refuse = (problem: string) => Error;
+type StandardResult = { readonly value?: unknown; readonly issues?: readonly StandardIssue[] };
+type StandardSchema = { readonly "~standard": { validate(value: unknown): StandardResult | Promise<StandardResult> } };
 
 interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[];
 }
 
-/** The options as the strategy gets them. `refuse` makes the error of what is wrong with them, or with the schema. */
-export async function checkOptions(
-  schema: unknown,
-  options: Options,
-  refuse: (problem: string) => Error,
-): Promise<unknown> {
+/** The options as the strategy gets them. `refuse` makes the error for what is wrong with them, or with the schema. */
+export async function checkOptions(schema: unknown, options: Options, refuse: Refuse): Promise<unknown> {
   if (schema === undefined) return options;
   let result: StandardResult;
   try {
@@ -40,13 +28,18 @@ export async function checkOptions(
     throw refuse(`its optionsSchema makes no sense: ${messageOf(thrown)}`);
   }
   if (result.issues === undefined) return result.value;
-  throw refuse(result.issues.map(described).join("; "));
+  throw refuse(problemsIn(result.issues));
+}
+
+/** What a schema found wrong, each with its place. */
+export function problemsIn(issues: readonly StandardIssue[]): string {
+  return issues.map(described).join("; ");
 }
 
 async function asStandard(schema: unknown): Promise<StandardSchema> {
   if (isStandard(schema)) return schema;
   if (typeof schema !== "object" || schema === null) throw new TypeError("it is neither a schema nor a JSON Schema");
-  // Loaded here: who has no options does not pay for it.
+  // Loaded here: a strategy without options does not pay for it.
   const { fromJSONSchema } = await import("zod");
   return fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]) as unknown as StandardSchema;
 }

@@ -1,4 +1,4 @@
-import { InterruptedError, UnsupportedError } from "../core/errors.ts";
+import { InterruptedError, UnsupportedError } from "../../core/errors.ts";
 
 /** How long a call may still take once the user has interrupted. */
 const AFTER_INTERRUPTION_MS = 5_000;
@@ -6,25 +6,23 @@ const AFTER_INTERRUPTION_MS = 5_000;
 /** Timers can't wait longer; it is three weeks. */
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
-/** Whether a call may be given up because the user wants to stop; what lands or takes back is let finish. */
-type Patience = "until-interrupted" | "to-the-end";
-
 /** A call, as messages name it. */
 export interface StrategyCall {
   readonly strategy: string;
   readonly method: string;
-  readonly patience: Patience;
+  /** The call runs to its end though the user interrupts. */
+  readonly finishes: boolean;
 }
 
 /**
- * Bounds how long calls of one instance of a strategy take. One that did not end in time may still be at work, so nothing is called on that
- * instance again, by this process; its signal is aborted, which it may look at.
+ * Bounds how long calls of one instance of a strategy take. A call that did not end in time may still be at work, so
+ * this process calls nothing on that instance again. The instance is told by its signal.
  */
 export class CallLimit {
   readonly #milliseconds: number;
   readonly #user: AbortSignal;
   readonly #late = new AbortController();
-  /** What is to happen to calls that are under way when the user interrupts. One listener for all: each would cost more than the call. */
+  /** What an interruption does to each call under way. One listener serves all: its own would cost more than a call. */
   readonly #interruptible = new Set<() => void>();
   #givenUp: string | undefined;
 
@@ -41,7 +39,7 @@ export class CallLimit {
     return AbortSignal.any([this.#user, this.#late.signal]);
   }
 
-  /** Runs a call; gives it up when it takes too long. The timer also keeps the process alive for what will never end. */
+  /** Runs a call; gives it up when it takes too long. The timer also keeps the process alive for a call that never ends. */
   async within<T>(call: StrategyCall, action: () => Promise<T>): Promise<T> {
     this.#assertAnswering(call);
     const { promise: tooLate, reject } = Promise.withResolvers<never>();
@@ -55,8 +53,8 @@ export class CallLimit {
       clearTimeout(timer);
       timer = setTimeout(() => giveUp(new InterruptedError()), Math.min(AFTER_INTERRUPTION_MS, this.#milliseconds));
     };
-    if (call.patience === "until-interrupted") this.#interruptible.add(interrupted);
-    if (call.patience === "until-interrupted" && this.#user.aborted) interrupted();
+    if (!call.finishes) this.#interruptible.add(interrupted);
+    if (!call.finishes && this.#user.aborted) interrupted();
     try {
       return await Promise.race([action(), tooLate]);
     } finally {

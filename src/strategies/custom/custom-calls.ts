@@ -1,0 +1,101 @@
+import { UsageError } from "../../core/errors.ts";
+import { type MadeWith, type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
+import type { SandboxStrategy } from "../../core/strategy.ts";
+import { CallLimit } from "./call-limit.ts";
+import { nonsense } from "./foreign-errors.ts";
+import { type Answer, type ArgumentsOf, answerOf, METHODS, type MethodName } from "./method-table.ts";
+
+/** A strategy, and what its sandboxes are marked with. */
+interface CalledStrategy {
+  readonly name: string;
+  readonly strategy: SandboxStrategy;
+  readonly madeWith: MadeWith;
+}
+
+/** A sandbox that a strategy was asked to make: all of its reference but what the strategy itself adds. */
+type AskedSandbox = Omit<SandboxRef, "metadata" | "capabilities">;
+
+/**
+ * How one instance of a strategy of the user's own is called: every call is bounded in time, gets copies of what
+ * Drydock keeps, and has its answer checked.
+ */
+export class CustomCalls {
+  readonly limit: CallLimit;
+  /** The sandboxes that the instance is making right now, by their ids. */
+  readonly #asked = new Map<string, AskedSandbox>();
+  /** Loaded with the first call: built-in strategies need no zod. */
+  #schemas: Promise<typeof import("./results.ts")> | undefined;
+
+  constructor(limitMilliseconds: number, user: AbortSignal) {
+    this.limit = new CallLimit(limitMilliseconds, user);
+  }
+
+  async call<M extends MethodName>(to: CalledStrategy, method: M, args: ArgumentsOf<M>): Promise<Answer<M>> {
+    if (method !== "create") return await this.#checked(to, method, args);
+    const asked = askedSandbox(to, args as ArgumentsOf<"create">);
+    this.#asked.set(asked.sandboxId, asked);
+    try {
+      const made = (await this.#checked(to, method, args)) as SandboxRef;
+      const difference = differenceOf(made, asked);
+      if (difference !== undefined) throw nonsense(method, to.name, difference);
+      return { ...made, ...asked } as Answer<M>;
+    } finally {
+      this.#asked.delete(asked.sandboxId);
+    }
+  }
+
+  /**
+   * The reference of a sandbox that this instance is making right now, as it may be recorded. An instance may record
+   * no other sandbox: it could take over those of other plans.
+   */
+  async refInMaking(value: unknown): Promise<SandboxRef> {
+    const hint = "Call recordIntent in create, with the ref that create is going to return; sandboxIdFor gives its id.";
+    const checked = (await this.#results()).checkedAnswer("create", value);
+    if ("problem" in checked)
+      throw new UsageError(`An intent is recorded by a ref that makes no sense: ${checked.problem}.`, { hint });
+    const asked = this.#asked.get(checked.answer.sandboxId);
+    if (asked !== undefined && differenceOf(checked.answer, asked) === undefined)
+      return { ...checked.answer, ...asked };
+    throw new UsageError("An intent is recorded for a sandbox that this strategy was not asked to make.", {
+      hint,
+      code: "FOREIGN_SANDBOX",
+    });
+  }
+
+  async #checked<M extends MethodName>(to: CalledStrategy, method: M, args: ArgumentsOf<M>): Promise<Answer<M>> {
+    const { checkedAnswer } = await this.#results();
+    const { finishes = false, nothing, reported } = METHODS[method];
+    const own = args.map(ownCopy) as ArgumentsOf<M>;
+    const bounds = { strategy: to.name, method, finishes };
+    const checked = checkedAnswer(
+      method,
+      await this.limit.within(bounds, async () => await answerOf(to.strategy, method, own)),
+    );
+    if ("answer" in checked) return checked.answer;
+    const error = nonsense(method, to.name, `what makes no sense: ${checked.problem}`);
+    if (reported === undefined || nothing === undefined) throw error;
+    const message = `${error.message} Look whether all of it has happened.`;
+    return reported(await nothing(args, to.strategy), { path: ".", message });
+  }
+
+  async #results(): Promise<typeof import("./results.ts")> {
+    this.#schemas ??= import("./results.ts");
+    return await this.#schemas;
+  }
+}
+
+function askedSandbox({ name, madeWith }: CalledStrategy, [planId, { id }]: ArgumentsOf<"create">): AskedSandbox {
+  const ids = { sandboxId: sandboxIdFor(planId, id), planId, resourceId: id };
+  return { ...ids, strategyName: name, ...(Object.keys(madeWith).length > 0 && { madeWith }) };
+}
+
+function differenceOf(ref: SandboxRef, asked: AskedSandbox): string | undefined {
+  for (const member of ["sandboxId", "planId", "resourceId"] as const)
+    if (ref[member] !== asked[member]) return `the ${member} '${ref[member]}', not ${asked[member]}`;
+  return undefined;
+}
+
+/** Whatever a strategy does to its arguments stays its own. Bytes are not kept, and may be many. */
+function ownCopy(argument: unknown): unknown {
+  return argument instanceof Uint8Array ? argument : structuredClone(argument);
+}

@@ -1,0 +1,70 @@
+import { type CustomStrategy, DEFAULT_CALL_LIMIT_MS } from "../../config/settings.ts";
+import { DrydockError, StrategyUnavailableError } from "../../core/errors.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
+import type { IntendedPlace, SandboxStrategy, StrategyContext } from "../../core/strategy.ts";
+import type { LoadedStrategy, StrategyMaker } from "../registered-strategy.ts";
+import type { SandboxStrategyRegistry } from "../registry.ts";
+import { CustomCalls } from "./custom-calls.ts";
+
+type Options = CustomStrategy["options"];
+
+export interface CustomParts {
+  readonly registry: SandboxStrategyRegistry;
+  /** What built-in strategies get. */
+  readonly context: StrategyContext;
+  /** Records a loss that the strategy of this name tells of; refuses one of another strategy's sandbox. */
+  recordLoss(ref: SandboxRef, why: string, strategyName: string): Promise<void>;
+}
+
+/** Registers a strategy that a program brings along. */
+export function registerCustom(parts: CustomParts, make: (context: StrategyContext) => SandboxStrategy): void {
+  const custom = new CustomCalls(DEFAULT_CALL_LIMIT_MS, parts.context.signal);
+  const strategy: SandboxStrategy = make(contextFor(parts, custom, () => strategy.name));
+  parts.registry.register(strategy, custom);
+}
+
+/** Makes a strategy known that a config declares; it is loaded when it is needed. */
+export function declareCustom(parts: CustomParts, declared: CustomStrategy): void {
+  const { name, options } = declared;
+  parts.registry.declare({
+    name,
+    ...(options !== undefined && { options }),
+    load: (given) => load(parts, declared, given),
+    maker: () => makerOf(declared, options),
+  });
+}
+
+async function makerOf(declared: CustomStrategy, options: Options): Promise<StrategyMaker> {
+  return await (await import("./load-strategy.ts")).loadStrategyClass(declared, options);
+}
+
+async function load(parts: CustomParts, declared: CustomStrategy, options: Options): Promise<LoadedStrategy> {
+  const { name, limitMilliseconds } = declared;
+  const custom = new CustomCalls(limitMilliseconds, parts.context.signal);
+  const context = contextFor(parts, custom, () => name);
+  try {
+    const strategy = await custom.limit.within({ strategy: name, method: "loading", finishes: false }, async () =>
+      (await makerOf(declared, options)).make(context),
+    );
+    return { strategy, custom };
+  } catch (thrown) {
+    if (!(thrown instanceof DrydockError) || thrown.code !== "STRATEGY_TIMEOUT") throw thrown;
+    const { message, hint } = thrown;
+    throw new StrategyUnavailableError(message, { hint, strategy: name, code: "STRATEGY_MODULE", cause: thrown });
+  }
+}
+
+/** What a strategy of the user's own gets: it records only its own sandboxes, and is told when it took too long. */
+function contextFor({ context, recordLoss }: CustomParts, custom: CustomCalls, name: () => string): StrategyContext {
+  return {
+    ...context,
+    signal: custom.limit.signal,
+    recordIntent: async (ref, places) =>
+      await context.recordIntent(await custom.refInMaking(ref), [...places].map(plainPlace)),
+    recordLoss: async (ref, why) => await recordLoss(ref, String(why), name()),
+  };
+}
+
+function plainPlace({ kind, location }: IntendedPlace): IntendedPlace {
+  return { kind: String(kind), location: String(location) };
+}

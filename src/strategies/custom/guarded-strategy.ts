@@ -1,0 +1,78 @@
+import { StrategyUnavailableError } from "../../core/errors.ts";
+import { assertResourcePath } from "../../core/resource-path.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
+import type { RegisteredStrategy } from "../registered-strategy.ts";
+import { errorFrom } from "./foreign-errors.ts";
+import {
+  type Answer,
+  type ArgumentsOf,
+  answerOf,
+  METHOD_NAMES,
+  METHODS,
+  type MethodName,
+  type Subject,
+} from "./method-table.ts";
+
+/** Finds a strategy, as it is for this sandbox or resource. */
+export type FindStrategy = (subject: Subject) => Promise<RegisteredStrategy>;
+
+/**
+ * Stands between Drydock and a strategy, so that the rules hold whatever the strategy does: a strategy is loaded
+ * when it is first called, paths are checked, a sandbox is only touched by the version that made it, and whatever
+ * is thrown becomes an error of ours that names the strategy. `CustomCalls` adds what holds for a strategy of the
+ * user's own.
+ */
+export type GuardedStrategy = {
+  readonly [M in MethodName]: (...args: ArgumentsOf<M>) => Promise<Answer<M>>;
+} & {
+  /** Loads the strategy, and refuses a sandbox that another version of it made. */
+  assertUsable(ref: SandboxRef): Promise<void>;
+  /** Whether another version of the strategy made this sandbox, so that nothing counts that it says of it. */
+  isOtherVersion(ref: SandboxRef): Promise<boolean>;
+};
+
+/** The guard of the strategy that `find` finds: every method of the table. */
+export function guarded(find: FindStrategy): GuardedStrategy {
+  const methods = METHOD_NAMES.map((method) => [
+    method,
+    (...args: ArgumentsOf<typeof method>) => call(find, method, args),
+  ]);
+  return {
+    ...(Object.fromEntries(methods) as GuardedStrategy),
+    assertUsable: async (ref) => assertVersion(ref, await find({ ref })),
+    isOtherVersion: async (ref) => (await find({ ref })).madeWith.version !== ref.madeWith?.version,
+  };
+}
+
+async function call<M extends MethodName>(find: FindStrategy, method: M, given: ArgumentsOf<M>): Promise<Answer<M>> {
+  const { about, takesPath, anyVersion } = METHODS[method];
+  const args = takesPath === true ? withCheckedPath(given) : given;
+  const subject = about === undefined ? { ref: args[0] as SandboxRef } : about(...args);
+  const found = await find(subject);
+  if (subject.ref !== undefined && anyVersion !== true) assertVersion(subject.ref, found);
+  try {
+    return await (found.custom?.call(found, method, args) ?? answerOf(found.strategy, method, args));
+  } catch (thrown) {
+    throw errorFrom(thrown, method, found.name);
+  }
+}
+
+function withCheckedPath<Args extends readonly unknown[]>([ref, path, ...more]: Args): Args {
+  return [ref, assertResourcePath(path as string), ...more] as readonly unknown[] as Args;
+}
+
+function assertVersion({ madeWith }: SandboxRef, { name, madeWith: { version } }: RegisteredStrategy): void {
+  if (madeWith?.version === version) return;
+  throw new StrategyUnavailableError(
+    `The sandbox was made by ${versionText(madeWith?.version)} of the strategy ${name}; here is ${versionText(version)}.`,
+    {
+      strategy: name,
+      hint: "Bring that version back, or cancel the plan with 'drydock plan cancel'.",
+      code: "STRATEGY_CHANGED",
+    },
+  );
+}
+
+function versionText(version: string | undefined): string {
+  return version === undefined ? "one without a version" : `version ${version}`;
+}

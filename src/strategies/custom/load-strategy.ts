@@ -1,0 +1,116 @@
+import { fileUrlOf, importerIn, packageUrlOf } from "../../config/module-location.ts";
+import { nearestName } from "../../config/nearest-name.ts";
+import type { CustomStrategy } from "../../config/settings.ts";
+import { displayPath } from "../../core/byte-path.ts";
+import { messageOf, StrategyUnavailableError } from "../../core/errors.ts";
+import type { SandboxStrategy, StrategyContext } from "../../core/strategy.ts";
+import type { StrategyMaker } from "../registered-strategy.ts";
+import { checkOptions } from "./strategy-options.ts";
+
+/** A module of the user's own, and what names it. */
+type DeclaredModule = Pick<CustomStrategy, "name" | "module" | "folder" | "place">;
+type Exports = { readonly [name: string]: unknown };
+
+/** A class of the user's own. The registry checks what it makes. */
+interface StrategyClass {
+  new (context: StrategyContext, options: unknown): SandboxStrategy;
+  readonly optionsSchema?: unknown;
+}
+
+/**
+ * Loads the class of a strategy that a config or a command line names. `module` is a path relative to `folder`, or a
+ * package that is installed there: JavaScript or, in a file of the user's own, TypeScript whose types Node can leave
+ * out. Everything that can go wrong is a `StrategyUnavailableError` of its own, with the place in the config.
+ */
+export async function loadStrategyClass(
+  declared: CustomStrategy,
+  options: CustomStrategy["options"],
+): Promise<StrategyMaker> {
+  const { name, className } = declared;
+  const { exports, url } = await importModule(declared);
+  const found = exportOf(declared, exports);
+  const checked = await checkOptions(found.optionsSchema, options ?? {}, (problem) => {
+    const what = `its options are not what ${className} takes: ${problem}`;
+    return unavailable(declared, "STRATEGY_OPTIONS", what, { hint: `Correct options: of ${name} in the config.` });
+  });
+  const make = (context: StrategyContext) => {
+    try {
+      return new found(context, checked);
+    } catch (cause) {
+      const what = `the constructor of ${className} threw: ${messageOf(cause)}`;
+      const hint = "Mend that class, or what it is given as options.";
+      throw unavailable(declared, "STRATEGY_CONSTRUCTOR", what, { hint, cause });
+    }
+  };
+  return { make, module: { url, className, ...(options !== undefined && { options }) } };
+}
+
+/** Imports a module of the user's own. Fails by `StrategyUnavailableError`. */
+export async function importModule(
+  declared: DeclaredModule,
+): Promise<{ readonly exports: Exports; readonly url: string }> {
+  try {
+    const url = fileUrlOf(declared) ?? packageUrlOf(declared);
+    return { exports: await import(url), url };
+  } catch (cause) {
+    const { what, hint } = isMissing(declared, cause) ? missing(declared) : broken(declared, cause);
+    throw unavailable(declared, "STRATEGY_MODULE", what, { hint, cause });
+  }
+}
+
+/** Whether the module itself is missing, and not something that it imports. */
+function isMissing(declared: DeclaredModule, thrown: unknown): boolean {
+  const { code, url, message } = (thrown ?? {}) as { readonly [member: string]: unknown };
+  if (code !== "ERR_MODULE_NOT_FOUND") return false;
+  const file = fileUrlOf(declared);
+  if (file !== undefined) return url === file;
+  return typeof message === "string" && message.endsWith(`imported from ${importerIn(declared.folder)}`);
+}
+
+function missing({ module, folder }: DeclaredModule): { readonly what: string; readonly hint: string } {
+  const shown = displayPath(module);
+  if (/^(?:[./]|file:)/.test(module)) {
+    const hint = `It is looked for from ${displayPath(folder)}. Correct module:, or put the file there.`;
+    return { what: `there is no file ${shown}`, hint };
+  }
+  const hint = `Install it where the config is: npm install ${shown}. A file begins with ./`;
+  return { what: `there is no package ${shown}`, hint };
+}
+
+function broken({ module }: DeclaredModule, thrown: unknown): { readonly what: string; readonly hint: string } {
+  const [problem = ""] = messageOf(thrown).split("\n", 1);
+  const { code } = (thrown ?? {}) as { readonly code?: unknown };
+  const hint =
+    code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING"
+      ? "A package has to be JavaScript; TypeScript works in files of your own."
+      : "Mend that module; --debug shows where it fails.";
+  return { what: `${displayPath(module)} can't be loaded: ${problem}`, hint };
+}
+
+function exportOf(declared: CustomStrategy, exports: Exports): StrategyClass {
+  const { className } = declared;
+  const module = displayPath(declared.module);
+  const found = Object.hasOwn(exports, className) ? exports[className] : undefined;
+  if (typeof found === "function") return found as unknown as StrategyClass;
+  const names = Object.keys(exports);
+  const nearest = nearestName(className, names);
+  throw unavailable(
+    declared,
+    "STRATEGY_EXPORT",
+    found === undefined ? `${module} exports no ${className}` : `what ${module} exports as ${className} is no class`,
+    {
+      hint:
+        (nearest === undefined ? "" : `Did you mean ${nearest}? `) +
+        (names.length === 0 ? "It exports nothing." : `It exports ${names.slice(0, 20).join(", ")}.`),
+    },
+  );
+}
+
+function unavailable(
+  { name, place }: DeclaredModule,
+  code: string,
+  what: string,
+  options: { readonly hint: string; readonly cause?: unknown },
+): StrategyUnavailableError {
+  return new StrategyUnavailableError(`${place}: strategy ${name}: ${what}`, { ...options, strategy: name, code });
+}

@@ -1,0 +1,142 @@
+import {
+  type DrydockError,
+  SandboxCreationError,
+  SandboxRollbackError,
+  UnsupportedError,
+  UsageError,
+} from "../../core/errors.ts";
+import type { Resource } from "../../core/resource.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
+import type {
+  Attention,
+  CommitResult,
+  ProgramView,
+  SandboxStrategy,
+  SavedCheckpoint,
+  StrategyWay,
+  TwoPhaseSandboxStrategy,
+} from "../../core/strategy.ts";
+
+/** Every method of the contract, the optional ones too. */
+export type Contract = Required<Omit<TwoPhaseSandboxStrategy, "name" | "capabilities" | "version">>;
+export type MethodName = keyof Contract;
+export type ArgumentsOf<M extends MethodName> = Parameters<Contract[M]>;
+
+/** What a call answers where a strategy may lack the method, or return nothing. */
+interface Answers {
+  readonly checkpoint: SavedCheckpoint;
+  readonly rollbackPrepared: readonly Attention[];
+  readonly path: string | undefined;
+  readonly enter: ProgramView | undefined;
+  readonly ways: readonly StrategyWay[] | undefined;
+}
+export type Answer<M extends MethodName> = M extends keyof Answers ? Answers[M] : Awaited<ReturnType<Contract[M]>>;
+
+/** How an error of a strategy is made where it throws none of ours. */
+export type ErrorType = new (message: string, options: object) => DrydockError;
+
+/** What a call is about. */
+export interface Subject {
+  readonly ref?: SandboxRef;
+  readonly resource?: Resource;
+}
+
+interface MethodRule<M extends MethodName> {
+  /** The strategies that have to have the method. Default: none, it is optional. */
+  readonly required?: "always" | "two-phase";
+  /** What the method is about. Default: the sandbox that its first argument refers to. */
+  readonly about?: (...args: ArgumentsOf<M>) => Subject;
+  /** The second argument is a path inside of the resource. */
+  readonly takesPath?: true;
+  /** What its failure is. Default: `SandboxCommitError`. */
+  readonly error?: ErrorType;
+  /** The method lands, takes back or removes: it runs to its end though the user interrupts. */
+  readonly finishes?: true;
+  /** The method also serves sandboxes that another version of the strategy made. */
+  readonly anyVersion?: true;
+  /** What it means that a strategy lacks the method, or returns nothing from it. Default: undefined. */
+  readonly nothing?: (args: ArgumentsOf<M>, strategy: SandboxStrategy) => Answer<M> | Promise<Answer<M>>;
+  /**
+   * When the method returns, the world has changed, whatever it says. An answer that makes no sense is then no
+   * failure: this adds it to what a person should look at.
+   */
+  readonly reported?: (answer: Answer<M>, attention: Attention) => Answer<M>;
+}
+
+const inCommit = (done: CommitResult, more: Attention) => ({ ...done, attention: [...done.attention, more] });
+
+/** What Drydock has to know of each method of the contract (core/strategy.ts) to call it. The one list of them. */
+export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
+  create: { required: "always", error: SandboxCreationError, about: (_, resource) => ({ resource }) },
+  read: { required: "always", takesPath: true },
+  write: { required: "always", takesPath: true },
+  diff: { required: "always" },
+  commit: {
+    ...{ required: "always", finishes: true, reported: inCommit },
+    nothing: () => ({ changes: 0, attention: [] }),
+  },
+  rollback: { required: "always", error: SandboxRollbackError, finishes: true, anyVersion: true },
+  checkpoint: { required: "always", nothing: () => ({}) },
+  restoreCheckpoint: { required: "always", error: SandboxRollbackError, finishes: true },
+  cleanup: { required: "always", finishes: true, anyVersion: true },
+
+  prepare: { required: "two-phase" },
+  commitPrepared: {
+    ...{ required: "two-phase", finishes: true, reported: inCommit },
+    nothing: ([, , prepared]) => ({ changes: prepared.changes, attention: [] }),
+  },
+  rollbackPrepared: {
+    ...{ required: "two-phase", finishes: true, error: SandboxRollbackError, nothing: () => [] },
+    reported: (attention, more) => [...attention, more],
+  },
+
+  query: { nothing: takesNoStatements },
+  discardCheckpoint: { anyVersion: true },
+  path: {},
+  enter: { nothing: viewOfPath },
+  leave: { finishes: true },
+  environment: { nothing: () => ({}) },
+  readOriginal: { takesPath: true },
+  notes: { nothing: () => [] },
+  probe: { error: UnsupportedError, about: (resource) => ({ resource }), nothing: () => ({ works: true }) },
+  ways: { error: UnsupportedError, about: () => ({}) },
+  discardUndo: { finishes: true, anyVersion: true },
+};
+
+export const METHOD_NAMES = Object.keys(METHODS) as readonly MethodName[];
+
+/** The methods that a strategy which commits in this way has to have. */
+export function requiredMethods(commit: unknown): readonly MethodName[] {
+  return METHOD_NAMES.filter((name) => {
+    const { required } = METHODS[name];
+    return required === "always" || (required === "two-phase" && commit === "two-phase");
+  });
+}
+
+/** Calls a method of a strategy. One that is absent or returns nothing means what the table says. */
+export async function answerOf<M extends MethodName>(
+  strategy: SandboxStrategy,
+  method: M,
+  args: ArgumentsOf<M>,
+): Promise<Answer<M>> {
+  const { required, nothing } = METHODS[method];
+  // The registry has checked that what is there can be called.
+  const members = strategy as unknown as { readonly [name in M]?: (...args: ArgumentsOf<M>) => Promise<Answer<M>> };
+  if (members[method] === undefined && required !== undefined)
+    throw new UnsupportedError(`The strategy has no ${method}.`, { hint: "Only one that is two-phase has it." });
+  const answer = await members[method]?.(...args);
+  return answer === undefined && nothing !== undefined ? await nothing(args, strategy) : (answer as Answer<M>);
+}
+
+function takesNoStatements(): never {
+  throw new UsageError("This resource takes no statements: it is no database.", {
+    hint: "Use 'drydock plan read' and 'plan write'.",
+    code: "NO_QUERY",
+  });
+}
+
+/** A strategy without views of its own shows programs what is at its path. */
+async function viewOfPath([ref]: readonly [SandboxRef], strategy: SandboxStrategy): Promise<ProgramView | undefined> {
+  const path = await strategy.path?.(ref);
+  return path?.startsWith("/") === true ? { kind: "place", path } : undefined;
+}

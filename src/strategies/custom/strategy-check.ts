@@ -1,0 +1,67 @@
+import { CAPABILITIES } from "../../core/capabilities.ts";
+import { messageOf, StrategyUnavailableError } from "../../core/errors.ts";
+import type { SandboxStrategy } from "../../core/strategy.ts";
+import { METHOD_NAMES, requiredMethods } from "./method-table.ts";
+
+type Members = { readonly [member: string]: unknown };
+
+const HINT = "See docs/writing-a-strategy.md for what a strategy has to have.";
+
+/** Refuses what is no strategy before it is called, and names everything that is wrong at once. */
+export function assertStrategy(candidate: unknown, name: string | undefined): asserts candidate is SandboxStrategy {
+  const shown = name ?? shownName(candidate);
+  if (candidate === null || typeof candidate !== "object")
+    throw bad(shown, "A strategy has to be an object.", "Export a class and register an instance of it.");
+  let problems: readonly string[];
+  try {
+    problems = problemsOf(candidate as Members, name === undefined);
+  } catch (thrown) {
+    // A getter of the strategy threw.
+    throw bad(shown, `What the strategy ${shown} has can't be looked at: ${messageOf(thrown)}`, HINT, thrown);
+  }
+  if (problems.length > 0) throw bad(shown, `The strategy ${shown} lacks ${problems.join(", ")}.`, HINT);
+}
+
+function problemsOf(candidate: Members, needsName: boolean): readonly string[] {
+  const problems: string[] = [];
+  const { name, version, capabilities } = candidate;
+  if (needsName && (typeof name !== "string" || name === "")) problems.push("name (a string)");
+  if (version !== undefined && typeof version !== "string") problems.push("version (a string, if any)");
+  const declared = typeof capabilities === "object" && capabilities !== null ? (capabilities as Members) : {};
+  problems.push(...capabilityProblems(declared), ...combinationProblems(declared));
+  const required = requiredMethods(declared["commit"]);
+  for (const method of [...required, ...METHOD_NAMES.filter((known) => !required.includes(known))]) {
+    if (typeof candidate[method] === "function") continue;
+    if (required.includes(method)) problems.push(`${method}()`);
+    else if (candidate[method] !== undefined) problems.push(`${method}() (it is there, but can't be called)`);
+  }
+  return problems;
+}
+
+/** What a strategy says of itself has to make sense; whether it is true shows when it is called. */
+function capabilityProblems(declared: Members): readonly string[] {
+  return Object.entries(CAPABILITIES).flatMap(([name, { values, fits, byDefault }]) => {
+    const isLeftOut = declared[name] === undefined && byDefault !== undefined;
+    return isLeftOut || fits(declared[name]) ? [] : [`capabilities.${name} (${values})`];
+  });
+}
+
+function combinationProblems({ commit, undo, partial, checkpoint }: Members): readonly string[] {
+  const problems: string[] = [];
+  // Before its commit its work is saved, so that it is there again after the commit was taken back.
+  if (commit === "one-phase" && undo === true && checkpoint === false)
+    problems.push("capabilities.checkpoint (what is one-phase with undo has to have checkpoints)");
+  if (partial === true && (commit !== "two-phase" || undo === false))
+    problems.push("capabilities.partial (only what is two-phase and has undo can land in parts)");
+  if (commit === "in-place" && undo === true) problems.push("a commit step (what is in-place can't have undo)");
+  return problems;
+}
+
+function shownName(candidate: unknown): string {
+  const name = typeof candidate === "object" && candidate !== null ? (candidate as Members)["name"] : undefined;
+  return typeof name === "string" ? name : "without a name";
+}
+
+function bad(strategy: string, message: string, hint: string, cause?: unknown): StrategyUnavailableError {
+  return new StrategyUnavailableError(message, { strategy, hint, code: "BAD_STRATEGY", cause });
+}

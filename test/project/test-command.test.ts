@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { runProgram, TemporaryFolder } from "./project-copy.ts";
 
-/** Runs `npm test -- src` in a project that has only this test file. */
-function runTests(source: string, env: NodeJS.ProcessEnv = {}) {
+/** Runs `npm test -- src`, or another script of that kind, in a project that has only this test file. */
+function runTests(source: string, env: NodeJS.ProcessEnv = {}, script = "test") {
   using folder = new TemporaryFolder();
   folder.copy("scripts", "package.json");
   folder.linkPackages();
   folder.write("src/a.test.ts", `import { describe, it } from "node:test";\n${source}`);
-  return runProgram(process.execPath, ["scripts/test.ts", "src"], { cwd: folder.path, env: { CI: "", ...env } });
+  const args = ["run", "--silent", script, "--", "src"];
+  return runProgram("npm", args, { cwd: folder.path, env: { CI: "", ...env } });
 }
 
 describe("the test command", () => {
@@ -16,6 +17,17 @@ describe("the test command", () => {
     const { status, stdout } = runTests('it("passes", () => {});\n');
     assert.equal(status, 0, stdout);
     assert.match(stdout, /ℹ tests 1\n[\s\S]*ℹ pass 1\nℹ fail 0\n[\s\S]*ℹ skipped 0\n/);
+  });
+
+  it("names the files that took longest", () => {
+    const { stdout } = runTests('it("waits", () => new Promise((resolve) => setTimeout(resolve, 200)));\n');
+    assert.match(stdout, /What took longest:\n +\d+[.]\d s src\/a[.]test[.]ts\n/);
+  });
+
+  it("has a long form by a name of its own", () => {
+    const isLong = 'it("is long", (t) => t.assert.equal(process.env["DRYDOCK_TEST"], "long"));\n';
+    assert.equal(runTests(isLong, {}, "test:long").status, 0);
+    assert.equal(runTests(isLong, { DRYDOCK_TEST: "" }).status, 1);
   });
 
   it("prints a failure in full and fails", () => {

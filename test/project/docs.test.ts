@@ -1,16 +1,11 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { BUILT_IN_STRATEGY_NAMES } from "drydock";
 
 const root = join(import.meta.dirname, "..", "..");
-const documents = [
-  "README.md",
-  "ARCHITECTURE.md",
-  "CONTRIBUTING.md",
-  ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`),
-];
+const documents = globSync(["*.md", "docs/**/*.md", "test/**/*.md", "examples/*/*.md"], { cwd: root });
 
 function text(path: string): string {
   return readFileSync(join(root, path), "utf8");

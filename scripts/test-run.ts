@@ -28,11 +28,18 @@ export async function runTests(files: readonly string[], options: RunOptions = {
   // Programs of the tests, bundled by the first test that needs one.
   const bundles = join(root, "node_modules/.cache", `drydock-bundles-${process.pid}`);
   mkdirSync(bundles, { recursive: true });
-  Object.assign(process.env, { NODE_COMPILE_CACHE: compiled, DRYDOCK_TEST_BUNDLES: bundles });
+  // Data of database servers, made by the first test that needs one.
+  const templates = mkdtempSync(join(tmpdir(), "drydock-templates-"));
+  chmodSync(templates, 0o755);
+  Object.assign(process.env, {
+    NODE_COMPILE_CACHE: compiled,
+    DRYDOCK_TEST_BUNDLES: bundles,
+    DRYDOCK_TEST_TEMPLATES: templates,
+  });
   try {
     return await outcomeOf(files, options);
   } finally {
-    for (const folder of [compiled, bundles]) rmSync(folder, { recursive: true, force: true });
+    for (const folder of [compiled, bundles, templates]) rmSync(folder, { recursive: true, force: true });
   }
 }
 

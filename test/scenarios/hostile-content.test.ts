@@ -8,7 +8,7 @@ import { ACTORS, Stage } from "../run/stage.ts";
 import { mountMemory, whyNoImages } from "../support/file-systems.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
 
-const TINY_FILES = process.env["DRYDOCK_TEST"] === "long" ? 100_000 : 20_000;
+const TINY_FILES = process.env["DRYDOCK_TEST"] === "long" ? 100_000 : 5_000;
 
 /** A stage with a folder beside the project that nothing may reach. */
 class HostileStage extends Stage {

@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
-import { BusyError, type Drydock, openDrydock } from "../../src/index.ts";
+import { AtomicCommitError, BusyError, type Drydock, openDrydock } from "../../src/index.ts";
 
 /** What a process of its own does with many sandboxes over one folder. */
 export type ManyTask =
@@ -44,14 +44,16 @@ async function crowd({ plans }: Drydock, original: string, numbers: readonly num
   for (const { number, id } of made) await patiently(() => (number % 2 === 0 ? plans.apply(id) : plans.cancel(id)));
 }
 
-/** So many want the same folder that one may be refused after having waited for long. */
+/** So many want the same folder that one may be refused after a long wait. */
 async function patiently(action: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
       await action();
       return;
     } catch (thrown) {
-      if (!(thrown instanceof BusyError) || thrown.code !== "CLAIMED") throw thrown;
+      // A refused apply says why in its cause.
+      const why = thrown instanceof AtomicCommitError ? thrown.cause : thrown;
+      if (!(why instanceof BusyError) || why.code !== "CLAIMED") throw thrown;
     }
   }
 }

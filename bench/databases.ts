@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
@@ -35,7 +36,7 @@ const files = makeTree(folder, FILES, PER_FOLDER, oldContent);
 const changed = files.filter((_, index) => index % (FILES / CHANGED_FILES) === 0);
 const database = join(place.path, "data", "app.db");
 makeSqlite();
-const server = new TestPostgres();
+const server = new TestPostgres([], tmpdir());
 let round = 0;
 
 try {
@@ -56,8 +57,7 @@ function makeSqlite(): void {
 }
 
 async function makePostgres(): Promise<void> {
-  await server.start();
-  await server.fill();
+  await server.startFilled();
   await server.sql(
     `CREATE TABLE items AS SELECT i AS id, repeat(md5(i::text), 3) AS text, 0 AS number FROM generate_series(1, ${POSTGRES_ROWS}) AS i;
     ALTER TABLE items ADD PRIMARY KEY (id); ALTER TABLE items OWNER TO ${OWNER.user}`,

@@ -13,9 +13,12 @@ export interface TestOutcome {
 
 type Result = EventData.TestPass | EventData.TestFail;
 
+/** How many files the closing lines name as the slowest. */
+const SLOWEST = 8;
+
 /**
- * Prints a run as it goes: a line for each top-level suite or test, every failure in full. At the end every failure
- * once more by name, every skipped test with its reason, and the closing lines of Node's own reporters.
+ * Prints a run as it goes: a line for each top-level suite or test, every failure in full. At the end: every failure
+ * once more by name, every skipped test with its reason, the slowest files, and the closing lines of Node's reporters.
  */
 export async function reportTests(stream: TestsStream): Promise<TestOutcome> {
   const report = new Report();
@@ -23,6 +26,7 @@ export async function reportTests(stream: TestsStream): Promise<TestOutcome> {
   stream.on("test:pass", (data) => report.pass(data));
   stream.on("test:fail", (data) => report.fail(data));
   stream.on("test:diagnostic", (data) => report.diagnostic(data));
+  stream.on("test:summary", (data) => report.summary(data));
   stream.on("test:stdout", ({ message }) => process.stdout.write(message));
   stream.on("test:stderr", ({ message }) => process.stderr.write(message));
   for await (const _ of stream);
@@ -34,6 +38,7 @@ class Report {
   readonly #failures: string[] = [];
   readonly #skips: string[] = [];
   readonly #closing: string[] = [];
+  readonly #files: { readonly path: string; readonly seconds: number }[] = [];
   #tests = 0;
 
   start({ name, nesting }: EventData.TestStart): void {
@@ -69,9 +74,18 @@ class Report {
     else console.log(`ℹ ${message}`);
   }
 
+  /** Node sums up every file, and at the end all of them together, which names no file. */
+  summary({ file, duration_ms }: EventData.TestSummary): void {
+    if (file !== undefined) this.#files.push({ path: relative(root, file), seconds: duration_ms / 1000 });
+  }
+
   end(): TestOutcome {
     if (this.#failures.length > 0) console.log(banner(`${this.#failures.length} FAILED`, this.#failures));
     if (this.#skips.length > 0) console.log(banner(`${this.#skips.length} SKIPPED`, this.#skips));
+    const slowest = this.#files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+    console.log(
+      `What took longest:\n${slowest.map(({ path, seconds }) => `${seconds.toFixed(1).padStart(7)} s ${path}`).join("\n")}`,
+    );
     console.log(this.#closing.join("\n"));
     return { tests: this.#tests, failed: this.#failures.length, skipped: this.#skips.length };
   }

@@ -4,11 +4,18 @@ import { join } from "node:path";
 import { run } from "node:test";
 import { KillRecord } from "./kill-record.ts";
 import { root } from "./step.ts";
+import { longestFirst } from "./test-order.ts";
 import { reportTests } from "./test-report.ts";
 
-/** The test files whose path contains one of the filters; all without a filter. */
+/**
+ * How many test files run at once. More than the two processors that we count on: a test often waits, for a disk, a server or a child, and another one computes
+ * meanwhile.
+ */
+const AT_ONCE = 3;
+
+/** The test files whose path contains one of the filters, in the order in which they run; all without a filter. */
 export function findTests(filters: readonly string[]): readonly string[] {
-  const files = globSync(["src/**/*.test.ts", "test/**/*.test.ts"], { cwd: root }).sort();
+  const files = longestFirst(globSync(["src/**/*.test.ts", "test/**/*.test.ts"], { cwd: root }).sort());
   if (filters.length === 0) return files;
   return files.filter((file) => filters.some((filter) => file.includes(filter.replace(/^[.][/]/, ""))));
 }
@@ -18,7 +25,7 @@ interface RunOptions {
   readonly killsAtAll?: boolean;
 }
 
-/** Runs test files, two at a time. Under CI a skipped test counts as a failed one. Returns why the run failed, if it did. */
+/** Runs test files, some at a time. Under CI a skipped test counts as a failed one. Returns why the run failed, if it did. */
 export async function runTests(files: readonly string[], options: RunOptions = {}): Promise<string | undefined> {
   // Coverage would be less exact with either.
   if (process.env["NODE_V8_COVERAGE"] !== undefined) return await outcomeOf(files, options);
@@ -28,11 +35,18 @@ export async function runTests(files: readonly string[], options: RunOptions = {
   // Programs of the tests, bundled by the first test that needs one.
   const bundles = join(root, "node_modules/.cache", `drydock-bundles-${process.pid}`);
   mkdirSync(bundles, { recursive: true });
-  Object.assign(process.env, { NODE_COMPILE_CACHE: compiled, DRYDOCK_TEST_BUNDLES: bundles });
+  // Data of database servers, made by the first test that needs one.
+  const templates = mkdtempSync(join(tmpdir(), "drydock-templates-"));
+  chmodSync(templates, 0o755);
+  Object.assign(process.env, {
+    NODE_COMPILE_CACHE: compiled,
+    DRYDOCK_TEST_BUNDLES: bundles,
+    DRYDOCK_TEST_TEMPLATES: templates,
+  });
   try {
     return await outcomeOf(files, options);
   } finally {
-    for (const folder of [compiled, bundles]) rmSync(folder, { recursive: true, force: true });
+    for (const folder of [compiled, bundles, templates]) rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -43,7 +57,7 @@ async function outcomeOf(files: readonly string[], { killsAtAll }: RunOptions): 
     run({
       files: files.map((file) => join(root, file)),
       cwd: root,
-      concurrency: 2,
+      concurrency: AT_ONCE,
       // "drydock/strategy" in a test is the source that the test looks at, not the last build.
       execArgv: ["--conditions=drydock-source"],
       // What tries every point of a crash suite, or every moment, takes its time.

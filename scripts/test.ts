@@ -3,11 +3,12 @@ import { prepareMachine } from "./test-machine.ts";
 import { findTests, runTests } from "./test-run.ts";
 
 /**
- * `npm test`: prepares the machine, builds, checks everything that can be checked without running it, then runs all
- * tests.
- * `npm test -- PART…`: runs only the test files with PART in their path, without the checks. Unit tests run from source
- * then; what is below test/ runs what users run, the build, so that is made first.
+ * `npm test` prepares the machine, builds, checks everything that needs no run, then runs all tests.
+ * `npm test -- PART…` runs only the test files with PART in their path, without the checks. Unit tests run from source
+ * then. Tests below test/ run the build, as users do, so the script builds first.
+ * `npm run test:long` and `npm run test:long -- PART…` do the same in the long form, which tries everything.
  */
+const LONG = "--long";
 const BUILD: Step = { name: "build", command: [process.execPath, "scripts/build.ts"] };
 const CHECKS: readonly Step[] = [
   { name: "lint and format (biome)", command: ["node_modules/.bin/biome", "check", "--error-on-warnings"] },
@@ -22,7 +23,9 @@ const problems = await main(process.argv.slice(2));
 for (const problem of problems) console.error(`✖ ${problem}`);
 process.exitCode = problems.length > 0 ? 1 : 0;
 
-async function main(filters: readonly string[]): Promise<readonly string[]> {
+async function main(args: readonly string[]): Promise<readonly string[]> {
+  if (args.includes(LONG)) process.env["DRYDOCK_TEST"] = "long";
+  const filters = args.filter((arg) => arg !== LONG);
   const files = findTests(filters);
   if (files.length === 0) return [`No test file has ${filters.join(" or ") || ".test.ts"} in its path.`];
   prepareMachine();

@@ -150,10 +150,9 @@ describe("unifiedDiff", () => {
     const before = numbered(40_000);
     // The same lines in another order: nothing can be left out, and there are some 60,000 edits.
     const after = before.map((_, at) => before[(at * 7919) % 40_000] as string);
-    const began = performance.now();
-    const { insertions, deletions } = countLines(bytes(before.join("")), bytes(after.join("")));
-    assert.ok(performance.now() - began < 5000);
-    assert.equal(insertions, deletions);
+    const counts = countLines(bytes(before.join("")), bytes(after.join("")));
+    // Only the first line is in its place. A search without a limit would find more that stays, after hours.
+    assert.deepEqual(counts, { insertions: 39_999, deletions: 39_999 });
     assert.equal(applyPatch(before.join(""), shown(before.join(""), after.join(""))), after.join(""));
   });
 });

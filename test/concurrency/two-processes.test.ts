@@ -12,7 +12,7 @@ const FOLDERS = ["one", "two", "one/inner"];
 
 describe("Two processes at once", () => {
   it("[A14] apply one plan: it lands once, and the other hears so", async () => {
-    await using scene = new Scene();
+    await using scene = new NestedFolders();
     const plan = await scene.plan("one");
     const ends = await scene.together([["apply", plan.id]], [["apply", plan.id]], "land.exchange:1");
     assert.equal(ends.filter(succeeded).length, 1);
@@ -21,7 +21,7 @@ describe("Two processes at once", () => {
   });
 
   it("[A14] apply two plans over one folder: the second waits, then sees what the first one did", async () => {
-    await using scene = new Scene();
+    await using scene = new NestedFolders();
     const [first, second] = [await scene.plan("one"), await scene.plan("one", "another\n")];
     const ends = await scene.together([["apply", first.id]], [["apply", second.id]], "landings.flush-staged:1");
     assert.equal(ends.filter(succeeded).length, 1);
@@ -35,7 +35,7 @@ describe("Two processes at once", () => {
   });
 
   it("[A14] apply plans over a folder and over one inside it: one after the other, and both land", async () => {
-    await using scene = new Scene();
+    await using scene = new NestedFolders();
     const [outer, inner] = [await scene.plan("one"), await scene.plan("one/inner", "inner\n")];
     const ends = await scene.together([["apply", outer.id]], [["apply", inner.id]], "land.exchange:1");
     assert.equal(ends.filter(succeeded).length, 2);
@@ -44,7 +44,7 @@ describe("Two processes at once", () => {
   });
 
   it("[A14] while one holds its originals, a plan on others goes on, and one on the same is refused with the owner's name", async () => {
-    await using scene = new Scene();
+    await using scene = new NestedFolders();
     const [first, same, other] = [await scene.plan("one"), await scene.plan("one/inner"), await scene.plan("two")];
     await using holder = scene.process([["apply", first.id]], "land.exchange:1=stop", "the first one");
     await holder.mustStop();
@@ -60,7 +60,7 @@ describe("Two processes at once", () => {
 
   for (const point of ["stage.take-out:1", "land.exchange:1"]) {
     it(`[A14] apply and cancel one plan (${point}): it lands or is cancelled, never both`, async () => {
-      await using scene = new Scene();
+      await using scene = new NestedFolders();
       const plan = await scene.plan("one");
       const [applied, cancelled] = await scene.together([["apply", plan.id]], [["cancel", plan.id]], point);
       assert.equal(succeeded(applied), true, JSON.stringify(applied.answers));
@@ -70,7 +70,7 @@ describe("Two processes at once", () => {
     });
 
     it(`[A14] apply and write, rollback and undo one plan (${point}): each waits for the apply`, async () => {
-      await using scene = new Scene();
+      await using scene = new NestedFolders();
       for (const call of [["write", "file", "late\n"], ["rollback"], ["undo"]] as const) {
         const plan = await scene.plan("one", `${call[0]}\n`);
         const args: ChildCall = call[0] === "write" ? ["write", plan.id, "one", call[1], call[2]] : [call[0], plan.id];
@@ -82,7 +82,7 @@ describe("Two processes at once", () => {
     });
 
     it(`[A14] recover while another applies (${point}): the living one is left alone`, async () => {
-      await using scene = new Scene();
+      await using scene = new NestedFolders();
       const plan = await scene.plan("one");
       await using holder = scene.process([["apply", plan.id]], `${point}=stop`);
       await holder.mustStop();
@@ -95,7 +95,7 @@ describe("Two processes at once", () => {
     });
 
     it(`[A14] recover what a dead one left (${point}): it is settled once`, async () => {
-      await using scene = new Scene();
+      await using scene = new NestedFolders();
       const plan = await scene.plan("one");
       await using dying = scene.process([["apply", plan.id]], `${point}=kill`);
       assert.equal((await dying.ends()).signal, "SIGKILL");
@@ -111,7 +111,7 @@ describe("Two processes at once", () => {
   }
 
   it("[L3] create plans over one folder: each gets its own, whole", async () => {
-    await using scene = new Scene();
+    await using scene = new NestedFolders();
     const create: ChildCall = ["create", { resources: [{ location: scene.at("one") }] }];
     const ends = await Promise.all([1, 2, 3].map(() => scene.process([create]).ends()));
     const plans = ends.map((end) => lastResult<PlanView>(end));
@@ -126,7 +126,7 @@ describe("Ten processes at once", () => {
   it("[A14] [L3] each make a plan over one folder, write and apply: all land, none mixed", {
     timeout: 120_000,
   }, async () => {
-    await using scene = new Scene();
+    await using scene = new NestedFolders();
     const ends = await Promise.all(
       Array.from({ length: 10 }, (_, at) => {
         const name = `plan-${at}`;
@@ -153,7 +153,7 @@ describe("Ten processes at once", () => {
 });
 
 /** Three folders, one inside another, and a state directory. */
-class Scene {
+class NestedFolders {
   readonly #base = mkdtempSync(join(tmpdir(), "drydock-concurrency-"));
   readonly #open: Drydock[] = [];
 

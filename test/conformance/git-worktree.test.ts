@@ -2,6 +2,7 @@ import { rmSync } from "node:fs";
 import { GitWorktreeStrategy } from "../../src/strategies/git-worktree/git-worktree.ts";
 import type { StrategyFactory } from "../../src/testing/index.ts";
 import { IS_LONG } from "../crash/points.ts";
+import { fastFolder } from "../support/fast-folder.ts";
 import { TestRepository } from "../support/test-repository.ts";
 import { describeConformance } from "./describe-conformance.ts";
 
@@ -10,7 +11,7 @@ function checkoutFactory(from: "head" | "checkout"): StrategyFactory {
   return {
     create: (context) => new GitWorktreeStrategy(context),
     makeResource: () => {
-      const repository = new TestRepository();
+      const repository = TestRepository.make(fastFolder());
       let isFilled = false;
       return {
         resource: {
@@ -36,9 +37,12 @@ function checkoutFactory(from: "head" | "checkout"): StrategyFactory {
 }
 
 const excludes = ["diff", "exactness", "parts"];
-describeConformance("git_worktree", checkoutFactory("head"), { excludes });
+// Every case makes a dozen repositories; test/power-cut has disks.
+const scratchDir = fastFolder;
+describeConformance("git_worktree", checkoutFactory("head"), { excludes, scratchDir });
 describeConformance("git_worktree from the checkout as it is", checkoutFactory("checkout"), {
   excludes,
+  scratchDir,
   // In a short run what may depend on how a sandbox begins.
   ...(!IS_LONG && { groups: ["isolation", "conflicts", "checkpoints", "undo"] }),
 });

@@ -34,7 +34,7 @@ describe("databases on servers, by the command line", { skip: whyNoServer("postg
       .map((file) => file.slice(workplace.state.length + 1));
   }
 
-  it("a password from the environment is in no output, store or journal, and gone with the plan", () => {
+  it("[I12] a password from the environment is in no output, store or journal, and gone with the plan", () => {
     using workplace = new Workplace();
     const said: string[] = [];
     const env = {

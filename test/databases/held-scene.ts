@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Drydock, type DrydockOptions, openDrydock } from "../../src/runtime.ts";
 import { OWNER, TestMariadb, TestPostgres, type TestServer } from "../support/database-servers.ts";
+import { fastFolder } from "../support/fast-folder.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
 export type ServerKind = "postgres" | "mariadb";
@@ -13,8 +13,7 @@ export type ServerKind = "postgres" | "mariadb";
 export async function startServer(kind: ServerKind, settings: readonly string[] = []): Promise<TestServer> {
   const server = kind === "postgres" ? new TestPostgres(settings) : new TestMariadb();
   try {
-    await server.start();
-    await server.fill();
+    await server.startFilled();
   } catch (thrown) {
     server.remove();
     throw thrown;
@@ -26,7 +25,7 @@ let tables = 0;
 
 /** A plan over a table of its own, with its own state directory; ended with all that belongs to it (`await using`). */
 export class HeldScene implements AsyncDisposable {
-  readonly folder = mkdtempSync(join(tmpdir(), "drydock-held-"));
+  readonly folder = mkdtempSync(join(fastFolder(), "drydock-held-"));
   readonly stateDir: string;
   readonly server: TestServer;
   readonly table: string;

@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { Workplace } from "../end-to-end/workplace.ts";
 
 /** A database with a rollback journal, into which a plan has landed. */
-class Scene extends Workplace {
+class JournalledDatabase extends Workplace {
   readonly database = join(this.folder("data", {}), "shop.db");
 
   constructor() {
@@ -55,7 +55,7 @@ class Scene extends Workplace {
 
 describe("The journal of a SQLite database after a crash", () => {
   it("[A3] [A17] of an undo is gone when it is recovered, and all that had landed is there", () => {
-    using scene = new Scene();
+    using scene = new JournalledDatabase();
     scene.dieInUndo();
     assert.deepEqual(scene.beside(), ["shop.db-journal"]);
     assert.equal(scene.drydock(["recover"]).status, 0);
@@ -65,7 +65,7 @@ describe("The journal of a SQLite database after a crash", () => {
   });
 
   it("[A3] [A17] goes too if nothing had been written to it yet, and if the recovery dies in removing it", () => {
-    using scene = new Scene();
+    using scene = new JournalledDatabase();
     scene.dieInUndo();
     // As if it had died between making the file and writing to it. Nothing of the transaction is in the database yet.
     truncateSync(`${scene.database}-journal`);

@@ -14,7 +14,7 @@ const DATABASES = ["pg", "my", "lite"] as const;
 const FOLDERS = ["view", "repo"] as const;
 
 /** A folder through an overlay, a checkout, and a database of each kind; each holds one value, `v`. */
-class Scene implements AsyncDisposable {
+class MixedResources implements AsyncDisposable {
   readonly base: string;
   readonly drydock: Drydock;
 
@@ -23,7 +23,7 @@ class Scene implements AsyncDisposable {
     this.drydock = drydock;
   }
 
-  static async make(servers: readonly TestServer[]): Promise<Scene> {
+  static async make(servers: readonly TestServer[]): Promise<MixedResources> {
     const base = mkdtempSync(join(tmpdir(), "drydock-all-kinds-"));
     for (const name of FOLDERS) {
       mkdirSync(join(base, name));
@@ -46,7 +46,7 @@ class Scene implements AsyncDisposable {
         { name: "lite", location: join(base, "lite.db") },
       ],
     });
-    return new Scene(base, drydock);
+    return new MixedResources(base, drydock);
   }
 
   /** Sets the value everywhere. */
@@ -106,7 +106,7 @@ describe("checkpoints of a plan over folders, a checkout and databases of all ki
 
   it("[C6][C7][T3] are restored in all of them at once, again and again, and what was restored lands", async () => {
     for (const server of servers) await server.sql("INSERT INTO t VALUES (1, 'first')");
-    await using scene = await Scene.make(servers);
+    await using scene = await MixedResources.make(servers);
     const { plans, checkpoints } = scene.drydock;
     await scene.set("good");
     await checkpoints.checkpoint("p", { label: "good" });
@@ -128,7 +128,7 @@ describe("checkpoints of a plan over folders, a checkout and databases of all ki
   it("[C6][A5][T3] leave all of them as they were when one can't be restored", async () => {
     for (const server of servers) await server.sql("DELETE FROM t");
     for (const server of servers) await server.sql("INSERT INTO t VALUES (1, 'first')");
-    await using scene = await Scene.make(servers);
+    await using scene = await MixedResources.make(servers);
     const { checkpoints } = scene.drydock;
     await scene.set("good");
     await checkpoints.checkpoint("p", { label: "good" });

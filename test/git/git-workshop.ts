@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   AtomicCommitError,
@@ -11,11 +10,12 @@ import {
   openDrydock,
   type PlanView,
 } from "../../src/index.ts";
+import { fastFolder } from "../support/fast-folder.ts";
 import { TestRepository } from "../support/test-repository.ts";
 
-/** Places for one test: a state directory, and a checkout with a few files. All of it goes at the end. */
+/** Places for one test: a state directory, and a checkout with a few files, in memory if possible. All of it goes at the end. */
 export class GitWorkshop {
-  readonly base = realpathSync(mkdtempSync(join(tmpdir(), "drydock-git-")));
+  readonly base = realpathSync(mkdtempSync(join(fastFolder(), "drydock-git-")));
   readonly stateDir = join(this.base, "state");
   readonly repository: TestRepository;
   readonly #open: Drydock[] = [];

@@ -184,12 +184,10 @@ describe("[G3] A git that hangs or fails", () => {
       workshop.repository.write("../drydock.yaml", "sandbox: { git: { timeout: 1s } }\n");
       const drydock = await workshop.open({ config: "drydock.yaml", environment: { PATH: path } });
       const request = { location: "app", strategy: "git_worktree" };
-      const begun = Date.now();
       await assert.rejects(drydock.plans.create({ resources: [request] }), (thrown: Error) => {
         assert.match(thrown.message, /had nothing to say for 1 seconds and was ended/);
         return true;
       });
-      assert.ok(Date.now() - begun < 20_000);
       assert.deepEqual(workshop.ownRefs(), []);
       for (const pid of readFileSync(started, "utf8").trim().split("\n"))
         assert.equal(existsSync(`/proc/${pid}/cwd`), false);

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { BUILT_IN_STRATEGY_NAMES } from "drydock";
 
 const root = join(import.meta.dirname, "..", "..");
-const documents = [
-  "README.md",
-  "ARCHITECTURE.md",
-  "CONTRIBUTING.md",
-  ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`),
-];
+const documents = globSync(["*.md", "docs/**/*.md", "test/**/*.md", "examples/*/*.md"], { cwd: root });
+
+/** Documents for people who work on the project itself. */
+const MAINTAINERS = documents.filter((path) =>
+  /^(?:ARCHITECTURE|CONTRIBUTING|SECURITY)|^docs\/(?:design\/|promises)|^test\//.test(path),
+);
 
 function text(path: string): string {
   return readFileSync(join(root, path), "utf8");
@@ -38,6 +38,18 @@ describe("the documentation", () => {
       const links = [...text(path).matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)].map(([, link = ""]) => link);
       const broken = links.filter((link) => !existsSync(join(root, dirname(path), link)));
       assert.deepEqual(broken, []);
+    });
+  }
+
+  for (const path of MAINTAINERS) {
+    it(`names no file in ${path} that is not there`, () => {
+      const named = [...text(path).matchAll(/`((?:src|test|scripts|bench|docs|schema)\/[^`\s*]+)`/g)].map(
+        ([, name = ""]) => name,
+      );
+      assert.deepEqual(
+        named.filter((name) => !existsSync(join(root, name))),
+        [],
+      );
     });
   }
 });

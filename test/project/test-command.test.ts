@@ -1,21 +1,38 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { unknownIn } from "../../scripts/test-order.ts";
+import { findTests } from "../../scripts/test-run.ts";
 import { runProgram, TemporaryFolder } from "./project-copy.ts";
 
-/** Runs `npm test -- src` in a project that has only this test file. */
-function runTests(source: string, env: NodeJS.ProcessEnv = {}) {
+/** Runs what `npm test -- src` runs in a project that has only this test file; or another command. */
+function runTests(source: string, env: NodeJS.ProcessEnv = {}, command = [process.execPath, "scripts/test.ts", "src"]) {
   using folder = new TemporaryFolder();
   folder.copy("scripts", "package.json");
   folder.linkPackages();
   folder.write("src/a.test.ts", `import { describe, it } from "node:test";\n${source}`);
-  return runProgram(process.execPath, ["scripts/test.ts", "src"], { cwd: folder.path, env: { CI: "", ...env } });
+  const [program = "", ...args] = command;
+  return runProgram(program, args, { cwd: folder.path, env: { CI: "", ...env } });
 }
 
 describe("the test command", () => {
-  it("ends with the closing lines of Node's test runner", () => {
+  it("ends with the files that took longest and the closing lines of Node's test runner", () => {
     const { status, stdout } = runTests('it("passes", () => {});\n');
     assert.equal(status, 0, stdout);
+    assert.match(stdout, /What took longest:\n +\d+[.]\d s src\/a[.]test[.]ts\nℹ tests 1\n/);
     assert.match(stdout, /ℹ tests 1\n[\s\S]*ℹ pass 1\nℹ fail 0\n[\s\S]*ℹ skipped 0\n/);
+  });
+
+  it("runs long files first, and knows no file that is gone", () => {
+    const files = findTests([]);
+    assert.deepEqual(unknownIn(files), []);
+    assert.equal(new Set(files).size, files.length);
+    assert.match(files[0] ?? "", /^test\//);
+  });
+
+  it("has a long form by a name of its own", () => {
+    const isLong = 'it("is long", (t) => t.assert.equal(process.env["DRYDOCK_TEST"], "long"));\n';
+    assert.equal(runTests(isLong, {}, ["npm", "run", "test:long", "--", "src"]).status, 0);
+    assert.equal(runTests(isLong, { DRYDOCK_TEST: "" }).status, 1);
   });
 
   it("prints a failure in full and fails", () => {

@@ -8,7 +8,7 @@ import { fastFolder } from "../support/fast-folder.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { TestRepository } from "../support/test-repository.ts";
 import { tryCheckpoints } from "./checkpoint-properties.ts";
-import { Workplace } from "./landing-properties.ts";
+import { PropertyPlace } from "./landing-properties.ts";
 
 /**
  * What git does not keep, which the strategy declares, is not compared. A fifo in the checkout is not in the worktree, and would be in the way of
@@ -35,14 +35,14 @@ function check(path: string): void {
 
 describe("random work in random checkouts", () => {
   let parent = "";
-  let place: Workplace;
+  let place: PropertyPlace;
   let strategy: GitWorktreeStrategy;
 
   before(async () => {
     parent = mkdtempSync(join(fastFolder(), "drydock-git-property-"));
     for (const name of ["work", "checkpoints", "checkpoints/state"]) mkdirSync(join(parent, name));
     strategy = new GitWorktreeStrategy(contextIn(join(parent, "checkpoints/state")));
-    place = await Workplace.open(join(parent, "work"), {
+    place = await PropertyPlace.open(join(parent, "work"), {
       ...TRIED,
       strategy: "git_worktree",
       losses: withDefaults(strategy.capabilities).loses,

@@ -36,16 +36,16 @@ type Die = readonly [choice: number, decision: boolean];
 const OWN_STRATEGY = "overlay_in_one_way";
 
 /** Everything that one test works with: folders below `parent`, and Drydock with its state beside them. */
-export class Workplace {
+export class PropertyPlace {
   readonly parent: string;
   readonly drydock: Drydock;
   readonly #subject: Subject;
   readonly #losses: readonly Loss[];
 
-  static async open(parent: string, subject: Subject): Promise<Workplace> {
+  static async open(parent: string, subject: Subject): Promise<PropertyPlace> {
     const { strategy } = subject;
     const strategies = typeof strategy === "string" ? {} : { strategies: [strategy] };
-    return new Workplace(
+    return new PropertyPlace(
       parent,
       await openDrydock({ stateDir: join(parent, "state"), environment: {}, ...strategies }),
       subject,

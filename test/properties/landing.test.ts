@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type ImageFileSystem, type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
-import { Workplace } from "./landing-properties.ts";
+import { PropertyPlace } from "./landing-properties.ts";
 
 describe("random work in random trees", () => {
   let parent = "";
-  let place: Workplace;
+  let place: PropertyPlace;
 
   before(async () => {
     parent = mkdtempSync(join(tmpdir(), "drydock-landing-"));
-    place = await Workplace.open(parent, { strategy: "filesystem_copy" });
+    place = await PropertyPlace.open(parent, { strategy: "filesystem_copy" });
   });
 
   after(async () => {
@@ -33,12 +33,12 @@ describe("random work in random trees", () => {
 for (const kind of ["xfs", "btrfs"] as const satisfies readonly ImageFileSystem[]) {
   describe(`random work in random trees on ${kind}`, { skip: whyNoImages() ?? false }, () => {
     let image: MountedImage;
-    let place: Workplace;
+    let place: PropertyPlace;
 
     before(async () => {
       image = mountImage(kind);
       mkdirSync(join(image.path, "work"));
-      place = await Workplace.open(join(image.path, "work"), { strategy: "copy_on_write" });
+      place = await PropertyPlace.open(join(image.path, "work"), { strategy: "copy_on_write" });
     });
 
     after(async () => {

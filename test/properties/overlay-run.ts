@@ -9,7 +9,7 @@ import { fastFolder } from "../support/fast-folder.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { tryCheckpoints } from "./checkpoint-properties.ts";
-import { Workplace } from "./landing-properties.ts";
+import { PropertyPlace } from "./landing-properties.ts";
 import type { OperationName } from "./tree-operations.ts";
 
 /** Tries a property of `overlay`, mounted in one way, so many times; fails by throwing. */
@@ -33,7 +33,7 @@ async function tryProperty(times: number, limit: number): Promise<void> {
   const without = avoided(losses);
   if (property === "checkpoints")
     return await tryCheckpoints(strategy, { parent, count: times, seconds: limit, without, seesOtherwise });
-  const place = await Workplace.open(parent, {
+  const place = await PropertyPlace.open(parent, {
     strategy: (context) => new OneWayOverlay(context, [way]),
     losses,
     without,

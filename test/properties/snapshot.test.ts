@@ -7,16 +7,16 @@ import { type MountedImage, mountImage, whyNoImages } from "../support/file-syst
 import { contextIn } from "../support/strategy-context.ts";
 import { makeSubvolume, subvolumesOf } from "../support/subvolumes.ts";
 import { tryCheckpoints } from "./checkpoint-properties.ts";
-import { Workplace } from "./landing-properties.ts";
+import { PropertyPlace } from "./landing-properties.ts";
 
 describe("random work in random trees, in a snapshot", { skip: whyNoImages() ?? false }, () => {
   let image: MountedImage;
-  let place: Workplace;
+  let place: PropertyPlace;
 
   before(async () => {
     image = mountImage("btrfs", { megabytes: 512 });
     for (const name of ["work", "checkpoints", "checkpoints/state"]) mkdirSync(join(image.path, name));
-    place = await Workplace.open(join(image.path, "work"), { strategy: "snapshot", makeOriginal: makeSubvolume });
+    place = await PropertyPlace.open(join(image.path, "work"), { strategy: "snapshot", makeOriginal: makeSubvolume });
   });
 
   after(async () => {

@@ -58,7 +58,7 @@ interface Entry {
 }
 
 /** A tree with what is in it at this moment. */
-class Scene {
+class LiveTree {
   readonly tree: WorkTree;
   readonly entries: readonly Entry[];
   /** What the strategy can't keep, and is therefore not tried. */
@@ -89,8 +89,8 @@ class Scene {
   }
 
   /** The same after something was done to the tree. */
-  again(): Scene {
-    return new Scene(this.tree, this.losses);
+  again(): LiveTree {
+    return new LiveTree(this.tree, this.losses);
   }
 
   /** A path in some folder. */
@@ -108,29 +108,29 @@ class Scene {
 }
 
 const ACTIONS = {
-  create: (scene: Scene, operation: Operation) =>
+  create: (scene: LiveTree, operation: Operation) =>
     scene.tree.write(scene.freePath(operation), contentOf(operation.size)),
-  overwrite: (scene: Scene, { on, size: length }: Operation) =>
+  overwrite: (scene: LiveTree, { on, size: length }: Operation) =>
     onFile(scene, on, (path) => scene.tree.write(path, contentOf(length))),
-  replace: (scene: Scene, { on, size: length }: Operation) =>
+  replace: (scene: LiveTree, { on, size: length }: Operation) =>
     onFile(scene, on, (path) => scene.tree.replace(path, contentOf(length))),
-  append: (scene: Scene, { on, size: length }: Operation) =>
+  append: (scene: LiveTree, { on, size: length }: Operation) =>
     onFile(scene, on, (path) => scene.tree.append(path, contentOf(length))),
-  truncate: (scene: Scene, { on, value }: Operation) =>
+  truncate: (scene: LiveTree, { on, value }: Operation) =>
     onFile(scene, on, (path) => scene.tree.truncate(path, value * 7)),
-  sparse: (scene: Scene, { on, value }: Operation) =>
+  sparse: (scene: LiveTree, { on, value }: Operation) =>
     onFile(scene, on, (path) => scene.tree.writeAt(path, FAR + value * 1024, "far")),
-  mkdir: (scene: Scene, operation: Operation) => scene.tree.makeFolder(scene.freePath(operation)),
-  removeEmpty: (scene: Scene, { on }: Operation) => {
+  mkdir: (scene: LiveTree, operation: Operation) => scene.tree.makeFolder(scene.freePath(operation)),
+  removeEmpty: (scene: LiveTree, { on }: Operation) => {
     const empty = scene.entries.filter(({ path, kind }) => kind === "directory" && scene.tree.names(path).length === 0);
     const found = pick(empty, on);
     if (found !== undefined) scene.tree.remove(found.path);
   },
-  remove: (scene: Scene, { on }: Operation) => {
+  remove: (scene: LiveTree, { on }: Operation) => {
     const found = scene.any(on);
     if (found !== undefined) scene.tree.remove(found.path);
   },
-  rename: (scene: Scene, operation: Operation) => {
+  rename: (scene: LiveTree, operation: Operation) => {
     const found = scene.any(operation.on);
     if (found === undefined) return;
     const to = scene.path(operation);
@@ -138,7 +138,7 @@ const ACTIONS = {
     if (scene.tree.facts(to) !== undefined) scene.tree.remove(to);
     scene.tree.rename(found.path, to);
   },
-  swap: (scene: Scene, { on, to }: Operation) => {
+  swap: (scene: LiveTree, { on, to }: Operation) => {
     const [first, second] = [scene.any(on), scene.any(to)];
     if (first === undefined || second === undefined) return;
     if (isAtOrBelow(first.path, second.path) || isAtOrBelow(second.path, first.path)) return;
@@ -147,23 +147,23 @@ const ACTIONS = {
     scene.tree.rename(second.path, first.path);
     scene.tree.rename(aside, second.path);
   },
-  replaceFolder: (scene: Scene, { on, size: length }: Operation) => {
+  replaceFolder: (scene: LiveTree, { on, size: length }: Operation) => {
     const found = scene.any(on, "directory");
     if (found === undefined) return;
     scene.tree.remove(found.path);
     scene.tree.makeFolder(found.path);
     scene.tree.write(joinPath(found.path, "inside"), contentOf(length));
   },
-  symlink: (scene: Scene, operation: Operation) =>
+  symlink: (scene: LiveTree, operation: Operation) =>
     scene.tree.makeLink(scene.freePath(operation), pick(TARGETS, operation.on) as string),
-  hardLink: (scene: Scene, operation: Operation) => {
+  hardLink: (scene: LiveTree, operation: Operation) => {
     const path = scene.freePath(operation);
     // Making room may have removed what was there a moment ago.
     const found = scene.again().any(operation.on, "file", "symlink", "fifo");
     if (found !== undefined) scene.tree.makeHardLink(path, found.path);
   },
-  fifo: (scene: Scene, operation: Operation) => scene.tree.makeFifo(scene.freePath(operation)),
-  retype: (scene: Scene, { on, value, size: length }: Operation) => {
+  fifo: (scene: LiveTree, operation: Operation) => scene.tree.makeFifo(scene.freePath(operation)),
+  retype: (scene: LiveTree, { on, value, size: length }: Operation) => {
     const found = scene.any(on);
     if (found === undefined) return;
     scene.tree.remove(found.path);
@@ -171,24 +171,24 @@ const ACTIONS = {
     else if (found.kind === "symlink") scene.tree.write(found.path, contentOf(length));
     else scene.tree.makeLink(found.path, pick(TARGETS, value) as string);
   },
-  chmod: (scene: Scene, { on, value }: Operation) => {
+  chmod: (scene: LiveTree, { on, value }: Operation) => {
     const { path, kind } = scene.anyOrRoot(on);
     const mode = pick(MODES, value) as number;
     if (kind !== "symlink") scene.tree.setMode(path, kind === "directory" && !IS_ROOT ? mode | 0o700 : mode);
   },
-  chown: (scene: Scene, { on, value, to }: Operation) => {
+  chown: (scene: LiveTree, { on, value, to }: Operation) => {
     scene.tree.setOwner(scene.anyOrRoot(on).path, pick(OWNERS, value) as number, pick(OWNERS, to) as number);
   },
-  utimes: (scene: Scene, { on, value }: Operation) =>
+  utimes: (scene: LiveTree, { on, value }: Operation) =>
     scene.tree.setTime(scene.anyOrRoot(on).path, pick(TIMES, value) as Time),
-  setXattr: (scene: Scene, { on, value }: Operation) => {
+  setXattr: (scene: LiveTree, { on, value }: Operation) => {
     const { path, kind } = scene.anyOrRoot(on);
     if (kind === "symlink" && scene.losses.includes("link-attributes")) return;
     if (!mayWrite(scene, path)) return;
     const space = IS_ROOT && kind !== "file" ? "trusted" : "user";
     scene.tree.setXattr(path, `${space}.k${value % 3}`, `v${value}`);
   },
-  removeXattr: (scene: Scene, { on, value }: Operation) => {
+  removeXattr: (scene: LiveTree, { on, value }: Operation) => {
     const { path } = scene.anyOrRoot(on);
     if (mayWrite(scene, path)) scene.tree.setXattr(path, `user.k${value % 3}`);
   },
@@ -223,16 +223,16 @@ export function buildingOperations(
 }
 
 export function perform(tree: WorkTree, all: readonly Operation[], losses: readonly Loss[] = []): void {
-  for (const operation of all) ACTIONS[operation.do](new Scene(tree, losses), operation);
+  for (const operation of all) ACTIONS[operation.do](new LiveTree(tree, losses), operation);
 }
 
-function onFile(scene: Scene, number: number, action: (path: string) => void): void {
+function onFile(scene: LiveTree, number: number, action: (path: string) => void): void {
   const found = scene.any(number, "file");
   if (found !== undefined && mayWrite(scene, found.path)) action(found.path);
 }
 
 /** Only root writes to what is read-only. */
-function mayWrite(scene: Scene, path: string): boolean {
+function mayWrite(scene: LiveTree, path: string): boolean {
   return IS_ROOT || ((scene.tree.facts(path)?.mode ?? 0) & 0o200) !== 0;
 }
 

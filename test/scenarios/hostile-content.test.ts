@@ -8,10 +8,10 @@ import { ACTORS, Stage } from "../run/stage.ts";
 import { mountMemory, whyNoImages } from "../support/file-systems.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
 
-const TINY_FILES = process.env["DRYDOCK_TEST"] === "long" ? 100_000 : 20_000;
+const TINY_FILES = process.env["DRYDOCK_TEST"] === "long" ? 100_000 : 5_000;
 
 /** A stage with a folder beside the project that nothing may reach. */
-class Scene extends Stage {
+class HostileStage extends Stage {
   readonly outside = join(this.path, "outside");
 
   prepare(): this {
@@ -33,7 +33,7 @@ class Scene extends Stage {
 for (const actor of ACTORS) {
   describe(`What a hostile command leaves, landed by ${actor}`, () => {
     it("[X1] links that lead out land as links, and nothing is written or read through them", () => {
-      using scene = new Scene(actor).prepare();
+      using scene = new HostileStage(actor).prepare();
       const outside = snapshotTree(scene.outside);
       scene.land(`
         ln -s "$OUTSIDE/secret" absolute; ln -s ../outside/secret upward; ln -s ../../../../../../../../etc far
@@ -67,7 +67,7 @@ for (const actor of ACTORS) {
     });
 
     it("[X1] a file outside gets no name inside, and one with a name outside is not changed there", () => {
-      using scene = new Scene(actor).prepare();
+      using scene = new HostileStage(actor).prepare();
       linkSync(join(scene.project, "file"), join(scene.outside, "linked"));
       const outside = snapshotTree(scene.outside);
       const said = scene.land(`
@@ -80,7 +80,7 @@ for (const actor of ACTORS) {
     });
 
     it("[A12] set-id bits and devices do not land, wherever they are, and that is said", () => {
-      using scene = new Scene(actor).prepare();
+      using scene = new HostileStage(actor).prepare();
       const said = scene.land(`
         for f in new folder/new; do echo x > $f; chmod 6755 $f; done
         chmod 4755 file; mkdir -p tree/deep; cp /bin/true tree/deep/run; chmod 2755 tree/deep/run
@@ -98,7 +98,7 @@ for (const actor of ACTORS) {
     it(`[A8] ${TINY_FILES.toLocaleString("en")} tiny files land and are taken back`, {
       skip: whyNoImages() ?? false,
     }, () => {
-      using scene = new Scene(actor).prepare();
+      using scene = new HostileStage(actor).prepare();
       // No disk is to be waited for.
       using memory = mountMemory();
       const env = { DRYDOCK_STATE_DIR: join(memory.path, "state") };
@@ -123,7 +123,7 @@ for (const actor of ACTORS) {
     });
 
     it("[A11] a folder 200 deep lands and goes, beyond the longest path too", () => {
-      using scene = new Scene(actor).prepare();
+      using scene = new HostileStage(actor).prepare();
       // A shell can't go beyond the longest path.
       const step = `mkdir $ARGV[0] and chdir $ARGV[0] and open(F, ">", "file") and print F "$_\\n" or exit 1; close F;`;
       const descend = (name: string) => `perl -e 'for (1..200) { ${step} }' ${name} || exit 1`;

@@ -49,7 +49,7 @@ describe("Many sandboxes over one folder", { skip: NEEDS_ROOT }, () => {
     using place = new Place();
     const { original, stateDir } = place;
     const before = withoutFolderTimes(original);
-    const crowd = new Crowd(place);
+    const crowd = new SandboxMakers(place);
     try {
       await crowd.ready();
       assert.equal(place.mounts, PROCESSES * EACH);
@@ -104,7 +104,7 @@ function programOf(task: ManyTask): readonly string[] {
 }
 
 /** The processes, each with its share of the numbers. */
-class Crowd {
+class SandboxMakers {
   readonly #children: readonly { readonly child: ChildProcess; readonly said: string[] }[];
 
   constructor({ stateDir, original }: Place) {

@@ -19,7 +19,7 @@ const CHANGE = `
   echo changed > folder/edited; rm folder/gone; echo added > folder/added; rm -rf folder/inner; mkdir folder/inner; echo new > folder/inner/new
   echo changed > edited`;
 
-class Scene extends Stage {
+class SwappingStage extends Stage {
   readonly original = join(this.path, "parent/original");
   readonly outside = join(this.path, "outside");
 
@@ -85,7 +85,7 @@ function isMissing(thrown: unknown): boolean {
 }
 
 /** How each path of the change ended. */
-function outcomes(scene: Scene): { readonly [path: string]: "landed" | "untouched" } {
+function outcomes(scene: SwappingStage): { readonly [path: string]: "landed" | "untouched" } {
   const at = (path: string) => join(scene.original, path);
   const is = (hasLanded: boolean) => (hasLanded ? "landed" : "untouched");
   return {
@@ -101,7 +101,7 @@ function outcomes(scene: Scene): { readonly [path: string]: "landed" | "untouche
  * All landed or none, once nothing disturbs, but for paths that the rival kept from landing at the last moment: the apply, or
  * the recovery that finished it, names them, and what was to come is kept.
  */
-function landedOrNot(scene: Scene, before: TreeSnapshot, stderr: string): "landed" | "untouched" {
+function landedOrNot(scene: SwappingStage, before: TreeSnapshot, stderr: string): "landed" | "untouched" {
   const said = stderr + scene.drydock(["recover"]).stderr;
   const named = [...said.matchAll(/^attention: original\/(\S+): .*?(?:kept at (\S+))?$/gm)];
   for (const [, path, kept] of named) assert.ok(kept === undefined ? path === "folder/gone" : existsSync(kept), path);
@@ -134,7 +134,7 @@ for (const actor of ACTORS) {
     ] as const)
       for (const phase of PHASES[actor])
         it(`[X1][A3] reaches nothing outside, and is all or nothing: ${where}, from ${phase} on`, async (t) => {
-          using scene = new Scene(actor).prepare();
+          using scene = new SwappingStage(actor).prepare();
           const [before, outside] = [snapshotTree(scene.original), snapshotTree(scene.outside)];
           const id = scene.plan();
           const { status, stderr } = await scene.applyAgainst(
@@ -159,7 +159,7 @@ for (const actor of ACTORS) {
         });
 
     it("[X1] takes nothing from outside into the original: a folder in the sandbox", async (t) => {
-      using scene = new Scene(actor).prepare();
+      using scene = new SwappingStage(actor).prepare();
       const outside = snapshotTree(scene.outside);
       const id = scene.plan();
       const [sandbox = ""] = readdirSync(join(scene.state, "sandboxes"));

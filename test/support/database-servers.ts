@@ -1,28 +1,61 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import mysql from "mysql2/promise";
 import pg from "pg";
+import { fastFolder } from "./fast-folder.ts";
+import { fromTemplate } from "./folder-template.ts";
 import { removeFolder } from "./remove-folder.ts";
 
 /** Names and passwords of users that every server of the tests has. */
 export const OWNER = { user: "owner", password: "s3cret/&word" } as const;
 export const READER = { user: "reader", password: "only-l00king" } as const;
 
-/** A real server of a test's own: a private folder, a private socket, no port. Stopped also when the test process dies. */
+/**
+ * A real server of a test's own: a private folder, a private socket, no port. Stopped also when the test process dies. Its folder is in memory: a server that
+ * is killed loses nothing there that it had written, as on a disk, and its flushes take no time.
+ */
 export abstract class TestServer {
   readonly folder: string;
   #process: ChildProcess | undefined;
 
-  protected constructor(name: string) {
-    this.folder = mkdtempSync(join(tmpdir(), `drydock-${name}-`));
+  protected constructor(name: string, place: string) {
+    this.folder = mkdtempSync(join(place, `drydock-${name}-`));
     chmodSync(this.folder, 0o711);
     mkdirSync(join(this.folder, "own"));
     own(join(this.folder, "own"));
     process.once("exit", () => this.kill());
+  }
+
+  /** Makes an empty data folder. */
+  protected abstract makeData(): void;
+  /** The signal by which the server ends in order. */
+  protected abstract readonly stopSignal: NodeJS.Signals;
+
+  get data(): string {
+    return join(this.folder, "own", "data");
+  }
+
+  /** Brings the server up, with users and a database. */
+  async startFilled(): Promise<void> {
+    await fromTemplate(this.constructor.name, this.data, async () => {
+      this.makeData();
+      await this.start();
+      await this.fill();
+      await this.#stop();
+    });
+    await this.start();
+  }
+
+  async #stop(): Promise<void> {
+    const child = this.#process;
+    if (child === undefined) return;
+    const ended = once(child, "exit");
+    child.kill(this.stopSignal);
+    await ended;
+    this.#process = undefined;
   }
 
   protected abstract command(): readonly [file: string, ...args: readonly string[]];
@@ -31,7 +64,7 @@ export abstract class TestServer {
   /** Runs a statement as the administrator; the rows as text. */
   abstract sql(script: string, database?: string): Promise<string>;
   /** Makes users and a database, of which the first may do everything and the second only look. */
-  abstract fill(): Promise<void>;
+  protected abstract fill(): Promise<void>;
   /** The transactions that are prepared. */
   abstract prepared(): Promise<string[]>;
 
@@ -82,13 +115,17 @@ export abstract class TestServer {
 export class TestPostgres extends TestServer {
   readonly #settings: readonly string[];
 
-  constructor(settings: readonly string[] = []) {
-    super("postgres");
+  constructor(settings: readonly string[] = [], place = fastFolder()) {
+    super("postgres", place);
     this.#settings = settings;
-    const data = join(this.folder, "own", "data");
-    run(postgresProgram("initdb"), ["-D", data, "-U", "admin", "--auth=trust", "--no-sync", "-E", "UTF8"]);
+  }
+
+  protected override readonly stopSignal = "SIGINT";
+
+  protected makeData(): void {
+    run(postgresProgram("initdb"), ["-D", this.data, "-U", "admin", "--auth=trust", "--no-sync", "-E", "UTF8"]);
     const hba = "local all admin trust\nlocal all all scram-sha-256\n";
-    writeFileSync(join(data, "pg_hba.conf"), hba);
+    writeFileSync(join(this.data, "pg_hba.conf"), hba);
   }
 
   protected command() {
@@ -99,7 +136,7 @@ export class TestPostgres extends TestServer {
       "-c",
       each,
     ]);
-    return [postgresProgram("postgres"), "-D", join(this.folder, "own", "data"), ...options] as const;
+    return [postgresProgram("postgres"), "-D", this.data, ...options] as const;
   }
 
   protected isUp(): boolean {
@@ -125,7 +162,7 @@ export class TestPostgres extends TestServer {
     }
   }
 
-  async fill(): Promise<void> {
+  protected async fill(): Promise<void> {
     for (const { user, password } of [OWNER, READER])
       await this.sql(`CREATE USER ${user} PASSWORD '${password}'`, "postgres");
     await this.sql(`CREATE DATABASE app OWNER ${OWNER.user}`, "postgres");
@@ -141,10 +178,14 @@ export class TestPostgres extends TestServer {
 
 /** MariaDB, from where Debian puts it. */
 export class TestMariadb extends TestServer {
-  constructor() {
-    super("mariadb");
-    const data = join(this.folder, "own", "data");
-    run("mkdir", [data]);
+  constructor(place = fastFolder()) {
+    super("mariadb", place);
+  }
+
+  protected override readonly stopSignal = "SIGTERM";
+
+  protected makeData(): void {
+    run("mkdir", [this.data]);
     const tables = ["mysql_system_tables.sql", "mysql_system_tables_data.sql"].map((name) =>
       readFileSync(`/usr/share/mysql/${name}`, "utf8"),
     );
@@ -184,7 +225,7 @@ export class TestMariadb extends TestServer {
     }
   }
 
-  async fill(): Promise<void> {
+  protected async fill(): Promise<void> {
     await this.sql("CREATE DATABASE app", "mysql");
     for (const [{ user, password }, rights] of [
       [OWNER, "ALL PRIVILEGES"],
@@ -204,14 +245,13 @@ export class TestMariadb extends TestServer {
   }
 
   #options(): readonly string[] {
-    const data = join(this.folder, "own", "data");
     const small = ["--innodb-log-file-size=4M", "--innodb-buffer-pool-size=16M", "--aria-pagecache-buffer-size=1M"];
     return [
       "--no-defaults",
-      `--datadir=${data}`,
+      `--datadir=${this.data}`,
       `--socket=${this.#socket}`,
       "--skip-networking",
-      `--pid-file=${data}.pid`,
+      `--pid-file=${this.data}.pid`,
       ...small,
       "--lc-messages-dir=/usr/share/mysql",
     ];

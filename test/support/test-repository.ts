@@ -33,10 +33,16 @@ const ENVIRONMENT = {
 export class TestRepository {
   readonly path: string;
 
-  /** Makes an empty one, with main as its branch; or uses the one that is there. */
-  constructor(path?: string) {
-    this.path = path ?? realpathSync(mkdtempSync(join(tmpdir(), "drydock-checkout-")));
-    if (path === undefined) this.git("init", "-q", "-b", "main");
+  /** The one that is there, or will be. */
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Makes an empty one in a new folder of this place, with main as its branch. */
+  static make(place = tmpdir()): TestRepository {
+    const repository = new TestRepository(realpathSync(mkdtempSync(join(place, "drydock-checkout-"))));
+    repository.git("init", "-q", "-b", "main");
+    return repository;
   }
 
   /** Runs git in it, and returns what it says, without the end of the last line. */

@@ -1,0 +1,46 @@
+/**
+ * The test files that take longest, the longest first. They run first, so that no worker is still busy with one of them when the others have nothing left.
+ * Files that mostly compute and files that mostly wait (for servers, disks, time limits) alternate, so that they share the processors.
+ * The closing lines of a run name its slowest files.
+ */
+const LONGEST = [
+  "test/databases/held-crash.test.ts",
+  "test/crash/overlay.test.ts",
+  "test/power-cut/power-cut.test.ts",
+  "test/examples/s3-bucket.test.ts",
+  "test/crash/git.test.ts",
+  "test/scenarios/hostile-content.test.ts",
+  "test/crash/kill.test.ts",
+  "test/scenarios/many-sandboxes.test.ts",
+  "test/conformance/git-worktree.test.ts",
+  "test/databases/keeper.test.ts",
+  "test/scenarios/real-work.test.ts",
+  "test/run/crash.test.ts",
+  "test/run/command.test.ts",
+  "test/properties/overlay.test.ts",
+  "test/databases/postgres.test.ts",
+  "test/properties/landing.test.ts",
+  "test/databases/mysql.test.ts",
+  "test/databases/crash.test.ts",
+  "test/git/robustness.test.ts",
+  "test/crash/pairs.test.ts",
+  "test/scenarios/full-disk.test.ts",
+  "test/properties/snapshot.test.ts",
+  "test/git/hooks.test.ts",
+  "test/crash/snapshot.test.ts",
+  "test/end-to-end/strategy-check.test.ts",
+  "test/scenarios/originals.test.ts",
+  "test/conformance/overlay.test.ts",
+  "test/regressions/closed-modes.test.ts",
+];
+
+/** The files in the order in which they run. */
+export function longestFirst(files: readonly string[]): readonly string[] {
+  const first = LONGEST.filter((file) => files.includes(file));
+  return [...first, ...files.filter((file) => !first.includes(file))];
+}
+
+/** Those of the list that are not among the files. */
+export function unknownIn(files: readonly string[]): readonly string[] {
+  return LONGEST.filter((file) => !files.includes(file));
+}

@@ -1,3 +1,4 @@
+import type { CommitAllOptions } from "./commit/commit-all.ts";
 import {
   amount,
   anything,
@@ -31,9 +32,9 @@ import type {
   ResourceRequest,
 } from "./plans/plan-views.ts";
 import type { Plans } from "./plans/plans.ts";
+import type { SandboxManager } from "./plans/sandbox-manager.ts";
 import type { ExecRequest } from "./run/exec.ts";
 import type { RunDecision, RunRequest } from "./run/run-once.ts";
-import type { CommitAllOptions, SandboxManager } from "./sandboxes/manager.ts";
 import type { DeclaredStrategy, SandboxStrategyRegistry } from "./sandboxes/registry.ts";
 import type { CheckRequest } from "./testing/check.ts";
 

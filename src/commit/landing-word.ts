@@ -20,8 +20,8 @@ export function withWord(
 }
 
 /**
- * Refuses what a strategy of the user's own would land without that word. Drydock's own look themselves, in prepare, when nobody can change the sandbox any more;
- * of another one only its diff is known.
+ * Refuses what a custom strategy would land without that word. Built-in strategies look themselves, in
+ * prepare, when the sandbox can't change any more; of a custom one only its diff is known.
  */
 export async function assertForeignHaveWord(
   plan: PlanRecord,

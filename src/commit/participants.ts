@@ -3,7 +3,7 @@ import { UsageError } from "../core/errors.ts";
 import type { PlanRecord, PlanResource } from "../core/plan.ts";
 import type { SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import type { Participant, ParticipantKind } from "../core/transaction.ts";
-import type { ChosenPaths } from "../sandboxes/manager.ts";
+import type { ChosenPaths } from "./commit-all.ts";
 
 /** How a strategy takes part, from what it declares. */
 function kindOf(capabilities: FullCapabilities): ParticipantKind {
@@ -30,8 +30,9 @@ interface Candidate {
 }
 
 /**
- * The participants of a commit in the order in which they prepare and land: children before parents; two-phase first, those that hold a
- * live transaction last among them; then what can be taken back; then what can't.
+ * The participants of a commit in the order in which they prepare and land: two-phase first, those that hold
+ * a live transaction last among them; then what can be taken back; then what can't. Among equals, children
+ * before parents.
  */
 export async function participantsOf(
   plan: PlanRecord,
@@ -63,7 +64,7 @@ export async function participantsOf(
   }));
 }
 
-/** Of these participants those of which something is to land. */
+/** The participants of which something is chosen to land. */
 export async function choosing(
   participants: readonly Participant[],
   chosen: readonly ChosenPaths[],

@@ -10,44 +10,43 @@ import { moveSandbox, type SandboxState, USABLE_STATES } from "../core/sandbox-s
 import type { IntendedPlace } from "../core/strategy.ts";
 import type { Store, StoreChange } from "../store/store.ts";
 import { currentBootId } from "../system/process-identity.ts";
+import { CheckpointRemoval } from "./checkpoint-removal.ts";
 import type { CustomCalls } from "./custom-calls.ts";
 import { GuardedStrategy } from "./guarded-strategy.ts";
-import { KeptCheckpoints } from "./kept-checkpoints.ts";
 import { isUnavailable, type SandboxStrategyRegistry } from "./registry.ts";
+import { SandboxRemoval } from "./sandbox-removal.ts";
+import type { Session } from "./session.ts";
 import type { SweepReport } from "./sweep-report.ts";
+import type { Uses } from "./uses.ts";
 
 /** A sandbox that may be used now. */
 export interface UsableSandbox {
   readonly record: SandboxRecord;
   readonly strategy: GuardedStrategy;
-  /** Where a path inside of the resource is in the sandbox, which may be that of another resource around it. */
+  /** Where a path inside the resource is in the sandbox, which may be that of another resource around it. */
   pathOf(path: string): string;
 }
 
 /**
- * The sandboxes of plans: finds or makes them, sees that only legal moves happen, and does to all sandboxes of a plan what is done to
- * one. Whoever calls it for a plan holds the plan's claim; `SandboxManager` is the same for everybody else.
+ * The sandboxes of plans: finds or makes them, sees that only legal moves happen, and does to all sandboxes
+ * of a plan what is done to one. Callers hold the plan's claim; `SandboxManager` offers the same to programs.
  */
 export class PlanSandboxes {
   readonly #store: Store;
   readonly #registry: SandboxStrategyRegistry;
+  readonly #uses: Uses;
   readonly #now: () => Date;
-  readonly #assertUnused: (plan: PlanRecord) => void;
-  /** What is kept of earlier states of the sandboxes. */
-  readonly checkpoints: KeptCheckpoints;
+  readonly removal: SandboxRemoval;
+  readonly checkpoints: CheckpointRemoval;
 
-  /** `assertUnused` refuses what must not happen while a command runs inside a plan. */
-  constructor(
-    store: Store,
-    registry: SandboxStrategyRegistry,
-    now: () => Date,
-    assertUnused: (plan: PlanRecord) => void,
-  ) {
-    this.#store = store;
+  constructor(session: Session, registry: SandboxStrategyRegistry, uses: Uses) {
+    this.#store = session.store;
     this.#registry = registry;
-    this.#now = now;
-    this.#assertUnused = assertUnused;
-    this.checkpoints = new KeptCheckpoints(store, (name) => this.strategy(name));
+    this.#uses = uses;
+    this.#now = session.now;
+    const strategy = (name: string) => this.strategy(name);
+    this.removal = new SandboxRemoval(session, strategy);
+    this.checkpoints = new CheckpointRemoval(session.store, strategy);
   }
 
   /** The strategy that made a sandbox, or would make one. */
@@ -55,39 +54,39 @@ export class PlanSandboxes {
     return new GuardedStrategy(name, (made) => this.#registry.resolve(name, made));
   }
 
-  /** What that strategy can do. */
+  /** The capabilities of a strategy. */
   async capabilities(name: string): Promise<FullCapabilities> {
     return (await this.#registry.resolve(name)).capabilities;
   }
 
-  /** What that sandbox can do: what its strategy declares, unless it can do less itself. */
+  /** The capabilities of a sandbox: those of its strategy, unless it has less itself. */
   async capabilitiesOf({ strategyName, capabilities, madeWith }: SandboxRef): Promise<FullCapabilities> {
     const declared = (await this.#registry.resolve(strategyName, madeWith ?? {})).capabilities;
     return { ...declared, ...capabilities, partial: declared.partial && capabilities?.partial !== false };
   }
 
-  /** Whether a sandbox keeps something open outside of our folders. Of what can't be asked it is taken that it does not. */
+  /** Whether a sandbox keeps something open outside of our folders. */
   async holdsTransaction(ref: SandboxRef): Promise<boolean> {
-    try {
-      return (await this.capabilitiesOf(ref)).heldTransaction;
-    } catch (thrown) {
-      if (isUnavailable(thrown)) return false;
-      throw thrown;
-    }
+    return (await this.#capabilitiesIfAvailable(ref))?.heldTransaction === true;
   }
 
-  /** Whether what is done to a sandbox is done to the original. Of what can't be asked it is taken that it is not. */
+  /** Whether work in a sandbox is done to the original. */
   async worksInPlace(ref: SandboxRef): Promise<boolean> {
+    return (await this.#capabilitiesIfAvailable(ref))?.commit === "in-place";
+  }
+
+  async #capabilitiesIfAvailable(ref: SandboxRef): Promise<FullCapabilities | undefined> {
     try {
-      return (await this.capabilitiesOf(ref)).commit === "in-place";
+      return await this.capabilitiesOf(ref);
     } catch (thrown) {
-      if (isUnavailable(thrown)) return false;
+      if (isUnavailable(thrown)) return undefined;
       throw thrown;
     }
   }
 
   /**
-   * What the user should know of a sandbox: also that its strategy can't be used. Without `load` strategies of the user's own are not asked.
+   * What the user should know of a sandbox, also that its strategy can't be used. Without `load` no module is
+   * loaded.
    */
   async notes(ref: SandboxRef, { load = true }: { readonly load?: boolean } = {}): Promise<readonly string[]> {
     if (!load && !this.#registry.isAtHand(ref.strategyName)) return [];
@@ -105,7 +104,7 @@ export class PlanSandboxes {
     return (await this.#registry.resolve(strategyName, madeWith ?? {})).builtIn;
   }
 
-  /** What the context's recordLoss does: the work of the sandbox is gone. */
+  /** The context's recordLoss: the work of the sandbox is gone. */
   async recordLoss({ sandboxId }: SandboxRef, why: string, by?: CustomCalls): Promise<void> {
     const record = await this.#store.sandbox(sandboxId);
     if (record === undefined || record.state === "CLEANED_UP") return;
@@ -114,7 +113,7 @@ export class PlanSandboxes {
     await this.#store.write([{ put: "sandbox", record: { ...record, state, error: why } }], "ordered");
   }
 
-  /** A strategy of the user's own may only speak of its own sandboxes. */
+  /** A custom strategy may only speak of its own sandboxes. */
   async #assertOwn({ strategyName, madeWith }: SandboxRef, by: CustomCalls | undefined): Promise<void> {
     if (by === undefined || (await this.#registry.resolve(strategyName, madeWith ?? {})).custom === by) return;
     throw new UsageError("A loss is recorded for a sandbox of another strategy.", {
@@ -123,26 +122,28 @@ export class PlanSandboxes {
     });
   }
 
-  /** The sandbox of a resource of a plan; made if it is not there. The same one however often it is asked for. */
+  /**
+   * The sandbox of a resource of a plan; made if it is not there. Every call returns the same one.
+   */
   async getOrCreate(plan: PlanRecord, item: PlanResource): Promise<SandboxRecord> {
     const { resource, strategy } = boundaryOf(plan, item);
     const id = sandboxIdFor(plan.id, resource.id);
     const known = await this.#store.sandbox(id);
     if (known !== undefined && known.state !== "PENDING" && known.state !== "CLEANED_UP") return known;
     assertInMaking(plan);
-    if (known?.state === "PENDING") await this.#cleanUp(known);
+    if (known?.state === "PENDING") await this.removal.remove(known, "nothing");
     const guarded = this.strategy(strategy);
     try {
       const ref = await guarded.create(plan.id, resource);
       return await this.#move((await this.#store.sandbox(id)) ?? this.#pending(ref), "CREATED", ref);
     } catch (thrown) {
-      const left = await this.#store.sandbox(id);
-      if (left?.state === "PENDING") await this.#cleanUp(left);
+      const begun = await this.#store.sandbox(id);
+      if (begun?.state === "PENDING") await this.removal.remove(begun, "nothing");
       throw thrown;
     }
   }
 
-  /** What the context's recordIntent does: the sandbox is known before anything of it exists. */
+  /** The context's recordIntent: the sandbox is known before anything of it exists. */
   async recordIntent(ref: SandboxRef, places: readonly IntendedPlace[], owner: Owner): Promise<void> {
     const recordedAt = this.#now().toISOString();
     const intents: StoreChange[] = places.map(({ kind, location }) => ({
@@ -152,9 +153,12 @@ export class PlanSandboxes {
     await this.#store.write([{ put: "sandbox", record: this.#pending(ref) }, ...intents], "durable");
   }
 
-  /** A sandbox that may be used now, by the name of its resource. Using one whose work has landed or was thrown away begins new work. */
+  /**
+   * A sandbox that may be used now, by the name of its resource. `change` begins new work in one that is
+   * COMMITTED.
+   */
   async usable(plan: PlanRecord, name: string, purpose: "look" | "change"): Promise<UsableSandbox> {
-    // Between two states there is nothing to be seen that anybody ever made.
+    // In the middle of a restore a sandbox is in no state that a user ever made.
     if (plan.state === "restoring") throw new PlanStateError(plan, "open");
     const item = resourceOf(plan, name);
     const found = boundaryOf(plan, item);
@@ -175,13 +179,21 @@ export class PlanSandboxes {
     return { record: now, strategy, pathOf: (path) => pathWithin(item, path) };
   }
 
-  /** Refuses a plan whose sandboxes somebody has in his hands: a commit, or a command that runs inside. */
+  /** Refuses a plan whose sandboxes a commit holds, or inside which a command runs. */
   assertFree(plan: PlanRecord): void {
-    assertNotHeld(plan);
-    this.#assertUnused(plan);
+    if (plan.state === "applying" || plan.state === "undoing") throw new PlanStateError(plan, "open");
+    this.assertUnused(plan);
   }
 
-  /** Throws the work of every sandbox away; where it had landed, the original is restored. Checkpoints end with the work. */
+  /** Refuses a plan inside which a command runs. */
+  assertUnused(plan: PlanRecord): void {
+    this.#uses.assertNone(plan);
+  }
+
+  /**
+   * Throws the work of every sandbox away; where it had landed, the original is restored. Checkpoints end
+   * with the work.
+   */
   async rollbackAll(plan: PlanRecord): Promise<SweepReport> {
     this.assertFree(plan);
     return await this.checkpoints.ending(plan.id, () =>
@@ -197,20 +209,18 @@ export class PlanSandboxes {
   /** Removes every sandbox. */
   async cleanupAll(plan: PlanRecord): Promise<SweepReport> {
     this.assertFree(plan);
-    return await this.checkpoints.ending(plan.id, () => this.#sweep(plan, async (record) => this.#cleanUp(record)));
+    return await this.checkpoints.ending(plan.id, () =>
+      this.#sweep(plan, async (record) => {
+        // What may still be where a sandbox was is needed by an undo.
+        if (record.state !== "CLEANED_UP") await this.removal.remove(record, "nothing");
+      }),
+    );
   }
 
-  /** Removes one sandbox, or once more what is left of one that was removed. The caller has made sure that nobody needs it. */
-  async cleanupSandbox(record: SandboxRecord): Promise<void> {
-    if (record.state !== "CLEANED_UP") return await this.#cleanUp(record);
-    await this.strategy(record.ref.strategyName).cleanup(record.ref);
-    await this.#store.write([{ drop: "intents", sandboxId: record.ref.sandboxId }], "ordered");
-  }
-
-  /** Removes sandboxes whose creation died with its process. The caller has made sure that nobody living works on the plan. */
+  /** Removes sandboxes whose creation died with its process. */
   async cleanupAbandoned(plan: PlanRecord): Promise<SweepReport> {
     return await this.#sweep(plan, async (record) => {
-      if (record.state === "PENDING") await this.#cleanUp(record);
+      if (record.state === "PENDING") await this.removal.remove(record, "nothing");
     });
   }
 
@@ -235,23 +245,12 @@ export class PlanSandboxes {
     return { done, failed };
   }
 
-  /** Whether nobody here can do anything to a sandbox: its strategy is missing, or is another one and failed on it. */
+  /**
+   * Whether a sandbox can't be reached here: its strategy is missing, or is another version and failed on it.
+   */
   async #isOutOfReach(ref: SandboxRef, cause: unknown): Promise<boolean> {
     if (isUnavailable(cause)) return true;
     return ref.madeWith !== undefined && (await this.strategy(ref.strategyName).isOtherVersion(ref));
-  }
-
-  async #cleanUp(record: SandboxRecord): Promise<void> {
-    if (record.state === "CLEANED_UP") return;
-    const state = moveSandbox(record.ref.sandboxId, record.state, "CLEANED_UP");
-    await this.strategy(record.ref.strategyName).cleanup(record.ref);
-    await this.#store.write(
-      [
-        { put: "sandbox", record: { ...record, state } },
-        { drop: "intents", sandboxId: record.ref.sandboxId },
-      ],
-      "ordered",
-    );
   }
 
   async #move(record: SandboxRecord, to: SandboxState, ref: SandboxRef = record.ref): Promise<SandboxRecord> {
@@ -272,15 +271,10 @@ function pathWithin({ within }: PlanResource, path: string): string {
   return checked === ROOT_PATH ? within.path : joinPath(within.path, checked);
 }
 
-/** A plan that is over has no new sandboxes: what is left of the old ones may be all that can take it back. */
+/** A plan that is over gets no new sandboxes: the remains of the old ones may be needed to undo it. */
 function assertInMaking(plan: PlanRecord): void {
   if (plan.state === "creating" || plan.state === "open") return;
   throw new PlanStateError(plan, "open");
-}
-
-/** A sandbox that a commit holds is the commit's. */
-function assertNotHeld(plan: PlanRecord): void {
-  if (plan.state === "applying" || plan.state === "undoing") throw new PlanStateError(plan, "open");
 }
 
 /** The resource of a plan that has this name. */

@@ -18,8 +18,10 @@ const LARGEST = 1 << 20;
 export type Secrets = { readonly [resourceId: string]: string };
 
 /**
- * `secrets/PLAN` in the state directory, 0600: the passwords that a plan's resources were given with, and that finishing a commit takes. They are
- * nowhere else. The folder stays: another process may just be about to write there. Written before anything of the plan exists that needs them, and removed when nothing is left that does.
+ * `secrets/PLAN` in the state directory, 0600: the passwords in the URLs of a plan's resources, which
+ * finishing a commit takes. They are nowhere else. They are written before anything of the plan exists that
+ * needs them, and removed when nothing needs them any more. The folder stays: another process may be about to
+ * write there.
  */
 export class PlanSecrets {
   readonly #stateDir: string;
@@ -39,6 +41,10 @@ export class PlanSecrets {
     return (file === undefined ? undefined : parsed<Secrets>(file.bytes)) ?? {};
   }
 
+  has(planId: string): boolean {
+    return Object.keys(this.of(planId)).length > 0;
+  }
+
   forget(planId: string): void {
     if (!this.plans().includes(planId)) return;
     using state = Folder.open(this.#stateDir);
@@ -48,7 +54,7 @@ export class PlanSecrets {
     }
   }
 
-  /** The plans of which something is kept, whole or half. */
+  /** The plans that have a file here, whole or half written. */
   plans(): readonly string[] {
     return [...new Set(namesIn(`${this.#stateDir}/${FOLDER}`).flatMap((name) => planOf(name) ?? []))];
   }
@@ -58,7 +64,7 @@ export class PlanSecrets {
   }
 }
 
-/** The plan that a file belongs to, also one that a crash left half written (see text-files.ts). */
+/** The plan that a file belongs to, also if a crash left it half written (see text-files.ts). */
 function planOf(name: string): string | undefined {
   return /^[.]?([0-9A-Z]{26})(?:[.][0-9a-f]+[.]tmp)?$/.exec(name)?.[1];
 }

@@ -14,7 +14,7 @@ export interface RegisteredStrategy {
   readonly builtIn: boolean;
   /** What its sandboxes are marked with. */
   readonly madeWith: MadeWith;
-  /** For what is not built in: what its calls are bounded by. */
+  /** The limits of the calls of a custom strategy. */
   readonly custom?: CustomCalls;
 }
 
@@ -29,7 +29,7 @@ export interface DeclaredStrategy {
 
 export interface LoadedStrategy {
   readonly strategy: SandboxStrategy;
-  /** For what is not built in. */
+  /** Of a custom strategy. */
   readonly custom?: CustomCalls;
 }
 
@@ -40,8 +40,8 @@ export interface UnusableStrategy {
 }
 
 /**
- * The one place where names become strategies, built-in or not. A name that is not here is unknown everywhere. What is declared, by us or by a
- * config, is loaded when it is asked for, and not before.
+ * The one place where names become strategies, built-in or custom. A name that is not here is unknown
+ * everywhere. A strategy that we or a config declare is loaded when it is first needed, and not before.
  */
 export class SandboxStrategyRegistry {
   readonly #strategies = new Map<string, RegisteredStrategy>();
@@ -77,7 +77,10 @@ export class SandboxStrategyRegistry {
     return this.#strategies.has(name) || (isBuiltIn(name) && this.#declared.has(name));
   }
 
-  /** The strategy of this name; with `made`, as it was for a sandbox that was made with that. Loads it if need be. */
+  /**
+   * The strategy of this name; with `made`, as it was for a sandbox that was made with that. Loads it if need
+   * be.
+   */
   async resolve(name: string, made?: MadeWith): Promise<RegisteredStrategy> {
     const there = this.#strategies.get(name);
     if (there !== undefined) return there;
@@ -90,7 +93,7 @@ export class SandboxStrategyRegistry {
     try {
       return await loading;
     } catch (thrown) {
-      // What is mended meanwhile is found.
+      // The next call tries again: the user may have mended the module.
       this.#loaded.delete(key);
       throw thrown;
     }
@@ -140,7 +143,7 @@ export class SandboxStrategyRegistry {
   }
 }
 
-/** Whether a strategy can't be called at all, whatever it would do: its name is unknown, or it can't be loaded. */
+/** Whether a strategy can't be called at all: its name is unknown, or it can't be loaded. */
 export function isUnavailable(thrown: unknown): boolean {
   return (
     thrown instanceof StrategyUnavailableError || (thrown instanceof UsageError && thrown.code === "UNKNOWN_STRATEGY")
@@ -157,7 +160,7 @@ function registered(
   return {
     name,
     strategy,
-    // Taken once: what it can do is not to change under our hands.
+    // Taken once, so that they can't change while we work.
     capabilities: Object.freeze(withDefaults({ ...strategy.capabilities })),
     builtIn: isBuiltIn(name),
     madeWith: { ...(version !== undefined && { version }), ...(options !== undefined && { options }) },

@@ -77,7 +77,7 @@ class SqliteStore implements Store {
     return this.#connection.texts(`SELECT id AS text FROM plans WHERE ${PLAN_IS_OPEN}`);
   }
 
-  async unsettledPlans(): Promise<readonly PlanRecord[]> {
+  async unfinishedPlans(): Promise<readonly PlanRecord[]> {
     return this.#connection.records(
       planShape,
       `SELECT record FROM plans WHERE id IN (

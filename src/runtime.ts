@@ -3,7 +3,6 @@ import { isAbsolute, join, resolve } from "node:path";
 import { Abandonment } from "./commit/abandonment.ts";
 import { AtomicCommit } from "./commit/atomic-commit.ts";
 import { Coordinator } from "./commit/coordinator.ts";
-import { Journal } from "./commit/journal.ts";
 import { LandedCleanup } from "./commit/landed-cleanup.ts";
 import { PlanClosing } from "./commit/plan-closing.ts";
 import { Recovery } from "./commit/recovery.ts";
@@ -38,6 +37,7 @@ import { PlanHistory } from "./sandboxes/plan-history.ts";
 import { PlanRemains } from "./sandboxes/plan-remains.ts";
 import { PlanSandboxes } from "./sandboxes/plan-sandboxes.ts";
 import { PlanSecrets } from "./sandboxes/plan-secrets.ts";
+import type { PlanSession } from "./sandboxes/plan-session.ts";
 import { SandboxStrategyRegistry } from "./sandboxes/registry.ts";
 import { RestoredRemains } from "./sandboxes/restored-remains.ts";
 import { RunFolders } from "./sandboxes/run-folders.ts";
@@ -151,10 +151,9 @@ interface Foundations {
 }
 
 function assemble({ options, stateDir, store, settings, cwd, now, environment }: Foundations) {
-  const { cleanup: policy, undo, checkpoint, allowSelfRunning: allow } = settings.sandbox;
   const signal = options.signal ?? new AbortController().signal;
   const owners = new MachineOwners(stateDir, options.command ?? "drydock");
-  const session: Session = {
+  const base: Session = {
     ...{ stateDir, store, now, signal },
     plans: new PlanAccess(store, new Claims(store, owners, signal)),
     history: new PlanHistory(store, now, currentActor()),
@@ -162,8 +161,11 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   const registry = new SandboxStrategyRegistry();
   const folders = new RunFolders(stateDir);
   const uses = new Uses(folders, owners);
-  const sandboxes = new PlanSandboxes(session, registry, uses);
+  const sandboxes = new PlanSandboxes(base, registry, uses);
   const secrets = new PlanSecrets(stateDir);
+  const restored = new RestoredRemains(store, stateDir);
+  const remains = new PlanRemains(store, folders, secrets, restored);
+  const session: PlanSession = { ...base, settings: settings.sandbox, sandboxes, remains };
   const context: StrategyContext = {
     stateDir,
     policy: { allowSetid: settings.sandbox.allowSetid, allowDevices: settings.sandbox.allowDevices },
@@ -183,30 +185,26 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   for (const make of options.strategies ?? []) registerCustom(custom, make);
   for (const declared of settings.sandbox.customStrategies) declareCustom(custom, declared);
 
-  const journal = new Journal(store);
-  const restored = new RestoredRemains(store, stateDir);
-  const remains = new PlanRemains(store, folders, secrets, restored);
-  const cleaning = { session, sandboxes, remains, policy };
-  const coordinator = new Coordinator({ session, journal, sandboxes, cleanup: new LandedCleanup(cleaning) });
-  const commit = new AtomicCommit({ session, sandboxes, journal, coordinator, allow });
-  const closing = new PlanClosing({ ...cleaning, secrets });
-  const undoRetention = new UndoRetention({ ...cleaning, keepMilliseconds: undo.keepMilliseconds });
-  const abandonment = new Abandonment({ session, sandboxes, remains });
-
+  const commit = new AtomicCommit(session, new Coordinator(session, new LandedCleanup(session)));
+  const closing = new PlanClosing(session);
+  const undoRetention = new UndoRetention(session);
   const types = new ResourceTypes(settings.resourceTypes);
-  const resolver = new ResourceResolver(settings, types, cwd, stateDir);
   const chooser = new StrategyChooser(registry, settings, types);
-  const descriptions = new PlanDescriptions(session, sandboxes, undo.keepMilliseconds);
-  const creation = new PlanCreation({ session, sandboxes, resolver, chooser, secrets, closing, descriptions });
-  const plans = new Plans({ session, sandboxes, creation, commit, closing, descriptions, allow });
-  const manager = new SandboxManager(session, sandboxes, commit);
-  const saving = { session, sandboxes, settings: checkpoint };
-  const planCheckpoints = new PlanCheckpoints(saving);
-  const restores = new PlanRestores(saving, planCheckpoints);
-  const checkpoints = new CheckpointService(session, planCheckpoints, restores);
-  const cleanup = new CleanupService({ session, sandboxes, folders, uses, undoRetention, restored, owners });
-  const recovery = new Recovery({ session, sandboxes, commit, closing, checkpoints: restores });
-  const housekeeping = { session, sandboxes, uses, remains, recovery, undoRetention };
+  const descriptions = new PlanDescriptions(session);
+  const resolver = new ResourceResolver(settings, types, cwd, stateDir);
+  const creation = new PlanCreation({ session, resolver, chooser, secrets, closing, descriptions });
+  const planCheckpoints = new PlanCheckpoints(session);
+  const restores = new PlanRestores(session, planCheckpoints);
+  const recovery = new Recovery({ session, commit, closing, checkpoints: restores });
+  const services = {
+    plans: new Plans({ session, creation, commit, closing, descriptions }),
+    checkpoints: new CheckpointService(session, planCheckpoints, restores),
+    cleanup: new CleanupService({ session, folders, uses, undoRetention, restored, owners }),
+    manager: new SandboxManager(session, commit),
+    recovery,
+    abandonment: new Abandonment(session),
+    housekeeping: { session, uses, recovery, undoRetention },
+  };
 
   /** Only a process that runs a command pays for loading what that takes. */
   const runs = async () => {
@@ -217,8 +215,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     return new Runs({ ...parts, saveBefore, limits: settings.sandbox.limits, notice });
   };
   const checkRun = async () => (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
-  const services = { plans, checkpoints, cleanup, manager, recovery, abandonment };
-  return { session, registry, types, chooser, ...services, housekeeping, runs, checkRun };
+  return { session, registry, types, chooser, ...services, runs, checkRun };
 }
 
 /**

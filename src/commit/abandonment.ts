@@ -1,13 +1,11 @@
 import { advance } from "../core/commit-machine.ts";
 import { messageOf, UsageError } from "../core/errors.ts";
-import { isOver, movePlan, type PlanRecord, type PlanState } from "../core/plan.ts";
+import { isOver, movePlan, type PlanRecord, type PlanState, resourceById } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import { moveSandbox } from "../core/sandbox-states.ts";
 import { isUnfinished, type TransactionRecord } from "../core/transaction.ts";
 import { type KnownPlace, placesOf } from "../sandboxes/known-places.ts";
-import type { PlanRemains } from "../sandboxes/plan-remains.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
-import type { Session } from "../sandboxes/session.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import type { StoreChange } from "../store/store.ts";
 import { isThere } from "../system/existence.ts";
 import { MountTable } from "../system/mount-table.ts";
@@ -29,12 +27,6 @@ export type AbandonedResource = AbandonedOriginal & {
   readonly left: readonly KnownPlace[];
 };
 
-export interface AbandonmentParts {
-  readonly session: Session;
-  readonly sandboxes: PlanSandboxes;
-  readonly remains: PlanRemains;
-}
-
 /** A sandbox of the plan, with what the report says of it. */
 interface Item {
   readonly record: SandboxRecord;
@@ -53,19 +45,18 @@ interface Item {
  *    of them.
  */
 export class Abandonment {
-  readonly #parts: AbandonmentParts;
+  readonly #session: PlanSession;
 
-  constructor(parts: AbandonmentParts) {
-    this.#parts = parts;
+  constructor(session: PlanSession) {
+    this.#session = session;
   }
 
   async abandon(key: string): Promise<AbandonReport> {
-    return await this.#parts.session.plans.withOriginals(key, (plan) => this.#end(plan));
+    return await this.#session.plans.withOriginals(key, (plan) => this.#end(plan));
   }
 
   async #end(plan: PlanRecord): Promise<AbandonReport> {
-    const { session, sandboxes, remains } = this.#parts;
-    const { store } = session;
+    const { store, sandboxes, remains } = this.#session;
     sandboxes.assertUnused(plan);
     const transactions = await store.transactionsOf(plan.id);
     if (isOver(plan) && !transactions.some(isWaiting)) throw nothingToEnd(plan);
@@ -78,13 +69,12 @@ export class Abandonment {
   }
 
   async #items(plan: PlanRecord, unfinished: TransactionRecord | undefined): Promise<readonly Item[]> {
-    const { session, sandboxes } = this.#parts;
-    const { store } = session;
+    const { store, sandboxes } = this.#session;
     const intents = Map.groupBy(await store.intents(), ({ sandboxId }) => sandboxId);
     const items: Item[] = [];
     for (const record of await store.sandboxesOf(plan.id)) {
       const { sandboxId, resourceId } = record.ref;
-      const found = plan.resources.find(({ resource }) => resource.id === resourceId)?.resource;
+      const found = resourceById(plan, resourceId);
       const participant = unfinished?.participants.find(({ ref }) => ref.sandboxId === sandboxId);
       const isInPlace = await sandboxes.worksInPlace(record.ref);
       const { isHeld, ...original } = originalOf(unfinished, participant, isInPlace);
@@ -107,7 +97,7 @@ export class Abandonment {
     items: readonly Item[],
     report: AbandonReport,
   ): Promise<readonly StoreChange[]> {
-    const { store, history, now } = this.#parts.session;
+    const { store, history, now } = this.#session;
     const isEnded = plan.state === "abandoned";
     const checkpoints = isEnded ? await store.checkpointsOf(plan.id) : [];
     return [
@@ -124,11 +114,11 @@ export class Abandonment {
    * logged.
    */
   async #tidy(report: AbandonReport, items: readonly Item[]): Promise<AbandonReport> {
-    const { session, sandboxes } = this.#parts;
+    const { store, history, sandboxes } = this.#session;
     const resources: AbandonedResource[] = [];
     const whys: { resource: string; message: string }[] = [];
     for (const { record, report: item, isHeld } of items) {
-      const now = await session.store.sandbox(record.ref.sandboxId);
+      const now = await store.sandbox(record.ref.sandboxId);
       if (isHeld || now === undefined || now.state === "CLEANED_UP") {
         resources.push(item);
         continue;
@@ -142,7 +132,7 @@ export class Abandonment {
         resources.push({ ...item, left: item.left.filter(mayBeThere) });
       }
     }
-    if (whys.length > 0) await session.history.note(report.planId, "not removed", { left: whys });
+    if (whys.length > 0) await history.note(report.planId, "not removed", { left: whys });
     return { ...report, resources };
   }
 }

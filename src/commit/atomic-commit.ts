@@ -1,7 +1,7 @@
 import { advance } from "../core/commit-machine.ts";
 import { BusyError, PlanStateError, SandboxStateError, StateError, UsageError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
-import { movePlan, type PlanRecord } from "../core/plan.ts";
+import { movePlan, type PlanRecord, resourceById } from "../core/plan.ts";
 import type { SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import {
   irreversibleIn,
@@ -11,36 +11,28 @@ import {
   type TransactionRecord,
 } from "../core/transaction.ts";
 import { claimsOf } from "../sandboxes/claims.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
-import type { Session } from "../sandboxes/session.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import { claimsExclude } from "../store/claims.ts";
 import { newId } from "../system/new-id.ts";
 import type { CommitAllOptions, CommitAllResult } from "./commit-all.ts";
 import { type Coordinator, DryRunEnd } from "./coordinator.ts";
 import { commitFailure, refusal } from "./failure.ts";
-import { type Journal, planDuring } from "./journal.ts";
+import { planDuring } from "./journal.ts";
 import { assertForeignHaveWord, withWord } from "./landing-word.ts";
 import type { Outcome } from "./outcome.ts";
 import { assertReversible, choosing, participantsOf } from "./participants.ts";
-
-export interface AtomicCommitParts {
-  readonly session: Session;
-  readonly sandboxes: PlanSandboxes;
-  readonly journal: Journal;
-  readonly coordinator: Coordinator;
-  /** `[RESOURCE:]PATTERN` each: what may always land though tools run it by themselves. */
-  readonly allow: readonly string[];
-}
 
 /**
  * Commits and undoes plans: claims the plan and its originals, puts the transaction together, records it, and
  * lets the coordinator run it. The journal's record is durable before anything is prepared.
  */
 export class AtomicCommit {
-  readonly #parts: AtomicCommitParts;
+  readonly #session: PlanSession;
+  readonly #coordinator: Coordinator;
 
-  constructor(parts: AtomicCommitParts) {
-    this.#parts = parts;
+  constructor(session: PlanSession, coordinator: Coordinator) {
+    this.#session = session;
+    this.#coordinator = coordinator;
   }
 
   /** Lands everything, or nothing. Fails only by `AtomicCommitError`. */
@@ -67,7 +59,7 @@ export class AtomicCommit {
   }
 
   async #toCommit(plan: PlanRecord, options: CommitAllOptions) {
-    const { session, sandboxes, allow } = this.#parts;
+    const { store, sandboxes, settings } = this.#session;
     movePlan(plan, "applying");
     sandboxes.assertUnused(plan);
     if (plan.readOnly)
@@ -75,7 +67,7 @@ export class AtomicCommit {
         hint: "Make a plan without --read-only.",
         code: "READ_ONLY",
       });
-    const records = await session.store.sandboxesOf(plan.id);
+    const records = await store.sandboxesOf(plan.id);
     for (const sandbox of records) assertReady(plan, sandbox);
     await options.review?.();
     const capabilitiesOf = (ref: SandboxRef) => sandboxes.capabilitiesOf(ref);
@@ -83,7 +75,7 @@ export class AtomicCommit {
     const chosen = await options.choose?.();
     const taking = chosen === undefined ? all : await choosing(all, chosen, capabilitiesOf);
     assertAllowed(taking, plan, options);
-    const participants = withWord(plan, taking, [...allow, ...(options.allow ?? [])]);
+    const participants = withWord(plan, taking, [...settings.allowSelfRunning, ...(options.allow ?? [])]);
     await assertForeignHaveWord(plan, participants, sandboxes);
     const more: Partial<TransactionRecord> = {
       ...(chosen !== undefined && { staysIn: "open" }),
@@ -94,9 +86,9 @@ export class AtomicCommit {
   }
 
   async #toUndo(plan: PlanRecord): Promise<Pick<TransactionRecord, "participants" | "undoes" | "staysIn">> {
-    const { session, sandboxes } = this.#parts;
+    const { store, sandboxes } = this.#session;
     movePlan(plan, "undoing");
-    const landings = landingsAmong(await session.store.transactionsOf(plan.id));
+    const landings = landingsAmong(await store.transactionsOf(plan.id));
     if (plan.state === "open" && landings.length === 0) throw new PlanStateError(plan, "undoing");
     sandboxes.assertUnused(plan);
     const landed = undoable(plan, landings.at(-1));
@@ -111,25 +103,20 @@ export class AtomicCommit {
 
   /** Takes a transaction over from a dead process and brings it to its end. The caller holds its claims. */
   async takeOver(transaction: TransactionRecord, owner: Owner): Promise<Outcome> {
-    return await this.#goOn(advance({ ...transaction, owner }, { was: "recovered" }));
+    return await this.#coordinator.run(advance({ ...transaction, owner }, { was: "recovered" }));
   }
 
   /** Goes on as a person has decided, where the journal can't tell. */
   async settle(planId: string, how: "commit" | "abort"): Promise<Outcome> {
     return await this.#locked(planId, async (plan, owner) => {
-      const pending = (await this.#parts.session.store.transactionsOf(plan.id)).find(isUnfinished);
+      const pending = (await this.#session.store.transactionsOf(plan.id)).find(isUnfinished);
       if (pending === undefined)
         throw new UsageError(`Nothing of the plan ${plan.name} is in doubt.`, { hint: "There is nothing to settle." });
       // A landing that can't finish may be given up; everything else follows from the journal.
       const isGivenUp = pending.phase === "landing" && pending.direction === "commit" && how === "abort";
       if (pending.phase !== "in-doubt" && !isGivenUp) return await this.takeOver(pending, owner);
-      return await this.#goOn(advance({ ...pending, owner }, { was: "settled", how }));
+      return await this.#coordinator.run(advance({ ...pending, owner }, { was: "settled", how }));
     });
-  }
-
-  async #goOn(record: TransactionRecord, options: { readonly dryRun?: boolean } = {}): Promise<Outcome> {
-    await this.#parts.journal.save(record, "durable");
-    return await this.#parts.coordinator.run(record, options);
   }
 
   /** A participant that could neither land nor be taken back here is refused before anything is recorded. */
@@ -139,14 +126,17 @@ export class AtomicCommit {
     facts: Pick<TransactionRecord, "direction" | "participants"> & Partial<TransactionRecord>,
     options: { readonly dryRun?: boolean } = {},
   ): Promise<Outcome> {
-    const { session, sandboxes } = this.#parts;
+    const { sandboxes, now } = this.#session;
     for (const { ref } of facts.participants) await sandboxes.strategy(ref.strategyName).assertUsable(ref);
-    const startedAt = session.now().toISOString();
-    return await this.#goOn({ id: newId(), planId: plan.id, owner, startedAt, phase: "preparing", ...facts }, options);
+    const startedAt = now().toISOString();
+    return await this.#coordinator.run(
+      { id: newId(), planId: plan.id, owner, startedAt, phase: "preparing", ...facts },
+      options,
+    );
   }
 
   async #locked<T>(planId: string, action: (plan: PlanRecord, owner: Owner) => Promise<T>): Promise<T> {
-    return await this.#parts.session.plans.withOriginals(planId, async (plan, owner) => {
+    return await this.#session.plans.withOriginals(planId, async (plan, owner) => {
       await this.#assertOriginalsFree(plan);
       return await action(plan, owner);
     });
@@ -157,7 +147,7 @@ export class AtomicCommit {
    * them.
    */
   async #assertOriginalsFree(plan: PlanRecord): Promise<void> {
-    const { store } = this.#parts.session;
+    const { store } = this.#session;
     const keys = claimsOf(plan);
     for (const pending of await store.unfinishedTransactions()) {
       if (pending.planId === plan.id || pending.phase === "landed") continue;
@@ -215,8 +205,7 @@ function assertAllowed(participants: readonly Participant[], plan: PlanRecord, o
 
 function assertReady(plan: PlanRecord, { state, ref, error }: SandboxRecord): void {
   if (state === "CREATED" || state === "ACTIVE" || state === "ROLLED_BACK" || state === "COMMITTED") return;
-  const resource =
-    plan.resources.find((candidate) => candidate.resource.id === ref.resourceId)?.resource.name ?? ref.resourceId;
+  const resource = resourceById(plan, ref.resourceId)?.name ?? ref.resourceId;
   throw new SandboxStateError(`The sandbox of ${resource} is ${state}${error === undefined ? "" : `: ${error}`}.`, {
     from: state,
     to: "PREPARED",

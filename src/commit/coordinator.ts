@@ -2,21 +2,13 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { advance, type CommitEvent, type Effect, nextEffect } from "../core/commit-machine.ts";
 import { InterruptedError, messageOf, SandboxRollbackError, StateError } from "../core/errors.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
-import type { Session } from "../sandboxes/session.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import type { Durability } from "../store/store.ts";
-import type { Journal } from "./journal.ts";
+import { Journal } from "./journal.ts";
 import type { LandedCleanup } from "./landed-cleanup.ts";
 import { forAll, isStuck, type Outcome, stuckBy } from "./outcome.ts";
 import { ParticipantCalls } from "./participant-calls.ts";
 import { historyDetails, landedAs, reportOf } from "./transaction-parts.ts";
-
-export interface CoordinatorParts {
-  readonly session: Session;
-  readonly journal: Journal;
-  readonly sandboxes: PlanSandboxes;
-  readonly cleanup: LandedCleanup;
-}
 
 /** An outcome that is being worked on. */
 interface Run extends Outcome {
@@ -33,17 +25,22 @@ const DECISION_UNKNOWN = "DECISION_UNKNOWN";
  * The same loop runs a new commit, an undo, and either of them after a crash.
  */
 export class Coordinator {
-  readonly #parts: CoordinatorParts;
+  readonly #session: PlanSession;
+  readonly #cleanup: LandedCleanup;
+  readonly #journal: Journal;
   readonly #calls: ParticipantCalls;
 
-  constructor(parts: CoordinatorParts) {
-    this.#parts = parts;
-    this.#calls = new ParticipantCalls(parts.sandboxes);
+  constructor(session: PlanSession, cleanup: LandedCleanup) {
+    this.#session = session;
+    this.#cleanup = cleanup;
+    this.#journal = new Journal(session.store);
+    this.#calls = new ParticipantCalls(session.sandboxes);
   }
 
-  /** Runs a transaction that has been saved, to its end or as far as it goes. */
+  /** Saves a transaction, durably, and runs it to its end or as far as it goes. */
   async run(start: TransactionRecord, options: { readonly dryRun?: boolean } = {}): Promise<Outcome> {
     const dryRun = options.dryRun === true;
+    await this.#journal.save(start, "durable");
     let outcome: Outcome = { record: start, unfinished: [], warnings: [] };
     for (
       let effect = nextEffect(start);
@@ -158,7 +155,7 @@ export class Coordinator {
    * landed.
    */
   async #finish(record: TransactionRecord): Promise<Partial<Outcome>> {
-    const event: CommitEvent = { was: "finished", at: this.#parts.session.now().toISOString() };
+    const event: CommitEvent = { was: "finished", at: this.#session.now().toISOString() };
     try {
       const durability = (await this.#canLandAgain(record)) ? "ordered" : "durable";
       return { record: await this.#save(record, event, durability, landedAs(record)) };
@@ -176,7 +173,7 @@ export class Coordinator {
     // Work goes on in the sandbox that a part came from.
     if (staysIn !== undefined) return false;
     if (direction !== "commit" || participants.some(({ kind }) => kind !== "two-phase")) return false;
-    for (const { ref } of participants) if (!(await this.#parts.sandboxes.capabilitiesOf(ref)).undo) return false;
+    for (const { ref } of participants) if (!(await this.#session.sandboxes.capabilitiesOf(ref)).undo) return false;
     return true;
   }
 
@@ -186,7 +183,7 @@ export class Coordinator {
    */
   async #clean(record: TransactionRecord): Promise<Partial<Outcome>> {
     try {
-      const warnings = await this.#parts.cleanup.after(record);
+      const warnings = await this.#cleanup.after(record);
       return warnings.length > 0 ? { warnings } : { record: await this.#save(record, { was: "cleaned" }, "ordered") };
     } catch (thrown) {
       return { warnings: [`the next start tidies up once more: ${messageOf(thrown)}`] };
@@ -206,7 +203,7 @@ export class Coordinator {
   }
 
   async #abort(record: TransactionRecord): Promise<Partial<Outcome>> {
-    const event: CommitEvent = { was: "aborted", at: this.#parts.session.now().toISOString() };
+    const event: CommitEvent = { was: "aborted", at: this.#session.now().toISOString() };
     const told = record.direction === "commit" ? "not applied" : "not undone";
     try {
       return { record: await this.#save(record, event, "ordered", told) };
@@ -228,17 +225,16 @@ export class Coordinator {
     durability: Durability,
     told?: string,
   ): Promise<TransactionRecord> {
-    const { session, journal } = this.#parts;
     const next = advance(record, event);
-    const history = told === undefined ? [] : [session.history.entry(next.planId, told, historyDetails(next))];
-    await journal.save(next, durability, history);
+    const history = told === undefined ? [] : [this.#session.history.entry(next.planId, told, historyDetails(next))];
+    await this.#journal.save(next, durability, history);
     return next;
   }
 
   /** A signal from outside is only noticed when the event loop turns, and preparing may not have let it. */
   async #stopIfAsked(): Promise<void> {
     await nextTurn();
-    if (this.#parts.session.signal.aborted) throw new InterruptedError();
+    if (this.#session.signal.aborted) throw new InterruptedError();
   }
 }
 

@@ -1,19 +1,9 @@
-import type { CleanupPolicy } from "../config/settings.ts";
 import { messageOf } from "../core/errors.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
-import type { PlanRemains } from "../sandboxes/plan-remains.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
-import type { Session } from "../sandboxes/session.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import { keepsLanded, staysBehind } from "./cleanup-policy.ts";
 import { transactionFor } from "./transaction-parts.ts";
-
-export interface CleanupParts {
-  readonly session: Session;
-  readonly sandboxes: PlanSandboxes;
-  readonly remains: PlanRemains;
-  readonly policy: CleanupPolicy;
-}
 
 /**
  * Removes what is not needed any more once a transaction has landed. One failure does not stop the rest. In
@@ -26,15 +16,15 @@ export interface CleanupParts {
  * 5. the undone commit is recorded as such, if all of this worked.
  */
 export class LandedCleanup {
-  readonly #parts: CleanupParts;
+  readonly #session: PlanSession;
 
-  constructor(parts: CleanupParts) {
-    this.#parts = parts;
+  constructor(session: PlanSession) {
+    this.#session = session;
   }
 
   /** Returns what could not be removed, a sentence each. */
   async after(record: TransactionRecord): Promise<readonly string[]> {
-    const { sandboxes, remains } = this.#parts;
+    const { sandboxes, remains } = this.#session;
     const warnings = [...(await sandboxes.checkpoints.endAll(record.planId))];
     for (const [index, participant] of record.participants.entries()) {
       try {
@@ -53,13 +43,13 @@ export class LandedCleanup {
     const { ref, kind, undoes } = participant;
     if (kind !== "two-phase" || undoes === undefined || record.undoes === undefined) return;
     const landed = { ...transactionFor(record, index), id: record.undoes, direction: "commit" as const };
-    await this.#parts.sandboxes.strategy(ref.strategyName).discardUndo(ref, landed, undoes);
+    await this.#session.sandboxes.strategy(ref.strategyName).discardUndo(ref, landed, undoes);
   }
 
   async #removeSandbox(record: TransactionRecord, participant: Participant): Promise<void> {
-    const { session, sandboxes, policy } = this.#parts;
-    const sandbox = await session.store.sandbox(participant.ref.sandboxId);
-    if (sandbox === undefined || (!isGone(sandbox) && keepsLanded(policy, record))) return;
+    const { store, sandboxes, settings } = this.#session;
+    const sandbox = await store.sandbox(participant.ref.sandboxId);
+    if (sandbox === undefined || (!isGone(sandbox) && keepsLanded(settings.cleanup, record))) return;
     await sandboxes.removal.remove(sandbox, staysBehind(record, participant));
   }
 
@@ -68,11 +58,11 @@ export class LandedCleanup {
    * too.
    */
   async #removeOthers(record: TransactionRecord): Promise<readonly string[]> {
-    const { session, sandboxes, policy } = this.#parts;
-    if (record.direction !== "undo" || keepsLanded(policy, record)) return [];
+    const { store, sandboxes, settings } = this.#session;
+    if (record.direction !== "undo" || keepsLanded(settings.cleanup, record)) return [];
     const warnings: string[] = [];
     const took = new Set(record.participants.map(({ ref }) => ref.sandboxId));
-    for (const sandbox of await session.store.sandboxesOf(record.planId)) {
+    for (const sandbox of await store.sandboxesOf(record.planId)) {
       const { sandboxId } = sandbox.ref;
       if (took.has(sandboxId)) continue;
       try {
@@ -85,7 +75,7 @@ export class LandedCleanup {
   }
 
   async #noteUsed(transactionId: string): Promise<void> {
-    const { store } = this.#parts.session;
+    const { store } = this.#session;
     const landed = await store.transaction(transactionId);
     if (landed !== undefined)
       await store.write([{ put: "transaction", record: { ...landed, undoRecord: "used" } }], "ordered");

@@ -1,6 +1,6 @@
 import { SelfRunningError } from "../core/errors.ts";
 import { PathPatterns } from "../core/path-patterns.ts";
-import type { PlanRecord } from "../core/plan.ts";
+import { type PlanRecord, resourceById } from "../core/plan.ts";
 import { patternsFor } from "../core/resource-pattern.ts";
 import { withoutWord } from "../core/self-running.ts";
 import type { SelfRunningFile } from "../core/self-running-rules.ts";
@@ -31,7 +31,7 @@ export async function assertForeignHaveWord(
   const files: SelfRunningFile[] = [];
   for (const { ref, resource, only, allow = [] } of participants) {
     if (await sandboxes.isOfBuiltIn(ref)) continue;
-    const location = plan.resources.find((item) => item.resource.id === ref.resourceId)?.resource.location ?? "";
+    const location = resourceById(plan, ref.resourceId)?.location ?? "";
     const { changes } = await sandboxes.strategy(ref.strategyName).diff(ref);
     const chosen = only === undefined ? undefined : new PathPatterns(only);
     const landing = changes.filter(({ path }) => chosen?.has(path) !== false);

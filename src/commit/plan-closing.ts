@@ -1,14 +1,9 @@
 import { boundariesOf, movePlan, type PlanRecord } from "../core/plan.ts";
 import { sandboxIdFor } from "../core/sandbox.ts";
-import type { PlanSecrets } from "../sandboxes/plan-secrets.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import { throwIfFailed } from "../sandboxes/sweep-report.ts";
 import type { HistoryEntry } from "../store/store.ts";
 import { type ClosingPlan, keepsCancelled } from "./cleanup-policy.ts";
-import type { CleanupParts } from "./landed-cleanup.ts";
-
-export interface PlanClosingParts extends CleanupParts {
-  readonly secrets: PlanSecrets;
-}
 
 /**
  * A sandbox of a cancelled plan that is still there. `cleanup scan` lists it, and `cleanup purge` removes it
@@ -45,58 +40,55 @@ export interface ClosedPlan {
  * Callers hold the plan's claim.
  */
 export class PlanClosing {
-  readonly #parts: PlanClosingParts;
+  readonly #session: PlanSession;
 
-  constructor(parts: PlanClosingParts) {
-    this.#parts = parts;
+  constructor(session: PlanSession) {
+    this.#session = session;
   }
 
   async close(plan: PlanRecord, details: HistoryEntry["details"] = {}): Promise<ClosedPlan> {
-    const { session, sandboxes, remains } = this.#parts;
+    const { store, history, sandboxes, remains } = this.#session;
     sandboxes.assertFree(plan);
     const closing: PlanRecord = plan.state === "closing" ? plan : { ...plan, state: movePlan(plan, "closing") };
-    await session.store.write([{ put: "plan", record: closing }], "durable");
+    await store.write([{ put: "plan", record: closing }], "durable");
     const { removed, remaining, warnings } = (await this.#keepsSandboxes(plan))
       ? await this.#keepSandboxes(closing)
       : await this.#removeSandboxes(closing);
     const cancelled: PlanRecord = { ...closing, state: movePlan(closing, "cancelled") };
     const told = { ...details, ...(remaining.length > 0 && { left: [...remaining] }) };
-    await session.store.write(
-      [{ put: "plan", record: cancelled }, session.history.entry(plan.id, "cancelled", told)],
-      "ordered",
-    );
+    await store.write([{ put: "plan", record: cancelled }, history.entry(plan.id, "cancelled", told)], "ordered");
     return { plan: cancelled, removed, remaining, warnings: [...warnings, ...(await remains.tryToForget(plan.id))] };
   }
 
   /** Strategies are asked only where the policy leaves something to ask. */
   async #keepsSandboxes(plan: PlanRecord): Promise<boolean> {
-    const { policy } = this.#parts;
-    return policy === "manual" && keepsCancelled(policy, await this.#factsOf(plan));
+    const { cleanup } = this.#session.settings;
+    return cleanup === "manual" && keepsCancelled(cleanup, await this.#factsOf(plan));
   }
 
   async #factsOf(plan: PlanRecord): Promise<ClosingPlan> {
-    const { session, sandboxes, secrets } = this.#parts;
+    const { store, sandboxes, remains } = this.#session;
     let [isWhole, holdsTransaction] = [plan.state !== "creating", false];
     for (const { resource } of boundariesOf(plan)) {
-      const sandbox = await session.store.sandbox(sandboxIdFor(plan.id, resource.id));
+      const sandbox = await store.sandbox(sandboxIdFor(plan.id, resource.id));
       if (sandbox === undefined || sandbox.state === "PENDING") isWhole = false;
       else holdsTransaction ||= await sandboxes.holdsTransaction(sandbox.ref);
     }
-    return { isWhole, holdsTransaction, hasSecrets: secrets.has(plan.id) };
+    return { isWhole, holdsTransaction, hasSecrets: remains.hasSecrets(plan.id) };
   }
 
   async #keepSandboxes({ id }: PlanRecord): Promise<Omit<ClosedPlan, "plan">> {
-    return { removed: [], remaining: [], warnings: await this.#parts.sandboxes.checkpoints.endAll(id) };
+    return { removed: [], remaining: [], warnings: await this.#session.sandboxes.checkpoints.endAll(id) };
   }
 
   /**
    * A strategy that is gone does not stop it: the sandboxes of that one are returned, and cleanup knows them.
    */
   async #removeSandboxes(plan: PlanRecord): Promise<Omit<ClosedPlan, "plan">> {
-    const { session, sandboxes } = this.#parts;
+    const { store, sandboxes } = this.#session;
     const { done, failed } = await sandboxes.cleanupAll(plan);
     throwIfFailed({ done, failed: failed.filter(({ outOfReach }) => outOfReach === undefined) });
-    const intents = failed.length === 0 ? [] : await session.store.intents();
+    const intents = failed.length === 0 ? [] : await store.intents();
     const remaining = failed.map(({ resource, message, outOfReach }) => ({
       resource,
       message,

@@ -2,8 +2,7 @@ import { messageOf } from "../core/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { Attention } from "../core/strategy.ts";
 import { isUnfinished, type TransactionRecord } from "../core/transaction.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
-import type { Session } from "../sandboxes/session.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import type { AtomicCommit } from "./atomic-commit.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PlanClosing } from "./plan-closing.ts";
@@ -37,8 +36,7 @@ export interface UnfinishedCheckpoints {
 }
 
 export interface RecoveryParts {
-  readonly session: Session;
-  readonly sandboxes: PlanSandboxes;
+  readonly session: PlanSession;
   readonly commit: AtomicCommit;
   readonly closing: PlanClosing;
   readonly checkpoints: UnfinishedCheckpoints;
@@ -111,10 +109,10 @@ export class Recovery {
   }
 
   async #plan(plan: PlanRecord, report: MutableReport): Promise<void> {
-    const { session, sandboxes } = this.#parts;
+    const { plans, sandboxes } = this.#parts.session;
     const work = workOf(plan, "commit");
     await orPending(work, report, () =>
-      session.plans.ifFree(plan.id, async (found) => {
+      plans.ifFree(plan.id, async (found) => {
         const now = found === undefined ? undefined : await this.#checkpoints(found, report);
         if (now?.state === "creating" || now?.state === "closing") return await this.#close(now, report);
         if (now === undefined) return;

@@ -2,14 +2,9 @@ import { messageOf } from "../core/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { PreparedCommit } from "../core/strategy.ts";
 import { keepsForeignWork, type Participant, type TransactionRecord } from "../core/transaction.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import { endsWithUndo } from "./cleanup-policy.ts";
-import type { CleanupParts } from "./landed-cleanup.ts";
 import { transactionFor } from "./transaction-parts.ts";
-
-export interface UndoRetentionParts extends CleanupParts {
-  /** How long an applied plan can be undone. */
-  readonly keepMilliseconds: number;
-}
 
 /** An undo record that could not be discarded. */
 export interface UndiscardedRecord {
@@ -28,10 +23,10 @@ export interface UndiscardedRecord {
  * Another process may be at work on a plan; then the next start tries again.
  */
 export class UndoRetention {
-  readonly #parts: UndoRetentionParts;
+  readonly #session: PlanSession;
 
-  constructor(parts: UndoRetentionParts) {
-    this.#parts = parts;
+  constructor(session: PlanSession) {
+    this.#session = session;
   }
 
   /**
@@ -39,10 +34,10 @@ export class UndoRetention {
    * again.
    */
   async run(): Promise<readonly UndiscardedRecord[]> {
-    const { session, keepMilliseconds } = this.#parts;
+    const { store, settings, now } = this.#session;
     const failed: UndiscardedRecord[] = [];
-    const oldest = new Date(session.now().getTime() - keepMilliseconds).toISOString();
-    for (const { id, planId } of await session.store.undoRecords(oldest)) {
+    const oldest = new Date(now().getTime() - settings.undo.keepMilliseconds).toISOString();
+    for (const { id, planId } of await store.undoRecords(oldest)) {
       try {
         failed.push(...(await this.discard(id)));
       } catch (thrown) {
@@ -57,7 +52,7 @@ export class UndoRetention {
    * originals.
    */
   async discard(transactionId: string): Promise<readonly UndiscardedRecord[]> {
-    const { store, plans } = this.#parts.session;
+    const { store, plans } = this.#session;
     const known = await store.transaction(transactionId);
     const plan = known === undefined ? undefined : await store.plan(known.planId);
     if (plan === undefined) return [];
@@ -69,9 +64,9 @@ export class UndoRetention {
   }
 
   async #remove(plan: PlanRecord, landed: TransactionRecord): Promise<readonly UndiscardedRecord[]> {
-    const { session, remains } = this.#parts;
+    const { store, history, remains } = this.#session;
     const discarding: TransactionRecord = { ...landed, undoRecord: "discarding" };
-    await session.store.write([{ put: "transaction", record: discarding }], "ordered");
+    await store.write([{ put: "transaction", record: discarding }], "ordered");
     const whys: string[] = [];
     for (const [index, { resource }] of landed.participants.entries()) {
       try {
@@ -82,31 +77,28 @@ export class UndoRetention {
     }
     if (whys.length === 0) whys.push(...(await this.#removeSandboxes(plan, landed)));
     if (whys.length > 0) return whys.map((why) => ({ planId: plan.id, why }));
-    const entry = session.history.entry(plan.id, "undo discarded", { transaction: landed.id });
-    await session.store.write(
-      [{ put: "transaction", record: { ...landed, undoRecord: "discarded" } }, entry],
-      "ordered",
-    );
+    const entry = history.entry(plan.id, "undo discarded", { transaction: landed.id });
+    await store.write([{ put: "transaction", record: { ...landed, undoRecord: "discarded" } }, entry], "ordered");
     await remains.forget(plan.id);
     return [];
   }
 
   async #removePart(landed: TransactionRecord, index: number): Promise<void> {
-    const { session, sandboxes } = this.#parts;
+    const { store, sandboxes } = this.#session;
     const participant = landed.participants[index];
     const prepared = participant === undefined ? undefined : undoDataOf(participant);
     if (participant === undefined || prepared === undefined) return;
     const { ref } = participant;
     await sandboxes.strategy(ref.strategyName).discardUndo(ref, transactionFor(landed, index), prepared);
-    const sandbox = await session.store.sandbox(ref.sandboxId);
+    const sandbox = await store.sandbox(ref.sandboxId);
     if (sandbox?.state === "CLEANED_UP" && !keepsForeignWork(participant))
       await sandboxes.removal.remove(sandbox, "nothing");
   }
 
   async #removeSandboxes(plan: PlanRecord, { id }: TransactionRecord): Promise<readonly string[]> {
-    const { session, sandboxes, policy } = this.#parts;
-    if (!endsWithUndo(policy) || plan.state !== "applied") return [];
-    const all = await session.store.transactionsOf(plan.id);
+    const { store, sandboxes, settings } = this.#session;
+    if (!endsWithUndo(settings.cleanup) || plan.state !== "applied") return [];
+    const all = await store.transactionsOf(plan.id);
     if (all.some((other) => other.id !== id && hasUndoRecord(other))) return [];
     const { failed } = await sandboxes.cleanupAll(plan);
     return failed.map(({ resource, message }) => `${resource} could not be removed: ${message}`);

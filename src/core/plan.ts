@@ -80,6 +80,11 @@ export interface PlanResource {
   readonly may?: readonly ResourceCapability[];
 }
 
+/** The resource of a plan with this id. */
+export function resourceById(plan: Pick<PlanRecord, "resources">, id: string): Resource | undefined {
+  return plan.resources.find(({ resource }) => resource.id === id)?.resource;
+}
+
 /** The resource whose sandbox this one is in: mostly itself. */
 export function boundaryOf(plan: Pick<PlanRecord, "resources">, item: PlanResource): PlanResource {
   const { within } = item;

@@ -51,9 +51,9 @@ export class CleanupService {
   /** How much there is of everything. */
   async status(): Promise<CleanupStatus> {
     const { store, stateDir, now } = this.#parts.session;
-    const leftovers = await this.scan();
+    const leftovers = (await this.#find({})).flatMap((leftover) => this.#itemsOf(leftover));
     const live = await store.liveSandboxes();
-    const abandoned = new Set((await this.#find({})).flatMap(({ places }) => places.map(({ location }) => location)));
+    const abandoned = new Set(leftovers.map(({ location }) => location));
     const workspaces = live
       .map(({ ref }) => ref.metadata["workspace"])
       .filter((path): path is string => typeof path === "string" && !abandoned.has(path));

@@ -4,8 +4,7 @@ import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts"
 import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
 import { USABLE_STATES } from "../core/sandbox-states.ts";
 import { irreversibleIn, landingsAmong } from "../core/transaction.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
-import type { Session } from "../sandboxes/session.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import { isThere } from "../system/existence.ts";
 import { currentBootId } from "../system/process-identity.ts";
 import type { PlanResourceView, PlanView } from "./plan-views.ts";
@@ -17,14 +16,10 @@ export interface DescribeOptions {
 
 /** Plans as people and programs see them. */
 export class PlanDescriptions {
-  readonly #session: Session;
-  readonly #sandboxes: PlanSandboxes;
-  readonly #undoKeepMs: number;
+  readonly #session: PlanSession;
 
-  constructor(session: Session, sandboxes: PlanSandboxes, undoKeepMs: number) {
+  constructor(session: PlanSession) {
     this.#session = session;
-    this.#sandboxes = sandboxes;
-    this.#undoKeepMs = undoKeepMs;
   }
 
   async of(plan: PlanRecord, options: DescribeOptions = {}): Promise<PlanView> {
@@ -66,7 +61,7 @@ export class PlanDescriptions {
   async #notes(record: SandboxRecord | undefined, options: DescribeOptions): Promise<readonly string[]> {
     if (record === undefined || !USABLE_STATES.includes(record.state)) return [];
     try {
-      return await this.#sandboxes.notes(record.ref, options);
+      return await this.#session.sandboxes.notes(record.ref, options);
     } catch (thrown) {
       if (thrown instanceof SandboxStateError) return [];
       throw thrown;
@@ -79,14 +74,15 @@ export class PlanDescriptions {
    */
   async #undo(plan: PlanRecord): Promise<Pick<PlanView, "undo">> {
     if (plan.state !== "applied" && plan.state !== "open") return {};
-    const landed = landingsAmong(await this.#session.store.transactionsOf(plan.id)).at(-1);
+    const { store, settings } = this.#session;
+    const landed = landingsAmong(await store.transactionsOf(plan.id)).at(-1);
     if (landed === undefined && plan.state === "open") return {};
     const stuck = landed === undefined ? undefined : irreversibleIn(landed);
     if (stuck !== undefined)
       return { undo: { not: `${stuck.resource} can't be taken back (${stuck.ref.strategyName})` } };
     if (landed?.finishedAt === undefined || landed.undoRecord !== undefined)
       return { undo: { not: "its undo record is no longer kept" } };
-    return { undo: { until: new Date(Date.parse(landed.finishedAt) + this.#undoKeepMs).toISOString() } };
+    return { undo: { until: new Date(Date.parse(landed.finishedAt) + settings.undo.keepMilliseconds).toISOString() } };
   }
 }
 

@@ -5,10 +5,9 @@ import { isUnfinished, keepsForeignWork, type TransactionRecord } from "../core/
 import { forgetRestored, restoredPath } from "../files/restored-times.ts";
 import { findPlace, homeIds, removeWorkspace } from "../files/workspace.ts";
 import { placesOf } from "../sandboxes/known-places.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import type { RestoredRemains } from "../sandboxes/restored-remains.ts";
 import type { RunFolders } from "../sandboxes/run-folders.ts";
-import type { Session } from "../sandboxes/session.ts";
 import type { IntentRecord } from "../store/store.ts";
 import { isThere } from "../system/existence.ts";
 
@@ -27,8 +26,7 @@ export interface Leftover {
 }
 
 export interface LeftoverParts {
-  readonly session: Session;
-  readonly sandboxes: PlanSandboxes;
+  readonly session: PlanSession;
   readonly folders: RunFolders;
   readonly undoRetention: UndoRetention;
   readonly restored: RestoredRemains;
@@ -91,7 +89,7 @@ async function abandonedSandbox(
   intents: readonly IntentRecord[],
 ): Promise<Leftover | undefined> {
   const { ref, state } = record;
-  const { removal } = parts.sandboxes;
+  const { removal } = parts.session.sandboxes;
   const plan = await parts.session.store.plan(ref.planId);
   if (plan !== undefined && !isOver(plan)) return undefined;
   const isAbandoned = plan?.state === "abandoned";
@@ -131,7 +129,7 @@ async function remains(
     ...facts,
     reason: keepsTheirs ? "it keeps what somebody else had changed" : "its sandbox is gone",
     holdsWork: keepsTheirs,
-    remove: () => parts.sandboxes.removal.removeWhole(record),
+    remove: () => parts.session.sandboxes.removal.removeWhole(record),
   };
 }
 

@@ -1,19 +1,11 @@
-import type { Settings } from "../config/settings.ts";
 import type { CheckpointPart, CheckpointRecord } from "../core/checkpoint.ts";
 import { BusyError, DrydockError, PlanStateError, UnsupportedError, UsageError } from "../core/errors.ts";
 import { movePlan, type PlanRecord } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import { dropped } from "../sandboxes/checkpoint-removal.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
-import type { Session } from "../sandboxes/session.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import type { StoreChange } from "../store/store.ts";
 import { newId } from "../system/new-id.ts";
-
-export interface PlanCheckpointsParts {
-  readonly session: Session;
-  readonly sandboxes: PlanSandboxes;
-  readonly settings: Settings["sandbox"]["checkpoint"];
-}
 
 /** What distinguishes a new checkpoint. */
 export interface CheckpointFacts {
@@ -33,10 +25,10 @@ export interface CheckpointFacts {
  * After a crash before step 3 the record tells where the half-made data is.
  */
 export class PlanCheckpoints {
-  readonly #parts: PlanCheckpointsParts;
+  readonly #session: PlanSession;
 
-  constructor(parts: PlanCheckpointsParts) {
-    this.#parts = parts;
+  constructor(session: PlanSession) {
+    this.#session = session;
   }
 
   /** Saves the state of every sandbox. The warnings say which outdated checkpoints could not be removed. */
@@ -44,7 +36,7 @@ export class PlanCheckpoints {
     plan: PlanRecord,
     { label, before }: CheckpointFacts,
   ): Promise<{ readonly record: CheckpointRecord; readonly warnings: readonly string[] }> {
-    const { session, sandboxes } = this.#parts;
+    const { store, history, sandboxes, settings } = this.#session;
     const all = await this.saved(plan);
     await this.assertPossible(plan);
     if (label !== undefined && all.some((other) => other.label === label))
@@ -55,12 +47,12 @@ export class PlanCheckpoints {
     const facts = { ...(label !== undefined && { label }), ...(before !== undefined && { before }) };
     const { record, isSame } = await this.saveUnrecorded(plan, facts);
     const saved: CheckpointRecord = { ...record, state: "saved" };
-    const outdated = [...all, saved].filter((each) => each.label === undefined).slice(0, -this.#parts.settings.keep);
-    const entry = session.history.entry(plan.id, "checkpoint", { checkpoint: saved.id, ...facts });
+    const outdated = [...all, saved].filter((each) => each.label === undefined).slice(0, -settings.checkpoint.keep);
+    const entry = history.entry(plan.id, "checkpoint", { checkpoint: saved.id, ...facts });
     const changes: StoreChange[] = [{ put: "checkpoint", record: saved }, ...dropped(outdated), entry];
     // All data of a checkpoint that is the same as the last one is on disk already, so a power cut may take
     // its record.
-    await session.store.write(changes, isSame ? "ordered" : "durable");
+    await store.write(changes, isSame ? "ordered" : "durable");
     return { record: saved, warnings: await sandboxes.checkpoints.drop(plan.id) };
   }
 
@@ -70,7 +62,7 @@ export class PlanCheckpoints {
    * go back to.
    */
   async saveBefore(plan: PlanRecord, command: string): Promise<void> {
-    if (!this.#parts.settings.autoCreateOn.includes("exec")) return;
+    if (!this.#session.settings.checkpoint.autoCreateOn.includes("exec")) return;
     if ((await this.withoutCheckpoints(plan)) !== undefined) return;
     try {
       await this.save(plan, { before: command });
@@ -81,12 +73,12 @@ export class PlanCheckpoints {
 
   /** The checkpoints of a plan that can be restored, the oldest first. */
   async saved({ id }: PlanRecord): Promise<readonly CheckpointRecord[]> {
-    return (await this.#parts.session.store.checkpointsOf(id)).filter(({ state }) => state === "saved");
+    return (await this.#session.store.checkpointsOf(id)).filter(({ state }) => state === "saved");
   }
 
   /** Refuses, with the reason, before anything is made. */
   async assertPossible(plan: PlanRecord): Promise<void> {
-    const { sandboxes } = this.#parts;
+    const { sandboxes } = this.#session;
     if (plan.state !== "open") throw new PlanStateError(plan, "open");
     sandboxes.assertFree(plan);
     const lacking = await this.withoutCheckpoints(plan);
@@ -104,7 +96,7 @@ export class PlanCheckpoints {
   ): Promise<{ readonly resource: string; readonly strategy: string } | undefined> {
     for (const { resource, strategy, may } of plan.resources) {
       const isAllowed = may?.includes("checkpoint") !== false;
-      if (!isAllowed || !(await this.#parts.sandboxes.capabilities(strategy)).checkpoint)
+      if (!isAllowed || !(await this.#session.sandboxes.capabilities(strategy)).checkpoint)
         return { resource: resource.name, strategy };
     }
     return undefined;
@@ -117,7 +109,7 @@ export class PlanCheckpoints {
     plan: PlanRecord,
     facts: Pick<CheckpointRecord, "label" | "before" | "restores">,
   ): Promise<{ readonly record: CheckpointRecord; readonly isSame: boolean }> {
-    const { store, now } = this.#parts.session;
+    const { store, now } = this.#session;
     const last = (await this.saved(plan)).at(-1);
     const sandboxes = await this.sandboxesOf(plan);
     const id = newId();
@@ -142,14 +134,14 @@ export class PlanCheckpoints {
 
   /** The sandboxes of a plan's resources, in their order. */
   async sandboxesOf(plan: PlanRecord): Promise<readonly SandboxRecord[]> {
-    const all = await this.#parts.session.store.sandboxesOf(plan.id);
+    const all = await this.#session.store.sandboxesOf(plan.id);
     return plan.resources.flatMap(({ resource }) => all.find(({ ref }) => ref.resourceId === resource.id) ?? []);
   }
 
   async #savePart({ ref }: SandboxRecord, id: string, last: CheckpointRecord | undefined): Promise<CheckpointPart> {
     const earlier = last?.parts.find(({ sandboxId }) => sandboxId === ref.sandboxId);
     const known = earlier?.mark === undefined ? undefined : { id: earlier.dataId, mark: earlier.mark };
-    const { isSame, mark, bytes } = await this.#parts.sandboxes.strategy(ref.strategyName).checkpoint(ref, id, known);
+    const { isSame, mark, bytes } = await this.#session.sandboxes.strategy(ref.strategyName).checkpoint(ref, id, known);
     return {
       sandboxId: ref.sandboxId,
       dataId: isSame === true && known !== undefined ? known.id : id,
@@ -159,13 +151,13 @@ export class PlanCheckpoints {
   }
 
   /**
-   * Removes an unfinished checkpoint. If that fails, the next start does it: why the checkpoint failed matters
-   * more.
+   * Removes an unfinished checkpoint. If that fails, the next start does it: why the checkpoint failed
+   * matters more.
    */
   async giveUp(begun: CheckpointRecord): Promise<void> {
-    const { session, sandboxes } = this.#parts;
+    const { store, sandboxes } = this.#session;
     try {
-      await session.store.write(dropped([begun]), "ordered");
+      await store.write(dropped([begun]), "ordered");
       await sandboxes.checkpoints.drop(begun.planId);
     } catch (thrown) {
       if (!(thrown instanceof DrydockError)) throw thrown;

@@ -2,9 +2,8 @@ import type { PlanClosing } from "../commit/plan-closing.ts";
 import { UnsupportedError } from "../core/errors.ts";
 import { boundariesOf, movePlan, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { PlanSecrets, Secrets } from "../sandboxes/plan-secrets.ts";
-import type { Session } from "../sandboxes/session.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import { newId } from "../system/new-id.ts";
 import type { StrategyChooser } from "./choose-strategy.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
@@ -13,8 +12,7 @@ import { assertName, type ResourceResolver } from "./resources.ts";
 import { assertNotInPlace, restrictionOf } from "./restrictions.ts";
 
 export interface PlanCreationParts {
-  readonly session: Session;
-  readonly sandboxes: PlanSandboxes;
+  readonly session: PlanSession;
   readonly resolver: ResourceResolver;
   readonly chooser: StrategyChooser;
   readonly secrets: PlanSecrets;
@@ -62,12 +60,12 @@ export class PlanCreation {
   }
 
   async #newPlan(options: CreatePlanOptions): Promise<{ readonly plan: PlanRecord; readonly passwords: Secrets }> {
-    const { session, sandboxes, resolver, chooser } = this.#parts;
+    const { session, resolver, chooser } = this.#parts;
     const id = newId();
     const resolved = resolver.resolveAll(options.resources);
     const resources = await chooser.chooseAll(resolved, (resource) => restrictionOf(resolver.typeOf(resource)));
     const allowIrreversible = options.allowIrreversible === true;
-    if (!allowIrreversible) await assertNotInPlace(sandboxes, resources);
+    if (!allowIrreversible) await assertNotInPlace(session.sandboxes, resources);
     const passwords = Object.fromEntries(
       resolved.flatMap(({ resource, secret }) => (secret === undefined ? [] : [[resource.id, secret]])),
     );
@@ -89,7 +87,7 @@ export class PlanCreation {
    * it can be removed.
    */
   async #makeSandboxes(plan: PlanRecord, withPaths: boolean): Promise<void> {
-    const { sandboxes } = this.#parts;
+    const { sandboxes } = this.#parts.session;
     const [held, others]: [PlanResource[], PlanResource[]] = [[], []];
     for (const resource of boundariesOf(plan)) {
       const { heldTransaction } = await sandboxes.capabilities(resource.strategy);
@@ -114,7 +112,7 @@ export class PlanCreation {
   /** Makes what programs need to find a sandbox, where its strategy can. */
   async #makePath(ref: SandboxRef): Promise<void> {
     try {
-      await this.#parts.sandboxes.strategy(ref.strategyName).path(ref);
+      await this.#parts.session.sandboxes.strategy(ref.strategyName).path(ref);
     } catch (thrown) {
       if (!(thrown instanceof UnsupportedError) || thrown.code !== "NO_PATH") throw thrown;
     }

@@ -4,8 +4,9 @@ import { hintOf, messageOf, SandboxRollbackError } from "../core/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import { moveSandbox } from "../core/sandbox-states.ts";
 import { dropped } from "../sandboxes/checkpoint-removal.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import type { StoreChange } from "../store/store.ts";
-import { type PlanCheckpoints, type PlanCheckpointsParts, planMoved } from "./plan-checkpoints.ts";
+import { type PlanCheckpoints, planMoved } from "./plan-checkpoints.ts";
 
 /**
  * Restores all sandboxes of a plan to a checkpoint, or none. Callers hold the plan's claim.
@@ -23,11 +24,11 @@ import { type PlanCheckpoints, type PlanCheckpointsParts, planMoved } from "./pl
  * plan, and each start tries again.
  */
 export class PlanRestores implements UnfinishedCheckpoints {
-  readonly #parts: PlanCheckpointsParts;
+  readonly #session: PlanSession;
   readonly #checkpoints: PlanCheckpoints;
 
-  constructor(parts: PlanCheckpointsParts, checkpoints: PlanCheckpoints) {
-    this.#parts = parts;
+  constructor(session: PlanSession, checkpoints: PlanCheckpoints) {
+    this.#session = session;
     this.#checkpoints = checkpoints;
   }
 
@@ -36,8 +37,7 @@ export class PlanRestores implements UnfinishedCheckpoints {
     plan: PlanRecord,
     target: CheckpointRecord,
   ): Promise<{ readonly ended: readonly CheckpointRecord[]; readonly warnings: readonly string[] }> {
-    const { session, sandboxes } = this.#parts;
-    const { store } = session;
+    const { store, sandboxes } = this.#session;
     await this.#checkpoints.assertPossible(plan);
     const { record } = await this.#checkpoints.saveUnrecorded(plan, { restores: target.id });
     const safety: CheckpointRecord = { ...record, state: "restoring" };
@@ -64,8 +64,7 @@ export class PlanRestores implements UnfinishedCheckpoints {
    * checkpoints.
    */
   async resume(plan: PlanRecord): Promise<ResumedCheckpoints> {
-    const { session, sandboxes } = this.#parts;
-    const { store } = session;
+    const { store, sandboxes } = this.#session;
     const all = await store.checkpointsOf(plan.id);
     const halfMade = all.filter(({ state }) => state === "saving");
     if (halfMade.length > 0) await store.write(dropped(halfMade), "ordered");
@@ -95,7 +94,7 @@ export class PlanRestores implements UnfinishedCheckpoints {
   }
 
   async #bringTo(plan: PlanRecord, { parts }: CheckpointRecord): Promise<void> {
-    const { sandboxes } = this.#parts;
+    const { sandboxes } = this.#session;
     for (const { ref } of await this.#checkpoints.sandboxesOf(plan)) {
       const part = parts.find(({ sandboxId }) => sandboxId === ref.sandboxId);
       if (part !== undefined) await sandboxes.strategy(ref.strategyName).restoreCheckpoint(ref, part.dataId);
@@ -104,8 +103,7 @@ export class PlanRestores implements UnfinishedCheckpoints {
 
   /** One that fails does not stop the others; all that fail are named. */
   async #goBack(plan: PlanRecord, safety: CheckpointRecord, cause: unknown): Promise<void> {
-    const { session, sandboxes } = this.#parts;
-    const { store } = session;
+    const { store, history, sandboxes } = this.#session;
     const returning: CheckpointRecord = { ...safety, state: "returning" };
     await store.write([{ put: "checkpoint", record: returning }], "durable");
     const failures: { readonly message: string; readonly thrown: unknown }[] = [];
@@ -127,7 +125,7 @@ export class PlanRestores implements UnfinishedCheckpoints {
         first.thrown,
       );
     const details = { checkpoint: safety.restores ?? "", ...(cause !== undefined && { failure: messageOf(cause) }) };
-    const entry = session.history.entry(plan.id, "not restored", details);
+    const entry = history.entry(plan.id, "not restored", details);
     await store.write([...dropped([returning]), planMoved(plan, "open"), entry], "durable");
     await sandboxes.checkpoints.drop(plan.id);
   }
@@ -138,7 +136,7 @@ export class PlanRestores implements UnfinishedCheckpoints {
     safety: CheckpointRecord,
     target: CheckpointRecord,
   ): Promise<readonly CheckpointRecord[]> {
-    const { store, history } = this.#parts.session;
+    const { store, history } = this.#session;
     const all = await this.#checkpoints.saved(plan);
     const later = all.slice(all.findIndex(({ id }) => id === target.id) + 1);
     const facts = { checkpoint: target.id, ...(target.label !== undefined && { label: target.label }) };

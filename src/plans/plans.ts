@@ -6,8 +6,8 @@ import { PlanStateError, SandboxConflictError, UsageError } from "../core/errors
 import type { PlanRecord } from "../core/plan.ts";
 import type { StatementResult } from "../core/query.ts";
 import { filePatch } from "../files/file-patch.ts";
-import { type PlanSandboxes, resourceOf } from "../sandboxes/plan-sandboxes.ts";
-import type { Session } from "../sandboxes/session.ts";
+import { resourceOf } from "../sandboxes/plan-sandboxes.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import { throwIfFailed } from "../sandboxes/sweep-report.ts";
 import { freeReserve } from "../system/reserve.ts";
 import { choosePaths, chosenChanges } from "./chosen-paths.ts";
@@ -27,14 +27,11 @@ import type {
 import { assertHasWord, assertMay, assertMayLand, hasUnwritable } from "./restrictions.ts";
 
 export interface PlansParts {
-  readonly session: Session;
-  readonly sandboxes: PlanSandboxes;
+  readonly session: PlanSession;
   readonly creation: PlanCreation;
   readonly commit: AtomicCommit;
   readonly closing: PlanClosing;
   readonly descriptions: PlanDescriptions;
-  /** `[RESOURCE:]PATTERN` each: what may always land though tools run it by themselves. */
-  readonly allow: readonly string[];
 }
 
 /**
@@ -69,7 +66,7 @@ export class Plans {
   /** Where the sandbox of a resource is; without a name that of the only resource. */
   async path(plan: string | undefined, resource?: string): Promise<string> {
     const path = await this.#parts.session.plans.claimed(plan, async (found) => {
-      const { record, strategy, pathOf } = await this.#parts.sandboxes.usable(
+      const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(
         found,
         resource ?? onlyResource(found),
         "change",
@@ -87,7 +84,7 @@ export class Plans {
 
   async read(plan: string | undefined, resource: string, path: string): Promise<Uint8Array> {
     const found = await this.#find(plan);
-    const { record, strategy, pathOf } = await this.#parts.sandboxes.usable(found, resource, "look");
+    const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(found, resource, "look");
     assertMay(resourceOf(found, resource), "read");
     return await strategy.read(record.ref, pathOf(path));
   }
@@ -96,7 +93,7 @@ export class Plans {
     return await this.#parts.session.plans.claimed(plan, async (found) => {
       if (found.readOnly) throw readOnly(found);
       assertMay(resourceOf(found, resource), "write");
-      const { record, strategy, pathOf } = await this.#parts.sandboxes.usable(found, resource, "change");
+      const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(found, resource, "change");
       return await strategy.write(record.ref, pathOf(path), bytes);
     });
   }
@@ -112,7 +109,11 @@ export class Plans {
     return await this.#parts.session.plans.claimed(plan, async (found) => {
       const { readOnly } = found;
       const name = resource ?? onlyResource(found);
-      const { record, strategy } = await this.#parts.sandboxes.usable(found, name, readOnly ? "look" : "change");
+      const { record, strategy } = await this.#parts.session.sandboxes.usable(
+        found,
+        name,
+        readOnly ? "look" : "change",
+      );
       return await strategy.query(record.ref, script, { readOnly });
     });
   }
@@ -141,7 +142,7 @@ export class Plans {
     options.onDiff?.(diff);
     const { changes } = diff;
     for (const change of changes) {
-      const { record, strategy } = await this.#parts.sandboxes.usable(found, change.resource, "look");
+      const { record, strategy } = await this.#parts.session.sandboxes.usable(found, change.resource, "look");
       const sources = {
         before: () => strategy.readOriginal(record.ref, change.path),
         after: () => unlessGone(strategy.read(record.ref, change.path)),
@@ -196,7 +197,7 @@ export class Plans {
     freeReserve(this.#parts.session.stateDir);
     return await this.#parts.session.plans.claimed(plan, async (found) => {
       if (found.state !== "open") throw new PlanStateError(found, "open");
-      throwIfFailed(await this.#parts.sandboxes.rollbackAll(found));
+      throwIfFailed(await this.#parts.session.sandboxes.rollbackAll(found));
       await this.#parts.session.history.note(found.id, "rolled back");
       return await this.#view(found);
     });
@@ -217,7 +218,8 @@ export class Plans {
   }
 
   async #changes(plan: PlanRecord, allow: readonly string[] = []): Promise<PlanChanges> {
-    return await planChanges(plan, this.#parts.sandboxes, [...this.#parts.allow, ...allow]);
+    const { sandboxes, settings } = this.#parts.session;
+    return await planChanges(plan, sandboxes, [...settings.allowSelfRunning, ...allow]);
   }
 
   async #view(plan: PlanRecord): Promise<PlanView> {

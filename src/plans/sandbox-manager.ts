@@ -3,8 +3,8 @@ import type { CommitAllOptions, CommitAllResult } from "../commit/commit-all.ts"
 import { messageOf } from "../core/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
-import { type PlanSandboxes, resourceOf } from "../sandboxes/plan-sandboxes.ts";
-import type { Session } from "../sandboxes/session.ts";
+import { resourceOf } from "../sandboxes/plan-sandboxes.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import type { SweepReport } from "../sandboxes/sweep-report.ts";
 
 /**
@@ -12,20 +12,18 @@ import type { SweepReport } from "../sandboxes/sweep-report.ts";
  * at once. A failure does not stop the rest of a call; the report lists it.
  */
 export class SandboxManager {
-  readonly #session: Session;
-  readonly #sandboxes: PlanSandboxes;
+  readonly #session: PlanSession;
   readonly #commit: AtomicCommit;
 
-  constructor(session: Session, sandboxes: PlanSandboxes, commit: AtomicCommit) {
+  constructor(session: PlanSession, commit: AtomicCommit) {
     this.#session = session;
-    this.#sandboxes = sandboxes;
     this.#commit = commit;
   }
 
   /** The sandbox of a resource of a plan; made if it is not there. Every call returns the same one. */
   async getOrCreate(planId: string, resource: string): Promise<SandboxRecord> {
     return await this.#session.plans.claimed(planId, (plan) =>
-      this.#sandboxes.getOrCreate(plan, resourceOf(plan, resource)),
+      this.#session.sandboxes.getOrCreate(plan, resourceOf(plan, resource)),
     );
   }
 
@@ -38,7 +36,7 @@ export class SandboxManager {
   async rollbackAll(planId: string): Promise<SweepReport> {
     const plan = await this.#session.plans.find(planId);
     if (plan.state === "applied") return await this.#undo(plan);
-    return await this.#session.plans.claimed(planId, (found) => this.#sandboxes.rollbackAll(found));
+    return await this.#session.plans.claimed(planId, (found) => this.#session.sandboxes.rollbackAll(found));
   }
 
   /** What has landed together is taken back together. */
@@ -54,11 +52,11 @@ export class SandboxManager {
 
   /** Removes every sandbox. */
   async cleanupAll(planId: string): Promise<SweepReport> {
-    return await this.#session.plans.claimed(planId, (plan) => this.#sandboxes.cleanupAll(plan));
+    return await this.#session.plans.claimed(planId, (plan) => this.#session.sandboxes.cleanupAll(plan));
   }
 
   /** Removes sandboxes whose creation died with its process. */
   async cleanupAbandoned(planId: string): Promise<SweepReport> {
-    return await this.#session.plans.claimed(planId, (plan) => this.#sandboxes.cleanupAbandoned(plan));
+    return await this.#session.plans.claimed(planId, (plan) => this.#session.sandboxes.cleanupAbandoned(plan));
   }
 }

@@ -1,15 +1,12 @@
 import { messageOf } from "../core/errors.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
-import type { PlanRemains } from "../sandboxes/plan-remains.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
-import type { Session } from "../sandboxes/session.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import type { Uses } from "../sandboxes/uses.ts";
 
 export interface SweepParts {
-  readonly session: Session;
+  readonly session: PlanSession;
   readonly uses: Uses;
-  readonly sandboxes: PlanSandboxes;
-  readonly remains: PlanRemains;
 }
 
 /**
@@ -17,7 +14,8 @@ export interface SweepParts {
  * nobody living has claimed, and looks again once it has the claim. A plan that can't be tidied up, because its strategy is missing perhaps,
  * stops neither the others nor the command that tidies up; it is returned, a line each.
  */
-export async function sweepRuns({ session, uses, sandboxes, remains }: SweepParts): Promise<readonly string[]> {
+export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly string[]> {
+  const { sandboxes, remains } = session;
   const left: string[] = [];
   for (const planId of new Set([...uses.abandoned(), ...(await remains.forgettable())])) {
     try {

@@ -35,6 +35,11 @@ export class PlanRemains {
     return [...found];
   }
 
+  /** Whether the plan has passwords. */
+  hasSecrets(planId: string): boolean {
+    return Object.keys(this.#secrets.of(planId)).length > 0;
+  }
+
   /** Removes what a plan no longer needs. The caller holds its claim: a command might be about to use it. */
   async forget(planId: string): Promise<void> {
     const plan = await this.#store.plan(planId);

@@ -2,7 +2,7 @@ import { joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { FullCapabilities } from "../core/capabilities.ts";
 import { messageOf, PlanStateError, SandboxStateError, UsageError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
-import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts";
+import { boundaryOf, type PlanRecord, type PlanResource, resourceById } from "../core/plan.ts";
 import { assertResourcePath } from "../core/resource-path.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
@@ -231,9 +231,8 @@ export class PlanSandboxes {
     const done: string[] = [];
     const failed: SweepReport["failed"][number][] = [];
     for (const record of await this.#store.sandboxesOf(plan.id)) {
-      const resource =
-        plan.resources.find((candidate) => candidate.resource.id === record.ref.resourceId)?.resource.name ??
-        record.ref.resourceId;
+      const { resourceId } = record.ref;
+      const resource = resourceById(plan, resourceId)?.name ?? resourceId;
       try {
         await action(record, this.strategy(record.ref.strategyName));
         done.push(resource);

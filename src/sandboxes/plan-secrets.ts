@@ -41,10 +41,6 @@ export class PlanSecrets {
     return (file === undefined ? undefined : parsed<Secrets>(file.bytes)) ?? {};
   }
 
-  has(planId: string): boolean {
-    return Object.keys(this.of(planId)).length > 0;
-  }
-
   forget(planId: string): void {
     if (!this.plans().includes(planId)) return;
     using state = Folder.open(this.#stateDir);

@@ -135,7 +135,9 @@ export class PlanSandboxes {
     const guarded = this.strategy(strategy);
     try {
       const ref = await guarded.create(plan.id, resource);
-      return await this.#move((await this.#store.sandbox(id)) ?? this.#pending(ref), "CREATED", ref);
+      // Most strategies have recorded an intent by now, and the sandbox with it; one that makes nothing need not.
+      const made = (await this.#store.sandbox(id)) ?? this.#pending(ref);
+      return await this.#move(made, "CREATED", ref);
     } catch (thrown) {
       const begun = await this.#store.sandbox(id);
       if (begun?.state === "PENDING") await this.removal.remove(begun, "nothing");

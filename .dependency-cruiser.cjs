@@ -27,6 +27,7 @@ const LAYERS = [
     "plans/ is what users do, in their words: it must work without a command line and without running commands",
   ],
   ["run/", "run/ starts commands inside sandboxes: it must work without a command line"],
+  ["housekeeping.ts", "housekeeping.ts is what every start does: it must not depend on what is done afterwards"],
   [
     "testing/",
     "testing/ is shipped for authors of strategies: it must not pull in the composition root or the command line",

@@ -1,4 +1,5 @@
 export type { AbandonedResource, AbandonReport } from "./commit/abandonment.ts";
+export type { CommitAllOptions, CommitAllResult } from "./commit/commit-all.ts";
 export type { RecoveredPlan, RecoveryReport } from "./commit/recovery.ts";
 export type { TrustedConfig } from "./config/settings-in-force.ts";
 export { bytesFromPath, displayPath, pathFromBytes } from "./core/byte-path.ts";
@@ -44,10 +45,10 @@ export type { CleanupService } from "./plans/cleanup-service.ts";
 export type { DoctorReport } from "./plans/doctor.ts";
 export type * from "./plans/plan-views.ts";
 export type { Plans } from "./plans/plans.ts";
+export type { SandboxManager } from "./plans/sandbox-manager.ts";
 export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
 export type { RunDecision, RunFinding, RunOutcome, RunRequest } from "./run/run-once.ts";
 export { type Drydock, type DrydockOptions, openDrydock } from "./runtime.ts";
-export type { CommitAllOptions, CommitAllResult, SandboxManager } from "./sandboxes/manager.ts";
 export type { SweepReport } from "./sandboxes/sweep-report.ts";
 export type { RegisteredStrategy } from "./strategies/registered-strategy.ts";
 export type { SandboxStrategyRegistry } from "./strategies/registry.ts";

@@ -1,3 +1,4 @@
+import type { CommitAllOptions } from "./commit/commit-all.ts";
 import {
   amount,
   anything,
@@ -30,9 +31,9 @@ import type {
   ResourceRequest,
 } from "./plans/plan-views.ts";
 import type { Plans } from "./plans/plans.ts";
+import type { SandboxManager } from "./plans/sandbox-manager.ts";
 import type { ExecRequest } from "./run/exec.ts";
 import type { RunDecision, RunRequest } from "./run/run-once.ts";
-import type { CommitAllOptions, SandboxManager } from "./sandboxes/manager.ts";
 import type { Subject } from "./strategies/custom/method-table.ts";
 import type { DeclaredStrategy } from "./strategies/registered-strategy.ts";
 import type { SandboxStrategyRegistry } from "./strategies/registry.ts";

@@ -2,11 +2,10 @@ import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { Abandonment } from "./commit/abandonment.ts";
 import { AtomicCommit } from "./commit/atomic-commit.ts";
-import { Cleaning } from "./commit/cleaning.ts";
 import { Coordinator } from "./commit/coordinator.ts";
-import { Journal } from "./commit/journal.ts";
+import { LandedCleanup } from "./commit/landed-cleanup.ts";
 import { PlanClosing } from "./commit/plan-closing.ts";
-import { type RecoveredPlan, Recovery, type RecoveryReport } from "./commit/recovery.ts";
+import { Recovery } from "./commit/recovery.ts";
 import { UndoRetention } from "./commit/undo-retention.ts";
 import type { Settings } from "./config/settings.ts";
 import { settingsInForce, trustConfig } from "./config/settings-in-force.ts";
@@ -16,41 +15,45 @@ import type { PlanRecord } from "./core/plan.ts";
 import { ResourceTypes } from "./core/resource-types.ts";
 import type { StrategyContext } from "./core/strategy.ts";
 import type { Drydock, DrydockOptions } from "./drydock.ts";
-import { CheckpointService, saveBefore } from "./plans/checkpoint-service.ts";
+import { keepHouse } from "./housekeeping.ts";
+import { CheckpointService } from "./plans/checkpoint-service.ts";
 import { StrategyChooser } from "./plans/choose-strategy.ts";
 import { CleanupService } from "./plans/cleanup-service.ts";
-import { describePlan } from "./plans/describe-plan.ts";
+import { PlanDescriptions } from "./plans/describe-plan.ts";
 import { examine } from "./plans/doctor.ts";
-import { findPlan } from "./plans/find-plan.ts";
 import { PlanCheckpoints } from "./plans/plan-checkpoints.ts";
+import { PlanCreation } from "./plans/plan-creation.ts";
 import { planLog } from "./plans/plan-log.ts";
 import { PlanRestores } from "./plans/plan-restores.ts";
 import { Plans } from "./plans/plans.ts";
 import { ResourceResolver } from "./plans/resources.ts";
+import { SandboxManager } from "./plans/sandbox-manager.ts";
 import { drydockOptions, withCheckedBorder } from "./public-arguments.ts";
-import { sweepRuns } from "./run/sweep.ts";
 import { Claims } from "./sandboxes/claims.ts";
-import { SandboxManager } from "./sandboxes/manager.ts";
+import { PlanAccess } from "./sandboxes/plan-access.ts";
+import { PlanHistory } from "./sandboxes/plan-history.ts";
 import { PlanRemains } from "./sandboxes/plan-remains.ts";
 import { PlanSandboxes } from "./sandboxes/plan-sandboxes.ts";
 import { PlanSecrets } from "./sandboxes/plan-secrets.ts";
+import type { PlanSession } from "./sandboxes/plan-session.ts";
 import { RestoredRemains } from "./sandboxes/restored-remains.ts";
 import { RunFolders } from "./sandboxes/run-folders.ts";
 import { SandboxReports } from "./sandboxes/sandbox-reports.ts";
+import type { Session } from "./sandboxes/session.ts";
 import { Uses } from "./sandboxes/uses.ts";
 import { openSqliteStore } from "./store/sqlite-store.ts";
-import type { HistoryEntry, Store } from "./store/store.ts";
+import type { Store } from "./store/store.ts";
 import { declareBuiltIn } from "./strategies/built-in-strategies.ts";
 import { type CustomParts, declareCustom, registerCustom } from "./strategies/custom/declare-strategies.ts";
 import { SandboxStrategyRegistry } from "./strategies/registry.ts";
 import { armFailpoints, passForeignFailpoint } from "./system/failpoints.ts";
 import { currentActor, MachineOwners } from "./system/machine.ts";
-import { freeReserve } from "./system/reserve.ts";
 
 export type { Drydock, DrydockOptions } from "./drydock.ts";
 
 /**
- * Opens Drydock: the one place that knows every concrete class and puts them together. What a crash left is settled before it returns.
+ * Opens Drydock: the one place that knows every concrete class and puts them together. It ends what a crash
+ * left unfinished before it returns (housekeeping.ts).
  *
  * @example
  * ```ts
@@ -86,12 +89,7 @@ export async function openDrydock(given?: DrydockOptions): Promise<Drydock> {
       notice: (line) => options.onNotice?.(line),
     });
     const parts = assemble({ options, stateDir, store, settings, cwd, now, environment });
-    const types = new ResourceTypes(settings.resourceTypes);
-    const recovery = await parts.recovery.run();
-    for (const left of await parts.sweep()) options.onNotice?.(`pending: ${left}`);
-    for (const { planId, why } of await parts.undoRetention.run())
-      options.onNotice?.(`pending: plan ${planId}: ${why}`);
-    if (options.onNotice !== undefined) announce(recovery, options.onNotice);
+    const recovery = await keepHouse(parts.housekeeping, (line) => options.onNotice?.(line));
     return withCheckedBorder({
       stateDir,
       plans: parts.plans,
@@ -99,16 +97,15 @@ export async function openDrydock(given?: DrydockOptions): Promise<Drydock> {
       cleanup: parts.cleanup,
       sandboxes: parts.manager,
       registry: parts.registry,
-      resourceTypes: types,
+      resourceTypes: parts.types,
       exec: async (plan, request) => (await parts.runs()).exec(plan, request),
       run: async (request) => (await import("./run/run-once.ts")).runOnce(parts.plans, await parts.runs(), request),
       recovery,
       recover: async () => await parts.recovery.run(),
-      settle: async (plan, how) => await parts.recovery.settle(await findPlan(store, plan), how),
-      abandon: async (plan) => await parts.abandonment.abandon(await findPlan(store, plan)),
-      log: async (plan) => await planLog(store, plan),
-      doctor: async () =>
-        await examine({ stateDir, registry: parts.registry, chooser: parts.chooser, types, checkRun: parts.checkRun }),
+      settle: async (plan, how) => await parts.recovery.settle(plan, how),
+      abandon: async (plan) => await parts.abandonment.abandon(plan),
+      log: async (plan) => await planLog(parts.session, plan),
+      doctor: async () => await examine({ stateDir, ...parts }),
       check: async (strategy, request = {}) =>
         (await import("./testing/check.ts")).check(strategy, request, {
           registry: parts.registry,
@@ -137,7 +134,8 @@ function stateDirOf(
       hint: "Give --state-dir or DRYDOCK_STATE_DIR a path, or leave it out.",
     });
   if (given !== undefined) return resolve(cwd, given);
-  // The standard says that a relative one is to be ignored. Sandboxes are found by their path, from whatever folder the next command is called.
+  // The standard says that a relative one is to be ignored. Sandboxes are found by their path, from whatever
+  // folder the next command is called.
   const { XDG_STATE_HOME: named = "", HOME: home } = environment;
   const states = isAbsolute(named) ? named : join(home || homedir(), ".local", "state");
   return resolve(cwd, states, "drydock");
@@ -156,23 +154,20 @@ interface Foundations {
 function assemble({ options, stateDir, store, settings, cwd, now, environment }: Foundations) {
   const signal = options.signal ?? new AbortController().signal;
   const owners = new MachineOwners(stateDir, options.command ?? "drydock");
-  const claims = new Claims(store, owners, signal);
+  const base: Session = {
+    ...{ stateDir, store, now, signal },
+    plans: new PlanAccess(store, new Claims(store, owners, signal)),
+    history: new PlanHistory(store, now, currentActor()),
+  };
   const registry = new SandboxStrategyRegistry();
-  const actor = currentActor();
-  const history = (planId: string, event: string, details: HistoryEntry["details"]): HistoryEntry => ({
-    planId,
-    at: now().toISOString(),
-    actor,
-    pid: process.pid,
-    event,
-    details,
-  });
   const folders = new RunFolders(stateDir);
   const uses = new Uses(folders, owners);
-  const assertUnused = (plan: PlanRecord) => uses.assertNone(plan);
-  const sandboxes = new PlanSandboxes(store, registry, now, assertUnused);
+  const sandboxes = new PlanSandboxes(base, registry, uses);
   const reports = new SandboxReports(store, now, () => owners.self());
   const secrets = new PlanSecrets(stateDir);
+  const restored = new RestoredRemains(store, stateDir);
+  const remains = new PlanRemains(store, folders, secrets, restored);
+  const session: PlanSession = { ...base, settings: settings.sandbox, sandboxes, remains };
   const context: StrategyContext = {
     stateDir,
     policy: { allowSetid: settings.sandbox.allowSetid, allowDevices: settings.sandbox.allowDevices },
@@ -194,86 +189,36 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   };
   for (const make of options.strategies ?? []) registerCustom(custom, make);
   for (const declared of settings.sandbox.customStrategies) declareCustom(custom, declared);
-  const journal = new Journal(store);
-  const { cleanup: policy } = settings.sandbox;
-  const restored = new RestoredRemains(store, stateDir);
-  const remains = new PlanRemains(store, folders, secrets, restored);
-  const cleaning = new Cleaning(store, sandboxes, remains, policy);
-  const coordinator = new Coordinator({
-    journal,
-    sandboxes,
-    now,
-    signal,
-    clean: (record) => cleaning.after(record),
-    history,
-  });
-  const commit = new AtomicCommit({
-    ...{ store, sandboxes, claims, journal, coordinator, now, assertUnused },
-    allow: settings.sandbox.allowSelfRunning,
-  });
-  const manager = new SandboxManager({ store, claims, sandboxes, committer: commit });
-  const chooser = new StrategyChooser(registry, settings);
-  const undoKeep = settings.sandbox.undo.keepMilliseconds;
-  const undoRetention = new UndoRetention({
-    ...{ store, claims, sandboxes, now, history },
-    keepMilliseconds: undoKeep,
-    ...{ policy, remains },
-  });
-  const hasSecrets = (planId: string) => Object.keys(secrets.of(planId)).length > 0;
-  const closing = new PlanClosing({ store, sandboxes, remains, policy, hasSecrets, history });
-  const makeRoom = () => freeReserve(stateDir);
-  const plans = new Plans({
-    store,
-    makeRoom,
-    sandboxes,
-    manager,
-    claims,
-    commit,
-    resolver: new ResourceResolver(settings, cwd, stateDir),
-    chooser,
-    now,
-    describe: (plan, how) => describePlan(store, plan, (ref) => sandboxes.notes(ref, how), undoKeep),
-    history,
-    secrets,
-    closing,
-    allow: settings.sandbox.allowSelfRunning,
-  });
-  const keeping = { store, sandboxes, now, history, keep: settings.sandbox.checkpoint.keep };
-  const planCheckpoints = new PlanCheckpoints(keeping);
-  const restores = new PlanRestores(keeping, planCheckpoints);
-  const checkpoints = new CheckpointService({ store, claims, checkpoints: planCheckpoints, restores });
-  const settleCheckpoints = (plan: PlanRecord) => restores.settle(plan);
-  const recovery = new Recovery({ store, claims, sandboxes, commit, closing, history, settleCheckpoints });
-  const abandonment = new Abandonment({ store, claims, sandboxes, remains, now, history, assertUnused });
-  const cleanup = new CleanupService({
-    ...{ store, claims, sandboxes, folders, uses, undoRetention, stateDir, now },
-    ...{ restored, owners, makeRoom },
-  });
-  const savesBeforeExec = settings.sandbox.checkpoint.autoCreateOn.includes("exec");
-  const saveBeforeExec = async (plan: PlanRecord, command: string) => {
-    if (savesBeforeExec) await saveBefore(planCheckpoints, plan, command);
+
+  const commit = new AtomicCommit(session, new Coordinator(session, new LandedCleanup(session)));
+  const closing = new PlanClosing(session);
+  const undoRetention = new UndoRetention(session);
+  const types = new ResourceTypes(settings.resourceTypes);
+  const chooser = new StrategyChooser(registry, settings, types);
+  const descriptions = new PlanDescriptions(session);
+  const resolver = new ResourceResolver(settings, types, cwd, stateDir);
+  const creation = new PlanCreation({ session, resolver, chooser, secrets, closing, descriptions });
+  const planCheckpoints = new PlanCheckpoints(session);
+  const restores = new PlanRestores(session, planCheckpoints);
+  const recovery = new Recovery({ session, commit, closing, checkpoints: restores });
+  const services = {
+    plans: new Plans({ session, creation, commit, closing, descriptions }),
+    checkpoints: new CheckpointService(session, planCheckpoints, restores),
+    cleanup: new CleanupService({ session, folders, uses, undoRetention, restored, owners }),
+    manager: new SandboxManager(session, commit),
+    recovery,
+    abandonment: new Abandonment(session),
+    housekeeping: { session, uses, recovery, undoRetention },
   };
-  /** Only who runs a command pays for loading what that takes. */
+
+  /** Only a process that runs a command pays for loading what that takes. */
   const runs = async () => {
     const { Runs } = await import("./run/runs.ts");
-    const parts = { store, claims, sandboxes, uses, folders, stateDir, cwd, environment, history };
+    const saveBefore = (plan: PlanRecord, command: string) => planCheckpoints.saveBefore(plan, command);
     const notice = (line: string) => options.onNotice?.(line);
-    return new Runs({ ...parts, saveBefore: saveBeforeExec, limits: settings.sandbox.limits, notice });
+    const parts = { session, sandboxes, uses, folders, cwd, environment };
+    return new Runs({ ...parts, saveBefore, limits: settings.sandbox.limits, notice });
   };
   const checkRun = async () => (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
-  const sweep = () => sweepRuns({ uses, store, claims, sandboxes, remains });
-  const services = { plans, checkpoints, cleanup, undoRetention, recovery, abandonment };
-  return { registry, manager, commit, chooser, ...services, runs, checkRun, sweep };
-}
-
-function announce({ finished, undone, cleaned, pending }: RecoveryReport, notice: (line: string) => void): void {
-  const workOf = (direction: RecoveredPlan["direction"]) => (direction === "commit" ? "apply" : direction);
-  for (const { planName, planId, direction } of finished)
-    notice(`recovered: the ${workOf(direction)} of plan ${planName} (${planId}) is finished`);
-  for (const { planName, planId, direction } of undone)
-    notice(
-      `recovered: the ${workOf(direction)} of plan ${planName} (${planId}) ${direction === "restore" ? "could not be finished" : "had not been decided"} and is taken back`,
-    );
-  for (const { planId, what } of cleaned) notice(`recovered: removed ${what} (${planId})`);
-  for (const { planName, planId, why } of pending) notice(`pending: plan ${planName} (${planId}): ${why}`);
+  return { session, registry, types, chooser, ...services, runs, checkRun };
 }

@@ -1,13 +1,13 @@
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
 
-/** What is to be said of the original of a resource whose plan was ended. */
+/** What the original of a resource holds of an abandoned plan. */
 export type AbandonedOriginal = {
-  /** Whether anything of the plan is in it: nothing, all of it, or nobody knows how much. */
+  /** Nothing of the plan is in it, all of it, or nobody knows how much. */
   readonly original: "untouched" | "landed" | "unknown";
   readonly message: string;
 };
 
-/** And whether a transaction holds its sandbox: what that has may be the only copy of something. */
+/** With whether a transaction holds its sandbox, which then may have the only copy of something. */
 export type Verdict = AbandonedOriginal & { readonly isHeld: boolean };
 
 const UNTOUCHED: Verdict = { original: "untouched", message: "nothing of the plan is in it", isHeld: false };
@@ -18,7 +18,7 @@ const IN_PLACE: Verdict = {
   isHeld: false,
 };
 
-/** What the journal knows of it; a participant that is not in the unfinished transaction, if there is one, is as before. */
+/** What the journal knows of an original. One that is not in the unfinished transaction is as before. */
 export function originalOf(
   transaction: TransactionRecord | undefined,
   participant: Participant | undefined,

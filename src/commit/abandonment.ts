@@ -1,23 +1,21 @@
 import { advance } from "../core/commit-machine.ts";
 import { messageOf, UsageError } from "../core/errors.ts";
-import { isOver, movePlan, type PlanRecord, type PlanState } from "../core/plan.ts";
+import { isOver, movePlan, type PlanRecord, type PlanState, resourceById } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import { moveSandbox } from "../core/sandbox-states.ts";
-import type { TransactionRecord } from "../core/transaction.ts";
-import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
+import { isUnfinished, type TransactionRecord } from "../core/transaction.ts";
 import { type KnownPlace, placesOf } from "../sandboxes/known-places.ts";
-import type { PlanRemains } from "../sandboxes/plan-remains.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
-import type { HistoryEntry, Store, StoreChange } from "../store/store.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
+import type { StoreChange } from "../store/store.ts";
 import { isThere } from "../system/existence.ts";
 import { MountTable } from "../system/mount-table.ts";
 import { type AbandonedOriginal, originalOf } from "./abandoned-original.ts";
 
-/** What a person is told, and the plan's log keeps, of a plan that was ended without being settled. */
+/** What a person is told, and the plan's log keeps, of a plan that was abandoned. */
 export interface AbandonReport {
   readonly planId: string;
   readonly planName: string;
-  /** What the plan is now: what has landed as a whole stays applied or undone. */
+  /** What the plan is now: one that has landed as a whole stays applied or undone. */
   readonly state: PlanState;
   readonly resources: readonly AbandonedResource[];
 }
@@ -29,49 +27,37 @@ export type AbandonedResource = AbandonedOriginal & {
   readonly left: readonly KnownPlace[];
 };
 
-export interface AbandonmentParts {
-  readonly store: Store;
-  readonly claims: Claims;
-  readonly sandboxes: PlanSandboxes;
-  readonly now: () => Date;
-  readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
-  /** Refuses a plan inside which a command runs. */
-  readonly assertUnused: (plan: PlanRecord) => void;
-  readonly remains: PlanRemains;
-}
-
-/** A sandbox of the plan that is there, and what is known of it. */
+/** A sandbox of the plan, with what the report says of it. */
 interface Item {
   readonly record: SandboxRecord;
   readonly report: AbandonedResource;
-  /** A transaction holds it: it may have the only copy of something, and only a person may have it removed. */
+  /** A transaction holds it: it may have the only copy of something, so only a person may remove it. */
   readonly isHeld: boolean;
 }
 
 /**
- * Ends a plan by a person's word, whatever can't be done to it: the original, the strategy or the sandbox may be gone.
+ * Ends a plan by a person's word, though its original, its strategy or its sandbox may be gone. In this
+ * order:
  *
- * One durable write ends the plan and its transactions and keeps the report in its log; from then on it holds nothing and nobody waits for it.
- * Only then is removed what no transaction holds. A crash in between leaves that to `cleanup`, which knows all of it.
+ * 1. one durable write ends the plan and its transactions, and keeps the report in its log; from here on the
+ *    plan holds nothing and blocks no other;
+ * 2. the sandboxes that no transaction holds are removed. A crash leaves that to `cleanup`, which knows all
+ *    of them.
  */
 export class Abandonment {
-  readonly #parts: AbandonmentParts;
+  readonly #session: PlanSession;
 
-  constructor(parts: AbandonmentParts) {
-    this.#parts = parts;
+  constructor(session: PlanSession) {
+    this.#session = session;
   }
 
-  async abandon(known: PlanRecord): Promise<AbandonReport> {
-    const { store, claims } = this.#parts;
-    const keys = [planKey(known.id), ...known.resources.map(({ resource }) => originalKey(resource.location))];
-    return await claims.holding(keys, `The plan ${known.name} or one of its originals`, async () =>
-      this.#end((await store.plan(known.id)) ?? known),
-    );
+  async abandon(key: string): Promise<AbandonReport> {
+    return await this.#session.plans.withOriginals(key, (plan) => this.#end(plan));
   }
 
   async #end(plan: PlanRecord): Promise<AbandonReport> {
-    const { store, assertUnused, remains } = this.#parts;
-    assertUnused(plan);
+    const { store, sandboxes, remains } = this.#session;
+    sandboxes.assertUnused(plan);
     const transactions = await store.transactionsOf(plan.id);
     if (isOver(plan) && !transactions.some(isWaiting)) throw nothingToEnd(plan);
     const state = isOver(plan) ? plan.state : movePlan(plan, "abandoned");
@@ -83,12 +69,12 @@ export class Abandonment {
   }
 
   async #items(plan: PlanRecord, unfinished: TransactionRecord | undefined): Promise<readonly Item[]> {
-    const { store, sandboxes } = this.#parts;
+    const { store, sandboxes } = this.#session;
     const intents = Map.groupBy(await store.intents(), ({ sandboxId }) => sandboxId);
     const items: Item[] = [];
     for (const record of await store.sandboxesOf(plan.id)) {
       const { sandboxId, resourceId } = record.ref;
-      const found = plan.resources.find(({ resource }) => resource.id === resourceId)?.resource;
+      const found = resourceById(plan, resourceId);
       const participant = unfinished?.participants.find(({ ref }) => ref.sandboxId === sandboxId);
       const isInPlace = await sandboxes.worksInPlace(record.ref);
       const { isHeld, ...original } = originalOf(unfinished, participant, isInPlace);
@@ -111,7 +97,7 @@ export class Abandonment {
     items: readonly Item[],
     report: AbandonReport,
   ): Promise<readonly StoreChange[]> {
-    const { store, history, now } = this.#parts;
+    const { store, history, now } = this.#session;
     const isEnded = plan.state === "abandoned";
     const checkpoints = isEnded ? await store.checkpointsOf(plan.id) : [];
     return [
@@ -119,13 +105,16 @@ export class Abandonment {
       ...transactions.flatMap((record) => ended(record, items, now().toISOString(), isEnded)),
       ...checkpoints.map(({ id }): StoreChange => ({ drop: "checkpoint", id })),
       ...items.flatMap((item) => (isEnded ? marked(item) : [])),
-      { put: "history", record: history(plan.id, "abandoned", { resources: [...report.resources] }) },
+      history.entry(plan.id, "abandoned", { resources: [...report.resources] }),
     ];
   }
 
-  /** What no transaction holds goes as with a cancel. What can't be removed is known to the cleanup, and is added to the log. */
+  /**
+   * Removes the sandboxes that no transaction holds. Those that can't be removed are known to cleanup, and
+   * logged.
+   */
   async #tidy(report: AbandonReport, items: readonly Item[]): Promise<AbandonReport> {
-    const { store, sandboxes, history } = this.#parts;
+    const { store, history, sandboxes } = this.#session;
     const resources: AbandonedResource[] = [];
     const whys: { resource: string; message: string }[] = [];
     for (const { record, report: item, isHeld } of items) {
@@ -135,21 +124,20 @@ export class Abandonment {
         continue;
       }
       try {
-        await sandboxes.cleanupSandbox(now);
-        // What has landed of it earlier, in parts, is in a folder that stays.
+        await sandboxes.removal.remove(now, "nothing");
+        // Parts that landed earlier have their undo record in a folder that stays.
         resources.push({ ...item, left: item.left.filter((place) => isPath(place) && mayBeThere(place)) });
       } catch (thrown) {
         whys.push({ resource: item.resource, message: messageOf(thrown) });
         resources.push({ ...item, left: item.left.filter(mayBeThere) });
       }
     }
-    if (whys.length > 0)
-      await store.write([{ put: "history", record: history(report.planId, "not removed", { left: whys }) }], "ordered");
+    if (whys.length > 0) await history.note(report.planId, "not removed", { left: whys });
     return { ...report, resources };
   }
 }
 
-/** What a transaction becomes; what is over stays so, but nothing of an abandoned plan waits to be undone. */
+/** What a transaction becomes. One that is over stays so, but an abandoned plan can't be undone. */
 function ended(
   record: TransactionRecord,
   items: readonly Item[],
@@ -170,7 +158,7 @@ function ended(
   return [{ put: "transaction", record: { ...record, undoRecord: "discarded" } }];
 }
 
-/** A sandbox that stays is never used again. One whose creation died would keep every start looking for it. */
+/** A sandbox that stays is never used again; and a PENDING one would make every start look for it. */
 function marked({ record, report, isHeld }: Item): readonly StoreChange[] {
   const { ref, state } = record;
   if (state === "CLEANED_UP" || (!isHeld && state !== "PENDING")) return [];
@@ -182,15 +170,11 @@ function reportsOf(items: readonly Item[]): readonly AbandonedResource[] {
   return items.map(({ report }) => report);
 }
 
-function isUnfinished({ phase }: TransactionRecord): boolean {
-  return phase !== "done" && phase !== "aborted";
-}
-
 function isDiscarding({ undoRecord }: TransactionRecord): boolean {
   return undoRecord === "discarding";
 }
 
-/** Whether every start tries once more to settle something of it. */
+/** Whether every start goes on with it. */
 function isWaiting(record: TransactionRecord): boolean {
   return isUnfinished(record) || isDiscarding(record);
 }
@@ -199,7 +183,7 @@ function isPath({ location }: KnownPlace): boolean {
   return location.startsWith("/");
 }
 
-/** Of what is no path nobody here can tell. */
+/** A place that is no path can't be looked for here, so it may be there. */
 function mayBeThere(place: KnownPlace): boolean {
   if (!isPath(place)) return true;
   if (place.kind !== "mount") return isThere(place.location);

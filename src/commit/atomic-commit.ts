@@ -1,140 +1,158 @@
 import { advance } from "../core/commit-machine.ts";
 import { BusyError, PlanStateError, SandboxStateError, StateError, UsageError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
-import { movePlan, type PlanRecord } from "../core/plan.ts";
+import { movePlan, type PlanRecord, resourceById } from "../core/plan.ts";
 import type { SandboxRecord, SandboxRef } from "../core/sandbox.ts";
-import type { Participant, TransactionRecord } from "../core/transaction.ts";
-import { type Claims, originalKey, planKey } from "../sandboxes/claims.ts";
-import type { CommitAllOptions, CommitAllResult, PlanCommitter } from "../sandboxes/manager.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import {
+  irreversibleIn,
+  isUnfinished,
+  landingsAmong,
+  type Participant,
+  type TransactionRecord,
+} from "../core/transaction.ts";
+import { claimsOf } from "../sandboxes/claims.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import { claimsExclude } from "../store/claims.ts";
-import type { Store } from "../store/store.ts";
 import { newId } from "../system/new-id.ts";
-import { type Coordinator, DryRunEnd, type Outcome } from "./coordinator.ts";
-import { commitFailure } from "./failure.ts";
-import { type Journal, planDuring } from "./journal.ts";
+import type { CommitAllOptions, CommitAllResult } from "./commit-all.ts";
+import { type Coordinator, DryRunEnd } from "./coordinator.ts";
+import { commitFailure, refusal } from "./failure.ts";
+import { planDuring } from "./journal.ts";
 import { assertForeignHaveWord, withWord } from "./landing-word.ts";
+import type { Outcome } from "./outcome.ts";
 import { assertReversible, choosing, participantsOf } from "./participants.ts";
 
-export interface AtomicCommitParts {
-  readonly store: Store;
-  readonly sandboxes: PlanSandboxes;
-  readonly claims: Claims;
-  readonly journal: Journal;
-  readonly coordinator: Coordinator;
-  readonly now: () => Date;
-  /** `[RESOURCE:]PATTERN` each: what may always land though tools run it by themselves. */
-  readonly allow: readonly string[];
-  /** Refuses a plan inside which a command runs. */
-  readonly assertUnused: (plan: PlanRecord) => void;
-}
-
 /**
- * Commits and undoes plans: locks the plan and its originals, puts the transaction together, records it, and lets the coordinator
- * run it. The journal's record is durable before anything is prepared.
+ * Commits and undoes plans: claims the plan and its originals, puts the transaction together, records it, and
+ * lets the coordinator run it. The journal's record is durable before anything is prepared.
  */
-export class AtomicCommit implements PlanCommitter {
-  readonly #parts: AtomicCommitParts;
+export class AtomicCommit {
+  readonly #session: PlanSession;
+  readonly #coordinator: Coordinator;
 
-  constructor(parts: AtomicCommitParts) {
-    this.#parts = parts;
+  constructor(session: PlanSession, coordinator: Coordinator) {
+    this.#session = session;
+    this.#coordinator = coordinator;
   }
 
+  /** Lands everything, or nothing. Fails only by `AtomicCommitError`. */
   async commitAll(planId: string, options: CommitAllOptions): Promise<CommitAllResult> {
-    return await this.#locked(planId, async (plan, owner) => {
-      movePlan(plan, "applying");
-      this.#parts.assertUnused(plan);
-      if (plan.readOnly)
-        throw new UsageError(`The plan ${plan.name} is read-only and can't be applied.`, {
-          hint: "Make a plan without --read-only.",
-          code: "READ_ONLY",
-        });
-      const sandboxes = await this.#parts.store.sandboxesOf(plan.id);
-      for (const sandbox of sandboxes) assertReady(plan, sandbox);
-      await options.review?.();
-      const capabilitiesOf = (ref: SandboxRef) => this.#parts.sandboxes.capabilitiesOf(ref);
-      const all = await participantsOf(plan, sandboxes, capabilitiesOf);
-      const chosen = await options.choose?.();
-      const taking = chosen === undefined ? all : await choosing(all, chosen, capabilitiesOf);
-      assertAllowed(taking, plan, options);
-      const participants = withWord(plan, taking, [...this.#parts.allow, ...(options.allow ?? [])]);
-      await assertForeignHaveWord(plan, participants, this.#parts.sandboxes);
-      const outcome = await this.#begin(
-        this.#newRecord(plan, owner, "commit", participants, {
-          ...(chosen !== undefined && { staysIn: "open" }),
-          ...(options.message !== undefined && { message: options.message }),
-          ...(options.afterRestart === true && { afterRestart: true }),
-        }),
-        options,
-      );
-      return resultOf(plan, outcome);
-    });
+    return await orRefuse("commit", () =>
+      this.#locked(planId, async (plan, owner) => {
+        const { participants, more } = await this.#toCommit(plan, options);
+        return resultOf(plan, await this.#begin(plan, owner, { direction: "commit", participants, ...more }, options));
+      }),
+    );
   }
 
   /**
-   * Takes the last landing of a plan back that is still there: the same journal, the same guarantees, over all participants at once. An open
-   * plan, of which parts have landed, stays open.
+   * Takes back the last landing of a plan that is still there: the same journal, the same guarantees, over
+   * all participants at once. An open plan, of which parts have landed, stays open. Fails only by
+   * `AtomicCommitError`.
    */
   async undo(planId: string): Promise<CommitAllResult> {
-    return await this.#locked(planId, async (plan, owner) => {
-      movePlan(plan, "undoing");
-      const landings = await this.#landings(plan);
-      if (plan.state === "open" && landings.length === 0) throw new PlanStateError(plan, "undoing");
-      this.#parts.assertUnused(plan);
-      const landed = undoable(plan, landings.at(-1));
-      const participants = landed.participants
-        .filter(({ status }) => status === "committed")
-        .map((participant) => undoParticipant(participant))
-        .reverse();
-      const isLast = landings.length === 1 && plan.state !== "open";
-      const staysIn = plan.state === "open" ? "open" : "applied";
-      const more: Partial<TransactionRecord> = { undoes: landed.id, ...(!isLast && { staysIn }) };
-      return resultOf(plan, await this.#begin(this.#newRecord(plan, owner, "undo", participants, more), {}));
-    });
+    return await orRefuse("undo", () =>
+      this.#locked(planId, async (plan, owner) =>
+        resultOf(plan, await this.#begin(plan, owner, { direction: "undo", ...(await this.#toUndo(plan)) })),
+      ),
+    );
+  }
+
+  async #toCommit(plan: PlanRecord, options: CommitAllOptions) {
+    const { store, sandboxes, settings } = this.#session;
+    movePlan(plan, "applying");
+    sandboxes.assertUnused(plan);
+    if (plan.readOnly)
+      throw new UsageError(`The plan ${plan.name} is read-only and can't be applied.`, {
+        hint: "Make a plan without --read-only.",
+        code: "READ_ONLY",
+      });
+    const records = await store.sandboxesOf(plan.id);
+    for (const sandbox of records) assertReady(plan, sandbox);
+    await options.review?.();
+    const capabilitiesOf = (ref: SandboxRef) => sandboxes.capabilitiesOf(ref);
+    const all = await participantsOf(plan, records, capabilitiesOf);
+    const chosen = await options.choose?.();
+    const taking = chosen === undefined ? all : await choosing(all, chosen, capabilitiesOf);
+    assertAllowed(taking, plan, options);
+    const participants = withWord(plan, taking, [...settings.allowSelfRunning, ...(options.allow ?? [])]);
+    await assertForeignHaveWord(plan, participants, sandboxes);
+    const more: Partial<TransactionRecord> = {
+      ...(chosen !== undefined && { staysIn: "open" }),
+      ...(options.message !== undefined && { message: options.message }),
+      ...(options.afterRestart === true && { afterRestart: true }),
+    };
+    return { participants, more };
+  }
+
+  async #toUndo(plan: PlanRecord): Promise<Pick<TransactionRecord, "participants" | "undoes" | "staysIn">> {
+    const { store, sandboxes } = this.#session;
+    movePlan(plan, "undoing");
+    const landings = landingsAmong(await store.transactionsOf(plan.id));
+    if (plan.state === "open" && landings.length === 0) throw new PlanStateError(plan, "undoing");
+    sandboxes.assertUnused(plan);
+    const landed = undoable(plan, landings.at(-1));
+    const participants = landed.participants
+      .filter(({ status }) => status === "committed")
+      .map((participant) => undoParticipant(participant))
+      .reverse();
+    const staysIn = plan.state === "open" ? "open" : "applied";
+    const isLast = landings.length === 1 && plan.state !== "open";
+    return { participants, undoes: landed.id, ...(!isLast && { staysIn }) };
   }
 
   /** Takes a transaction over from a dead process and brings it to its end. The caller holds its claims. */
   async takeOver(transaction: TransactionRecord, owner: Owner): Promise<Outcome> {
-    const recovered = advance({ ...transaction, owner }, { was: "recovered" });
-    await this.#parts.journal.save(recovered, "durable");
-    return await this.#parts.coordinator.run(recovered);
+    return await this.#coordinator.run(advance({ ...transaction, owner }, { was: "recovered" }));
   }
 
-  /** Goes on as a person has decided, where nobody else could know. */
+  /** Goes on as a person has decided, where the journal can't tell. */
   async settle(planId: string, how: "commit" | "abort"): Promise<Outcome> {
     return await this.#locked(planId, async (plan, owner) => {
-      const pending = (await this.#parts.store.transactionsOf(plan.id)).find(
-        ({ phase }) => phase !== "done" && phase !== "aborted",
-      );
+      const pending = (await this.#session.store.transactionsOf(plan.id)).find(isUnfinished);
       if (pending === undefined)
         throw new UsageError(`Nothing of the plan ${plan.name} is in doubt.`, { hint: "There is nothing to settle." });
-      // A landing that can't finish may be given up; everything else knows its own way.
+      // A landing that can't finish may be given up; everything else follows from the journal.
       const isGivenUp = pending.phase === "landing" && pending.direction === "commit" && how === "abort";
       if (pending.phase !== "in-doubt" && !isGivenUp) return await this.takeOver(pending, owner);
-      const settled = advance({ ...pending, owner }, { was: "settled", how });
-      await this.#parts.journal.save(settled, "durable");
-      return await this.#parts.coordinator.run(settled);
+      return await this.#coordinator.run(advance({ ...pending, owner }, { was: "settled", how }));
     });
   }
 
+  /** A participant that could neither land nor be taken back here is refused before anything is recorded. */
+  async #begin(
+    plan: PlanRecord,
+    owner: Owner,
+    facts: Pick<TransactionRecord, "direction" | "participants"> & Partial<TransactionRecord>,
+    options: { readonly dryRun?: boolean } = {},
+  ): Promise<Outcome> {
+    const { sandboxes, now } = this.#session;
+    for (const { ref } of facts.participants) await sandboxes.strategy(ref.strategyName).assertUsable(ref);
+    const startedAt = now().toISOString();
+    return await this.#coordinator.run(
+      { id: newId(), planId: plan.id, owner, startedAt, phase: "preparing", ...facts },
+      options,
+    );
+  }
+
   async #locked<T>(planId: string, action: (plan: PlanRecord, owner: Owner) => Promise<T>): Promise<T> {
-    const { store, claims } = this.#parts;
-    const known = await mustFind(store, planId);
-    return await claims.holding(keysOf(known), `The plan ${known.name} or one of its originals`, async (owner) => {
-      const plan = await mustFind(store, planId);
+    return await this.#session.plans.withOriginals(planId, async (plan, owner) => {
       await this.#assertOriginalsFree(plan);
       return await action(plan, owner);
     });
   }
 
-  /** A commit that a crash left unfinished keeps its originals to itself, though nobody living claims them. */
+  /**
+   * An unfinished commit of a dead process keeps its originals to itself, though no living process claims
+   * them.
+   */
   async #assertOriginalsFree(plan: PlanRecord): Promise<void> {
-    const { store } = this.#parts;
-    const keys = keysOf(plan);
+    const { store } = this.#session;
+    const keys = claimsOf(plan);
     for (const pending of await store.unfinishedTransactions()) {
       if (pending.planId === plan.id || pending.phase === "landed") continue;
       const other = await store.plan(pending.planId);
-      if (other === undefined || !keysOf(other).some((key) => keys.some((own) => claimsExclude(own, key)))) continue;
+      if (other === undefined || !claimsOf(other).some((key) => keys.some((own) => claimsExclude(own, key)))) continue;
       throw new BusyError(
         `An original of this plan has an unfinished commit of the plan ${other.name} (${other.id}).`,
         {
@@ -144,32 +162,14 @@ export class AtomicCommit implements PlanCommitter {
       );
     }
   }
+}
 
-  /** What could neither land nor be taken back here is refused before anything is recorded. */
-  async #begin(record: TransactionRecord, options: { readonly dryRun?: boolean }): Promise<Outcome> {
-    for (const { ref } of record.participants) await this.#parts.sandboxes.strategy(ref.strategyName).assertUsable(ref);
-    await this.#parts.journal.save(record, "durable");
-    return await this.#parts.coordinator.run(record, options);
-  }
-
-  #newRecord(
-    plan: PlanRecord,
-    owner: Owner,
-    direction: "commit" | "undo",
-    participants: readonly Participant[],
-    more: Partial<TransactionRecord>,
-  ): TransactionRecord {
-    const startedAt = this.#parts.now().toISOString();
-    return { id: newId(), planId: plan.id, direction, owner, startedAt, phase: "preparing", participants, ...more };
-  }
-
-  /** What has landed of a plan and was not taken back, the earliest first. */
-  async #landings(plan: PlanRecord): Promise<readonly TransactionRecord[]> {
-    const all = await this.#parts.store.transactionsOf(plan.id);
-    return all.filter(
-      ({ direction, phase, undoRecord }) =>
-        direction === "commit" && (phase === "done" || phase === "landed") && undoRecord !== "used",
-    );
+/** A commit and an undo that are refused fail alike. */
+async function orRefuse<T>(direction: TransactionRecord["direction"], action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (thrown) {
+    throw refusal(direction, thrown);
   }
 }
 
@@ -182,11 +182,7 @@ function undoable(plan: PlanRecord, landed: TransactionRecord | undefined): Tran
       code: "UNDO_DISCARDED",
     });
   }
-  const stuck =
-    landed.participants.find(
-      ({ kind, status, isFinal }) =>
-        status === "committed" && (kind === "irreversible" || kind === "in-place" || isFinal === true),
-    ) ?? landed.participants.find(({ kind }) => kind === "in-place");
+  const stuck = irreversibleIn(landed);
   if (stuck === undefined) return landed;
   throw new UsageError(
     `The plan ${plan.name} can't be undone: ${stuck.resource} can't be taken back (${stuck.ref.strategyName}).`,
@@ -198,12 +194,8 @@ function undoParticipant(participant: Participant): Participant {
   const { ref, resource, kind, prepared, changes } = participant;
   if (kind === "two-phase" && prepared !== undefined)
     return { ref, resource, kind, status: "waiting", undoes: prepared };
-  // One-phase: its rollback can be repeated, so it is as good as prepared.
+  // The rollback of a one-phase participant can be repeated, so it is as good as prepared.
   return { ref, resource, kind, status: "prepared", prepared: { changes: changes ?? 0, data: {} } };
-}
-
-function keysOf(plan: PlanRecord): string[] {
-  return [planKey(plan.id), ...plan.resources.map(({ resource }) => originalKey(resource.location))];
 }
 
 function assertAllowed(participants: readonly Participant[], plan: PlanRecord, options: CommitAllOptions): void {
@@ -213,8 +205,7 @@ function assertAllowed(participants: readonly Participant[], plan: PlanRecord, o
 
 function assertReady(plan: PlanRecord, { state, ref, error }: SandboxRecord): void {
   if (state === "CREATED" || state === "ACTIVE" || state === "ROLLED_BACK" || state === "COMMITTED") return;
-  const resource =
-    plan.resources.find((candidate) => candidate.resource.id === ref.resourceId)?.resource.name ?? ref.resourceId;
+  const resource = resourceById(plan, ref.resourceId)?.name ?? ref.resourceId;
   throw new SandboxStateError(`The sandbox of ${resource} is ${state}${error === undefined ? "" : `: ${error}`}.`, {
     from: state,
     to: "PREPARED",
@@ -222,17 +213,7 @@ function assertReady(plan: PlanRecord, { state, ref, error }: SandboxRecord): vo
   });
 }
 
-async function mustFind(store: Store, planId: string): Promise<PlanRecord> {
-  const plan = await store.plan(planId);
-  if (plan === undefined)
-    throw new UsageError(`There is no plan ${planId}.`, {
-      hint: "List plans with 'drydock plan list --all'.",
-      code: "UNKNOWN_PLAN",
-    });
-  return plan;
-}
-
-/** Nothing is asked here that could fail: what has landed must not be reported as failed. */
+/** Asks nothing that could fail: what has landed must not be reported as failed. */
 function resultOf(plan: PlanRecord, outcome: Outcome): CommitAllResult {
   const { record } = outcome;
   const succeeded =

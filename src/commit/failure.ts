@@ -1,14 +1,35 @@
-import { AtomicCommitError, DrydockError, type ParticipantReport, SelfRunningError } from "../core/errors.ts";
+import {
+  AtomicCommitError,
+  DrydockError,
+  hintOf,
+  messageOf,
+  type ParticipantReport,
+  SelfRunningError,
+} from "../core/errors.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
-import type { Outcome } from "./coordinator.ts";
+import type { Outcome } from "./outcome.ts";
 
-/** Says what became of a commit or undo that did not succeed: what failed, what is as before, what is not, and what to do. */
+/** A commit or undo that was refused before anything was prepared. */
+export function refusal(direction: TransactionRecord["direction"], cause: unknown): AtomicCommitError {
+  if (cause instanceof AtomicCommitError) return cause;
+  const failed = { resource: "", message: messageOf(cause) };
+  const selfRunning = cause instanceof SelfRunningError ? cause.files : [];
+  return new AtomicCommitError(
+    `The plan was not ${VERBS[direction]}: ${messageOf(cause)}`,
+    { failed, undone: [], notUndone: [], conflicts: [], selfRunning },
+    { cause, hint: hintOf(cause) ?? "Nothing was changed." },
+  );
+}
+
+const VERBS = { commit: "applied", undo: "undone" } as const;
+
+/** A commit or undo that failed: what failed, what is as before, what is not, and what to do. */
 export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCommitError {
   const decided = record.phase === "landing";
-  const verb = record.direction === "commit" ? "applied" : "undone";
+  const verb = VERBS[record.direction];
   const failed: ParticipantReport = record.failure?.report ??
     unfinished[0] ?? { resource: "", message: "it did not finish" };
-  const notUndone = [...unfinished, ...leftovers(record)];
+  const notUndone = [...unfinished, ...notUndoneIn(record)];
   const undone = record.participants
     .filter(({ status, kind }) => status === "undone" && kind !== "in-place")
     .map(({ resource }) => resource);
@@ -33,12 +54,12 @@ export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCom
   );
 }
 
-/** It could be written neither that it is decided nor that it is given up: only the journal on disk says which. */
+/** Neither the decision nor its failure could be written: only the journal on disk says which it is. */
 function isUnknown({ phase }: TransactionRecord): boolean {
   return phase === "preparing";
 }
 
-function leftovers(record: TransactionRecord): ParticipantReport[] {
+function notUndoneIn(record: TransactionRecord): ParticipantReport[] {
   return record.participants.flatMap(({ status, resource, message }) =>
     status === "not-undone" ? [{ resource, message: message ?? "" }] : [],
   );

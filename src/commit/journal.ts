@@ -2,11 +2,11 @@ import type { PlanRecord, PlanState } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import { moveSandbox, type SandboxState } from "../core/sandbox-states.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
-import type { Durability, HistoryEntry, Store, StoreChange } from "../store/store.ts";
+import type { Durability, Store, StoreChange } from "../store/store.ts";
 
 /**
- * Writes the journal. With each save of a transaction, the plan and the sandboxes move along in the same write, so that no reader and no
- * crash ever sees them disagree.
+ * Writes the journal. With each save of a transaction, the plan and the sandboxes move along in the same
+ * write, so that no reader and no crash ever sees them disagree.
  */
 export class Journal {
   readonly #store: Store;
@@ -18,12 +18,9 @@ export class Journal {
   async save(
     transaction: TransactionRecord,
     durability: Durability,
-    history: readonly HistoryEntry[] = [],
+    history: readonly StoreChange[] = [],
   ): Promise<void> {
-    const changes: StoreChange[] = [
-      { put: "transaction", record: transaction },
-      ...history.map((record) => ({ put: "history", record }) as const),
-    ];
+    const changes: StoreChange[] = [{ put: "transaction", record: transaction }, ...history];
     const plan = await this.#store.plan(transaction.planId);
     if (plan !== undefined) changes.push(...planChanges(plan, transaction));
     for (const participant of transaction.participants) {
@@ -37,7 +34,7 @@ export class Journal {
   }
 }
 
-/** A sandbox that holds work again, whatever it was used for before, is ACTIVE, though nobody has told us. */
+/** A sandbox that holds work again is ACTIVE, though no call has told us: programs write to its path. */
 function move({ ref, state }: SandboxRecord, to: SandboxState): SandboxState {
   const holdsWork = (to === "PREPARED" && state !== "CREATED") || (to === "COMMITTED" && state !== "PREPARED");
   const from = holdsWork ? moveSandbox(ref.sandboxId, state, "ACTIVE") : state;
@@ -64,7 +61,9 @@ function planState({ direction, phase, staysIn }: TransactionRecord): PlanState 
   return isCommit ? "applying" : "undoing";
 }
 
-/** What a sandbox is while its participant is this. An undo finds sandboxes that are COMMITTED, or gone long ago. */
+/**
+ * What a sandbox is while its participant is this. An undo finds sandboxes that are COMMITTED, or long gone.
+ */
 function sandboxState(
   now: SandboxState,
   { status, kind }: Participant,
@@ -76,6 +75,7 @@ function sandboxState(
   if (status === "prepared") return kind === "two-phase" ? "PREPARED" : now;
   if (status === "committed") return holdsRest ? "ACTIVE" : "COMMITTED";
   if (status === "not-undone") return now;
-  // Whoever takes part in a commit is in use; one that was never used and has nothing to land stays so.
+  // A sandbox that takes part in a commit is in use; one that was never used and has nothing to land stays
+  // so.
   return now === "CREATED" && status !== "started" ? now : "ACTIVE";
 }

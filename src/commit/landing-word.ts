@@ -1,6 +1,6 @@
 import { SelfRunningError } from "../core/errors.ts";
 import { PathPatterns } from "../core/path-patterns.ts";
-import type { PlanRecord } from "../core/plan.ts";
+import { type PlanRecord, resourceById } from "../core/plan.ts";
 import { patternsFor } from "../core/resource-pattern.ts";
 import { withoutWord } from "../core/self-running.ts";
 import type { SelfRunningFile } from "../core/self-running-rules.ts";
@@ -20,8 +20,8 @@ export function withWord(
 }
 
 /**
- * Refuses what a strategy of the user's own would land without that word. Drydock's own look themselves, in prepare, when nobody can change the sandbox any more;
- * of another one only its diff is known.
+ * Refuses what a custom strategy would land without that word. Built-in strategies look themselves, in
+ * prepare, when the sandbox can't change any more; of a custom one only its diff is known.
  */
 export async function assertForeignHaveWord(
   plan: PlanRecord,
@@ -31,7 +31,7 @@ export async function assertForeignHaveWord(
   const files: SelfRunningFile[] = [];
   for (const { ref, resource, only, allow = [] } of participants) {
     if (await sandboxes.isOfBuiltIn(ref)) continue;
-    const location = plan.resources.find((item) => item.resource.id === ref.resourceId)?.resource.location ?? "";
+    const location = resourceById(plan, ref.resourceId)?.location ?? "";
     const { changes } = await sandboxes.strategy(ref.strategyName).diff(ref);
     const chosen = only === undefined ? undefined : new PathPatterns(only);
     const landing = changes.filter(({ path }) => chosen?.has(path) !== false);

@@ -1,9 +1,10 @@
 import type { FullCapabilities } from "../core/capabilities.ts";
 import { UsageError } from "../core/errors.ts";
-import type { PlanRecord, PlanResource } from "../core/plan.ts";
+import { type PlanRecord, resourceById } from "../core/plan.ts";
+import type { Resource } from "../core/resource.ts";
 import type { SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import type { Participant, ParticipantKind } from "../core/transaction.ts";
-import type { ChosenPaths } from "../sandboxes/manager.ts";
+import type { ChosenPaths } from "./commit-all.ts";
 
 /** How a strategy takes part, from what it declares. */
 function kindOf(capabilities: FullCapabilities): ParticipantKind {
@@ -22,7 +23,7 @@ const KIND_ORDER: { readonly [kind in ParticipantKind]: number } = {
 /** A sandbox that may take part, with what its place in the order depends on. */
 interface Candidate {
   readonly sandbox: SandboxRecord;
-  readonly found: PlanResource;
+  readonly resource: Resource;
   readonly kind: ParticipantKind;
   readonly isFinal: boolean;
   readonly rank: number;
@@ -30,8 +31,9 @@ interface Candidate {
 }
 
 /**
- * The participants of a commit in the order in which they prepare and land: children before parents; two-phase first, those that hold a
- * live transaction last among them; then what can be taken back; then what can't.
+ * The participants of a commit in the order in which they prepare and land: two-phase first, those that hold
+ * a live transaction last among them; then what can be taken back; then what can't. Among equals, children
+ * before parents.
  */
 export async function participantsOf(
   plan: PlanRecord,
@@ -40,30 +42,30 @@ export async function participantsOf(
 ): Promise<Participant[]> {
   const items: Candidate[] = [];
   for (const sandbox of sandboxes) {
-    const found = plan.resources.find(({ resource }) => resource.id === sandbox.ref.resourceId);
-    if (found === undefined) continue;
+    const resource = resourceById(plan, sandbox.ref.resourceId);
+    if (resource === undefined) continue;
     const capabilities = await capabilitiesOf(sandbox.ref);
     const kind = kindOf(capabilities);
     items.push({
       sandbox,
-      found,
+      resource,
       kind,
       isFinal: kind === "two-phase" && !capabilities.undo,
       rank: KIND_ORDER[kind] + (capabilities.heldTransaction ? 1 : 0),
-      depth: depthOf(found, plan),
+      depth: depthOf(resource, plan),
     });
   }
   items.sort((a, b) => a.rank - b.rank || b.depth - a.depth);
-  return items.map(({ sandbox, found, kind, isFinal }) => ({
+  return items.map(({ sandbox, resource, kind, isFinal }) => ({
     ref: sandbox.ref,
-    resource: found.resource.name,
+    resource: resource.name,
     kind,
     status: "waiting" as const,
     ...(isFinal && { isFinal }),
   }));
 }
 
-/** Of these participants those of which something is to land. */
+/** The participants of which something is chosen to land. */
 export async function choosing(
   participants: readonly Participant[],
   chosen: readonly ChosenPaths[],
@@ -87,10 +89,10 @@ export async function choosing(
 }
 
 /** Children are deeper: by declared parents first, by the length of their path otherwise. */
-function depthOf({ resource }: PlanResource, plan: PlanRecord): number {
+function depthOf(resource: Resource, plan: PlanRecord): number {
   let declared = 0;
   for (let parent = resource.parentId; parent !== undefined && declared < plan.resources.length; declared += 1) {
-    parent = plan.resources.find((candidate) => candidate.resource.id === parent)?.resource.parentId;
+    parent = resourceById(plan, parent)?.parentId;
   }
   return declared * 10_000 + resource.location.split("/").length;
 }

@@ -3,14 +3,13 @@ import type { Transaction } from "../core/strategy.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
 import type { HistoryEntry } from "../store/store.ts";
 
-/** What is taken out of the record of a transaction for those who take part in it. */
 export function participantAt(record: TransactionRecord, index: number): Participant {
   const participant = record.participants[index];
   if (participant === undefined) throw new Error(`Transaction ${record.id} has no participant ${index}.`);
   return participant;
 }
 
-/** The transaction as a strategy gets to know it. */
+/** The transaction as a strategy sees it. */
 export function transactionFor(record: TransactionRecord, index: number): Transaction {
   const { undoes, only, allow } = participantAt(record, index);
   return {
@@ -25,7 +24,7 @@ export function transactionFor(record: TransactionRecord, index: number): Transa
   };
 }
 
-/** What is said of a failure, with the conflicts that it is about. */
+/** The report of a failure, with its conflicts. */
 export function reportOf(record: TransactionRecord, index: number | undefined, thrown: unknown) {
   const resource = index === undefined ? "" : participantAt(record, index).resource;
   const found = thrown instanceof SandboxConflictError ? thrown.conflicts : [];
@@ -33,7 +32,7 @@ export function reportOf(record: TransactionRecord, index: number | undefined, t
   return { report: { resource, message: messageOf(thrown) }, conflicts };
 }
 
-/** What the plan's history says of it. */
+/** The event that the plan's history has for a transaction that has landed. */
 export function landedAs({ direction, staysIn }: TransactionRecord): string {
   if (staysIn === "open") return direction === "commit" ? "part applied" : "part undone";
   if (staysIn === "applied") return "last landing undone";
@@ -45,7 +44,7 @@ function chosenPaths({ participants }: TransactionRecord): { readonly only?: rea
   return chosen.length === 0 ? {} : { only: chosen };
 }
 
-/** What is told with it. */
+/** The details of an event that ends a transaction. */
 export function historyDetails(record: TransactionRecord): HistoryEntry["details"] {
   return {
     transaction: record.id,

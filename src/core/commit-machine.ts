@@ -3,36 +3,50 @@ import type { Attention, PreparedCommit } from "./strategy.ts";
 import type { Participant, ParticipantStatus, TransactionRecord } from "./transaction.ts";
 
 /**
- * The atomic commit as a pure machine: it says what to do next, is told what came of it, and never does anything itself. One driver
- * (commit/coordinator.ts) runs it for a new commit and, after a crash, from the record in the journal.
+ * The atomic commit as a pure machine: it says what to do next, is told what came of it, and does nothing
+ * itself. One driver (commit/coordinator.ts) runs it for a new commit and, after a crash, from the record in
+ * the journal.
  *
- * Presumed abort: until `decide` is done, anything that goes wrong, a crash included, takes everything back; from then on everything is
- * finished, however often that takes. The record is saved before each effect that depends on it; `durable` says which saves
- * must be on disk before going on:
- *   begin → prepare … → commit-reversible … → start-irreversible* → commit-irreversible → decide* → land … → finish → clean
- *                                  (* durable, and so are begin, and finish where what was landed from does not stay as the undo record)
- * A failure is durable too once something that can't be taken back has started: whoever finds only the start would be in doubt.
+ * Presumed abort. Until `decide` is done, any failure, a crash included, takes everything back. From then on
+ * everything is finished, however often that takes. The driver saves the record before each effect that
+ * depends on it, in this order:
+ *
+ *   1. begin (durable)
+ *   2. prepare, one participant after the other
+ *   3. start-reversible (durable) and commit-reversible, one participant after the other
+ *   4. start-irreversible (durable) and commit-irreversible, of at most one participant
+ *   5. decide (durable)
+ *   6. land, all that are prepared
+ *   7. finish (durable, unless what landed stays as the undo record and can land again)
+ *   8. clean
+ *
+ * A failure is durable too once an irreversible commit has started: a process that finds only the start would
+ * be in doubt.
+ *
+ * An effect with `index` is about one participant, and what follows depends on how it ends. An effect with
+ * `indexes` is a batch: the driver does all of it, in this order, and reports each participant by an event of
+ * its own. One that fails stays in the next batch and stops no other.
  */
 export type Effect =
-  /** Call prepare of a two-phase participant. */
+  /** Calls prepare of a two-phase participant. */
   | { readonly do: "prepare"; readonly index: number }
-  /** Make a one-phase participant with undo restorable, and record that its commit starts. */
+  /** Makes a one-phase participant with undo restorable, and records that its commit starts. */
   | { readonly do: "start-reversible"; readonly index: number }
   | { readonly do: "commit-reversible"; readonly index: number }
-  /** Record, durably, that the one that can't be taken back starts. */
+  /** Records, durably, that the commit which can't be taken back starts. */
   | { readonly do: "start-irreversible"; readonly index: number }
   | { readonly do: "commit-irreversible"; readonly index: number }
-  /** Record the decision, durably. This is the instant of commit. */
+  /** Records the decision, durably. This is the instant of commit. */
   | { readonly do: "decide" }
-  /** Call commitPrepared. */
-  | { readonly do: "land"; readonly index: number }
-  /** Record, durably, that all has landed. */
+  /** Calls commitPrepared. */
+  | { readonly do: "land"; readonly indexes: readonly number[] }
+  /** Records that all has landed. */
   | { readonly do: "finish" }
-  /** Remove what is no longer needed, then record the end. */
+  /** Removes what is no longer needed, then records the end. */
   | { readonly do: "clean" }
-  /** Take one participant back: rollbackPrepared, or rollback and restore. The driver may take several before it reports any. */
-  | { readonly do: "take-back"; readonly index: number }
-  /** Record that all that could be taken back is. */
+  /** Takes participants back: rollbackPrepared, or rollback and restore. */
+  | { readonly do: "take-back"; readonly indexes: readonly number[] }
+  /** Records that all that could be taken back is. */
   | { readonly do: "abort" };
 
 export type CommitEvent =
@@ -61,24 +75,27 @@ export type CommitEvent =
   | { readonly was: "recovered" }
   /** A person settled what was in doubt, or gave up a landing that can't finish. */
   | { readonly was: "settled"; readonly how: "commit" | "abort" }
-  /** A person ended it as it is. What it has done so far stays; `whys` has a sentence for each participant that is left so. */
+  /**
+   * A person ended it as it is. What it did so far stays; `whys` has a sentence for each participant that
+   * stays so.
+   */
   | { readonly was: "abandoned"; readonly at: string; readonly whys: ReadonlyMap<number, string> };
 
-/** What is to be done next; undefined when it is over, or when only a person can go on. */
+/** The next effect; undefined when the transaction is over, or when only a person can go on. */
 export function nextEffect(record: TransactionRecord): Effect | undefined {
   switch (record.phase) {
     case "preparing":
       return nextBeforeDecision(record.participants);
     case "landing": {
-      const index = record.participants.findIndex(({ status }) => status === "prepared");
-      return index >= 0 ? { do: "land", index } : { do: "finish" };
+      const indexes = indexesOf(record, ({ status }) => status === "prepared");
+      return indexes.length > 0 ? { do: "land", indexes } : { do: "finish" };
     }
     case "landed":
       return { do: "clean" };
     case "aborting": {
       // The reverse of the order in which they prepared and committed.
-      const index = record.participants.findLastIndex((participant) => isToBeTakenBack(participant));
-      return index >= 0 ? { do: "take-back", index } : { do: "abort" };
+      const indexes = indexesOf(record, isToBeTakenBack).reverse();
+      return indexes.length > 0 ? { do: "take-back", indexes } : { do: "abort" };
     }
     case "in-doubt":
     case "done":
@@ -87,7 +104,7 @@ export function nextEffect(record: TransactionRecord): Effect | undefined {
   }
 }
 
-/** The record after this happened. Throws on an event that can't happen now, which is a defect of the driver. */
+/** The record after this event. Throws on an event that can't happen now, which is a defect of the driver. */
 export function advance(record: TransactionRecord, event: CommitEvent): TransactionRecord {
   switch (event.was) {
     case "prepared":
@@ -141,6 +158,10 @@ export function advance(record: TransactionRecord, event: CommitEvent): Transact
   }
 }
 
+function indexesOf({ participants }: TransactionRecord, isMeant: (participant: Participant) => boolean): number[] {
+  return participants.flatMap((participant, index) => (isMeant(participant) ? [index] : []));
+}
+
 function nextBeforeDecision(participants: readonly Participant[]): Effect {
   const index = participants.findIndex(
     ({ kind, status }) => kind !== "in-place" && (status === "waiting" || status === "started"),
@@ -153,7 +174,10 @@ function nextBeforeDecision(participants: readonly Participant[]): Effect {
   return { do: participant.status === "started" ? "commit-irreversible" : "start-irreversible", index };
 }
 
-/** A prepare that never returned may have begun, so `waiting` is taken back too; what never started costs its strategy a look. */
+/**
+ * A prepare that never returned may have begun, so `waiting` is taken back too. If it never began, the
+ * strategy finds nothing to take back.
+ */
 function isToBeTakenBack({ kind, status }: Participant): boolean {
   if (kind === "two-phase") return status === "waiting" || status === "prepared" || status === "unchanged";
   if (kind === "reversible") return status === "started" || status === "committed";
@@ -180,12 +204,12 @@ function failed(record: TransactionRecord, event: CommitEvent & { was: "failed" 
   return { ...record, phase: "aborting", failure, participants };
 }
 
-/** Only where a commit that can't be taken back had started does nobody know; everything else follows from the record. */
+/** Only a started irreversible commit leaves a doubt; everything else follows from the record. */
 function recovered(record: TransactionRecord): TransactionRecord {
   if (record.phase !== "preparing") return record;
   const irreversible = record.participants.find(({ kind }) => kind === "irreversible");
   if (irreversible?.status === "started") return { ...record, phase: "in-doubt" };
-  // It goes last, so once it is known to have happened all the others are ready, and the only way is on.
+  // It goes last: once it is known to have happened, all the others are ready, and the only way is on.
   if (irreversible?.status === "committed") return record;
   return failed(record, {
     was: "failed",
@@ -196,7 +220,7 @@ function recovered(record: TransactionRecord): TransactionRecord {
 
 function settled(record: TransactionRecord, how: "commit" | "abort"): TransactionRecord {
   if (how === "abort") {
-    // What has landed of a landing that is given up is taken back like what was only prepared.
+    // A participant that has landed is taken back like one that was only prepared.
     const prepared = record.participants.map((participant) =>
       participant.kind === "two-phase" && participant.status === "committed"
         ? { ...participant, status: "prepared" as const }
@@ -216,7 +240,7 @@ function settled(record: TransactionRecord, how: "commit" | "abort"): Transactio
   return { ...record, phase: "landing", participants };
 }
 
-/** What has landed as a whole is only not tidied up. */
+/** A transaction that has landed as a whole is over; only its tidying up is missing. */
 function abandoned(record: TransactionRecord, { at, whys }: CommitEvent & { was: "abandoned" }): TransactionRecord {
   if (record.phase === "landed") return { ...record, phase: "done" };
   const participants = record.participants.map((participant, index) => {

@@ -3,10 +3,15 @@ import type { Resource } from "./resource.ts";
 import type { ResourceCapability } from "./resource-types.ts";
 
 /**
- * The life of a plan. `creating` means that its sandboxes are being made; `applying` and `undoing` mean that its journal has an unfinished transaction, which recovery settles; one over
- * a part of the work leads from `open` back to `open`;
- * `restoring` that its sandboxes are on their way to a checkpoint; `closing` means that it was cancelled and its sandboxes are being removed;
- * `abandoned` that a person has ended it without settling it, and that something of it may be left.
+ * The life of a plan. What a crash in each state means:
+ * - creating: its sandboxes are being made. Recovery closes it.
+ * - open: work goes on. It outlives any process.
+ * - restoring: its sandboxes are on their way to a checkpoint. Recovery finishes that or takes it back.
+ * - applying, undoing: its journal has an unfinished transaction, which recovery ends. One over a part of the
+ *   work leads from open back to open.
+ * - closing: it was given up and its sandboxes are being removed. Recovery goes on with that.
+ * - applied, undone, cancelled: over.
+ * - abandoned: a person ended it as it was; something of it may still be there.
  */
 export const PLAN_STATES = [
   "creating",
@@ -35,7 +40,9 @@ const PLAN_MOVES: { readonly [from in PlanState]: readonly PlanState[] } = {
   abandoned: [],
 };
 
-/** Nothing of a plan in one of these states waits for anything. The store's index of open plans has the same words (store/schema.ts). */
+/**
+ * The states in which a plan is over. The store's index of open plans has the same words (store/schema.ts).
+ */
 const OVER: readonly PlanState[] = ["applied", "undone", "cancelled", "abandoned"];
 
 /** Whether a plan has come to an end. */
@@ -65,10 +72,17 @@ export interface PlanResource {
   readonly resource: Resource;
   readonly strategy: string;
   readonly why: string;
-  /** It is inside of another resource of the plan and shares the sandbox of that: which one, and where in it. */
+  /**
+   * It is inside of another resource of the plan and shares the sandbox of that: which one, and where in it.
+   */
   readonly within?: { readonly resourceId: string; readonly path: string };
   /** Where its type does not allow everything: what can be done with it. */
   readonly may?: readonly ResourceCapability[];
+}
+
+/** The resource of a plan with this id. */
+export function resourceById(plan: Pick<PlanRecord, "resources">, id: string): Resource | undefined {
+  return plan.resources.find(({ resource }) => resource.id === id)?.resource;
 }
 
 /** The resource whose sandbox this one is in: mostly itself. */

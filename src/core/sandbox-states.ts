@@ -2,14 +2,16 @@ import { SandboxStateError } from "./errors.ts";
 
 /**
  * The life of a sandbox. What a crash in each state means:
- * - PENDING: create was called and has not returned. After a crash it is cleaned up; nobody has seen it.
+ * - PENDING: create was called and has not returned. After a crash recovery removes it; no caller has seen
+ *   it.
  * - CREATED: there, and never used. CREATED and ACTIVE outlive any process.
  * - ACTIVE: may hold work.
- * - PREPARED: voted yes in a commit and is frozen. After a crash the journal says whether it lands or becomes ACTIVE again.
+ * - PREPARED: voted yes in a commit and is frozen. After a crash the journal says whether it lands or becomes
+ *   ACTIVE again.
  * - COMMITTED: its work is in the original. It may be used on (ACTIVE, on the new baseline) or taken back.
  * - ROLLED_BACK: the original is as before and the sandbox holds no work; usable again.
- * - ERRORED: its work can't be trusted; the cause is kept with it.
- * - CLEANED_UP: gone. Only its history is left.
+ * - ERRORED: its work can't be trusted; the record says why.
+ * - CLEANED_UP: gone, but for its record.
  */
 export const SANDBOX_STATES = [
   "PENDING",

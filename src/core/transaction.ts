@@ -4,8 +4,8 @@ import type { SandboxRef } from "./sandbox.ts";
 import type { Attention, PreparedCommit } from "./strategy.ts";
 
 /**
- * The journal's record of one atomic commit or undo. It is saved whole at each step; commit-machine.ts says what each value means
- * and what follows from it after a crash.
+ * The journal's record of one atomic commit or undo. It is saved whole at each step; commit-machine.ts says
+ * what each value means and what follows from it after a crash.
  */
 export interface TransactionRecord {
   readonly id: string;
@@ -16,7 +16,10 @@ export interface TransactionRecord {
   readonly afterRestart?: boolean;
   /** For an undo: the transaction that is taken back. */
   readonly undoes?: string;
-  /** The state in which the plan goes on, if this is not its end: a part lands or is taken back, or parts that landed earlier are still there. */
+  /**
+   * The state in which the plan goes on, if this is not its end: a part lands or is taken back, or parts that
+   * landed earlier are still there.
+   */
   readonly staysIn?: "open" | "applied";
   readonly owner: Owner;
   readonly startedAt: string;
@@ -37,7 +40,8 @@ export interface TransactionRecord {
  * - `landing`: decided; the instant of commit has passed. A crash here finishes everything.
  * - `landed`: every participant has landed and is flushed. What is no longer needed is being removed.
  * - `aborting`: decided against; what was prepared is being taken back.
- * - `in-doubt`: an irreversible participant started and nobody knows whether it finished. A person settles it.
+ * - `in-doubt`: an irreversible participant started and nobody knows whether it finished. A person settles
+ *   it.
  * - `done`, `aborted`: over.
  */
 export type TransactionPhase = "preparing" | "landing" | "landed" | "aborting" | "in-doubt" | "done" | "aborted";
@@ -83,4 +87,31 @@ export interface Participant {
   readonly attention?: readonly Attention[];
   /** Why it is not undone. */
   readonly message?: string;
+}
+
+/** Whether a transaction still has to be finished or taken back. */
+export function isUnfinished({ phase }: TransactionRecord): boolean {
+  return phase !== "done" && phase !== "aborted";
+}
+
+/** The commits among these that have landed and were not taken back, in their order. */
+export function landingsAmong(transactions: readonly TransactionRecord[]): readonly TransactionRecord[] {
+  return transactions.filter(
+    ({ direction, phase, undoRecord }) =>
+      direction === "commit" && (phase === "done" || phase === "landed") && undoRecord !== "used",
+  );
+}
+
+/** A participant because of which a commit that has landed can't be undone. */
+export function irreversibleIn({ participants }: TransactionRecord): Participant | undefined {
+  const landed = participants.filter(({ status }) => status === "committed");
+  return (
+    landed.find(({ kind, isFinal }) => kind === "irreversible" || isFinal === true) ??
+    participants.find(({ kind }) => kind === "in-place")
+  );
+}
+
+/** Whether the folder of a participant keeps what another writer had made in the original. */
+export function keepsForeignWork({ attention }: Participant): boolean {
+  return attention?.some(({ keptAt }) => keptAt !== undefined) === true;
 }

@@ -1,76 +1,58 @@
+import { displayPath } from "../core/byte-path.ts";
 import type { CheckpointRecord } from "../core/checkpoint.ts";
-import { BusyError } from "../core/errors.ts";
+import { UsageError } from "../core/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
-import { type Claims, planKey } from "../sandboxes/claims.ts";
-import type { Store } from "../store/store.ts";
-import { findCheckpoint } from "./find-checkpoint.ts";
-import { findPlan } from "./find-plan.ts";
+import type { Session } from "../sandboxes/session.ts";
+import type { HistoryEntry } from "../store/store.ts";
 import type { PlanCheckpoints } from "./plan-checkpoints.ts";
 import type { PlanRestores } from "./plan-restores.ts";
 import type { CheckpointResult, CheckpointView, RestoreResult } from "./plan-views.ts";
 import { assertName } from "./resources.ts";
 
-export interface CheckpointServiceParts {
-  readonly store: Store;
-  readonly claims: Claims;
-  readonly checkpoints: PlanCheckpoints;
-  readonly restores: PlanRestores;
-}
-
 /**
- * Save points of plans: each is of all sandboxes of a plan at once, whatever their strategies. Restoring one drops those made after it; a
- * landing and a rollback end all.
+ * Save points of plans: each is of all sandboxes of a plan at once, whatever their strategies. Restoring one
+ * drops those made after it; a landing and a rollback end all.
  */
 export class CheckpointService {
-  readonly #parts: CheckpointServiceParts;
+  readonly #session: Session;
+  readonly #checkpoints: PlanCheckpoints;
+  readonly #restores: PlanRestores;
 
-  constructor(parts: CheckpointServiceParts) {
-    this.#parts = parts;
+  constructor(session: Session, checkpoints: PlanCheckpoints, restores: PlanRestores) {
+    this.#session = session;
+    this.#checkpoints = checkpoints;
+    this.#restores = restores;
   }
 
-  /** Saves the state of a plan. One with a label is kept until it is dropped by a restore, a rollback or a landing. */
+  /**
+   * Saves the state of a plan. One with a label is kept until it is dropped by a restore, a rollback or a
+   * landing.
+   */
   async checkpoint(plan: string | undefined, options: { readonly label?: string } = {}): Promise<CheckpointResult> {
     const { label } = options;
     if (label !== undefined) assertName(label);
-    return await this.#claimed(plan, async (found) => {
-      const { record, warnings } = await this.#parts.checkpoints.save(found, label === undefined ? {} : { label });
+    return await this.#session.plans.claimed(plan, async (found) => {
+      const { record, warnings } = await this.#checkpoints.save(found, label === undefined ? {} : { label });
       return { planId: found.id, ...viewOf(record), warnings };
     });
   }
 
   /** The checkpoints of a plan that can be restored, the oldest first. */
   async list(plan: string | undefined): Promise<readonly CheckpointView[]> {
-    const { store, checkpoints } = this.#parts;
-    return (await checkpoints.kept(await findPlan(store, plan))).map(viewOf);
+    return (await this.#checkpoints.saved(await this.#session.plans.find(plan))).map(viewOf);
   }
 
-  /** Brings every sandbox of a plan back to a checkpoint, by its id, a unique prefix of it, or its label: all of them, or none. */
+  /**
+   * Brings every sandbox of a plan back to a checkpoint, by its id, a unique prefix of it, or its label: all
+   * of them, or none.
+   */
   async restore(plan: string | undefined, checkpoint: string): Promise<RestoreResult> {
-    const { store, checkpoints, restores } = this.#parts;
-    return await this.#claimed(plan, async (found) => {
-      const target = findCheckpoint(await checkpoints.kept(found), checkpoint, found, await store.history(found.id));
-      const { ended, warnings } = await restores.restore(found, target);
+    return await this.#session.plans.claimed(plan, async (found) => {
+      const saved = await this.#checkpoints.saved(found);
+      const target = findCheckpoint(saved, checkpoint, found, await this.#session.store.history(found.id));
+      const { ended, warnings } = await this.#restores.restore(found, target);
       return { planId: found.id, checkpoint: viewOf(target), dropped: ended.map(({ id }) => id), warnings };
     });
-  }
-
-  async #claimed<T>(plan: string | undefined, action: (plan: PlanRecord) => Promise<T>): Promise<T> {
-    const { store, claims } = this.#parts;
-    const { id, name } = await findPlan(store, plan);
-    return await claims.holding([planKey(id)], `The plan ${name}`, async () => action(await findPlan(store, id)));
-  }
-}
-
-/**
- * Saves a plan before a command runs in it, where that is possible: not where a strategy has no checkpoints, and not while somebody
- * is at work in a sandbox, whose state would be nobody's. The caller holds the plan's claim.
- */
-export async function saveBefore(checkpoints: PlanCheckpoints, plan: PlanRecord, command: string): Promise<void> {
-  if ((await checkpoints.withoutCheckpoints(plan)) !== undefined) return;
-  try {
-    await checkpoints.save(plan, { before: command });
-  } catch (thrown) {
-    if (!(thrown instanceof BusyError)) throw thrown;
   }
 }
 
@@ -83,4 +65,44 @@ function viewOf({ id, label, createdAt, before, parts }: CheckpointRecord): Chec
     ...(before !== undefined && { before }),
     bytes: parts.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0),
   };
+}
+
+/**
+ * The checkpoint that a key means: its id, its label, or a unique prefix of its id. `history` knows those
+ * that are gone.
+ */
+function findCheckpoint(
+  saved: readonly CheckpointRecord[],
+  key: string,
+  plan: PlanRecord,
+  history: readonly HistoryEntry[],
+): CheckpointRecord {
+  const upper = key.toUpperCase();
+  const exact = saved.find(({ id, label }) => label === key || id === upper);
+  if (exact !== undefined) return exact;
+  const [first, ...others] = upper === "" ? [] : saved.filter(({ id }) => id.startsWith(upper));
+  if (first === undefined) throw unknown(key, plan, history);
+  if (others.length === 0) return first;
+  const list = [first, ...others].map(({ id, label }) => (label === undefined ? id : `${id} (${displayPath(label)})`));
+  throw new UsageError(`There are ${list.length} checkpoints that this could be: ${list.join(", ")}.`, {
+    hint: "Use more of the id.",
+    code: "AMBIGUOUS_CHECKPOINT",
+  });
+}
+
+function unknown(key: string, plan: PlanRecord, history: readonly HistoryEntry[]): UsageError {
+  const wasThere = history.some(
+    ({ event, details: { checkpoint, label } }) =>
+      event === "checkpoint" && (label === key || (key !== "" && String(checkpoint).startsWith(key.toUpperCase()))),
+  );
+  const shown = `'${displayPath(key)}'`;
+  const message = wasThere
+    ? `The checkpoint ${shown} of the plan ${plan.name} is no longer kept.`
+    : `The plan ${plan.name} has no checkpoint ${shown}.`;
+  return new UsageError(message, {
+    hint: wasThere
+      ? "A restore drops later ones, a landing and a rollback end all, and of those without a label only some are kept."
+      : `See 'drydock plan checkpoints ${plan.id}'.`,
+    code: "UNKNOWN_CHECKPOINT",
+  });
 }

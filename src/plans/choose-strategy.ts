@@ -4,10 +4,10 @@ import { AUTOMATIC_STRATEGY } from "../config/settings.ts";
 import { messageOf, UnsupportedError, UsageError } from "../core/errors.ts";
 import type { PlanResource } from "../core/plan.ts";
 import type { Resource } from "../core/resource.ts";
-import { ResourceTypes } from "../core/resource-types.ts";
+import type { ResourceTypes } from "../core/resource-types.ts";
 import type { RegisteredStrategy } from "../strategies/registered-strategy.ts";
 import type { SandboxStrategyRegistry } from "../strategies/registry.ts";
-import type { PlacedResource } from "./containment.ts";
+import type { ContainedResource } from "./containment.ts";
 
 export interface ChosenStrategy {
   readonly strategy: string;
@@ -15,31 +15,35 @@ export interface ChosenStrategy {
 }
 
 /**
- * Which strategy a resource gets, and why: what was asked for in the plan or by the resource, else what its type names, else the general
- * setting, else the strongest that works here. `none` isolates nothing and is never taken by itself.
+ * Which strategy a resource gets, and why: the one that the plan or the resource asks for, else the one of
+ * its type, else the general setting, else the strongest that works here. `none` isolates nothing and has to
+ * be asked for.
  */
 export class StrategyChooser {
   readonly #registry: SandboxStrategyRegistry;
   readonly #settings: Settings;
   readonly #types: ResourceTypes;
 
-  constructor(registry: SandboxStrategyRegistry, settings: Settings) {
+  constructor(registry: SandboxStrategyRegistry, settings: Settings, types: ResourceTypes) {
     this.#registry = registry;
     this.#settings = settings;
-    this.#types = new ResourceTypes(settings.resourceTypes);
+    this.#types = types;
   }
 
-  /** The strategies of all resources of a new plan; what shares the sandbox of another has the strategy of that. */
+  /**
+   * The strategies of all resources of a new plan; one that shares the sandbox of another shares its
+   * strategy.
+   */
   async chooseAll(
-    placed: readonly PlacedResource[],
+    resolved: readonly ContainedResource[],
     restriction: (resource: Resource) => Pick<PlanResource, "may">,
   ): Promise<readonly PlanResource[]> {
     const chosen = new Map<string, ChosenStrategy>();
-    for (const { resource, wanted, within } of placed)
+    for (const { resource, wanted, within } of resolved)
       if (within === undefined) chosen.set(resource.id, await this.choose(resource, wanted));
-    return placed.map(({ resource, within }) => {
+    return resolved.map(({ resource, within }) => {
       const choice = chosen.get(within?.resourceId ?? resource.id) as ChosenStrategy;
-      const around = placed.find((other) => other.resource.id === within?.resourceId)?.resource.name;
+      const around = resolved.find((other) => other.resource.id === within?.resourceId)?.resource.name;
       const why = around === undefined ? choice.why : `it is inside of ${around}, whose sandbox it shares`;
       return { resource, strategy: choice.strategy, why, ...(within && { within }), ...restriction(resource) };
     });
@@ -91,7 +95,7 @@ export class StrategyChooser {
     );
   }
 
-  /** A strategy of the user's own that fails when it is only asked is no reason to refuse what others can do. */
+  /** A custom strategy whose probe fails must not stop the choice of another. */
   async #whyNotByItself(registered: RegisteredStrategy, resource: Resource): Promise<string | undefined> {
     try {
       return await this.#whyNot(registered, resource);
@@ -114,7 +118,7 @@ export class StrategyChooser {
     return resourceTypes === "all" || this.#types.get(type).lineage.some((name) => resourceTypes.includes(name));
   }
 
-  /** A type that nobody knows is probably misspelled. */
+  /** An unknown type is probably misspelled. */
   #typeHint(type: string): string {
     if (this.#types.has(type)) return "";
     const nearest = nearestName(
@@ -126,7 +130,7 @@ export class StrategyChooser {
       : `Did you mean ${nearest}? `;
   }
 
-  /** What the resource itself has against a strategy that could isolate it. */
+  /** Why a resource can't have a strategy that could isolate it. */
   #objection({ name, capabilities }: RegisteredStrategy, { type, properties }: Resource): string | undefined {
     const { strategies } = this.#types.get(type);
     if (strategies?.includes(name) === false) return `the type ${type} allows only ${strategies.join(", ")}`;

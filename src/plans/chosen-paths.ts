@@ -1,18 +1,18 @@
+import type { ChosenPaths } from "../commit/commit-all.ts";
 import { nearestName } from "../config/nearest-name.ts";
 import { displayPath, foldersAbove } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import { PathPatterns } from "../core/path-patterns.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import { resourcePattern } from "../core/resource-pattern.ts";
-import type { ChosenPaths } from "../sandboxes/manager.ts";
 import type { PlanChange } from "./plan-views.ts";
 
 const SHOWN = 3;
 const COMPARED = 2000;
 
 /**
- * What of a plan is to land, from `[RESOURCE:]PATTERN` as users give it. Without a resource's name a pattern is looked for in all of them. One that means
- * nothing is refused: somebody thinks that it does.
+ * What of a plan is to land, from `[RESOURCE:]PATTERN` as users give it. Without a resource's name a pattern
+ * is looked for in all of them. One that matches nothing is refused: it is probably a mistake.
  */
 export function choosePaths(
   plan: PlanRecord,
@@ -31,7 +31,7 @@ export function choosePaths(
   return [...chosen].map(([resource, patterns]) => ({ resource, only: patterns }));
 }
 
-/** The changes that land with such a choice: a folder that is not there yet comes with what is chosen in it. */
+/** The changes that land with such a choice. A new folder lands with the first path that is chosen in it. */
 export function chosenChanges(
   plan: PlanRecord,
   changes: readonly PlanChange[],

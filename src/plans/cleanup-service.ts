@@ -1,23 +1,20 @@
 import { BusyError, messageOf } from "../core/errors.ts";
 import { treeSize } from "../files/tree-size.ts";
-import { type Claims, planKey } from "../sandboxes/claims.ts";
 import type { Uses } from "../sandboxes/uses.ts";
 import { isThere } from "../system/existence.ts";
 import { Folder } from "../system/folder.ts";
+import { freeReserve } from "../system/reserve.ts";
 import { findLeftovers, type Leftover, type LeftoverParts } from "./leftovers.ts";
 import type { CleanupItem, CleanupOptions, CleanupStatus, PurgeResult } from "./plan-views.ts";
 
 export interface CleanupServiceParts extends LeftoverParts {
-  readonly claims: Claims;
   readonly uses: Uses;
-  /** Frees what is kept for a full disk. */
-  readonly makeRoom: () => void;
-  readonly now: () => Date;
 }
 
 /**
- * What is left over, of everything that Drydock ever makes, and the removal of it. It never touches what it did not make, what an open plan or
- * a running command needs, and without `force` nothing that may hold the only copy of somebody's work.
+ * Finds and removes the leftovers of everything that Drydock makes. It never touches what Drydock did not
+ * make, what an open plan or a running command needs, nor, without `force`, what may hold the only copy of
+ * somebody's work.
  */
 export class CleanupService {
   readonly #parts: CleanupServiceParts;
@@ -26,17 +23,17 @@ export class CleanupService {
     this.#parts = parts;
   }
 
-  /** Everything that is left over, the oldest first. Changes nothing. */
+  /** All leftovers, the oldest first. Changes nothing. */
   async scan(options: Pick<CleanupOptions, "olderThanMs"> = {}): Promise<readonly CleanupItem[]> {
     return (await this.#find(options)).flatMap((leftover) => this.#itemsOf(leftover));
   }
 
-  /** Removes what is left over. One that can't be removed does not stop the others. */
+  /** Removes leftovers. One that can't be removed does not stop the others. */
   async purge(options: CleanupOptions = {}): Promise<PurgeResult> {
     const removed: CleanupItem[] = [];
     const kept: (CleanupItem & { why: string })[] = [];
     const failed: (CleanupItem & { message: string })[] = [];
-    if (options.dryRun !== true) this.#parts.makeRoom();
+    if (options.dryRun !== true) freeReserve(this.#parts.session.stateDir);
     for (const leftover of await this.#find(options)) {
       const items = this.#itemsOf(leftover);
       const why = leftover.holdsWork && options.force !== true ? HOLDS_WORK : undefined;
@@ -51,16 +48,16 @@ export class CleanupService {
     return { dryRun: options.dryRun === true, removed, kept, failed };
   }
 
-  /** How much of what there is. */
+  /** How much there is of everything. */
   async status(): Promise<CleanupStatus> {
-    const { store, stateDir } = this.#parts;
-    const leftovers = await this.scan();
+    const { store, stateDir, now } = this.#parts.session;
+    const leftovers = (await this.#find({})).flatMap((leftover) => this.#itemsOf(leftover));
     const live = await store.liveSandboxes();
-    const abandoned = new Set((await this.#find({})).flatMap(({ places }) => places.map(({ location }) => location)));
+    const abandoned = new Set(leftovers.map(({ location }) => location));
     const workspaces = live
       .map(({ ref }) => ref.metadata["workspace"])
       .filter((path): path is string => typeof path === "string" && !abandoned.has(path));
-    const undo = await store.undoRecords(this.#parts.now().toISOString());
+    const undo = await store.undoRecords(now().toISOString());
     return {
       stateDir,
       sandboxes: { count: live.length, bytes: workspaces.reduce((sum, path) => sum + (sizeOf(path) ?? 0), 0) },
@@ -76,15 +73,15 @@ export class CleanupService {
       .toSorted((a, b) => this.#ageMs(b.since) - this.#ageMs(a.since));
   }
 
-  /** Of what nobody noted a time for, nobody knows that it is young. */
+  /** Items without a timestamp count as infinitely old. */
   #ageMs(since: string | undefined): number {
-    return since === undefined ? Number.POSITIVE_INFINITY : this.#parts.now().getTime() - Date.parse(since);
+    return since === undefined ? Number.POSITIVE_INFINITY : this.#parts.session.now().getTime() - Date.parse(since);
   }
 
-  /** Returns why it was left alone. */
+  /** Returns why it stays, if it does. */
   async #remove(leftover: Leftover, dryRun: boolean): Promise<string | undefined> {
-    const { claims, uses } = this.#parts;
-    const done = await claims.ifFree([planKey(leftover.planId)], async () => {
+    const { session, uses } = this.#parts;
+    const done = await session.plans.ifFree(leftover.planId, async () => {
       const [use] = uses.living(leftover.planId);
       if (use !== undefined) return `'${use.command}' is running in it (pid ${use.owner.pid})`;
       try {

@@ -3,10 +3,20 @@ import { UsageError } from "../core/errors.ts";
 import type { PlanResource } from "../core/plan.ts";
 import type { Resource } from "../core/resource.ts";
 import type { ResourceTypes } from "../core/resource-types.ts";
-import type { ResolvedResource } from "./resolved-resource.ts";
 
-/** A resource of a new plan, with its place among the others. */
-export interface PlacedResource extends ResolvedResource {
+/** A resource with the strategy that was asked for, if any, and by what. */
+export interface ResolvedResource {
+  readonly resource: Resource;
+  readonly wanted?: { readonly strategy: string; readonly by: string };
+  /** The password that its URL held. */
+  readonly secret?: string;
+  /** Its name in the config, and that of its parent there. */
+  readonly declaredAs?: string;
+  readonly parent?: string;
+}
+
+/** A resource of a new plan that knows which of the others it is inside of. */
+export interface ContainedResource extends ResolvedResource {
   /** It shares the sandbox of this resource, in which it is at this path. */
   readonly within?: PlanResource["within"];
 }
@@ -15,26 +25,27 @@ export interface PlacedResource extends ResolvedResource {
 const BESIDE_A_DATABASE = ["", "-wal", "-shm", "-journal"];
 
 /**
- * Finds out which resources of a plan are inside of others, and which sandboxes follow from that. What is inside of another shares the
- * sandbox of the nearest resource around it that can have one. Only a database has one of its own; the folder around it leaves its files out
- * (`properties.without`, paths from there). What overlaps and can't be either is refused, with the reason.
+ * Finds out which resources of a plan are inside of others, and which sandboxes follow from that. A resource
+ * inside of another shares the sandbox of the nearest one around it that can have one. Only a database has
+ * one of its own; the folder around it leaves its files out (`properties.without`, paths from there). Other
+ * overlaps are refused.
  */
-export function placed(resolved: readonly ResolvedResource[], types: ResourceTypes): readonly PlacedResource[] {
-  const placements = new Map(resolved.map((item) => [item.resource.id, new Placement(item, resolved, types)]));
-  for (const placement of placements.values()) placement.check();
+export function contained(resolved: readonly ResolvedResource[], types: ResourceTypes): readonly ContainedResource[] {
+  const containments = new Map(resolved.map((item) => [item.resource.id, new Containment(item, resolved, types)]));
+  for (const containment of containments.values()) containment.check();
   return resolved.map((item) => {
-    const placement = placements.get(item.resource.id) as Placement;
-    const boundary = boundaryAbove(placement, placements);
-    if (placement.hasOwnSandbox)
-      return { ...item, resource: withExcluded(placement, [...placements.values()], placements) };
+    const containment = containments.get(item.resource.id) as Containment;
+    const boundary = boundaryAbove(containment, containments);
+    if (containment.hasOwnSandbox)
+      return { ...item, resource: withExcluded(containment, [...containments.values()], containments) };
     if (boundary === undefined) throw notAlone(item.resource);
     assertNoOther(item, boundary);
     const within = { resourceId: boundary.resource.id, path: pathFrom(boundary.resource, item.resource) };
-    return { ...item, resource: placement.resource, within };
+    return { ...item, resource: containment.resource, within };
   });
 }
 
-class Placement {
+class Containment {
   readonly item: ResolvedResource;
   readonly container: ResolvedResource | undefined;
   readonly #types: ResourceTypes;
@@ -98,26 +109,30 @@ function isInside(inner: Resource, outer: Resource): boolean {
   );
 }
 
-/** What has no path may be said to be anywhere. */
+/** A resource without a path may be declared to be anywhere. */
 function isPlausible(parent: Resource, child: Resource): boolean {
   return !parent.location.startsWith("/") || !child.location.startsWith("/") || isInside(child, parent);
 }
 
 /** The nearest resource around it that has a sandbox of its own. A database contains nothing. */
-function boundaryAbove(start: Placement, all: ReadonlyMap<string, Placement>): ResolvedResource | undefined {
+function boundaryAbove(start: Containment, all: ReadonlyMap<string, Containment>): ResolvedResource | undefined {
   for (let at = start.container; at !== undefined; ) {
-    const placement = all.get(at.resource.id);
-    if (placement?.hasOwnSandbox === true) return at;
-    at = placement?.container;
+    const containment = all.get(at.resource.id);
+    if (containment?.hasOwnSandbox === true) return at;
+    at = containment?.container;
   }
   return undefined;
 }
 
-/** The resource, knowing what it has to leave out. */
-function withExcluded(own: Placement, all: readonly Placement[], placements: ReadonlyMap<string, Placement>): Resource {
+/** The resource with the paths that it has to leave out. */
+function withExcluded(
+  own: Containment,
+  all: readonly Containment[],
+  containments: ReadonlyMap<string, Containment>,
+): Resource {
   const { resource } = own;
   const inside = all.filter(
-    (other) => other.isDatabase && boundaryAbove(other, placements)?.resource.id === resource.id,
+    (other) => other.isDatabase && boundaryAbove(other, containments)?.resource.id === resource.id,
   );
   if (inside.length === 0) return resource;
   const without = inside.flatMap(({ item }) =>

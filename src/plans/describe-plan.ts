@@ -1,70 +1,88 @@
 import { joinPath } from "../core/byte-path.ts";
 import { SandboxStateError } from "../core/errors.ts";
 import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts";
-import { type SandboxRecord, type SandboxRef, sandboxIdFor } from "../core/sandbox.ts";
+import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
 import { USABLE_STATES } from "../core/sandbox-states.ts";
-import type { Store } from "../store/store.ts";
+import { irreversibleIn, landingsAmong } from "../core/transaction.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import { isThere } from "../system/existence.ts";
 import { currentBootId } from "../system/process-identity.ts";
-import { describeUndo } from "./describe-undo.ts";
 import type { PlanResourceView, PlanView } from "./plan-views.ts";
 
-/** Asks a strategy what is to be said of a sandbox. */
-export type NotesOf = (ref: SandboxRef) => Promise<readonly string[]>;
-
-/** A plan as people and programs see it. */
-export async function describePlan(
-  store: Store,
-  plan: PlanRecord,
-  notesOf: NotesOf,
-  undoKeepMs: number,
-): Promise<PlanView> {
-  const { id, name, state, readOnly, createdAt, message } = plan;
-  const resources = await Promise.all(plan.resources.map((item) => describeResource(store, plan, item, notesOf)));
-  const undo = await describeUndo(store, plan, undoKeepMs);
-  return { id, name, state, readOnly, createdAt, ...(message !== undefined && { message }), ...undo, resources };
+/** How a plan is described. Without `load` no custom strategy is loaded for what it says of its sandboxes. */
+export interface DescribeOptions {
+  readonly load?: boolean;
 }
 
-async function describeResource(
-  store: Store,
-  plan: PlanRecord,
-  item: PlanResource,
-  notesOf: NotesOf,
-): Promise<PlanResourceView> {
-  const { resource, strategy, why, within } = item;
-  const boundary = boundaryOf(plan, item).resource;
-  const parent = plan.resources.find((other) => other.resource.id === resource.parentId)?.resource.name;
-  const id = sandboxIdFor(plan.id, boundary.id);
-  const notes = await notesOn(await store.sandbox(id), notesOf);
-  // What is said of it may have shown that its work is gone.
-  const record = await store.sandbox(id);
-  const { name, type, location } = resource;
-  const place = record?.state === "CLEANED_UP" ? undefined : record?.ref.metadata["path"];
-  const path = typeof place === "string" && within !== undefined ? joinPath(place, within.path) : place;
-  return {
-    name,
-    type,
-    location,
-    ...(parent !== undefined && { parent }),
-    ...(within !== undefined && { sharesSandboxOf: boundary.name }),
-    strategy,
-    why,
-    status: record?.state ?? "PENDING",
-    ...(record?.error !== undefined && { error: record.error }),
-    ...(isRestarted(record) && { restarted: true }),
-    ...(notes.length > 0 && { notes }),
-    path: typeof path === "string" && isThere(path) ? path : null,
-  };
-}
+/** Plans as people and programs see them. */
+export class PlanDescriptions {
+  readonly #session: PlanSession;
 
-/** That its work is gone is said by its state; so is that it is being applied. */
-async function notesOn(record: SandboxRecord | undefined, notesOf: NotesOf): Promise<readonly string[]> {
-  if (record === undefined || !USABLE_STATES.includes(record.state)) return [];
-  try {
-    return await notesOf(record.ref);
-  } catch (thrown) {
-    if (thrown instanceof SandboxStateError) return [];
-    throw thrown;
+  constructor(session: PlanSession) {
+    this.#session = session;
+  }
+
+  async of(plan: PlanRecord, options: DescribeOptions = {}): Promise<PlanView> {
+    const { id, name, state, readOnly, createdAt, message } = plan;
+    const resources = await Promise.all(plan.resources.map((item) => this.#resource(plan, item, options)));
+    const undo = await this.#undo(plan);
+    return { id, name, state, readOnly, createdAt, ...(message !== undefined && { message }), ...undo, resources };
+  }
+
+  async #resource(plan: PlanRecord, item: PlanResource, options: DescribeOptions): Promise<PlanResourceView> {
+    const { store } = this.#session;
+    const { resource, strategy, why, within } = item;
+    const boundary = boundaryOf(plan, item).resource;
+    const parent = plan.resources.find((other) => other.resource.id === resource.parentId)?.resource.name;
+    const id = sandboxIdFor(plan.id, boundary.id);
+    const notes = await this.#notes(await store.sandbox(id), options);
+    // Asking for the notes may have found out that its work is gone.
+    const record = await store.sandbox(id);
+    const { name, type, location } = resource;
+    const place = record?.state === "CLEANED_UP" ? undefined : record?.ref.metadata["path"];
+    const path = typeof place === "string" && within !== undefined ? joinPath(place, within.path) : place;
+    return {
+      name,
+      type,
+      location,
+      ...(parent !== undefined && { parent }),
+      ...(within !== undefined && { sharesSandboxOf: boundary.name }),
+      strategy,
+      why,
+      status: record?.state ?? "PENDING",
+      ...(record?.error !== undefined && { error: record.error }),
+      ...(isRestarted(record) && { restarted: true }),
+      ...(notes.length > 0 && { notes }),
+      path: typeof path === "string" && isThere(path) ? path : null,
+    };
+  }
+
+  /** The state says by itself that work is gone or is being applied. */
+  async #notes(record: SandboxRecord | undefined, options: DescribeOptions): Promise<readonly string[]> {
+    if (record === undefined || !USABLE_STATES.includes(record.state)) return [];
+    try {
+      return await this.#session.sandboxes.notes(record.ref, options);
+    } catch (thrown) {
+      if (thrown instanceof SandboxStateError) return [];
+      throw thrown;
+    }
+  }
+
+  /**
+   * Until when the last landing can be undone, or why it can't; nothing for a plan of which nothing has
+   * landed.
+   */
+  async #undo(plan: PlanRecord): Promise<Pick<PlanView, "undo">> {
+    if (plan.state !== "applied" && plan.state !== "open") return {};
+    const { store, settings } = this.#session;
+    const landed = landingsAmong(await store.transactionsOf(plan.id)).at(-1);
+    if (landed === undefined && plan.state === "open") return {};
+    const stuck = landed === undefined ? undefined : irreversibleIn(landed);
+    if (stuck !== undefined)
+      return { undo: { not: `${stuck.resource} can't be taken back (${stuck.ref.strategyName})` } };
+    if (landed?.finishedAt === undefined || landed.undoRecord !== undefined)
+      return { undo: { not: "its undo record is no longer kept" } };
+    return { undo: { until: new Date(Date.parse(landed.finishedAt) + settings.undo.keepMilliseconds).toISOString() } };
   }
 }
 

@@ -89,7 +89,7 @@ async function strategies(registry: SandboxStrategyRegistry, stateDir: string): 
   return [...known, ...broken].sort((a, b) => b.strength - a.strength);
 }
 
-/** What works for some types of resources and not for others does work, and says for which. */
+/** A strategy that works for some types of resources only does work, and says for which. */
 function whatWorks(probes: readonly (readonly [type: string, probe: ProbeResult])[]): ProbeResult {
   const works = probes.flatMap(([type, probe]) => (probe.works ? [{ type, probe }] : []));
   const fails = probes.flatMap(([type, probe]) => (probe.works ? [] : [{ type, probe }]));
@@ -100,7 +100,9 @@ function whatWorks(probes: readonly (readonly [type: string, probe: ProbeResult]
   return { works: true, note: `works for ${able}; not for ${unable}: ${first.probe.reason}` };
 }
 
-/** A strategy that fails where it is only asked does not work, and is no reason to say nothing of the others. */
+/**
+ * A strategy that fails where it is only asked does not work, and is no reason to say nothing of the others.
+ */
 async function probeOrWhyNot(strategy: GuardedStrategy, resource: Resource): Promise<ProbeResult> {
   try {
     return await strategy.probe(resource);
@@ -133,7 +135,10 @@ async function resourceTypes(
   );
 }
 
-/** A stand-in for a resource of this type, on the file system of the state directory. What only a real one could tell is not asked. */
+/**
+ * A stand-in for a resource of this type, on the file system of the state directory. What only a real one
+ * could tell is not asked.
+ */
 function sample(type: string, stateDir: string) {
   const location = type === "fs-file" ? `${stateDir}/drydock.db` : stateDir;
   return { id: "doctor", name: `a ${type}`, type, location, properties: { example: true } };

@@ -1,46 +1,45 @@
 import type { UndoRetention } from "../commit/undo-retention.ts";
-import { isOver, type PlanRecord } from "../core/plan.ts";
+import { isOver } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
-import type { TransactionRecord } from "../core/transaction.ts";
+import { isUnfinished, keepsForeignWork, type TransactionRecord } from "../core/transaction.ts";
 import { forgetRestored, restoredPath } from "../files/restored-times.ts";
 import { findPlace, homeIds, removeWorkspace } from "../files/workspace.ts";
 import { placesOf } from "../sandboxes/known-places.ts";
-import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import type { RestoredRemains } from "../sandboxes/restored-remains.ts";
 import type { RunFolders } from "../sandboxes/run-folders.ts";
-import type { IntentRecord, Store } from "../store/store.ts";
+import type { IntentRecord } from "../store/store.ts";
 import { isThere } from "../system/existence.ts";
 
-/** Something of ours that nobody needs any more, with the way to remove it. */
+/** Something that Drydock made and that is not needed any more, with the way to remove it. */
 export interface Leftover {
-  /** What is to be removed together. */
+  /** These are removed together. */
   readonly places: readonly { readonly kind: string; readonly location: string }[];
   readonly planId: string;
-  /** UTC, ISO 8601; undefined where nobody noted it. */
+  /** UTC, ISO 8601; undefined where it was not noted. */
   readonly since: string | undefined;
   readonly reason: string;
-  /** It may hold the only copy of work that was never applied, or of what somebody else had made. */
+  /** It may hold the only copy of work that was never applied, or of what another writer had made. */
   readonly holdsWork: boolean;
-  /** Only for who holds the plan's claim. */
+  /** The caller holds the plan's claim. */
   remove(): Promise<void>;
 }
 
 export interface LeftoverParts {
-  readonly store: Store;
-  readonly sandboxes: PlanSandboxes;
+  readonly session: PlanSession;
   readonly folders: RunFolders;
   readonly undoRetention: UndoRetention;
-  readonly stateDir: string;
   readonly restored: RestoredRemains;
   readonly owners: { dead(): readonly string[]; forget(file: string): void };
 }
 
 /**
- * Finds everything that we made and that nobody needs, from the records alone: what no open plan refers to, and what should have gone with
- * something else. Only homes in our own state directory are looked for by their names, because only there everything is ours.
+ * Finds all leftovers from the records alone: what no open plan refers to, and what should have gone with
+ * something else. Only homes in the state directory are looked for by name, because only there everything is
+ * ours.
  */
 export async function findLeftovers(parts: LeftoverParts): Promise<readonly Leftover[]> {
-  const { store } = parts;
+  const { store, stateDir } = parts.session;
   const intents = Map.groupBy(await store.intents(), ({ sandboxId }) => sandboxId);
   const found: Leftover[] = [];
   const seen = new Set<string>();
@@ -49,7 +48,7 @@ export async function findLeftovers(parts: LeftoverParts): Promise<readonly Left
     const leftover = await abandonedSandbox(parts, record, intents.get(record.ref.sandboxId) ?? []);
     if (leftover !== undefined) found.push(leftover);
   }
-  for (const id of new Set([...intents.keys(), ...homeIds(parts.stateDir)])) {
+  for (const id of new Set([...intents.keys(), ...homeIds(stateDir)])) {
     if (seen.has(id)) continue;
     const leftover = await remains(parts, id, intents.get(id) ?? []);
     if (leftover !== undefined) found.push(leftover);
@@ -57,8 +56,10 @@ export async function findLeftovers(parts: LeftoverParts): Promise<readonly Left
   return [...found, ...(await deadRuns(parts)), ...(await rememberedTimes(parts)), ...deadOwners(parts)];
 }
 
-/** What an undo remembers of an original that no plan is on any more, where a crash kept it from going with the last of them. */
-async function rememberedTimes({ restored, stateDir }: LeftoverParts): Promise<readonly Leftover[]> {
+/**
+ * What undos remember of originals without a plan; it goes with the last plan, unless a crash prevents that.
+ */
+async function rememberedTimes({ restored, session: { stateDir } }: LeftoverParts): Promise<readonly Leftover[]> {
   return (await restored.unneeded()).map((name) => ({
     ...OF_NO_PLAN,
     places: [{ kind: "times", location: restoredPath(stateDir, name) }],
@@ -88,7 +89,8 @@ async function abandonedSandbox(
   intents: readonly IntentRecord[],
 ): Promise<Leftover | undefined> {
   const { ref, state } = record;
-  const plan = await parts.store.plan(ref.planId);
+  const { removal } = parts.session.sandboxes;
+  const plan = await parts.session.store.plan(ref.planId);
   if (plan !== undefined && !isOver(plan)) return undefined;
   const isAbandoned = plan?.state === "abandoned";
   return {
@@ -96,44 +98,39 @@ async function abandonedSandbox(
     planId: ref.planId,
     since: record.createdAt,
     reason: plan === undefined ? "no record knows its plan" : `its plan is ${plan.state}`,
-    // A cancel has thrown the work away already, and who abandons a plan all that no transaction held.
+    // A cancel has thrown the work away already, and abandoning a plan all work that no transaction held.
     holdsWork: plan?.state !== "cancelled" && ((state === "ACTIVE" && !isAbandoned) || state === "ERRORED"),
-    remove: () => (isAbandoned ? removeWhole(parts, record) : parts.sandboxes.cleanupSandbox(record)),
+    remove: () => (isAbandoned ? removal.removeWhole(record) : removal.remove(record, "nothing")),
   };
 }
 
-/** What is left of a sandbox that is gone, or that no record ever knew. */
+/** The places of a sandbox that is gone, or that no record knows. */
 async function remains(
   parts: LeftoverParts,
   sandboxId: string,
   intents: readonly IntentRecord[],
 ): Promise<Leftover | undefined> {
-  const record = await parts.store.sandbox(sandboxId);
+  const { store } = parts.session;
+  const record = await store.sandbox(sandboxId);
   if (record === undefined) return orphan(parts, sandboxId, intents);
   const places = placesOf(record, intents).filter(({ location }) => !location.startsWith("/") || isThere(location));
   if (places.length === 0) return undefined;
-  const transactions = await parts.store.transactionsOf(record.ref.planId);
+  const transactions = await store.transactionsOf(record.ref.planId);
   const landings = transactions.filter((transaction) => landedFrom(transaction, sandboxId));
   const landed = landings.find(({ undoRecord: state }) => state === "discarding");
   const needed = landings.some(({ undoRecord: state }) => state === undefined);
-  if (needed || transactions.some(({ phase }) => phase !== "done" && phase !== "aborted")) return undefined;
+  if (needed || transactions.some(isUnfinished)) return undefined;
   const facts = { places, planId: record.ref.planId, since: record.createdAt };
   if (landed !== undefined) return undoRecord(parts, landed, facts);
-  const keepsRivals = transactions.some((transaction) => hasRivals(transaction, sandboxId));
+  const keepsTheirs = transactions.some(({ participants }) =>
+    participants.some((participant) => participant.ref.sandboxId === sandboxId && keepsForeignWork(participant)),
+  );
   return {
     ...facts,
-    reason: keepsRivals ? "it keeps what somebody else had changed" : "its sandbox is gone",
-    holdsWork: keepsRivals,
-    remove: () => removeWhole(parts, record),
+    reason: keepsTheirs ? "it keeps what somebody else had changed" : "its sandbox is gone",
+    holdsWork: keepsTheirs,
+    remove: () => parts.session.sandboxes.removal.removeWhole(record),
   };
-}
-
-/** With what a landing has left in it. */
-async function removeWhole({ sandboxes, stateDir }: LeftoverParts, record: SandboxRecord): Promise<void> {
-  const { sandboxId } = record.ref;
-  await sandboxes.cleanupSandbox(record);
-  const place = findPlace(stateDir, sandboxId);
-  if (place !== undefined) removeWorkspace(stateDir, sandboxId, place);
 }
 
 function undoRecord(
@@ -147,15 +144,18 @@ function undoRecord(
     reason: "its undo record is too old",
     holdsWork: false,
     remove: async () => {
-      const [left] = await undoRetention.discard(id);
-      if (left !== undefined) throw new Error(left.why);
+      const [failed] = await undoRetention.discard(id);
+      if (failed !== undefined) throw new Error(failed.why);
     },
   };
 }
 
-/** A home without a record: the state was lost, or put back to an earlier one. Only its name says that it is ours. */
+/**
+ * A home without a record: the state was lost, or put back to an earlier one. Only its name says that it is
+ * ours.
+ */
 function orphan(
-  { store, stateDir }: LeftoverParts,
+  { session: { store, stateDir } }: LeftoverParts,
   sandboxId: string,
   intents: readonly IntentRecord[],
 ): Leftover | undefined {
@@ -174,11 +174,11 @@ function orphan(
   };
 }
 
-/** What commands have left in plans that are over; most of it goes when the state is opened. */
-async function deadRuns({ store, folders, stateDir }: LeftoverParts): Promise<readonly Leftover[]> {
+/** The folders of commands in plans that are over; most of them go when the state directory is opened. */
+async function deadRuns({ session: { store, stateDir }, folders }: LeftoverParts): Promise<readonly Leftover[]> {
   const found: Leftover[] = [];
   for (const planId of folders.plans()) {
-    const plan: PlanRecord | undefined = await store.plan(planId);
+    const plan = await store.plan(planId);
     if (plan !== undefined && !isOver(plan)) continue;
     found.push({
       places: [{ kind: "run folder", location: `${stateDir}/runs/${planId}` }],
@@ -195,11 +195,4 @@ async function deadRuns({ store, folders, stateDir }: LeftoverParts): Promise<re
 function landedFrom({ direction, phase, participants }: TransactionRecord, sandboxId: string): boolean {
   const took = participants.some(({ ref, status }) => ref.sandboxId === sandboxId && status === "committed");
   return direction === "commit" && phase === "done" && took;
-}
-
-function hasRivals({ participants }: TransactionRecord, sandboxId: string): boolean {
-  return participants.some(
-    ({ ref, attention }) =>
-      ref.sandboxId === sandboxId && attention?.some(({ keptAt }) => keptAt !== undefined) === true,
-  );
 }

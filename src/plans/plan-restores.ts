@@ -1,32 +1,34 @@
+import type { ResumedCheckpoints, UnfinishedCheckpoints } from "../commit/recovery.ts";
 import type { CheckpointRecord } from "../core/checkpoint.ts";
 import { hintOf, messageOf, SandboxRollbackError } from "../core/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import { moveSandbox } from "../core/sandbox-states.ts";
-import { dropped } from "../sandboxes/kept-checkpoints.ts";
+import { dropped } from "../sandboxes/checkpoint-removal.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import type { StoreChange } from "../store/store.ts";
-import { type PlanCheckpoints, type PlanCheckpointsParts, planMoved } from "./plan-checkpoints.ts";
-
-/** How a restore ended that a dead process had left. */
-export type SettledRestore = "finished" | "taken back" | undefined;
+import { type PlanCheckpoints, planMoved } from "./plan-checkpoints.ts";
 
 /**
  * Restores all sandboxes of a plan to a checkpoint, or none. Callers hold the plan's claim.
  *
  * Order of writes:
  *   1. the present state is saved as a checkpoint of its own, which no list shows (`saving`)
- *   2. that one becomes `restoring` and the plan with it, durably: from here on a crash finishes the restore
- *   3. each sandbox is restored by its strategy
- *   4. durably and at once: the plan is open, the one of step 1 and all checkpoints after the restored one are `dropping`
- *   5. their data goes
- * If step 3 fails, the one of step 1 becomes `returning`, durably, and every sandbox is brought back to it; a crash goes on with that.
- * What can neither be finished nor brought back stays `returning`, blocks only its plan, and is tried again by each start.
+ *   2. that one becomes `restoring` and the plan with it, durably: from here on recovery finishes the restore
+ *   3. each strategy restores its sandbox
+ *   4. in one durable write the plan is open, and the checkpoint of step 1 and all after the restored one are
+ *      `dropping`
+ *   5. the data of these goes
+ *
+ * If step 3 fails, the checkpoint of step 1 becomes `returning`, durably, and every sandbox is brought back
+ * to it; after a crash recovery goes on with that. If that fails too, it stays `returning`, blocks only its
+ * plan, and each start tries again.
  */
-export class PlanRestores {
-  readonly #parts: PlanCheckpointsParts;
+export class PlanRestores implements UnfinishedCheckpoints {
+  readonly #session: PlanSession;
   readonly #checkpoints: PlanCheckpoints;
 
-  constructor(parts: PlanCheckpointsParts, checkpoints: PlanCheckpoints) {
-    this.#parts = parts;
+  constructor(session: PlanSession, checkpoints: PlanCheckpoints) {
+    this.#session = session;
     this.#checkpoints = checkpoints;
   }
 
@@ -35,7 +37,7 @@ export class PlanRestores {
     plan: PlanRecord,
     target: CheckpointRecord,
   ): Promise<{ readonly ended: readonly CheckpointRecord[]; readonly warnings: readonly string[] }> {
-    const { store, sandboxes } = this.#parts;
+    const { store, sandboxes } = this.#session;
     await this.#checkpoints.assertPossible(plan);
     const { record } = await this.#checkpoints.saveUnrecorded(plan, { restores: target.id });
     const safety: CheckpointRecord = { ...record, state: "restoring" };
@@ -57,22 +59,25 @@ export class PlanRestores {
     return { ended, warnings: await sandboxes.checkpoints.drop(plan.id) };
   }
 
-  /** Goes on with what a dead process left of a restore, and removes what is left of checkpoints. */
-  async settle(plan: PlanRecord): Promise<{ readonly restore: SettledRestore; readonly warnings: readonly string[] }> {
-    const { store, sandboxes } = this.#parts;
+  /**
+   * Goes on with a restore that a dead process left unfinished, and removes unfinished and dropped
+   * checkpoints.
+   */
+  async resume(plan: PlanRecord): Promise<ResumedCheckpoints> {
+    const { store, sandboxes } = this.#session;
     const all = await store.checkpointsOf(plan.id);
     const halfMade = all.filter(({ state }) => state === "saving");
     if (halfMade.length > 0) await store.write(dropped(halfMade), "ordered");
     const safety = all.find(({ state }) => state === "restoring" || state === "returning");
-    const restore = safety === undefined ? undefined : await this.#settleRestore(plan, safety, all);
+    const restore = safety === undefined ? undefined : await this.#resumeRestore(plan, safety, all);
     return { restore, warnings: await sandboxes.checkpoints.drop(plan.id) };
   }
 
-  async #settleRestore(
+  async #resumeRestore(
     plan: PlanRecord,
     safety: CheckpointRecord,
     all: readonly CheckpointRecord[],
-  ): Promise<SettledRestore> {
+  ): Promise<ResumedCheckpoints["restore"]> {
     const target = all.find(({ id, state }) => id === safety.restores && state === "saved");
     if (safety.state === "restoring" && target !== undefined) {
       try {
@@ -89,7 +94,7 @@ export class PlanRestores {
   }
 
   async #bringTo(plan: PlanRecord, { parts }: CheckpointRecord): Promise<void> {
-    const { sandboxes } = this.#parts;
+    const { sandboxes } = this.#session;
     for (const { ref } of await this.#checkpoints.sandboxesOf(plan)) {
       const part = parts.find(({ sandboxId }) => sandboxId === ref.sandboxId);
       if (part !== undefined) await sandboxes.strategy(ref.strategyName).restoreCheckpoint(ref, part.dataId);
@@ -98,7 +103,7 @@ export class PlanRestores {
 
   /** One that fails does not stop the others; all that fail are named. */
   async #goBack(plan: PlanRecord, safety: CheckpointRecord, cause: unknown): Promise<void> {
-    const { store, sandboxes } = this.#parts;
+    const { store, history, sandboxes } = this.#session;
     const returning: CheckpointRecord = { ...safety, state: "returning" };
     await store.write([{ put: "checkpoint", record: returning }], "durable");
     const failures: { readonly message: string; readonly thrown: unknown }[] = [];
@@ -120,31 +125,31 @@ export class PlanRestores {
         first.thrown,
       );
     const details = { checkpoint: safety.restores ?? "", ...(cause !== undefined && { failure: messageOf(cause) }) };
-    const record = this.#parts.history(plan.id, "not restored", details);
-    await store.write([...dropped([returning]), planMoved(plan, "open"), { put: "history", record }], "durable");
+    const entry = history.entry(plan.id, "not restored", details);
+    await store.write([...dropped([returning]), planMoved(plan, "open"), entry], "durable");
     await sandboxes.checkpoints.drop(plan.id);
   }
 
-  /** Returns the checkpoints that are of a time after the one that was restored. */
+  /** Returns the checkpoints that were made after the restored one. */
   async #conclude(
     plan: PlanRecord,
     safety: CheckpointRecord,
     target: CheckpointRecord,
   ): Promise<readonly CheckpointRecord[]> {
-    const { store, history } = this.#parts;
-    const all = await this.#checkpoints.kept(plan);
+    const { store, history } = this.#session;
+    const all = await this.#checkpoints.saved(plan);
     const later = all.slice(all.findIndex(({ id }) => id === target.id) + 1);
     const facts = { checkpoint: target.id, ...(target.label !== undefined && { label: target.label }) };
     const changes: StoreChange[] = [
       ...dropped([safety, ...later]),
       planMoved(plan, "open"),
-      { put: "history", record: history(plan.id, "restored", facts) },
+      history.entry(plan.id, "restored", facts),
     ];
     await store.write(changes, "durable");
     return later;
   }
 
-  /** What is restored is work. */
+  /** Sandboxes that are restored hold work. */
   async #activated(plan: PlanRecord): Promise<StoreChange[]> {
     const sandboxes = await this.#checkpoints.sandboxesOf(plan);
     return sandboxes

@@ -1,4 +1,4 @@
-import type { LeftSandbox } from "../commit/plan-closing.ts";
+import type { RemainingSandbox } from "../commit/plan-closing.ts";
 import type { Change, ChangeOperation, DiffStats } from "../core/change.ts";
 import type { PlanState } from "../core/plan.ts";
 import type { PlainData } from "../core/resource.ts";
@@ -18,8 +18,10 @@ export interface PlanView {
   /** Of a plan of which something has landed: until when the last landing can be undone, or why it can't. */
   readonly undo?: { readonly until: string } | { readonly not: string };
   readonly resources: readonly PlanResourceView[];
-  /** Of a plan that was just cancelled: sandboxes that nobody here can remove, because their strategy is gone. */
-  readonly left?: readonly LeftSandbox[];
+  /**
+   * Of a plan that was just cancelled: sandboxes that can't be removed here, because their strategy is gone.
+   */
+  readonly left?: readonly RemainingSandbox[];
   /** Of a plan that was just cancelled: what else could not be removed. The next start tries again. */
   readonly warnings?: readonly string[];
 }
@@ -42,13 +44,18 @@ export interface PlanResourceView {
   readonly restarted?: true;
   /** What the user should know of the sandbox: how long it lasts, what can't be done with it. */
   readonly notes?: readonly string[];
-  /** Where programs find the sandbox now; null if it is gone, or is shown only to programs that are run inside. */
+  /**
+   * Where programs find the sandbox now; null if it is gone, or is shown only to programs that are run
+   * inside.
+   */
   readonly path: string | null;
 }
 
 export interface PlanDiff {
   readonly planId: string;
-  /** Over everything that would land and what it is based on; `apply` can be told to land only exactly this. */
+  /**
+   * Over everything that would land and what it is based on; `apply` can be told to land only exactly this.
+   */
   readonly digest: string;
   readonly stats: DiffStats;
   readonly changes: readonly PlanChange[];
@@ -65,7 +72,10 @@ export interface SelfRunningChange {
   readonly tool: string;
   /** Completes the sentence "TOOL …". */
   readonly why: string;
-  /** It lands only if `apply` is told that it may. What is deleted, and what the configuration allows, lands without that. */
+  /**
+   * It lands only if `apply` is told that it may. What is deleted, and what the configuration allows, lands
+   * without that.
+   */
   readonly needsWord: boolean;
 }
 
@@ -81,7 +91,10 @@ export interface ApplyResult {
   readonly participants: readonly ParticipantResult[];
   /** What a person should look at although it landed; then the command exits with 4. */
   readonly attention: readonly (Attention & { readonly resource: string })[];
-  /** What the user should know, for example that atomicity does not hold for a resource that is worked on in place. */
+  /**
+   * What the user should know, for example that atomicity does not hold for a resource that is worked on in
+   * place.
+   */
   readonly warnings: readonly string[];
 }
 
@@ -102,7 +115,10 @@ export interface ResourceRequest {
   readonly type?: string;
   /** Default: chosen, and `why` says how. */
   readonly strategy?: string;
-  /** What the sandbox of a git checkout begins with: `head`, the default, or `checkout`, the files as they are. */
+  /**
+   * What the sandbox of a git checkout begins with: `head`, the default, or `checkout`, the files as they
+   * are.
+   */
   readonly from?: string;
 }
 
@@ -112,7 +128,10 @@ export interface CreatePlanOptions {
   readonly readOnly?: boolean;
   /** The user's word that the plan may hold what can't be undone. */
   readonly allowIrreversible?: boolean;
-  /** Leave out what only programs outside of `run` need to find the sandboxes, such as a mount. `path` makes it when it is asked for. */
+  /**
+   * Leave out what only programs outside of `run` need to find the sandboxes, such as a mount. `path` makes
+   * it when it is asked for.
+   */
   readonly withoutPaths?: boolean;
 }
 
@@ -133,16 +152,23 @@ export interface ApplyOptions {
   /** Land only if `diff` still gives this digest. */
   readonly digest?: string;
   /**
-   * Land only what is meant by these, `[RESOURCE:]PATTERN` each; the rest stays in the plan, which stays open. In a pattern `*` stands for characters of a name, `**` for names; what is below a
-   * path that is meant is meant too. Of folders and files only.
+   * Land only what is meant by these, `[RESOURCE:]PATTERN` each; the rest stays in the plan, which stays
+   * open. In a pattern `*` stands for characters of a name, `**` for names; what is below a path that is
+   * meant is meant too. Of folders and files only.
    */
   readonly only?: readonly string[];
-  /** What may land though tools run it by themselves (git hooks, editor tasks), `[RESOURCE:]PATTERN` each, in addition to what the configuration allows. */
+  /**
+   * What may land though tools run it by themselves (git hooks, editor tasks), `[RESOURCE:]PATTERN` each, in
+   * addition to what the configuration allows.
+   */
   readonly allow?: readonly string[];
   /** Do everything up to the decision, then take it back. */
   readonly dryRun?: boolean;
   readonly allowIrreversible?: boolean;
-  /** Also land sandboxes from before a restart of the machine, though work in them that was not on disk may be missing. */
+  /**
+   * Also land sandboxes from before a restart of the machine, though work in them that was not on disk may be
+   * missing.
+   */
   readonly afterRestart?: boolean;
 }
 
@@ -186,19 +212,21 @@ export interface PlanLog {
 export interface PlanLogEntry {
   /** UTC, ISO 8601. */
   readonly at: string;
-  /** "name@host" of who did it. */
+  /** "name@host" of the user. */
   readonly actor: string;
   /** The process that did it. */
   readonly pid?: number;
   /**
-   * `created`, `executed`, `checkpoint`, `restored`, `not restored`, `sealed` (a diff was shown, with this digest), `rolled back`, `applied`,
-   * `not applied`, `part applied`, `undone`, `not undone`, `part undone`, `last landing undone` (and parts that landed before are still there), `recovered`, `undo discarded`, `cleaned up`, `cancelled`.
+   * `created`, `executed`, `checkpoint`, `restored`, `not restored`, `sealed` (a diff was shown, with this
+   * digest), `rolled back`, `applied`, `not applied`, `part applied`, `undone`, `not undone`, `part undone`,
+   * `last landing undone` (and parts that landed before are still there), `recovered`, `undo discarded`,
+   * `cleaned up`, `cancelled`.
    */
   readonly event: string;
   readonly details: { readonly [key: string]: PlainData };
 }
 
-/** Something of Drydock's that nobody needs any more. */
+/** Something that Drydock made and that is not needed any more. */
 export interface CleanupItem {
   /** "folder", "mount", "run folder", "undo record", "times", "lock", or what a strategy calls it. */
   readonly kind: string;
@@ -206,17 +234,17 @@ export interface CleanupItem {
   readonly planId: string;
   /** A path, or where else a strategy says that it is. */
   readonly location: string;
-  /** Null if nobody knows. */
+  /** Null if it is unknown. */
   readonly ageSeconds: number | null;
   readonly bytes?: number;
-  /** Why nobody needs it. */
+  /** Why it is not needed. */
   readonly reason: string;
   /** It may hold the only copy of work that was not applied, so it is removed only by force. */
   readonly holdsWork?: true;
 }
 
 export interface CleanupOptions {
-  /** Leave alone what is younger. */
+  /** Keep items that are younger. */
   readonly olderThanMs?: number;
   /** Only say what would be removed. */
   readonly dryRun?: boolean;

@@ -3,22 +3,17 @@ import type { PlanClosing } from "../commit/plan-closing.ts";
 import { joinPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
 import { type Change, statsOf } from "../core/change.ts";
 import { PlanStateError, SandboxConflictError, UsageError } from "../core/errors.ts";
-import { movePlan, type PlanRecord } from "../core/plan.ts";
+import type { PlanRecord } from "../core/plan.ts";
 import type { StatementResult } from "../core/query.ts";
 import { filePatch } from "../files/file-patch.ts";
-import { type Claims, planKey, sharedOriginalKey } from "../sandboxes/claims.ts";
-import type { SandboxManager } from "../sandboxes/manager.ts";
-import { type PlanSandboxes, resourceOf } from "../sandboxes/plan-sandboxes.ts";
-import type { PlanSecrets, Secrets } from "../sandboxes/plan-secrets.ts";
-import { throwIfFailed } from "../sandboxes/sweep-failure.ts";
-import type { HistoryEntry, Store } from "../store/store.ts";
-import { newId } from "../system/new-id.ts";
-import { assertNotInPlace } from "./assert-not-in-place.ts";
-import type { StrategyChooser } from "./choose-strategy.ts";
+import { resourceOf } from "../sandboxes/plan-sandboxes.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
+import { throwIfFailed } from "../sandboxes/sweep-report.ts";
+import { freeReserve } from "../system/reserve.ts";
 import { choosePaths, chosenChanges } from "./chosen-paths.ts";
-import { findPlan } from "./find-plan.ts";
-import { makeSandboxes } from "./make-sandboxes.ts";
+import type { PlanDescriptions } from "./describe-plan.ts";
 import { digestOf, isWanted, type PlanChanges, planChanges } from "./plan-changes.ts";
+import type { PlanCreation } from "./plan-creation.ts";
 import { noteSealed } from "./plan-log.ts";
 import type {
   ApplyOptions,
@@ -29,32 +24,19 @@ import type {
   PlanDiff,
   PlanView,
 } from "./plan-views.ts";
-import { assertName, type ResourceResolver } from "./resources.ts";
-import { assertHasWord, assertMay, assertMayLand, hasUnwritable, restrictionOf } from "./restrictions.ts";
+import { assertHasWord, assertMay, assertMayLand, hasUnwritable } from "./restrictions.ts";
 
 export interface PlansParts {
-  readonly store: Store;
-  readonly sandboxes: PlanSandboxes;
-  readonly manager: SandboxManager;
-  readonly claims: Claims;
+  readonly session: PlanSession;
+  readonly creation: PlanCreation;
   readonly commit: AtomicCommit;
-  readonly resolver: ResourceResolver;
-  readonly chooser: StrategyChooser;
-  readonly now: () => Date;
-  /** Without `load` strategies of the user's own are not asked what is to be said of their sandboxes. */
-  readonly describe: (plan: PlanRecord, how?: { readonly load?: boolean }) => Promise<PlanView>;
-  readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
-  readonly secrets: PlanSecrets;
-  /** `[RESOURCE:]PATTERN` each: what may always land though tools run it by themselves. */
-  readonly allow: readonly string[];
   readonly closing: PlanClosing;
-  /** Frees what is kept for a full disk; to be called before what makes room. */
-  readonly makeRoom: () => void;
+  readonly descriptions: PlanDescriptions;
 }
 
 /**
- * What users do, in their words. Wherever a plan is asked for, its id, a unique prefix of it or its name will do; without one the only open
- * plan is meant.
+ * What users do, in their words. Wherever a plan is asked for, its id, a unique prefix of it or its name will
+ * do; without one the only open plan is meant.
  */
 export class Plans {
   readonly #parts: PlansParts;
@@ -63,39 +45,18 @@ export class Plans {
     this.#parts = parts;
   }
 
-  /** Makes a plan and its sandboxes, all of them or none. Everything that can be refused is refused before anything is made. */
+  /**
+   * Makes a plan and its sandboxes, all of them or none. Refuses everything that it can before it makes
+   * anything.
+   */
   async create(options: CreatePlanOptions): Promise<PlanView> {
-    const { store, claims, sandboxes } = this.#parts;
-    if (options.name !== undefined) assertName(options.name);
-    const { plan, secrets } = await this.#newPlan(options);
-    // Nothing may land in an original while it is copied, or the copy would be a mix.
-    const keys = [planKey(plan.id), ...plan.resources.map(({ resource }) => sharedOriginalKey(resource.location))];
-    return await claims.holding(keys, "One of the originals", async () => {
-      await store.write(
-        [
-          { put: "plan", record: plan },
-          { put: "history", record: this.#parts.history(plan.id, "created", { name: plan.name }) },
-        ],
-        "ordered",
-      );
-      try {
-        this.#parts.secrets.keep(plan.id, secrets);
-        await makeSandboxes(sandboxes, plan, { withPaths: options.withoutPaths !== true });
-        const open: PlanRecord = { ...plan, state: movePlan(plan, "open") };
-        const view = await this.#view(open);
-        // The last step: a plan that is reported as not made is not there.
-        await store.write([{ put: "plan", record: open }], "durable");
-        return view;
-      } catch (thrown) {
-        await this.#parts.closing.close(plan);
-        throw thrown;
-      }
-    });
+    return await this.#parts.creation.create(options);
   }
 
   async list(options: { readonly all?: boolean } = {}): Promise<readonly PlanView[]> {
-    const plans = await this.#parts.store.listPlans(options.all === true ? "all" : "open");
-    return await Promise.all(plans.map((plan) => this.#parts.describe(plan, { load: false })));
+    const { session, descriptions } = this.#parts;
+    const plans = await session.store.listPlans(options.all === true ? "all" : "open");
+    return await Promise.all(plans.map((plan) => descriptions.of(plan, { load: false })));
   }
 
   async show(plan?: string): Promise<PlanView> {
@@ -104,8 +65,8 @@ export class Plans {
 
   /** Where the sandbox of a resource is; without a name that of the only resource. */
   async path(plan: string | undefined, resource?: string): Promise<string> {
-    const path = await this.#exclusively(plan, async (found) => {
-      const { record, strategy, pathOf } = await this.#parts.sandboxes.usable(
+    const path = await this.#parts.session.plans.claimed(plan, async (found) => {
+      const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(
         found,
         resource ?? onlyResource(found),
         "change",
@@ -123,54 +84,65 @@ export class Plans {
 
   async read(plan: string | undefined, resource: string, path: string): Promise<Uint8Array> {
     const found = await this.#find(plan);
-    const { record, strategy, pathOf } = await this.#parts.sandboxes.usable(found, resource, "look");
+    const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(found, resource, "look");
     assertMay(resourceOf(found, resource), "read");
     return await strategy.read(record.ref, pathOf(path));
   }
 
   async write(plan: string | undefined, resource: string, path: string, bytes: Uint8Array): Promise<Change> {
-    const found = await this.#find(plan);
-    if (found.readOnly) throw readOnly(found);
-    return await this.#parts.claims.holding([planKey(found.id)], `The plan ${found.name}`, async () => {
+    return await this.#parts.session.plans.claimed(plan, async (found) => {
+      if (found.readOnly) throw readOnly(found);
       assertMay(resourceOf(found, resource), "write");
-      const { record, strategy, pathOf } = await this.#parts.sandboxes.usable(found, resource, "change");
+      const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(found, resource, "change");
       return await strategy.write(record.ref, pathOf(path), bytes);
     });
   }
 
-  /** Runs statements in the sandbox of a database, and returns what each gave; in a read-only plan only those that change nothing. */
+  /**
+   * Runs statements in the sandbox of a database and returns their results; in a read-only plan only queries.
+   */
   async sql(
     plan: string | undefined,
     resource: string | undefined,
     script: string,
   ): Promise<readonly StatementResult[]> {
-    return await this.#exclusively(plan, async (found) => {
+    return await this.#parts.session.plans.claimed(plan, async (found) => {
       const { readOnly } = found;
       const name = resource ?? onlyResource(found);
-      const { record, strategy } = await this.#parts.sandboxes.usable(found, name, readOnly ? "look" : "change");
+      const { record, strategy } = await this.#parts.session.sandboxes.usable(
+        found,
+        name,
+        readOnly ? "look" : "change",
+      );
       return await strategy.query(record.ref, script, { readOnly });
     });
   }
 
-  /** What would change. The digest is over all of it, also where `paths` narrows what is shown. `allow` is what an apply would be told. */
+  /**
+   * What would change. The digest is over all of it, also where `paths` narrows it. `allow` is as for an
+   * apply.
+   */
   async diff(plan: string | undefined, options: DiffOptions = {}): Promise<PlanDiff> {
     const found = await this.#find(plan);
     const all = await this.#changes(found, options.allow);
     const changes = all.changes.filter((change) => isWanted(change, options.paths));
     const selfRunning = all.selfRunning.filter((change) => isWanted(change, options.paths));
     const digest = digestOf(all.changes);
-    await noteSealed(this.#parts, found.id, digest);
+    await noteSealed(this.#parts.session, found.id, digest);
     return { planId: found.id, digest, stats: statsOf(changes), changes, selfRunning };
   }
 
-  /** The changes as unified text, one piece per path, under the resource's name where there are several; bytes that are not UTF-8 as in byte-path.ts. */
+  /**
+   * The changes as unified text, one piece per path, under the resource's name where there are several. Bytes
+   * that are not UTF-8 are written as in byte-path.ts.
+   */
   async *patch(plan: string | undefined, options: PatchOptions = {}): AsyncGenerator<string> {
     const found = await this.#find(plan);
     const diff = await this.diff(found.id, options);
     options.onDiff?.(diff);
     const { changes } = diff;
     for (const change of changes) {
-      const { record, strategy } = await this.#parts.sandboxes.usable(found, change.resource, "look");
+      const { record, strategy } = await this.#parts.session.sandboxes.usable(found, change.resource, "look");
       const sources = {
         before: () => strategy.readOriginal(record.ref, change.path),
         after: () => unlessGone(strategy.read(record.ref, change.path)),
@@ -182,8 +154,8 @@ export class Plans {
   }
 
   /**
-   * Lands everything, or nothing; with `only` the part that is meant, all of it or nothing, and the plan stays open with the rest. Fails only by
-   * `AtomicCommitError`, but for requests that make no sense.
+   * Lands everything, or nothing; with `only` the part that is meant, all of it or nothing, and the plan
+   * stays open with the rest. Fails only by `AtomicCommitError`, unless there is no such plan.
    */
   async apply(plan: string | undefined, options: ApplyOptions = {}): Promise<ApplyResult> {
     const found = await this.#find(plan);
@@ -191,11 +163,14 @@ export class Plans {
     const review = digest === undefined && !hasUnwritable(found) ? {} : { review: () => this.#review(found, options) };
     const choose =
       only === undefined ? {} : { choose: async () => choosePaths(found, (await this.#changes(found)).changes, only) };
-    const result = await this.#parts.manager.commitAll(found.id, { ...rest, ...review, ...choose });
+    const result = await this.#parts.commit.commitAll(found.id, { ...rest, ...review, ...choose });
     return { planId: found.id, ...result };
   }
 
-  /** Where the changes are looked at anyway, what must not land is refused with all of it named; what sandboxes hold then is asked again by each of them. */
+  /**
+   * Where the changes are looked at anyway, a refusal names all that must not land. Each strategy looks again
+   * in its prepare, when its sandbox can't change any more.
+   */
   async #review(plan: PlanRecord, { digest, only, allow }: ApplyOptions): Promise<void> {
     const { changes, selfRunning } = await this.#changes(plan, allow);
     const landing = only === undefined ? changes : chosenChanges(plan, changes, only);
@@ -208,7 +183,10 @@ export class Plans {
     });
   }
 
-  /** Takes the last landing of a plan back that is still there. An open plan, of which parts have landed, stays open. */
+  /**
+   * Takes back the last landing of a plan that is still there. An open plan, of which parts have landed,
+   * stays open. Fails only by `AtomicCommitError`, unless there is no such plan.
+   */
   async undo(plan: string | undefined): Promise<ApplyResult> {
     const found = await this.#find(plan);
     return { planId: found.id, ...(await this.#parts.commit.undo(found.id)) };
@@ -216,68 +194,36 @@ export class Plans {
 
   /** Throws the changes away and keeps the plan open. */
   async rollback(plan: string | undefined): Promise<PlanView> {
-    this.#parts.makeRoom();
-    return await this.#exclusively(plan, async (found) => {
+    freeReserve(this.#parts.session.stateDir);
+    return await this.#parts.session.plans.claimed(plan, async (found) => {
       if (found.state !== "open") throw new PlanStateError(found, "open");
-      throwIfFailed(await this.#parts.sandboxes.rollbackAll(found));
-      await this.#note(found, "rolled back");
+      throwIfFailed(await this.#parts.session.sandboxes.rollbackAll(found));
+      await this.#parts.session.history.note(found.id, "rolled back");
       return await this.#view(found);
     });
   }
 
   /** Throws the changes away and closes the plan. */
   async cancel(plan: string | undefined): Promise<PlanView> {
-    this.#parts.makeRoom();
-    return await this.#exclusively(plan, async (found) => {
-      const { plan: closed, left, warnings } = await this.#parts.closing.close(found);
-      const told = { ...(left.length > 0 && { left }), ...(warnings.length > 0 && { warnings }) };
+    freeReserve(this.#parts.session.stateDir);
+    return await this.#parts.session.plans.claimed(plan, async (found) => {
+      const { plan: closed, remaining, warnings } = await this.#parts.closing.close(found);
+      const told = { ...(remaining.length > 0 && { left: remaining }), ...(warnings.length > 0 && { warnings }) };
       return { ...(await this.#view(closed)), ...told };
     });
   }
 
-  async #newPlan(options: CreatePlanOptions): Promise<{ readonly plan: PlanRecord; readonly secrets: Secrets }> {
-    const { resolver, chooser, now } = this.#parts;
-    const id = newId();
-    const resolved = resolver.resolveAll(options.resources);
-    const resources = await chooser.chooseAll(resolved, (resource) => restrictionOf(resolver.typeOf(resource)));
-    const allowIrreversible = options.allowIrreversible === true;
-    if (!allowIrreversible) await assertNotInPlace(this.#parts.sandboxes, resources);
-    const secrets = Object.fromEntries(
-      resolved.flatMap(({ resource, secret }) => (secret === undefined ? [] : [[resource.id, secret]])),
-    );
-    const plan: PlanRecord = {
-      id,
-      name: options.name ?? `${resources[0]?.resource.name ?? "plan"}-${id.slice(-6).toLowerCase()}`,
-      state: "creating",
-      readOnly: options.readOnly === true,
-      allowIrreversible,
-      createdAt: now().toISOString(),
-      resources,
-    };
-    return { plan, secrets };
-  }
-
   async #find(plan: string | undefined): Promise<PlanRecord> {
-    return await findPlan(this.#parts.store, plan);
-  }
-
-  async #exclusively<T>(plan: string | undefined, action: (plan: PlanRecord) => Promise<T>): Promise<T> {
-    const { id, name } = await this.#find(plan);
-    return await this.#parts.claims.holding([planKey(id)], `The plan ${name}`, async () =>
-      action(await this.#find(id)),
-    );
+    return await this.#parts.session.plans.find(plan);
   }
 
   async #changes(plan: PlanRecord, allow: readonly string[] = []): Promise<PlanChanges> {
-    return await planChanges(plan, this.#parts.sandboxes, [...this.#parts.allow, ...allow]);
+    const { sandboxes, settings } = this.#parts.session;
+    return await planChanges(plan, sandboxes, [...settings.allowSelfRunning, ...allow]);
   }
 
   async #view(plan: PlanRecord): Promise<PlanView> {
-    return await this.#parts.describe(plan);
-  }
-
-  async #note(plan: PlanRecord, event: string): Promise<void> {
-    await this.#parts.store.write([{ put: "history", record: this.#parts.history(plan.id, event, {}) }], "ordered");
+    return await this.#parts.descriptions.of(plan);
   }
 }
 

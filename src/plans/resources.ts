@@ -2,13 +2,12 @@ import { type DeclaredResource, RESOURCE_STARTS, type Settings } from "../config
 import { baseName, bytesFromPath, displayPath } from "../core/byte-path.ts";
 import { UsageError } from "../core/errors.ts";
 import { BUILT_IN_RESOURCE_TYPES, type Resource } from "../core/resource.ts";
-import { type ResourceType, ResourceTypes } from "../core/resource-types.ts";
+import type { ResourceType, ResourceTypes } from "../core/resource-types.ts";
 import { splitSecret } from "../core/secret-url.ts";
 import { factsOfPath, firstBytes, realPathOf } from "../system/locations.ts";
 import { newId } from "../system/new-id.ts";
-import { type PlacedResource, placed } from "./containment.ts";
+import { type ContainedResource, contained, type ResolvedResource } from "./containment.ts";
 import type { ResourceRequest } from "./plan-views.ts";
-import type { ResolvedResource } from "./resolved-resource.ts";
 
 const LONGEST_PATH = 4000;
 const SQLITE_MAGIC = "SQLite format 3\0";
@@ -20,8 +19,8 @@ const URL_TYPES: { readonly [scheme: string]: string } = {
 };
 
 /**
- * Makes resources of what the user gave: names of the config or locations, with links resolved and types detected. Refuses what is not there,
- * not what it should be, or not safe, before anything is made.
+ * Makes resources of what the user gave: names of the config or locations, with links resolved and types
+ * detected. Refuses, before anything is made, locations that are not there, not of their type, or not safe.
  */
 export class ResourceResolver {
   readonly #settings: Settings;
@@ -29,9 +28,9 @@ export class ResourceResolver {
   readonly #cwd: string;
   readonly #stateDir: string;
 
-  constructor(settings: Settings, cwd: string, stateDir: string) {
+  constructor(settings: Settings, types: ResourceTypes, cwd: string, stateDir: string) {
     this.#settings = settings;
-    this.#types = new ResourceTypes(settings.resourceTypes);
+    this.#types = types;
     this.#cwd = cwd;
     this.#stateDir = realPathOf(stateDir) ?? stateDir;
   }
@@ -41,12 +40,12 @@ export class ResourceResolver {
     return this.#types.get(type);
   }
 
-  resolveAll(requests: readonly ResourceRequest[]): readonly PlacedResource[] {
+  resolveAll(requests: readonly ResourceRequest[]): readonly ContainedResource[] {
     if (requests.length === 0)
       throw new UsageError("A plan needs at least one resource.", { hint: "Name one with -r PATH." });
     const resolved = requests.map((request) => this.#resolve(request));
     assertDistinct(resolved.map(({ resource }) => resource));
-    return placed(resolved, this.#types);
+    return contained(resolved, this.#types);
   }
 
   #resolve(request: ResourceRequest): ResolvedResource {
@@ -140,7 +139,7 @@ function fromDeclared({ name, type, strategy, from }: DeclaredResource): Partial
   };
 }
 
-/** Only the sandbox of a git checkout can begin with something else than what is there. */
+/** Only the sandbox of a git checkout can begin with another state than the present one. */
 function assertStart({ name }: Resource, type: string, from: string | undefined): void {
   if (from === undefined) return;
   const hint = `Use from=${RESOURCE_STARTS.join(" or from=")}, and only for a git checkout.`;

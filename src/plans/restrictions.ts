@@ -2,9 +2,10 @@ import { displayPath, isAtOrBelow, ROOT_PATH } from "../core/byte-path.ts";
 import { SelfRunningError, UsageError } from "../core/errors.ts";
 import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import { RESOURCE_CAPABILITIES, type ResourceCapability, type ResourceType } from "../core/resource-types.ts";
+import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { PlanChange, SelfRunningChange } from "./plan-views.ts";
 
-/** What is kept with a plan of what the type of a resource allows: mostly nothing, because it allows everything. */
+/** The restrictions of the resource's type, stored with the plan; absent if everything is allowed. */
 export function restrictionOf({ capabilities }: ResourceType): Pick<PlanResource, "may"> {
   return RESOURCE_CAPABILITIES.every((known) => capabilities.includes(known)) ? {} : { may: capabilities };
 }
@@ -15,7 +16,10 @@ export function assertMay({ resource, may }: PlanResource, wanted: ResourceCapab
   throw notAllowed(resource.name, resource.type, wanted);
 }
 
-/** Refuses to land changes of resources whose type does not allow any. Of several resources around a path the innermost counts. */
+/**
+ * Refuses to land changes of resources whose type allows none. Of several resources around a path the
+ * innermost counts.
+ */
 export function assertMayLand(plan: PlanRecord, changes: readonly PlanChange[]): void {
   for (const change of changes) {
     const { resource, may } = innermost(plan, change);
@@ -24,7 +28,7 @@ export function assertMayLand(plan: PlanRecord, changes: readonly PlanChange[]):
   }
 }
 
-/** Refuses to land what tools run by themselves and what nobody said may land. */
+/** Refuses to land files that tools run by themselves, unless the user said that they may. */
 export function assertHasWord(landing: readonly PlanChange[], selfRunning: readonly SelfRunningChange[]): void {
   const lands = new Set(landing.map(({ resource, path }) => JSON.stringify([resource, path])));
   const files = selfRunning
@@ -33,9 +37,23 @@ export function assertHasWord(landing: readonly PlanChange[], selfRunning: reado
   if (files.length > 0) throw new SelfRunningError(files);
 }
 
-/** Whether anything of a plan is not to be changed, so that it is worth looking at the changes. */
+/** Whether a resource of the plan must not be changed, so that an apply has to look at the changes. */
 export function hasUnwritable(plan: PlanRecord): boolean {
   return plan.resources.some(({ may }) => may?.includes("write") === false);
+}
+
+/**
+ * Refuses work in place, which changes originals from the first moment: its user has to say so when the plan
+ * is made.
+ */
+export async function assertNotInPlace(sandboxes: PlanSandboxes, resources: readonly PlanResource[]): Promise<void> {
+  for (const { resource, strategy } of resources) {
+    if ((await sandboxes.capabilities(strategy)).commit !== "in-place") continue;
+    throw new UsageError(
+      `${resource.name} would be worked on in place (${strategy}): nothing of it could be taken back.`,
+      { hint: "If that is what you want, say so with --allow-irreversible.", code: "IRREVERSIBLE" },
+    );
+  }
 }
 
 function innermost(plan: PlanRecord, { resource: name, path }: PlanChange): PlanResource {

@@ -3,12 +3,10 @@ import { BusyError, PlanStateError, UnsupportedError, UsageError } from "../core
 import type { Limits } from "../core/limits.ts";
 import { boundariesOf, boundaryOf, type PlanRecord } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
-import { findPlan } from "../plans/find-plan.ts";
-import { type Claims, planKey } from "../sandboxes/claims.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { RunFolders } from "../sandboxes/run-folders.ts";
+import type { Session } from "../sandboxes/session.ts";
 import type { OwnUse, Use, Uses } from "../sandboxes/uses.ts";
-import type { HistoryEntry, Store } from "../store/store.ts";
 import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
 import { isThere } from "../system/existence.ts";
 import { factsOfPath, realPathOf } from "../system/locations.ts";
@@ -24,17 +22,14 @@ import { scratchUse } from "./scratch-use.ts";
 import { distinct, pathInside, type Shown, shownAt, shownByLink } from "./shown.ts";
 
 export interface RunsParts {
-  readonly store: Store;
-  readonly claims: Claims;
+  readonly session: Session;
   readonly sandboxes: PlanSandboxes;
   readonly uses: Uses;
   readonly folders: RunFolders;
-  readonly stateDir: string;
   readonly cwd: string;
   readonly environment: { readonly [name: string]: string | undefined };
   /** Saves a plan before a command runs in it. */
   readonly saveBefore: (plan: PlanRecord, command: string) => Promise<void>;
-  readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
   /** Of every command that is not given others. */
   readonly limits: Limits;
   /** Gets one line that the user should see. */
@@ -71,15 +66,15 @@ export class Runs {
 
   /** Runs a command to its end. Fails only if it could not be started at all, or could not be kept within its limits. */
   async exec(key: string | undefined, request: ExecRequest): Promise<ExecResult> {
-    const { store, history, notice } = this.#parts;
+    const { session, notice } = this.#parts;
     assertCommand(request.command);
     // Before the launcher, which has to be gone when the group that it is in goes.
     await using limits = await CommandLimits.keep({ ...this.#parts.limits, ...request.limits });
     using launcher = startLauncher(request);
     if (limits.group !== undefined) launcher.confineTo(limits.group);
-    const found = await findPlan(store, key);
+    const found = await session.plans.find(key);
     const startedAt = Date.now();
-    const { plan, use, running, entered } = await this.#claimed(found, (plan) =>
+    const { plan, use, running, entered } = await session.plans.claimed(found.id, (plan) =>
       this.#start(plan, request, launcher, limits),
     );
     const exitCode = await running.ended;
@@ -87,13 +82,8 @@ export class Runs {
     if (limit !== undefined) notice(limits.sentence(limit));
     const met = limit === undefined ? {} : { limit };
     const details = { command: commandText(request.command), exitCode, ...met };
-    await store.write([{ put: "history", record: history(plan.id, "executed", details) }], "ordered");
+    await session.history.note(plan.id, "executed", details);
     return { planId: plan.id, exitCode, ...met, scratch: { files } };
-  }
-
-  async #claimed<T>({ id, name }: PlanRecord, action: (plan: PlanRecord) => Promise<T>): Promise<T> {
-    const { claims, store } = this.#parts;
-    return await claims.holding([planKey(id)], `The plan ${name}`, async () => action(await findPlan(store, id)));
   }
 
   async #start(plan: PlanRecord, request: ExecRequest, launcher: CommandLauncher, limits: CommandLimits) {
@@ -156,10 +146,10 @@ export class Runs {
   }
 
   async #launch(plan: PlanRecord, request: ExecRequest, attempt: Attempt): Promise<RunningCommandProcess> {
-    const { folders, environment } = this.#parts;
+    const { session, folders, environment } = this.#parts;
     const { launcher, limits, use, entered, others } = attempt;
     const strict = request.strict === true;
-    const stateDir = realPathOf(this.#parts.stateDir) ?? this.#parts.stateDir;
+    const stateDir = realPathOf(session.stateDir) ?? session.stateDir;
     const shown = distinct(entered.flatMap((item) => item.shown ?? []));
     const joins = viewToJoin(others, strict, shown);
     using folder = folders.of(plan.id);
@@ -187,7 +177,7 @@ export class Runs {
 
   /** Workspaces beside or inside originals, of whatever plan. What is in a resource of this one is not seen anyway. */
   async #foreignWorkspaces(stateDir: string, shown: readonly Shown[]): Promise<readonly string[]> {
-    const records = await this.#parts.store.liveSandboxes();
+    const records = await this.#parts.session.store.liveSandboxes();
     return records
       .flatMap(({ ref }) => (typeof ref.metadata["workspace"] === "string" ? [ref.metadata["workspace"]] : []))
       .filter((path) => ![stateDir, ...shown.map(({ at }) => at)].some((above) => isAtOrBelow(path, above)))
@@ -204,7 +194,7 @@ export class Runs {
 
   /** Returns how many files were written outside the resources: counted before another process may end the plan, and its folder with it. */
   async #end(plan: PlanRecord, use: OwnUse, entered: readonly Entered[], startedAt: number): Promise<number> {
-    return await this.#claimed(plan, async () => {
+    return await this.#parts.session.plans.claimed(plan.id, async () => {
       using folder = this.#parts.folders.of(plan.id);
       const files = filesWritten(folder, startedAt);
       await this.#leave(plan, use, entered);

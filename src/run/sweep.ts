@@ -1,17 +1,12 @@
 import { messageOf } from "../core/errors.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
-import { type Claims, planKey } from "../sandboxes/claims.ts";
-import type { PlanRemains } from "../sandboxes/plan-remains.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
+import type { PlanSession } from "../sandboxes/plan-session.ts";
 import type { Uses } from "../sandboxes/uses.ts";
-import type { Store } from "../store/store.ts";
 
 export interface SweepParts {
+  readonly session: PlanSession;
   readonly uses: Uses;
-  readonly store: Store;
-  readonly claims: Claims;
-  readonly sandboxes: PlanSandboxes;
-  readonly remains: PlanRemains;
 }
 
 /**
@@ -19,15 +14,15 @@ export interface SweepParts {
  * nobody living has claimed, and looks again once it has the claim. A plan that can't be tidied up, because its strategy is missing perhaps,
  * stops neither the others nor the command that tidies up; it is returned, a line each.
  */
-export async function sweepRuns({ uses, store, claims, sandboxes, remains }: SweepParts): Promise<readonly string[]> {
+export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly string[]> {
+  const { sandboxes, remains } = session;
   const left: string[] = [];
   for (const planId of new Set([...uses.abandoned(), ...(await remains.forgettable())])) {
     try {
-      await claims.ifFree([planKey(planId)], async () => {
+      await session.plans.ifFree(planId, async (plan) => {
         const isAbandoned = uses.abandoned().includes(planId);
         if (uses.living(planId).length > 0) return;
         await remains.forget(planId);
-        const plan = await store.plan(planId);
         // Nobody gets into a plan that is being restored, and nothing can be done to its sandboxes until that is settled.
         if (isAbandoned && plan?.state === "open") left.push(...(await leaveAll(plan, sandboxes)));
       });

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BusyError, DrydockError, InterruptedError } from "../core/errors.ts";
 import type { Owner } from "../core/owner.ts";
+import type { PlanRecord } from "../core/plan.ts";
 import { sharedKey } from "../store/claims.ts";
 import type { Store } from "../store/store.ts";
 
-/** Who may claim, and who is alive; the operating system's side of it is given from outside. */
+/** Makes owners, and knows which are alive. */
 export interface OwnerRegistry {
   /** A new owner that counts as alive until it is released, or this process dies. */
   enter(): { readonly owner: Owner; release(): void };
@@ -15,8 +16,8 @@ const WAIT_MS = 10_000;
 const POLL_MS = 50;
 
 /**
- * Exclusive access to plans and originals, across processes and within one: every operation is an owner of its own. Others wait, for a
- * while, then are refused with the name of who holds it.
+ * Exclusive access to plans and originals, across processes and within one: every operation is an owner of
+ * its own. Others wait for a while and are then refused, with the name of the holder.
  */
 export class Claims {
   readonly #store: Store;
@@ -49,7 +50,7 @@ export class Claims {
     }
   }
 
-  /** The same, but undefined at once if somebody living holds any of them. */
+  /** Like `holding`, but returns undefined at once if a living owner holds any of the keys. */
   async ifFree<T>(keys: readonly string[], action: (owner: Owner) => Promise<T>): Promise<T | undefined> {
     try {
       return await this.holding(keys, "", action, 0);
@@ -60,8 +61,8 @@ export class Claims {
   }
 
   /**
-   * A claim counts only as long as its owner holds its lock, and that goes right after. So a release that fails changes nothing for
-   * anybody, and must not hide what came of the action.
+   * A claim counts only as long as its owner holds its lock, which goes right after. So a release that fails
+   * changes nothing for others, and must not hide what came of the action.
    */
   async #giveUp(keys: readonly string[], owner: Owner): Promise<void> {
     try {
@@ -89,16 +90,26 @@ export class Claims {
   }
 }
 
-/** What making a sandbox claims of an original: any number may be made at once, but nothing may land meanwhile. */
-export function sharedOriginalKey(location: string): string {
-  return sharedKey(originalKey(location));
+/** The keys of a plan and its originals. Their holder may land in these. */
+export function claimsOf({ id, resources }: Pick<PlanRecord, "id" | "resources">): readonly string[] {
+  return [planKey(id), ...resources.map(({ resource }) => originalKey(resource.location))];
+}
+
+/**
+ * The keys to make a plan with: any number of plans may be made of an original at once, but nothing may land
+ * in it.
+ */
+export function claimsToMake({ id, resources }: Pick<PlanRecord, "id" | "resources">): readonly string[] {
+  return [planKey(id), ...resources.map(({ resource }) => sharedKey(originalKey(resource.location)))];
 }
 
 export function planKey(planId: string): string {
   return `plan:${planId}`;
 }
 
-/** The claim on an original: paths exclude what contains them and what is in them, anything else only itself. */
-export function originalKey(location: string): string {
+/**
+ * The claim on an original: a path excludes paths that contain it or lie in it, anything else only itself.
+ */
+function originalKey(location: string): string {
   return location.startsWith("/") ? `path:${location}` : `location:${location}`;
 }

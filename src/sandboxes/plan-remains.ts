@@ -1,3 +1,4 @@
+import { messageOf } from "../core/errors.ts";
 import { isOver } from "../core/plan.ts";
 import type { Store } from "../store/store.ts";
 import type { PlanSecrets } from "./plan-secrets.ts";
@@ -5,9 +6,11 @@ import type { RestoredRemains } from "./restored-remains.ts";
 import type { RunFolders } from "./run-folders.ts";
 
 /**
- * What a plan has besides its sandboxes: the folder of its commands (run-folders.ts), its passwords (plan-secrets.ts) and what its undo remembers of
- * originals (restored-remains.ts). The folder goes when the plan is over, the passwords when no sandbox is left either, for removing one may take
- * them, and what is remembered with the last plan that needs it.
+ * What a plan has besides its sandboxes:
+ * - the folder of its commands (run-folders.ts), which goes when the plan is over;
+ * - its passwords (plan-secrets.ts), which go when its sandboxes are gone too, for removing one may take
+ *   them;
+ * - what its undo remembers of originals (restored-remains.ts), which goes with the last plan that needs it.
  */
 export class PlanRemains {
   readonly #store: Store;
@@ -22,7 +25,7 @@ export class PlanRemains {
     this.#restored = restored;
   }
 
-  /** The plans of which something is left that `forget` removes. Costs nothing where there is nothing. */
+  /** The plans that `forget` has something to remove of. Costs nothing where there is nothing. */
   async forgettable(): Promise<readonly string[]> {
     const [run, secret] = [this.#folders.plans(), this.#secrets.plans()];
     if (run.length + secret.length === 0) return [];
@@ -32,21 +35,32 @@ export class PlanRemains {
     return [...found];
   }
 
-  /** Removes what a plan no longer needs. The caller holds its claim: else a command might be about to use it, or to remove it too. */
+  /** Whether the plan has passwords. */
+  hasSecrets(planId: string): boolean {
+    return Object.keys(this.#secrets.of(planId)).length > 0;
+  }
+
+  /** Removes what a plan no longer needs. The caller holds its claim: a command might be about to use it. */
   async forget(planId: string): Promise<void> {
-    if (await this.#isOver(planId)) this.#folders.remove(planId);
     const plan = await this.#store.plan(planId);
+    if (plan === undefined || isOver(plan)) this.#folders.remove(planId);
     if (plan !== undefined && isOver(plan)) await this.#restored.forget(plan);
     if (await this.#needsNoSecrets(planId)) this.#secrets.forget(planId);
   }
 
-  async #isOver(planId: string): Promise<boolean> {
-    const plan = await this.#store.plan(planId);
-    return plan === undefined || isOver(plan);
+  /** Like `forget`, but says what could not be removed instead of failing. The next start tries again. */
+  async tryToForget(planId: string): Promise<readonly string[]> {
+    try {
+      await this.forget(planId);
+      return [];
+    } catch (thrown) {
+      return [`what its commands left could not be removed: ${messageOf(thrown)}`];
+    }
   }
 
   async #needsNoSecrets(planId: string): Promise<boolean> {
-    if (!(await this.#isOver(planId))) return false;
+    const plan = await this.#store.plan(planId);
+    if (plan !== undefined && !isOver(plan)) return false;
     return (await this.#store.sandboxesOf(planId)).every(({ state }) => state === "CLEANED_UP");
   }
 }

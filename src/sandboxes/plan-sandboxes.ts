@@ -1,7 +1,7 @@
 import { joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { FullCapabilities } from "../core/capabilities.ts";
 import { messageOf, PlanStateError, SandboxStateError, UsageError } from "../core/errors.ts";
-import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts";
+import { boundaryOf, type PlanRecord, type PlanResource, resourceById } from "../core/plan.ts";
 import { assertResourcePath } from "../core/resource-path.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
@@ -9,42 +9,41 @@ import { moveSandbox, type SandboxState, USABLE_STATES } from "../core/sandbox-s
 import type { Store } from "../store/store.ts";
 import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
 import { isUnavailable, type SandboxStrategyRegistry } from "../strategies/registry.ts";
-import { KeptCheckpoints } from "./kept-checkpoints.ts";
+import { CheckpointRemoval } from "./checkpoint-removal.ts";
+import { SandboxRemoval } from "./sandbox-removal.ts";
 import { pendingSandbox } from "./sandbox-reports.ts";
+import type { Session } from "./session.ts";
 import type { SweepReport } from "./sweep-report.ts";
+import type { Uses } from "./uses.ts";
 
 /** A sandbox that may be used now. */
 export interface UsableSandbox {
   readonly record: SandboxRecord;
   readonly strategy: GuardedStrategy;
-  /** Where a path inside of the resource is in the sandbox, which may be that of another resource around it. */
+  /** Where a path inside the resource is in the sandbox, which may be that of another resource around it. */
   pathOf(path: string): string;
 }
 
 /**
- * The sandboxes of plans: finds or makes them, sees that only legal moves happen, and does to all sandboxes of a plan what is done to
- * one. Whoever calls it for a plan holds the plan's claim; `SandboxManager` is the same for everybody else.
+ * The sandboxes of plans: finds or makes them, sees that only legal moves happen, and does to all sandboxes
+ * of a plan what is done to one. Callers hold the plan's claim; `SandboxManager` offers the same to programs.
  */
 export class PlanSandboxes {
   readonly #store: Store;
   readonly #registry: SandboxStrategyRegistry;
+  readonly #uses: Uses;
   readonly #now: () => Date;
-  readonly #assertUnused: (plan: PlanRecord) => void;
-  /** What is kept of earlier states of the sandboxes. */
-  readonly checkpoints: KeptCheckpoints;
+  readonly removal: SandboxRemoval;
+  readonly checkpoints: CheckpointRemoval;
 
-  /** `assertUnused` refuses what must not happen while a command runs inside a plan. */
-  constructor(
-    store: Store,
-    registry: SandboxStrategyRegistry,
-    now: () => Date,
-    assertUnused: (plan: PlanRecord) => void,
-  ) {
-    this.#store = store;
+  constructor(session: Session, registry: SandboxStrategyRegistry, uses: Uses) {
+    this.#store = session.store;
     this.#registry = registry;
-    this.#now = now;
-    this.#assertUnused = assertUnused;
-    this.checkpoints = new KeptCheckpoints(store, (name) => this.strategy(name));
+    this.#uses = uses;
+    this.#now = session.now;
+    const strategy = (name: string) => this.strategy(name);
+    this.removal = new SandboxRemoval(session, strategy);
+    this.checkpoints = new CheckpointRemoval(session.store, strategy);
   }
 
   /** The strategy that made a sandbox, or would make one. */
@@ -52,40 +51,40 @@ export class PlanSandboxes {
     return this.#registry.guarded(name);
   }
 
-  /** What that strategy can do. */
+  /** The capabilities of a strategy. */
   async capabilities(name: string): Promise<FullCapabilities> {
     return (await this.#registry.resolve(name)).capabilities;
   }
 
-  /** What that sandbox can do: what its strategy declares, unless it can do less itself. */
+  /** The capabilities of a sandbox: those of its strategy, unless it has less itself. */
   async capabilitiesOf(ref: SandboxRef): Promise<FullCapabilities> {
     const { capabilities } = ref;
     const declared = (await this.#registry.resolve(ref.strategyName, { ref })).capabilities;
     return { ...declared, ...capabilities, partial: declared.partial && capabilities?.partial !== false };
   }
 
-  /** Whether a sandbox keeps something open outside of our folders. Of what can't be asked it is taken that it does not. */
+  /** Whether a sandbox keeps something open outside of our folders. */
   async holdsTransaction(ref: SandboxRef): Promise<boolean> {
-    try {
-      return (await this.capabilitiesOf(ref)).heldTransaction;
-    } catch (thrown) {
-      if (isUnavailable(thrown)) return false;
-      throw thrown;
-    }
+    return (await this.#capabilitiesIfAvailable(ref))?.heldTransaction === true;
   }
 
-  /** Whether what is done to a sandbox is done to the original. Of what can't be asked it is taken that it is not. */
+  /** Whether work in a sandbox is done to the original. */
   async worksInPlace(ref: SandboxRef): Promise<boolean> {
+    return (await this.#capabilitiesIfAvailable(ref))?.commit === "in-place";
+  }
+
+  async #capabilitiesIfAvailable(ref: SandboxRef): Promise<FullCapabilities | undefined> {
     try {
-      return (await this.capabilitiesOf(ref)).commit === "in-place";
+      return await this.capabilitiesOf(ref);
     } catch (thrown) {
-      if (isUnavailable(thrown)) return false;
+      if (isUnavailable(thrown)) return undefined;
       throw thrown;
     }
   }
 
   /**
-   * What the user should know of a sandbox: also that its strategy can't be used. Without `load` strategies of the user's own are not asked.
+   * What the user should know of a sandbox, also that its strategy can't be used. Without `load` no module is
+   * loaded.
    */
   async notes(ref: SandboxRef, { load = true }: { readonly load?: boolean } = {}): Promise<readonly string[]> {
     if (!load && !this.#registry.isAtHand(ref.strategyName)) return [];
@@ -103,29 +102,34 @@ export class PlanSandboxes {
     return (await this.#registry.resolve(ref.strategyName, { ref })).builtIn;
   }
 
-  /** The sandbox of a resource of a plan; made if it is not there. The same one however often it is asked for. */
+  /**
+   * The sandbox of a resource of a plan; made if it is not there. Every call returns the same one.
+   */
   async getOrCreate(plan: PlanRecord, item: PlanResource): Promise<SandboxRecord> {
     const { resource, strategy } = boundaryOf(plan, item);
     const id = sandboxIdFor(plan.id, resource.id);
     const known = await this.#store.sandbox(id);
     if (known !== undefined && known.state !== "PENDING" && known.state !== "CLEANED_UP") return known;
     assertInMaking(plan);
-    if (known?.state === "PENDING") await this.#cleanUp(known);
+    if (known?.state === "PENDING") await this.removal.remove(known, "nothing");
     try {
       // In it the strategy records its intent (sandbox-reports.ts); one that records none is known from here on.
       const ref = await this.strategy(strategy).create(plan.id, resource);
       const pending = (await this.#store.sandbox(id)) ?? pendingSandbox(ref, this.#now());
       return await this.#move(pending, "CREATED", ref);
     } catch (thrown) {
-      const left = await this.#store.sandbox(id);
-      if (left?.state === "PENDING") await this.#cleanUp(left);
+      const begun = await this.#store.sandbox(id);
+      if (begun?.state === "PENDING") await this.removal.remove(begun, "nothing");
       throw thrown;
     }
   }
 
-  /** A sandbox that may be used now, by the name of its resource. Using one whose work has landed or was thrown away begins new work. */
+  /**
+   * A sandbox that may be used now, by the name of its resource. `change` begins new work in one that is
+   * COMMITTED.
+   */
   async usable(plan: PlanRecord, name: string, purpose: "look" | "change"): Promise<UsableSandbox> {
-    // Between two states there is nothing to be seen that anybody ever made.
+    // In the middle of a restore a sandbox is in no state that a user ever made.
     if (plan.state === "restoring") throw new PlanStateError(plan, "open");
     const item = resourceOf(plan, name);
     const found = boundaryOf(plan, item);
@@ -146,13 +150,21 @@ export class PlanSandboxes {
     return { record: now, strategy, pathOf: (path) => pathWithin(item, path) };
   }
 
-  /** Refuses a plan whose sandboxes somebody has in his hands: a commit, or a command that runs inside. */
+  /** Refuses a plan whose sandboxes a commit holds, or inside which a command runs. */
   assertFree(plan: PlanRecord): void {
-    assertNotHeld(plan);
-    this.#assertUnused(plan);
+    if (plan.state === "applying" || plan.state === "undoing") throw new PlanStateError(plan, "open");
+    this.assertUnused(plan);
   }
 
-  /** Throws the work of every sandbox away; where it had landed, the original is restored. Checkpoints end with the work. */
+  /** Refuses a plan inside which a command runs. */
+  assertUnused(plan: PlanRecord): void {
+    this.#uses.assertNone(plan);
+  }
+
+  /**
+   * Throws the work of every sandbox away; where it had landed, the original is restored. Checkpoints end
+   * with the work.
+   */
   async rollbackAll(plan: PlanRecord): Promise<SweepReport> {
     this.assertFree(plan);
     return await this.checkpoints.ending(plan.id, () =>
@@ -168,20 +180,18 @@ export class PlanSandboxes {
   /** Removes every sandbox. */
   async cleanupAll(plan: PlanRecord): Promise<SweepReport> {
     this.assertFree(plan);
-    return await this.checkpoints.ending(plan.id, () => this.#sweep(plan, async (record) => this.#cleanUp(record)));
+    return await this.checkpoints.ending(plan.id, () =>
+      this.#sweep(plan, async (record) => {
+        // What may still be where a sandbox was is needed by an undo.
+        if (record.state !== "CLEANED_UP") await this.removal.remove(record, "nothing");
+      }),
+    );
   }
 
-  /** Removes one sandbox, or once more what is left of one that was removed. The caller has made sure that nobody needs it. */
-  async cleanupSandbox(record: SandboxRecord): Promise<void> {
-    if (record.state !== "CLEANED_UP") return await this.#cleanUp(record);
-    await this.strategy(record.ref.strategyName).cleanup(record.ref);
-    await this.#store.write([{ drop: "intents", sandboxId: record.ref.sandboxId }], "ordered");
-  }
-
-  /** Removes sandboxes whose creation died with its process. The caller has made sure that nobody living works on the plan. */
+  /** Removes sandboxes whose creation died with its process. */
   async cleanupAbandoned(plan: PlanRecord): Promise<SweepReport> {
     return await this.#sweep(plan, async (record) => {
-      if (record.state === "PENDING") await this.#cleanUp(record);
+      if (record.state === "PENDING") await this.removal.remove(record, "nothing");
     });
   }
 
@@ -192,9 +202,8 @@ export class PlanSandboxes {
     const done: string[] = [];
     const failed: SweepReport["failed"][number][] = [];
     for (const record of await this.#store.sandboxesOf(plan.id)) {
-      const resource =
-        plan.resources.find((candidate) => candidate.resource.id === record.ref.resourceId)?.resource.name ??
-        record.ref.resourceId;
+      const { resourceId } = record.ref;
+      const resource = resourceById(plan, resourceId)?.name ?? resourceId;
       try {
         await action(record, this.strategy(record.ref.strategyName));
         done.push(resource);
@@ -206,23 +215,12 @@ export class PlanSandboxes {
     return { done, failed };
   }
 
-  /** Whether nobody here can do anything to a sandbox: its strategy is missing, or is another one and failed on it. */
+  /**
+   * Whether a sandbox can't be reached here: its strategy is missing, or is another version and failed on it.
+   */
   async #isOutOfReach(ref: SandboxRef, cause: unknown): Promise<boolean> {
     if (isUnavailable(cause)) return true;
     return ref.madeWith !== undefined && (await this.strategy(ref.strategyName).isOtherVersion(ref));
-  }
-
-  async #cleanUp(record: SandboxRecord): Promise<void> {
-    if (record.state === "CLEANED_UP") return;
-    const state = moveSandbox(record.ref.sandboxId, record.state, "CLEANED_UP");
-    await this.strategy(record.ref.strategyName).cleanup(record.ref);
-    await this.#store.write(
-      [
-        { put: "sandbox", record: { ...record, state } },
-        { drop: "intents", sandboxId: record.ref.sandboxId },
-      ],
-      "ordered",
-    );
   }
 
   async #move(record: SandboxRecord, to: SandboxState, ref: SandboxRef = record.ref): Promise<SandboxRecord> {
@@ -239,15 +237,10 @@ function pathWithin({ within }: PlanResource, path: string): string {
   return checked === ROOT_PATH ? within.path : joinPath(within.path, checked);
 }
 
-/** A plan that is over has no new sandboxes: what is left of the old ones may be all that can take it back. */
+/** A plan that is over gets no new sandboxes: the remains of the old ones may be needed to undo it. */
 function assertInMaking(plan: PlanRecord): void {
   if (plan.state === "creating" || plan.state === "open") return;
   throw new PlanStateError(plan, "open");
-}
-
-/** A sandbox that a commit holds is the commit's. */
-function assertNotHeld(plan: PlanRecord): void {
-  if (plan.state === "applying" || plan.state === "undoing") throw new PlanStateError(plan, "open");
 }
 
 /** The resource of a plan that has this name. */

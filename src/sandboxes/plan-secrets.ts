@@ -18,8 +18,10 @@ const LARGEST = 1 << 20;
 export type Secrets = { readonly [resourceId: string]: string };
 
 /**
- * `secrets/PLAN` in the state directory, 0600: the passwords that a plan's resources were given with, and that finishing a commit takes. They are
- * nowhere else. The folder stays: another process may just be about to write there. Written before anything of the plan exists that needs them, and removed when nothing is left that does.
+ * `secrets/PLAN` in the state directory, 0600: the passwords in the URLs of a plan's resources, which
+ * finishing a commit takes. They are nowhere else. They are written before anything of the plan exists that
+ * needs them, and removed when nothing needs them any more. The folder stays: another process may be about to
+ * write there.
  */
 export class PlanSecrets {
   readonly #stateDir: string;
@@ -50,7 +52,7 @@ export class PlanSecrets {
     }
   }
 
-  /** The plans of which something is kept, whole or half. */
+  /** The plans that have a file here, whole or half written. */
   plans(): readonly string[] {
     return [...new Set(namesIn(`${this.#stateDir}/${FOLDER}`).flatMap((name) => planOf(name) ?? []))];
   }

@@ -6,8 +6,8 @@ import type { Store } from "../store/store.ts";
 const END_OF_TIME = "9999";
 
 /**
- * What undos remember of originals, for other plans on them (files/restored-times.ts). It is needed while one of these is open, or can be undone:
- * what is made later looks at the originals as they are then.
+ * What undos remember of originals, for other plans on them (files/restored-times.ts). It is needed while one
+ * of these is open or can be undone. A plan that is made later looks at the originals as they are then.
  */
 export class RestoredRemains {
   readonly #store: Store;
@@ -18,13 +18,13 @@ export class RestoredRemains {
     this.#stateDir = stateDir;
   }
 
-  /** The names of what no plan needs. Costs nothing where nothing is remembered. */
+  /** The names of records that no plan needs. Costs nothing where there are none. */
   async unneeded(): Promise<readonly string[]> {
     const names = restoredNames(this.#stateDir);
     return names.length === 0 ? [] : await this.#unneededOf(names);
   }
 
-  /** Forgets what was remembered for a plan that is over, if no other plan needs it. */
+  /** Removes the records about the originals of a plan that is over, if no other plan needs them. */
   async forget({ resources }: PlanRecord): Promise<void> {
     const all = new Set(restoredNames(this.#stateDir));
     const own = resources.flatMap(({ resource }) => restoredNamesOf(resource.location)).filter((name) => all.has(name));

@@ -14,8 +14,9 @@ const RUNS = "runs";
 const USES = "uses";
 
 /**
- * `runs/` in the state directory: what belongs to commands that run inside plans. `runs/PLAN/` has what was written outside the plan's resources
- * (`scratch/`), and what is needed to start them; it goes when the plan is over. `uses/` has the commands that are inside (uses.ts).
+ * Folders in the state directory that belong to commands inside plans. `runs/PLAN/` has what they wrote
+ * outside the plan's resources (`scratch/`) and what it takes to start them; it goes when the plan is over.
+ * `uses/` lists the commands that are running (uses.ts).
  */
 export class RunFolders {
   readonly #stateDir: string;
@@ -36,7 +37,7 @@ export class RunFolders {
     return runs.ensureFolder(POINTS.make, planId);
   }
 
-  /** The folder of the commands that are inside of any plan; made if it is not there. */
+  /** The folder of the commands that are inside any plan; made if it is not there. */
   uses(): Folder {
     using state = Folder.open(this.#stateDir);
     return state.ensureFolder(POINTS.uses, USES);
@@ -52,13 +53,13 @@ export class RunFolders {
     return namesIn(`${this.#stateDir}/${USES}`);
   }
 
-  /** The plans in which commands ran and of which something is left. */
+  /** The plans that have a folder here. */
   plans(): readonly string[] {
-    // Every command asks this, and most would have no other need of system calls, which take a while to load.
+    // Every command asks this, and most need no other system calls, which take a while to load.
     return namesIn(`${this.#stateDir}/${RUNS}`).filter((name) => PLAN_ID.test(name));
   }
 
-  /** Removes what is left of a plan that is over. */
+  /** Removes the folder of a plan that is over. */
   remove(planId: string): void {
     using state = Folder.open(this.#stateDir);
     using runs = state.openBelowIfThere(RUNS);

@@ -1,13 +1,29 @@
+import { DrydockError, SandboxRollbackError } from "../core/errors.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 
-/** What became of something that was done to every sandbox of a plan: it goes on after a failure, and lists what it could not do. */
+/** What came of doing something to every sandbox of a plan. One failure does not stop the others. */
 export interface SweepReport {
+  /** The names of the resources whose sandboxes it was done to. */
   readonly done: readonly string[];
   readonly failed: readonly {
     readonly resource: string;
     readonly message: string;
     readonly cause: unknown;
-    /** The sandbox, where nobody here can do anything to it: its strategy is missing, or is no longer the one that made it. */
+    /**
+     * The sandbox, if it can't be reached here: its strategy is missing, or is no longer the one that made
+     * it.
+     */
     readonly outOfReach?: SandboxRef;
   }[];
+}
+
+/** Throws all failures in one error. */
+export function throwIfFailed({ failed }: SweepReport): void {
+  const first = failed[0];
+  if (first === undefined) return;
+  if (failed.length === 1 && first.cause instanceof DrydockError) throw first.cause;
+  throw new SandboxRollbackError(failed.map(({ resource, message }) => `${resource}: ${message}`).join("; "), {
+    cause: first.cause,
+    hint: "Mend the causes and try again.",
+  });
 }

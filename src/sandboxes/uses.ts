@@ -19,7 +19,9 @@ export interface Use {
   readonly strict: boolean;
   /** The Drydock that started it. */
   readonly owner: Owner;
-  /** A process in its namespaces, through which others get into its view; absent while it is being started. */
+  /**
+   * A process in its namespaces, through which others get into its view; absent while it is being started.
+   */
   readonly keeper?: Owner;
 }
 
@@ -33,9 +35,10 @@ export interface OwnUse {
 }
 
 /**
- * Which commands are inside of plans. Each is a file, `uses/PLAN-ULID`, that counts for as long as the Drydock that started it, or the
- * command itself, lives; what a dead one left is removed by the next look at the plan. One folder for all plans: a start that looks for what
- * dead ones left pays for running commands, not for open plans. Callers hold the plan's claim.
+ * Which commands are inside plans. Each is a file, `uses/PLAN-ULID`, that counts as long as the Drydock that
+ * started the command, or the command itself, lives; the next look at the plan removes the file of a dead
+ * one. All plans share one folder, so that a start pays for running commands, not for open plans. Callers
+ * hold the plan's claim.
  */
 export class Uses {
   readonly #folders: RunFolders;
@@ -57,7 +60,10 @@ export class Uses {
       .flatMap((name) => this.#livingOrForgotten(users, name));
   }
 
-  /** The plans in which a dead command is recorded. Forgets none, so it needs no claim; costs nothing where no command is recorded. */
+  /**
+   * The plans with a dead command. Removes none, so it needs no claim; costs nothing where no command is
+   * recorded.
+   */
   abandoned(): readonly string[] {
     if (this.#folders.useNames().length === 0) return [];
     using users = this.#folders.usesIfThere();
@@ -82,7 +88,7 @@ export class Uses {
     return this.#owners.isAlive(owner) || (keeper !== undefined && isProcessAlive(keeper));
   }
 
-  /** Refuses what would pull the ground from under a running command. */
+  /** Refuses if a command is running in the plan. */
   assertNone({ id, name }: PlanRecord): void {
     const [use] = this.living(id);
     if (use === undefined) return;
@@ -129,7 +135,7 @@ function save(users: Folder, name: string, use: Use): void {
   writeWhole(POINTS.write, users, name, Buffer.from(JSON.stringify(use)));
 }
 
-/** The folder is that of all plans, so others come and go meanwhile. */
+/** All plans share the folder, so other processes add and remove files meanwhile. */
 function readIfThere(users: Folder, name: string): Buffer | undefined {
   let bytes: Buffer | undefined;
   unlessGone(() => {

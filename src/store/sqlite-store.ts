@@ -20,13 +20,13 @@ import type { ClaimResult, Durability, HistoryEntry, IntentRecord, Store, StoreC
 
 /** These stand word for word in the partial indexes of schema.ts, which is how SQLite knows that it may use them. */
 const PLAN_IS_OPEN = "state NOT IN ('applied', 'undone', 'cancelled', 'abandoned')";
-const PLAN_IS_UNSETTLED = "state IN ('creating', 'restoring', 'closing')";
+const PLAN_IS_UNFINISHED = "state IN ('creating', 'restoring', 'closing')";
 const SANDBOX_IS_LIVE = "state <> 'CLEANED_UP'";
 const TRANSACTION_IS_UNFINISHED = "phase NOT IN ('done', 'aborted')";
 
 const TRANSACTION_HAS_UNDO = `phase = 'done' AND json_extract(record, '$.direction') = 'commit'
       AND coalesce(json_extract(record, '$.undoRecord'), 'discarding') = 'discarding'`;
-const CHECKPOINT_IS_UNSETTLED = "state <> 'saved'";
+const CHECKPOINT_IS_UNFINISHED = "state <> 'saved'";
 
 const NEWEST_FIRST = "ORDER BY created_at DESC, seq DESC";
 const OLDEST_FIRST = "ORDER BY created_at, seq";
@@ -77,13 +77,13 @@ class SqliteStore implements Store {
     return this.#connection.texts(`SELECT id AS text FROM plans WHERE ${PLAN_IS_OPEN}`);
   }
 
-  async unsettledPlans(): Promise<readonly PlanRecord[]> {
+  async unfinishedPlans(): Promise<readonly PlanRecord[]> {
     return this.#connection.records(
       planShape,
       `SELECT record FROM plans WHERE id IN (
-        SELECT id FROM plans WHERE ${PLAN_IS_OPEN} AND ${PLAN_IS_UNSETTLED}
+        SELECT id FROM plans WHERE ${PLAN_IS_OPEN} AND ${PLAN_IS_UNFINISHED}
         UNION SELECT plan_id FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND state = 'PENDING'
-        UNION SELECT plan_id FROM checkpoints WHERE ${CHECKPOINT_IS_UNSETTLED}
+        UNION SELECT plan_id FROM checkpoints WHERE ${CHECKPOINT_IS_UNFINISHED}
       ) AND ${PLAN_IS_OPEN} ${OLDEST_FIRST}`,
     );
   }
@@ -140,8 +140,8 @@ class SqliteStore implements Store {
     return this.#connection.answers(
       `SELECT EXISTS (SELECT 1 FROM transactions WHERE ${TRANSACTION_IS_UNFINISHED})
         OR EXISTS (SELECT 1 FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND state = 'PENDING')
-        OR EXISTS (SELECT 1 FROM checkpoints WHERE ${CHECKPOINT_IS_UNSETTLED})
-        OR EXISTS (SELECT 1 FROM plans WHERE ${PLAN_IS_OPEN} AND ${PLAN_IS_UNSETTLED}) AS answer`,
+        OR EXISTS (SELECT 1 FROM checkpoints WHERE ${CHECKPOINT_IS_UNFINISHED})
+        OR EXISTS (SELECT 1 FROM plans WHERE ${PLAN_IS_OPEN} AND ${PLAN_IS_UNFINISHED}) AS answer`,
     );
   }
 

@@ -20,7 +20,7 @@ export interface Store {
   /** The ids of those that are not over. Cheap, however many there are. */
   openPlanIds(): Promise<readonly string[]>;
   /** Plans that are being made, restored or closed, or have a PENDING sandbox or a checkpoint that is not simply there; the oldest first. */
-  unsettledPlans(): Promise<readonly PlanRecord[]>;
+  unfinishedPlans(): Promise<readonly PlanRecord[]>;
 
   sandbox(sandboxId: string): Promise<SandboxRecord | undefined>;
   sandboxesOf(planId: string): Promise<readonly SandboxRecord[]>;

@@ -13,6 +13,7 @@ import {
 } from "../../src/index.ts";
 import { type Contract, requiredMethods } from "../../src/strategies/custom/method-table.ts";
 import { runProcess } from "../rivals/drydock-process.ts";
+import { refusedBy } from "../support/refusal.ts";
 import { Mailbox } from "./mailbox.ts";
 import { irreversible, letterbox, planWithWork, reversible, twoPhase, Workshop } from "./workshop.ts";
 
@@ -165,7 +166,7 @@ describe("The life of a sandbox", () => {
     ])
       await assert.rejects(attempt, SandboxStateError);
     await assert.rejects(drydock.plans.apply(plan.id), /cancelled and cannot become applying/);
-    await assert.rejects(drydock.plans.undo(plan.id), { code: "PLAN_STATE" });
+    await assert.rejects(drydock.plans.undo(plan.id), refusedBy("PLAN_STATE"));
     await assert.rejects(drydock.plans.cancel(plan.id), { code: "PLAN_STATE" });
   });
 

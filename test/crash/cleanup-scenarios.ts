@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openDrydock } from "../../src/runtime.ts";
+import { refusedBy } from "../support/refusal.ts";
 import { runDriver } from "./run-driver.ts";
 import { apply, assertNothingLeft, type Scenario } from "./scenarios.ts";
 import { PLAN, type World } from "./world.ts";
@@ -40,7 +41,7 @@ export const expire: Scenario = {
     assert.equal(world.side(sides, "after a crash in the expiry"), "new");
     const { undo } = await world.with(({ plans }) => plans.show(PLAN));
     if (undo !== undefined && "not" in undo)
-      await world.with(({ plans }) => assert.rejects(plans.undo(PLAN), { code: "UNDO_DISCARDED" }));
+      await world.with(({ plans }) => assert.rejects(plans.undo(PLAN), refusedBy("UNDO_DISCARDED")));
     const { failed } = await runDriver(world.request("expire"));
     assert.equal(failed, undefined);
     await world.with(async ({ cleanup }) => assert.deepEqual(await cleanup.scan(), []));

@@ -27,6 +27,7 @@ const IMPORTS = [
   ["plans/planted.ts", "../run/target.ts", "layer-plans", "what users do"],
   ["plans/planted-sqlite.ts", "node:sqlite", "only-store-uses-sqlite", "keeps our state"],
   ["run/planted.ts", "../testing/target.ts", "layer-run", "starts commands inside sandboxes"],
+  ["housekeeping.ts", "./testing/target.ts", "layer-housekeeping", "what every start does"],
   ["testing/planted.ts", "../cli/target.ts", "layer-testing", "shipped for authors of strategies"],
   ["runtime.ts", "./cli/target.ts", "layer-runtime", "must not depend on who uses"],
   ["cli/planted.ts", "../index.ts", "layer-cli", "a user of the library like any other"],

@@ -15,6 +15,8 @@ export type Fate = (typeof FATES)[number];
 
 export class Died extends Error {}
 
+type Batch = Extract<Effect, { readonly indexes: readonly number[] }>;
+
 interface Save {
   readonly record: TransactionRecord;
   readonly durable: boolean;
@@ -47,10 +49,35 @@ export class CommitWorld {
   run(fates: Iterator<Fate>): void {
     if (this.#hasBegun) this.#save({ was: "recovered" });
     this.#hasBegun = true;
-    for (let effect = nextEffect(this.record); effect !== undefined; effect = nextEffect(this.record)) {
+    const nextFate = (): Fate => {
       const fate = fates.next();
-      this.#step(effect, fate.done === true ? "goes well" : fate.value);
+      return fate.done === true ? "goes well" : fate.value;
+    };
+    for (let effect = nextEffect(this.record); effect !== undefined; effect = nextEffect(this.record)) {
+      if ("indexes" in effect) this.#batch(effect, nextFate);
+      else this.#step(effect, nextFate());
     }
+  }
+
+  /** Does all of a batch. One that fails stops no other, but leaves the rest of the transaction to the next process. */
+  #batch(effect: Batch, nextFate: () => Fate): void {
+    this.#assertWhole(effect);
+    let hasFailed = false;
+    for (const index of effect.indexes) {
+      const fate = nextFate();
+      if (fate === "fails") hasFailed = true;
+      else this.#step({ do: effect.do, indexes: [index] }, fate);
+    }
+    if (hasFailed) throw new Died();
+  }
+
+  /** A batch has each participant that it can mean, once and in its order; how the machine finds them is its own matter. */
+  #assertWhole({ do: what, indexes }: Batch): void {
+    const order = what === "land" ? indexes : indexes.toReversed();
+    if (order.some((index, at) => at > 0 && index <= (order[at - 1] as number)))
+      throw new Error(`The batch to ${what} has the order ${indexes.join(", ")}.`);
+    const misplaced = this.places.findIndex((place, index) => place === "staged" && !indexes.includes(index));
+    if (misplaced >= 0) throw new Error(`The batch to ${what} ${indexes.join(", ")} leaves out ${misplaced}.`);
   }
 
   settle(how: "commit" | "abort"): void {
@@ -83,7 +110,8 @@ export class CommitWorld {
   }
 
   #do(effect: Effect): CommitEvent {
-    this.deeds.push("index" in effect ? `${effect.do} ${effect.index}` : effect.do);
+    const indexes = "indexes" in effect ? effect.indexes : "index" in effect ? [effect.index] : [];
+    this.deeds.push([effect.do, ...indexes].join(" "));
     switch (effect.do) {
       case "prepare":
         if (this.#hasWork[effect.index] !== true) return { was: "prepared", index: effect.index, prepared: null };
@@ -96,12 +124,16 @@ export class CommitWorld {
       case "commit-irreversible":
         this.#move(effect.index, ["sandbox"], "original");
         return { was: "committed", index: effect.index, changes: 1, attention: [] };
-      case "land":
-        this.#move(effect.index, ["staged", "original"], "original");
-        return { was: "committed", index: effect.index, changes: 1, attention: [] };
-      case "take-back":
-        this.#takeBack(effect.index);
-        return { was: "taken-back", index: effect.index, attention: [] };
+      case "land": {
+        const [index = -1] = effect.indexes;
+        this.#move(index, ["staged", "original"], "original");
+        return { was: "committed", index, changes: 1, attention: [] };
+      }
+      case "take-back": {
+        const [index = -1] = effect.indexes;
+        this.#takeBack(index);
+        return { was: "taken-back", index, attention: [] };
+      }
       case "decide":
         return { was: "decided" };
       case "finish":

@@ -6,10 +6,13 @@ import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
 import type { SweepReport } from "./sweep-report.ts";
 
 /**
- * How checkpoints end. That one is `dropping` is recorded first, then its data is removed, unless another one refers to it, and last the
- * record goes: a crash in between only delays it. Callers hold the plan's claim.
+ * Removes checkpoints. Callers hold the plan's claim. In this order, in which a crash only delays the rest:
+ *
+ * 1. the checkpoint is recorded as `dropping`;
+ * 2. its data is removed, unless another checkpoint refers to it;
+ * 3. its record goes.
  */
-export class KeptCheckpoints {
+export class CheckpointRemoval {
   readonly #store: Store;
   readonly #strategy: (name: string) => GuardedStrategy;
 
@@ -18,14 +21,14 @@ export class KeptCheckpoints {
     this.#strategy = strategy;
   }
 
-  /** Removes what was recorded as `dropping`; says what it could not. */
+  /** Removes the checkpoints that are `dropping`. Returns what could not be removed, a sentence each. */
   async drop(planId: string): Promise<readonly string[]> {
     const all = await this.#store.checkpointsOf(planId);
     const going = all.filter(({ state }) => state === "dropping");
     if (going.length === 0) return [];
     const needed = new Set(all.filter(({ state }) => state !== "dropping").flatMap(dataOf));
     const refs = await this.#liveRefs(planId);
-    const left = new Map<string, string>();
+    const failed = new Map<string, string>();
     const parts = new Map(going.flatMap((record) => record.parts.map((part) => [keyOf(part), part])));
     for (const [key, part] of parts) {
       const ref = needed.has(key) ? undefined : refs.get(part.sandboxId);
@@ -33,12 +36,12 @@ export class KeptCheckpoints {
       try {
         await this.#strategy(ref.strategyName).discardCheckpoint(ref, part.dataId);
       } catch (thrown) {
-        left.set(key, `a checkpoint could not be removed: ${messageOf(thrown)}`);
+        failed.set(key, `a checkpoint could not be removed: ${messageOf(thrown)}`);
       }
     }
-    const gone = going.filter((record) => !dataOf(record).some((key) => left.has(key)));
+    const gone = going.filter((record) => !dataOf(record).some((key) => failed.has(key)));
     await this.#write(gone.map(({ id }) => ({ drop: "checkpoint", id })));
-    return [...left.values()];
+    return [...failed.values()];
   }
 
   /** Ends all checkpoints of a plan. */
@@ -48,15 +51,18 @@ export class KeptCheckpoints {
     return await this.drop(planId);
   }
 
-  /** Ends all checkpoints of a plan with what is done to its sandboxes; if nothing could be done to any, they stay. */
+  /**
+   * Ends all checkpoints of a plan by what an action does to its sandboxes; if it could do nothing to any,
+   * they stay.
+   */
   async ending(planId: string, action: () => Promise<SweepReport>): Promise<SweepReport> {
     const all = await this.#store.checkpointsOf(planId);
     if (all.length === 0) return await action();
     await this.#write(dropped(all));
     const report = await action();
     if (report.done.length > 0 || report.failed.length === 0) {
-      const left = await this.drop(planId);
-      const failed = left.map((message) => ({ resource: "checkpoints", message, cause: undefined }));
+      const warnings = await this.drop(planId);
+      const failed = warnings.map((message) => ({ resource: "checkpoints", message, cause: undefined }));
       return { ...report, failed: [...report.failed, ...failed] };
     }
     await this.#write(all.map((record) => ({ put: "checkpoint", record })));
@@ -75,7 +81,7 @@ export class KeptCheckpoints {
   }
 }
 
-/** What records that these checkpoints end. */
+/** Records these checkpoints as `dropping`. */
 export function dropped(records: readonly CheckpointRecord[]): StoreChange[] {
   return records.map((record) => ({ put: "checkpoint", record: { ...record, state: "dropping" } }));
 }

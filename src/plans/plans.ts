@@ -1,7 +1,7 @@
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
 import type { PlanClosing } from "../commit/plan-closing.ts";
 import { joinPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
-import { type Change, statsOf } from "../core/change.ts";
+import { type Change, DiffCount } from "../core/change.ts";
 import { PlanStateError, SandboxConflictError, UsageError } from "../core/errors.ts";
 import { movePlan, type PlanRecord } from "../core/plan.ts";
 import type { StatementResult } from "../core/query.ts";
@@ -18,7 +18,7 @@ import type { StrategyChooser } from "./choose-strategy.ts";
 import { choosePaths, chosenChanges } from "./chosen-paths.ts";
 import { findPlan } from "./find-plan.ts";
 import { makeSandboxes } from "./make-sandboxes.ts";
-import { digestOf, isWanted, type PlanChanges, planChanges } from "./plan-changes.ts";
+import { ChangesDigest, digestOf, eachChange, isWanted, type PlanChanges, planChanges } from "./plan-changes.ts";
 import { noteSealed } from "./plan-log.ts";
 import type {
   ApplyOptions,
@@ -26,8 +26,10 @@ import type {
   CreatePlanOptions,
   DiffOptions,
   PatchOptions,
+  PlanChange,
   PlanDiff,
   PlanView,
+  SelfRunningChange,
 } from "./plan-views.ts";
 import { assertName, type ResourceResolver } from "./resources.ts";
 import { assertHasWord, assertMay, assertMayLand, hasUnwritable, restrictionOf } from "./restrictions.ts";
@@ -152,15 +154,22 @@ export class Plans {
     });
   }
 
-  /** What would change. The digest is over all of it, also where `paths` narrows what is shown. `allow` is what an apply would be told. */
+  /** What would change. The digest is over all of it, also where `paths` narrows what is shown. */
   async diff(plan: string | undefined, options: DiffOptions = {}): Promise<PlanDiff> {
     const found = await this.#find(plan);
-    const all = await this.#changes(found, options.allow);
-    const changes = all.changes.filter((change) => isWanted(change, options.paths));
-    const selfRunning = all.selfRunning.filter((change) => isWanted(change, options.paths));
-    const digest = digestOf(all.changes);
+    const [all, wanted] = [new ChangesDigest(), new DiffCount()];
+    const [changes, selfRunning]: [PlanChange[], SelfRunningChange[]] = [[], []];
+    const take = options.onChange ?? ((change: PlanChange) => changes.push(change));
+    await eachChange(found, this.#parts.sandboxes, this.#allowed(options.allow), (change, runs) => {
+      all.add(change);
+      if (!isWanted(change, options.paths)) return;
+      wanted.add(change);
+      if (runs !== undefined) selfRunning.push(runs);
+      take(change);
+    });
+    const digest = all.end();
     await noteSealed(this.#parts, found.id, digest);
-    return { planId: found.id, digest, stats: statsOf(changes), changes, selfRunning };
+    return { planId: found.id, digest, stats: wanted.stats, changes, selfRunning };
   }
 
   /** The changes as unified text, one piece per path, under the resource's name where there are several; bytes that are not UTF-8 as in byte-path.ts. */
@@ -268,8 +277,12 @@ export class Plans {
     );
   }
 
-  async #changes(plan: PlanRecord, allow: readonly string[] = []): Promise<PlanChanges> {
-    return await planChanges(plan, this.#parts.sandboxes, [...this.#parts.allow, ...allow]);
+  async #changes(plan: PlanRecord, allow?: readonly string[]): Promise<PlanChanges> {
+    return await planChanges(plan, this.#parts.sandboxes, this.#allowed(allow));
+  }
+
+  #allowed(allow: readonly string[] = []): readonly string[] {
+    return [...this.#parts.allow, ...allow];
   }
 
   async #view(plan: PlanRecord): Promise<PlanView> {

@@ -1,4 +1,4 @@
-import type { Change, DiffView } from "../core/change.ts";
+import type { Change, DiffView, TakeChange } from "../core/change.ts";
 import {
   SandboxCommitError,
   SandboxCreationError,
@@ -125,9 +125,10 @@ export class GuardedStrategy {
     });
   }
 
-  async diff(ref: SandboxRef): Promise<DiffView> {
+  /** What a strategy of the user's own finds is checked as a whole, so only a built-in one gets `take`. */
+  async diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView> {
     return await this.#call({ method: "diff", ref, checked: results.diffFrom }, (strategy, own) =>
-      strategy.diff(own(ref)),
+      strategy.diff(own(ref), own === itself ? take : undefined),
     );
   }
 

@@ -202,6 +202,11 @@ export function kindOf(mode: number): EntryKind {
   return KINDS[mode & S_IFMT] ?? "device";
 }
 
+/** Whether entries of this kind have a device number. */
+export function isDevice(kind: EntryKind): boolean {
+  return kind === "device" || kind === "block-device";
+}
+
 export function low53(w: Uint32Array, index: number): number {
   return (at(w, index + 1) & 0x1fffff) * 0x1_0000_0000 + at(w, index);
 }

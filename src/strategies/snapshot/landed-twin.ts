@@ -7,7 +7,7 @@ import type { LandedPart } from "../../files/landed-part.ts";
 import type { Manifest, ManifestEntry } from "../../files/manifest.ts";
 import { nearest } from "../../files/saved-changes.ts";
 import { parsed, readSmallFile, writeSmallFile } from "../../files/small-file.ts";
-import { sameTime, type Time } from "../../system/facts.ts";
+import { isDevice, sameTime, type Time } from "../../system/facts.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { Folder } from "../../system/folder.ts";
 import type { TwinFolder } from "./twin-folder.ts";
@@ -171,13 +171,12 @@ export class LandedTwin {
 }
 
 /** What a base is, of what has landed. */
-export function landedFacts({ original, xattrs, target }: CopiedEntry): BaseFacts {
+export function landedFacts({ original, xattrs, target }: Omit<CopiedEntry, "path" | "copy">): BaseFacts {
   const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, rdev } = original;
-  const isDevice = kind === "device" || kind === "block-device";
   return {
     ...{ kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, xattrs },
     ...(target !== undefined && { target }),
-    ...(isDevice && { rdev }),
+    ...(isDevice(kind) && { rdev }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { StrategyCapabilities } from "../../core/capabilities.ts";
-import type { Change, DiffView } from "../../core/change.ts";
+import type { Change, DiffView, TakeChange } from "../../core/change.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { StatementResult } from "../../core/query.ts";
 import type { Resource } from "../../core/resource.ts";
@@ -77,8 +77,8 @@ export class SnapshotByKind implements TwoPhaseSandboxStrategy {
     });
   }
 
-  async diff(ref: SandboxRef): Promise<DiffView> {
-    return await this.#for(ref).diff(ref);
+  async diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView> {
+    return await this.#for(ref).diff(ref, take);
   }
 
   async path(ref: SandboxRef): Promise<string> {

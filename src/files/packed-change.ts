@@ -1,0 +1,81 @@
+import type { Facts } from "../system/facts.ts";
+import type { BaseFacts } from "./baseline.ts";
+import type { TreeChange } from "./change-set.ts";
+import type { PackedFacts } from "./packed-facts.ts";
+
+/** What a change or an entry is between, and what of it differs. */
+export type Sides = Omit<TreeChange, "path" | "operation">;
+
+/** What few changes have. */
+type More = Pick<Sides, "xattrs" | "parts" | "storedAt">;
+
+interface Rows {
+  readonly packed: PackedFacts;
+  /** The row of each side, or NO_ROW. */
+  readonly before: number;
+  readonly after: number;
+  readonly more: More | undefined;
+}
+
+const NO_ROW = -1;
+
+/** A change, or an entry, whose facts are rows of numbers. There may be a hundred thousand of them at once. */
+export class PackedChange<Operation extends string> implements Sides {
+  readonly path: string;
+  readonly operation: Operation;
+  readonly #packed: PackedFacts;
+  readonly #before: number;
+  readonly #after: number;
+  readonly #more: More | undefined;
+
+  constructor(path: string, operation: Operation, { packed, before, after, more }: Rows) {
+    this.path = path;
+    this.operation = operation;
+    this.#packed = packed;
+    this.#before = before;
+    this.#after = after;
+    this.#more = more;
+  }
+
+  get before(): BaseFacts | undefined {
+    return this.#before === NO_ROW ? undefined : this.#packed.base(this.#before);
+  }
+
+  get after(): Facts | undefined {
+    return this.#after === NO_ROW ? undefined : this.#packed.now(this.#after);
+  }
+
+  get xattrs(): Sides["xattrs"] {
+    return this.#more?.xattrs;
+  }
+
+  get parts(): Sides["parts"] {
+    return this.#more?.parts;
+  }
+
+  get storedAt(): Sides["storedAt"] {
+    return this.#more?.storedAt;
+  }
+
+  /** The same path and sides under another operation. */
+  as<Other extends string>(operation: Other): PackedChange<Other> {
+    const rows = { packed: this.#packed, before: this.#before, after: this.#after, more: this.#more };
+    return new PackedChange(this.path, operation, rows);
+  }
+}
+
+/** Packs the facts of both sides. */
+export function packedChange<Operation extends string>(
+  packed: PackedFacts,
+  path: string,
+  operation: Operation,
+  { before, after, xattrs, parts, storedAt }: Sides,
+): PackedChange<Operation> {
+  const hasMore = xattrs !== undefined || parts !== undefined || storedAt !== undefined;
+  return new PackedChange(path, operation, {
+    packed,
+    before: before === undefined ? NO_ROW : packed.addBase(before),
+    after: after === undefined ? NO_ROW : packed.addNow(after),
+    more: hasMore ? { xattrs, parts, storedAt } : undefined,
+  });
+}

@@ -5,6 +5,7 @@ import type { Folder } from "../system/folder.ts";
 import { readXattrs } from "../system/xattrs.ts";
 import type { BaseFacts } from "./baseline.ts";
 import type { ChangeSet, EntryOperation, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";
+import { lazily } from "./lazily.ts";
 import { changedParts, type MetadataPart } from "./metadata.ts";
 import { type PackedChange, packedChange, type Sides } from "./packed-change.ts";
 import { PackedFacts } from "./packed-facts.ts";
@@ -56,7 +57,8 @@ export interface PairRules<Base extends BaseSide, Now extends NowSide> {
 export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowSide = NowSide> {
   readonly #rules: PairRules<Base, Now>;
   readonly #packed = new PackedFacts();
-  readonly #changes: TreeChange[] = [];
+  readonly #changes: PackedChange<ChangeOperation>[] = [];
+  /** Entries that are not among the changes. */
   readonly #entries: TreeEntry[] = [];
   readonly #folderTimes: FolderTime[] = [];
   readonly #anchors = new Map<number, string>();
@@ -79,9 +81,13 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
   }
 
   result(): ChangeSet {
+    const changes = this.#changes.sort(byPath);
+    const entries = lazily(() => [...changes.flatMap(({ entry }) => entry ?? []), ...this.#entries].sort(byPath));
     return {
-      changes: this.#changes.sort((a, b) => comparePaths(a.path, b.path)),
-      entries: this.#entries.sort((a, b) => comparePaths(a.path, b.path)),
+      changes,
+      get entries() {
+        return entries();
+      },
       folderTimes: this.#folderTimes,
       anchors: this.#anchors,
     };
@@ -103,10 +109,8 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
   }
 
   /** Adds a change by itself, where the walker knows more than two sides tell. */
-  change(path: string, operation: ChangeOperation, sides: Sides): PackedChange<ChangeOperation> {
-    const change = packedChange(this.#packed, path, operation, sides);
-    this.#changes.push(change);
-    return change;
+  change(path: string, operation: ChangeOperation, sides: Sides): void {
+    this.#changes.push(packedChange(this.#packed, path, operation, sides));
   }
 
   /** Adds an entry by itself, unless one above covers it. */
@@ -115,8 +119,9 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
   }
 
   #both(path: string, [operation, entry]: readonly [ChangeOperation, EntryOperation], sides: Sides): void {
-    const change = this.change(path, operation, sides);
-    if (!this.isCovered) this.#entries.push(change.as(entry));
+    const change = packedChange(this.#packed, path, operation, sides);
+    if (!this.isCovered) change.landsAs = entry;
+    this.#changes.push(change);
   }
 
   #added(path: string, { facts }: NowSide): Disposable {
@@ -186,6 +191,10 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
     this.#covers += 1;
     return this.#cover;
   }
+}
+
+function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
+  return comparePaths(a.path, b.path);
 }
 
 const ALL_CHANGED = { hasBaseContent: () => false, isOther: () => false };

@@ -111,6 +111,7 @@ function changesHands({ operation, parts, after }: TreeChange, before: BaseFacts
 /** New content under one name of a file that has more of them than the plan changes. */
 function keepsOtherNames(change: TreeChange, before: BaseFacts, names: ReadonlyMap<string, number>): boolean {
   if (change.operation !== "modified" || change.parts !== undefined || before.kind === "directory") return false;
+  if (before.nlink < 2) return false;
   return before.nlink > (names.get(identityKey(before)) ?? 1);
 }
 

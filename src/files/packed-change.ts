@@ -1,6 +1,6 @@
 import type { Facts } from "../system/facts.ts";
 import type { BaseFacts } from "./baseline.ts";
-import type { TreeChange } from "./change-set.ts";
+import type { EntryOperation, TreeChange, TreeEntry } from "./change-set.ts";
 import type { PackedFacts } from "./packed-facts.ts";
 
 /** What a change or an entry is between, and what of it differs. */
@@ -9,9 +9,9 @@ export type Sides = Omit<TreeChange, "path" | "operation">;
 /** What few changes have. */
 type More = Pick<Sides, "xattrs" | "parts" | "storedAt">;
 
+/** The row of each side, or NO_ROW. */
 interface Rows {
   readonly packed: PackedFacts;
-  /** The row of each side, or NO_ROW. */
   readonly before: number;
   readonly after: number;
   readonly more: More | undefined;
@@ -23,6 +23,8 @@ const NO_ROW = -1;
 export class PackedChange<Operation extends string> implements Sides {
   readonly path: string;
   readonly operation: Operation;
+  /** Of a change that is an entry too: the operation of the entry. */
+  landsAs: EntryOperation | undefined;
   readonly #packed: PackedFacts;
   readonly #before: number;
   readonly #after: number;
@@ -57,10 +59,11 @@ export class PackedChange<Operation extends string> implements Sides {
     return this.#more?.storedAt;
   }
 
-  /** The same path and sides under another operation. */
-  as<Other extends string>(operation: Other): PackedChange<Other> {
+  /** The entry at the same path, if there is one. */
+  get entry(): TreeEntry | undefined {
+    if (this.landsAs === undefined) return undefined;
     const rows = { packed: this.#packed, before: this.#before, after: this.#after, more: this.#more };
-    return new PackedChange(this.path, operation, rows);
+    return new PackedChange(this.path, this.landsAs, rows);
   }
 }
 

@@ -17,7 +17,7 @@ const FOLDER = TYPE_BITS.directory;
 const TYPE = 0o170000;
 
 /** The answer of the last successful stat, read where the kernel put it. Valid until the next one. */
-export const lastStat: StatView = {
+export const lastStat = {
   get ino() {
     return low53(statWords(), STAT.ino);
   },
@@ -39,7 +39,10 @@ export const lastStat: StatView = {
   get mtimeNs() {
     return word(STAT.mtime + 2);
   },
-};
+  get nlink() {
+    return word(STAT.nlink);
+  },
+} satisfies StatView & { readonly nlink: number };
 
 export function statOf({ ino, kind, mode, size, ctime, mtime }: Facts): StatView {
   const times = { ctime: ctime[0], ctimeNs: ctime[1], mtime: mtime[0], mtimeNs: mtime[1] };

@@ -1,6 +1,6 @@
 import { joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import { failedWith } from "../system/errno.ts";
-import { lastFacts, low53, STAT, sameIdentity, statListed, statWords } from "../system/facts.ts";
+import { lastFacts, sameIdentity, statListed } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import { listedInode, nameFrom, readNameBytes } from "../system/listing.ts";
 import type { BaseFacts, Baseline, CopyFacts } from "./baseline.ts";
@@ -90,7 +90,7 @@ class TreeDiff {
     for (const child of names.unseen()) this.#visit(joinPath(path, this.#baseline.name(child)), child, undefined);
   }
 
-  /** The names in a folder that have to be looked at. Names with nothing to be seen are left out. */
+  /** The names in a folder that have to be looked at again when it is read. */
   #list(path: string, folder: Folder, names: BaseNames): readonly Listed[] {
     const listed: Listed[] = [];
     const only = path === ROOT_PATH ? this.#options.only : undefined;
@@ -101,16 +101,29 @@ class TreeDiff {
       const isKnown = index !== undefined && isKnownUntouched?.(index, listedInode(bytes, start)) === true;
       if (!isKnown && !statListed(folder, pointer)) return;
       if (index !== undefined) names.see(index);
-      if (isKnown) return;
-      if (index === undefined || !this.#baseline.isUntouched(index, lastStat)) {
-        const name = nameFrom(bytes, start, end);
-        listed.push({ name, index, now: { folder, name, facts: lastFacts() } });
-      } else if (this.#baseline.isFolder(index)) listed.push({ name: nameFrom(bytes, start, end), index });
-      // Untouched, but another of its names may have come along with a folder that was moved.
-      else if ((statWords()[STAT.nlink] as number) > 1)
-        this.#builder.anchor(joinPath(path, nameFrom(bytes, start, end)), low53(statWords(), STAT.ino));
+      if (!isKnown && !this.#isUntouchedFile(index))
+        listed.push(...this.#look(path, folder, nameFrom(bytes, start, end), index));
     });
     return listed;
+  }
+
+  /** Whether the last stat is of a file that nobody touched and that has no other name: nearly all are. */
+  #isUntouchedFile(index: number | undefined): boolean {
+    if (index === undefined || this.#baseline.isFolder(index) || lastStat.nlink > 1) return false;
+    return this.#baseline.isUntouched(index, lastStat);
+  }
+
+  /** Looks at the entry that the last stat is of, and returns it if that was not enough. */
+  #look(path: string, folder: Folder, name: string, index: number | undefined): readonly Listed[] {
+    const isUntouched = index !== undefined && this.#baseline.isUntouched(index, lastStat);
+    if (isUntouched && this.#baseline.isFolder(index)) return [{ name, index }];
+    // Another name of an untouched file may have come along with a folder that was moved.
+    if (isUntouched) this.#builder.anchor(joinPath(path, name), lastStat.ino);
+    if (isUntouched) return [];
+    const now = { folder, name, facts: lastFacts() };
+    if (index !== undefined || now.facts.kind === "directory") return [{ name, index, now }];
+    this.#visit(joinPath(path, name), index, now);
+    return [];
   }
 
   #untouchedFolder(path: string, opened: Folder | undefined, index: number | undefined): void {

@@ -63,7 +63,8 @@ const createPlanOptions = fields<CreatePlanOptions>({
 const plan = ["plan", optional(text)] as const;
 const planId = ["planId", text] as const;
 const diffFields = { paths: optional(list(path)), allow: optional(list(text)) };
-const diffOptions = ["options", optional(fields<DiffOptions>(diffFields))] as const;
+const onChange = optional(callback<NonNullable<DiffOptions["onChange"]>>());
+const diffOptions = ["options", optional(fields<DiffOptions>({ ...diffFields, onChange }))] as const;
 const onDiff = optional(callback<NonNullable<PatchOptions["onDiff"]>>());
 const patchOptions = ["options", optional(fields<PatchOptions>({ ...diffFields, onDiff }))] as const;
 

@@ -74,13 +74,39 @@ export interface DiffView {
   readonly stats?: DiffStats;
 }
 
-/** Counts what a list of changes amounts to. */
-export function statsOf(changes: readonly Change[]): DiffStats {
-  const stats = { added: 0, modified: 0, deleted: 0, insertions: 0, deletions: 0 };
+/** Takes one change after the other. */
+export type TakeChange = (change: Change) => void;
+
+/** The view of these changes. If `take` gets them, the view has only their statistics. */
+export function diffViewOf(changes: Iterable<Change>, take?: TakeChange): DiffView {
+  const kept: Change[] = [];
+  const count = new DiffCount();
   for (const change of changes) {
-    stats[change.operation === "typechanged" ? "modified" : change.operation] += 1;
-    stats.insertions += change.insertions ?? 0;
-    stats.deletions += change.deletions ?? 0;
+    count.add(change);
+    if (take === undefined) kept.push(change);
+    else take(change);
   }
-  return stats;
+  return { changes: kept, stats: count.stats };
+}
+
+/** Counts changes, one after the other. */
+export class DiffCount {
+  readonly #stats = { added: 0, modified: 0, deleted: 0, insertions: 0, deletions: 0 };
+
+  add({ operation, insertions = 0, deletions = 0 }: Change): void {
+    this.#stats[operation === "typechanged" ? "modified" : operation] += 1;
+    this.#stats.insertions += insertions;
+    this.#stats.deletions += deletions;
+  }
+
+  get stats(): DiffStats {
+    return { ...this.#stats };
+  }
+}
+
+/** Counts a list of changes. */
+export function statsOf(changes: readonly Change[]): DiffStats {
+  const count = new DiffCount();
+  for (const change of changes) count.add(change);
+  return count.stats;
 }

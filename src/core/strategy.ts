@@ -1,5 +1,5 @@
 import type { StrategyCapabilities } from "./capabilities.ts";
-import type { Change, DiffView } from "./change.ts";
+import type { Change, DiffView, TakeChange } from "./change.ts";
 import type { StatementResult } from "./query.ts";
 import type { PlainData, Resource } from "./resource.ts";
 import type { SandboxRef } from "./sandbox.ts";
@@ -58,8 +58,12 @@ export interface SandboxStrategy {
    */
   query?(ref: SandboxRef, script: string, options: { readonly readOnly: boolean }): Promise<readonly StatementResult[]>;
 
-  /** Everything that differs from the original. Changes nothing. */
-  diff(ref: SandboxRef): Promise<DiffView>;
+  /**
+   * Everything that differs from the original. Changes nothing. A strategy that finds one change after the other may hand
+   * each to `take` and leave it out of the view, because there may be more of them than fit into memory. Drydock gives
+   * `take` only to its own strategies.
+   */
+  diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView>;
 
   /** Lands the work in the original by itself, outside of any plan's commit. Fails by `SandboxConflictError` or `SandboxCommitError`. */
   commit(ref: SandboxRef): Promise<CommitResult>;

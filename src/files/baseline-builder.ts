@@ -1,5 +1,5 @@
 import { baseName, bytesFromPath, parentPath, ROOT_PATH } from "../core/byte-path.ts";
-import type { EntryKind, Facts } from "../system/facts.ts";
+import { type Facts, isDevice } from "../system/facts.ts";
 import { Baseline, type Extras } from "./baseline.ts";
 import { F_COLUMNS, NO_BLOCK, U, U_COLUMNS, writeCopy, writeOriginal } from "./baseline-columns.ts";
 import type { CopiedEntry } from "./copy-tree.ts";
@@ -36,13 +36,13 @@ export class BaselineBuilder {
       const copy = lookAgain(path);
       if (copy !== undefined) writeCopy(this.#floats, this.#words, index, copy);
     }
-    return new Baseline(
-      this.#floats.slice(0, this.#count * F_COLUMNS),
-      this.#words.slice(0, this.#count * U_COLUMNS),
-      Uint32Array.from(this.#blocks),
-      Buffer.concat(this.#nameParts),
-      this.#extras,
-    );
+    return new Baseline({
+      floats: this.#floats.slice(0, this.#count * F_COLUMNS),
+      words: this.#words.slice(0, this.#count * U_COLUMNS),
+      blocks: Uint32Array.from(this.#blocks),
+      names: Buffer.concat(this.#nameParts),
+      extras: this.#extras,
+    });
   }
 
   #closeFolder(path: string): void {
@@ -87,8 +87,4 @@ export class BaselineBuilder {
     words.set(this.#words);
     this.#words = words;
   }
-}
-
-function isDevice(kind: EntryKind): boolean {
-  return kind === "device" || kind === "block-device";
 }

@@ -8,6 +8,7 @@ import type { Facts } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { writeXattrs } from "../system/xattrs.ts";
 import { Baseline } from "./baseline.ts";
+import { statOf } from "./stat-view.ts";
 
 const POINT = failpoint("test.baseline");
 const ODD_NAME = pathFromBytes(Buffer.from([0x61, 0xff, 0x0a, 0x62]));
@@ -33,9 +34,7 @@ function factsAt(baseline: Baseline, path: string) {
 
 /** Whether the baseline takes an entry with these facts for the untouched copy. */
 function isUntouched(baseline: Baseline, path: string, facts: Facts): boolean {
-  const TYPES: { readonly [kind: string]: number } = { file: 0o100000, directory: 0o040000, symlink: 0o120000 };
-  const mode = (TYPES[facts.kind] as number) | facts.mode;
-  return baseline.isUntouched(baseline.find(path)!, facts.ino, mode, facts.size, ...facts.ctime, ...facts.mtime);
+  return baseline.isUntouched(baseline.find(path)!, statOf(facts));
 }
 
 describe("a baseline", () => {

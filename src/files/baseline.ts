@@ -15,6 +15,7 @@ import {
   writeOriginal,
 } from "./baseline-columns.ts";
 import type { CopiedEntry } from "./copy-tree.ts";
+import { isSameStat, type StatView } from "./stat-view.ts";
 
 /**
  * The baseline of a copied tree: what each entry of the original was when it was copied, and what its copy was once it was made. An
@@ -68,6 +69,15 @@ export interface Extras {
   readonly rdev?: string;
 }
 
+/** What the file of a baseline holds. */
+export interface BaselineParts {
+  readonly floats: Float64Array;
+  readonly words: Uint32Array;
+  readonly blocks: Uint32Array;
+  readonly names: Buffer;
+  readonly extras: { readonly [index: string]: Extras };
+}
+
 type Numbers = [number, number, number, number];
 type Parts = [Buffer, Buffer, Buffer, Buffer, Buffer];
 
@@ -83,13 +93,7 @@ export class Baseline {
   readonly #extras: { readonly [index: string]: Extras };
   readonly #tables = new Map<number, Map<string, number>>();
 
-  constructor(
-    floats: Float64Array,
-    words: Uint32Array,
-    blocks: Uint32Array,
-    names: Buffer,
-    extras: { [index: string]: Extras },
-  ) {
+  constructor({ floats, words, blocks, names, extras }: BaselineParts) {
     this.#floats = floats;
     this.#words = words;
     this.#blocks = blocks;
@@ -133,26 +137,21 @@ export class Baseline {
     return this.#u(index, U.block) !== NO_BLOCK;
   }
 
-  /** Whether these words of a statx result (see system/facts.ts) are what the copy was: inode, change time, mode, size, time. */
-  isUntouched(
-    index: number,
-    ino: number,
-    mode: number,
-    size: number,
-    ctime: number,
-    ctimeNs: number,
-    mtime: number,
-    mtimeNs: number,
-  ): boolean {
-    return (
-      this.#f(index, F.copyCtime) === ctime &&
-      this.#u(index, U.copyCtimeNs) === ctimeNs &&
-      this.#f(index, F.copyIno) === ino &&
-      this.#u(index, U.copyMode) === mode &&
-      this.#f(index, F.mtime) === mtime &&
-      this.#u(index, U.mtimeNs) === mtimeNs &&
-      (this.#f(index, F.size) === size || this.isFolder(index))
-    );
+  /** Whether an entry of the copy with this stat is the one that was made, and nobody touched it since. */
+  isUntouched(index: number, stat: StatView): boolean {
+    return isSameStat(this.#copyStat(index), stat);
+  }
+
+  #copyStat(index: number): StatView {
+    return {
+      ino: this.#f(index, F.copyIno),
+      mode: this.#u(index, U.copyMode),
+      size: this.#f(index, F.size),
+      ctime: this.#f(index, F.copyCtime),
+      ctimeNs: this.#u(index, U.copyCtimeNs),
+      mtime: this.#f(index, F.mtime),
+      mtimeNs: this.#u(index, U.mtimeNs),
+    };
   }
 
   copy(index: number): CopyFacts {
@@ -246,13 +245,13 @@ export class Baseline {
       at += size;
       return bytes.subarray(at - size, at);
     }) as Parts;
-    return new Baseline(
-      new Float64Array(...aligned(floats, 8)),
-      new Uint32Array(...aligned(words, 4)),
-      new Uint32Array(...aligned(blockWords, 4)),
+    return new Baseline({
+      floats: new Float64Array(...aligned(floats, 8)),
+      words: new Uint32Array(...aligned(words, 4)),
+      blocks: new Uint32Array(...aligned(blockWords, 4)),
       names,
-      parseExtras(extras, label),
-    );
+      extras: parseExtras(extras, label),
+    });
   }
 
   /** Made on first use: who asks for one path of a folder asks for more. */

@@ -5,9 +5,10 @@ import type { BaseFacts } from "./baseline.ts";
 import type { MetadataPart } from "./metadata.ts";
 
 /**
- * What differs between a sandbox and its original, twice: as *changes*, every path at any depth, for people to look at; and as *entries*,
- * what a landing moves. An entry is the topmost changed path: a new, deleted, replaced or retyped folder is one entry, and nothing below it
- * is. All directory strategies produce this, whatever way they find it.
+ * The difference between a sandbox and its original, twice: as *changes*, every path at any depth, for people to look
+ * at; and as *entries*, the paths that a landing moves. An entry is the topmost changed path: a new, deleted, replaced
+ * or retyped folder is one entry, and nothing below it is. All directory strategies produce this through a
+ * `ChangeSetBuilder`, whatever way they find the changes.
  */
 export interface ChangeSet {
   /** In path order. */
@@ -16,21 +17,22 @@ export interface ChangeSet {
   readonly entries: readonly TreeEntry[];
   /** Folders that stay but whose time changed. Not a change for people, but part of landing exactly. */
   readonly folderTimes: readonly FolderTime[];
-  /** For inodes of the sandbox that have several names: one name that is also in the original and stays there, by inode. */
+  /** For inodes of the sandbox with several names: one name that is also in the original and stays there, by inode. */
   readonly anchors: ReadonlyMap<number, string>;
 }
 
+/** One changed path. Its facts are packed, and unpacked each time they are asked for: ask once, and don't spread it. */
 export interface TreeChange {
   readonly path: string;
   readonly operation: ChangeOperation;
-  readonly before?: BaseFacts;
-  readonly after?: Facts;
+  readonly before?: BaseFacts | undefined;
+  readonly after?: Facts | undefined;
   /** The attributes as they are in the sandbox, where they changed. */
-  readonly xattrs?: Xattrs;
+  readonly xattrs?: Xattrs | undefined;
   /** If content and type are as before: what else changed. */
-  readonly parts?: readonly MetadataPart[];
-  /** Where in the workspace what it is now can be found, if that is not at its path in what is the sandbox's own. */
-  readonly storedAt?: string;
+  readonly parts?: readonly MetadataPart[] | undefined;
+  /** The path in the workspace that holds the changed file, if that is not its path in the sandbox's own tree. */
+  readonly storedAt?: string | undefined;
 }
 
 export interface TreeEntry extends Omit<TreeChange, "operation"> {

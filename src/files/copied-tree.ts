@@ -11,6 +11,7 @@ import type { ChangeSet } from "./change-set.ts";
 import { type CopyOptions, copyEntry, copyTree } from "./copy-tree.ts";
 import { landedBaseline, noteBaseline, returnedBaseline } from "./landed-copy.ts";
 import type { LandedPart } from "./landed-part.ts";
+import { LastParsed } from "./last-parsed.ts";
 import { isStillBase } from "./original-state.ts";
 import type { Steps } from "./pace.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -41,6 +42,9 @@ const POINTS = {
 };
 const TREE = "tree";
 const BASELINE = "baseline";
+
+/** For looking up, never for changing. */
+const lastBaseline = new LastParsed((bytes, label) => Baseline.fromBytes(bytes, label));
 
 export type DataWay = CopyOptions["data"];
 
@@ -142,7 +146,7 @@ export class CopiedTree implements SandboxTree {
   }
 
   baseLookup(): (path: string) => BaseFacts | undefined {
-    const baseline = this.loadBaseline();
+    const baseline = lastBaseline.of(this.#workspace, BASELINE) ?? this.loadBaseline();
     return (path) => {
       if (path === ROOT_PATH && this.#scope.only !== undefined) return undefined;
       const index = baseline.find(path);

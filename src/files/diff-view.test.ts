@@ -19,10 +19,10 @@ import {
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { TreeFixture } from "../../test/support/tree-fixture.ts";
 import { bytesFromPath, pathFromBytes } from "../core/byte-path.ts";
-import type { Change } from "../core/change.ts";
+import { type Change, diffViewOf } from "../core/change.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { DiffSides } from "./change-reader.ts";
-import { diffView } from "./diff-view.ts";
+import { shownChanges } from "./diff-view.ts";
 
 const POINT = failpoint("test.diff-view");
 const ODD_NAME = pathFromBytes(Buffer.from([0x61, 0xff, 0x0a, 0x62]));
@@ -43,13 +43,15 @@ const sandbox = (path: string) => trees.inSandbox(path);
 const sha256 = (content: string | Buffer) => createHash("sha256").update(content).digest("hex");
 
 function view(options: Partial<DiffSides> = {}) {
-  return diffView([...trees.diff().changes], {
-    original: trees.original,
-    sandbox: trees.sandbox,
-    policy: { allowSetid: false, allowDevices: false },
-    originalIsBase: (now, before) => trees.originalIsBase(now, before),
-    ...options,
-  });
+  return diffViewOf(
+    shownChanges(trees.diff().changes, {
+      original: trees.original,
+      sandbox: trees.sandbox,
+      policy: { allowSetid: false, allowDevices: false },
+      originalIsBase: (now, before) => trees.originalIsBase(now, before),
+      ...options,
+    }),
+  );
 }
 
 function changeOf(path: string, options?: Partial<DiffSides>): Change {
@@ -58,7 +60,7 @@ function changeOf(path: string, options?: Partial<DiffSides>): Change {
   return change;
 }
 
-describe("diffView", () => {
+describe("shownChanges", () => {
   it("[D7] gives facts and digests of both sides, lines counted", () => {
     writeFileSync(original("f"), "a\nb\n");
     chmodSync(original("f"), 0o644);
@@ -204,12 +206,14 @@ describe("diffView", () => {
     writeFileSync(sandbox("was a link"), "");
     renameSync(sandbox("parent"), sandbox("elsewhere"));
     symlinkSync("elsewhere", sandbox("parent"));
-    const shown = diffView([...changes], {
-      original: trees.original,
-      sandbox: trees.sandbox,
-      policy: { allowSetid: false, allowDevices: false },
-      originalIsBase: () => true,
-    });
+    const shown = diffViewOf(
+      shownChanges(changes, {
+        original: trees.original,
+        sandbox: trees.sandbox,
+        policy: { allowSetid: false, allowDevices: false },
+        originalIsBase: () => true,
+      }),
+    );
     assert.equal(shown.changes.length, 7);
     for (const { after, insertions } of shown.changes)
       assert.deepEqual([after?.digest, after?.target, insertions], [undefined, undefined, undefined]);
@@ -257,12 +261,14 @@ describe("the warnings of a diff", () => {
     const { changes } = trees.diff();
     process.seteuid?.(65_534);
     try {
-      const [change] = diffView([...changes], {
-        original: trees.original,
-        sandbox: trees.sandbox,
-        policy: { allowSetid: false, allowDevices: false },
-        originalIsBase: () => true,
-      }).changes;
+      const [change] = diffViewOf(
+        shownChanges(changes, {
+          original: trees.original,
+          sandbox: trees.sandbox,
+          policy: { allowSetid: false, allowDevices: false },
+          originalIsBase: () => true,
+        }),
+      ).changes;
       assert.deepEqual(change?.warnings, ["its content may not be read by this user"]);
       assert.deepEqual(
         [change?.before?.digest, change?.after?.digest, change?.insertions],
@@ -279,11 +285,13 @@ describe("the warnings of a diff", () => {
     trees.copy();
     writeFileSync(sandbox("f"), "b\n");
     const { changes } = trees.diff();
-    const shown = diffView([...changes], {
-      sandbox: trees.sandbox,
-      policy: { allowSetid: true, allowDevices: true },
-      originalIsBase: () => false,
-    });
+    const shown = diffViewOf(
+      shownChanges(changes, {
+        sandbox: trees.sandbox,
+        policy: { allowSetid: true, allowDevices: true },
+        originalIsBase: () => false,
+      }),
+    );
     assert.deepEqual([shown.changes[0]?.warnings, shown.changes[0]?.after?.digest], [undefined, sha256("b\n")]);
   });
 

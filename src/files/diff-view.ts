@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Change, type ChangeFacts, type ChangeKind, type DiffView, statsOf } from "../core/change.ts";
+import type { Change, ChangeFacts, ChangeKind } from "../core/change.ts";
 import { type EntryKind, type Facts, identityKey, isoTime } from "../system/facts.ts";
 import type { Xattrs } from "../system/xattrs.ts";
 import type { BaseFacts } from "./baseline.ts";
@@ -10,20 +10,18 @@ import { policyWarnings } from "./landing-policy.ts";
 import { countLines, type LineCounts } from "./text-diff.ts";
 
 /**
- * Makes of the changes between two trees what people and programs get to see: facts and digests of both sides, lines counted, and a
- * warning for whatever will not land as it is. Content is read only where it changed. The list is taken over, and empty at the end: there may
- * be so many that what is found and what is shown are too much to be kept at once.
+ * Turns the changes between two trees into those that people and programs get to see: facts and digests of both sides,
+ * counts of lines, and a warning for everything that will not land as it is. Reads content only where it changed. Gives
+ * one change after the other, because there may be more of them than fit into memory.
  */
-export function diffView(changes: TreeChange[], sides: DiffSides): DiffView {
+export function* shownChanges(changes: readonly TreeChange[], sides: DiffSides): Generator<Change> {
   using reader = new ChangeReader(sides);
   const names = replacedNames(changes);
-  const shown: Change[] = [];
-  changes.reverse();
-  for (let change = changes.pop(); change !== undefined; change = changes.pop()) {
-    shown.push(shownChange(change, reader.read(change), sides, names));
+  for (const { path, operation, before, after, parts, storedAt } of changes) {
+    const change = { path, operation, before, after, parts, storedAt };
+    yield shownChange(change, reader.read(change), sides, names);
     sides.tick?.();
   }
-  return { changes: shown, stats: statsOf(shown) };
 }
 
 function shownChange(
@@ -113,6 +111,7 @@ function changesHands({ operation, parts, after }: TreeChange, before: BaseFacts
 /** New content under one name of a file that has more of them than the plan changes. */
 function keepsOtherNames(change: TreeChange, before: BaseFacts, names: ReadonlyMap<string, number>): boolean {
   if (change.operation !== "modified" || change.parts !== undefined || before.kind === "directory") return false;
+  if (before.nlink < 2) return false;
   return before.nlink > (names.get(identityKey(before)) ?? 1);
 }
 

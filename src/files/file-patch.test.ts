@@ -19,7 +19,8 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { TreeFixture } from "../../test/support/tree-fixture.ts";
 import { bytesFromPath, pathFromBytes } from "../core/byte-path.ts";
 import type { Change } from "../core/change.ts";
-import { diffView } from "./diff-view.ts";
+import type { DiffSides } from "./change-reader.ts";
+import { shownChanges } from "./diff-view.ts";
 import { filePatch, type PatchSources } from "./file-patch.ts";
 
 const ODD_NAME = pathFromBytes(Buffer.from([0x61, 0xff, 0x0a, 0x62]));
@@ -43,12 +44,13 @@ const sources = (): PatchSources => ({
 });
 
 function changes(): readonly Change[] {
-  return diffView([...trees.diff().changes], {
+  const sides: DiffSides = {
     original: trees.original,
     sandbox: trees.sandbox,
     policy: { allowSetid: false, allowDevices: false },
     originalIsBase: (now, before) => trees.originalIsBase(now, before),
-  }).changes;
+  };
+  return [...shownChanges(trees.diff().changes, sides)];
 }
 
 async function patchOf(path: string, from = sources()): Promise<string> {

@@ -1,5 +1,5 @@
 import type { StrategyCapabilities } from "../core/capabilities.ts";
-import type { Change, DiffView } from "../core/change.ts";
+import { type Change, type DiffView, diffViewOf, type TakeChange } from "../core/change.ts";
 import { InterruptedError } from "../core/errors.ts";
 import type { Resource } from "../core/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../core/sandbox.ts";
@@ -20,7 +20,7 @@ import type { Folder } from "../system/folder.ts";
 import { takeBarrier } from "./barrier.ts";
 import type { ChangeSet } from "./change-set.ts";
 import { commitAlone } from "./commit-alone.ts";
-import { diffView } from "./diff-view.ts";
+import { shownChanges } from "./diff-view.ts";
 import { LandingRules } from "./landing-policy.ts";
 import { isOfPart, Landings } from "./landings.ts";
 import { lazily } from "./lazily.ts";
@@ -146,10 +146,10 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     return writtenChange(toResourcePath(sandbox.scope, enginePath), before, after);
   }
 
-  async diff(ref: SandboxRef): Promise<DiffView> {
+  async diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView> {
     using sandbox = await this.open(ref);
-    const changes = sandbox.listChanges(this.#work.adder("comparing", "to-its-end"));
-    return diffView(changes, {
+    const { changes } = sandbox.changes(this.#work.adder("comparing", "to-its-end"));
+    const shown = shownChanges(changes, {
       tick: this.#work.counter("reading", changes.length),
       original: sandbox.original,
       sandbox: sandbox.own,
@@ -158,6 +158,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
       originalIsBase: (now, before) => sandbox.tree.isStillBase(now, before),
       mapPath: (path) => toResourcePath(sandbox.scope, path),
     });
+    return diffViewOf(shown, take);
   }
 
   async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {

@@ -108,21 +108,19 @@ function setXattrs(folder: Folder, name: string, wanted: Metadata, isLink: boole
 }
 
 /**
- * Which parts an entry of a sandbox has changed. Mode and owner are compared with what the sandbox had at first, so that what it could not
- * keep is not taken for a change.
+ * The parts that an entry of a sandbox has changed. Mode and owner are compared with those that the sandbox had at
+ * first: what it could not keep is no change.
  */
 export function changedParts(
   first: Pick<Metadata, "mode" | "uid" | "gid">,
   base: Pick<Metadata, "mtime" | "xattrs">,
-  facts: Facts,
-  xattrs: Xattrs,
-  withTime: boolean,
+  { facts, xattrs }: { readonly facts: Facts; readonly xattrs: Xattrs },
 ): MetadataPart[] {
   const parts: MetadataPart[] = [];
   if (facts.kind !== "symlink" && facts.mode !== first.mode) parts.push("mode");
   if (facts.uid !== first.uid || facts.gid !== first.gid) parts.push("owner");
   if (!sameXattrs(xattrs, base.xattrs)) parts.push("xattrs");
-  if (withTime && !sameTime(facts.mtime, base.mtime)) parts.push("mtime");
+  if (!sameTime(facts.mtime, base.mtime)) parts.push("mtime");
   return parts;
 }
 

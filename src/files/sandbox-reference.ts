@@ -11,7 +11,7 @@ import type { SandboxRef } from "../core/sandbox.ts";
 import { failedWith } from "../system/errno.ts";
 import { Folder } from "../system/folder.ts";
 import { KeptFolders } from "../system/kept-folders.ts";
-import type { ChangeSet, TreeChange } from "./change-set.ts";
+import type { ChangeSet } from "./change-set.ts";
 import { withoutLeftOut } from "./left-out.ts";
 import { OpenWorkspace } from "./sandbox-door.ts";
 import type { SandboxTree } from "./sandbox-tree.ts";
@@ -38,11 +38,6 @@ export class OpenSandbox<Tree extends SandboxTree> {
   /** What differs from the original, but for what is a resource of its own. */
   changes(tick?: (entries: number) => void): ChangeSet {
     return withoutLeftOut(this.tree.diff(this.original, this.own, tick), this.scope);
-  }
-
-  /** The same as a list, which is the caller's own. */
-  listChanges(tick?: (entries: number) => void): TreeChange[] {
-    return [...this.changes(tick).changes];
   }
 
   [Symbol.dispose](): void {

@@ -57,10 +57,13 @@ describe("a diff of a sandbox in which somebody is at work", () => {
   });
 
   it("finds a new folder without what goes from it", () => {
+    // So that the new folder is the second to be listed.
+    remove("folder");
     mkdirSync(trees.inSandbox("new/gone/deep"), { recursive: true });
+    writeFileSync(trees.inSandbox("new/stays"), "");
     assert.deepEqual(
       changesWhile(2, () => remove("new/gone")),
-      ["added directory new", "added directory new/gone"],
+      ["deleted directory folder", "deleted directory folder/deep", "added directory new", "added file new/stays"],
     );
   });
 

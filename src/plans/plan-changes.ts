@@ -6,52 +6,72 @@ import { PathPatterns } from "../core/path-patterns.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
 import { patternsFor } from "../core/resource-pattern.ts";
 import { selfRunningAmong } from "../core/self-running.ts";
+import type { SelfRunningFile } from "../core/self-running-rules.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { PlanChange, SelfRunningChange } from "./plan-views.ts";
 
-/** What a plan would change, with a warning for what a person must not overlook; and apart, what tools run by themselves. */
+/** The changes that a plan would make, with a warning for what a person must not overlook; and apart, what tools run by themselves. */
 export interface PlanChanges {
   readonly changes: readonly PlanChange[];
   readonly selfRunning: readonly SelfRunningChange[];
 }
 
+/** Takes one change of a plan after the other; and if tools run it by themselves, what is to be said of that. */
+export type TakePlanChange = (change: PlanChange, selfRunning: SelfRunningChange | undefined) => void;
+
 /** Asks every sandbox of a plan. `allow` is what may land though tools run it by themselves. */
+export async function eachChange(
+  plan: PlanRecord,
+  sandboxes: PlanSandboxes,
+  allow: readonly string[],
+  take: TakePlanChange,
+): Promise<void> {
+  for (const { resource } of boundariesOf(plan)) {
+    const { name, location } = resource;
+    const { record, strategy } = await sandboxes.usable(plan, name, "look");
+    const allowed = new PathPatterns(patternsFor(plan, name, allow));
+    const takeOne = (change: Change) => {
+      const file = selfRunningFile(location, change);
+      take(noted(name, change, file), file && selfRunningChange(name, change, file, allowed));
+    };
+    const { changes } = await strategy.diff(record.ref, takeOne);
+    changes.forEach(takeOne);
+  }
+}
+
+/** The same, all at once. */
 export async function planChanges(
   plan: PlanRecord,
   sandboxes: PlanSandboxes,
   allow: readonly string[],
 ): Promise<PlanChanges> {
-  const all: PlanChange[] = [];
-  const selfRunning: SelfRunningChange[] = [];
-  for (const { resource } of boundariesOf(plan)) {
-    const { name, location } = resource;
-    const { record, strategy } = await sandboxes.usable(plan, name, "look");
-    const { changes } = await strategy.diff(record.ref);
-    const found = selfRunningAmong(
-      location,
-      changes.map((change) => {
-        const { path, operation, kind } = change;
-        return { path, operation, kind, onlyTime: isOnlyTime(change), change };
-      }),
-    );
-    const allowed = new PathPatterns(patternsFor(plan, name, allow));
-    const runBy = new Map(found.map(({ change: { change }, file }) => [change, `${file.tool} ${file.why}`]));
-    for (const change of changes) all.push(noted(name, change, runBy.get(change)));
-    for (const { change, file } of found) {
-      const { operation, path } = change;
-      const needsWord = operation !== "deleted" && !allowed.has(path);
-      selfRunning.push({ resource: name, path, operation, ...{ tool: file.tool, why: file.why }, needsWord });
-    }
-  }
-  return { changes: all, selfRunning };
+  const [changes, selfRunning]: [PlanChange[], SelfRunningChange[]] = [[], []];
+  await eachChange(plan, sandboxes, allow, (change, runs) => {
+    changes.push(change);
+    if (runs !== undefined) selfRunning.push(runs);
+  });
+  return { changes, selfRunning };
 }
 
 /** Over everything that would land and what it is based on: the facts and digests of both sides of every change. */
+export class ChangesDigest {
+  readonly #hash = createHash("sha256").update("[");
+  #separator = "";
+
+  add(change: PlanChange): void {
+    this.#hash.update(`${this.#separator}${JSON.stringify(change)}`);
+    this.#separator = ",";
+  }
+
+  end(): string {
+    return this.#hash.update("]").digest("hex");
+  }
+}
+
 export function digestOf(changes: readonly PlanChange[]): string {
-  // One by one, because there may be more of them than one text can hold.
-  const hash = createHash("sha256").update("[");
-  for (const [at, change] of changes.entries()) hash.update(`${at === 0 ? "" : ","}${JSON.stringify(change)}`);
-  return hash.update("]").digest("hex");
+  const digest = new ChangesDigest();
+  for (const change of changes) digest.add(change);
+  return digest.end();
 }
 
 /** A path is meant from inside its resource, or with the resource's name before it, as a diff over several shows it. */
@@ -63,10 +83,24 @@ export function isWanted(
   return wanted.some((given) => isAtOrBelow(path, given) || isAtOrBelow(joinPath(resource, path), given));
 }
 
-function noted(resource: string, change: Change, runBy: string | undefined): PlanChange {
+function selfRunningFile(location: string, change: Change): SelfRunningFile | undefined {
+  const { path, operation, kind } = change;
+  return selfRunningAmong(location, [{ path, operation, kind, onlyTime: isOnlyTime(change) }])[0]?.file;
+}
+
+function selfRunningChange(
+  resource: string,
+  { path, operation }: Change,
+  { tool, why }: SelfRunningFile,
+  allowed: PathPatterns,
+): SelfRunningChange {
+  return { resource, path, operation, tool, why, needsWord: operation !== "deleted" && !allowed.has(path) };
+}
+
+function noted(resource: string, change: Change, runs: SelfRunningFile | undefined): PlanChange {
   const { path, warnings = [], before, after, statement = "" } = change;
   const more = [
-    ...(runBy === undefined ? [] : [`runs by itself: ${runBy}`]),
+    ...(runs === undefined ? [] : [`runs by itself: ${runs.tool} ${runs.why}`]),
     ...(holdsInvisible(path) ? ["its name holds invisible characters"] : []),
     ...(holdsInvisible(`${before?.target ?? ""}${after?.target ?? ""}`)
       ? ["it leads to a name with invisible characters"]

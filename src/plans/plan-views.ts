@@ -140,9 +140,11 @@ export interface DiffOptions {
   readonly paths?: readonly string[];
   /** Say what still needs the user's word if `apply` is told this. */
   readonly allow?: readonly string[];
+  /** Takes each change as it is found. The result then lists none: a large diff need not fit into memory. */
+  readonly onChange?: (change: PlanChange) => void;
 }
 
-export interface PatchOptions extends DiffOptions {
+export interface PatchOptions extends Omit<DiffOptions, "onChange"> {
   /** Told of the diff that the patch is made from, before its first piece. */
   readonly onDiff?: (diff: PlanDiff) => void;
 }

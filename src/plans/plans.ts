@@ -1,7 +1,7 @@
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
 import type { PlanClosing } from "../commit/plan-closing.ts";
 import { joinPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
-import { type Change, statsOf } from "../core/change.ts";
+import { type Change, DiffCount } from "../core/change.ts";
 import { PlanStateError, SandboxConflictError, UsageError } from "../core/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { StatementResult } from "../core/query.ts";
@@ -12,7 +12,7 @@ import { throwIfFailed } from "../sandboxes/sweep-report.ts";
 import { freeReserve } from "../system/reserve.ts";
 import { choosePaths, chosenChanges } from "./chosen-paths.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
-import { digestOf, isWanted, type PlanChanges, planChanges } from "./plan-changes.ts";
+import { ChangesDigest, digestOf, eachChange, isWanted, type PlanChanges, planChanges } from "./plan-changes.ts";
 import type { PlanCreation } from "./plan-creation.ts";
 import { noteSealed } from "./plan-log.ts";
 import type {
@@ -21,8 +21,10 @@ import type {
   CreatePlanOptions,
   DiffOptions,
   PatchOptions,
+  PlanChange,
   PlanDiff,
   PlanView,
+  SelfRunningChange,
 } from "./plan-views.ts";
 import { assertHasWord, assertMay, assertMayLand, hasUnwritable } from "./restrictions.ts";
 
@@ -119,17 +121,24 @@ export class Plans {
   }
 
   /**
-   * What would change. The digest is over all of it, also where `paths` narrows it. `allow` is as for an
-   * apply.
+   * What would change. The digest is over all of it, also where `paths` narrows what is shown. `allow` is as
+   * for an apply.
    */
   async diff(plan: string | undefined, options: DiffOptions = {}): Promise<PlanDiff> {
     const found = await this.#find(plan);
-    const all = await this.#changes(found, options.allow);
-    const changes = all.changes.filter((change) => isWanted(change, options.paths));
-    const selfRunning = all.selfRunning.filter((change) => isWanted(change, options.paths));
-    const digest = digestOf(all.changes);
+    const [all, wanted] = [new ChangesDigest(), new DiffCount()];
+    const [changes, selfRunning]: [PlanChange[], SelfRunningChange[]] = [[], []];
+    const take = options.onChange ?? ((change: PlanChange) => changes.push(change));
+    await eachChange(found, this.#parts.session.sandboxes, this.#allowed(options.allow), (change, runs) => {
+      all.add(change);
+      if (!isWanted(change, options.paths)) return;
+      wanted.add(change);
+      if (runs !== undefined) selfRunning.push(runs);
+      take(change);
+    });
+    const digest = all.end();
     await noteSealed(this.#parts.session, found.id, digest);
-    return { planId: found.id, digest, stats: statsOf(changes), changes, selfRunning };
+    return { planId: found.id, digest, stats: wanted.stats, changes, selfRunning };
   }
 
   /**
@@ -217,9 +226,12 @@ export class Plans {
     return await this.#parts.session.plans.find(plan);
   }
 
-  async #changes(plan: PlanRecord, allow: readonly string[] = []): Promise<PlanChanges> {
-    const { sandboxes, settings } = this.#parts.session;
-    return await planChanges(plan, sandboxes, [...settings.allowSelfRunning, ...allow]);
+  async #changes(plan: PlanRecord, allow?: readonly string[]): Promise<PlanChanges> {
+    return await planChanges(plan, this.#parts.session.sandboxes, this.#allowed(allow));
+  }
+
+  #allowed(allow: readonly string[] = []): readonly string[] {
+    return [...this.#parts.session.settings.allowSelfRunning, ...allow];
   }
 
   async #view(plan: PlanRecord): Promise<PlanView> {

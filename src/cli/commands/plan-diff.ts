@@ -2,10 +2,11 @@ import { type Command, Option } from "commander";
 import type { PlanDiff } from "../../plans/plan-views.ts";
 import type { Drydock } from "../../runtime.ts";
 import type { CommandContext } from "../command-context.ts";
+import { JsonList } from "../json-document.ts";
 import { parsePathFilter } from "../path-filter.ts";
 import { addPlanArgument } from "../plan-argument.ts";
 import { harmless } from "../printable.ts";
-import { diffLines, nameLines, patchNotes, statLines } from "../render/diff-lines.ts";
+import { ChangeList, ChangeNames, ChangeStat, type DiffLines, patchNotes } from "../render/diff-lines.ts";
 import { patchLine } from "../render/patch-line.ts";
 import { look } from "../session.ts";
 
@@ -25,19 +26,30 @@ export function define(command: Command, context: CommandContext): void {
     .action(async (plan: string | undefined, given: readonly string[], options: DiffOptions) => {
       const paths = given.map(parsePathFilter);
       await look(context, async (drydock) => {
-        if (options.patch && !context.options.json) return printPatch(context, drydock, plan, paths);
-        const diff = await drydock.plans.diff(plan, { paths });
-        const patch = options.patch
-          ? { patch: (await Array.fromAsync(drydock.plans.patch(plan, { paths }))).join("") }
-          : {};
-        return context.result({ ...diff, ...patch }, () => linesOf(diff, options, context));
+        if (context.options.json) return printDocument(context, drydock, plan, { paths, patch: options.patch });
+        if (options.patch) return printPatch(context, drydock, plan, paths);
+        const rows = rowsFor(options, context);
+        const diff = await drydock.plans.diff(plan, { paths, onChange: (change) => rows.add(change) });
+        return context.output.lines(rows.lines(diff));
       });
     });
 }
 
-function linesOf(diff: PlanDiff, { stat, nameOnly }: DiffOptions, { output }: CommandContext): Iterable<string> {
-  if (nameOnly) return nameLines(diff);
-  return stat ? statLines(diff, output.styles) : diffLines(diff, output.styles);
+function rowsFor({ stat, nameOnly }: DiffOptions, { output }: CommandContext): DiffLines {
+  if (nameOnly) return new ChangeNames();
+  return stat ? new ChangeStat(output.styles) : new ChangeList(output.styles);
+}
+
+async function printDocument(
+  { output }: CommandContext,
+  drydock: Drydock,
+  plan: string | undefined,
+  { paths, patch }: { readonly paths: readonly string[]; readonly patch: boolean | undefined },
+): Promise<void> {
+  const changes = new JsonList();
+  const diff = await drydock.plans.diff(plan, { paths, onChange: (change) => changes.add(change) });
+  const text = patch ? (await Array.fromAsync(drydock.plans.patch(plan, { paths }))).join("") : undefined;
+  output.document({ ...diff, changes, patch: text });
 }
 
 /** Prints the patch as it is made. For a program it has the very bytes, so that it can be applied. A person is told what a patch does not show. */

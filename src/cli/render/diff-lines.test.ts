@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { statsOf } from "../../core/change.ts";
 import type { PlanChange, PlanDiff } from "../../plans/plan-views.ts";
-import { diffLines, nameLines, patchNotes, statLines, writtenLines } from "./diff-lines.ts";
+import { ChangeList, ChangeNames, ChangeStat, linesOf, patchNotes, writtenLines } from "./diff-lines.ts";
 import { patchLine } from "./patch-line.ts";
 import { ANSI_STYLES, NO_STYLES } from "./styles.ts";
 
@@ -13,8 +13,10 @@ function diffOf(...changes: readonly PlanChange[]): PlanDiff {
   return { planId: "01", digest: "d1", stats: statsOf(changes), changes, selfRunning: [] };
 }
 
-const linesOf = (...changes: readonly PlanChange[]) => [...diffLines(diffOf(...changes), NO_STYLES)];
-const onlyLine = (change: PlanChange) => linesOf(change)[0];
+const diffLines = (diff: PlanDiff, styles = NO_STYLES) => [...linesOf(diff, new ChangeList(styles))];
+const statLines = (diff: PlanDiff) => [...linesOf(diff, new ChangeStat(NO_STYLES))];
+const listOf = (...changes: readonly PlanChange[]) => diffLines(diffOf(...changes));
+const onlyLine = (change: PlanChange) => listOf(change)[0];
 const modified = (after: PlanChange["after"], rest: Partial<PlanChange> = {}): PlanChange => ({
   ...{ resource, path: "x", operation: "modified", kind: "file", before, ...rest },
   after: { ...before, ...after },
@@ -29,7 +31,7 @@ describe("a diff for people", () => {
   ];
 
   it("[D1] is a line for each change, with a letter, what changed, a summary and the digest", () => {
-    assert.deepEqual(linesOf(...changes), [
+    assert.deepEqual(listOf(...changes), [
       "A  app/new.txt               +3",
       "M  app/src/a-longer-name.ts  +1 -2",
       "D  app/old                   directory",
@@ -37,7 +39,7 @@ describe("a diff for people", () => {
       "1 added, 2 modified, 1 deleted; 4 insertions(+), 2 deletions(-)",
       "digest d1",
     ]);
-    assert.deepEqual(linesOf(), ["No changes."]);
+    assert.deepEqual(listOf(), ["No changes."]);
   });
 
   it("[X9] names what tools run by themselves apart, in every form but the names alone", () => {
@@ -64,8 +66,8 @@ describe("a diff for people", () => {
       "Tools run these by themselves; deleted, or allowed:",
       "  app/.envrc  git",
     ];
-    assert.deepEqual([...diffLines(diff, NO_STYLES)].slice(2, 6), apart);
-    assert.deepEqual([...statLines(diff, NO_STYLES)].slice(2, 6), apart);
+    assert.deepEqual(diffLines(diff).slice(2, 6), apart);
+    assert.deepEqual(statLines(diff).slice(2, 6), apart);
     assert.deepEqual([...patchNotes(diff, NO_STYLES)], ["warning: app/.git/hooks/pre-commit: careful", ...apart]);
   });
 
@@ -101,7 +103,7 @@ describe("a diff for people", () => {
   });
 
   it("[A12] has each warning below its change", () => {
-    const [, warning] = linesOf(modified({ mode: 0o4755 }, { warnings: ["the setuid bit does not land"] }));
+    const [, warning] = listOf(modified({ mode: 0o4755 }, { warnings: ["the setuid bit does not land"] }));
     assert.equal(warning, "   warning: the setuid bit does not land");
   });
 
@@ -112,36 +114,33 @@ describe("a diff for people", () => {
       "A  app/a\\n\\u001b\\xff  fifo",
     );
     assert.deepEqual(
-      [...nameLines(diffOf(modified({}, { path: "a\tb" }), modified({}, { path: "." })))],
+      [...linesOf(diffOf(modified({}, { path: "a\tb" }), modified({}, { path: "." })), new ChangeNames())],
       ["app/a\\tb", "app"],
     );
   });
 
   it("does not let one long path push everything to the right", () => {
     const long = modified({ mode: 0o600 }, { path: "a".repeat(100) });
-    const [, short] = linesOf(long, modified({ mode: 0o600 }));
+    const [, short] = listOf(long, modified({ mode: 0o600 }));
     assert.equal(short?.indexOf("mode"), 65);
   });
 
   it("has a histogram with --stat", () => {
     const many = modified({}, { path: "big", insertions: 80, deletions: 20 });
     const binary = modified({ size: 12 }, { path: "bin", binary: true });
-    assert.deepEqual(
-      [...statLines(diffOf(...changes, many, binary), NO_STYLES)],
-      [
-        " app/new.txt              |   3 ++",
-        " app/src/a-longer-name.ts |   3 +-",
-        " app/old                  | deleted, directory",
-        " app/x                    | typechanged, symlink, to new.txt",
-        ` app/big                  | 100 ${"+".repeat(32)}--------`,
-        " app/bin                  | binary, 10 → 12 bytes",
-        "1 added, 4 modified, 1 deleted; 84 insertions(+), 22 deletions(-)",
-      ],
-    );
+    assert.deepEqual(statLines(diffOf(...changes, many, binary)), [
+      " app/new.txt              |   3 ++",
+      " app/src/a-longer-name.ts |   3 +-",
+      " app/old                  | deleted, directory",
+      " app/x                    | typechanged, symlink, to new.txt",
+      ` app/big                  | 100 ${"+".repeat(32)}--------`,
+      " app/bin                  | binary, 10 → 12 bytes",
+      "1 added, 4 modified, 1 deleted; 84 insertions(+), 22 deletions(-)",
+    ]);
   });
 
   it("is coloured where that is wanted", () => {
-    const [added, changed, deleted] = [...diffLines(diffOf(...changes), ANSI_STYLES)];
+    const [added, changed, deleted] = diffLines(diffOf(...changes), ANSI_STYLES);
     assert.match(added ?? "", /^\u001b\[32mA\u001b\[39m {2}/);
     assert.match(changed ?? "", /^\u001b\[33mM/);
     assert.match(deleted ?? "", /^\u001b\[31mD/);

@@ -1,7 +1,7 @@
 import { displayPath } from "../../core/byte-path.ts";
 import type { RunFinding, RunOutcome } from "../../run/run-once.ts";
 import { applyLines } from "./apply-lines.ts";
-import { statLines } from "./diff-lines.ts";
+import { ChangeStat, linesOf } from "./diff-lines.ts";
 import type { Styles } from "./styles.ts";
 
 /** What a command did: its changes, and what it wrote besides. */
@@ -9,7 +9,7 @@ export function* findingLines(
   { diff, scratch }: Pick<RunFinding, "diff" | "scratch">,
   styles: Styles,
 ): Generator<string> {
-  yield* statLines(diff, styles);
+  yield* linesOf(diff, new ChangeStat(styles));
   yield* scratchLines(scratch);
 }
 

@@ -1,7 +1,8 @@
 import { baseName, comparePaths, joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { Conflict } from "../../core/errors.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
-import type { ChangeSet, EntryOperation, TreeChange, TreeEntry } from "../../files/change-set.ts";
+import type { ChangeSet, EntryOperation } from "../../files/change-set.ts";
+import { ChangeSetBuilder } from "../../files/change-set-builder.ts";
 import type { Facts } from "../../system/facts.ts";
 import type { Folder } from "../../system/folder.ts";
 
@@ -45,15 +46,19 @@ export class EntryBuilder {
   build({ writes, removes }: PathChanges): CheckoutEntries {
     for (const path of writes.toSorted(comparePaths)) this.#write(path);
     for (const path of removes.toSorted(comparePaths)) this.#remove(path);
-    const entries = [...this.#entries]
-      .sort(([a], [b]) => comparePaths(a, b))
-      .map(([path, operation]) => this.#entry(path, operation));
-    const changes = [...writes, ...removes].sort(comparePaths).map((path) => this.#change(path));
-    return {
-      changes: { changes, entries, folderTimes: [], anchors: new Map() },
-      conflicts: this.#conflicts,
-      baseOf: (path) => this.#base(path),
-    };
+    const builder = new ChangeSetBuilder();
+    for (const [path, operation] of this.#entries)
+      builder.entry(path, operation, {
+        before: this.#base(path),
+        after: operation === "delete" ? undefined : factsIn(this.#incoming, path),
+      });
+    for (const path of [...writes, ...removes]) {
+      const before = this.#base(path);
+      const after = this.#removes.has(path) ? undefined : factsIn(this.#incoming, path);
+      const operation = before === undefined ? "added" : after === undefined ? "deleted" : "modified";
+      builder.change(path, operation, { before, after });
+    }
+    return { changes: builder.result(), conflicts: this.#conflicts, baseOf: (path) => this.#base(path) };
   }
 
   #write(path: string): void {
@@ -102,23 +107,6 @@ export class EntryBuilder {
   #goes(path: string, withEmptyFolders: boolean): boolean {
     if (this.#look(path)?.kind !== "directory") return this.#removes.has(path);
     return withEmptyFolders ? this.#holdsOnlyRemoved(path) : this.#isEmptied(path);
-  }
-
-  #entry(path: string, operation: EntryOperation): TreeEntry {
-    const [before, after] = [this.#base(path), factsIn(this.#incoming, path)];
-    return {
-      path,
-      operation,
-      ...(before !== undefined && { before }),
-      ...(after !== undefined && operation !== "delete" && { after }),
-    };
-  }
-
-  #change(path: string): TreeChange {
-    const before = this.#base(path);
-    const after = this.#removes.has(path) ? undefined : factsIn(this.#incoming, path);
-    const operation = before === undefined ? "added" : after === undefined ? "deleted" : "modified";
-    return { path, operation, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
   }
 
   #base(path: string): BaseFacts | undefined {

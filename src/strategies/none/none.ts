@@ -1,5 +1,5 @@
 import { ROOT_PATH } from "../../core/byte-path.ts";
-import type { Change, DiffView } from "../../core/change.ts";
+import { type Change, type DiffView, diffViewOf, type TakeChange } from "../../core/change.ts";
 import {
   messageOf,
   SandboxCreationError,
@@ -11,7 +11,7 @@ import type { Resource } from "../../core/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
 import type { CommitResult, SandboxStrategy, StrategyContext } from "../../core/strategy.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
-import { diffView } from "../../files/diff-view.ts";
+import { shownChanges } from "../../files/diff-view.ts";
 import { runInTurns } from "../../files/pace.ts";
 import { RecordedTree } from "../../files/recorded-tree.ts";
 import { scopeFrom } from "../../files/sandbox-reference.ts";
@@ -94,15 +94,16 @@ export class NoneStrategy implements SandboxStrategy {
     }
   }
 
-  async diff(ref: SandboxRef): Promise<DiffView> {
+  async diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView> {
     const scope = scopeFrom(ref);
     using original = Folder.open(scope.root);
-    return diffView([...this.#record(ref.sandboxId).diff(original, scope)], {
+    const changes = shownChanges(this.#record(ref.sandboxId).diff(original, scope), {
       sandbox: original,
       policy: { allowSetid: true, allowDevices: true },
       originalIsBase: () => false,
       mapPath: (path) => toResourcePath(scope, path),
     });
+    return diffViewOf(changes, take);
   }
 
   /** There is no commit step: everything is in the original already. */

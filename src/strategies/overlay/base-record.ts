@@ -1,5 +1,6 @@
 import { joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { BaseFacts } from "../../files/baseline.ts";
+import { LastParsed } from "../../files/last-parsed.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
 import { failedWith } from "../../system/errno.ts";
 import { type Facts, identityKey, isDevice } from "../../system/facts.ts";
@@ -52,6 +53,11 @@ export class BaseRecord {
   static load(folder: Folder): BaseRecord {
     const bytes = readWhole(folder, BASE);
     return bytes === undefined ? new BaseRecord() : BaseRecord.fromBytes(bytes);
+  }
+
+  /** The same for looking up, never for noting: it is shared. */
+  static loadForLookup(folder: Folder): Pick<BaseRecord, "get"> {
+    return lastRecord.of(folder, BASE) ?? new BaseRecord();
   }
 
   static fromBytes(bytes: Uint8Array): BaseRecord {
@@ -238,6 +244,8 @@ export class BaseRecord {
     if (below !== undefined) this.#noteFolder(above, below, marks, path);
   }
 }
+
+const lastRecord = new LastParsed((bytes) => BaseRecord.fromBytes(bytes));
 
 function isOther(a: FileHandle | undefined, b: FileHandle | undefined): boolean {
   return a !== undefined && b !== undefined && a !== b;

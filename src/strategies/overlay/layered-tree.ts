@@ -243,7 +243,7 @@ export class LayeredTree implements SandboxTree {
   }
 
   baseLookup(original: Folder): (path: string) => BaseFacts | undefined {
-    const record = BaseRecord.load(this.#workspace);
+    const record = BaseRecord.loadForLookup(this.#workspace);
     return (path) => {
       const noted = record.get(path);
       if (noted !== undefined || (path === ROOT_PATH && this.#scope.only !== undefined)) return noted;

@@ -170,7 +170,7 @@ export class LandedTwin {
 }
 
 /** What a base is, of what has landed. */
-export function landedFacts({ original, xattrs, target }: CopiedEntry): BaseFacts {
+export function landedFacts({ original, xattrs, target }: Omit<CopiedEntry, "path" | "copy">): BaseFacts {
   const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, rdev } = original;
   return {
     ...{ kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, xattrs },

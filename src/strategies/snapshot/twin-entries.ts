@@ -1,10 +1,10 @@
 import { baseName, bytesFromPath, joinPath, ROOT_PATH } from "../../core/byte-path.ts";
 import type { BaseFacts, CopyFacts } from "../../files/baseline.ts";
-import { TYPE_BITS } from "../../files/baseline-columns.ts";
 import type { CopiedEntry } from "../../files/copy-tree.ts";
+import { isSameStat, lastStat, type StatView, statOf } from "../../files/stat-view.ts";
 import type { BaseEntries } from "../../files/tree-diff.ts";
 import { OWN_NAME } from "../../files/workspace.ts";
-import { compareTimes, type Facts, low53, STAT, statListed, statWords, type Time } from "../../system/facts.ts";
+import { compareTimes, type Facts, statListed, type Time } from "../../system/facts.ts";
 import type { Folder } from "../../system/folder.ts";
 import { isListedFolder, listedInode, nameFrom, readNameBytes } from "../../system/listing.ts";
 import { readXattrs } from "../../system/xattrs.ts";
@@ -70,7 +70,7 @@ export class TwinEntries implements BaseEntries {
     if (root !== undefined) this.#addLanded(root, this.root);
     else {
       this.#add(Buffer.from(ROOT_PATH), 0, 1, [twin.ownFacts().ino, 1, this.root]);
-      this.#keepFacts();
+      this.#keepStat(lastStat);
     }
   }
 
@@ -106,26 +106,21 @@ export class TwinEntries implements BaseEntries {
     return [this.#at(index, COLUMN.from), this.#at(index, COLUMN.to)];
   }
 
-  isUntouched(
-    index: number,
-    ino: number,
-    mode: number,
-    size: number,
-    ctime: number,
-    ctimeNs: number,
-    mtime: number,
-    mtimeNs: number,
-  ): boolean {
-    return (
-      this.#at(index, COLUMN.ino) === ino &&
-      this.#at(index, COLUMN.ctime) === ctime &&
-      this.#at(index, COLUMN.ctimeNs) === ctimeNs &&
-      this.#at(index, COLUMN.mode) === mode &&
-      this.#at(index, COLUMN.mtime) === mtime &&
-      this.#at(index, COLUMN.mtimeNs) === mtimeNs &&
-      (this.#at(index, COLUMN.size) === size || this.isFolder(index)) &&
-      (compareTimes([ctime, ctimeNs], this.#barrier) < 0 || this.#landedEntries.has(index))
-    );
+  isUntouched(index: number, stat: StatView): boolean {
+    if (!isSameStat(this.#stat(index), stat)) return false;
+    return this.#landedEntries.has(index) || compareTimes([stat.ctime, stat.ctimeNs], this.#barrier) < 0;
+  }
+
+  #stat(index: number): StatView {
+    return {
+      ino: this.#at(index, COLUMN.ino),
+      mode: this.#at(index, COLUMN.mode),
+      size: this.#at(index, COLUMN.size),
+      ctime: this.#at(index, COLUMN.ctime),
+      ctimeNs: this.#at(index, COLUMN.ctimeNs),
+      mtime: this.#at(index, COLUMN.mtime),
+      mtimeNs: this.#at(index, COLUMN.mtimeNs),
+    };
   }
 
   copy(index: number): CopyFacts {
@@ -178,7 +173,7 @@ export class TwinEntries implements BaseEntries {
       const ino = listedInode(bytes, start);
       this.#add(bytes, start, end, [ino, isListedFolder(bytes, start) ? 1 : 0, index]);
       const isWanted = this.#touched === undefined || this.#touched.has(ino);
-      if (isWanted && statListed(folder, pointer)) this.#keepFacts();
+      if (isWanted && statListed(folder, pointer)) this.#keepStat(lastStat);
     });
   }
 
@@ -187,8 +182,7 @@ export class TwinEntries implements BaseEntries {
     const name = bytesFromPath(path === ROOT_PATH ? ROOT_PATH : baseName(path));
     const index = this.#count;
     this.#add(name, 0, name.length, [copy.ino, original.kind === "directory" ? 1 : 0, parent]);
-    const facts = [TYPE_BITS[copy.kind] | copy.mode, original.size, ...copy.ctime, ...original.mtime];
-    this.#rows.set(facts, index * COLUMNS + COLUMN.mode);
+    this.#keepStat(statOf({ ...copy, size: original.size, mtime: original.mtime }));
     this.#landedEntries.set(index, entry);
   }
 
@@ -205,18 +199,10 @@ export class TwinEntries implements BaseEntries {
     this.#count += 1;
   }
 
-  /** What was looked at last are the facts of the entry that was added last. */
-  #keepFacts(): void {
-    const w = statWords();
-    const facts = [
-      word(w, STAT.mode) & 0xffff,
-      low53(w, STAT.size),
-      seconds(w, STAT.ctime),
-      word(w, STAT.ctime + 2),
-      seconds(w, STAT.mtime),
-      word(w, STAT.mtime + 2),
-    ];
-    this.#rows.set(facts, (this.#count - 1) * COLUMNS + COLUMN.mode);
+  /** Keeps the stat of the entry that was added last. */
+  #keepStat({ mode, size, ctime, ctimeNs, mtime, mtimeNs }: StatView): void {
+    const at = (this.#count - 1) * COLUMNS + COLUMN.mode;
+    this.#rows.set([mode, size, ctime, ctimeNs, mtime, mtimeNs], at);
   }
 
   #grow(nameLength: number): void {
@@ -234,23 +220,8 @@ export class TwinEntries implements BaseEntries {
   }
 }
 
-/** What an entry of the twin is, as the base of work on it. */
+/** An entry of the twin as the base of work on it. */
 export function baseFacts(folder: Folder, name: string, facts: Facts): BaseFacts {
-  const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, rdev } = facts;
-  const isDevice = kind === "device" || kind === "block-device";
-  return {
-    ...{ kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime },
-    xattrs: readXattrs(folder, name),
-    ...(kind === "symlink" && { target: folder.readLink(name) }),
-    ...(isDevice && { rdev }),
-  };
-}
-
-function word(w: Uint32Array, index: number): number {
-  return w[index] as number;
-}
-
-/** Signed: files may be older than 1970. */
-function seconds(w: Uint32Array, index: number): number {
-  return (word(w, index + 1) | 0) * 0x1_0000_0000 + word(w, index);
+  const target = facts.kind === "symlink" ? { target: folder.readLink(name) } : {};
+  return landedFacts({ original: facts, xattrs: readXattrs(folder, name), ...target });
 }

@@ -23,6 +23,8 @@ export class SandboxStrategyRegistry {
   readonly #declared = new Map<string, DeclaredStrategy>();
   /** By name, type and options: sandboxes keep the options that they were made with. */
   readonly #loaded = new Map<string, Promise<RegisteredStrategy>>();
+  /** Made once for each name: a guard has twenty methods. */
+  readonly #guards = new Map<string, GuardedStrategy>();
 
   /** Registers a strategy under its own name, after checking that it is one. */
   register(strategy: SandboxStrategy, custom?: CustomCalls): void {
@@ -54,7 +56,9 @@ export class SandboxStrategyRegistry {
 
   /** The strategy of this name, as it is called: each call loads it if need be. */
   guarded(name: string): GuardedStrategy {
-    return guarded((subject) => this.resolve(name, subject));
+    const guard = this.#guards.get(name) ?? guarded((subject) => this.resolve(name, subject));
+    this.#guards.set(name, guard);
+    return guard;
   }
 
   /** The strategy of this name, as it is for a sandbox or a resource. Loads it if need be. */

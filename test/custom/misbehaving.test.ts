@@ -151,7 +151,7 @@ describe("A strategy that returns nonsense", () => {
     [
       "with capabilities that are none",
       'async create(p, r) { return { ...(await super.create(p, r)), capabilities: { commit: "two-phase", partial: "no" } }; }',
-      /: capabilities\.partial: .*expected boolean, received string/,
+      /: capabilities\.partial: .*expected true or false/,
     ],
     [
       "nothing",

@@ -1,4 +1,5 @@
 import { UsageError } from "../../core/errors.ts";
+import { copyPlain } from "../../core/plain-data.ts";
 import { type MadeWith, type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
 import type { SandboxStrategy } from "../../core/strategy.ts";
 import { CallLimit } from "./call-limit.ts";
@@ -98,5 +99,6 @@ function differenceOf(ref: SandboxRef, asked: AskedSandbox): string | undefined 
 
 /** Whatever a strategy does to its arguments stays its own. Bytes are not kept, and may be many. */
 function ownCopy(argument: unknown): unknown {
-  return argument instanceof Uint8Array ? argument : structuredClone(argument);
+  const isShared = typeof argument === "object" && !(argument instanceof Uint8Array);
+  return isShared ? copyPlain(argument, Number.POSITIVE_INFINITY) : argument;
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CAPABILITIES } from "../../core/capabilities.ts";
 import { CHANGE_KINDS, CHANGE_OPERATIONS } from "../../core/change.ts";
 import { messageOf } from "../../core/errors.ts";
 import { copyPlain } from "../../core/plain-data.ts";
@@ -28,7 +29,7 @@ const change = z.looseObject({
 const attention = z.array(z.object({ path: text, message: text, keptAt: text.optional() }));
 const committed = z.object({ changes: count, attention: attention.default([]) });
 const capabilities = z.object({
-  ...{ commit: z.enum(["two-phase", "one-phase", "in-place"]), undo: yesOrNo.optional(), partial: yesOrNo.optional() },
+  ...{ commit: capability("commit"), undo: capability("undo").optional(), partial: capability("partial").optional() },
 });
 const variables = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().regex(/^[^\0]*$/));
 
@@ -77,6 +78,11 @@ export function checkedAnswer<M extends MethodName>(
   const { error, data: answer } = (schemas[method] ?? z.any()).safeParse(returned);
   if (error === undefined) return { answer: answer as Answer<M> };
   return { problem: problemsIn(error.issues) };
+}
+
+function capability(name: keyof typeof CAPABILITIES): z.ZodType {
+  const { fits, values } = CAPABILITIES[name];
+  return z.custom(fits, `Invalid input: expected ${values}`);
 }
 
 /** A copy that survives JSON exactly, and has this shape. */

@@ -16,7 +16,7 @@ import { claimsExclude } from "../store/claims.ts";
 import { newId } from "../system/new-id.ts";
 import type { CommitAllOptions, CommitAllResult } from "./commit-all.ts";
 import { type Coordinator, DryRunEnd } from "./coordinator.ts";
-import { commitFailure, refusal } from "./failure.ts";
+import { commitFailure, failingAsOne } from "./failure.ts";
 import { planDuring } from "./journal.ts";
 import { assertForeignHaveWord, withWord } from "./landing-word.ts";
 import type { Outcome } from "./outcome.ts";
@@ -37,7 +37,7 @@ export class AtomicCommit {
 
   /** Lands everything, or nothing. Fails only by `AtomicCommitError`. */
   async commitAll(planId: string, options: CommitAllOptions): Promise<CommitAllResult> {
-    return await orRefuse("commit", () =>
+    return await failingAsOne("commit", () =>
       this.#locked(planId, async (plan, owner) => {
         const { participants, more } = await this.#toCommit(plan, options);
         return resultOf(plan, await this.#begin(plan, owner, { direction: "commit", participants, ...more }, options));
@@ -51,7 +51,7 @@ export class AtomicCommit {
    * `AtomicCommitError`.
    */
   async undo(planId: string): Promise<CommitAllResult> {
-    return await orRefuse("undo", () =>
+    return await failingAsOne("undo", () =>
       this.#locked(planId, async (plan, owner) =>
         resultOf(plan, await this.#begin(plan, owner, { direction: "undo", ...(await this.#toUndo(plan)) })),
       ),
@@ -161,15 +161,6 @@ export class AtomicCommit {
         },
       );
     }
-  }
-}
-
-/** A commit and an undo that are refused fail alike. */
-async function orRefuse<T>(direction: TransactionRecord["direction"], action: () => Promise<T>): Promise<T> {
-  try {
-    return await action();
-  } catch (thrown) {
-    throw refusal(direction, thrown);
   }
 }
 

@@ -9,24 +9,33 @@ import {
 import type { TransactionRecord } from "../core/transaction.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** A commit or undo that was refused before anything was prepared. */
-export function refusal(direction: TransactionRecord["direction"], cause: unknown): AtomicCommitError {
-  if (cause instanceof AtomicCommitError) return cause;
-  const failed = { resource: "", message: messageOf(cause) };
+type Direction = TransactionRecord["direction"];
+
+/** The one way in which commits and undos fail: also if they are refused before anything is prepared. */
+export async function failingAsOne<T>(direction: Direction, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw thrown instanceof AtomicCommitError ? thrown : notBegun(direction, thrown);
+  }
+}
+
+function notBegun(direction: Direction, cause: unknown): AtomicCommitError {
   const selfRunning = cause instanceof SelfRunningError ? cause.files : [];
+  const failed = { resource: "", message: messageOf(cause) };
   return new AtomicCommitError(
-    `The plan was not ${VERBS[direction]}: ${messageOf(cause)}`,
+    `The plan was not ${DONE[direction]}: ${messageOf(cause)}`,
     { failed, undone: [], notUndone: [], conflicts: [], selfRunning },
     { cause, hint: hintOf(cause) ?? "Nothing was changed." },
   );
 }
 
-const VERBS = { commit: "applied", undo: "undone" } as const;
+const DONE = { commit: "applied", undo: "undone" } as const;
 
 /** A commit or undo that failed: what failed, what is as before, what is not, and what to do. */
 export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCommitError {
   const decided = record.phase === "landing";
-  const verb = VERBS[record.direction];
+  const verb = DONE[record.direction];
   const failed: ParticipantReport = record.failure?.report ??
     unfinished[0] ?? { resource: "", message: "it did not finish" };
   const notUndone = [...unfinished, ...notUndoneIn(record)];

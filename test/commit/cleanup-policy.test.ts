@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { readdirSync, rmSync } from "node:fs";
 import { describe, it } from "node:test";
+import { sandboxIdFor } from "../../src/core/sandbox.ts";
 import type { Drydock, DrydockOptions, RunningCommand } from "../../src/index.ts";
+import { openSqliteStore } from "../../src/store/sqlite-store.ts";
 import { runProcess } from "../rivals/drydock-process.ts";
 import { irreversible, letterbox, Workshop } from "./workshop.ts";
 
@@ -24,6 +26,21 @@ async function statuses({ plans }: Drydock): Promise<string[]> {
   return (await plans.show("p")).resources.map(({ status }) => status);
 }
 
+/** The resources whose sandboxes have places that the state knows as ours. */
+async function knownPlaces({ plans }: Drydock, shop: Workshop): Promise<string[]> {
+  const store = await openSqliteStore({ stateDir: shop.stateDir, makesRoom: false });
+  try {
+    const { id } = await plans.show("p");
+    const known = new Set((await store.intents()).map(({ sandboxId }) => sandboxId));
+    const resources = (await store.plan(id))?.resources ?? [];
+    return resources
+      .filter(({ resource }) => known.has(sandboxIdFor(id, resource.id)))
+      .map(({ resource }) => resource.name);
+  } finally {
+    store.close();
+  }
+}
+
 /** What there is of sandboxes and undo records. */
 function homes(shop: Workshop): number {
   return readdirSync(shop.at("state/sandboxes")).length;
@@ -38,6 +55,20 @@ describe("the policy sandbox.cleanup", () => {
     assert.deepEqual(await statuses(drydock), ["CLEANED_UP", "CLEANED_UP"]);
     await drydock.plans.undo("p");
     assert.equal(homes(shop), 0);
+  });
+
+  it("[C2][C4] the places of a sandbox stay known while an undo record is in them, and not for longer", async () => {
+    for (const end of ["undo", "expiry"]) {
+      await using shop = new Workshop();
+      const drydock = await openWith(shop, "on_apply");
+      await planWith(drydock, shop);
+      assert.deepEqual(await knownPlaces(drydock, shop), ["a", "b"]);
+      await drydock.plans.apply("p");
+      assert.deepEqual(await knownPlaces(drydock, shop), ["a"], "nothing landed from b");
+      if (end === "undo") await drydock.plans.undo("p");
+      else await openWith(shop, "on_apply", { now: () => new Date(Date.now() + 8 * DAY) });
+      assert.deepEqual(await knownPlaces(drydock, shop), [], `after the ${end}`);
+    }
   });
 
   it("[C4] on_terminal keeps the sandboxes of an applied plan until it is undone, then all of them go", async () => {

@@ -110,7 +110,7 @@ function reading<T>(at: string, read: () => T): T {
   }
 }
 
-const REFUSAL = { hint: "See the types of the library; nothing was done.", code: "BAD_ARGUMENT" };
+const REFUSAL = { hint: "See the types of the library; nothing was done.", code: "BAD_ARGUMENT" } as const;
 
 function refuse(at: string, wanted: string, given: unknown): never {
   const found = given === undefined ? "" : `, and is ${kindOf(given)}`;

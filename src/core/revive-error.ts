@@ -1,3 +1,4 @@
+import { isErrorCode } from "./error-codes.ts";
 import {
   BusyError,
   type Conflict,
@@ -45,7 +46,7 @@ export function reviveError(error: PlainError, cause?: unknown): DrydockError | 
   const { name, message, hint, code, conflicts, holder, from, to } = error;
   const options = {
     ...(typeof hint === "string" && { hint }),
-    ...(typeof code === "string" && { code }),
+    ...(isErrorCode(code) && { code }),
     ...(cause !== undefined && { cause }),
   };
   if (name === "SandboxConflictError")

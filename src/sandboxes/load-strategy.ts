@@ -2,6 +2,7 @@ import { fileUrlOf, importerIn, packageUrlOf } from "../config/module-location.t
 import { nearestName } from "../config/nearest-name.ts";
 import type { CustomStrategy } from "../config/settings.ts";
 import { displayPath } from "../core/byte-path.ts";
+import type { ErrorCode } from "../core/error-codes.ts";
 import { messageOf, StrategyUnavailableError } from "../core/errors.ts";
 import type { SandboxStrategy, StrategyContext } from "../core/strategy.ts";
 import { checkOptions } from "./strategy-options.ts";
@@ -127,7 +128,7 @@ function exportOf(declared: CustomStrategy, exports: { readonly [name: string]: 
 
 function unavailable(
   { name, place }: DeclaredModule,
-  code: string,
+  code: ErrorCode,
   what: string,
   options: { readonly hint: string; readonly cause?: unknown },
 ): StrategyUnavailableError {

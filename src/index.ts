@@ -12,9 +12,11 @@ export {
   type DiffView,
   statsOf,
 } from "./core/change.ts";
+export type { LastCheckpoint, SavedCheckpoint } from "./core/checkpoint.ts";
 export * from "./core/errors.ts";
 export type { LimitName, Limits } from "./core/limits.ts";
 export type { PlanState } from "./core/plan.ts";
+export type { LayersView, PlaceView, ProgramView } from "./core/program-view.ts";
 export type { DatabaseValue, StatementResult } from "./core/query.ts";
 export type { PlainData, Resource } from "./core/resource.ts";
 export type { ResourceCapability, ResourceType, ResourceTypeDefinition, ResourceTypes } from "./core/resource-types.ts";
@@ -24,20 +26,14 @@ export type { SelfRunningFile } from "./core/self-running-rules.ts";
 export type {
   Attention,
   CommitResult,
-  LastCheckpoint,
-  LayersView,
-  PlaceView,
   PreparedCommit,
-  ProbeResult,
-  ProgramView,
   Progress,
   SandboxStrategy,
-  SavedCheckpoint,
   StrategyContext,
-  StrategyWay,
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "./core/strategy.ts";
+export type { ProbeResult, StrategyWay } from "./core/strategy-abilities.ts";
 export { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "./core/strategy-names.ts";
 export type { CheckpointService } from "./plans/checkpoint-service.ts";
 export type { CleanupService } from "./plans/cleanup-service.ts";

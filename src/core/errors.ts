@@ -1,7 +1,7 @@
 /**
- * Every error that Drydock throws on purpose. One base class: a code for programs, a message that says what happened, a hint that says
- * what to do, facts as fields, the cause kept once. Subclasses are named for what the caller should do about them.
- * Anything else that is thrown is a defect and stays itself.
+ * Every error that Drydock throws on purpose. One base class: a code for programs, a message that says what
+ * happened, a hint that says what to do, facts as fields, the cause kept once. Subclasses are named for what
+ * the caller should do about them. Anything else that is thrown is a defect and stays itself.
  */
 import type { Errno, ErrorCode } from "./error-codes.ts";
 import type { SelfRunningFile } from "./self-running-rules.ts";
@@ -57,7 +57,10 @@ export class ConfigError extends DrydockError {
   }
 }
 
-/** What was asked for can't be done on this machine or file system; the message gives the reason. Nothing was changed. */
+/**
+ * What was asked for can't be done on this machine or file system; the message gives the reason. Nothing was
+ * changed.
+ */
 export class UnsupportedError extends DrydockError {
   constructor(message: string, options: DrydockErrorOptions = {}) {
     super("UNSUPPORTED", message, options);
@@ -132,7 +135,10 @@ export class GitError extends DrydockError {
   }
 }
 
-/** A statement that a user gave to a database failed. Unless it was about transactions itself, nothing of it is left. */
+/**
+ * A statement that a user gave to a database failed. Unless it was about transactions itself, nothing of it
+ * is left.
+ */
 export class StatementError extends DrydockError {
   constructor(message: string, options: DrydockErrorOptions = {}) {
     super("SQL", message, { hint: "Correct it and try again.", ...options });
@@ -172,8 +178,9 @@ function planStateHint(state: string, to: string): string {
 }
 
 /**
- * A strategy of the user's own can't be used: it can't be loaded, is not a strategy, or is not the one that a sandbox was made with. `code`
- * says which: STRATEGY_MODULE, STRATEGY_EXPORT, STRATEGY_CONSTRUCTOR, STRATEGY_OPTIONS, BAD_STRATEGY, STRATEGY_NAME or STRATEGY_CHANGED.
+ * A strategy of the user's own can't be used: it can't be loaded, is not a strategy, or is not the one that a
+ * sandbox was made with. `code` says which: STRATEGY_MODULE, STRATEGY_EXPORT, STRATEGY_CONSTRUCTOR,
+ * STRATEGY_OPTIONS, BAD_STRATEGY, STRATEGY_NAME or STRATEGY_CHANGED.
  */
 export class StrategyUnavailableError extends DrydockError {
   readonly strategy: string;
@@ -233,7 +240,10 @@ export interface Conflict {
   readonly why: string;
 }
 
-/** The original changed meanwhile, in paths that the plan changes too. Every such path is named; nothing was changed. */
+/**
+ * The original changed meanwhile, in paths that the plan changes too. Every such path is named; nothing was
+ * changed.
+ */
 export class SandboxConflictError extends DrydockError {
   readonly conflicts: readonly Conflict[];
 
@@ -252,7 +262,10 @@ export class SandboxConflictError extends DrydockError {
   }
 }
 
-/** A plan would land what tools run by themselves, and the user has not said that it may. Every such file is named; nothing was changed. */
+/**
+ * A plan would land what tools run by themselves, and the user has not said that it may. Every such file is
+ * named; nothing was changed.
+ */
 export class SelfRunningError extends DrydockError {
   readonly files: readonly SelfRunningFile[];
 
@@ -289,7 +302,10 @@ export interface AtomicCommitFailure {
   readonly selfRunning?: readonly SelfRunningFile[];
 }
 
-/** The one way in which `commitAll` fails. Unless `notUndone` says otherwise, every original is untouched and all work is still there. */
+/**
+ * The one way in which `commitAll` fails. Unless `notUndone` says otherwise, every original is untouched and
+ * all work is still there.
+ */
 export class AtomicCommitError extends DrydockError {
   readonly failed: ParticipantReport;
   readonly undone: readonly string[];

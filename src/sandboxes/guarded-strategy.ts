@@ -1,4 +1,5 @@
 import type { Change, DiffView } from "../core/change.ts";
+import type { LastCheckpoint, SavedCheckpoint } from "../core/checkpoint.ts";
 import {
   SandboxCommitError,
   SandboxCreationError,
@@ -7,6 +8,7 @@ import {
   UnsupportedError,
   UsageError,
 } from "../core/errors.ts";
+import type { ProgramView } from "../core/program-view.ts";
 import type { StatementResult } from "../core/query.ts";
 import type { PlainData, Resource } from "../core/resource.ts";
 import { assertResourcePath } from "../core/resource-path.ts";
@@ -14,16 +16,12 @@ import type { MadeWith, SandboxRef } from "../core/sandbox.ts";
 import type {
   Attention,
   CommitResult,
-  LastCheckpoint,
   PreparedCommit,
-  ProbeResult,
-  ProgramView,
   SandboxStrategy,
-  SavedCheckpoint,
-  StrategyWay,
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "../core/strategy.ts";
+import type { ProbeResult, StrategyWay } from "../core/strategy-abilities.ts";
 import { BLAME, type ErrorType, errorFrom } from "./foreign-errors.ts";
 import type { RegisteredStrategy } from "./registry.ts";
 import * as results from "./strategy-results.ts";

@@ -1,17 +1,12 @@
 import { CHANGE_KINDS, CHANGE_OPERATIONS, type Change, type DiffView } from "../core/change.ts";
+import type { SavedCheckpoint } from "../core/checkpoint.ts";
 import { messageOf } from "../core/errors.ts";
 import { copyPlain } from "../core/plain-data.ts";
+import type { ProgramView } from "../core/program-view.ts";
 import type { StatementResult } from "../core/query.ts";
 import { type MadeWith, type SandboxRef, sandboxIdFor } from "../core/sandbox.ts";
-import type {
-  Attention,
-  CommitResult,
-  PreparedCommit,
-  ProbeResult,
-  ProgramView,
-  SavedCheckpoint,
-  StrategyWay,
-} from "../core/strategy.ts";
+import type { Attention, CommitResult, PreparedCommit } from "../core/strategy.ts";
+import type { ProbeResult, StrategyWay } from "../core/strategy-abilities.ts";
 
 /**
  * What strategies of the user's own return, as it may be used and kept: plain data of the right shape and of bounded size. Each function throws

@@ -90,7 +90,7 @@ export class DrawerStrategy implements TwoPhaseSandboxStrategy {
     this.save(fileOf(ref, "landed"), {});
   }
 
-  async checkpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+  async checkpoint(ref: SandboxRef, checkpointId: string): Promise<undefined> {
     this.save(fileOf(ref, `saved-${checkpointId}`), this.load(fileOf(ref, "work")));
   }
 

@@ -1,22 +1,20 @@
-import type { StrategyCapabilities } from "../../core/capabilities.ts";
+import type { TwoPhaseCapabilities } from "../../core/capabilities.ts";
 import type { Change, DiffView } from "../../core/change.ts";
+import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
 import { UsageError } from "../../core/errors.ts";
+import type { ProgramView } from "../../core/program-view.ts";
 import type { StatementResult } from "../../core/query.ts";
 import type { Resource } from "../../core/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type {
   Attention,
   CommitResult,
-  LastCheckpoint,
   PreparedCommit,
-  ProbeResult,
-  ProgramView,
-  SavedCheckpoint,
   StrategyContext,
-  StrategyWay,
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "../../core/strategy.ts";
+import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import { factsOfPath } from "../../system/locations.ts";
 import { SnapshotStrategy } from "./snapshot.ts";
@@ -25,7 +23,7 @@ import { SqliteSnapshot } from "./sqlite-snapshot.ts";
 /** `snapshot` as it is registered: hands over to the class for what the resource is, a folder or the file of a database. */
 export class SnapshotByKind implements TwoPhaseSandboxStrategy {
   readonly name = "snapshot";
-  readonly capabilities: StrategyCapabilities;
+  readonly capabilities: TwoPhaseCapabilities;
   readonly #folders: SnapshotStrategy;
   readonly #sqlite: SqliteSnapshot;
 

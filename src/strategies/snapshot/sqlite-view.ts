@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { baseName, bytesFromPath, displayPath, isAtOrBelow, parentPath } from "../../core/byte-path.ts";
 import { UnsupportedError } from "../../core/errors.ts";
+import type { ProgramView } from "../../core/program-view.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
-import type { ProgramView } from "../../core/strategy.ts";
 import { ensureFolder, removeTree } from "../../files/remove-tree.ts";
 import { writeSmallFile } from "../../files/small-file.ts";
 import { openHomes, openWorkspace } from "../../files/workspace.ts";

@@ -17,7 +17,7 @@ import { commandsTogether, directBuiltins, englishOnly, fewChunks } from "./bund
 
 /**
  * Builds dist/:
- * - cli.js, index.js, strategy.js, testing.js, victim.js (the process that the conformance suite kills) and the chunks that they share. All come from one call of esbuild: a
+ * - cli.js, index.js, strategy.js, strategies.js, testing.js, victim.js (the process that the conformance suite kills) and the chunks that they share. All come from one call of esbuild: a
  *   class that two of them use is in a chunk of its own, so a strategy that imports "drydock/strategy" meets the same
  *   classes as the command line.
  * - keeper.js, the program that holds transactions, with the drivers that it needs.
@@ -34,6 +34,7 @@ const ENTRIES = {
   cli: "src/cli/main.ts",
   index: "src/index.ts",
   strategy: "src/strategy.ts",
+  strategies: "src/strategies.ts",
   testing: "src/testing/index.ts",
   victim: "src/testing/victim-main.ts",
 } as const;

@@ -12,11 +12,11 @@ import type { Settings } from "./config/settings.ts";
 import { settingsInForce, trustConfig } from "./config/settings-in-force.ts";
 import { TrustStore } from "./config/trust.ts";
 import { UnsupportedError, UsageError } from "./core/errors.ts";
+import type { Notice } from "./core/notice.ts";
 import type { PlanRecord } from "./core/plan.ts";
 import { ResourceTypes } from "./core/resource-types.ts";
 import type { StrategyContext } from "./core/strategy.ts";
 import { BUILT_IN_STRATEGY_NAMES } from "./core/strategy-names.ts";
-import type { Drydock, DrydockOptions } from "./drydock.ts";
 import { CheckpointService, saveBefore } from "./plans/checkpoint-service.ts";
 import { StrategyChooser } from "./plans/choose-strategy.ts";
 import { CleanupService } from "./plans/cleanup-service.ts";
@@ -28,7 +28,6 @@ import { planLog } from "./plans/plan-log.ts";
 import { PlanRestores } from "./plans/plan-restores.ts";
 import { Plans } from "./plans/plans.ts";
 import { ResourceResolver } from "./plans/resources.ts";
-import { drydockOptions, withCheckedBorder } from "./public-arguments.ts";
 import { sweepRuns } from "./run/sweep.ts";
 import { Claims } from "./sandboxes/claims.ts";
 import { declareCustom, registerCustom } from "./sandboxes/declare-strategies.ts";
@@ -40,28 +39,18 @@ import { SandboxStrategyRegistry } from "./sandboxes/registry.ts";
 import { RestoredRemains } from "./sandboxes/restored-remains.ts";
 import { RunFolders } from "./sandboxes/run-folders.ts";
 import { Uses } from "./sandboxes/uses.ts";
+import type { Services, ServicesOptions } from "./services.ts";
 import { openSqliteStore } from "./store/sqlite-store.ts";
 import type { HistoryEntry, Store } from "./store/store.ts";
 import { armFailpoints, passForeignFailpoint } from "./system/failpoints.ts";
 import { currentActor, MachineOwners } from "./system/machine.ts";
 import { freeReserve } from "./system/reserve.ts";
 
-export type { Drydock, DrydockOptions } from "./drydock.ts";
-
 /**
- * Opens Drydock: the one place that knows every concrete class and puts them together. What a crash left is settled before it returns.
- *
- * @example
- * ```ts
- * const drydock = await openDrydock({ stateDir });
- * const plan = await drydock.plans.create({ resources: [{ location: folder }] });
- * await drydock.plans.write(plan.id, plan.resources[0].name, "notes.txt", Buffer.from("hello"));
- * await drydock.plans.apply(plan.id, { message: "add notes" });
- * await drydock.close();
- * ```
+ * Opens a state directory: the one place that knows every concrete class and puts them together. What a crash
+ * left is settled before it returns.
  */
-export async function openDrydock(given?: DrydockOptions): Promise<Drydock> {
-  const options = drydockOptions(given, process.env);
+export async function openServices(options: ServicesOptions = {}): Promise<Services> {
   if (process.platform !== "linux")
     throw new UnsupportedError("Drydock works on Linux only.", {
       hint: "Use a Linux machine, container or virtual machine.",
@@ -82,22 +71,23 @@ export async function openDrydock(given?: DrydockOptions): Promise<Drydock> {
     const settings = await settingsInForce({
       ...{ cwd, trusted, environment },
       ...(explicit !== undefined && { explicit }),
-      notice: (line) => options.onNotice?.(line),
+      notice: (notice) => options.onNotice?.(notice),
     });
     const parts = assemble({ options, stateDir, store, settings, cwd, now, environment });
     const types = new ResourceTypes(settings.resourceTypes);
     const recovery = await parts.recovery.run();
-    for (const left of await parts.sweep()) options.onNotice?.(`pending: ${left}`);
+    for (const { planId, message } of await parts.sweep()) options.onNotice?.({ kind: "pending", planId, message });
     for (const { planId, why } of await parts.undoRetention.run())
-      options.onNotice?.(`pending: plan ${planId}: ${why}`);
+      options.onNotice?.({ kind: "pending", planId, message: `plan ${planId}: ${why}` });
     if (options.onNotice !== undefined) announce(recovery, options.onNotice);
-    return withCheckedBorder({
+    return {
       stateDir,
       plans: parts.plans,
       checkpoints: parts.checkpoints,
       cleanup: parts.cleanup,
       sandboxes: parts.manager,
       registry: parts.registry,
+      register: parts.register,
       resourceTypes: types,
       exec: async (plan, request) => (await parts.runs()).exec(plan, request),
       run: async (request) => (await import("./run/run-once.ts")).runOnce(parts.plans, await parts.runs(), request),
@@ -118,7 +108,7 @@ export async function openDrydock(given?: DrydockOptions): Promise<Drydock> {
         }),
       trust: (file) => trustConfig(resolve(cwd, file), { trusted, environment }),
       close: async () => store.close(),
-    });
+    };
   } catch (thrown) {
     store.close();
     throw thrown;
@@ -126,8 +116,8 @@ export async function openDrydock(given?: DrydockOptions): Promise<Drydock> {
 }
 
 function stateDirOf(
-  options: DrydockOptions,
-  environment: NonNullable<DrydockOptions["environment"]>,
+  options: ServicesOptions,
+  environment: NonNullable<ServicesOptions["environment"]>,
   cwd: string,
 ): string {
   const given = options.stateDir ?? environment["DRYDOCK_STATE_DIR"];
@@ -143,13 +133,13 @@ function stateDirOf(
 }
 
 interface Foundations {
-  readonly options: DrydockOptions;
+  readonly options: ServicesOptions;
   readonly stateDir: string;
   readonly store: Store;
   readonly settings: Settings;
   readonly cwd: string;
   readonly now: () => Date;
-  readonly environment: NonNullable<DrydockOptions["environment"]>;
+  readonly environment: NonNullable<ServicesOptions["environment"]>;
 }
 
 function assemble({ options, stateDir, store, settings, cwd, now, environment }: Foundations) {
@@ -187,7 +177,8 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   };
   declareBuiltIn(registry, context);
   const custom = { registry, sandboxes, context };
-  for (const make of options.strategies ?? []) registerCustom(custom, make);
+  const register: Services["register"] = (make) => registerCustom(custom, make);
+  for (const make of options.strategies ?? []) register(make);
   for (const declared of settings.sandbox.customStrategies) declareCustom(custom, declared);
   const journal = new Journal(store);
   const { cleanup: policy } = settings.sandbox;
@@ -252,13 +243,13 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   const runs = async () => {
     const { Runs } = await import("./run/runs.ts");
     const parts = { store, claims, sandboxes, uses, folders, stateDir, cwd, environment, history };
-    const notice = (line: string) => options.onNotice?.(line);
+    const notice = (notice: Notice) => options.onNotice?.(notice);
     return new Runs({ ...parts, saveBefore: saveBeforeExec, limits: settings.sandbox.limits, notice });
   };
   const checkRun = async () => (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
   const sweep = () => sweepRuns({ uses, store, claims, sandboxes, remains });
   const services = { plans, checkpoints, cleanup, undoRetention, recovery, abandonment };
-  return { registry, manager, commit, chooser, ...services, runs, checkRun, sweep };
+  return { registry, register, manager, commit, chooser, ...services, runs, checkRun, sweep };
 }
 
 /** Half of the program is strategies: a command that needs none, such as a list of plans, does not load them. */
@@ -272,14 +263,20 @@ function declareBuiltIn(registry: SandboxStrategyRegistry, context: StrategyCont
   }
 }
 
-function announce({ finished, undone, cleaned, pending }: RecoveryReport, notice: (line: string) => void): void {
-  const workOf = (direction: RecoveredPlan["direction"]) => (direction === "commit" ? "apply" : direction);
-  for (const { planName, planId, direction } of finished)
-    notice(`recovered: the ${workOf(direction)} of plan ${planName} (${planId}) is finished`);
-  for (const { planName, planId, direction } of undone)
-    notice(
-      `recovered: the ${workOf(direction)} of plan ${planName} (${planId}) ${direction === "restore" ? "could not be finished" : "had not been decided"} and is taken back`,
-    );
-  for (const { planId, what } of cleaned) notice(`recovered: removed ${what} (${planId})`);
-  for (const { planName, planId, why } of pending) notice(`pending: plan ${planName} (${planId}): ${why}`);
+function announce({ finished, undone, cleaned, pending }: RecoveryReport, notice: (notice: Notice) => void): void {
+  const workOf = ({ direction, planName, planId }: RecoveredPlan) =>
+    `the ${direction === "commit" ? "apply" : direction} of plan ${planName} (${planId})`;
+  const whyTakenBack = ({ direction }: RecoveredPlan) =>
+    direction === "restore" ? "could not be finished" : "had not been decided";
+  for (const plan of finished)
+    notice({ kind: "recovered", planId: plan.planId, message: `${workOf(plan)} is finished` });
+  for (const plan of undone)
+    notice({
+      kind: "recovered",
+      planId: plan.planId,
+      message: `${workOf(plan)} ${whyTakenBack(plan)} and is taken back`,
+    });
+  for (const { planId, what } of cleaned) notice({ kind: "recovered", planId, message: `removed ${what} (${planId})` });
+  for (const { planName, planId, why } of pending)
+    notice({ kind: "pending", planId, message: `plan ${planName} (${planId}): ${why}` });
 }

@@ -28,8 +28,11 @@ export const truth: Reader<boolean> = (value, at) =>
 export const amount: Reader<number> = (value, at) =>
   typeof value === "number" && value >= 0 ? value : refuse(at, "a number that is not negative", value);
 
-export const bytes: Reader<Uint8Array> = (value, at) =>
-  isA<Uint8Array>(value, "Uint8Array") ? value : refuse(at, "a Uint8Array", value);
+/** What a file holds. */
+export const content: Reader<string | Uint8Array> = (value, at) =>
+  typeof value === "string" || isA<Uint8Array>(value, "Uint8Array")
+    ? value
+    : refuse(at, "a text or a Uint8Array", value);
 
 export const signal: Reader<AbortSignal> = (value, at) =>
   isA<AbortSignal>(value, "AbortSignal") ? value : refuse(at, "an AbortSignal", value);

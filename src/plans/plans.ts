@@ -25,6 +25,7 @@ import type {
   ApplyResult,
   CreatePlanOptions,
   DiffOptions,
+  ListPlansOptions,
   PatchOptions,
   PlanDiff,
   PlanView,
@@ -54,7 +55,7 @@ export interface PlansParts {
 
 /**
  * What users do, in their words. Wherever a plan is asked for, its id, a unique prefix of it or its name will do; without one the only open
- * plan is meant.
+ * plan is meant. Wherever one of its resources is asked for, its name will do; without one its only resource is meant.
  */
 export class Plans {
   readonly #parts: PlansParts;
@@ -93,23 +94,25 @@ export class Plans {
     });
   }
 
-  async list(options: { readonly all?: boolean } = {}): Promise<readonly PlanView[]> {
+  async list(options: ListPlansOptions = {}): Promise<readonly PlanView[]> {
     const plans = await this.#parts.store.listPlans(options.all === true ? "all" : "open");
     return await Promise.all(plans.map((plan) => this.#parts.describe(plan, { load: false })));
+  }
+
+  /** Which plan is meant. */
+  async find(plan?: string): Promise<{ readonly id: string; readonly name: string }> {
+    const { id, name } = await this.#find(plan);
+    return { id, name };
   }
 
   async show(plan?: string): Promise<PlanView> {
     return await this.#view(await this.#find(plan));
   }
 
-  /** Where the sandbox of a resource is; without a name that of the only resource. */
+  /** Where the sandbox of a resource is. */
   async path(plan: string | undefined, resource?: string): Promise<string> {
     const path = await this.#exclusively(plan, async (found) => {
-      const { record, strategy, pathOf } = await this.#parts.sandboxes.usable(
-        found,
-        resource ?? onlyResource(found),
-        "change",
-      );
+      const { record, strategy, pathOf } = await this.#parts.sandboxes.usable(found, resource, "change");
       const path = await strategy.path(record.ref);
       const inside = pathOf(ROOT_PATH);
       return path === undefined || inside === ROOT_PATH ? path : joinPath(path, inside);
@@ -121,14 +124,19 @@ export class Plans {
     return path;
   }
 
-  async read(plan: string | undefined, resource: string, path: string): Promise<Uint8Array> {
+  async read(plan: string | undefined, resource: string | undefined, path: string): Promise<Uint8Array> {
     const found = await this.#find(plan);
     const { record, strategy, pathOf } = await this.#parts.sandboxes.usable(found, resource, "look");
     assertMay(resourceOf(found, resource), "read");
     return await strategy.read(record.ref, pathOf(path));
   }
 
-  async write(plan: string | undefined, resource: string, path: string, bytes: Uint8Array): Promise<Change> {
+  async write(
+    plan: string | undefined,
+    resource: string | undefined,
+    path: string,
+    bytes: Uint8Array,
+  ): Promise<Change> {
     const found = await this.#find(plan);
     if (found.readOnly) throw readOnly(found);
     return await this.#parts.claims.holding([planKey(found.id)], `The plan ${found.name}`, async () => {
@@ -146,8 +154,7 @@ export class Plans {
   ): Promise<readonly StatementResult[]> {
     return await this.#exclusively(plan, async (found) => {
       const { readOnly } = found;
-      const name = resource ?? onlyResource(found);
-      const { record, strategy } = await this.#parts.sandboxes.usable(found, name, readOnly ? "look" : "change");
+      const { record, strategy } = await this.#parts.sandboxes.usable(found, resource, readOnly ? "look" : "change");
       return await strategy.query(record.ref, script, { readOnly });
     });
   }
@@ -289,14 +296,6 @@ async function unlessGone(content: Promise<Uint8Array>): Promise<Uint8Array | un
     if (thrown instanceof UsageError && thrown.code === "NO_SUCH_FILE") return undefined;
     throw thrown;
   }
-}
-
-function onlyResource(plan: PlanRecord): string {
-  const [first, ...others] = plan.resources;
-  if (first !== undefined && others.length === 0) return first.resource.name;
-  throw new UsageError(`The plan ${plan.name} has several resources.`, {
-    hint: `Name one of ${plan.resources.map(({ resource }) => resource.name).join(", ")}.`,
-  });
 }
 
 function readOnly(plan: PlanRecord): UsageError {

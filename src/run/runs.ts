@@ -1,6 +1,7 @@
 import { isAtOrBelow, parentPath } from "../core/byte-path.ts";
 import { BusyError, PlanStateError, UnsupportedError, UsageError } from "../core/errors.ts";
 import type { Limits } from "../core/limits.ts";
+import type { Notice } from "../core/notice.ts";
 import { boundariesOf, boundaryOf, type PlanRecord } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { findPlan } from "../plans/find-plan.ts";
@@ -38,8 +39,7 @@ export interface RunsParts {
   readonly history: (planId: string, event: string, details: HistoryEntry["details"]) => HistoryEntry;
   /** Of every command that is not given others. */
   readonly limits: Limits;
-  /** Gets one line that the user should see. */
-  readonly notice: (line: string) => void;
+  readonly notice: (notice: Notice) => void;
 }
 
 const MOST_ATTEMPTS = 4;
@@ -85,7 +85,7 @@ export class Runs {
     );
     const exitCode = await running.ended;
     const { limit, files } = await metBeforeEnd(limits, () => this.#end(plan, use, entered, startedAt));
-    if (limit !== undefined) notice(limits.sentence(limit));
+    if (limit !== undefined) notice({ kind: "limit", planId: plan.id, limit, message: limits.sentence(limit) });
     const met = limit === undefined ? {} : { limit };
     const details = { command: commandText(request.command), exitCode, ...met };
     await store.write([{ put: "history", record: history(plan.id, "executed", details) }], "ordered");

@@ -74,7 +74,7 @@ export class SandboxManager {
   }
 
   /** The sandbox of a resource of a plan; made if it is not there. The same one however often it is asked for. */
-  async getOrCreate(planId: string, resource: string): Promise<SandboxRecord> {
+  async getOrCreate(planId: string, resource?: string): Promise<SandboxRecord> {
     return await this.#claimed(planId, (plan) => this.#parts.sandboxes.getOrCreate(plan, resourceOf(plan, resource)));
   }
 

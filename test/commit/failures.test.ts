@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  AtomicCommitError,
-  type Drydock,
-  type DrydockError,
-  type PlanView,
-  SandboxCommitError,
-} from "../../src/index.ts";
+import { AtomicCommitError, type DrydockError, type PlanView, SandboxCommitError } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import type { MailboxOptions } from "./mailbox.ts";
 import { irreversible, letterbox, planWithWork, reversible, twoPhase, Workshop } from "./workshop.ts";
 
@@ -194,7 +189,7 @@ describe("A commit that fails", () => {
 async function mixedPlan(
   workshop: Workshop,
   mailboxes: readonly MailboxOptions[],
-): Promise<{ readonly drydock: Drydock; readonly plan: PlanView }> {
+): Promise<{ readonly drydock: Services; readonly plan: PlanView }> {
   const drydock = await workshop.open(mailboxes);
   const plan = await planWithWork(drydock, [
     { location: "a" },

@@ -6,12 +6,12 @@ import { STRATEGY_METHODS } from "../../src/core/strategy.ts";
 import {
   BUILT_IN_STRATEGY_NAMES,
   type CreatePlanOptions,
-  openDrydock,
   SANDBOX_MOVES,
   SANDBOX_STATES,
   SandboxStateError,
   type SandboxStrategy,
 } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
 import { runProcess } from "../rivals/drydock-process.ts";
 import { Mailbox } from "./mailbox.ts";
 import { irreversible, letterbox, planWithWork, reversible, twoPhase, Workshop } from "./workshop.ts";
@@ -90,7 +90,7 @@ describe("Strategies", () => {
     assert.equal(declared["filesystem_copy"], "two-phase, undo true");
     assert.equal(declared["none"], "in-place, undo false");
     // An object that is no instance of anything takes part like any other.
-    const stranger = await openDrydock({
+    const stranger = await openServices({
       stateDir: workshop.at("state-of-a-stranger"),
       cwd: workshop.base,
       environment: {},

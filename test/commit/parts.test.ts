@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
 import { ulid } from "ulid";
-import { AtomicCommitError, type Drydock } from "../../src/index.ts";
+import { AtomicCommitError } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/filesystem-copy.ts";
 import { SnapshotByKind } from "../../src/strategies/snapshot/snapshot-by-kind.ts";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
@@ -17,7 +18,7 @@ function isOnImage(strategy: string): boolean {
 }
 
 /** A plan over the folder `a`, called p, with files in it and its sandbox. */
-async function planOver(shop: Workshop, strategy: string): Promise<{ drydock: Drydock; sandbox: string }> {
+async function planOver(shop: Workshop, strategy: string): Promise<{ drydock: Services; sandbox: string }> {
   for (const path of ["a/src/app.ts", "a/src/other.ts", "a/docs/guide.md", "a/docs/gone.md"]) {
     mkdirSync(dirname(shop.at(path)), { recursive: true });
     shop.write(path, `old ${path}\n`);
@@ -27,7 +28,7 @@ async function planOver(shop: Workshop, strategy: string): Promise<{ drydock: Dr
   return { drydock, sandbox: await drydock.plans.path("p") };
 }
 
-async function paths({ plans }: Drydock): Promise<string[]> {
+async function paths({ plans }: Services): Promise<string[]> {
   return (await plans.diff("p")).changes.map(({ operation, path }) => `${operation} ${path}`);
 }
 
@@ -212,7 +213,7 @@ for (const strategy of ["filesystem_copy", "overlay", "copy_on_write", "snapshot
     });
   });
 
-async function refusalOfUndo({ plans }: Drydock): Promise<readonly string[]> {
+async function refusalOfUndo({ plans }: Services): Promise<readonly string[]> {
   try {
     await plans.undo("p");
   } catch (thrown) {

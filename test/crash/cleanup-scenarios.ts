@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openDrydock } from "../../src/runtime.ts";
+import { openServices } from "../../src/runtime.ts";
 import { runDriver } from "./run-driver.ts";
 import { apply, assertNothingLeft, type Scenario } from "./scenarios.ts";
 import { PLAN, type World } from "./world.ts";
@@ -52,7 +52,7 @@ export const expire: Scenario = {
 async function cancelManually(world: World): Promise<void> {
   const config = join(world.stateDir, "..", "manual.yaml");
   writeFileSync(config, "sandbox: { cleanup: manual }\n");
-  const drydock = await openDrydock({ stateDir: world.stateDir, cwd: "/", environment: {}, config });
+  const drydock = await openServices({ stateDir: world.stateDir, cwd: "/", environment: {}, config });
   try {
     await drydock.plans.cancel(PLAN);
   } finally {

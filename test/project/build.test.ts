@@ -14,6 +14,7 @@ function project(): TemporaryFolder {
   folder.write("src/cli/command.ts", 'import { Shared } from "../core/shared.ts";\nconsole.log(Shared.name);\n');
   folder.write("src/index.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/strategy.ts", 'export { Shared } from "./core/shared.ts";\n');
+  folder.write("src/strategies.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/testing/victim-main.ts", "export {};\n");
   folder.write("src/testing/index.ts", 'export { Shared } from "../core/shared.ts";\n');
   folder.write("src/strategies/transaction-rollback/keeper-main.ts", 'console.log("kept");\n');

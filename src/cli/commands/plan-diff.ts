@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { PlanDiff } from "../../plans/plan-views.ts";
-import type { Drydock } from "../../runtime.ts";
+import type { Services } from "../../services.ts";
 import type { CommandContext } from "../command-context.ts";
 import { parsePathFilter } from "../path-filter.ts";
 import { addPlanArgument } from "../plan-argument.ts";
@@ -43,7 +43,7 @@ function linesOf(diff: PlanDiff, { stat, nameOnly }: DiffOptions, { output }: Co
 /** Prints the patch as it is made. For a program it has the very bytes, so that it can be applied. A person is told what a patch does not show. */
 async function printPatch(
   { output }: CommandContext,
-  drydock: Drydock,
+  drydock: Services,
   plan: string | undefined,
   paths: readonly string[],
 ): Promise<void> {

@@ -11,7 +11,7 @@ import { claimsExclude } from "../store/claims.ts";
 import type { Store } from "../store/store.ts";
 import { newId } from "../system/new-id.ts";
 import { type Coordinator, DryRunEnd, type Outcome } from "./coordinator.ts";
-import { commitFailure } from "./failure.ts";
+import { commitFailure, failingAsOne } from "./failure.ts";
 import { type Journal, planDuring } from "./journal.ts";
 import { assertForeignHaveWord, withWord } from "./landing-word.ts";
 import { assertReversible, choosing, participantsOf } from "./participants.ts";
@@ -40,7 +40,21 @@ export class AtomicCommit implements PlanCommitter {
     this.#parts = parts;
   }
 
+  /** Lands everything, or nothing. Fails only by `AtomicCommitError`. */
   async commitAll(planId: string, options: CommitAllOptions): Promise<CommitAllResult> {
+    return await failingAsOne("commit", () => this.#commitAll(planId, options));
+  }
+
+  /**
+   * Takes the last landing of a plan back that is still there: the same journal, the same guarantees, over all
+   * participants at once. An open plan, of which parts have landed, stays open. Fails only by
+   * `AtomicCommitError`.
+   */
+  async undo(planId: string): Promise<CommitAllResult> {
+    return await failingAsOne("undo", () => this.#undo(planId));
+  }
+
+  async #commitAll(planId: string, options: CommitAllOptions): Promise<CommitAllResult> {
     return await this.#locked(planId, async (plan, owner) => {
       movePlan(plan, "applying");
       this.#parts.assertUnused(plan);
@@ -71,11 +85,7 @@ export class AtomicCommit implements PlanCommitter {
     });
   }
 
-  /**
-   * Takes the last landing of a plan back that is still there: the same journal, the same guarantees, over all participants at once. An open
-   * plan, of which parts have landed, stays open.
-   */
-  async undo(planId: string): Promise<CommitAllResult> {
+  async #undo(planId: string): Promise<CommitAllResult> {
     return await this.#locked(planId, async (plan, owner) => {
       movePlan(plan, "undoing");
       const landings = await this.#landings(plan);

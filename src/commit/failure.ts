@@ -1,11 +1,45 @@
-import { AtomicCommitError, DrydockError, type ParticipantReport, SelfRunningError } from "../core/errors.ts";
+import {
+  AtomicCommitError,
+  DrydockError,
+  hintOf,
+  messageOf,
+  type ParticipantReport,
+  SelfRunningError,
+} from "../core/errors.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
 import type { Outcome } from "./coordinator.ts";
+
+type Direction = TransactionRecord["direction"];
+
+/** The one way in which commits and undos fail: what was refused before anything was prepared fails so, too. */
+export async function failingAsOne<T>(direction: Direction, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw thrown instanceof AtomicCommitError ? thrown : notBegun(direction, thrown);
+  }
+}
+
+function notBegun(direction: Direction, cause: unknown): AtomicCommitError {
+  const selfRunning = cause instanceof SelfRunningError ? cause.files : [];
+  const failed = { resource: "", message: messageOf(cause) };
+  return new AtomicCommitError(
+    `The plan was not ${DONE[direction]}: ${messageOf(cause)}`,
+    { failed, undone: [], notUndone: [], conflicts: [], selfRunning, ...reasonOf(cause) },
+    { cause, hint: hintOf(cause) ?? "Nothing was changed." },
+  );
+}
+
+const DONE = { commit: "applied", undo: "undone" } as const;
+
+function reasonOf(cause: unknown): Pick<AtomicCommitError, "reason"> {
+  return cause instanceof DrydockError ? { reason: cause.code } : {};
+}
 
 /** Says what became of a commit or undo that did not succeed: what failed, what is as before, what is not, and what to do. */
 export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCommitError {
   const decided = record.phase === "landing";
-  const verb = record.direction === "commit" ? "applied" : "undone";
+  const verb = DONE[record.direction];
   const failed: ParticipantReport = record.failure?.report ??
     unfinished[0] ?? { resource: "", message: "it did not finish" };
   const notUndone = [...unfinished, ...leftovers(record)];
@@ -25,6 +59,7 @@ export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCom
       undone,
       notUndone,
       conflicts: record.failure?.conflicts ?? [],
+      ...reasonOf(cause),
       ...(cause instanceof SelfRunningError && {
         selfRunning: cause.files.map((file) => ({ ...file, resource: file.resource ?? failed.resource })),
       }),

@@ -300,11 +300,13 @@ export interface AtomicCommitFailure {
   readonly conflicts: readonly Conflict[];
   /** What lands only with the user's word, and had none. */
   readonly selfRunning?: readonly SelfRunningFile[];
+  /** The code of the error that stopped it, where that is one of ours. */
+  readonly reason?: ErrorCode;
 }
 
 /**
- * The one way in which `commitAll` fails. Unless `notUndone` says otherwise, every original is untouched and
- * all work is still there.
+ * The one way in which an apply or an undo fails. Unless `notUndone` says otherwise, every original is
+ * untouched and all work is still there.
  */
 export class AtomicCommitError extends DrydockError {
   readonly failed: ParticipantReport;
@@ -312,6 +314,8 @@ export class AtomicCommitError extends DrydockError {
   readonly notUndone: readonly ParticipantReport[];
   readonly conflicts: readonly Conflict[];
   readonly selfRunning: readonly SelfRunningFile[];
+  /** The code of `cause`, where that is an error of ours. */
+  readonly reason?: ErrorCode;
 
   constructor(message: string, failure: AtomicCommitFailure, options: DrydockErrorOptions = {}) {
     super("ATOMIC_COMMIT", message, options);
@@ -320,11 +324,13 @@ export class AtomicCommitError extends DrydockError {
     this.notUndone = failure.notUndone;
     this.conflicts = failure.conflicts;
     this.selfRunning = failure.selfRunning ?? [];
+    if (failure.reason !== undefined) this.reason = failure.reason;
   }
 
   override get details(): { readonly [key: string]: unknown } {
-    const { failed, undone, notUndone, conflicts, selfRunning } = this;
-    return { failed, undone, notUndone, conflicts, ...(selfRunning.length > 0 && { selfRunning }) };
+    const { failed, undone, notUndone, conflicts, selfRunning, reason } = this;
+    const found = { ...(reason && { reason }), ...(selfRunning.length > 0 && { selfRunning }) };
+    return { failed, undone, notUndone, conflicts, ...found };
   }
 }
 

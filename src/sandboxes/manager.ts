@@ -1,4 +1,4 @@
-import { AtomicCommitError, hintOf, messageOf, SelfRunningError, UsageError } from "../core/errors.ts";
+import { messageOf, UsageError } from "../core/errors.ts";
 import type { PlanRecord, PlanState } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import type { Store } from "../store/store.ts";
@@ -80,12 +80,7 @@ export class SandboxManager {
 
   /** Lands everything, or nothing. Fails only by `AtomicCommitError`. */
   async commitAll(planId: string, options: CommitAllOptions = {}): Promise<CommitAllResult> {
-    try {
-      return await this.#parts.committer.commitAll(planId, options);
-    } catch (thrown) {
-      if (thrown instanceof AtomicCommitError) throw thrown;
-      throw notBegun(thrown);
-    }
+    return await this.#parts.committer.commitAll(planId, options);
   }
 
   /** Throws the work of every sandbox away; where it had landed, the original is restored. */
@@ -129,13 +124,4 @@ export class SandboxManager {
       return await action(plan);
     });
   }
-}
-
-/** What was refused before anything was prepared. */
-function notBegun(cause: unknown): AtomicCommitError {
-  const selfRunning = cause instanceof SelfRunningError ? cause.files : [];
-  const failed = { resource: "", message: messageOf(cause) };
-  const failure = { failed, undone: [], notUndone: [], conflicts: [], selfRunning };
-  const hint = hintOf(cause) ?? "Nothing was changed.";
-  return new AtomicCommitError(`The plan was not applied: ${messageOf(cause)}`, failure, { cause, hint });
 }

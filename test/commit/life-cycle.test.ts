@@ -161,7 +161,7 @@ describe("The life of a sandbox", () => {
     ])
       await assert.rejects(attempt, SandboxStateError);
     await assert.rejects(drydock.plans.apply(plan.id), /cancelled and cannot become applying/);
-    await assert.rejects(drydock.plans.undo(plan.id), { code: "PLAN_STATE" });
+    await assert.rejects(drydock.plans.undo(plan.id), { reason: "PLAN_STATE" });
     await assert.rejects(drydock.plans.cancel(plan.id), { code: "PLAN_STATE" });
   });
 

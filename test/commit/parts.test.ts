@@ -109,7 +109,7 @@ for (const strategy of ["filesystem_copy", "overlay", "copy_on_write", "snapshot
       await plans.undo("p");
       assert.equal(shop.text("a/src/app.ts"), "old a/src/app.ts\n");
       assert.deepEqual(await paths(drydock), all);
-      await assert.rejects(plans.undo("p"), { code: "PLAN_STATE" });
+      await assert.rejects(plans.undo("p"), { reason: "PLAN_STATE" });
       await plans.apply("p");
       assert.equal(shop.text("a/src/app.ts"), "new app\n");
     });

@@ -40,7 +40,7 @@ export const expire: Scenario = {
     assert.equal(world.side(sides, "after a crash in the expiry"), "new");
     const { undo } = await world.with(({ plans }) => plans.show(PLAN));
     if (undo !== undefined && "not" in undo)
-      await world.with(({ plans }) => assert.rejects(plans.undo(PLAN), { code: "UNDO_DISCARDED" }));
+      await world.with(({ plans }) => assert.rejects(plans.undo(PLAN), { reason: "UNDO_DISCARDED" }));
     const { failed } = await runDriver(world.request("expire"));
     assert.equal(failed, undefined);
     await world.with(async ({ cleanup }) => assert.deepEqual(await cleanup.scan(), []));

@@ -35,7 +35,7 @@ describe("A strategy of one's own that commits in one step and can take that bac
     await drydock.plans.apply(plan.id);
     const later = await author.open(LATER);
     assert.deepEqual(readdirSync(author.at("state/documents")), []);
-    await assert.rejects(later.plans.undo(plan.id), { code: "UNDO_DISCARDED" });
+    await assert.rejects(later.plans.undo(plan.id), { reason: "UNDO_DISCARDED" });
     assert.deepEqual(await later.cleanup.scan(), []);
   });
 

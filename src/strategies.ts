@@ -21,18 +21,16 @@ import { TransactionRollbackStrategy as TransactionRollback } from "./strategies
 /** A strategy that is made with nothing but its context. */
 export type StrategyClass<Strategy extends SandboxStrategy> = new (context: StrategyContext) => Strategy;
 
-type FolderStrategyClass = StrategyClass<TwoPhaseSandboxStrategy & Reachable>;
-
 /** `git_worktree` */
-export const GitWorktreeStrategy: FolderStrategyClass = GitWorktree;
+export const GitWorktreeStrategy: StrategyClass<TwoPhaseSandboxStrategy & Reachable> = GitWorktree;
 /** `snapshot`, of folders on btrfs and of SQLite databases */
-export const SnapshotStrategy: FolderStrategyClass = SnapshotByKind;
+export const SnapshotStrategy: StrategyClass<TwoPhaseSandboxStrategy & Reachable> = SnapshotByKind;
 /** `overlay` */
-export const OverlayStrategy: FolderStrategyClass = Overlay;
+export const OverlayStrategy: StrategyClass<TwoPhaseSandboxStrategy & Reachable> = Overlay;
 /** `copy_on_write` */
-export const CopyOnWriteStrategy: FolderStrategyClass = CopyOnWrite;
+export const CopyOnWriteStrategy: StrategyClass<TwoPhaseSandboxStrategy & Reachable> = CopyOnWrite;
 /** `filesystem_copy` */
-export const FilesystemCopyStrategy: FolderStrategyClass = FilesystemCopy;
+export const FilesystemCopyStrategy: StrategyClass<TwoPhaseSandboxStrategy & Reachable> = FilesystemCopy;
 /** `transaction_rollback` */
 export const TransactionRollbackStrategy: StrategyClass<TwoPhaseSandboxStrategy> = TransactionRollback;
 /** `none`, which works on the original itself */

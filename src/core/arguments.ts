@@ -52,11 +52,6 @@ export function callback<T>(): Reader<T> {
   return (value, at) => (typeof value === "function" ? (value as T) : refuse(at, "a function", value));
 }
 
-/** Something that is checked where it is used. */
-export function anything<T>(): Reader<T> {
-  return (value) => value as T;
-}
-
 export function oneOf<const Value extends string>(...known: readonly Value[]): Reader<Value> {
   return (value, at) => known.find((each) => each === value) ?? refuse(at, known.join(" or "), value);
 }

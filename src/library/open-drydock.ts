@@ -9,6 +9,8 @@ import { checkedDrydock, drydockOptions } from "./public-arguments.ts";
  *
  * @example
  * ```ts
+ * import { openDrydock } from "drydock";
+ *
  * await using drydock = await openDrydock({ stateDir: "state" });
  * const plan = await drydock.plans.create({ resources: [{ location: "website" }] });
  * await plan.write("notes.txt", "hello\n");

@@ -38,7 +38,13 @@ describe("the build", () => {
       .filter((name) => name.endsWith(".js"))
       .filter((name) => /class\b/.test(readFileSync(join(dist, name), "utf8")));
     assert.equal(definitions.length, 1, definitions.join(", "));
-    assert.equal(readFileSync(join(dist, "types/index.d.ts"), "utf8"), 'export { Shared } from "./core/shared.js";\n');
+    const declared = readFileSync(join(dist, "types/index.d.ts"), "utf8");
+    const [, shared = ""] = /^export \{ \w+ as Shared \} from '[.][/](shared-\S+)[.]js';$/m.exec(declared) ?? [];
+    assert.match(readFileSync(join(dist, `types/${shared}.d.ts`), "utf8"), /^declare class Shared /m, declared);
+    assert.deepEqual(
+      readdirSync(join(dist, "types")).filter((name) => !name.startsWith("shared-")),
+      ["index.d.ts", "strategies.d.ts", "strategy.d.ts", "testing.d.ts"],
+    );
   });
 
   it("keeps the last good build when it fails, leaves nothing else behind, and says what is missing", () => {

@@ -32,11 +32,21 @@ const LAYERS = [
     "testing/",
     "testing/ is shipped for authors of strategies: it must not pull in the composition root or the command line",
   ],
-  ["drydock.ts", "drydock.ts says what programs get: it is types, and must work without what makes them true"],
-  ["public-arguments.ts", "public-arguments.ts checks what programs hand in: it must not use it"],
+  [
+    "services.ts",
+    "services.ts says what an open state directory gives: it is types, and must work without what makes them true",
+  ],
   ["runtime.ts", "runtime.ts puts the parts together: it must not depend on who uses the result"],
-  ["cli/", "cli/ is a user of the library like any other, and nothing may build on it"],
+  ["cli/", "cli/ shows the services to people: it must work without what is for programs, and nothing may build on it"],
+  [
+    "library/",
+    "library/ shows the services to programs, and checks what they hand in: it must work without a command line",
+  ],
   ["strategy.ts", "strategy.ts is a public entry, nothing but exports: inside, import from where things are defined"],
+  [
+    "strategies.ts",
+    "strategies.ts is a public entry, nothing but exports: inside, import from where things are defined",
+  ],
   ["index.ts", "index.ts is the public entry, nothing but exports: inside, import from where things are defined"],
 ];
 
@@ -73,7 +83,7 @@ module.exports = {
       comment:
         "the public entries are for programs: one that imports the library must not load the command line with it.",
       severity: "error",
-      from: { path: "^src/(?:index|strategy)[.]ts$" },
+      from: { path: "^src/(?:library/|(?:index|strategy|strategies)[.]ts$)" },
       to: { path: "^src/cli/" },
     },
     {

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { openDrydock } from "../src/index.ts";
+import { openServices } from "../src/runtime.ts";
 import { answer, compare, type Row } from "./answer.ts";
 import { newContent, oldContent, PER_FOLDER, removeAll, renamesAlone } from "./floor.ts";
 import { alternate, flushPlace, type Side } from "./measure.ts";
@@ -18,7 +18,7 @@ import { makeTree } from "./trees.ts";
 
 withPrivateMounts();
 const place = imageOrFolder("ext4");
-const drydock = await openDrydock({ stateDir: join(place.path, "state") });
+const drydock = await openServices({ stateDir: join(place.path, "state") });
 const rows: Row[] = [];
 for (const { count, fasterBy, rounds } of [
   { count: 20, fasterBy: 8, rounds: 25 },

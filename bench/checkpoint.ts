@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openDrydock } from "../src/index.ts";
+import { openServices } from "../src/runtime.ts";
 import { Folder } from "../src/system/folder.ts";
 import { syncfs } from "../src/system/native.ts";
 import { answer, compare, type Row } from "./answer.ts";
@@ -21,7 +21,7 @@ const MANY = 1000;
 withPrivateMounts();
 const place = imageOrFolder("ext4");
 const at = (...names: readonly string[]) => join(place.path, ...names);
-const drydock = await openDrydock({ stateDir: at("state") });
+const drydock = await openServices({ stateDir: at("state") });
 const rows: Row[] = [];
 for (const strategy of ["overlay", "filesystem_copy"]) {
   for (const size of [1_000, 100_000]) {

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { openDrydock } from "../src/index.ts";
+import { openServices } from "../src/runtime.ts";
 import { answer, compare, type Row } from "./answer.ts";
 import { alternate, flushPlace, runProgram } from "./measure.ts";
 import { imageOf, imageOrFolder, type Place, withPrivateMounts } from "./places.ts";
@@ -27,7 +27,7 @@ answer(rows);
 async function copying(place: Place, strategy: string, options: readonly string[], atMost: number): Promise<Row> {
   const original = join(place.path, "original");
   const copy = join(place.path, "copy");
-  const drydock = await openDrydock({ stateDir: join(place.path, "state") });
+  const drydock = await openServices({ stateDir: join(place.path, "state") });
   makeTree(original, FILES, PER_FOLDER, sourceLike);
   let plan = "";
   const { ours, peer } = await alternate(ROUNDS, {

@@ -84,30 +84,27 @@ function planned(): Side {
   return {
     before: nextRound,
     run: async () => {
-      const { plans, close } = await opened();
+      await using drydock = await opened();
       const resources = [
         { location: folder, name: "files" },
         { location: database, name: "sqlite" },
         { location: server.url(), name: "postgres" },
       ];
-      const { id } = await plans.create({ resources });
-      changeFiles(await plans.path(id, "files"));
-      await plans.sql(id, "sqlite", update(SQLITE_ROWS));
-      await plans.sql(id, "postgres", update(POSTGRES_ROWS));
-      await plans.apply(id);
-      await close();
+      const plan = await drydock.plans.create({ resources });
+      changeFiles(await plan.resource("files").path());
+      await plan.resource("sqlite").sql(update(SQLITE_ROWS));
+      await plan.resource("postgres").sql(update(POSTGRES_ROWS));
+      await plan.apply();
     },
     after: async () => {
-      const { cleanup, close } = await opened();
-      await cleanup.purge({ force: true });
-      await close();
+      await using drydock = await opened();
+      await drydock.cleanup.purge({ force: true });
     },
   };
 }
 
 async function opened() {
-  const drydock = await openDrydock({ stateDir: join(place.path, "state"), config });
-  return { plans: drydock.plans, cleanup: drydock.cleanup, close: () => drydock.close() };
+  return await openDrydock({ stateDir: join(place.path, "state"), config });
 }
 
 function directly(): Side {

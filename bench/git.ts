@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openDrydock } from "../src/index.ts";
+import { openServices } from "../src/runtime.ts";
 import { answer, compare, type Row } from "./answer.ts";
 import { newContent, oldContent, PER_FOLDER } from "./floor.ts";
 import { alternate, flushPlace, runProgram, type Side } from "./measure.ts";
@@ -20,7 +20,7 @@ const place = imageOrFolder("ext4");
 const original = join(place.path, "original");
 const config = join(place.path, "drydock.yaml");
 writeFileSync(config, "sandbox: { cleanup: manual }\n");
-const drydock = await openDrydock({ stateDir: join(place.path, "state"), config });
+const drydock = await openServices({ stateDir: join(place.path, "state"), config });
 const files = makeTree(original, FILES, PER_FOLDER, oldContent);
 git("init", "-q", "-b", "main");
 // Else git goes on tidying up in the background.

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { openDrydock } from "../src/index.ts";
+import { openServices } from "../src/runtime.ts";
 import { answer, compare, type Row } from "./answer.ts";
 import { newContent, oldContent, PER_FOLDER, removeAll, renamesAlone } from "./floor.ts";
 import { alternate, flushPlace, runProgram, type Side } from "./measure.ts";
@@ -77,7 +77,7 @@ class LargeWork {
   async #make(): Promise<void> {
     const contentOf = this.#files === "new" ? () => undefined : oldContent;
     const files = makeTree(this.#original, this.#count, PER_FOLDER, contentOf);
-    const drydock = await openDrydock({ stateDir: state });
+    const drydock = await openServices({ stateDir: state });
     this.#plan = (
       await drydock.plans.create({ resources: [{ location: this.#original, strategy: "filesystem_copy" }] })
     ).id;

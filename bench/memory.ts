@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openDrydock } from "../src/index.ts";
+import { openServices } from "../src/runtime.ts";
 import { answer } from "./answer.ts";
 import { memoryOrFolder, withPrivateMounts } from "./places.ts";
 import { makeTree } from "./trees.ts";
@@ -21,7 +21,7 @@ else {
 }
 
 async function inOwnProcess(what: "look" | "diff"): Promise<void> {
-  const drydock = await openDrydock({ stateDir });
+  const drydock = await openServices({ stateDir });
   const changes = what === "diff" ? (await drydock.plans.diff(plan)).changes.length : 0;
   await drydock.close();
   console.log(JSON.stringify({ changes, megabytes: largestResidentSet() }));
@@ -37,7 +37,7 @@ async function measure(): Promise<void> {
   const original = join(place.path, "original");
   const state = join(place.path, "state");
   const files = makeTree(original, FILES, PER_FOLDER, () => Buffer.alloc(0));
-  const drydock = await openDrydock({ stateDir: state });
+  const drydock = await openServices({ stateDir: state });
   const { id } = await drydock.plans.create({ resources: [{ location: original, strategy: "filesystem_copy" }] });
   writeFileSync(join(await drydock.plans.path(id), files[0] as string), "changed\n");
   await drydock.close();

@@ -1,6 +1,6 @@
 import { mkdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openDrydock } from "../src/index.ts";
+import { openServices } from "../src/runtime.ts";
 import { Folder } from "../src/system/folder.ts";
 import { mountByDescriptors } from "../src/system/overlay-mount.ts";
 import { answer, compare, type Row } from "./answer.ts";
@@ -22,7 +22,7 @@ const IDENTITY = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
 withPrivateMounts();
 const place = imageOrFolder("ext4");
 const at = (...names: readonly string[]) => join(place.path, ...names);
-const drydock = await openDrydock({ stateDir: at("state") });
+const drydock = await openServices({ stateDir: at("state") });
 const store = openDurableStore(at("store.db"));
 const rows: Row[] = [];
 for (const size of [1_000, 10_000, 100_000]) {

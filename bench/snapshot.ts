@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ulid } from "ulid";
 import type { SandboxRef } from "../src/core/sandbox.ts";
 import type { StrategyContext } from "../src/core/strategy.ts";
-import { openDrydock } from "../src/index.ts";
+import { openServices } from "../src/runtime.ts";
 import { SnapshotStrategy } from "../src/strategies/snapshot/snapshot.ts";
 import { createSnapshot, deleteSubvolume } from "../src/system/btrfs.ts";
 import { statInto } from "../src/system/facts.ts";
@@ -37,7 +37,7 @@ async function ask(path: string): Promise<void> {
   const at = (name: string) => join(path, name);
   mkdirSync(at("alone"));
   const strategy = new SnapshotStrategy(contextIn(at("alone")));
-  const drydock = await openDrydock({ stateDir: at("state") });
+  const drydock = await openServices({ stateDir: at("state") });
   const store = openDurableStore(at("store.db"));
   for (const size of [1_000, 100_000]) {
     const original = at(`original-${size}`);

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openDrydock } from "../src/index.ts";
+import { openServices } from "../src/runtime.ts";
 import { answer, compare } from "./answer.ts";
 import { alternate, flushPlace, runProgram } from "./measure.ts";
 import { imageOrFolder, withPrivateMounts } from "./places.ts";
@@ -20,7 +20,7 @@ withPrivateMounts();
 const place = imageOrFolder("ext4");
 const original = join(place.path, "original");
 const files = makeTree(original, FILES, PER_FOLDER, () => Buffer.alloc(0));
-const drydock = await openDrydock({ stateDir: join(place.path, "state") });
+const drydock = await openServices({ stateDir: join(place.path, "state") });
 const { id } = await drydock.plans.create({ resources: [{ location: original, strategy: "filesystem_copy" }] });
 const sandbox = await drydock.plans.path(id);
 for (let at = 0; at < CHANGED; at += 1) {

@@ -1,28 +1,20 @@
 import { spawnSync } from "node:child_process";
-import {
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { commandsTogether, directBuiltins, englishOnly, fewChunks } from "./bundle-plugins.ts";
+import { makeDeclarations, PUBLIC_ENTRIES } from "./declarations.ts";
 
 /**
  * Builds dist/:
- * - cli.js, index.js, strategy.js, testing.js, victim.js (the process that the conformance suite kills) and the chunks that they share. All come from one call of esbuild: a
+ * - cli.js, index.js, strategy.js, strategies.js, testing.js, victim.js (the process that the conformance suite kills) and the chunks that they share. All come from one call of esbuild: a
  *   class that two of them use is in a chunk of its own, so a strategy that imports "drydock/strategy" meets the same
  *   classes as the command line.
  * - holder.js, the program that holds transactions, with the drivers that it needs.
  * - launcher.cjs, the program that becomes a command.
- * - types/, the declarations of the public entries.
+ * - types/, the declarations of the public entries (declarations.ts).
  * - .compile-cache/, see bin/start.cjs; filled here, so that the first command is as fast as the second. Not packed.
  *
  * It is made beside dist/ and then moved into place: a failed build leaves the old one, and no command meets half of one.
@@ -31,10 +23,8 @@ const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
 
 const ENTRIES = {
+  ...PUBLIC_ENTRIES,
   cli: "src/cli/main.ts",
-  index: "src/index.ts",
-  strategy: "src/strategy.ts",
-  testing: "src/testing/index.ts",
   victim: "src/testing/victim-main.ts",
 } as const;
 
@@ -64,7 +54,7 @@ async function buildAll(): Promise<void> {
   const old = `${fresh}-old`;
   try {
     await bundle(fresh);
-    declare(fresh);
+    await makeDeclarations(root, join(fresh, "types"));
     if (existsSync(dist)) renameSync(dist, old);
     renameSync(fresh, dist);
   } finally {
@@ -116,24 +106,6 @@ async function bundle(outdir: string): Promise<void> {
     banner: { js: 'const drydockUrl=require("node:url").pathToFileURL(__filename).href;' },
     external: ["koffi"],
   });
-}
-
-/** Emits the declarations, with the extensions of relative imports as they are for whoever imports them. */
-function declare(outdir: string): void {
-  const types = join(outdir, "types");
-  const tsc = join(root, "node_modules/typescript-7/bin/tsc");
-  const { status, stdout } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", types], {
-    cwd: root,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  if (status !== 0) throw new Error(`${stdout}Nothing was built: the declarations can't be made, see above.`);
-  for (const name of readdirSync(types, { recursive: true, encoding: "utf8" })) {
-    if (!name.endsWith(".d.ts")) continue;
-    const file = join(types, name);
-    const text = readFileSync(file, "utf8");
-    writeFileSync(file, text.replace(/((?:from|import) ?\(?"[.]{1,2}[/][^"]*)[.]ts"/g, '$1.js"'));
-  }
 }
 
 /** Runs the commonest command once, then loads all the rest, each in a process that keeps what it compiled. */

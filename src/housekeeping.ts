@@ -1,5 +1,6 @@
 import type { RecoveredPlan, Recovery, RecoveryReport } from "./commit/recovery.ts";
 import type { UndoRetention } from "./commit/undo-retention.ts";
+import type { Notice } from "./core/notice.ts";
 import { type SweepParts, sweepRuns } from "./run/sweep.ts";
 
 export interface HousekeepingParts extends SweepParts {
@@ -14,29 +15,37 @@ export interface HousekeepingParts extends SweepParts {
  * 2. the sweep: removes what dead commands left, and the folders and passwords of plans that are over;
  * 3. undo retention: discards undo records that are too old.
  *
- * A step that can't finish something says so in a line, and the next start tries again.
+ * A step that can't finish something says so in a notice, and the next start tries again.
  */
-export async function keepHouse(parts: HousekeepingParts, notice: (line: string) => void): Promise<RecoveryReport> {
+export async function keepHouse(parts: HousekeepingParts, notice: (notice: Notice) => void): Promise<RecoveryReport> {
   const report = await parts.recovery.run();
-  const steps: readonly (() => Promise<readonly string[]>)[] = [
-    async () => recoveryLines(report),
-    async () => (await sweepRuns(parts)).map((why) => `pending: ${why}`),
-    async () => (await parts.undoRetention.run()).map(({ planId, why }) => `pending: plan ${planId}: ${why}`),
+  const steps: readonly (() => Promise<readonly Notice[]>)[] = [
+    async () => recoveryNotices(report),
+    async () => (await sweepRuns(parts)).map(({ planId, message }) => pending(planId, message)),
+    async () => (await parts.undoRetention.run()).map(({ planId, why }) => pending(planId, `plan ${planId}: ${why}`)),
   ];
-  for (const step of steps) for (const line of await step()) notice(line);
+  for (const step of steps) for (const each of await step()) notice(each);
   return report;
 }
 
-function recoveryLines({ finished, undone, cleaned, pending }: RecoveryReport): readonly string[] {
+function recoveryNotices(report: RecoveryReport): readonly Notice[] {
   return [
-    ...finished.map((plan) => `recovered: ${workOf(plan)} is finished`),
-    ...undone.map((plan) => {
+    ...report.finished.map((plan) => recovered(plan.planId, `${workOf(plan)} is finished`)),
+    ...report.undone.map((plan) => {
       const why = plan.direction === "restore" ? "could not be finished" : "had not been decided";
-      return `recovered: ${workOf(plan)} ${why} and is taken back`;
+      return recovered(plan.planId, `${workOf(plan)} ${why} and is taken back`);
     }),
-    ...cleaned.map(({ planId, what }) => `recovered: removed ${what} (${planId})`),
-    ...pending.map(({ planName, planId, why }) => `pending: plan ${planName} (${planId}): ${why}`),
+    ...report.cleaned.map(({ planId, what }) => recovered(planId, `removed ${what} (${planId})`)),
+    ...report.pending.map(({ planName, planId, why }) => pending(planId, `plan ${planName} (${planId}): ${why}`)),
   ];
+}
+
+function recovered(planId: string, message: string): Notice {
+  return { kind: "recovered", planId, message };
+}
+
+function pending(planId: string, message: string): Notice {
+  return { kind: "pending", planId, message };
 }
 
 function workOf({ planName, planId, direction }: RecoveredPlan): string {

@@ -1,9 +1,19 @@
+/** What a program imports: the library, its errors, and the types that its functions take and give. */
+
+export type { AbandonedOriginal } from "./commit/abandoned-original.ts";
 export type { AbandonedResource, AbandonReport } from "./commit/abandonment.ts";
-export type { CommitAllOptions, CommitAllResult } from "./commit/commit-all.ts";
+export type { RemainingSandbox } from "./commit/plan-closing.ts";
 export type { RecoveredPlan, RecoveryReport } from "./commit/recovery.ts";
 export type { TrustedConfig } from "./config/settings-in-force.ts";
+export type { TrustedModule } from "./config/trust-records.ts";
 export { bytesFromPath, displayPath, pathFromBytes } from "./core/byte-path.ts";
-export type { FullCapabilities, StrategyCapabilities } from "./core/capabilities.ts";
+export type {
+  FullCapabilities,
+  Loss,
+  OnePhaseCapabilities,
+  StrategyCapabilities,
+  TwoPhaseCapabilities,
+} from "./core/capabilities.ts";
 export {
   type Change,
   type ChangeFacts,
@@ -13,42 +23,101 @@ export {
   type DiffView,
   statsOf,
 } from "./core/change.ts";
-export * from "./core/errors.ts";
+export type { LastCheckpoint, SavedCheckpoint } from "./core/checkpoint.ts";
+export { ERROR_CODES, type Errno, type ErrorCode } from "./core/error-codes.ts";
+export {
+  AtomicCommitError,
+  type AtomicCommitFailure,
+  BusyError,
+  ConfigError,
+  type Conflict,
+  DrydockError,
+  type DrydockErrorOptions,
+  GitError,
+  InterruptedError,
+  type ParticipantReport,
+  PlanStateError,
+  SandboxCommitError,
+  SandboxConflictError,
+  SandboxCreationError,
+  SandboxRollbackError,
+  SandboxStateError,
+  SelfRunningError,
+  StateError,
+  StatementError,
+  StrategyUnavailableError,
+  SystemCallError,
+  UnsupportedError,
+  UsageError,
+} from "./core/errors.ts";
 export type { LimitName, Limits } from "./core/limits.ts";
+export type { Notice } from "./core/notice.ts";
 export type { PlanState } from "./core/plan.ts";
+export type { LayersView, PlaceView, ProgramView } from "./core/program-view.ts";
 export type { DatabaseValue, StatementResult } from "./core/query.ts";
-export type { PlainData, Resource } from "./core/resource.ts";
-export type { ResourceCapability, ResourceType, ResourceTypeDefinition, ResourceTypes } from "./core/resource-types.ts";
-export type { SandboxRecord, SandboxRef } from "./core/sandbox.ts";
+export type { PlainData, PlainRecord, Resource } from "./core/resource.ts";
+export type { ResourceCapability, ResourceType, ResourceTypeDefinition } from "./core/resource-types.ts";
+export type { MadeWith, SandboxRecord, SandboxRef } from "./core/sandbox.ts";
 export { SANDBOX_MOVES, SANDBOX_STATES, type SandboxState } from "./core/sandbox-states.ts";
 export type { SelfRunningFile } from "./core/self-running-rules.ts";
 export type {
   Attention,
   CommitResult,
-  LastCheckpoint,
-  LayersView,
-  PlaceView,
+  IntendedPlace,
+  OnePhaseSandboxStrategy,
   PreparedCommit,
-  ProbeResult,
-  ProgramView,
   Progress,
+  SandboxMethods,
   SandboxStrategy,
-  SavedCheckpoint,
   StrategyContext,
-  StrategyWay,
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "./core/strategy.ts";
+export type { Enterable, ProbeResult, Probing, Queryable, Reachable, StrategyWay } from "./core/strategy-abilities.ts";
 export { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "./core/strategy-names.ts";
-export type { CheckpointService } from "./plans/checkpoint-service.ts";
-export type { CleanupService } from "./plans/cleanup-service.ts";
+export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strategy-policies.ts";
+export type {
+  Cleanup,
+  Drydock,
+  DrydockOptions,
+  MakeStrategy,
+  ResourceTypeList,
+  Strategies,
+  StrategyList,
+  StrategyView,
+} from "./library/drydock.ts";
+export { openDrydock } from "./library/open-drydock.ts";
+export type { Plan, PlanSweeps, Plans, ResourceHandle } from "./library/plan.ts";
 export type { DoctorReport } from "./plans/doctor.ts";
-export type * from "./plans/plan-views.ts";
-export type { Plans } from "./plans/plans.ts";
-export type { SandboxManager } from "./plans/sandbox-manager.ts";
+export type {
+  ApplyOptions,
+  ApplyResult,
+  CheckpointOptions,
+  CheckpointResult,
+  CheckpointView,
+  CleanupItem,
+  CleanupOptions,
+  CleanupStatus,
+  CreatePlanOptions,
+  DiffOptions,
+  ListPlansOptions,
+  ParticipantResult,
+  PatchOptions,
+  PlanChange,
+  PlanDiff,
+  PlanLog,
+  PlanLogEntry,
+  PlanResourceView,
+  PlanView,
+  PurgeResult,
+  ResourceRequest,
+  RestoreResult,
+  SelfRunningChange,
+} from "./plans/plan-views.ts";
 export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
 export type { RunDecision, RunFinding, RunOutcome, RunRequest } from "./run/run-once.ts";
-export { type Drydock, type DrydockOptions, openDrydock } from "./runtime.ts";
+export type { KnownPlace } from "./sandboxes/known-places.ts";
 export type { SweepReport } from "./sandboxes/sweep-report.ts";
-export type { RegisteredStrategy } from "./strategies/registered-strategy.ts";
-export type { SandboxStrategyRegistry } from "./strategies/registry.ts";
+export type { CheckRequest } from "./testing/check.ts";
+export type { ConformanceGroup } from "./testing/conformance-case.ts";
+export type { CaseResult, ConformanceReport } from "./testing/run-conformance.ts";

@@ -11,10 +11,10 @@ import type { Settings } from "./config/settings.ts";
 import { settingsInForce, trustConfig } from "./config/settings-in-force.ts";
 import { TrustStore } from "./config/trust.ts";
 import { UnsupportedError, UsageError } from "./core/errors.ts";
+import type { Notice } from "./core/notice.ts";
 import type { PlanRecord } from "./core/plan.ts";
 import { ResourceTypes } from "./core/resource-types.ts";
 import type { StrategyContext } from "./core/strategy.ts";
-import type { Drydock, DrydockOptions } from "./drydock.ts";
 import { keepHouse } from "./housekeeping.ts";
 import { CheckpointService } from "./plans/checkpoint-service.ts";
 import { StrategyChooser } from "./plans/choose-strategy.ts";
@@ -28,7 +28,6 @@ import { PlanRestores } from "./plans/plan-restores.ts";
 import { Plans } from "./plans/plans.ts";
 import { ResourceResolver } from "./plans/resources.ts";
 import { SandboxManager } from "./plans/sandbox-manager.ts";
-import { drydockOptions, withCheckedBorder } from "./public-arguments.ts";
 import { Claims } from "./sandboxes/claims.ts";
 import { PlanAccess } from "./sandboxes/plan-access.ts";
 import { PlanHistory } from "./sandboxes/plan-history.ts";
@@ -41,6 +40,7 @@ import { RunFolders } from "./sandboxes/run-folders.ts";
 import { SandboxReports } from "./sandboxes/sandbox-reports.ts";
 import type { Session } from "./sandboxes/session.ts";
 import { Uses } from "./sandboxes/uses.ts";
+import type { Services, ServicesOptions } from "./services.ts";
 import { openSqliteStore } from "./store/sqlite-store.ts";
 import type { Store } from "./store/store.ts";
 import { declareBuiltIn } from "./strategies/built-in-strategies.ts";
@@ -49,23 +49,11 @@ import { SandboxStrategyRegistry } from "./strategies/registry.ts";
 import { armFailpoints, passForeignFailpoint } from "./system/failpoints.ts";
 import { currentActor, MachineOwners } from "./system/machine.ts";
 
-export type { Drydock, DrydockOptions } from "./drydock.ts";
-
 /**
- * Opens Drydock: the one place that knows every concrete class and puts them together. It ends what a crash
- * left unfinished before it returns (housekeeping.ts).
- *
- * @example
- * ```ts
- * const drydock = await openDrydock({ stateDir });
- * const plan = await drydock.plans.create({ resources: [{ location: folder }] });
- * await drydock.plans.write(plan.id, plan.resources[0].name, "notes.txt", Buffer.from("hello"));
- * await drydock.plans.apply(plan.id, { message: "add notes" });
- * await drydock.close();
- * ```
+ * Opens a state directory: the one place that knows every concrete class and puts them together. It ends
+ * what a crash left unfinished before it returns (housekeeping.ts).
  */
-export async function openDrydock(given?: DrydockOptions): Promise<Drydock> {
-  const options = drydockOptions(given, process.env);
+export async function openServices(options: ServicesOptions = {}): Promise<Services> {
   if (process.platform !== "linux")
     throw new UnsupportedError("Drydock works on Linux only.", {
       hint: "Use a Linux machine, container or virtual machine.",
@@ -86,17 +74,18 @@ export async function openDrydock(given?: DrydockOptions): Promise<Drydock> {
     const settings = await settingsInForce({
       ...{ cwd, trusted, environment },
       ...(explicit !== undefined && { explicit }),
-      notice: (line) => options.onNotice?.(line),
+      notice: (notice) => options.onNotice?.(notice),
     });
     const parts = assemble({ options, stateDir, store, settings, cwd, now, environment });
-    const recovery = await keepHouse(parts.housekeeping, (line) => options.onNotice?.(line));
-    return withCheckedBorder({
+    const recovery = await keepHouse(parts.housekeeping, (notice) => options.onNotice?.(notice));
+    return {
       stateDir,
       plans: parts.plans,
       checkpoints: parts.checkpoints,
       cleanup: parts.cleanup,
       sandboxes: parts.manager,
       registry: parts.registry,
+      register: parts.register,
       resourceTypes: parts.types,
       exec: async (plan, request) => (await parts.runs()).exec(plan, request),
       run: async (request) => (await import("./run/run-once.ts")).runOnce(parts.plans, await parts.runs(), request),
@@ -116,7 +105,7 @@ export async function openDrydock(given?: DrydockOptions): Promise<Drydock> {
         }),
       trust: (file) => trustConfig(resolve(cwd, file), { trusted, environment }),
       close: async () => store.close(),
-    });
+    };
   } catch (thrown) {
     store.close();
     throw thrown;
@@ -124,8 +113,8 @@ export async function openDrydock(given?: DrydockOptions): Promise<Drydock> {
 }
 
 function stateDirOf(
-  options: DrydockOptions,
-  environment: NonNullable<DrydockOptions["environment"]>,
+  options: ServicesOptions,
+  environment: NonNullable<ServicesOptions["environment"]>,
   cwd: string,
 ): string {
   const given = options.stateDir ?? environment["DRYDOCK_STATE_DIR"];
@@ -142,13 +131,13 @@ function stateDirOf(
 }
 
 interface Foundations {
-  readonly options: DrydockOptions;
+  readonly options: ServicesOptions;
   readonly stateDir: string;
   readonly store: Store;
   readonly settings: Settings;
   readonly cwd: string;
   readonly now: () => Date;
-  readonly environment: NonNullable<DrydockOptions["environment"]>;
+  readonly environment: NonNullable<ServicesOptions["environment"]>;
 }
 
 function assemble({ options, stateDir, store, settings, cwd, now, environment }: Foundations) {
@@ -187,7 +176,8 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     ...{ registry, context },
     recordLoss: (ref, why, strategy) => reports.recordLoss(ref, why, strategy),
   };
-  for (const make of options.strategies ?? []) registerCustom(custom, make);
+  const register: Services["register"] = (make) => registerCustom(custom, make);
+  for (const make of options.strategies ?? []) register(make);
   for (const declared of settings.sandbox.customStrategies) declareCustom(custom, declared);
 
   const commit = new AtomicCommit(session, new Coordinator(session, new LandedCleanup(session)));
@@ -215,10 +205,10 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   const runs = async () => {
     const { Runs } = await import("./run/runs.ts");
     const saveBefore = (plan: PlanRecord, command: string) => planCheckpoints.saveBefore(plan, command);
-    const notice = (line: string) => options.onNotice?.(line);
+    const notice = (notice: Notice) => options.onNotice?.(notice);
     const parts = { session, sandboxes, uses, folders, cwd, environment };
     return new Runs({ ...parts, saveBefore, limits: settings.sandbox.limits, notice });
   };
   const checkRun = async () => (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
-  return { session, registry, types, chooser, ...services, runs, checkRun };
+  return { session, registry, register, types, chooser, ...services, runs, checkRun };
 }

@@ -1,29 +1,53 @@
 /** What a strategy of your own imports: the contract and the errors it throws, and nothing that runs. */
 
-export type { StrategyCapabilities } from "./core/capabilities.ts";
-export type { Change, ChangeFacts, ChangeKind, ChangeOperation, DiffView } from "./core/change.ts";
-export * from "./core/errors.ts";
+export type { Loss, OnePhaseCapabilities, StrategyCapabilities, TwoPhaseCapabilities } from "./core/capabilities.ts";
+export type { Change, ChangeFacts, ChangeKind, ChangeOperation, DiffStats, DiffView } from "./core/change.ts";
+export type { LastCheckpoint, SavedCheckpoint } from "./core/checkpoint.ts";
+export { ERROR_CODES, type Errno, type ErrorCode } from "./core/error-codes.ts";
+export {
+  AtomicCommitError,
+  type AtomicCommitFailure,
+  BusyError,
+  ConfigError,
+  type Conflict,
+  DrydockError,
+  type DrydockErrorOptions,
+  GitError,
+  InterruptedError,
+  type ParticipantReport,
+  PlanStateError,
+  SandboxCommitError,
+  SandboxConflictError,
+  SandboxCreationError,
+  SandboxRollbackError,
+  SandboxStateError,
+  SelfRunningError,
+  StateError,
+  StatementError,
+  StrategyUnavailableError,
+  SystemCallError,
+  UnsupportedError,
+  UsageError,
+} from "./core/errors.ts";
 export { PathPatterns } from "./core/path-patterns.ts";
+export type { LayersView, PlaceView, ProgramView } from "./core/program-view.ts";
 export type { DatabaseValue, StatementResult } from "./core/query.ts";
-export type { PlainData, Resource } from "./core/resource.ts";
+export type { PlainData, PlainRecord, Resource } from "./core/resource.ts";
 export { assertResourcePath } from "./core/resource-path.ts";
-export { type SandboxRef, sandboxIdFor } from "./core/sandbox.ts";
+export { type MadeWith, type SandboxRef, sandboxIdFor } from "./core/sandbox.ts";
+export type { SelfRunningFile } from "./core/self-running-rules.ts";
 export type {
   Attention,
   CommitResult,
   IntendedPlace,
-  LandingPolicy,
-  LastCheckpoint,
-  LayersView,
-  PlaceView,
+  OnePhaseSandboxStrategy,
   PreparedCommit,
-  ProbeResult,
-  ProgramView,
   Progress,
+  SandboxMethods,
   SandboxStrategy,
-  SavedCheckpoint,
   StrategyContext,
-  StrategyWay,
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "./core/strategy.ts";
+export type { Enterable, ProbeResult, Probing, Queryable, Reachable, StrategyWay } from "./core/strategy-abilities.ts";
+export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strategy-policies.ts";

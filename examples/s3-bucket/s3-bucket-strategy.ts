@@ -7,16 +7,16 @@ import {
   type DiffView,
   type PreparedCommit,
   type ProbeResult,
+  type Probing,
   type Resource,
   SandboxConflictError,
   SandboxCreationError,
-  type SandboxRef,
   SandboxStateError,
   type SavedCheckpoint,
-  type StrategyCapabilities,
   type StrategyContext,
   sandboxIdFor,
   type Transaction,
+  type TwoPhaseCapabilities,
   type TwoPhaseSandboxStrategy,
   UsageError,
 } from "drydock/strategy";
@@ -28,19 +28,22 @@ import { recordsOf, type StagedObject } from "./landing-record.ts";
 import { hasContentOf } from "./parts.ts";
 import { keyOf, pathOf, placeOf } from "./place.ts";
 import { OPTIONS_SCHEMA, S3Access, type S3Options } from "./s3-access.ts";
-import { SandboxFolder } from "./sandbox-folder.ts";
+import { type BucketRef, SandboxFolder } from "./sandbox-folder.ts";
 import { Uploads } from "./uploads.ts";
+
+/** What prepare says to commitPrepared: what is to land, or for an undo what has landed. */
+type Prepared = { readonly objects: readonly (StagedObject | LandedObject)[] };
 
 /**
  * A versioned S3 bucket, or what is below a prefix in it. A sandbox is local (sandbox-folder.ts): what is written stays here, what is not is read from the
  * versions that were current when the sandbox was made. Prepare uploads what was written without completing the uploads (uploads.ts); completing them is
  * the commit, and deleting the versions that came of it the undo (landing.ts).
  */
-export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
+export class S3BucketStrategy implements TwoPhaseSandboxStrategy<BucketRef["metadata"], Prepared>, Probing {
   static readonly optionsSchema = OPTIONS_SCHEMA;
   readonly name = "s3_bucket";
   readonly version = "1";
-  readonly capabilities: StrategyCapabilities = { commit: "two-phase", undo: true, resourceTypes: ["s3-bucket"] };
+  readonly capabilities: TwoPhaseCapabilities = { commit: "two-phase", undo: true, resourceTypes: ["s3-bucket"] };
   readonly #context: StrategyContext;
   readonly #access: S3Access;
 
@@ -54,7 +57,7 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
     return reason === undefined ? { works: true } : { works: false, reason };
   }
 
-  async create(planId: string, resource: Resource): Promise<SandboxRef> {
+  async create(planId: string, resource: Resource): Promise<BucketRef> {
     const sandboxId = sandboxIdFor(planId, resource.id);
     const metadata = {
       folder: join(this.#context.stateDir, "s3-buckets", sandboxId),
@@ -72,7 +75,7 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
     return ref;
   }
 
-  async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
+  async read(ref: BucketRef, path: string): Promise<Uint8Array> {
     keyOf(placeIn(ref), path);
     const written = this.#folder(ref).writtenFile(path);
     const found = written === undefined ? await this.readOriginal(ref, path) : await readFile(written);
@@ -83,14 +86,14 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
     });
   }
 
-  async readOriginal(ref: SandboxRef, path: string): Promise<Uint8Array | undefined> {
+  async readOriginal(ref: BucketRef, path: string): Promise<Uint8Array | undefined> {
     const state = this.#folder(ref).base[path];
     return isThere(state)
       ? await this.#looking(locationIn(ref)).read(keyOf(placeIn(ref), path), state.version)
       : undefined;
   }
 
-  async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
+  async write(ref: BucketRef, path: string, bytes: Uint8Array): Promise<Change> {
     keyOf(placeIn(ref), path);
     const folder = this.#folder(ref);
     const wasThere = folder.writtenFile(path) !== undefined || isThere(folder.base[path]);
@@ -98,7 +101,7 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
     return { path, operation: wasThere ? "modified" : "added", kind: "object", after: { size: bytes.length } };
   }
 
-  async diff(ref: SandboxRef): Promise<DiffView> {
+  async diff(ref: BucketRef): Promise<DiffView> {
     const folder = this.#folder(ref);
     const base = folder.base;
     const changes: Change[] = [];
@@ -111,14 +114,14 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
     return { changes };
   }
 
-  async commit(ref: SandboxRef): Promise<CommitResult> {
+  async commit(ref: BucketRef): Promise<CommitResult> {
     const id = `alone-${this.#context.now().getTime()}-${crypto.randomUUID()}`;
-    const transaction: Transaction = { id, planId: ref.planId, direction: "commit" };
+    const transaction: Transaction<Prepared> = { id, planId: ref.planId, direction: "commit" };
     const prepared = await this.#prepareOrGiveUp(ref, transaction);
     return prepared === null ? { changes: 0, attention: [] } : await this.commitPrepared(ref, transaction, prepared);
   }
 
-  async rollback(ref: SandboxRef): Promise<void> {
+  async rollback(ref: BucketRef): Promise<void> {
     const folder = this.#folder(ref);
     if (!folder.isWhole) return;
     const landings = folder.landingIds().map((id) => ({ id, records: recordsOf(folder, id) }));
@@ -132,19 +135,19 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
     folder.saveBase(await this.#snapshot(ref));
   }
 
-  async checkpoint(ref: SandboxRef, checkpointId: string): Promise<SavedCheckpoint> {
+  async checkpoint(ref: BucketRef, checkpointId: string): Promise<SavedCheckpoint> {
     return { bytes: this.#folder(ref).save(checkpointId) };
   }
 
-  async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+  async restoreCheckpoint(ref: BucketRef, checkpointId: string): Promise<void> {
     this.#folder(ref).restore(checkpointId);
   }
 
-  async discardCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+  async discardCheckpoint(ref: BucketRef, checkpointId: string): Promise<void> {
     this.#folder(ref).discard(checkpointId);
   }
 
-  async cleanup(ref: SandboxRef): Promise<void> {
+  async cleanup(ref: BucketRef): Promise<void> {
     const folder = this.#folder(ref);
     for (const id of folder.landingIds()) {
       await this.#uploads(ref).giveUp(id);
@@ -154,12 +157,12 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
     folder.remove();
   }
 
-  async discardUndo(ref: SandboxRef, { id }: Transaction): Promise<void> {
+  async discardUndo(ref: BucketRef, { id }: Transaction<Prepared>): Promise<void> {
     this.#folder(ref).forgetLanding(id);
     this.#folder(ref).removeIfEmpty();
   }
 
-  async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+  async prepare(ref: BucketRef, transaction: Transaction<Prepared>): Promise<PreparedCommit<Prepared> | null> {
     if (transaction.undoes !== undefined) return await this.#prepareUndo(ref, transaction.undoes);
     const folder = this.#folder(ref);
     const { changes } = await this.diff(ref);
@@ -172,7 +175,11 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
     return { changes: objects.length, data: { objects } };
   }
 
-  async commitPrepared(ref: SandboxRef, { id, undoes }: Transaction, prepared: PreparedCommit): Promise<CommitResult> {
+  async commitPrepared(
+    ref: BucketRef,
+    { id, undoes }: Transaction<Prepared>,
+    prepared: PreparedCommit<Prepared>,
+  ): Promise<CommitResult> {
     const landing = this.#landing(ref, undoes?.id ?? id);
     const outcomes =
       undoes === undefined
@@ -183,9 +190,9 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
   }
 
   async rollbackPrepared(
-    ref: SandboxRef,
-    { id, undoes }: Transaction,
-    prepared?: PreparedCommit,
+    ref: BucketRef,
+    { id, undoes }: Transaction<Prepared>,
+    prepared?: PreparedCommit<Prepared>,
   ): Promise<readonly Attention[]> {
     const landing = this.#landing(ref, undoes?.id ?? id);
     if (undoes !== undefined)
@@ -200,12 +207,12 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
   }
 
   /** The beginning of an upload whose id nobody knows may still arrive: cleanup looks for it again. */
-  #forgetWhatIsOver(ref: SandboxRef, landingId: string): void {
+  #forgetWhatIsOver(ref: BucketRef, landingId: string): void {
     const folder = this.#folder(ref);
     if (recordsOf(folder, landingId).every(({ uploadId }) => uploadId !== null)) folder.forgetLanding(landingId);
   }
 
-  async #prepareOrGiveUp(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+  async #prepareOrGiveUp(ref: BucketRef, transaction: Transaction<Prepared>): Promise<PreparedCommit<Prepared> | null> {
     try {
       return await this.prepare(ref, transaction);
     } catch (thrown) {
@@ -215,7 +222,10 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
   }
 
   /** What an undo deletes. It may be long after the sandbox has gone. */
-  async #prepareUndo(ref: SandboxRef, { id, prepared }: NonNullable<Transaction["undoes"]>): Promise<PreparedCommit> {
+  async #prepareUndo(
+    ref: BucketRef,
+    { id, prepared }: NonNullable<Transaction<Prepared>["undoes"]>,
+  ): Promise<PreparedCommit<Prepared>> {
     const landing = this.#landing(ref, id);
     const found = await inParallel(stagedIn(prepared), (object) => landing.findLanded(object));
     const conflicts = found.filter((each) => "why" in each);
@@ -224,7 +234,7 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
   }
 
   /** What the bucket holds where there are changes. All that others changed meanwhile are conflicts. */
-  async #unchanged(ref: SandboxRef, changes: readonly Change[]) {
+  async #unchanged(ref: BucketRef, changes: readonly Change[]) {
     const [bucket, base] = [this.#looking(locationIn(ref)), this.#folder(ref).base];
     const states = await inParallel(changes, async ({ path }) => {
       const state = stateOf(await bucket.history(keyOf(bucket.place, path)));
@@ -235,7 +245,7 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
     throw new SandboxConflictError(conflicts.map(({ path, state }) => ({ path, why: whyNot(state) })));
   }
 
-  async #snapshot(ref: SandboxRef): Promise<{ readonly [path: string]: KeyState }> {
+  async #snapshot(ref: BucketRef): Promise<{ readonly [path: string]: KeyState }> {
     const bucket = this.#looking(locationIn(ref));
     const base: { [path: string]: KeyState } = {};
     for (const [key, history] of await bucket.histories(bucket.place.prefix)) {
@@ -246,13 +256,13 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
   }
 
   /** The sandbox goes on from what has landed, or was taken back, if it is still there. */
-  #rebase(ref: SandboxRef, outcomes: readonly Outcome[]): void {
+  #rebase(ref: BucketRef, outcomes: readonly Outcome[]): void {
     const folder = this.#folder(ref);
     if (!folder.isWhole || outcomes.length === 0) return;
     folder.saveBase({ ...folder.base, ...Object.fromEntries(outcomes.map(({ path, state }) => [path, state])) });
   }
 
-  #folder(ref: SandboxRef): SandboxFolder {
+  #folder(ref: BucketRef): SandboxFolder {
     return new SandboxFolder(ref, this.#context.failpoint);
   }
 
@@ -261,31 +271,31 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy {
     return new Bucket(placeOf(location), this.#access, this.#context.signal);
   }
 
-  #uploads(ref: SandboxRef, signal?: AbortSignal): Uploads {
+  #uploads(ref: BucketRef, signal?: AbortSignal): Uploads {
     const bucket = new Bucket(placeIn(ref), this.#access, signal);
     return new Uploads(this.#folder(ref), bucket, this.#context, this.#access.limitMs);
   }
 
-  #landing(ref: SandboxRef, id: string): Landing {
+  #landing(ref: BucketRef, id: string): Landing {
     const bucket = new Bucket(placeIn(ref), this.#access);
     return new Landing(id, this.#folder(ref), bucket, this.#uploads(ref), this.#context.failpoint);
   }
 }
 
-function locationIn(ref: SandboxRef): string {
-  return String(ref.metadata["location"]);
+function locationIn(ref: BucketRef): string {
+  return ref.metadata.location;
 }
 
-function placeIn(ref: SandboxRef) {
+function placeIn(ref: BucketRef) {
   return placeOf(locationIn(ref));
 }
 
-function stagedIn({ data }: PreparedCommit): readonly StagedObject[] {
-  return data["objects"] as unknown as readonly StagedObject[];
+function stagedIn({ data }: PreparedCommit<Prepared>): readonly StagedObject[] {
+  return data.objects as readonly StagedObject[];
 }
 
-function landedIn({ data }: PreparedCommit): readonly LandedObject[] {
-  return data["objects"] as unknown as readonly LandedObject[];
+function landedIn({ data }: PreparedCommit<Prepared>): readonly LandedObject[] {
+  return data.objects as readonly LandedObject[];
 }
 
 function begunAt(records: readonly { readonly begunAt: string }[]): string {

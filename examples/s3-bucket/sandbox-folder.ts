@@ -5,6 +5,9 @@ import { type SandboxRef, UsageError } from "drydock/strategy";
 import type { KeyState } from "./key-history.ts";
 import { copyFolder, makeFolder, namesIn, pin, readJson, remove, replaceFile } from "./local-files.ts";
 
+/** What is known of a sandbox everywhere: where its folder is, and the bucket. */
+export type BucketRef = SandboxRef<{ readonly folder: string; readonly location: string }>;
+
 /**
  * A sandbox on this machine: a folder in the state directory. HASH stands for the SHA-256 of an object's path.
  *
@@ -20,8 +23,8 @@ export class SandboxFolder {
   readonly path: string;
   readonly #failpoint: (name: string) => void;
 
-  constructor(ref: SandboxRef, failpoint: (name: string) => void) {
-    this.path = String(ref.metadata["folder"]);
+  constructor(ref: BucketRef, failpoint: (name: string) => void) {
+    this.path = ref.metadata.folder;
     this.#failpoint = failpoint;
   }
 

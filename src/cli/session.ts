@@ -1,6 +1,7 @@
 import type { RecoveryReport } from "../commit/recovery.ts";
 import { messageOf } from "../core/errors.ts";
-import type { Drydock, DrydockOptions } from "../runtime.ts";
+import type { Notice } from "../core/notice.ts";
+import type { Services, ServicesOptions } from "../services.ts";
 import type { CommandContext } from "./command-context.ts";
 import { EXIT } from "./exit-codes.ts";
 import { Interruption } from "./interruption.ts";
@@ -8,7 +9,7 @@ import { oneLine } from "./printable.ts";
 import { attentionLine } from "./render/attention-line.ts";
 
 /** Opens Drydock for a command that only looks. A signal ends it at once, as it ends any program. */
-export async function look<T>(context: CommandContext, work: (drydock: Drydock) => Promise<T>): Promise<T> {
+export async function look<T>(context: CommandContext, work: (drydock: Services) => Promise<T>): Promise<T> {
   return whileOpen(context, {}, work);
 }
 
@@ -16,7 +17,7 @@ export async function look<T>(context: CommandContext, work: (drydock: Drydock) 
 export async function change<T>(
   context: CommandContext,
   plan: string | undefined,
-  work: (drydock: Drydock, signal: AbortSignal, interruption: Interruption) => Promise<T>,
+  work: (drydock: Services, signal: AbortSignal, interruption: Interruption) => Promise<T>,
   how: { readonly makesRoom?: boolean } = {},
 ): Promise<T> {
   using interruption = new Interruption((line) => context.output.notice(line));
@@ -34,13 +35,13 @@ export async function change<T>(
 
 async function whileOpen<T>(
   context: CommandContext,
-  how: Pick<DrydockOptions, "signal" | "makesRoom">,
-  work: (drydock: Drydock) => Promise<T>,
+  how: Pick<ServicesOptions, "signal" | "makesRoom">,
+  work: (drydock: Services) => Promise<T>,
 ): Promise<T> {
   const { output, options } = context;
   // Loaded here, because help and wrong use need none of it.
-  const { openDrydock } = await import("../runtime.ts");
-  const drydock = await openDrydock({
+  const { openServices } = await import("../runtime.ts");
+  const drydock = await openServices({
     ...(options.stateDir === undefined ? {} : { stateDir: options.stateDir }),
     ...(options.config === undefined ? {} : { config: options.config }),
     ...how,
@@ -48,7 +49,7 @@ async function whileOpen<T>(
     environment: context.environment,
     command: context.command,
     onProgress: (progress) => output.progress.update(progress),
-    onNotice: (line) => output.notice(oneLine(line)),
+    onNotice: (notice) => output.notice(oneLine(noticeLine(notice))),
   });
   try {
     // What opening recovered may have met a rival's change; whatever the command is, its user is the one to hear of it.
@@ -63,8 +64,13 @@ async function whileOpen<T>(
   }
 }
 
+/** What becomes of the work of dead processes is told apart by its first word. */
+function noticeLine({ kind, message }: Notice): string {
+  return kind === "recovered" || kind === "pending" ? `${kind}: ${message}` : message;
+}
+
 /** Whatever the command did is written by now: that the state can't be closed makes no failure of it. */
-async function close(drydock: Drydock, { output }: CommandContext): Promise<void> {
+async function close(drydock: Services, { output }: CommandContext): Promise<void> {
   try {
     await drydock.close();
   } catch (thrown) {

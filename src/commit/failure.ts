@@ -25,12 +25,16 @@ function notBegun(direction: Direction, cause: unknown): AtomicCommitError {
   const failed = { resource: "", message: messageOf(cause) };
   return new AtomicCommitError(
     `The plan was not ${DONE[direction]}: ${messageOf(cause)}`,
-    { failed, undone: [], notUndone: [], conflicts: [], selfRunning },
+    { failed, undone: [], notUndone: [], conflicts: [], selfRunning, ...reasonOf(cause) },
     { cause, hint: hintOf(cause) ?? "Nothing was changed." },
   );
 }
 
 const DONE = { commit: "applied", undo: "undone" } as const;
+
+function reasonOf(cause: unknown): Pick<AtomicCommitError, "reason"> {
+  return cause instanceof DrydockError ? { reason: cause.code } : {};
+}
 
 /** A commit or undo that failed: what failed, what is as before, what is not, and what to do. */
 export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCommitError {
@@ -55,6 +59,7 @@ export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCom
       undone,
       notUndone,
       conflicts: record.failure?.conflicts ?? [],
+      ...reasonOf(cause),
       ...(cause instanceof SelfRunningError && {
         selfRunning: cause.files.map((file) => ({ ...file, resource: file.resource ?? failed.resource })),
       }),

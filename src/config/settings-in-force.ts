@@ -1,4 +1,5 @@
 import { displayPath } from "../core/byte-path.ts";
+import type { Notice } from "../core/notice.ts";
 import type { Environment } from "./environment-references.ts";
 import { type ConfigSearch, locateConfig } from "./find.ts";
 import { filePathOf } from "./module-location.ts";
@@ -9,13 +10,13 @@ import type { TrustedModule } from "./trust-records.ts";
 /** Where to look for a config, and who is told that one does not count. */
 export interface SettingsSearch extends ConfigSearch {
   readonly environment: Environment;
-  readonly notice: (line: string) => void;
+  readonly notice: (notice: Notice) => void;
 }
 
 /** The settings that hold for a command: those of the config that counts, else the defaults. */
 export async function settingsInForce({ notice, environment, ...search }: SettingsSearch): Promise<Settings> {
   const located = locateConfig(search);
-  if (located.kind === "ignored") notice(located.notice);
+  if (located.kind === "ignored") notice({ kind: "ignored-config", file: located.file, message: located.notice });
   if (located.kind !== "found") return DEFAULT_SETTINGS;
   const { loadConfig } = await import("./load.ts");
   const config = loadConfig({ file: located.file, text: located.text, environment });
@@ -23,7 +24,8 @@ export async function settingsInForce({ notice, environment, ...search }: Settin
   if (search.explicit !== undefined) return config;
   const refusal = search.trusted.whyModulesDiffer(config.file, modulesOf(config));
   if (refusal === undefined) return config;
-  notice(`ignoring ${displayPath(config.file)}: ${refusal.why}; ${refusal.remedy}`);
+  const message = `ignoring ${displayPath(config.file)}: ${refusal.why}; ${refusal.remedy}`;
+  notice({ kind: "ignored-config", file: config.file, message });
   return DEFAULT_SETTINGS;
 }
 

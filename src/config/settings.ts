@@ -1,7 +1,7 @@
 import type { Limits } from "../core/limits.ts";
 import type { PlainData } from "../core/resource.ts";
 import type { ResourceTypeDefinition } from "../core/resource-types.ts";
-import type { GitPolicy, LandingPolicy, TransactionPolicy } from "../core/strategy.ts";
+import type { GitPolicy, LandingPolicy, TransactionPolicy } from "../core/strategy-policies.ts";
 
 /**
  * What drydock.yaml can say, as the rest of Drydock sees it, and the defaults of all of it. The schema, the JSON Schema and the file that

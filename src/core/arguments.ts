@@ -28,8 +28,11 @@ export const truth: Reader<boolean> = (value, at) =>
 export const amount: Reader<number> = (value, at) =>
   typeof value === "number" && value >= 0 ? value : refuse(at, "a number that is not negative", value);
 
-export const bytes: Reader<Uint8Array> = (value, at) =>
-  isA<Uint8Array>(value, "Uint8Array") ? value : refuse(at, "a Uint8Array", value);
+/** What a file holds. */
+export const content: Reader<string | Uint8Array> = (value, at) =>
+  typeof value === "string" || isA<Uint8Array>(value, "Uint8Array")
+    ? value
+    : refuse(at, "a text or a Uint8Array", value);
 
 export const signal: Reader<AbortSignal> = (value, at) =>
   isA<AbortSignal>(value, "AbortSignal") ? value : refuse(at, "an AbortSignal", value);
@@ -47,11 +50,6 @@ export const clock: Reader<() => Date> = (value, at) => {
 /** Something that is called later; what it returns is checked where it is used. */
 export function callback<T>(): Reader<T> {
   return (value, at) => (typeof value === "function" ? (value as T) : refuse(at, "a function", value));
-}
-
-/** Something that is checked where it is used. */
-export function anything<T>(): Reader<T> {
-  return (value) => value as T;
 }
 
 export function oneOf<const Value extends string>(...known: readonly Value[]): Reader<Value> {
@@ -110,7 +108,7 @@ function reading<T>(at: string, read: () => T): T {
   }
 }
 
-const REFUSAL = { hint: "See the types of the library; nothing was done.", code: "BAD_ARGUMENT" };
+const REFUSAL = { hint: "See the types of the library; nothing was done.", code: "BAD_ARGUMENT" } as const;
 
 function refuse(at: string, wanted: string, given: unknown): never {
   const found = given === undefined ? "" : `, and is ${kindOf(given)}`;

@@ -1,6 +1,6 @@
 import type { Reader } from "./arguments.ts";
 
-/** Any method, which nobody can call as long as nothing is known of its arguments. */
+/** Any method, which can't be called as long as nothing is known of its arguments. */
 type Method = (...args: never[]) => unknown;
 type Callable = (...args: readonly unknown[]) => unknown;
 
@@ -9,9 +9,9 @@ type Arguments<Given extends readonly unknown[]> = {
   readonly [Position in keyof Given]-?: readonly [name: string, read: Reader<Given[Position]>];
 };
 
-/** The arguments of every method of a service. */
+/** The arguments of every method of a service. One whose name is a symbol takes none. */
 export type CheckedMethods<Service> = {
-  readonly [Name in keyof Service as Service[Name] extends Method ? Name : never]: Arguments<
+  readonly [Name in keyof Service & string as Service[Name] extends Method ? Name : never]: Arguments<
     Parameters<Extract<Service[Name], Method>>
   >;
 };

@@ -37,3 +37,23 @@ export interface CheckpointPart {
   /** The size of what was saved, where the strategy tells. */
   readonly bytes?: number;
 }
+
+/** A checkpoint that is there. */
+export interface LastCheckpoint {
+  readonly id: string;
+  /** What was returned as its mark. */
+  readonly mark: string;
+}
+
+/** What a strategy has to say of a checkpoint. All of it may be left out. */
+export interface SavedCheckpoint {
+  /**
+   * Stands for the state that was saved: a sandbox for which the same mark is found later is in the same
+   * state.
+   */
+  readonly mark?: string;
+  /** The size of what was saved. */
+  readonly bytes?: number;
+  /** The state is that of the last checkpoint, and nothing was saved. */
+  readonly isSame?: boolean;
+}

@@ -1,21 +1,25 @@
 /**
- * Every error that Drydock throws on purpose. One base class: a code for programs, a message that says what happened, a hint that says
- * what to do, facts as fields, the cause kept once. Subclasses are named for what the caller should do about them.
- * Anything else that is thrown is a defect and stays itself.
+ * Every error that Drydock throws on purpose. One base class: a code for programs, a message that says what
+ * happened, a hint that says what to do, facts as fields, the cause kept once. Subclasses are named for what
+ * the caller should do about them. Anything else that is thrown is a defect and stays itself.
  */
+import type { Errno, ErrorCode } from "./error-codes.ts";
 import type { SelfRunningFile } from "./self-running-rules.ts";
 
-export interface ErrorOptions {
+/** What every error of ours may be made with. */
+export interface DrydockErrorOptions {
+  /** What to do about it. */
   readonly hint?: string;
   readonly cause?: unknown;
-  readonly code?: string;
+  /** Default: the code of the class. */
+  readonly code?: ErrorCode;
 }
 
 export class DrydockError extends Error {
-  readonly code: string;
+  readonly code: ErrorCode;
   readonly hint: string;
 
-  constructor(code: string, message: string, options: ErrorOptions = {}) {
+  constructor(code: ErrorCode, message: string, options: DrydockErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
     this.code = options.code ?? code;
@@ -30,7 +34,7 @@ export class DrydockError extends Error {
 
 /** The request itself is wrong: bad arguments, an unknown plan, an unsafe resource. Nothing was changed. */
 export class UsageError extends DrydockError {
-  constructor(message: string, options: ErrorOptions = {}) {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
     super("USAGE", message, options);
   }
 }
@@ -41,7 +45,7 @@ export class ConfigError extends DrydockError {
   readonly line: number | undefined;
   readonly column: number | undefined;
 
-  constructor(message: string, options: ErrorOptions & { file: string; line?: number; column?: number }) {
+  constructor(message: string, options: DrydockErrorOptions & { file: string; line?: number; column?: number }) {
     super("CONFIG", message, options);
     this.file = options.file;
     this.line = options.line;
@@ -53,9 +57,12 @@ export class ConfigError extends DrydockError {
   }
 }
 
-/** What was asked for can't be done on this machine or file system; the message gives the reason. Nothing was changed. */
+/**
+ * What was asked for can't be done on this machine or file system; the message gives the reason. Nothing was
+ * changed.
+ */
 export class UnsupportedError extends DrydockError {
-  constructor(message: string, options: ErrorOptions = {}) {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
     super("UNSUPPORTED", message, options);
   }
 }
@@ -64,7 +71,7 @@ export class UnsupportedError extends DrydockError {
 export class BusyError extends DrydockError {
   readonly holder: string;
 
-  constructor(message: string, options: ErrorOptions & { holder: string }) {
+  constructor(message: string, options: DrydockErrorOptions & { holder: string }) {
     super("BUSY", message, { hint: "Wait for it to finish and try again.", ...options });
     this.holder = options.holder;
   }
@@ -76,24 +83,25 @@ export class BusyError extends DrydockError {
 
 /** The durable state can't be used: corrupt, read-only, or written by a newer Drydock. */
 export class StateError extends DrydockError {
-  constructor(message: string, options: ErrorOptions = {}) {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
     super("STATE", message, options);
   }
 }
 
 /** The work was interrupted (Ctrl-C, SIGTERM, an abort signal) before anything was decided. */
 export class InterruptedError extends DrydockError {
-  constructor(message = "Interrupted before anything was changed.", options: ErrorOptions = {}) {
+  constructor(message = "Interrupted before anything was changed.", options: DrydockErrorOptions = {}) {
     super("INTERRUPTED", message, { hint: "Run the command again when you are ready.", ...options });
   }
 }
 
 /** A system call failed. `code` is the name of the errno. */
 export class SystemCallError extends DrydockError {
+  declare readonly code: Errno;
   readonly call: string;
   readonly path: string;
 
-  constructor(errno: string, call: string, path: string, description: string) {
+  constructor(errno: Errno, call: string, path: string, description: string) {
     super(errno, `${call} failed on ${path}: ${description} (${errno})`, { hint: systemCallHint(errno, path) });
     this.call = call;
     this.path = path;
@@ -114,7 +122,7 @@ export class GitError extends DrydockError {
 
   constructor(
     message: string,
-    options: ErrorOptions & { command: string; exitCode: number | undefined; said: string },
+    options: DrydockErrorOptions & { command: string; exitCode: number | undefined; said: string },
   ) {
     super("GIT", message, { hint: "Look at what git says, mend it, and try again.", ...options });
     this.command = options.command;
@@ -127,9 +135,12 @@ export class GitError extends DrydockError {
   }
 }
 
-/** A statement that a user gave to a database failed. Unless it was about transactions itself, nothing of it is left. */
+/**
+ * A statement that a user gave to a database failed. Unless it was about transactions itself, nothing of it
+ * is left.
+ */
 export class StatementError extends DrydockError {
-  constructor(message: string, options: ErrorOptions = {}) {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
     super("SQL", message, { hint: "Correct it and try again.", ...options });
   }
 }
@@ -167,13 +178,14 @@ function planStateHint(state: string, to: string): string {
 }
 
 /**
- * A strategy of the user's own can't be used: it can't be loaded, is not a strategy, or is not the one that a sandbox was made with. `code`
- * says which: STRATEGY_MODULE, STRATEGY_EXPORT, STRATEGY_CONSTRUCTOR, STRATEGY_OPTIONS, BAD_STRATEGY, STRATEGY_NAME or STRATEGY_CHANGED.
+ * A strategy of the user's own can't be used: it can't be loaded, is not a strategy, or is not the one that a
+ * sandbox was made with. `code` says which: STRATEGY_MODULE, STRATEGY_EXPORT, STRATEGY_CONSTRUCTOR,
+ * STRATEGY_OPTIONS, BAD_STRATEGY, STRATEGY_NAME or STRATEGY_CHANGED.
  */
 export class StrategyUnavailableError extends DrydockError {
   readonly strategy: string;
 
-  constructor(message: string, options: ErrorOptions & { strategy: string; code: string }) {
+  constructor(message: string, options: DrydockErrorOptions & { strategy: string; code: ErrorCode }) {
     super("STRATEGY", message, options);
     this.strategy = options.strategy;
   }
@@ -188,7 +200,7 @@ export class SandboxStateError extends DrydockError {
   readonly from: string;
   readonly to: string;
 
-  constructor(message: string, options: ErrorOptions & { from: string; to: string }) {
+  constructor(message: string, options: DrydockErrorOptions & { from: string; to: string }) {
     super("SANDBOX_STATE", message, options);
     this.from = options.from;
     this.to = options.to;
@@ -201,21 +213,21 @@ export class SandboxStateError extends DrydockError {
 
 /** A sandbox could not be made. Nothing of it is left. */
 export class SandboxCreationError extends DrydockError {
-  constructor(message: string, options: ErrorOptions = {}) {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
     super("SANDBOX_CREATION", message, options);
   }
 }
 
 /** A sandbox could not be committed. */
 export class SandboxCommitError extends DrydockError {
-  constructor(message: string, options: ErrorOptions = {}) {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
     super("SANDBOX_COMMIT", message, options);
   }
 }
 
 /** A sandbox could not be rolled back. */
 export class SandboxRollbackError extends DrydockError {
-  constructor(message: string, options: ErrorOptions = {}) {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
     super("SANDBOX_ROLLBACK", message, options);
   }
 }
@@ -228,11 +240,14 @@ export interface Conflict {
   readonly why: string;
 }
 
-/** The original changed meanwhile, in paths that the plan changes too. Every such path is named; nothing was changed. */
+/**
+ * The original changed meanwhile, in paths that the plan changes too. Every such path is named; nothing was
+ * changed.
+ */
 export class SandboxConflictError extends DrydockError {
   readonly conflicts: readonly Conflict[];
 
-  constructor(conflicts: readonly Conflict[], options: ErrorOptions & { message?: string } = {}) {
+  constructor(conflicts: readonly Conflict[], options: DrydockErrorOptions & { message?: string } = {}) {
     const first = conflicts[0];
     const more = conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : "";
     super("CONFLICT", options.message ?? `The original changed meanwhile: ${first?.path} (${first?.why})${more}.`, {
@@ -247,11 +262,14 @@ export class SandboxConflictError extends DrydockError {
   }
 }
 
-/** A plan would land what tools run by themselves, and the user has not said that it may. Every such file is named; nothing was changed. */
+/**
+ * A plan would land what tools run by themselves, and the user has not said that it may. Every such file is
+ * named; nothing was changed.
+ */
 export class SelfRunningError extends DrydockError {
   readonly files: readonly SelfRunningFile[];
 
-  constructor(files: readonly SelfRunningFile[], options: ErrorOptions = {}) {
+  constructor(files: readonly SelfRunningFile[], options: DrydockErrorOptions = {}) {
     const [first] = files;
     const more = files.length > 1 ? ` and ${files.length - 1} more` : "";
     super("SELF_RUNNING", `Tools run ${first?.path}${more} by themselves, and it takes your word to land that.`, {
@@ -282,28 +300,37 @@ export interface AtomicCommitFailure {
   readonly conflicts: readonly Conflict[];
   /** What lands only with the user's word, and had none. */
   readonly selfRunning?: readonly SelfRunningFile[];
+  /** The code of the error that stopped it, where that is one of ours. */
+  readonly reason?: ErrorCode;
 }
 
-/** The one way in which `commitAll` fails. Unless `notUndone` says otherwise, every original is untouched and all work is still there. */
+/**
+ * The one way in which an apply or an undo fails. Unless `notUndone` says otherwise, every original is
+ * untouched and all work is still there.
+ */
 export class AtomicCommitError extends DrydockError {
   readonly failed: ParticipantReport;
   readonly undone: readonly string[];
   readonly notUndone: readonly ParticipantReport[];
   readonly conflicts: readonly Conflict[];
   readonly selfRunning: readonly SelfRunningFile[];
+  /** The code of `cause`, where that is an error of ours. */
+  readonly reason?: ErrorCode;
 
-  constructor(message: string, failure: AtomicCommitFailure, options: ErrorOptions = {}) {
+  constructor(message: string, failure: AtomicCommitFailure, options: DrydockErrorOptions = {}) {
     super("ATOMIC_COMMIT", message, options);
     this.failed = failure.failed;
     this.undone = failure.undone;
     this.notUndone = failure.notUndone;
     this.conflicts = failure.conflicts;
     this.selfRunning = failure.selfRunning ?? [];
+    if (failure.reason !== undefined) this.reason = failure.reason;
   }
 
   override get details(): { readonly [key: string]: unknown } {
-    const { failed, undone, notUndone, conflicts, selfRunning } = this;
-    return { failed, undone, notUndone, conflicts, ...(selfRunning.length > 0 && { selfRunning }) };
+    const { failed, undone, notUndone, conflicts, selfRunning, reason } = this;
+    const found = { ...(reason && { reason }), ...(selfRunning.length > 0 && { selfRunning }) };
+    return { failed, undone, notUndone, conflicts, ...found };
   }
 }
 

@@ -12,6 +12,12 @@ export const BUILT_IN_RESOURCE_TYPES = [
 /** A value that survives JSON: what a durable record may hold. */
 export type PlainData = null | boolean | number | string | readonly PlainData[] | { readonly [key: string]: PlainData };
 
+/**
+ * A record of such values. A strategy's own record is a `type`: TypeScript takes an `interface` for an open
+ * one.
+ */
+export type PlainRecord = { readonly [key: string]: PlainData };
+
 /** A real thing that a plan may change. */
 export interface Resource {
   /** Unique within Drydock's state. */
@@ -27,10 +33,10 @@ export interface Resource {
   /** The resource of the plan that contains this one, or that the config names as its parent. */
   readonly parentId?: string;
   /**
-   * What else is to be known of it. `without` are paths in a folder that are no part of it, because a resource of their own is there; a strategy
-   * that can leave them out says so by `capabilities.leavesOut`.
+   * What else is to be known of it. `without` are paths in a folder that are no part of it, because a
+   * resource of their own is there; a strategy that can leave them out says so by `capabilities.leavesOut`.
    */
-  readonly properties: { readonly [key: string]: PlainData };
+  readonly properties: PlainRecord;
 }
 
 /** Whether a resource is of this type, or of one that is made out of it. */

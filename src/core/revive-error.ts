@@ -1,3 +1,4 @@
+import { isErrorCode } from "./error-codes.ts";
 import {
   BusyError,
   type Conflict,
@@ -38,14 +39,15 @@ export function plainError({ name, message, code, hint, details }: DrydockError)
 }
 
 /**
- * Makes an error of ours anew: one that came from another process as plain data, or that another copy of this package made. What its facts are is not relied
- * on. Undefined if no error of ours that can be made anew has this name.
+ * Makes an error of ours anew: one that came from another process as plain data, or that another copy of this
+ * package made. What its facts are is not relied on. Undefined if no error of ours that can be made anew has
+ * this name.
  */
 export function reviveError(error: PlainError, cause?: unknown): DrydockError | undefined {
   const { name, message, hint, code, conflicts, holder, from, to } = error;
   const options = {
     ...(typeof hint === "string" && { hint }),
-    ...(typeof code === "string" && { code }),
+    ...(isErrorCode(code) && { code }),
     ...(cause !== undefined && { cause }),
   };
   if (name === "SandboxConflictError")

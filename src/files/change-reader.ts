@@ -1,5 +1,5 @@
 import { baseName, ROOT_PATH } from "../core/byte-path.ts";
-import type { LandingPolicy } from "../core/strategy.ts";
+import type { LandingPolicy } from "../core/strategy-policies.ts";
 import { ContentDigest } from "../system/content-digest.ts";
 import { failedWith } from "../system/errno.ts";
 import { type Facts, factsOfOpen } from "../system/facts.ts";

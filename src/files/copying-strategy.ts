@@ -1,4 +1,4 @@
-import type { StrategyCapabilities } from "../core/capabilities.ts";
+import type { TwoPhaseCapabilities } from "../core/capabilities.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import type { StrategyContext } from "../core/strategy.ts";
 import type { Folder } from "../system/folder.ts";
@@ -18,7 +18,7 @@ import { notesOf, openEntries, saveEntries } from "./tree-checkpoints.ts";
 export interface CopyingOptions {
   readonly name: string;
   readonly data: DataWay;
-  readonly capabilities: StrategyCapabilities;
+  readonly capabilities: TwoPhaseCapabilities;
 }
 
 type Sandbox = OpenSandbox<CopiedTree>;

@@ -1,5 +1,6 @@
-import type { StrategyCapabilities } from "../core/capabilities.ts";
+import type { TwoPhaseCapabilities } from "../core/capabilities.ts";
 import { type Change, type DiffView, diffViewOf, type TakeChange } from "../core/change.ts";
+import type { LastCheckpoint, SavedCheckpoint } from "../core/checkpoint.ts";
 import { InterruptedError } from "../core/errors.ts";
 import type { Resource } from "../core/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../core/sandbox.ts";
@@ -7,14 +8,12 @@ import type {
   Attention,
   CommitResult,
   IntendedPlace,
-  LastCheckpoint,
   PreparedCommit,
-  ProbeResult,
-  SavedCheckpoint,
   StrategyContext,
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "../core/strategy.ts";
+import type { ProbeResult } from "../core/strategy-abilities.ts";
 import type { Time } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import { takeBarrier } from "./barrier.ts";
@@ -65,11 +64,11 @@ import { writtenChange } from "./written-change.ts";
  */
 export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPhaseSandboxStrategy {
   readonly name: string;
-  readonly capabilities: StrategyCapabilities;
+  readonly capabilities: TwoPhaseCapabilities;
   protected readonly context: StrategyContext;
   readonly #work: LongWork;
 
-  constructor(context: StrategyContext, name: string, capabilities: StrategyCapabilities) {
+  constructor(context: StrategyContext, name: string, capabilities: TwoPhaseCapabilities) {
     this.context = context;
     this.#work = new LongWork(context);
     this.name = name;

@@ -1,5 +1,5 @@
 import { baseName } from "../core/byte-path.ts";
-import type { LandingPolicy } from "../core/strategy.ts";
+import type { LandingPolicy } from "../core/strategy-policies.ts";
 import type { Facts } from "../system/facts.ts";
 import type { Xattrs } from "../system/xattrs.ts";
 import type { BaseFacts } from "./baseline.ts";

@@ -1,6 +1,6 @@
 import { ROOT_PATH } from "../core/byte-path.ts";
+import type { LastCheckpoint, SavedCheckpoint } from "../core/checkpoint.ts";
 import { UsageError } from "../core/errors.ts";
-import type { LastCheckpoint, SavedCheckpoint } from "../core/strategy.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { flush } from "../system/flush.ts";
 import type { Folder } from "../system/folder.ts";

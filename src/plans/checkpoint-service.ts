@@ -6,7 +6,7 @@ import type { Session } from "../sandboxes/session.ts";
 import type { HistoryEntry } from "../store/store.ts";
 import type { PlanCheckpoints } from "./plan-checkpoints.ts";
 import type { PlanRestores } from "./plan-restores.ts";
-import type { CheckpointResult, CheckpointView, RestoreResult } from "./plan-views.ts";
+import type { CheckpointOptions, CheckpointResult, CheckpointView, RestoreResult } from "./plan-views.ts";
 import { assertName } from "./resources.ts";
 
 /**
@@ -28,7 +28,7 @@ export class CheckpointService {
    * Saves the state of a plan. One with a label is kept until it is dropped by a restore, a rollback or a
    * landing.
    */
-  async checkpoint(plan: string | undefined, options: { readonly label?: string } = {}): Promise<CheckpointResult> {
+  async checkpoint(plan: string | undefined, options: CheckpointOptions = {}): Promise<CheckpointResult> {
     const { label } = options;
     if (label !== undefined) assertName(label);
     return await this.#session.plans.claimed(plan, async (found) => {

@@ -1,7 +1,7 @@
 import { messageOf } from "../core/errors.ts";
 import type { Resource } from "../core/resource.ts";
 import type { ResourceTypes } from "../core/resource-types.ts";
-import type { ProbeResult, StrategyWay } from "../core/strategy.ts";
+import type { ProbeResult, StrategyWay } from "../core/strategy-abilities.ts";
 import { type GuardedStrategy, guarded } from "../strategies/custom/guarded-strategy.ts";
 import type { RegisteredStrategy } from "../strategies/registered-strategy.ts";
 import type { SandboxStrategyRegistry } from "../strategies/registry.ts";

@@ -135,6 +135,16 @@ export interface CreatePlanOptions {
   readonly withoutPaths?: boolean;
 }
 
+export interface ListPlansOptions {
+  /** Also those that are applied, undone or cancelled. */
+  readonly all?: boolean;
+}
+
+export interface CheckpointOptions {
+  /** What it is called. */
+  readonly label?: string;
+}
+
 export interface DiffOptions {
   /** Show only what is at or below these. */
   readonly paths?: readonly string[];

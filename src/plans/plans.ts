@@ -20,6 +20,7 @@ import type {
   ApplyResult,
   CreatePlanOptions,
   DiffOptions,
+  ListPlansOptions,
   PatchOptions,
   PlanChange,
   PlanDiff,
@@ -38,7 +39,8 @@ export interface PlansParts {
 
 /**
  * What users do, in their words. Wherever a plan is asked for, its id, a unique prefix of it or its name will
- * do; without one the only open plan is meant.
+ * do; without one the only open plan is meant. Wherever one of its resources is asked for, its name will do;
+ * without one its only resource is meant.
  */
 export class Plans {
   readonly #parts: PlansParts;
@@ -55,24 +57,26 @@ export class Plans {
     return await this.#parts.creation.create(options);
   }
 
-  async list(options: { readonly all?: boolean } = {}): Promise<readonly PlanView[]> {
+  async list(options: ListPlansOptions = {}): Promise<readonly PlanView[]> {
     const { session, descriptions } = this.#parts;
     const plans = await session.store.listPlans(options.all === true ? "all" : "open");
     return await Promise.all(plans.map((plan) => descriptions.of(plan, { load: false })));
+  }
+
+  /** Which plan is meant. */
+  async find(plan?: string): Promise<{ readonly id: string; readonly name: string }> {
+    const { id, name } = await this.#find(plan);
+    return { id, name };
   }
 
   async show(plan?: string): Promise<PlanView> {
     return await this.#view(await this.#find(plan));
   }
 
-  /** Where the sandbox of a resource is; without a name that of the only resource. */
+  /** Where the sandbox of a resource is. */
   async path(plan: string | undefined, resource?: string): Promise<string> {
     const path = await this.#parts.session.plans.claimed(plan, async (found) => {
-      const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(
-        found,
-        resource ?? onlyResource(found),
-        "change",
-      );
+      const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(found, resource, "change");
       const path = await strategy.path(record.ref);
       const inside = pathOf(ROOT_PATH);
       return path === undefined || inside === ROOT_PATH ? path : joinPath(path, inside);
@@ -84,14 +88,19 @@ export class Plans {
     return path;
   }
 
-  async read(plan: string | undefined, resource: string, path: string): Promise<Uint8Array> {
+  async read(plan: string | undefined, resource: string | undefined, path: string): Promise<Uint8Array> {
     const found = await this.#find(plan);
     const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(found, resource, "look");
     assertMay(resourceOf(found, resource), "read");
     return await strategy.read(record.ref, pathOf(path));
   }
 
-  async write(plan: string | undefined, resource: string, path: string, bytes: Uint8Array): Promise<Change> {
+  async write(
+    plan: string | undefined,
+    resource: string | undefined,
+    path: string,
+    bytes: Uint8Array,
+  ): Promise<Change> {
     return await this.#parts.session.plans.claimed(plan, async (found) => {
       if (found.readOnly) throw readOnly(found);
       assertMay(resourceOf(found, resource), "write");
@@ -110,12 +119,8 @@ export class Plans {
   ): Promise<readonly StatementResult[]> {
     return await this.#parts.session.plans.claimed(plan, async (found) => {
       const { readOnly } = found;
-      const name = resource ?? onlyResource(found);
-      const { record, strategy } = await this.#parts.session.sandboxes.usable(
-        found,
-        name,
-        readOnly ? "look" : "change",
-      );
+      const { sandboxes } = this.#parts.session;
+      const { record, strategy } = await sandboxes.usable(found, resource, readOnly ? "look" : "change");
       return await strategy.query(record.ref, script, { readOnly });
     });
   }
@@ -247,14 +252,6 @@ async function unlessGone(content: Promise<Uint8Array>): Promise<Uint8Array | un
     if (thrown instanceof UsageError && thrown.code === "NO_SUCH_FILE") return undefined;
     throw thrown;
   }
-}
-
-function onlyResource(plan: PlanRecord): string {
-  const [first, ...others] = plan.resources;
-  if (first !== undefined && others.length === 0) return first.resource.name;
-  throw new UsageError(`The plan ${plan.name} has several resources.`, {
-    hint: `Name one of ${plan.resources.map(({ resource }) => resource.name).join(", ")}.`,
-  });
 }
 
 function readOnly(plan: PlanRecord): UsageError {

@@ -20,8 +20,11 @@ export class SandboxManager {
     this.#commit = commit;
   }
 
-  /** The sandbox of a resource of a plan; made if it is not there. Every call returns the same one. */
-  async getOrCreate(planId: string, resource: string): Promise<SandboxRecord> {
+  /**
+   * The sandbox of a resource of a plan, without a name of the only one; made if it is not there. Every call
+   * returns the same one.
+   */
+  async getOrCreate(planId: string, resource?: string): Promise<SandboxRecord> {
     return await this.#session.plans.claimed(planId, (plan) =>
       this.#session.sandboxes.getOrCreate(plan, resourceOf(plan, resource)),
     );

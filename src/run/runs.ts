@@ -1,6 +1,7 @@
 import { isAtOrBelow, parentPath } from "../core/byte-path.ts";
 import { BusyError, PlanStateError, UnsupportedError, UsageError } from "../core/errors.ts";
 import type { Limits } from "../core/limits.ts";
+import type { Notice } from "../core/notice.ts";
 import { boundariesOf, boundaryOf, type PlanRecord } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
@@ -32,8 +33,7 @@ export interface RunsParts {
   readonly saveBefore: (plan: PlanRecord, command: string) => Promise<void>;
   /** Of every command that is not given others. */
   readonly limits: Limits;
-  /** Gets one line that the user should see. */
-  readonly notice: (line: string) => void;
+  readonly notice: (notice: Notice) => void;
 }
 
 const MOST_ATTEMPTS = 4;
@@ -79,7 +79,7 @@ export class Runs {
     );
     const exitCode = await running.ended;
     const { limit, files } = await metBeforeEnd(limits, () => this.#end(plan, use, entered, startedAt));
-    if (limit !== undefined) notice(limits.sentence(limit));
+    if (limit !== undefined) notice({ kind: "limit", planId: plan.id, limit, message: limits.sentence(limit) });
     const met = limit === undefined ? {} : { limit };
     const details = { command: commandText(request.command), exitCode, ...met };
     await session.history.note(plan.id, "executed", details);

@@ -1,6 +1,6 @@
 import { displayPath, isAtOrBelow, parentPath } from "../core/byte-path.ts";
 import { UnsupportedError } from "../core/errors.ts";
-import type { ProgramView } from "../core/strategy.ts";
+import type { ProgramView } from "../core/program-view.ts";
 
 /** A sandbox and where a command finds it. */
 export interface Shown {

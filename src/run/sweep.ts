@@ -9,14 +9,20 @@ export interface SweepParts {
   readonly uses: Uses;
 }
 
+/** What could not be tidied up of a plan. */
+export interface LeftOfRun {
+  readonly planId: string;
+  readonly message: string;
+}
+
 /**
  * Tidies up after commands whose Drydock was killed: what they needed inside goes, and of plans that are over everything. It takes only what
  * nobody living has claimed, and looks again once it has the claim. A plan that can't be tidied up, because its strategy is missing perhaps,
- * stops neither the others nor the command that tidies up; it is returned, a line each.
+ * stops neither the others nor the command that tidies up; it is returned.
  */
-export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly string[]> {
+export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly LeftOfRun[]> {
   const { sandboxes, remains } = session;
-  const left: string[] = [];
+  const left: LeftOfRun[] = [];
   for (const planId of new Set([...uses.abandoned(), ...(await remains.forgettable())])) {
     try {
       await session.plans.ifFree(planId, async (plan) => {
@@ -27,20 +33,22 @@ export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly
         if (isAbandoned && plan?.state === "open") left.push(...(await leaveAll(plan, sandboxes)));
       });
     } catch (thrown) {
-      left.push(`plan ${planId}: what its commands left could not be removed: ${messageOf(thrown)}`);
+      const message = `plan ${planId}: what its commands left could not be removed: ${messageOf(thrown)}`;
+      left.push({ planId, message });
     }
   }
   return left;
 }
 
-async function leaveAll(plan: PlanRecord, sandboxes: PlanSandboxes): Promise<readonly string[]> {
-  const left: string[] = [];
+async function leaveAll(plan: PlanRecord, sandboxes: PlanSandboxes): Promise<readonly LeftOfRun[]> {
+  const left: LeftOfRun[] = [];
   for (const { resource } of boundariesOf(plan)) {
     try {
       const { record, strategy } = await sandboxes.usable(plan, resource.name, "look");
       await strategy.leave(record.ref);
     } catch (thrown) {
-      left.push(`plan ${plan.name} (${plan.id}): ${resource.name} could not be left: ${messageOf(thrown)}`);
+      const message = `plan ${plan.name} (${plan.id}): ${resource.name} could not be left: ${messageOf(thrown)}`;
+      left.push({ planId: plan.id, message });
     }
   }
   return left;

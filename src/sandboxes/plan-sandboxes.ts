@@ -125,10 +125,10 @@ export class PlanSandboxes {
   }
 
   /**
-   * A sandbox that may be used now, by the name of its resource. `change` begins new work in one that is
-   * COMMITTED.
+   * A sandbox that may be used now, by the name of its resource; without a name that of the only resource.
+   * `change` begins new work in one that is COMMITTED.
    */
-  async usable(plan: PlanRecord, name: string, purpose: "look" | "change"): Promise<UsableSandbox> {
+  async usable(plan: PlanRecord, name: string | undefined, purpose: "look" | "change"): Promise<UsableSandbox> {
     // In the middle of a restore a sandbox is in no state that a user ever made.
     if (plan.state === "restoring") throw new PlanStateError(plan, "open");
     const item = resourceOf(plan, name);
@@ -136,7 +136,7 @@ export class PlanSandboxes {
     const record = await this.#store.sandbox(sandboxIdFor(plan.id, found.resource.id));
     if (record === undefined || !USABLE_STATES.includes(record.state)) {
       throw new SandboxStateError(
-        `The sandbox of ${name} is ${record?.state ?? "not there"}${record?.error === undefined ? "" : `: ${record.error}`}.`,
+        `The sandbox of ${item.resource.name} is ${record?.state ?? "not there"}${record?.error === undefined ? "" : `: ${record.error}`}.`,
         {
           from: record?.state ?? "CLEANED_UP",
           to: "ACTIVE",
@@ -243,12 +243,21 @@ function assertInMaking(plan: PlanRecord): void {
   throw new PlanStateError(plan, "open");
 }
 
-/** The resource of a plan that has this name. */
-export function resourceOf(plan: PlanRecord, name: string): PlanResource {
+/** The resource of a plan that has this name; without a name the only one. */
+export function resourceOf(plan: PlanRecord, name: string | undefined): PlanResource {
+  if (name === undefined) return onlyResource(plan);
   const found = plan.resources.find(({ resource }) => resource.name === name);
   if (found !== undefined) return found;
   throw new UsageError(`The plan ${plan.name} has no resource called '${name}'.`, {
     hint: `Its resources are ${plan.resources.map(({ resource }) => resource.name).join(", ")}.`,
     code: "UNKNOWN_RESOURCE",
+  });
+}
+
+function onlyResource(plan: PlanRecord): PlanResource {
+  const [first, ...others] = plan.resources;
+  if (first !== undefined && others.length === 0) return first;
+  throw new UsageError(`The plan ${plan.name} has several resources.`, {
+    hint: `Name one of ${plan.resources.map(({ resource }) => resource.name).join(", ")}.`,
   });
 }

@@ -26,7 +26,7 @@ describe("systemCallError", () => {
   });
 
   it("names an errno that it does not know by its number", () => {
-    assert.equal(systemCallError(9999, "open", "f").code, "errno 9999");
+    assert.equal(systemCallError(9999, "open", "f").code, "E9999");
   });
 });
 

@@ -1,8 +1,9 @@
 import { constants } from "node:os";
 import { displayPath } from "../core/byte-path.ts";
+import type { Errno } from "../core/error-codes.ts";
 import { SystemCallError } from "../core/errors.ts";
 
-const nameByNumber = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]));
+const nameByNumber = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name as Errno]));
 
 const DESCRIPTIONS: { readonly [errno: string]: string } = {
   EACCES: "permission denied",
@@ -32,7 +33,7 @@ const DESCRIPTIONS: { readonly [errno: string]: string } = {
 
 /** The error for a failed call, from the number that errno had. */
 export function systemCallError(errno: number, call: string, path: string): SystemCallError {
-  const name = nameByNumber.get(errno) ?? `errno ${errno}`;
+  const name: Errno = nameByNumber.get(errno) ?? `E${errno}`;
   return new SystemCallError(name, call, displayPath(path), DESCRIPTIONS[name] ?? "failed");
 }
 

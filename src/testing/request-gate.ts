@@ -24,7 +24,10 @@ interface Passage {
  *
  * @example
  * ```ts
- * const gate = await RequestGate.open({ host: "127.0.0.1", port: 5432 });
+ * import { RequestGate } from "drydock/testing";
+ *
+ * await using gate = await RequestGate.open({ host: "127.0.0.1", port: 5432 });
+ * console.log(`postgres://127.0.0.1:${gate.port}/test`);
  * ```
  */
 export class RequestGate implements AsyncDisposable {

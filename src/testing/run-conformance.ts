@@ -50,8 +50,13 @@ export interface ConformanceOptions {
  *
  * @example
  * ```ts
- * const report = await runConformance(factory, { onResult: ({ outcome, name }) => console.log(outcome, name) });
- * assert.deepEqual(report.failed, []);
+ * import assert from "node:assert/strict";
+ * import { runConformance, type StrategyFactory } from "drydock/testing";
+ *
+ * export async function assertConforms(factory: StrategyFactory): Promise<void> {
+ *   const report = await runConformance(factory, { onResult: ({ outcome, name }) => console.log(outcome, name) });
+ *   assert.deepEqual(report.failed, []);
+ * }
  * ```
  */
 export async function runConformance(

@@ -14,7 +14,7 @@ import { compareSnapshots, snapshotTree, type TreeSnapshot } from "./tree-snapsh
 import type { Steps } from "./work-tree.ts";
 
 /** What a sandbox needs of the bench that it is on. */
-interface SandboxHost {
+export interface SandboxHost {
   readonly oraclePath: string;
   readonly losses: readonly Loss[];
   readonly kind: ChangeKind;

@@ -28,7 +28,7 @@ export interface StrategyModule {
 /** A resource that was made for one case. */
 export type MadeResource = MadeFolder | MadeContent;
 
-interface MadeForACase {
+export interface MadeForACase {
   readonly resource: Resource;
   /** Called when the original is filled, and after each time that the suite has changed it as somebody else would. */
   settle?(): void | Promise<void>;

@@ -3,7 +3,8 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { type Drydock, SandboxConflictError } from "../../src/index.ts";
+import { SandboxConflictError } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import { planWithWork, Workshop } from "../commit/workshop.ts";
 
 const FOLDERS = [
@@ -11,7 +12,7 @@ const FOLDERS = [
   { location: "b", strategy: "filesystem_copy" },
 ] as const;
 
-async function textOf(drydock: Drydock, plan: string, resource: string, path: string): Promise<string | undefined> {
+async function textOf(drydock: Services, plan: string, resource: string, path: string): Promise<string | undefined> {
   try {
     return Buffer.from(await drydock.plans.read(plan, resource, path)).toString();
   } catch {
@@ -19,7 +20,7 @@ async function textOf(drydock: Drydock, plan: string, resource: string, path: st
   }
 }
 
-async function write(drydock: Drydock, plan: string, text: string): Promise<void> {
+async function write(drydock: Services, plan: string, text: string): Promise<void> {
   for (const resource of ["a", "b"]) await drydock.plans.write(plan, resource, "old.txt", Buffer.from(text));
 }
 

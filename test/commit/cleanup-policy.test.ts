@@ -2,32 +2,33 @@ import assert from "node:assert/strict";
 import { readdirSync, rmSync } from "node:fs";
 import { describe, it } from "node:test";
 import { sandboxIdFor } from "../../src/core/sandbox.ts";
-import type { Drydock, DrydockOptions, RunningCommand } from "../../src/index.ts";
+import type { RunningCommand } from "../../src/index.ts";
+import type { Services, ServicesOptions } from "../../src/services.ts";
 import { openSqliteStore } from "../../src/store/sqlite-store.ts";
 import { runProcess } from "../rivals/drydock-process.ts";
 import { irreversible, letterbox, Workshop } from "./workshop.ts";
 
 const DAY = 86_400_000;
 
-async function openWith(shop: Workshop, policy: string, more: DrydockOptions = {}): Promise<Drydock> {
+async function openWith(shop: Workshop, policy: string, more: ServicesOptions = {}): Promise<Services> {
   shop.write("drydock.yaml", `sandbox: { cleanup: ${policy}, undo: { keep: 7d } }\n`);
   return await shop.open([irreversible()], { config: shop.at("drydock.yaml"), ...more });
 }
 
 /** A plan over two folders, with work in one of them. */
-async function planWith({ plans }: Drydock, shop: Workshop): Promise<void> {
+async function planWith({ plans }: Services, shop: Workshop): Promise<void> {
   const strategies = { a: "filesystem_copy", b: "overlay" };
   const resources = Object.entries(strategies).map(([name, strategy]) => ({ location: shop.at(name), strategy }));
   await plans.create({ name: "p", resources });
   await plans.write("p", "a", "new.txt", Buffer.from("new\n"));
 }
 
-async function statuses({ plans }: Drydock): Promise<string[]> {
+async function statuses({ plans }: Services): Promise<string[]> {
   return (await plans.show("p")).resources.map(({ status }) => status);
 }
 
 /** The resources whose sandboxes have places that the state knows as ours. */
-async function knownPlaces({ plans }: Drydock, shop: Workshop): Promise<string[]> {
+async function knownPlaces({ plans }: Services, shop: Workshop): Promise<string[]> {
   const store = await openSqliteStore({ stateDir: shop.stateDir, makesRoom: false });
   try {
     const { id } = await plans.show("p");
@@ -87,7 +88,7 @@ describe("the policy sandbox.cleanup", () => {
 
   it("[C4] on_terminal keeps them until the plan can no longer be undone, also through parts", async () => {
     await using shop = new Workshop();
-    const onDay = async (day: number, action: (drydock: Drydock) => Promise<void>) => {
+    const onDay = async (day: number, action: (drydock: Services) => Promise<void>) => {
       const drydock = await openWith(shop, "on_terminal", { now: () => new Date(Date.now() + day * DAY) });
       await action(drydock);
       await drydock.close();

@@ -21,15 +21,15 @@ describe("The cost of an apply", () => {
     for (let at = 0; at < 300; at += 1) writeFileSync(join(folder, "app", "unchanged", `${at}`), `${at}\n`);
     writeFileSync(join(folder, "app", "large"), Buffer.alloc(8 * MIB, "old"));
     const drydock = await openDrydock({ stateDir: join(folder, "state") });
-    const { id } = await drydock.plans.create({
+    const plan = await drydock.plans.create({
       resources: [{ location: join(folder, "app"), strategy: "filesystem_copy" }],
     });
-    writeFileSync(join(await drydock.plans.path(id), "large"), Buffer.alloc(8 * MIB, "new"));
+    writeFileSync(join(await plan.path(), "large"), Buffer.alloc(8 * MIB, "new"));
     await drydock.close();
     const command = join(import.meta.dirname, "..", "..", "bin", "drydock");
     const { status, stderr } = spawnSync(
       "strace",
-      ["-f", "-y", "-s", "0", "-e", `trace=${CALLS}`, "-o", join(folder, "trace"), command, "plan", "apply", id],
+      ["-f", "-y", "-s", "0", "-e", `trace=${CALLS}`, "-o", join(folder, "trace"), command, "plan", "apply", plan.id],
       { env: { ...process.env, DRYDOCK_STATE_DIR: join(folder, "state") }, encoding: "utf8" },
     );
     assert.equal(status, 0, stderr);

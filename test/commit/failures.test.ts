@@ -1,12 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  AtomicCommitError,
-  type Drydock,
-  type DrydockError,
-  type PlanView,
-  SandboxCommitError,
-} from "../../src/index.ts";
+import { AtomicCommitError, type DrydockError, type PlanView, SandboxCommitError } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import type { MailboxOptions } from "./mailbox.ts";
 import { irreversible, letterbox, planWithWork, reversible, twoPhase, Workshop } from "./workshop.ts";
 
@@ -16,7 +11,7 @@ const WAYS_TO_FAIL: { readonly [kind: string]: () => void | Promise<void> } = {
     throw new TypeError("the post office is closed");
   },
   "an error of ours": () => {
-    throw new SandboxCommitError("the post office is closed", { hint: "Come back tomorrow.", code: "CLOSED" });
+    throw new SandboxCommitError("the post office is closed", { hint: "Come back tomorrow.", code: "UNDER_WAY" });
   },
   "a string": () => Promise.reject("the post office is closed"),
   undefined: () => Promise.reject(undefined),
@@ -71,7 +66,7 @@ describe("A commit that fails", () => {
       assert.ok(chain[1] instanceof SandboxCommitError, kind);
       assert.equal(chain.filter((link) => link instanceof AtomicCommitError).length, 1);
       assert.equal(chain.filter((link) => link instanceof SandboxCommitError).length, 1);
-      if (kind === "an error of ours") assert.equal((chain[1] as DrydockError).code, "CLOSED");
+      if (kind === "an error of ours") assert.equal((chain[1] as DrydockError).code, "UNDER_WAY");
       assert.equal(error.message.match(/the post office is closed/g)?.length ?? 1, 1);
     }
   });
@@ -194,7 +189,7 @@ describe("A commit that fails", () => {
 async function mixedPlan(
   workshop: Workshop,
   mailboxes: readonly MailboxOptions[],
-): Promise<{ readonly drydock: Drydock; readonly plan: PlanView }> {
+): Promise<{ readonly drydock: Services; readonly plan: PlanView }> {
   const drydock = await workshop.open(mailboxes);
   const plan = await planWithWork(drydock, [
     { location: "a" },

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { AtomicCommitError, type CreatePlanOptions, UsageError } from "../../src/index.ts";
 import { runProcess } from "../rivals/drydock-process.ts";
-import { refusedBy } from "../support/refusal.ts";
 import { irreversible, letterbox, planWithWork, reversible, Workshop } from "./workshop.ts";
 
 const MIXED = [{ location: "a" }, letterbox("mail", "irreversible_mail")];
@@ -129,7 +128,7 @@ describe("What cannot be taken back", () => {
     const drydock = await workshop.open([irreversible()]);
     const plan = await planWithWork(drydock, MIXED, { allowIrreversible: true });
     await drydock.plans.apply(plan.id);
-    await assert.rejects(drydock.plans.undo(plan.id), refusedBy("IRREVERSIBLE"));
+    await assert.rejects(drydock.plans.undo(plan.id), { reason: "IRREVERSIBLE" });
     assert.equal(workshop.text("a/old.txt"), "new of a\n");
     assert.equal((await drydock.plans.show(plan.id)).state, "applied");
   });
@@ -174,7 +173,7 @@ describe("Work in place", () => {
     const result = await drydock.plans.apply(plan.id);
     assert.match(result.warnings.join(), /a is worked on in place: atomicity does not hold/);
     assert.equal(workshop.text("b/old.txt"), "new of b\n");
-    await assert.rejects(drydock.plans.undo(plan.id), refusedBy("IRREVERSIBLE"));
+    await assert.rejects(drydock.plans.undo(plan.id), { reason: "IRREVERSIBLE" });
     assert.equal(workshop.text("b/old.txt"), "new of b\n");
   });
 });

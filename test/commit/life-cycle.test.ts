@@ -5,15 +5,14 @@ import { moveSandbox } from "../../src/core/sandbox-states.ts";
 import {
   BUILT_IN_STRATEGY_NAMES,
   type CreatePlanOptions,
-  openDrydock,
   SANDBOX_MOVES,
   SANDBOX_STATES,
   SandboxStateError,
   type SandboxStrategy,
 } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
 import { type Contract, requiredMethods } from "../../src/strategies/custom/method-table.ts";
 import { runProcess } from "../rivals/drydock-process.ts";
-import { refusedBy } from "../support/refusal.ts";
 import { Mailbox } from "./mailbox.ts";
 import { irreversible, letterbox, planWithWork, reversible, twoPhase, Workshop } from "./workshop.ts";
 
@@ -92,7 +91,7 @@ describe("Strategies", () => {
     assert.equal(declared["filesystem_copy"], "two-phase, undo true");
     assert.equal(declared["none"], "in-place, undo false");
     // An object that is no instance of anything takes part like any other.
-    const stranger = await openDrydock({
+    const stranger = await openServices({
       stateDir: workshop.at("state-of-a-stranger"),
       cwd: workshop.base,
       environment: {},
@@ -166,7 +165,7 @@ describe("The life of a sandbox", () => {
     ])
       await assert.rejects(attempt, SandboxStateError);
     await assert.rejects(drydock.plans.apply(plan.id), /cancelled and cannot become applying/);
-    await assert.rejects(drydock.plans.undo(plan.id), refusedBy("PLAN_STATE"));
+    await assert.rejects(drydock.plans.undo(plan.id), { reason: "PLAN_STATE" });
     await assert.rejects(drydock.plans.cancel(plan.id), { code: "PLAN_STATE" });
   });
 

@@ -17,10 +17,10 @@ import {
   type Resource,
   type SandboxRef,
   SandboxStateError,
-  type StrategyCapabilities,
   type StrategyContext,
   sandboxIdFor,
   type Transaction,
+  type TwoPhaseCapabilities,
   type TwoPhaseSandboxStrategy,
   UsageError,
 } from "../../src/strategy.ts";
@@ -49,14 +49,15 @@ export interface MailboxOptions {
  */
 export class Mailbox implements TwoPhaseSandboxStrategy {
   readonly name: string;
-  readonly capabilities: StrategyCapabilities;
+  /** It has all methods; the options say which of them count. */
+  readonly capabilities: TwoPhaseCapabilities;
   readonly #context: StrategyContext;
   readonly #options: MailboxOptions;
 
   constructor(context: StrategyContext, options: MailboxOptions) {
     this.name = options.name;
     this.capabilities = {
-      commit: options.commit,
+      commit: options.commit as "two-phase",
       undo: options.undo,
       strength: 1,
       resourceTypes: ["mailbox"],
@@ -118,7 +119,7 @@ export class Mailbox implements TwoPhaseSandboxStrategy {
     });
   }
 
-  async checkpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+  async checkpoint(ref: SandboxRef, checkpointId: string): Promise<undefined> {
     await this.#step("checkpoint", () =>
       writeFileSync(fileOf(ref, `saved-${checkpointId}`), readFileSync(fileOf(ref, "outbox"))),
     );
@@ -158,7 +159,7 @@ export class Mailbox implements TwoPhaseSandboxStrategy {
     });
   }
 
-  async rollbackPrepared(): Promise<void> {
+  async rollbackPrepared(): Promise<undefined> {
     await this.#step("rollbackPrepared", () => undefined);
   }
 

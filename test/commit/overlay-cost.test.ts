@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { openDrydock } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
 const LOOKS = "openat,openat2,statx,newfstatat,getdents64,readlinkat,llistxattr,listxattr,lgetxattr,getxattr";
@@ -20,7 +20,7 @@ async function looksOfDiff(folders: number, isMounted: boolean): Promise<readonl
       for (let file = 0; file < 10; file += 1)
         writeFileSync(join(original, `folder-${folder}`, "deep", `${file}`), "old\n");
     }
-    const drydock = await openDrydock({ stateDir, cwd: base, environment: {} });
+    const drydock = await openServices({ stateDir, cwd: base, environment: {} });
     const resources = [{ location: original, strategy: "overlay" }];
     const { id } = await drydock.plans.create({ resources, withoutPaths: true });
     const { ref } = await drydock.sandboxes.getOrCreate(id, "original");

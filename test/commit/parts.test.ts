@@ -5,11 +5,11 @@ import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
 import { ulid } from "ulid";
 import { withDefaults } from "../../src/core/capabilities.ts";
-import { AtomicCommitError, type Drydock } from "../../src/index.ts";
+import { AtomicCommitError } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/filesystem-copy.ts";
 import { SqliteSnapshot } from "../../src/strategies/snapshot/sqlite-snapshot.ts";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
-import { refusedBy } from "../support/refusal.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { makeSubvolume } from "../support/subvolumes.ts";
 import { Workshop, type WorkshopPlace } from "./workshop.ts";
@@ -19,7 +19,7 @@ function isOnImage(strategy: string): boolean {
 }
 
 /** A plan over the folder `a`, called p, with files in it and its sandbox. */
-async function planOver(shop: Workshop, strategy: string): Promise<{ drydock: Drydock; sandbox: string }> {
+async function planOver(shop: Workshop, strategy: string): Promise<{ drydock: Services; sandbox: string }> {
   for (const path of ["a/src/app.ts", "a/src/other.ts", "a/docs/guide.md", "a/docs/gone.md"]) {
     mkdirSync(dirname(shop.at(path)), { recursive: true });
     shop.write(path, `old ${path}\n`);
@@ -29,7 +29,7 @@ async function planOver(shop: Workshop, strategy: string): Promise<{ drydock: Dr
   return { drydock, sandbox: await drydock.plans.path("p") };
 }
 
-async function paths({ plans }: Drydock): Promise<string[]> {
+async function paths({ plans }: Services): Promise<string[]> {
   return (await plans.diff("p")).changes.map(({ operation, path }) => `${operation} ${path}`);
 }
 
@@ -110,7 +110,7 @@ for (const strategy of ["filesystem_copy", "overlay", "copy_on_write", "snapshot
       await plans.undo("p");
       assert.equal(shop.text("a/src/app.ts"), "old a/src/app.ts\n");
       assert.deepEqual(await paths(drydock), all);
-      await assert.rejects(plans.undo("p"), refusedBy("PLAN_STATE"));
+      await assert.rejects(plans.undo("p"), { reason: "PLAN_STATE" });
       await plans.apply("p");
       assert.equal(shop.text("a/src/app.ts"), "new app\n");
     });
@@ -214,7 +214,7 @@ for (const strategy of ["filesystem_copy", "overlay", "copy_on_write", "snapshot
     });
   });
 
-async function refusalOfUndo({ plans }: Drydock): Promise<readonly string[]> {
+async function refusalOfUndo({ plans }: Services): Promise<readonly string[]> {
   try {
     await plans.undo("p");
   } catch (thrown) {

@@ -1,13 +1,9 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  type CreatePlanOptions,
-  type Drydock,
-  type DrydockOptions,
-  openDrydock,
-  type PlanView,
-} from "../../src/index.ts";
+import type { CreatePlanOptions, PlanView } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services, ServicesOptions } from "../../src/services.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 import { Mailbox, type MailboxOptions } from "./mailbox.ts";
 
@@ -25,7 +21,7 @@ export class Workshop {
   readonly stateDir: string;
   readonly log: string;
   readonly #isOurs: boolean;
-  readonly #open: Drydock[] = [];
+  readonly #open: Services[] = [];
 
   constructor(place?: WorkshopPlace) {
     this.base = mkdtempSync(join(place?.parent ?? tmpdir(), "drydock-commit-"));
@@ -58,8 +54,8 @@ export class Workshop {
     return this.text("calls")?.trim().split("\n") ?? [];
   }
 
-  async open(mailboxes: readonly MailboxOptions[] = [], options: DrydockOptions = {}): Promise<Drydock> {
-    const drydock = await openDrydock({
+  async open(mailboxes: readonly MailboxOptions[] = [], options: ServicesOptions = {}): Promise<Services> {
+    const drydock = await openServices({
       stateDir: this.stateDir,
       cwd: this.base,
       environment: {},
@@ -98,7 +94,7 @@ export function letterbox(location: string, strategy: string): CreatePlanOptions
 
 /** A plan over folders and mailboxes with a change in each: a file changed and one added, or a letter. */
 export async function planWithWork(
-  drydock: Drydock,
+  drydock: Services,
   resources: CreatePlanOptions["resources"],
   options: Omit<CreatePlanOptions, "resources"> = {},
 ): Promise<PlanView> {

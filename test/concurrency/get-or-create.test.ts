@@ -15,7 +15,8 @@ async function ask(stateDir: string, plan: string): Promise<SandboxRecord> {
   const program = `
     const { openDrydock } = await import(${JSON.stringify(library)});
     const drydock = await openDrydock({ stateDir: ${JSON.stringify(stateDir)} });
-    console.log(JSON.stringify(await drydock.sandboxes.getOrCreate(${JSON.stringify(plan)}, "app")));
+    const plan = await drydock.plans.open(${JSON.stringify(plan)});
+    console.log(JSON.stringify(await plan.sandbox()));
     await drydock.close();`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
   return JSON.parse(stdout) as SandboxRecord;
@@ -29,11 +30,11 @@ describe("A sandbox that is asked for", () => {
       for (let at = 0; at < 200; at += 1) writeFileSync(join(folder, "app", `${at}`), `${at}\n`);
       const stateDir = join(folder, "state");
       const drydock = await openDrydock({ stateDir });
-      const { id } = await drydock.plans.create({ resources: [{ location: join(folder, "app") }] });
+      const plan = await drydock.plans.create({ resources: [{ location: join(folder, "app") }] });
       // Gone, so that whoever asks first has to make it anew.
-      assert.deepEqual((await drydock.sandboxes.cleanupAll(id)).failed, []);
+      assert.deepEqual((await plan.sandboxes.remove()).failed, []);
       await drydock.close();
-      const records = await Promise.all([1, 2, 3, 4].map(() => ask(stateDir, id)));
+      const records = await Promise.all([1, 2, 3, 4].map(() => ask(stateDir, plan.id)));
       assert.equal(new Set(records.map((record) => JSON.stringify(record))).size, 1, JSON.stringify(records));
       assert.equal(readdirSync(join(stateDir, "sandboxes")).length, 1);
     } finally {

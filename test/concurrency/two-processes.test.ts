@@ -3,7 +3,9 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { type ApplyResult, type Drydock, openDrydock, type PlanView, type RecoveryReport } from "../../src/index.ts";
+import type { ApplyResult, PlanView, RecoveryReport } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import type { ChildCall } from "../rivals/drydock-child.ts";
 import { DrydockProcess, lastError, lastResult, type ProcessEnd } from "../rivals/drydock-process.ts";
 import { removeFolder } from "../support/remove-folder.ts";
@@ -155,7 +157,7 @@ describe("Ten processes at once", () => {
 /** Three folders, one inside another, and a state directory. */
 class NestedFolders {
   readonly #base = mkdtempSync(join(tmpdir(), "drydock-concurrency-"));
-  readonly #open: Drydock[] = [];
+  readonly #open: Services[] = [];
 
   constructor() {
     for (const folder of FOLDERS) {
@@ -180,8 +182,8 @@ class NestedFolders {
     }
   }
 
-  async open(): Promise<Drydock> {
-    const drydock = await openDrydock({ stateDir: this.at("state"), cwd: this.#base, environment: {} });
+  async open(): Promise<Services> {
+    const drydock = await openServices({ stateDir: this.at("state"), cwd: this.#base, environment: {} });
     this.#open.push(drydock);
     return drydock;
   }

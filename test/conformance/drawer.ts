@@ -90,7 +90,7 @@ export class DrawerStrategy implements TwoPhaseSandboxStrategy {
     this.save(fileOf(ref, "landed"), {});
   }
 
-  async checkpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+  async checkpoint(ref: SandboxRef, checkpointId: string): Promise<undefined> {
     this.save(fileOf(ref, `saved-${checkpointId}`), this.load(fileOf(ref, "work")));
   }
 
@@ -196,7 +196,7 @@ function reversed(steps: Steps): Steps {
 
 function checked(path: string): string {
   if (path.startsWith("/") || path.split("/").includes(".."))
-    throw new UsageError(`${path} leads out.`, { hint: "Give a path inside.", code: "UNSAFE_PATH" });
+    throw new UsageError(`${path} leads out.`, { hint: "Give a path inside.", code: "BAD_PATH" });
   return path;
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
-import { openDrydock } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
 import { mountImage, whyNoImages } from "../support/file-systems.ts";
 import { makeSubvolume } from "../support/subvolumes.ts";
 
@@ -24,7 +24,7 @@ describe("A database in a folder on btrfs", { skip: whyNoImages() ?? false }, ()
         .map(({ name }) => name);
     };
     people("CREATE TABLE people (name TEXT PRIMARY KEY); INSERT INTO people VALUES ('Ada')");
-    const drydock = await openDrydock({ stateDir: join(image.path, "state"), cwd: image.path, environment: {} });
+    const drydock = await openServices({ stateDir: join(image.path, "state"), cwd: image.path, environment: {} });
     try {
       for (const strategy of ["snapshot", "copy_on_write"]) {
         const plan = await drydock.plans.create({ resources: [{ location: app, strategy }, { location: file }] });

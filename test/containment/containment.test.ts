@@ -4,13 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
-import { type Drydock, openDrydock, UsageError } from "../../src/index.ts";
+import { UsageError } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
 /** A folder with a folder, a file and a database in it, and a state directory. */
 class Site implements AsyncDisposable {
   readonly path = realpathSync(mkdtempSync(join(tmpdir(), "drydock-containment-")));
-  readonly #open: Drydock[] = [];
+  readonly #open: Services[] = [];
 
   constructor() {
     for (const folder of ["app/data", "app/src", "other"]) mkdirSync(join(this.path, folder), { recursive: true });
@@ -40,9 +42,9 @@ class Site implements AsyncDisposable {
       .map(({ name }) => name);
   }
 
-  async open(config?: object): Promise<Drydock> {
+  async open(config?: object): Promise<Services> {
     const file = config === undefined ? {} : { config: this.write("drydock.yaml", JSON.stringify(config)) };
-    const drydock = await openDrydock({
+    const drydock = await openServices({
       stateDir: join(this.path, "state"),
       cwd: this.path,
       environment: process.env,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
-import { openDrydock } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
 import { runProcess } from "../rivals/drydock-process.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
@@ -40,7 +40,7 @@ class Nest {
   }
 
   async open() {
-    return await openDrydock({ stateDir: this.stateDir, cwd: "/", environment: {} });
+    return await openServices({ stateDir: this.stateDir, cwd: "/", environment: {} });
   }
 
   sides(): readonly string[] {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Drydock } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import { applyAndUndo, type Recovered, type Scenario } from "./scenarios.ts";
 import { PLAN, type World } from "./world.ts";
 
@@ -84,7 +84,7 @@ async function workBack(world: World, digest: string): Promise<void> {
   assert.equal(await digestOf(world), digest);
 }
 
-async function eachSandbox(world: World, action: (drydock: Drydock, name: string) => Promise<void>): Promise<void> {
+async function eachSandbox(world: World, action: (drydock: Services, name: string) => Promise<void>): Promise<void> {
   await world.with(async (drydock) => {
     for (const { name } of world.resources()) await action(drydock, name);
   });

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openDrydock } from "../../src/runtime.ts";
-import { refusedBy } from "../support/refusal.ts";
+import { openServices } from "../../src/runtime.ts";
 import { runDriver } from "./run-driver.ts";
 import { apply, assertNothingLeft, type Scenario } from "./scenarios.ts";
 import { PLAN, type World } from "./world.ts";
@@ -41,7 +40,7 @@ export const expire: Scenario = {
     assert.equal(world.side(sides, "after a crash in the expiry"), "new");
     const { undo } = await world.with(({ plans }) => plans.show(PLAN));
     if (undo !== undefined && "not" in undo)
-      await world.with(({ plans }) => assert.rejects(plans.undo(PLAN), refusedBy("UNDO_DISCARDED")));
+      await world.with(({ plans }) => assert.rejects(plans.undo(PLAN), { reason: "UNDO_DISCARDED" }));
     const { failed } = await runDriver(world.request("expire"));
     assert.equal(failed, undefined);
     await world.with(async ({ cleanup }) => assert.deepEqual(await cleanup.scan(), []));
@@ -53,7 +52,7 @@ export const expire: Scenario = {
 async function cancelManually(world: World): Promise<void> {
   const config = join(world.stateDir, "..", "manual.yaml");
   writeFileSync(config, "sandbox: { cleanup: manual }\n");
-  const drydock = await openDrydock({ stateDir: world.stateDir, cwd: "/", environment: {}, config });
+  const drydock = await openServices({ stateDir: world.stateDir, cwd: "/", environment: {}, config });
   try {
     await drydock.plans.cancel(PLAN);
   } finally {

@@ -1,5 +1,6 @@
 import type { StrategyContext } from "../../src/core/strategy.ts";
-import { type Drydock, openDrydock } from "../../src/runtime.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import { becomeChild, leave } from "../support/nursery-process.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import type { DriverRequest } from "./run-driver.ts";
@@ -26,7 +27,7 @@ async function act(): Promise<unknown> {
   const strategies = ways === undefined ? [] : [(context: StrategyContext) => new OneWayOverlay(context, ways)];
   // Opening the state a month later is all that it takes for undo records to go.
   const later = request.operation === "expire" ? { now: () => new Date(Date.now() + 30 * 86_400_000) } : {};
-  const drydock = await openDrydock({
+  const drydock = await openServices({
     stateDir,
     cwd: "/",
     strategies,
@@ -40,7 +41,7 @@ async function act(): Promise<unknown> {
   }
 }
 
-async function operate(drydock: Drydock): Promise<unknown> {
+async function operate(drydock: Services): Promise<unknown> {
   const { plans, recovery } = drydock;
   switch (request.operation) {
     case "create":

@@ -1,6 +1,6 @@
 import type { SandboxRef } from "../../src/core/sandbox.ts";
 import type { SandboxStrategy } from "../../src/core/strategy.ts";
-import type { Drydock } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 
 /** Calls of a strategy that no plan makes of a file strategy, but a program may: each on every sandbox of a plan, one after the other. */
 const SANDBOX_CALLS = {
@@ -14,7 +14,7 @@ export type SandboxCall = keyof typeof SANDBOX_CALLS;
 
 /** Gives the names of the resources whose sandboxes were called. */
 export async function callSandboxes(
-  drydock: Drydock,
+  drydock: Services,
   plan: string,
   call: SandboxCall,
 ): Promise<{ readonly called: readonly string[] }> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import type { RecoveryReport } from "../../src/commit/recovery.ts";
 import type { ResourceRequest } from "../../src/plans/plan-views.ts";
-import type { Drydock } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import { treeDifferences } from "../support/tree-snapshot.ts";
 import { type DriverEnd, type DriverOptions, type DriverRequest, runDriver } from "./run-driver.ts";
 import { PLAN, type Sides, type World } from "./world.ts";
@@ -313,7 +313,7 @@ export async function assertNothingLeft(world: World): Promise<void> {
   assert.deepEqual(await world.openRecords(), [], "open records at the end");
 }
 
-async function takeALock({ plans }: Drydock, resource: ResourceRequest): Promise<void> {
+async function takeALock({ plans }: Services, resource: ResourceRequest): Promise<void> {
   await plans.create({ name: "other", resources: [resource], allowIrreversible: true });
   await plans.cancel("other");
 }

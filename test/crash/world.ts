@@ -3,7 +3,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, utimesSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { StrategyContext } from "../../src/core/strategy.ts";
-import { type Drydock, openDrydock } from "../../src/runtime.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import { openSqliteStore } from "../../src/store/sqlite-store.ts";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { mountsBelow } from "../../src/system/mount-table.ts";
@@ -117,10 +118,10 @@ export class World {
   }
 
   /** Opens the state, which recovers; whatever happens, closes it again. */
-  async with<T>(action: (drydock: Drydock) => Promise<T>): Promise<T> {
+  async with<T>(action: (drydock: Services) => Promise<T>): Promise<T> {
     const { ways } = this.#options;
     const strategies = ways === undefined ? [] : [(context: StrategyContext) => new OneWayOverlay(context, ways)];
-    const drydock = await openDrydock({ stateDir: this.stateDir, cwd: "/", environment: {}, strategies });
+    const drydock = await openServices({ stateDir: this.stateDir, cwd: "/", environment: {}, strategies });
     try {
       return await action(drydock);
     } finally {
@@ -137,7 +138,7 @@ export class World {
     });
   }
 
-  async work(plans: Drydock["plans"]): Promise<void> {
+  async work(plans: Services["plans"]): Promise<void> {
     for (const [index, { change }] of this.originals.entries()) change(await plans.path(PLAN, `r${index}`));
   }
 

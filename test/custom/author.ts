@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { type Drydock, type DrydockOptions, openDrydock } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services, ServicesOptions } from "../../src/services.ts";
 import { AuthorFolder } from "./documented-files.ts";
 
 /** What a config says of one strategy. */
@@ -12,7 +13,7 @@ export interface Declaration {
 
 /** Somebody who uses strategies of his own: the files of the documentation, a document, a folder, and a state directory. */
 export class Author extends AuthorFolder implements AsyncDisposable {
-  readonly #open: Drydock[] = [];
+  readonly #open: Services[] = [];
 
   constructor() {
     super();
@@ -35,8 +36,8 @@ export class Author extends AuthorFolder implements AsyncDisposable {
     );
   }
 
-  async open(options: DrydockOptions = {}): Promise<Drydock> {
-    const drydock = await openDrydock({
+  async open(options: ServicesOptions = {}): Promise<Services> {
+    const drydock = await openServices({
       stateDir: this.at("state"),
       cwd: this.path,
       config: this.at("drydock.yaml"),

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { describe, it } from "node:test";
-import { AtomicCommitError, type Drydock, DrydockError, SandboxConflictError } from "../../src/index.ts";
+import { AtomicCommitError, DrydockError, SandboxConflictError } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import { Author, spoiltDocument } from "./author.ts";
 
 /** What a call that goes wrong throws. */
@@ -26,7 +27,7 @@ async function spoiltPlan(author: Author, members: string, more: { readonly time
   return { drydock, plan };
 }
 
-async function assertOthersGoOn(author: Author, drydock: Drydock): Promise<void> {
+async function assertOthersGoOn(author: Author, drydock: Services): Promise<void> {
   author.write("other/file", "old\n");
   const other = await drydock.plans.create({ resources: [{ location: "other" }] });
   await drydock.plans.write(other.id, "other", "file", Buffer.from("new\n"));

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { describe, it } from "node:test";
-import type { Drydock } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import { Author, spoiltDocument, TWO_PHASE } from "./author.ts";
 
-async function planWithWork(drydock: Drydock) {
+async function planWithWork(drydock: Services) {
   const plan = await drydock.plans.create({ resources: [{ location: "notes" }, { location: "website" }] });
   await drydock.plans.write(plan.id, "notes", "title", Buffer.from("New"));
   await drydock.plans.write(plan.id, "website", "index.html", Buffer.from("new\n"));
@@ -135,7 +135,7 @@ describe("A plan whose strategy has changed", () => {
       }`,
     );
     const tagged = (options: object) => ({ document: { module: "./tagged.js", class: "Tagged", options } });
-    const noteOf = async (drydock: Drydock, plan: string) => (await drydock.plans.show(plan)).resources[0]?.notes;
+    const noteOf = async (drydock: Services, plan: string) => (await drydock.plans.show(plan)).resources[0]?.notes;
     author.declare(tagged({ tag: "first" }));
     const plan = await planWithWork(await author.open());
     author.declare(tagged({}));

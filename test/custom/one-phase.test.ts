@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { describe, it } from "node:test";
 import { AtomicCommitError } from "../../src/index.ts";
-import { refusedBy } from "../support/refusal.ts";
 import { Author } from "./author.ts";
 import { UNDOABLE } from "./undoable.ts";
 
@@ -36,7 +35,7 @@ describe("A strategy of one's own that commits in one step and can take that bac
     await drydock.plans.apply(plan.id);
     const later = await author.open(LATER);
     assert.deepEqual(readdirSync(author.at("state/documents")), []);
-    await assert.rejects(later.plans.undo(plan.id), refusedBy("UNDO_DISCARDED"));
+    await assert.rejects(later.plans.undo(plan.id), { reason: "UNDO_DISCARDED" });
     assert.deepEqual(await later.cleanup.scan(), []);
   });
 

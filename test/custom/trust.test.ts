@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { openDrydock } from "../../src/index.ts";
+import type { Notice } from "../../src/core/notice.ts";
+import { openServices } from "../../src/runtime.ts";
 import { Workplace } from "../end-to-end/workplace.ts";
 
 const CONFIG = `sandbox:
@@ -142,14 +143,14 @@ function moveBehindLink(path: string): void {
 /** What is said of the config that is found. */
 async function ignored(environment: NodeJS.ProcessEnv = MINE): Promise<string> {
   const notices: string[] = [];
-  const onNotice = (line: string) => notices.push(line);
-  const drydock = await openDrydock({ stateDir: place.state, cwd: place.path, environment, onNotice });
+  const onNotice = ({ message }: Notice) => notices.push(message);
+  const drydock = await openServices({ stateDir: place.state, cwd: place.path, environment, onNotice });
   await drydock.close();
   return notices.join("\n");
 }
 
 async function trust(environment: NodeJS.ProcessEnv = MINE): Promise<void> {
-  const drydock = await openDrydock({ stateDir: place.state, cwd: place.path, environment });
+  const drydock = await openServices({ stateDir: place.state, cwd: place.path, environment });
   await drydock.trust("drydock.yaml");
   await drydock.close();
 }

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
-import { openDrydock } from "../../src/runtime.ts";
+import { openServices } from "../../src/runtime.ts";
 import { SqliteSnapshot } from "../../src/strategies/snapshot/sqlite-snapshot.ts";
 import { runDriver } from "../crash/run-driver.ts";
 import { contextIn } from "../support/strategy-context.ts";
@@ -235,7 +235,7 @@ describe("a database that can't be copied, or written to", () => {
   it("[X4] no room for the copy leaves nothing", { skip: !isRoot }, async () => {
     using here = filled("wal");
     await mounted(here, "size=1m", async (folder) => {
-      const drydock = await openDrydock({ stateDir: join(folder, "state"), cwd: here.root, environment: {} });
+      const drydock = await openServices({ stateDir: join(folder, "state"), cwd: here.root, environment: {} });
       try {
         const created = drydock.plans.create({ resources: [{ location: here.database }] });
         await assert.rejects(created, /No sandbox of .* could be made: .*(?:no space|full)/i);

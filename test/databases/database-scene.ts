@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type Drydock, openDrydock } from "../../src/runtime.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import { type DriverEnd, type DriverOptions, type DriverRequest, runDriver } from "../crash/run-driver.ts";
 
 export const PLAN = "work";
@@ -65,8 +66,8 @@ export class DatabaseScene implements Disposable {
     return { done: once(child, "exit") };
   }
 
-  async with<T>(action: (drydock: Drydock) => Promise<T>): Promise<T> {
-    const drydock = await openDrydock({ stateDir: this.stateDir, cwd: this.root, environment: {} });
+  async with<T>(action: (drydock: Services) => Promise<T>): Promise<T> {
+    const drydock = await openServices({ stateDir: this.stateDir, cwd: this.root, environment: {} });
     try {
       return await action(drydock);
     } finally {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { Drydock } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import { OWNER, type TestServer } from "../support/database-servers.ts";
 import { HeldScene, type ServerKind } from "./held-scene.ts";
 
@@ -58,7 +58,7 @@ export function describeMigrations(kind: ServerKind, server: () => TestServer): 
     }
 
     /** As `drydock plan sql` does with a file. The file itself becomes part of the code. */
-    async function runFile(plans: Drydock["plans"], file: string, sql: string): Promise<void> {
+    async function runFile(plans: Services["plans"], file: string, sql: string): Promise<void> {
       await plans.write("p", "code", file, Buffer.from(sql));
       await plans.sql("p", "db", Buffer.from(await plans.read("p", "code", file)).toString());
     }

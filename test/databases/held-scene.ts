@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Drydock, type DrydockOptions, openDrydock } from "../../src/runtime.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services, ServicesOptions } from "../../src/services.ts";
 import { OWNER, TestMariadb, TestPostgres, type TestServer } from "../support/database-servers.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { removeFolder } from "../support/remove-folder.ts";
@@ -48,8 +49,8 @@ export class HeldScene implements AsyncDisposable {
   }
 
   /** Opens the state, which recovers, and closes it again. */
-  async with<T>(action: (drydock: Drydock) => Promise<T>, options: Partial<DrydockOptions> = {}): Promise<T> {
-    const drydock = await openDrydock({ stateDir: this.stateDir, cwd: "/", environment: {}, ...options });
+  async with<T>(action: (drydock: Services) => Promise<T>, options: Partial<ServicesOptions> = {}): Promise<T> {
+    const drydock = await openServices({ stateDir: this.stateDir, cwd: "/", environment: {}, ...options });
     try {
       return await action(drydock);
     } finally {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ROOT_PATH } from "../../src/core/byte-path.ts";
-import type { Drydock } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import { openSqliteStore } from "../../src/store/sqlite-store.ts";
 import { type DriverEnd, type DriverOptions, runDriver } from "../crash/run-driver.ts";
 import { leftBesidesUndo } from "../crash/scenarios.ts";
@@ -79,7 +79,7 @@ export class MixedWorld {
     }
   }
 
-  async #plan(plans: Drydock["plans"]): Promise<void> {
+  async #plan(plans: Services["plans"]): Promise<void> {
     await plans.create({ name: PLAN, resources: this.#resources() });
     await this.local.work(plans);
     const work = `UPDATE ${this.table} SET v = 'new' WHERE id = 1; DELETE FROM ${this.table} WHERE id = 2`;
@@ -100,7 +100,7 @@ export class MixedWorld {
     return [...this.local.resources(), ...databases];
   }
 
-  async with<T>(action: (drydock: Drydock) => Promise<T>): Promise<T> {
+  async with<T>(action: (drydock: Services) => Promise<T>): Promise<T> {
     return await this.local.with(action);
   }
 

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
-import { type Drydock, openDrydock } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import type { TestServer } from "../support/database-servers.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 import { TestRepository } from "../support/test-repository.ts";
@@ -16,9 +17,9 @@ const FOLDERS = ["view", "repo"] as const;
 /** A folder through an overlay, a checkout, and a database of each kind; each holds one value, `v`. */
 class MixedResources implements AsyncDisposable {
   readonly base: string;
-  readonly drydock: Drydock;
+  readonly drydock: Services;
 
-  private constructor(base: string, drydock: Drydock) {
+  private constructor(base: string, drydock: Services) {
     this.base = base;
     this.drydock = drydock;
   }
@@ -34,7 +35,7 @@ class MixedResources implements AsyncDisposable {
     repository.commitAll("begin");
     using database = new DatabaseSync(join(base, "lite.db"));
     database.exec("CREATE TABLE t(id INT PRIMARY KEY, v TEXT); INSERT INTO t VALUES (1, 'first')");
-    const drydock = await openDrydock({ stateDir: join(base, "state"), cwd: "/", environment: {} });
+    const drydock = await openServices({ stateDir: join(base, "state"), cwd: "/", environment: {} });
     const [pg, my] = servers;
     await drydock.plans.create({
       name: "p",

@@ -28,7 +28,7 @@ describe("the exit code of a command", () => {
     const { status, stdout } = place.drydock(["plan", "apply", "fix", "--json"]);
     const { code, details } = JSON.parse(stdout).error;
     assert.deepEqual([status, code], [3, "ATOMIC_COMMIT"]);
-    assert.deepEqual(Object.keys(details), ["failed", "undone", "notUndone", "conflicts"]);
+    assert.deepEqual(Object.keys(details), ["failed", "undone", "notUndone", "conflicts", "reason"]);
     const paths = details.conflicts.map(({ resource, path }: { [key: string]: string }) => `${resource}/${path}`);
     assert.deepEqual(paths.sort(), ["app/a.txt", "app/new.txt"]);
     assert.deepEqual(place.tree("app"), before);

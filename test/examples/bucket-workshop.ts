@@ -1,4 +1,5 @@
-import { type Drydock, openDrydock } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import { Workplace } from "../end-to-end/workplace.ts";
 import type { S3Client } from "../support/s3-client.ts";
 
@@ -11,7 +12,7 @@ export class BucketWorkshop extends Workplace implements AsyncDisposable {
   readonly prefix: string;
   readonly config: string;
   readonly #bucket: S3Client;
-  readonly #open: Drydock[] = [];
+  readonly #open: Services[] = [];
 
   private constructor(bucket: S3Client, config: string, prefix: string) {
     super();
@@ -45,14 +46,14 @@ export class BucketWorkshop extends Workplace implements AsyncDisposable {
   }
 
   /** Another process that comes later. Opening recovers what was left. */
-  async open(): Promise<Drydock> {
-    const drydock = await openDrydock({ stateDir: this.state, cwd: this.path, config: this.config });
+  async open(): Promise<Services> {
+    const drydock = await openServices({ stateDir: this.state, cwd: this.path, config: this.config });
     this.#open.push(drydock);
     return drydock;
   }
 
   /** A plan over both, with work in both. */
-  async plan(drydock: Drydock): Promise<string> {
+  async plan(drydock: Services): Promise<string> {
     const site = { location: this.location, type: "s3-bucket", name: "site" };
     const { id } = await drydock.plans.create({ resources: [{ location: "website" }, site] });
     await drydock.plans.write(id, "website", "index.html", Buffer.from(NEW.folder));

@@ -2,14 +2,9 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import {
-  AtomicCommitError,
-  type CreatePlanOptions,
-  type Drydock,
-  type DrydockOptions,
-  openDrydock,
-  type PlanView,
-} from "../../src/index.ts";
+import { AtomicCommitError, type CreatePlanOptions, type PlanView } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services, ServicesOptions } from "../../src/services.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { TestRepository } from "../support/test-repository.ts";
 
@@ -18,7 +13,7 @@ export class GitWorkshop {
   readonly base = realpathSync(mkdtempSync(join(fastFolder(), "drydock-git-")));
   readonly stateDir = join(this.base, "state");
   readonly repository: TestRepository;
-  readonly #open: Drydock[] = [];
+  readonly #open: Services[] = [];
 
   constructor() {
     mkdirSync(join(this.base, "app"));
@@ -32,15 +27,15 @@ export class GitWorkshop {
   }
 
   /** `environment` is the user's, without what the tests' own user has configured. */
-  async open(options: DrydockOptions = {}): Promise<Drydock> {
+  async open(options: ServicesOptions = {}): Promise<Services> {
     const environment = { PATH: process.env["PATH"], HOME: join(this.base, "home"), ...options.environment };
-    const drydock = await openDrydock({ stateDir: this.stateDir, cwd: this.base, ...options, environment });
+    const drydock = await openServices({ stateDir: this.stateDir, cwd: this.base, ...options, environment });
     this.#open.push(drydock);
     return drydock;
   }
 
   /** Opens Drydock and makes a plan over the checkout. */
-  async plan(options: Partial<CreatePlanOptions> = {}, settings: DrydockOptions = {}): Promise<OpenPlan> {
+  async plan(options: Partial<CreatePlanOptions> = {}, settings: ServicesOptions = {}): Promise<OpenPlan> {
     const drydock = await this.open(settings);
     const plan = await drydock.plans.create({ resources: [{ location: "app" }], ...options });
     return new OpenPlan(drydock, plan);
@@ -59,11 +54,11 @@ export class GitWorkshop {
 
 /** A plan over one checkout, and what is done with it. */
 export class OpenPlan {
-  readonly drydock: Drydock;
+  readonly drydock: Services;
   readonly id: string;
   readonly view: PlanView;
 
-  constructor(drydock: Drydock, view: PlanView) {
+  constructor(drydock: Services, view: PlanView) {
     this.drydock = drydock;
     this.view = view;
     this.id = view.id;

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removeFolder } from "../support/remove-folder.ts";
@@ -24,13 +24,27 @@ export function examplesOf(page: string): Example[] {
   }));
 }
 
+/** The examples in the comments of a file of the source, and the `ts` blocks of a page: what is only compiled. */
+export function snippetsOf(path: string): string[] {
+  const text = readFileSync(join(root, path), "utf8").replace(/^ +[*] ?/gm, "");
+  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => code);
+}
+
+/** The files of the source whose comments have examples. */
+export function filesWithExamples(): string[] {
+  return readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => `src/${name}`)
+    .filter((path) => /^ +[*] @example$/m.test(readFileSync(join(root, path), "utf8")));
+}
+
 /** How many `ts` blocks a page has, with or without an output. */
 export function blocksOf(page: string): number {
   return [...readFileSync(join(root, page), "utf8").matchAll(/^```ts$/gm)].length;
 }
 
 /** A project of somebody who uses the library, with the examples as its modules. */
-export class DocumentationProject {
+export class DocumentationProject implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), "drydock-library-"));
 
   constructor(examples: readonly Example[]) {
@@ -70,7 +84,7 @@ export class DocumentationProject {
     return { output: result.stdout, errors: result.stderr, status: result.status };
   }
 
-  remove(): void {
+  [Symbol.dispose](): void {
     removeFolder(this.path);
   }
 

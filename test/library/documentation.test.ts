@@ -7,7 +7,7 @@ const PAGE = "docs/library.md";
 describe("the examples of the library's documentation", () => {
   const examples = examplesOf(PAGE);
   const project = new DocumentationProject(examples);
-  after(() => project.remove());
+  after(() => project[Symbol.dispose]());
 
   it("all say what they print", () => {
     assert.ok(examples.length > 0);

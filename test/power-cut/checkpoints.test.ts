@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { type Drydock, openDrydock, type PlanDiff } from "../../src/index.ts";
+import type { PlanDiff } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import { IS_LONG } from "../crash/points.ts";
 import { lastResult } from "../rivals/drydock-process.ts";
 import { IMAGE_FILE_SYSTEMS, whyNoImages } from "../support/file-systems.ts";
@@ -135,13 +137,13 @@ async function planIn(state: StateName, site: Site, strategy: string) {
 }
 
 /** Gives the digest of what would land then. */
-async function bringTo(state: StateName, { plans }: Drydock, id: string): Promise<string> {
+async function bringTo(state: StateName, { plans }: Services, id: string): Promise<string> {
   for (const folder of FOLDERS) become(await plans.path(id, folder), state);
   return (await plans.diff(id)).digest;
 }
 
-async function withDrydock<T>({ base, stateDir }: Site, action: (drydock: Drydock) => Promise<T>): Promise<T> {
-  const drydock = await openDrydock({ stateDir, cwd: base, environment: {} });
+async function withDrydock<T>({ base, stateDir }: Site, action: (drydock: Services) => Promise<T>): Promise<T> {
+  const drydock = await openServices({ stateDir, cwd: base, environment: {} });
   try {
     return await action(drydock);
   } finally {

@@ -1,7 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { openDrydock, type PlanDiff, type PlanView } from "../../src/index.ts";
+import type { PlanDiff, PlanView } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
 import { lastResult } from "../rivals/drydock-process.ts";
 import type { ImageFileSystem } from "../support/file-systems.ts";
 import { Disk, FOLDERS, type RestartedDisk, type Site } from "./disk.ts";
@@ -67,7 +68,7 @@ export class CutLandings {
       (this.#originals.makeFolder ?? mkdirSync)(join(base, folder));
       this.#originals.make(join(base, folder));
     }
-    const drydock = await openDrydock({ stateDir, cwd: base, environment: {} });
+    const drydock = await openServices({ stateDir, cwd: base, environment: {} });
     const { file = "", strategy } = this.#originals;
     const resources = FOLDERS.map((name) => ({ name, location: join(base, name, file), strategy }));
     const plan = await drydock.plans.create({ resources });

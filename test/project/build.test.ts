@@ -14,6 +14,7 @@ function project(): TemporaryFolder {
   folder.write("src/cli/command.ts", 'import { Shared } from "../core/shared.ts";\nconsole.log(Shared.name);\n');
   folder.write("src/index.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/strategy.ts", 'export { Shared } from "./core/shared.ts";\n');
+  folder.write("src/strategies.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/testing/victim-main.ts", "export {};\n");
   folder.write("src/testing/index.ts", 'export { Shared } from "../core/shared.ts";\n');
   folder.write("src/strategies/transaction-rollback/holder/holder-main.ts", 'console.log("kept");\n');
@@ -37,7 +38,13 @@ describe("the build", () => {
       .filter((name) => name.endsWith(".js"))
       .filter((name) => /class\b/.test(readFileSync(join(dist, name), "utf8")));
     assert.equal(definitions.length, 1, definitions.join(", "));
-    assert.equal(readFileSync(join(dist, "types/index.d.ts"), "utf8"), 'export { Shared } from "./core/shared.js";\n');
+    const declared = readFileSync(join(dist, "types/index.d.ts"), "utf8");
+    const [, shared = ""] = /^export \{ \w+ as Shared \} from '[.][/](shared-\S+)[.]js';$/m.exec(declared) ?? [];
+    assert.match(readFileSync(join(dist, `types/${shared}.d.ts`), "utf8"), /^declare class Shared /m, declared);
+    assert.deepEqual(
+      readdirSync(join(dist, "types")).filter((name) => !name.startsWith("shared-")),
+      ["index.d.ts", "strategies.d.ts", "strategy.d.ts", "testing.d.ts"],
+    );
   });
 
   it("keeps the last good build when it fails, leaves nothing else behind, and says what is missing", () => {

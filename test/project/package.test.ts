@@ -10,12 +10,16 @@ const TEXTS = ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"];
 /** What a program that uses the package may look like; its types must fit, and wrong ones must not. */
 const CONSUMER = `
 import * as drydock from "drydock";
+import { FilesystemCopyStrategy } from "drydock/strategies";
 import type { SandboxRef, SandboxStrategy } from "drydock/strategy";
 import * as testing from "drydock/testing";
 
 export const everything: readonly string[] = [...Object.keys(drydock), ...Object.keys(testing)];
 export async function size(strategy: SandboxStrategy, ref: SandboxRef): Promise<number> {
   return (await strategy.read(ref, "file")).length;
+}
+export class Mine extends FilesystemCopyStrategy {
+  override readonly name = "mine";
 }
 // @ts-expect-error a name is a string
 export const wrong = (strategy: SandboxStrategy): number => strategy.name;
@@ -25,10 +29,11 @@ export const wrong = (strategy: SandboxStrategy): number => strategy.name;
 const COMPARE = `
 import * as library from "drydock";
 import * as strategy from "drydock/strategy";
+import * as strategies from "drydock/strategies";
 import * as testing from "drydock/testing";
 const shared = Object.keys(strategy).filter((name) => name in library);
 const apart = shared.filter((name) => library[name] !== strategy[name]);
-console.log(JSON.stringify({ shared: shared.length, apart, testing: Object.keys(testing).length }));
+console.log(JSON.stringify({ shared: shared.length, apart, testing: Object.keys(testing).length, strategies: Object.keys(strategies).length }));
 `;
 
 describe("the package", () => {
@@ -92,8 +97,9 @@ describe("the package", () => {
 
   it("gives a program the library, with the same classes from every entry", () => {
     consumer.write("compare.js", COMPARE);
-    const { shared, apart, testing } = JSON.parse(run(consumer.path, process.execPath, "compare.js"));
+    const { shared, apart, testing, strategies } = JSON.parse(run(consumer.path, process.execPath, "compare.js"));
     assert.ok(shared > 0 && testing > 0);
+    assert.equal(strategies, 7);
     assert.deepEqual(apart, []);
   });
 
@@ -104,7 +110,31 @@ describe("the package", () => {
     const tsc = join(projectRoot, "node_modules/typescript-7/bin/tsc");
     run(consumer.path, process.execPath, tsc, ...options, ...types, "consumer.ts");
   });
+
+  it("ships declarations that show nothing but what an entry exports", () => {
+    const folder = join(consumer.path, "node_modules/drydock/dist/types");
+    const names = readdirSync(folder);
+    const texts = new Map(names.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+    const entries = names.filter((name) => !name.startsWith("shared-"));
+    assert.deepEqual(entries, ["index.d.ts", "strategies.d.ts", "strategy.d.ts", "testing.d.ts"]);
+    const exported = new Set(entries.flatMap((name) => exportedBy(texts.get(name) ?? "")));
+    assert.ok(exported.has("Plan") && exported.has("DrydockError") && exported.has("TwoPhaseSandboxStrategy"));
+    const declared = [...texts.values()].flatMap((text) => [
+      ...text.matchAll(/^(?:declare )?(?:abstract )?(?:class|interface|type|const|function) (\w+)/gm),
+    ]);
+    assert.ok(declared.length > 100);
+    // A union is made from a list, which is shown with it.
+    const hidden = declared.flatMap(([, name = ""]) => (exported.has(name) || /^[A-Z_]+$/.test(name) ? [] : [name]));
+    assert.deepEqual(hidden, []);
+  });
 });
+
+/** The names that a rolled up declaration exports. */
+function exportedBy(text: string): readonly string[] {
+  return [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, list = ""]) =>
+    list.split(",").map((item) => item.trim().split(" ").at(-1) ?? ""),
+  );
+}
 
 /** Runs a program that must succeed, and gives what it printed. */
 function run(cwd: string, program: string, ...args: readonly string[]): string {

@@ -6,7 +6,8 @@ import type { Loss } from "../../src/core/capabilities.ts";
 import type { Change } from "../../src/core/change.ts";
 import { UsageError } from "../../src/core/errors.ts";
 import type { SandboxStrategy, StrategyContext } from "../../src/core/strategy.ts";
-import { type Drydock, openDrydock } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import { compareSnapshots, type TreeSnapshot } from "../../src/testing/tree-snapshot.ts";
 import { assertSame, FolderPair, performAndSee, snapshotOf } from "./folder-pair.ts";
 import { assertInTime } from "./property-runs.ts";
@@ -38,7 +39,7 @@ const OWN_STRATEGY = "overlay_in_one_way";
 /** Everything that one test works with: folders below `parent`, and Drydock with its state beside them. */
 export class PropertyPlace {
   readonly parent: string;
-  readonly drydock: Drydock;
+  readonly drydock: Services;
   readonly #subject: Subject;
   readonly #losses: readonly Loss[];
 
@@ -47,12 +48,12 @@ export class PropertyPlace {
     const strategies = typeof strategy === "string" ? {} : { strategies: [strategy] };
     return new PropertyPlace(
       parent,
-      await openDrydock({ stateDir: join(parent, "state"), environment: {}, ...strategies }),
+      await openServices({ stateDir: join(parent, "state"), environment: {}, ...strategies }),
       subject,
     );
   }
 
-  private constructor(parent: string, drydock: Drydock, subject: Subject) {
+  private constructor(parent: string, drydock: Services, subject: Subject) {
     this.parent = parent;
     this.drydock = drydock;
     this.#subject = subject;

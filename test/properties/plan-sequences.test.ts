@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { AtomicCommitError } from "../../src/core/errors.ts";
-import type { Drydock } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import { type DriverRequest, runDriver } from "../crash/run-driver.ts";
 import { FAILPOINT_NAMES } from "../failpoint-names.ts";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
@@ -133,7 +133,7 @@ class Sequence {
     request: Pick<DriverRequest, "operation" | "label" | "only">,
     crash: number | null,
     after: PlanModel,
-    action: (drydock: Drydock) => Promise<unknown>,
+    action: (drydock: Services) => Promise<unknown>,
   ): Promise<void> {
     if (crash === null) await this.#world.with(action);
     else await this.#die(request, crash);

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type Drydock, openDrydock } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 import { makeSubvolume, removeWithSubvolumes } from "../support/subvolumes.ts";
 import { TestRepository } from "../support/test-repository.ts";
@@ -63,8 +64,8 @@ export class PlanWorld {
   }
 
   /** Opens the state, which recovers. */
-  async with<T>(action: (drydock: Drydock) => Promise<T>): Promise<T> {
-    const drydock = await openDrydock({ stateDir: this.stateDir, cwd: "/", environment: {} });
+  async with<T>(action: (drydock: Services) => Promise<T>): Promise<T> {
+    const drydock = await openServices({ stateDir: this.stateDir, cwd: "/", environment: {} });
     try {
       return await action(drydock);
     } finally {
@@ -78,14 +79,14 @@ export class PlanWorld {
   }
 
   /** What the sandboxes of the plan hold. */
-  async sandboxes({ plans }: Drydock): Promise<State> {
+  async sandboxes({ plans }: Services): Promise<State> {
     const state: { [name: string]: Values } = {};
     for (const name of this.names) state[name] = valuesAt(name, await plans.path(this.plan, name));
     return state;
   }
 
   /** Sets a value in a sandbox, or removes it. */
-  async set({ plans }: Drydock, name: Name, key: string, value: string | undefined): Promise<void> {
+  async set({ plans }: Services, name: Name, key: string, value: string | undefined): Promise<void> {
     if (name === "data") {
       const change =
         value === undefined ? `DELETE FROM t WHERE k = '${key}'` : `REPLACE INTO t VALUES ('${key}', '${value}')`;

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { type Drydock, openDrydock } from "drydock";
+import { type Drydock, openDrydock, type Plan } from "drydock";
 import { removeFolder } from "../support/remove-folder.ts";
 
 const NET_RAW = "0x0100000200200000000000000000000000000000";
@@ -13,16 +13,15 @@ const NEEDS_ROOT = process.geteuid?.() === 0 ? false : "only root may give a fil
 describe("Extended attributes in a diff", () => {
   let folder: string;
   let drydock: Drydock;
-  let plan: string;
+  let plan: Plan;
   let sandbox: string;
 
   beforeEach(async () => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), "drydock-attributes-")));
     mkdirSync(join(folder, "app"));
     drydock = await openDrydock({ stateDir: join(folder, "state") });
-    plan = (await drydock.plans.create({ resources: [{ location: join(folder, "app"), strategy: "filesystem_copy" }] }))
-      .id;
-    sandbox = await drydock.plans.path(plan);
+    plan = await drydock.plans.create({ resources: [{ location: join(folder, "app"), strategy: "filesystem_copy" }] });
+    sandbox = await plan.path();
   });
   afterEach(async () => {
     await drydock.close();
@@ -35,7 +34,7 @@ describe("Extended attributes in a diff", () => {
     const digests = new Set<string>();
     for (const value of ["reviewed", "another"]) {
       execFileSync("setfattr", ["-n", "user.kind", "-v", value, join(sandbox, "f")]);
-      digests.add((await drydock.plans.diff(plan)).digest);
+      digests.add((await plan.diff()).digest);
     }
     assert.equal(digests.size, 2);
   });
@@ -44,7 +43,7 @@ describe("Extended attributes in a diff", () => {
   it("[A12] warn that the capability of a new file does not land", { skip: NEEDS_ROOT }, async () => {
     writeFileSync(join(sandbox, "ping"), "content", { mode: 0o755 });
     execFileSync("setfattr", ["-n", "security.capability", "-v", NET_RAW, join(sandbox, "ping")]);
-    const { changes } = await drydock.plans.diff(plan);
+    const { changes } = await plan.diff();
     assert.deepEqual(changes[0]?.warnings, ["lands without its file capability (sandbox.allow_setid)"]);
   });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ChildTask } from "../rivals/drydock-child.ts";
 import { DrydockProcess, type ProcessEnd } from "../rivals/drydock-process.ts";
 
-const INDEX = join(import.meta.dirname, "../../src/index.ts");
+const RUNTIME = join(import.meta.dirname, "../../src/runtime.ts");
 
 /** Runs a process that stops once at a failpoint, lets somebody act meanwhile, and gives how it ended. */
 export async function actDuring(task: ChildTask, failpoint: string, act: () => void): Promise<ProcessEnd> {
@@ -20,8 +20,8 @@ export async function actDuring(task: ChildTask, failpoint: string, act: () => v
  */
 export function dieDuring(stateDir: string, statements: string, failpoint: string): NodeJS.Signals | null {
   const script = `
-    import { openDrydock } from ${JSON.stringify(INDEX)};
-    const drydock = await openDrydock({ stateDir: ${JSON.stringify(stateDir)} });
+    import { openServices } from ${JSON.stringify(RUNTIME)};
+    const drydock = await openServices({ stateDir: ${JSON.stringify(stateDir)} });
     ${statements}
     await drydock.close();`;
   const env = { ...process.env, DRYDOCK_FAILPOINT: failpoint, NODE_NO_WARNINGS: "1" };

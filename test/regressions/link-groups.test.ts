@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { appendFileSync, chmodSync, linkSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { ApplyResult, Drydock } from "../../src/index.ts";
+import type { ApplyResult } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import { Workshop } from "../commit/workshop.ts";
 import { lastResult } from "../rivals/drydock-process.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
@@ -77,7 +78,7 @@ function linkedOriginals(workshop: Workshop): void {
 }
 
 /** The resource with the other name is the first, so that it lands first. */
-async function planThatDeletes({ plans }: Drydock): Promise<string> {
+async function planThatDeletes({ plans }: Services): Promise<string> {
   const { id } = await plans.create({ resources: [{ location: "b" }, { location: "a" }] });
   rmSync(join(await plans.path(id, "a"), "folder"), { recursive: true });
   return id;

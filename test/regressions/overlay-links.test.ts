@@ -14,7 +14,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { type Drydock, openDrydock } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { systemProgram } from "../../src/system/programs.ts";
 import { whyNoFuse } from "../support/file-systems.ts";
@@ -32,7 +33,7 @@ const SKIPS: readonly (readonly [OverlayWay, string | false])[] = [
 describe("A file with several names, changed through one of them", () => {
   let base = "";
   let original = "";
-  let drydock: Drydock;
+  let drydock: Services;
 
   beforeEach(() => {
     base = mkdtempSync(join(tmpdir(), "drydock-overlay-links-"));
@@ -49,7 +50,7 @@ describe("A file with several names, changed through one of them", () => {
 
   async function planIn(way: OverlayWay): Promise<{ readonly id: string; readonly path: string }> {
     const strategies = [(context: ConstructorParameters<typeof OneWayOverlay>[0]) => new OneWayOverlay(context, [way])];
-    drydock = await openDrydock({ stateDir: join(base, "state"), cwd: base, environment: {}, strategies });
+    drydock = await openServices({ stateDir: join(base, "state"), cwd: base, environment: {}, strategies });
     const resources = [{ location: original, strategy: "overlay_in_one_way" }];
     const { id } = await drydock.plans.create({ resources });
     return { id, path: await drydock.plans.path(id) };

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { Drydock } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import { openLiveMount } from "../../src/system/live-mounts.ts";
 import { Workshop } from "../commit/workshop.ts";
 import { Running } from "../end-to-end/workplace.ts";
@@ -196,11 +196,11 @@ describe("A sandbox by overlay", () => {
   });
 });
 
-async function openWithFuse(workshop: Workshop, environment: NodeJS.ProcessEnv = {}): Promise<Drydock> {
+async function openWithFuse(workshop: Workshop, environment: NodeJS.ProcessEnv = {}): Promise<Services> {
   return await workshop.open([], { environment, strategies: [(context) => new OneWayOverlay(context, ["fuse"])] });
 }
 
-function fusePlan(drydock: Drydock) {
+function fusePlan(drydock: Services) {
   return drydock.plans.create({ resources: [{ location: "a", strategy: "overlay_in_one_way" }] });
 }
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { type ApplyResult, AtomicCommitError, type Drydock, PlanStateError } from "../../src/index.ts";
+import { type ApplyResult, AtomicCommitError, PlanStateError } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import { Workshop } from "../commit/workshop.ts";
 import { lastResult, runProcess } from "../rivals/drydock-process.ts";
 import { actDuring, dieDuring } from "./during-call.ts";
@@ -179,7 +180,7 @@ describe("An undo", () => {
   }
 });
 
-async function applied(drydock: Drydock, text: string): Promise<string> {
+async function applied(drydock: Services, text: string): Promise<string> {
   const { id } = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
   await drydock.plans.write(id, "a", "old.txt", Buffer.from(text));
   await drydock.plans.apply(id);

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { openDrydock } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
 
 /** Goes down, making folders on the way, until the path is longer than the kernel can name; then waits, and at the end makes a file. */
 const GO_DEEP = `cd "$1"; n=$(printf '%0200d' 0); for i in $(seq 25); do mkdir -p $n && cd -P ./$n; done
@@ -14,7 +14,7 @@ describe("A process that works in a folder too deep to be named", () => {
   for (const where of ["elsewhere", "in the sandbox"] as const) {
     it(`[A20] ${where} stops no apply, and nothing that it makes later is in the original`, async () => {
       const base = mkdtempSync(join(tmpdir(), "drydock-deep-"));
-      const drydock = await openDrydock({ stateDir: join(base, "state"), cwd: base, environment: {} });
+      const drydock = await openServices({ stateDir: join(base, "state"), cwd: base, environment: {} });
       try {
         for (const folder of ["original", "elsewhere"]) mkdirSync(join(base, folder));
         writeFileSync(join(base, "original", "file"), "old\n");

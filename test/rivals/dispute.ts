@@ -3,7 +3,9 @@ import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StrategyContext } from "../../src/core/strategy.ts";
-import { AtomicCommitError, type Drydock, openDrydock, SandboxConflictError } from "../../src/index.ts";
+import { AtomicCommitError, SandboxConflictError } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import { removeFolder } from "../support/remove-folder.ts";
@@ -75,13 +77,13 @@ async function assertConflicts({ drydock, planId, inOriginal }: Dispute, { confl
 
 /** An original and a plan over it. */
 export class Dispute {
-  readonly drydock: Drydock;
+  readonly drydock: Services;
   readonly planId: string;
   readonly #base: string;
   readonly #way: Way;
   #sandbox = "";
 
-  private constructor(drydock: Drydock, planId: string, base: string, way: Way) {
+  private constructor(drydock: Services, planId: string, base: string, way: Way) {
     this.drydock = drydock;
     this.planId = planId;
     this.#base = base;
@@ -98,7 +100,7 @@ export class Dispute {
     for (const name of ["file", "spare"]) writeFileSync(join(original, name), `${name}\n`);
     symlinkSync("file", join(original, "link"));
     const strategies = [(context: StrategyContext) => new OneWayOverlay(context, way.ways)];
-    const drydock = await openDrydock({ stateDir: join(base, "state"), cwd: base, environment: {}, strategies });
+    const drydock = await openServices({ stateDir: join(base, "state"), cwd: base, environment: {}, strategies });
     const resources = [{ location: "original", strategy: way.strategy }];
     const { id } = await drydock.plans.create({ resources, withoutPaths: true });
     const dispute = new Dispute(drydock, id, base, way);

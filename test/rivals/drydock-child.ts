@@ -1,5 +1,7 @@
 import { Interruption } from "../../src/cli/interruption.ts";
-import { DrydockError, type DrydockOptions, openDrydock } from "../../src/index.ts";
+import { DrydockError } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { ServicesOptions } from "../../src/services.ts";
 import { Mailbox, type MailboxOptions } from "../commit/mailbox.ts";
 
 /** What a process of its own is to do: open the state directory, then make these calls, one after the other. */
@@ -27,14 +29,14 @@ export interface ChildError {
 
 async function main(task: ChildTask): Promise<void> {
   using interruption = new Interruption((line) => process.stderr.write(`${line}\n`));
-  const options: DrydockOptions = {
+  const options: ServicesOptions = {
     stateDir: task.stateDir,
     signal: interruption.signal,
     ...(task.command !== undefined && { command: task.command }),
     ...(task.config !== undefined && { config: task.config }),
     strategies: (task.mailboxes ?? []).map((mailbox) => (context) => new Mailbox(context, mailbox)),
   };
-  const drydock = await openDrydock(options);
+  const drydock = await openServices(options);
   say({ result: drydock.recovery });
   const own: { readonly [name: string]: ((...args: never[]) => Promise<unknown>) | undefined } = {
     recover: drydock.recover,

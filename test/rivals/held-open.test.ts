@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type ApplyResult, openDrydock } from "../../src/index.ts";
+import type { ApplyResult } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 import { buildRichTree, changeRichTree } from "../support/rich-tree.ts";
 import { DrydockProcess, lastResult } from "./drydock-process.ts";
@@ -51,7 +52,7 @@ describe("A process that goes on working in a sandbox", () => {
     try {
       mkdirSync(join(base, "original"));
       buildRichTree(join(base, "original"));
-      const drydock = await openDrydock({ stateDir: join(base, "state"), cwd: base, environment: {} });
+      const drydock = await openServices({ stateDir: join(base, "state"), cwd: base, environment: {} });
       const plan = await drydock.plans.create({ resources: [{ location: "original", strategy: "filesystem_copy" }] });
       const sandbox = await drydock.plans.path(plan.id);
       changeRichTree(sandbox);
@@ -100,7 +101,7 @@ class Scene {
     mkdirSync(join(base, "original"));
     writeFileSync(join(base, "original", "file"), "old\n");
     writeFileSync(join(base, "drydock.yaml"), `sandbox: { cleanup: ${cleanup} }\n`);
-    const drydock = await openDrydock({ stateDir: join(base, "state"), cwd: base, environment: {} });
+    const drydock = await openServices({ stateDir: join(base, "state"), cwd: base, environment: {} });
     const plan = await drydock.plans.create({ resources: [{ location: "original", strategy: "filesystem_copy" }] });
     await drydock.plans.write(plan.id, "original", "file", Buffer.from(PLANNED));
     await drydock.plans.write(plan.id, "original", "new/inner", Buffer.from(PLANNED));

@@ -3,7 +3,8 @@ import { lstatSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
-import { type ApplyResult, openDrydock } from "../../src/index.ts";
+import type { ApplyResult } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 import { actAsRival, buildContestedTree, type Claim, holds, textsIn, workInSandbox } from "./contested-tree.ts";
 import { DrydockProcess, type ProcessEnd, runProcess } from "./drydock-process.ts";
@@ -69,7 +70,7 @@ describe("A rival who acts while a plan is landing", () => {
       contest.rivalActs();
       child.signal("SIGKILL");
       await child.ends();
-      const { recovery, plans, close } = await openDrydock({ stateDir: contest.stateDir, environment: {} });
+      const { recovery, plans, close } = await openServices({ stateDir: contest.stateDir, environment: {} });
       assert.equal(recovery.pending.length, 0, JSON.stringify(recovery));
       assert.equal((await plans.show(contest.planId)).state, "applied");
       await close();
@@ -89,7 +90,7 @@ class Contest {
   static async begin(): Promise<Contest> {
     const contest = new Contest();
     buildContestedTree(contest.base);
-    const drydock = await openDrydock({ stateDir: contest.stateDir, cwd: contest.base, environment: {} });
+    const drydock = await openServices({ stateDir: contest.stateDir, cwd: contest.base, environment: {} });
     const plan = await drydock.plans.create({ resources: [{ location: "original", strategy: "filesystem_copy" }] });
     workInSandbox(await drydock.plans.path(plan.id));
     await drydock.close();

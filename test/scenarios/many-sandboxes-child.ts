@@ -1,7 +1,9 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
-import { AtomicCommitError, BusyError, type Drydock, openDrydock } from "../../src/index.ts";
+import { AtomicCommitError, BusyError } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 
 /** What a process of its own does with many sandboxes over one folder. */
 export type ManyTask =
@@ -22,7 +24,7 @@ export interface Held {
 }
 
 const task = JSON.parse(process.argv[2] ?? "") as ManyTask;
-const drydock = await openDrydock({ stateDir: task.stateDir, environment: {}, cwd: task.original });
+const drydock = await openServices({ stateDir: task.stateDir, environment: {}, cwd: task.original });
 try {
   if (task.does === "crowd") await crowd(drydock, task.original, task.numbers);
   else await sequence(drydock, task.original, task.plans);
@@ -30,7 +32,7 @@ try {
   await drydock.close();
 }
 
-async function crowd({ plans }: Drydock, original: string, numbers: readonly number[]): Promise<void> {
+async function crowd({ plans }: Services, original: string, numbers: readonly number[]): Promise<void> {
   const made: { readonly number: number; readonly id: string }[] = [];
   for (const number of numbers) {
     const { id } = await plans.create({ resources: [{ location: original }] });
@@ -57,7 +59,7 @@ async function patiently(action: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function sequence(drydock: Drydock, original: string, count: number): Promise<void> {
+async function sequence(drydock: Services, original: string, count: number): Promise<void> {
   await one(drydock, original, 0);
   for (let done = 0; done < count / 4; done += 1) await one(drydock, original, done);
   const before = held();
@@ -66,7 +68,7 @@ async function sequence(drydock: Drydock, original: string, count: number): Prom
 }
 
 /** Each tenth by a command inside. */
-async function one({ plans, run }: Drydock, original: string, number: number): Promise<void> {
+async function one({ plans, run }: Services, original: string, number: number): Promise<void> {
   const plan = { resources: [{ location: original }] };
   if (number % 10 === 9) {
     await run({ plan, command: ["sh", "-c", "echo command > own"], decide: async () => "discard" });

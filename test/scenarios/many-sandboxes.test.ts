@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeF
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
-import { openDrydock } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
 import { bundledProgram } from "../support/bundled-program.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { removeFolder } from "../support/remove-folder.ts";
@@ -66,7 +66,7 @@ describe("Many sandboxes over one folder", { skip: NEEDS_ROOT }, () => {
     for (const sandbox of place.left("sandboxes"))
       assert.deepEqual(place.left(join("sandboxes", sandbox)), ["landings"]);
     assert.equal(place.left("sandboxes").length, landed.length);
-    const { plans, close } = await openDrydock({ stateDir, environment: {} });
+    const { plans, close } = await openServices({ stateDir, environment: {} });
     try {
       const applied = (await plans.list({ all: true })).filter(({ state }) => state === "applied");
       assert.equal(applied.length, landed.length);

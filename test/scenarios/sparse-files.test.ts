@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { UnsupportedError } from "../../src/core/errors.ts";
-import type { Drydock } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import { compareSnapshots, snapshotTree } from "../../src/testing/tree-snapshot.ts";
 import { Workshop } from "../commit/workshop.ts";
 import { GitWorkshop } from "../git/git-workshop.ts";
@@ -51,7 +51,7 @@ function writeSparse(path: string, text: string, at: number): void {
 }
 
 /** Looks at the changes in every way there is; gives what there is to see of each. */
-async function look(drydock: Drydock, plan: string): Promise<readonly string[]> {
+async function look(drydock: Services, plan: string): Promise<readonly string[]> {
   let patch = "";
   for await (const part of drydock.plans.patch(plan)) patch += part;
   assert.match(patch, /fresh/);

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { type Drydock, DrydockError, openDrydock } from "../../src/index.ts";
+import { DrydockError } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services } from "../../src/services.ts";
 import { Scene } from "./scene.ts";
 
 /** Ways to fail, through the public interface. */
-const FAILURES: { readonly [what: string]: (scene: Scene, drydock: Drydock, plan: string) => Promise<unknown> } = {
+const FAILURES: { readonly [what: string]: (scene: Scene, drydock: Services, plan: string) => Promise<unknown> } = {
   "an unknown plan": (_scene, drydock) => drydock.plans.show("no-such-plan"),
   "an empty plan": (_scene, drydock) => drydock.plans.show(""),
   "an unknown resource": (_scene, drydock, plan) => drydock.plans.read(plan, "nothing", "file"),
@@ -38,17 +40,17 @@ const FAILURES: { readonly [what: string]: (scene: Scene, drydock: Drydock, plan
     await drydock.close();
     for (const name of ["drydock.db", "drydock.db-wal"])
       writeFileSync(scene.at(`state/${name}`), "garbage".repeat(999));
-    await openDrydock({ stateDir: scene.stateDir, environment: {} });
+    await openServices({ stateDir: scene.stateDir, environment: {} });
   },
-  "a state directory that is a file": (scene) => openDrydock({ stateDir: scene.at("original/file"), environment: {} }),
+  "a state directory that is a file": (scene) => openServices({ stateDir: scene.at("original/file"), environment: {} }),
   "a state directory that others can write": async (scene) => {
     mkdirSync(scene.at("open-state"));
     chmodSync(scene.at("open-state"), 0o777);
-    await openDrydock({ stateDir: scene.at("open-state"), environment: {} });
+    await openServices({ stateDir: scene.at("open-state"), environment: {} });
   },
   "broken YAML": async (scene) => {
     writeFileSync(scene.at("drydock.yaml"), "sandbox: [\n");
-    await openDrydock({ stateDir: scene.stateDir, config: scene.at("drydock.yaml"), environment: {} });
+    await openServices({ stateDir: scene.stateDir, config: scene.at("drydock.yaml"), environment: {} });
   },
 };
 

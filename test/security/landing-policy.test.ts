@@ -4,7 +4,8 @@ import { chmodSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { Drydock, PlanDiff } from "../../src/index.ts";
+import type { PlanDiff } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import { Scene } from "./scene.ts";
 
 const needsRoot = process.geteuid?.() === 0 ? {} : { skip: "not root, so no device can be made" };
@@ -117,7 +118,7 @@ function warningsOf(diff: PlanDiff, path: string): string {
   return (diff.changes.find((change) => change.path === path)?.warnings ?? []).join();
 }
 
-async function patchOf(drydock: Drydock, plan: string): Promise<string> {
+async function patchOf(drydock: Services, plan: string): Promise<string> {
   let text = "";
   for await (const piece of drydock.plans.patch(plan)) text += piece;
   return text;

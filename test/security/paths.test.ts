@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import type { Drydock } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import { Mailbox } from "../commit/mailbox.ts";
 import { reversible } from "../commit/workshop.ts";
 import { DrydockProcess } from "../rivals/drydock-process.ts";
@@ -169,7 +169,7 @@ describe("A link that somebody planted", () => {
   }
 });
 
-async function patchOf(drydock: Drydock, plan: string): Promise<string> {
+async function patchOf(drydock: Services, plan: string): Promise<string> {
   let text = "";
   for await (const piece of drydock.plans.patch(plan)) text += piece;
   return text;

@@ -1,13 +1,15 @@
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Drydock, type DrydockOptions, openDrydock, type PlanView } from "../../src/index.ts";
+import type { PlanView } from "../../src/index.ts";
+import { openServices } from "../../src/runtime.ts";
+import type { Services, ServicesOptions } from "../../src/services.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
 /** Places for one test: `original` with a few files, `outside` with a secret, and a state directory. All of it goes at the end. */
 export class Scene {
   readonly base: string;
-  readonly #open: Drydock[] = [];
+  readonly #open: Services[] = [];
 
   constructor(base: string = mkdtempSync(join(tmpdir(), "drydock-security-"))) {
     mkdirSync(base, { recursive: true });
@@ -26,14 +28,14 @@ export class Scene {
     return join(this.base, path);
   }
 
-  async open(options: DrydockOptions = {}): Promise<Drydock> {
-    const drydock = await openDrydock({ stateDir: this.stateDir, cwd: this.base, environment: {}, ...options });
+  async open(options: ServicesOptions = {}): Promise<Services> {
+    const drydock = await openServices({ stateDir: this.stateDir, cwd: this.base, environment: {}, ...options });
     this.#open.push(drydock);
     return drydock;
   }
 
   /** A plan over the original, and where its sandbox is. */
-  async plan(options: DrydockOptions = {}): Promise<{ drydock: Drydock; plan: PlanView; sandbox: string }> {
+  async plan(options: ServicesOptions = {}): Promise<{ drydock: Services; plan: PlanView; sandbox: string }> {
     const drydock = await this.open(options);
     const plan = await drydock.plans.create({
       resources: [{ location: this.at("original"), strategy: "filesystem_copy" }],

@@ -13,7 +13,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
-import { AtomicCommitError, type Drydock, type SandboxStrategy } from "../../src/index.ts";
+import { AtomicCommitError, type SandboxStrategy } from "../../src/index.ts";
+import type { Services } from "../../src/services.ts";
 import { GitWorkshop } from "../git/git-workshop.ts";
 import { TestRepository } from "../support/test-repository.ts";
 import { Scene } from "./scene.ts";
@@ -173,9 +174,9 @@ function put(folder: string, path: string): void {
 
 /** The paths for which an apply is refused, with everything as before. */
 async function refused(
-  drydock: Drydock,
+  drydock: Services,
   plan: string,
-  options: Parameters<Drydock["plans"]["apply"]>[1] = {},
+  options: Parameters<Services["plans"]["apply"]>[1] = {},
 ): Promise<readonly string[]> {
   return await refusedBy(drydock.plans.apply(plan, options));
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { parseDuration } from "../../config/duration.ts";
-import type { Drydock } from "../../runtime.ts";
+import type { Services } from "../../services.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { purgeLines } from "../render/cleanup-lines.ts";
@@ -20,7 +20,7 @@ export function define(command: Command, context: CommandContext): void {
     .option("--force", "also remove what may hold the only copy of work that was not applied")
     .action(async ({ olderThan, dryRun = false, force = false }: PurgeOptions) => {
       const age = olderThan === undefined ? {} : { olderThanMs: parseDuration(olderThan) };
-      const purge = (drydock: Drydock) => drydock.cleanup.purge({ ...age, dryRun, force });
+      const purge = (drydock: Services) => drydock.cleanup.purge({ ...age, dryRun, force });
       const result = await change(context, undefined, purge, { makesRoom: true });
       context.result(result, () => purgeLines(result, context.output.styles));
       if (result.failed.length > 0) context.exitWith(EXIT.attention);

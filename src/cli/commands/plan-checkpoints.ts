@@ -8,7 +8,7 @@ import { look } from "../session.ts";
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (plan?: string) => {
     const result = await look(context, async (drydock) => {
-      const { id } = await drydock.plans.show(plan);
+      const { id } = await drydock.plans.find(plan);
       return { planId: id, checkpoints: await drydock.checkpoints.list(id) };
     });
     context.result(result, () => checkpointListLines(result.checkpoints, context.output.styles));

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { PlanDiff } from "../../plans/plan-views.ts";
-import type { Drydock } from "../../runtime.ts";
+import type { Services } from "../../services.ts";
 import type { CommandContext } from "../command-context.ts";
 import { JsonList } from "../json-document.ts";
 import { parsePathFilter } from "../path-filter.ts";
@@ -42,7 +42,7 @@ function rowsFor({ stat, nameOnly }: DiffOptions, { output }: CommandContext): D
 
 async function printDocument(
   { output }: CommandContext,
-  drydock: Drydock,
+  drydock: Services,
   plan: string | undefined,
   { paths, patch }: { readonly paths: readonly string[]; readonly patch: boolean | undefined },
 ): Promise<void> {
@@ -55,7 +55,7 @@ async function printDocument(
 /** Prints the patch as it is made. For a program it has the very bytes, so that it can be applied. A person is told what a patch does not show. */
 async function printPatch(
   { output }: CommandContext,
-  drydock: Drydock,
+  drydock: Services,
   plan: string | undefined,
   paths: readonly string[],
 ): Promise<void> {

@@ -12,7 +12,7 @@ export function define(command: Command, context: CommandContext): void {
     const { plan, resource, path } = fileArguments(first, second, third);
     const written = await change(context, plan, async (drydock, signal) => {
       // A wrong plan is refused before anybody has to type anything.
-      const { id } = await drydock.plans.show(plan);
+      const { id } = await drydock.plans.find(plan);
       const bytes = await readStandardInput(process.stdin, signal);
       return drydock.plans.write(id, resource, unescapePath(path), bytes);
     });

@@ -1,7 +1,8 @@
 import { SandboxCreationError } from "../../core/errors.ts";
 import type { Resource } from "../../core/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
-import type { ProbeResult, StrategyContext } from "../../core/strategy.ts";
+import type { StrategyContext } from "../../core/strategy.ts";
+import type { ProbeResult } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import { CopyingStrategy } from "../../files/copying-strategy.ts";
 import { canShareBlocks } from "../../files/reflink-probe.ts";

@@ -2,6 +2,7 @@ import { fileUrlOf, importerIn, packageUrlOf } from "../../config/module-locatio
 import { nearestName } from "../../config/nearest-name.ts";
 import type { CustomStrategy } from "../../config/settings.ts";
 import { displayPath } from "../../core/byte-path.ts";
+import type { ErrorCode } from "../../core/error-codes.ts";
 import { messageOf, StrategyUnavailableError } from "../../core/errors.ts";
 import type { SandboxStrategy, StrategyContext } from "../../core/strategy.ts";
 import type { StrategyMaker } from "../registered-strategy.ts";
@@ -108,7 +109,7 @@ function exportOf(declared: CustomStrategy, exports: Exports): StrategyClass {
 
 function unavailable(
   { name, place }: DeclaredModule,
-  code: string,
+  code: ErrorCode,
   what: string,
   options: { readonly hint: string; readonly cause?: unknown },
 ): StrategyUnavailableError {

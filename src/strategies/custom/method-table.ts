@@ -1,3 +1,4 @@
+import type { SavedCheckpoint } from "../../core/checkpoint.ts";
 import {
   type DrydockError,
   SandboxCreationError,
@@ -5,17 +6,11 @@ import {
   UnsupportedError,
   UsageError,
 } from "../../core/errors.ts";
+import type { ProgramView } from "../../core/program-view.ts";
 import type { Resource } from "../../core/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
-import type {
-  Attention,
-  CommitResult,
-  ProgramView,
-  SandboxStrategy,
-  SavedCheckpoint,
-  StrategyWay,
-  TwoPhaseSandboxStrategy,
-} from "../../core/strategy.ts";
+import type { Attention, CommitResult, SandboxStrategy, TwoPhaseSandboxStrategy } from "../../core/strategy.ts";
+import type { StrategyWay } from "../../core/strategy-abilities.ts";
 
 /** Every method of the contract, the optional ones too. */
 export type Contract = Required<Omit<TwoPhaseSandboxStrategy, "name" | "capabilities" | "version">>;

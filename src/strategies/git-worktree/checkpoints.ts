@@ -1,5 +1,5 @@
 import { baseName, isAtOrBelow, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import type { LastCheckpoint, SavedCheckpoint } from "../../core/strategy.ts";
+import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
 import { takeBarrier } from "../../files/barrier.ts";
 import { copyEntry } from "../../files/copy-tree.ts";
 import type { Steps } from "../../files/pace.ts";

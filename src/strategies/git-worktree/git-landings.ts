@@ -1,6 +1,7 @@
 import { SandboxConflictError } from "../../core/errors.ts";
 import { assertHasWord } from "../../core/self-running.ts";
-import type { Attention, LandingPolicy, PreparedCommit, Transaction } from "../../core/strategy.ts";
+import type { Attention, PreparedCommit, Transaction } from "../../core/strategy.ts";
+import type { LandingPolicy } from "../../core/strategy-policies.ts";
 import type { Landings } from "../../files/landings.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { both } from "./both.ts";

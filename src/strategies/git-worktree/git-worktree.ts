@@ -1,20 +1,19 @@
 import { isAtOrBelow } from "../../core/byte-path.ts";
 import type { Change, DiffView } from "../../core/change.ts";
+import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
 import { InterruptedError, messageOf, SandboxStateError, UnsupportedError } from "../../core/errors.ts";
+import type { ProgramView } from "../../core/program-view.ts";
 import type { Resource } from "../../core/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
 import type {
   Attention,
   CommitResult,
-  LastCheckpoint,
   PreparedCommit,
-  ProbeResult,
-  ProgramView,
-  SavedCheckpoint,
   StrategyContext,
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "../../core/strategy.ts";
+import type { ProbeResult } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import { commitAlone } from "../../files/commit-alone.ts";
 import { Landings } from "../../files/landings.ts";

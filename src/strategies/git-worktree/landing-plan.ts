@@ -1,6 +1,7 @@
 import { baseName, parentPath } from "../../core/byte-path.ts";
 import { SandboxCommitError, SandboxConflictError } from "../../core/errors.ts";
-import type { LandingPolicy, PreparedCommit, Transaction } from "../../core/strategy.ts";
+import type { PreparedCommit, Transaction } from "../../core/strategy.ts";
+import type { LandingPolicy } from "../../core/strategy-policies.ts";
 import { takeBarrier } from "../../files/barrier.ts";
 import { LandingRules } from "../../files/landing-policy.ts";
 import type { Landings } from "../../files/landings.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../core/errors.ts";
 import type { Resource } from "../../core/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
-import type { CommitResult, SandboxStrategy, StrategyContext } from "../../core/strategy.ts";
+import type { CommitResult, OnePhaseSandboxStrategy, StrategyContext } from "../../core/strategy.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import { shownChanges } from "../../files/diff-view.ts";
 import { runInTurns } from "../../files/pace.ts";
@@ -24,7 +24,7 @@ import { Folder } from "../../system/folder.ts";
  * No isolation: the original itself is worked on. It can show what changed since the plan was made, by a record of what every entry was,
  * but it holds no copy, so nothing can be taken back. Only used where the user said so.
  */
-export class NoneStrategy implements SandboxStrategy {
+export class NoneStrategy implements OnePhaseSandboxStrategy {
   readonly name = "none";
   readonly capabilities = {
     commit: "in-place",
@@ -123,7 +123,7 @@ export class NoneStrategy implements SandboxStrategy {
     );
   }
 
-  async checkpoint(): Promise<void> {
+  async checkpoint(): Promise<undefined> {
     throw noCheckpoints();
   }
 

@@ -1,20 +1,18 @@
 import type { Loss } from "../../core/capabilities.ts";
+import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
 import { BusyError, messageOf, UnsupportedError } from "../../core/errors.ts";
+import type { ProgramView } from "../../core/program-view.ts";
 import type { Resource } from "../../core/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type {
   Attention,
   CommitResult,
   IntendedPlace,
-  LastCheckpoint,
   PreparedCommit,
-  ProbeResult,
-  ProgramView,
-  SavedCheckpoint,
   StrategyContext,
-  StrategyWay,
   Transaction,
 } from "../../core/strategy.ts";
+import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import { FolderStrategy } from "../../files/folder-strategy.ts";
 import type { Steps } from "../../files/pace.ts";

@@ -1,14 +1,8 @@
 import { messageOf, SandboxCreationError, UnsupportedError } from "../../core/errors.ts";
 import type { Resource } from "../../core/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
-import type {
-  IntendedPlace,
-  PreparedCommit,
-  ProbeResult,
-  StrategyContext,
-  StrategyWay,
-  Transaction,
-} from "../../core/strategy.ts";
+import type { IntendedPlace, PreparedCommit, StrategyContext, Transaction } from "../../core/strategy.ts";
+import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import { FolderStrategy } from "../../files/folder-strategy.ts";
 import type { Steps } from "../../files/pace.ts";

@@ -1,6 +1,7 @@
 import { baseName, displayPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import type { StrategyCapabilities } from "../../core/capabilities.ts";
+import type { TwoPhaseCapabilities } from "../../core/capabilities.ts";
 import type { Change, DiffView } from "../../core/change.ts";
+import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
 import {
   hintOf,
   InterruptedError,
@@ -9,22 +10,19 @@ import {
   UnsupportedError,
   UsageError,
 } from "../../core/errors.ts";
+import type { ProgramView } from "../../core/program-view.ts";
 import type { StatementResult } from "../../core/query.ts";
 import type { Resource } from "../../core/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
 import type {
   Attention,
   CommitResult,
-  LastCheckpoint,
   PreparedCommit,
-  ProbeResult,
-  ProgramView,
-  SavedCheckpoint,
   StrategyContext,
-  StrategyWay,
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "../../core/strategy.ts";
+import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import { rowJson } from "../../database/row-json.ts";
 import { type Patience, quoted, type SqliteDatabase } from "../../database/sqlite-database.ts";
@@ -59,7 +57,7 @@ export interface SqliteSnapshotOptions {
  */
 export class SqliteSnapshot implements TwoPhaseSandboxStrategy {
   readonly name = "snapshot";
-  readonly capabilities: StrategyCapabilities = {
+  readonly capabilities: TwoPhaseCapabilities = {
     commit: "two-phase",
     undo: true,
     checkpoint: true,

@@ -1,7 +1,7 @@
 import { baseName, bytesFromPath, displayPath, isAtOrBelow, parentPath } from "../../core/byte-path.ts";
 import { UnsupportedError } from "../../core/errors.ts";
+import type { ProgramView } from "../../core/program-view.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
-import type { ProgramView } from "../../core/strategy.ts";
 import { removeTree } from "../../files/remove-tree.ts";
 import { openHomes, openWorkspace } from "../../files/workspace.ts";
 import { digestOf } from "../../system/digest.ts";

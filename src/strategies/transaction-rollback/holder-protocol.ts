@@ -1,7 +1,7 @@
 import { DrydockError, messageOf } from "../../core/errors.ts";
 import type { DatabaseValue, StatementResult } from "../../core/query.ts";
 import { type PlainError, plainError } from "../../core/revive-error.ts";
-import type { TransactionPolicy } from "../../core/strategy.ts";
+import type { TransactionPolicy } from "../../core/strategy-policies.ts";
 import type { Evidence, Outcome, ServerSession, TransactionName } from "../../database/server-database.ts";
 import type { StatementEffect } from "../../database/statement-effect.ts";
 

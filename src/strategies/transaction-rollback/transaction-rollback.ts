@@ -115,7 +115,7 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
     await held.startOver();
   }
 
-  async checkpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+  async checkpoint(ref: SandboxRef, checkpointId: string): Promise<undefined> {
     await this.#held(ref).ask("checkpoint", { checkpointId });
   }
 

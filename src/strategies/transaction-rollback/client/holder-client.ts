@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DrydockError, InterruptedError, StateError } from "../../../core/errors.ts";
 import { reviveError } from "../../../core/revive-error.ts";
-import type { StrategyContext, TransactionPolicy } from "../../../core/strategy.ts";
+import type { StrategyContext } from "../../../core/strategy.ts";
+import type { TransactionPolicy } from "../../../core/strategy-policies.ts";
 import { startBackground } from "../../../system/background-process.ts";
 import { type Failpoint, failpoint } from "../../../system/failpoints.ts";
 import { newId } from "../../../system/new-id.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { SandboxRollbackError, UsageError } from "../../../core/errors.ts";
 import type { StatementResult } from "../../../core/query.ts";
-import type { TransactionPolicy } from "../../../core/strategy.ts";
+import type { TransactionPolicy } from "../../../core/strategy-policies.ts";
 import { rowJson } from "../../../database/row-json.ts";
 import type { Evidence, ServerDatabase, ServerStatement, TransactionName } from "../../../database/server-database.ts";
 import type { LoggedStatement, TransactionStatus } from "../holder-protocol.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { DrydockError, messageOf, StateError } from "../../../core/errors.ts";
 import type { StatementResult } from "../../../core/query.ts";
-import type { TransactionPolicy } from "../../../core/strategy.ts";
+import type { TransactionPolicy } from "../../../core/strategy-policies.ts";
 import { openServerDatabase, openTransactionResolver } from "../../../database/open-server.ts";
 import type {
   Evidence,

@@ -1,6 +1,7 @@
 import type { AbandonReport } from "./commit/abandonment.ts";
 import type { RecoveryReport } from "./commit/recovery.ts";
 import type { TrustedConfig } from "./config/settings-in-force.ts";
+import type { Notice } from "./core/notice.ts";
 import type { ResourceTypes } from "./core/resource-types.ts";
 import type { Progress, SandboxStrategy, StrategyContext } from "./core/strategy.ts";
 import type { CheckpointService } from "./plans/checkpoint-service.ts";
@@ -15,7 +16,8 @@ import type { SandboxStrategyRegistry } from "./strategies/registry.ts";
 import type { CheckRequest } from "./testing/check.ts";
 import type { ConformanceReport } from "./testing/run-conformance.ts";
 
-export interface DrydockOptions {
+/** What the services are opened with. All of it may be left out. */
+export interface ServicesOptions {
   /**
    * Where Drydock keeps its state. Default: DRYDOCK_STATE_DIR, else $XDG_STATE_HOME/drydock, else
    * ~/.local/state/drydock.
@@ -28,29 +30,41 @@ export interface DrydockOptions {
   readonly config?: string;
   /** What relative paths are meant from. Default: the current folder. */
   readonly cwd?: string;
+  /**
+   * Default: that of the process. Its DRYDOCK_FAILPOINT and DRYDOCK_FAILPOINT_TRACE arm the failpoints
+   * (failpoints.ts).
+   */
   readonly environment?: { readonly [name: string]: string | undefined };
   /** What this process is, for messages to others. Default: "drydock". */
   readonly command?: string;
   readonly onProgress?: (progress: Progress) => void;
-  /** One line that the user should see: an ignored config, something that was recovered. */
-  readonly onNotice?: (line: string) => void;
+  readonly onNotice?: (notice: Notice) => void;
   /** Aborting it before the decision of a commit is a clean failure; after it, the commit finishes. */
   readonly signal?: AbortSignal;
-  /** Strategies of your own, each made with the context it needs. */
+  /** Strategies of the program's own, each made with the context it needs. */
   readonly strategies?: readonly ((context: StrategyContext) => SandboxStrategy)[];
   readonly now?: () => Date;
-  /** What is going to be done makes room, such as cancelling plans: on a full disk it may use a reserve that is kept for that. */
+  /**
+   * What is going to be done makes room, such as cancelling plans: on a full disk it may use a reserve that
+   * is kept for that.
+   */
   readonly makesRoom?: boolean;
 }
 
-/** An open state directory, and everything that can be done with it. */
-export interface Drydock {
+/**
+ * An open state directory, and everything that can be done with it, in one place: the command line shows it to
+ * people, and library/ to programs. Wherever a plan is asked for, its id, a unique prefix of it or its name
+ * will do; without one the only open plan is meant.
+ */
+export interface Services {
   readonly stateDir: string;
   readonly plans: Plans;
   readonly checkpoints: CheckpointService;
   readonly cleanup: CleanupService;
   readonly sandboxes: SandboxManager;
   readonly registry: SandboxStrategyRegistry;
+  /** Registers a strategy of the program's own, made with the context it needs. */
+  register(make: (context: StrategyContext) => SandboxStrategy): void;
   /** The types of resource that are known: the built-in ones, and those of the config. */
   readonly resourceTypes: ResourceTypes;
   /** Runs a command inside the sandboxes of a plan, each in the place of its original. */

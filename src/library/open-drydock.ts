@@ -1,0 +1,79 @@
+import { openServices } from "../runtime.ts";
+import type { Services } from "../services.ts";
+import type { Drydock, DrydockOptions, Strategies, StrategyView } from "./drydock.ts";
+import { planHandle } from "./plan-handle.ts";
+import { checkedDrydock, drydockOptions } from "./public-arguments.ts";
+
+/**
+ * Opens Drydock. What processes that died have left is settled before it returns.
+ *
+ * @example
+ * ```ts
+ * import { openDrydock } from "drydock";
+ *
+ * await using drydock = await openDrydock({ stateDir: "state" });
+ * const plan = await drydock.plans.create({ resources: [{ location: "website" }] });
+ * await plan.write("notes.txt", "hello\n");
+ * await plan.apply({ message: "add notes" });
+ * ```
+ */
+export async function openDrydock(options?: DrydockOptions): Promise<Drydock> {
+  const { environment = process.env, ...given } = drydockOptions(options);
+  const services = await openServices({ ...given, environment: withoutFailpoints(environment) });
+  const { plans, resourceTypes, cleanup } = services;
+  const close = async () => await services.close();
+  return checkedDrydock({
+    stateDir: services.stateDir,
+    plans: {
+      create: async (wanted) => planHandle(services, await plans.create(wanted)),
+      open: async (plan) => planHandle(services, await plans.find(plan)),
+      list: async (wanted) => await plans.list(wanted),
+    },
+    run: async (request) => await services.run(request),
+    recovery: services.recovery,
+    recover: async () => await services.recover(),
+    cleanup: {
+      scan: async (wanted) => await cleanup.scan(wanted),
+      purge: async (wanted) => await cleanup.purge(wanted),
+      status: async () => await cleanup.status(),
+    },
+    strategies: strategiesOf(services),
+    resourceTypes: {
+      list: () => resourceTypes.list(),
+      has: (name) => resourceTypes.has(name),
+      get: (name) => resourceTypes.get(name),
+      mayContain: (parent, child) => resourceTypes.mayContain(parent, child),
+    },
+    doctor: async () => await services.doctor(),
+    trust: async (file) => await services.trust(file),
+    close,
+    [Symbol.asyncDispose]: close,
+  });
+}
+
+/** A variable of the environment must not make a program die that did not ask for it. */
+function withoutFailpoints(environment: NonNullable<DrydockOptions["environment"]>) {
+  const { DRYDOCK_FAILPOINT: _, DRYDOCK_FAILPOINT_TRACE: __, ...rest } = environment;
+  return rest;
+}
+
+function strategiesOf({ registry, register, check }: Services): Strategies {
+  return {
+    list: async () => {
+      const { strategies, unusable } = await registry.listAll();
+      const views = strategies.map(
+        ({ name, builtIn, capabilities, madeWith: { version } }): StrategyView => ({
+          name,
+          builtIn,
+          ...(version !== undefined && { version }),
+          capabilities,
+        }),
+      );
+      return { strategies: views, unusable };
+    },
+    has: (name) => registry.has(name),
+    register: (make) => register(make),
+    remove: (name) => registry.remove(name),
+    check: async (strategy, request) => await check(strategy, request),
+  };
+}

@@ -1,0 +1,45 @@
+import type { Services } from "../services.ts";
+import type { Plan, ResourceHandle } from "./plan.ts";
+import { checkedPlan, checkedResource, checkedSweeps } from "./public-arguments.ts";
+
+/** The handle of a plan. Every call of it is one of the services', for this plan. */
+export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "name">): Plan {
+  const { plans, checkpoints, sandboxes } = services;
+  return checkedPlan({
+    ...resourceHandle(services, id),
+    id,
+    name,
+    resource: (resource) => checkedResource(resourceHandle(services, id, resource)),
+    show: async () => await plans.show(id),
+    exec: async (request) => await services.exec(id, request),
+    diff: async (options) => await plans.diff(id, options),
+    patch: (options) => plans.patch(id, options),
+    apply: async (options) => await plans.apply(id, options),
+    undo: async () => await plans.undo(id),
+    rollback: async () => await plans.rollback(id),
+    cancel: async () => await plans.cancel(id),
+    checkpoint: async (options) => await checkpoints.checkpoint(id, options),
+    checkpoints: async () => await checkpoints.list(id),
+    restore: async (checkpoint) => await checkpoints.restore(id, checkpoint),
+    log: async () => await services.log(id),
+    settle: async (how) => await services.settle(id, how),
+    abandon: async () => await services.abandon(id),
+    sandboxes: checkedSweeps({
+      rollback: async () => await sandboxes.rollbackAll(id),
+      remove: async () => await sandboxes.cleanupAll(id),
+      removeAbandoned: async () => await sandboxes.cleanupAbandoned(id),
+    }),
+  });
+}
+
+/** The handle of a resource; without a name that of the only one. */
+function resourceHandle({ plans, sandboxes }: Services, planId: string, name?: string): ResourceHandle {
+  return {
+    path: async () => await plans.path(planId, name),
+    read: async (path) => await plans.read(planId, name, path),
+    write: async (path, content) =>
+      await plans.write(planId, name, path, typeof content === "string" ? Buffer.from(content) : content),
+    sql: async (script) => await plans.sql(planId, name, script),
+    sandbox: async () => await sandboxes.getOrCreate(planId, name),
+  };
+}

@@ -1,0 +1,229 @@
+import {
+  amount,
+  callback,
+  clock,
+  content,
+  fields,
+  list,
+  oneOf,
+  optional,
+  path,
+  type Reader,
+  record,
+  signal,
+  text,
+  truth,
+} from "../core/arguments.ts";
+import { type CheckedMethods, withCheckedCalls } from "../core/checked-calls.ts";
+import type { Limits } from "../core/limits.ts";
+import type {
+  ApplyOptions,
+  CheckpointOptions,
+  CleanupOptions,
+  CreatePlanOptions,
+  DiffOptions,
+  ListPlansOptions,
+  PatchOptions,
+  ResourceRequest,
+} from "../plans/plan-views.ts";
+import type { ExecRequest } from "../run/exec.ts";
+import type { RunDecision, RunRequest } from "../run/run-once.ts";
+import type { CheckRequest } from "../testing/check.ts";
+import type { Cleanup, Drydock, DrydockOptions, ResourceTypeList, Strategies } from "./drydock.ts";
+import type { Plan, PlanSweeps, Plans, ResourceHandle } from "./plan.ts";
+
+/**
+ * The public border: what each function of the library may be given. Inside of it the types hold. Every method
+ * of every public interface is here, or it does not compile.
+ */
+
+const resourceRequest = fields<ResourceRequest>({
+  name: optional(text),
+  location: path,
+  type: optional(text),
+  strategy: optional(text),
+  from: optional(text),
+});
+
+const createPlanOptions = fields<CreatePlanOptions>({
+  resources: list(resourceRequest),
+  name: optional(text),
+  readOnly: optional(truth),
+  allowIrreversible: optional(truth),
+  withoutPaths: optional(truth),
+});
+
+const execFields = {
+  command: list(path),
+  cwd: optional(path),
+  network: optional(truth),
+  strict: optional(truth),
+  limits: optional(
+    fields<Limits>({ processes: optional(amount), memory: optional(amount), scratch: optional(amount) }),
+  ),
+  checkpoint: optional(truth),
+  stdout: optional(oneOf("inherit", "stderr")),
+  onStart: optional(callback<NonNullable<ExecRequest["onStart"]>>()),
+};
+
+/** What is not decided must not land. */
+const decider: Reader<RunRequest["decide"]> = (value, at) => {
+  const decide = callback<RunRequest["decide"]>()(value, at);
+  const word = oneOf("apply", "keep", "discard");
+  const withWord = fields<Extract<RunDecision, object>>({
+    apply: fields<Pick<ApplyOptions, "allow">>({ allow: optional(list(text)) }),
+  });
+  return async (finding) => {
+    const decision: unknown = await decide(finding);
+    return (typeof decision === "object" ? withWord : word)(decision, `what ${at} returns`);
+  };
+};
+
+const diffFields = { paths: optional(list(path)), allow: optional(list(text)) };
+const onChange = optional(callback<NonNullable<DiffOptions["onChange"]>>());
+const onDiff = optional(callback<NonNullable<PatchOptions["onDiff"]>>());
+const applyOptions = fields<ApplyOptions>({
+  message: optional(text),
+  digest: optional(text),
+  only: optional(list(path)),
+  allow: optional(list(text)),
+  dryRun: optional(truth),
+  allowIrreversible: optional(truth),
+  afterRestart: optional(truth),
+});
+
+const resourceMethods: CheckedMethods<ResourceHandle> = {
+  path: [],
+  // What a path inside a resource may be is refused by its own error.
+  read: [["path", text]],
+  write: [
+    ["path", text],
+    ["content", content],
+  ],
+  sql: [["script", text]],
+  sandbox: [],
+};
+
+const planMethods: CheckedMethods<Plan> = {
+  ...resourceMethods,
+  resource: [["name", text]],
+  show: [],
+  exec: [["request", fields<ExecRequest>(execFields)]],
+  diff: [["options", optional(fields<DiffOptions>({ ...diffFields, onChange }))]],
+  patch: [["options", optional(fields<PatchOptions>({ ...diffFields, onDiff }))]],
+  apply: [["options", optional(applyOptions)]],
+  undo: [],
+  rollback: [],
+  cancel: [],
+  checkpoint: [["options", optional(fields<CheckpointOptions>({ label: optional(text) }))]],
+  checkpoints: [],
+  restore: [["checkpoint", text]],
+  log: [],
+  settle: [["how", oneOf("commit", "abort")]],
+  abandon: [],
+};
+
+const sweepMethods: CheckedMethods<PlanSweeps> = { rollback: [], remove: [], removeAbandoned: [] };
+
+const plansMethods: CheckedMethods<Plans> = {
+  create: [["options", createPlanOptions]],
+  open: [["plan", text]],
+  list: [["options", optional(fields<ListPlansOptions>({ all: optional(truth) }))]],
+};
+
+const cleanupMethods: CheckedMethods<Cleanup> = {
+  scan: [["options", optional(fields<Pick<CleanupOptions, "olderThanMs">>({ olderThanMs: optional(amount) }))]],
+  purge: [
+    [
+      "options",
+      optional(
+        fields<CleanupOptions>({ olderThanMs: optional(amount), dryRun: optional(truth), force: optional(truth) }),
+      ),
+    ],
+  ],
+  status: [],
+};
+
+const strategiesMethods: CheckedMethods<Strategies> = {
+  list: [],
+  has: [["name", text]],
+  // What it makes is checked where it is registered.
+  register: [["make", callback<Parameters<Strategies["register"]>[0]>()]],
+  remove: [["name", text]],
+  check: [
+    ["strategy", text],
+    ["request", optional(fields<CheckRequest>({ resource: optional(path) }))],
+  ],
+};
+
+const typesMethods: CheckedMethods<ResourceTypeList> = {
+  list: [],
+  has: [["name", text]],
+  get: [["name", text]],
+  mayContain: [
+    ["parent", text],
+    ["child", text],
+  ],
+};
+
+const drydockMethods: CheckedMethods<Drydock> = {
+  run: [
+    [
+      "request",
+      fields<RunRequest>({
+        ...execFields,
+        plan: createPlanOptions,
+        allow: optional(list(text)),
+        decide: decider,
+        onKept: optional(callback<NonNullable<RunRequest["onKept"]>>()),
+      }),
+    ],
+  ],
+  recover: [],
+  doctor: [],
+  trust: [["file", path]],
+  close: [],
+};
+
+const options = fields<DrydockOptions>({
+  stateDir: optional(path),
+  config: optional(path),
+  cwd: optional(path),
+  environment: optional(record(optional(text))),
+  command: optional(text),
+  onProgress: optional(callback<NonNullable<DrydockOptions["onProgress"]>>()),
+  onNotice: optional(callback<NonNullable<DrydockOptions["onNotice"]>>()),
+  signal: optional(signal),
+  strategies: optional(list(callback<NonNullable<DrydockOptions["strategies"]>[number]>())),
+  now: optional(clock),
+  makesRoom: optional(truth),
+});
+
+/** What `openDrydock` was given. */
+export function drydockOptions(given: unknown): DrydockOptions {
+  return optional(options)(given, "openDrydock: options") ?? {};
+}
+
+/** The same Drydock, all of whose functions check what they are given. */
+export function checkedDrydock(drydock: Drydock): Drydock {
+  const checked: Drydock = {
+    ...drydock,
+    plans: withCheckedCalls(drydock.plans, "plans.", plansMethods),
+    cleanup: withCheckedCalls(drydock.cleanup, "cleanup.", cleanupMethods),
+    strategies: withCheckedCalls(drydock.strategies, "strategies.", strategiesMethods),
+    resourceTypes: withCheckedCalls(drydock.resourceTypes, "resourceTypes.", typesMethods),
+  };
+  return withCheckedCalls(checked, "", drydockMethods);
+}
+
+export function checkedPlan(plan: Plan): Plan {
+  return withCheckedCalls(plan, "plan.", planMethods);
+}
+
+export function checkedResource(resource: ResourceHandle): ResourceHandle {
+  return withCheckedCalls(resource, "resource.", resourceMethods);
+}
+
+export function checkedSweeps(sweeps: PlanSweeps): PlanSweeps {
+  return withCheckedCalls(sweeps, "sandboxes.", sweepMethods);
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { jsonDocument } from "./json-document.ts";
+import { JsonList, jsonDocument } from "./json-document.ts";
 
 describe("the document of --json", () => {
   it("is the value and the end of the line", () => {
@@ -18,5 +18,16 @@ describe("the document of --json", () => {
     const pieces = [...jsonDocument(value, 0)];
     assert.ok(pieces.length > 5);
     assert.equal(pieces.join(""), `${JSON.stringify(value)}\n`);
+  });
+
+  it("is the same whether a list is there as a whole or took one item after the other", () => {
+    for (const length of [0, 1, 1_000, 1_001, 2_002, 2_500]) {
+      const changes = Array.from({ length }, (_, index) => ({ path: `file ${index}` }));
+      const list = new JsonList();
+      for (const change of changes) list.add(change);
+      const indent = length > 1_000 ? 0 : 2;
+      const expected = `${JSON.stringify({ id: "x", changes, last: 1 }, undefined, indent)}\n`;
+      assert.equal([...jsonDocument({ id: "x", changes: list, last: 1 }, 2)].join(""), expected, `${length} items`);
+    }
   });
 });

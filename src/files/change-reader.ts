@@ -1,6 +1,6 @@
 import { baseName, ROOT_PATH } from "../core/byte-path.ts";
 import type { LandingPolicy } from "../core/strategy-policies.ts";
-import { ContentDigest } from "../system/content-digest.ts";
+import { ContentDigest, digestOfContent } from "../system/content-digest.ts";
 import { failedWith } from "../system/errno.ts";
 import { type Facts, factsOfOpen } from "../system/facts.ts";
 import { readData } from "../system/file-content.ts";
@@ -57,6 +57,7 @@ export interface ReadChange {
 
 const NOTHING: ReadSide = Object.freeze({});
 const NO_BYTES = Buffer.alloc(0);
+const READ_AT_ONCE = 256 * 1024;
 
 /** Reads what changed on both sides, in path order, without following a link. What is gone meanwhile is left out. */
 export class ChangeReader {
@@ -158,6 +159,7 @@ function readContent(folder: Folder, name: string): FileContent | undefined {
   try {
     const { kind, size } = factsOfOpen(fd, label);
     if (kind !== "file") return undefined;
+    if (size <= READ_AT_ONCE) return wholeContent(fd, size, label);
     const digest = new ContentDigest();
     const seen = new SeenText(size);
     readData(fd, size, label, (bytes, at) => {
@@ -168,6 +170,14 @@ function readContent(folder: Folder, name: string): FileContent | undefined {
   } finally {
     closeFile(fd);
   }
+}
+
+/** Most files are small, and there may be a hundred thousand of them. */
+function wholeContent(fd: number, size: number, label: string): FileContent {
+  const bytes = Buffer.alloc(size);
+  readData(fd, size, label, (read, at) => read.copy(bytes, at));
+  const digest = digestOfContent(bytes);
+  return isBinary(bytes) ? { digest, binary: true } : { digest, binary: false, text: bytes };
 }
 
 /** Keeps the content of a file as it is read, unless it turns out to be binary, or is too large to be compared by line. */

@@ -152,21 +152,20 @@ function hunkOf(old: readonly string[], fresh: readonly string[], edits: readonl
   const lines: string[] = [];
   let at = first.oldFrom - before;
   for (const edit of edits) {
-    mark(lines, " ", old, at, edit.oldFrom);
-    mark(lines, "-", old, edit.oldFrom, edit.oldTo);
-    mark(lines, "+", fresh, edit.newFrom, edit.newTo);
+    mark(" ", old, at, edit.oldFrom);
+    mark("-", old, edit.oldFrom, edit.oldTo);
+    mark("+", fresh, edit.newFrom, edit.newTo);
     at = edit.oldTo;
   }
-  mark(lines, " ", old, at, end);
+  mark(" ", old, at, end);
   const [oldFrom, newFrom] = [first.oldFrom - before, first.newFrom - before];
   const newEnd = last.newTo + (end - last.oldTo);
   return { oldStart: oldFrom + 1, oldLines: end - oldFrom, newStart: newFrom + 1, newLines: newEnd - newFrom, lines };
-}
 
-function mark(into: string[], sign: " " | "-" | "+", lines: readonly string[], from: number, to: number): void {
-  for (let at = from; at < to; at += 1) {
-    const line = lines[at] as string;
-    if (line.endsWith("\n")) into.push(sign + line.slice(0, -1));
-    else into.push(sign + line, NO_NEWLINE);
+  function mark(sign: " " | "-" | "+", texts: readonly string[], from: number, to: number): void {
+    for (const text of texts.slice(from, to)) {
+      if (text.endsWith("\n")) lines.push(sign + text.slice(0, -1));
+      else lines.push(sign + text, NO_NEWLINE);
+    }
   }
 }

@@ -73,6 +73,17 @@ describe("a diff of a sandbox in which somebody is at work", () => {
     assert.throws(() => trees.changes(), /original\/file: no such file/);
   });
 
+  it("tells how far it is while it compares the files of one folder", () => {
+    trees.remove();
+    trees = new TreeFixture();
+    for (const name of ["a", "b", "c"]) writeFileSync(trees.inOriginal(name), "content");
+    trees.copy();
+    for (const name of ["a", "b", "c"]) trees.setTime(name, [1000, 1]);
+    const told: number[] = [];
+    trees.diff(undefined, (entries) => told.push(entries));
+    assert.deepEqual(told, [0, 1, 1, 1]);
+  });
+
   it("stops where the caller throws", () => {
     assert.throws(
       () =>

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 
 /**
  * A digest of the content of a file, at the cost of its data: SHA-256, in hex. A file may hold a hole of a terabyte, which would take an hour to
@@ -86,8 +86,9 @@ export class ContentDigest {
   }
 }
 
-/** The digest of content that is in memory. */
+/** The digest of content that is in memory. What holds no whole block is hashed at once: a `Hash` lives until the next full collection. */
 export function digestOfContent(bytes: Uint8Array): string {
+  if (bytes.length < BLOCK) return hash("sha256", bytes, "hex");
   const digest = new ContentDigest();
   digest.add(bytes, 0);
   return digest.end(bytes.length);

@@ -62,7 +62,7 @@ export class TreeFixture {
     parent.setTimes(POINT, baseName(path), { mtime });
   }
 
-  diff(only?: string, tick?: () => void): ChangeSet {
+  diff(only?: string, tick?: (entries: number) => void): ChangeSet {
     return diffTree(this.sandbox, this.baseline, {
       hasBaseContent: (path, folder, name) => {
         using parent = this.original.openBelow(parentPath(path));
@@ -79,7 +79,7 @@ export class TreeFixture {
   }
 
   /** The changes as a list to compare: "modified file a/b", with what of its metadata changed if that is all. */
-  changes(only?: string, tick?: () => void): string[] {
+  changes(only?: string, tick?: (entries: number) => void): string[] {
     return this.diff(only, tick).changes.map(describeChange);
   }
 

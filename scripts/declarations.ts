@@ -13,8 +13,9 @@ export const PUBLIC_ENTRIES = {
 } as const;
 
 /**
- * Makes the declarations that are shipped: a file for each public entry, and what they share. The compiler writes
- * a file for every file of the source that they reach; of these only what the entries mention is taken.
+ * Makes the declarations that are shipped: a file for each public entry, and what they share. The compiler
+ * writes a file for every file of the source that they reach; of these only what the entries mention is
+ * taken.
  */
 export async function makeDeclarations(root: string, types: string): Promise<void> {
   const raw = `${types}.raw`;

@@ -52,9 +52,9 @@ export interface ServicesOptions {
 }
 
 /**
- * An open state directory, and everything that can be done with it, in one place: the command line shows it to
- * people, and library/ to programs. Wherever a plan is asked for, its id, a unique prefix of it or its name
- * will do; without one the only open plan is meant.
+ * An open state directory, and everything that can be done with it, in one place: the command line shows it
+ * to people, and library/ to programs. Wherever a plan is asked for, its id, a unique prefix of it or its
+ * name will do; without one the only open plan is meant.
  */
 export interface Services {
   readonly stateDir: string;

@@ -1,6 +1,6 @@
 /**
- * The built-in strategies as classes: to be registered under another name with another context, to be extended,
- * or to be wrapped by a strategy of your own.
+ * The built-in strategies as classes: to be registered under another name with another context, to be
+ * extended, or to be wrapped by a strategy of your own.
  */
 
 import type {

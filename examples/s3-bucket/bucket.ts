@@ -39,7 +39,10 @@ export class BucketError extends DrydockError {
     const { name, message, $metadata } = cause as Error & { readonly $metadata?: { readonly httpStatusCode?: number } };
     const said = [name, message].filter((text) => text !== "UnknownError").join(": ");
     const status = $metadata?.httpStatusCode === undefined ? "" : ` (HTTP ${$metadata.httpStatusCode})`;
-    super("S3", `${what}: ${said}${status}`, { hint: "Check the endpoint, the keys, and what they may do.", cause });
+    super("STRATEGY", `${what}: ${said}${status}`, {
+      hint: "Check the endpoint, the keys, and what they may do.",
+      cause,
+    });
     this.mayPass = $metadata?.httpStatusCode === 409 || ($metadata?.httpStatusCode ?? 0) >= 500;
   }
 }

@@ -21,12 +21,12 @@ export function placeOf(location: string): Place {
 export function keyOf({ prefix }: Place, path: string): string {
   const names = path.split("/");
   if (path === "." || names.some((name) => name === "" || leadsElsewhere(name)))
-    throw new UsageError(`'${path}' is the path of no object.`, { hint: "Give a path inside.", code: "UNSAFE_PATH" });
+    throw new UsageError(`'${path}' is the path of no object.`, { hint: "Give a path inside.", code: "BAD_PATH" });
   const key = `${prefix}${path}`;
   if (!path.isWellFormed() || Buffer.byteLength(key) > LONGEST_KEY)
     throw new UsageError(`'${path.toWellFormed()}' can't be a key.`, {
       hint: `Keys are UTF-8 and have at most ${LONGEST_KEY} bytes.`,
-      code: "BAD_KEY",
+      code: "BAD_PATH",
     });
   return key;
 }

@@ -91,7 +91,10 @@ export class SandboxFolder {
   restore(checkpointId: string): void {
     const saved = this.#at("saved", checkpointId);
     if (!existsSync(saved))
-      throw new UsageError(`There is no checkpoint ${checkpointId}.`, { hint: "List them.", code: "NO_CHECKPOINT" });
+      throw new UsageError(`There is no checkpoint ${checkpointId}.`, {
+        hint: "List them.",
+        code: "UNKNOWN_CHECKPOINT",
+      });
     copyFolder(saved, this.#at("work.new"));
     this.#failpoint("s3.restore");
     remove(this.#at("work"));

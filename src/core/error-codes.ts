@@ -1,6 +1,6 @@
 /**
- * Every code that an error of Drydock's own may have. Programs branch on them, so a code is never given another
- * meaning; docs/library.md says what each one means.
+ * Every code that an error of Drydock's own may have. Programs branch on them, so a code is never given
+ * another meaning; docs/library.md says what each one means.
  */
 export const ERROR_CODES = [
   "USAGE",

@@ -2,7 +2,9 @@
 
 /** What the user wants of git. */
 export interface GitPolicy {
-  /** Where nobody has committed meanwhile, move the branch to the plan's own commits, without a merge commit. */
+  /**
+   * Where nobody has committed meanwhile, move the branch to the plan's own commits, without a merge commit.
+   */
   readonly fastForward: boolean;
   /** Run the hooks of the user's repository when something lands. */
   readonly runHooks: boolean;

@@ -73,14 +73,16 @@ export interface Drydock extends AsyncDisposable {
   /** Trusts a config, and what is loaded with the modules that it names, with their present content. */
   trust(file: string): Promise<TrustedConfig>;
 
-  /** Closes the state directory; what is done with a plan afterwards fails. `await using` does it by itself. */
+  /**
+   * Closes the state directory; what is done with a plan afterwards fails. `await using` does it by itself.
+   */
   close(): Promise<void>;
 }
 
 /**
- * What is left over of everything that Drydock ever makes, and the removal of it. It never touches what it did
- * not make, what an open plan or a running command needs, and without `force` nothing that may hold the only
- * copy of a user's work.
+ * What is left over of everything that Drydock ever makes, and the removal of it. It never touches what it
+ * did not make, what an open plan or a running command needs, and without `force` nothing that may hold the
+ * only copy of a user's work.
  */
 export interface Cleanup {
   /** Everything that is left over, the oldest first. Changes nothing. */

@@ -47,7 +47,9 @@ export interface ResourceHandle {
    * that change nothing.
    */
   sql(script: string): Promise<readonly StatementResult[]>;
-  /** The record of the sandbox, which is made if it is not there. The same one however often it is asked for. */
+  /**
+   * The record of the sandbox, which is made if it is not there. The same one however often it is asked for.
+   */
   sandbox(): Promise<SandboxRecord>;
 }
 
@@ -89,7 +91,9 @@ export interface Plan extends ResourceHandle {
   /** Throws the work away and closes the plan. */
   cancel(): Promise<PlanView>;
 
-  /** Saves all sandboxes at once. One with a label is kept until a restore, a rollback or a landing drops it. */
+  /**
+   * Saves all sandboxes at once. One with a label is kept until a restore, a rollback or a landing drops it.
+   */
   checkpoint(options?: CheckpointOptions): Promise<CheckpointResult>;
   /** The checkpoints that can be restored, the oldest first. */
   checkpoints(): Promise<readonly CheckpointView[]>;

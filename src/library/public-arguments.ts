@@ -33,8 +33,8 @@ import type { Cleanup, Drydock, DrydockOptions, ResourceTypeList, Strategies } f
 import type { Plan, PlanSweeps, Plans, ResourceHandle } from "./plan.ts";
 
 /**
- * The public border: what each function of the library may be given. Inside of it the types hold. Every method
- * of every public interface is here, or it does not compile.
+ * The public border: what each function of the library may be given. Inside of it the types hold. Every
+ * method of every public interface is here, or it does not compile.
  */
 
 const resourceRequest = fields<ResourceRequest>({

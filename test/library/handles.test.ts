@@ -13,6 +13,7 @@ import {
   type Plan,
   UsageError,
 } from "../../src/index.ts";
+import { dieDuring } from "../regressions/during-call.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
 const COPY = "filesystem_copy";
@@ -72,7 +73,7 @@ describe("An open Drydock", () => {
     await drydock.close();
   });
 
-  it("lists, registers, checks and removes strategies", async () => {
+  it("lists strategies, refuses to register what is none, and makes a name unknown", async () => {
     using scene = new Scene();
     await using drydock = await scene.open();
     const { strategies, unusable } = await drydock.strategies.list();
@@ -110,7 +111,7 @@ describe("An open Drydock", () => {
     }
   });
 
-  it("tells notices apart: an ignored config, and what is recovered", async () => {
+  it("tells that a config is ignored, by a notice", async () => {
     using scene = new Scene();
     const notices: Notice[] = [];
     const onNotice = (notice: Notice) => notices.push(notice);
@@ -121,6 +122,27 @@ describe("An open Drydock", () => {
     assert.equal(ignored.file, scene.at("drydock.yaml"));
     assert.match(ignored.message, /^ignoring .*drydock\.yaml: /);
     assert.equal(notices.length, 1);
+  });
+
+  it("finishes what a process that was killed had decided, and tells it by a notice", async () => {
+    using scene = new Scene();
+    let planId: string;
+    {
+      await using drydock = await scene.open();
+      const plan = await drydock.plans.create({ resources: [{ location: "app", strategy: COPY }] });
+      await plan.write("file", "new\n");
+      planId = plan.id;
+    }
+    dieDuring(scene.at("state"), `await drydock.plans.apply("${planId}");`, "land.exchange=kill");
+    const notices: Notice[] = [];
+    await using drydock = await scene.open({ onNotice: (notice) => notices.push(notice) });
+    assert.deepEqual(
+      notices.map((notice) => [notice.kind, "planId" in notice && notice.planId]),
+      [["recovered", planId]],
+    );
+    assert.match(notices[0]?.message ?? "", /^the apply of plan .* is finished$/);
+    assert.equal(drydock.recovery.finished[0]?.planId, planId);
+    assert.equal(scene.text("app", "file"), "new\n");
   });
 });
 

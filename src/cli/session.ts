@@ -50,6 +50,7 @@ async function whileOpen<T>(
     onProgress: (progress) => output.progress.update(progress),
     onNotice: (line) => output.notice(oneLine(line)),
   });
+  context.hasOpened = true;
   try {
     // What opening recovered may have met a rival's change; whatever the command is, its user is the one to hear of it.
     const { finished, undone } = drydock.recovery;

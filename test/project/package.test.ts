@@ -21,14 +21,15 @@ export async function size(strategy: SandboxStrategy, ref: SandboxRef): Promise<
 export const wrong = (strategy: SandboxStrategy): number => strategy.name;
 `;
 
-/** Counts the names that two entries share, and those of them that are not the same thing. */
+/** Counts the names that two entries share, and lists those of them that are not the same thing, and errors that have another name. */
 const COMPARE = `
 import * as library from "drydock";
 import * as strategy from "drydock/strategy";
 import * as testing from "drydock/testing";
 const shared = Object.keys(strategy).filter((name) => name in library);
 const apart = shared.filter((name) => library[name] !== strategy[name]);
-console.log(JSON.stringify({ shared: shared.length, apart, testing: Object.keys(testing).length }));
+const misnamed = Object.keys(library).filter((name) => library[name]?.prototype instanceof Error && library[name].name !== name);
+console.log(JSON.stringify({ shared: shared.length, apart, misnamed, testing: Object.keys(testing).length }));
 `;
 
 describe("the package", () => {
@@ -61,7 +62,8 @@ describe("the package", () => {
       "package.json",
       "bin/drydock",
       "bin/start.cjs",
-      "dist/cli.js",
+      "bin/compiled.cjs",
+      "dist/program/cli.js",
       "dist/types/index.d.ts",
     ]) {
       assert.ok(paths.includes(path), `${path} is missing`);
@@ -92,9 +94,9 @@ describe("the package", () => {
 
   it("gives a program the library, with the same classes from every entry", () => {
     consumer.write("compare.js", COMPARE);
-    const { shared, apart, testing } = JSON.parse(run(consumer.path, process.execPath, "compare.js"));
+    const { shared, apart, misnamed, testing } = JSON.parse(run(consumer.path, process.execPath, "compare.js"));
     assert.ok(shared > 0 && testing > 0);
-    assert.deepEqual(apart, []);
+    assert.deepEqual({ apart, misnamed }, { apart: [], misnamed: [] });
   });
 
   it("ships declarations that a strict program is checked against", () => {

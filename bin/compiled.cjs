@@ -1,0 +1,98 @@
+/*
+ * Loads modules of dist/program with what V8 compiled of them in an earlier process. Node keeps compiled code too
+ * (module.enableCompileCache), but only what is compiled before a module runs: every command compiles the functions that
+ * it calls anew, for a quarter of its time. Here they are kept after they were called.
+ *
+ * Compiled code is kept beside the code itself, never in a shared or temporary folder: a process that can plant something
+ * there can change the program anyway. Where it can't be written it is not kept.
+ */
+const { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeSync } = require("node:fs");
+const { createRequire } = require("node:module");
+const { basename, dirname, join } = require("node:path");
+const { Script, constants } = require("node:vm");
+
+const program = join(__dirname, "../dist/program");
+const kept = join(__dirname, "../dist/.compile-cache", `${process.version}-${process.arch}`);
+/** Small, started for every command, and nearly all of it is called. */
+const LAUNCHER = "launch.js";
+const modules = new Map();
+
+/** What a module exports. It is loaded once, whatever asks for it, so that all meet the same classes. */
+exports.load = function load(name) {
+  return loadFile(join(program, name)).exports;
+};
+
+/** Keeps what is compiled by now of every module of which nothing is kept yet. */
+exports.keep = function keep() {
+  const fresh = [...modules.values()].filter(({ script }) => script?.cachedDataRejected !== false);
+  if (fresh.length === 0) return;
+  try {
+    mkdirSync(kept, { recursive: true });
+    for (const { script, place } of fresh) if (script !== undefined) write(place, script);
+    keepWhole(join(program, LAUNCHER));
+  } catch {
+    // The program may be another user's, or the disk full: the next command compiles again.
+  }
+};
+
+function loadFile(file) {
+  const known = modules.get(file);
+  if (known !== undefined) return known;
+  const own = createRequire(file);
+  const module = { exports: {} };
+  modules.set(file, module);
+  // Node finds the source map of a trace only for what it loads itself.
+  if (process.sourceMapsEnabled) {
+    module.exports = own(file);
+    return module;
+  }
+  const require = (name) =>
+    /^[.]{1,2}[/].*[.]js$/.test(name) ? loadFile(join(dirname(file), name)).exports : own(name);
+  module.place = placeOf(file);
+  module.script = compiled(file, readIfThere(module.place));
+  module.script.runInThisContext()(module.exports, require, module, file, dirname(file));
+  return module;
+}
+
+function compiled(file, cachedData) {
+  // A bundle has no character beyond ASCII.
+  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, "latin1")}\n})`;
+  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
+  return new Script(source, { filename: file, cachedData, importModuleDynamically });
+}
+
+/** Compiles all of a module, also what is not called, which it can't keep itself: at its end it is another program. */
+function keepWhole(file) {
+  const { setFlagsFromString } = require("node:v8");
+  setFlagsFromString("--no-lazy");
+  const script = compiled(file);
+  setFlagsFromString("--lazy");
+  write(placeOf(file), script);
+}
+
+/** V8 sees whether another version of it or other flags compiled this, but not whether the source has changed since. */
+function placeOf(file) {
+  const { size, mtimeMs } = statSync(file);
+  return join(kept, `${basename(file)}-${size}-${mtimeMs}`);
+}
+
+function readIfThere(path) {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** No process meets half of it and no power cut leaves half of it: V8 would believe what it reads, and crash. */
+function write(path, script) {
+  const fresh = `${path}.${process.pid}`;
+  const file = openSync(fresh, "wx", 0o644);
+  try {
+    writeSync(file, script.createCachedData());
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(fresh, path);
+}

@@ -8,49 +8,54 @@
  */
 const { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeSync } = require("node:fs");
 const { createRequire } = require("node:module");
-const { basename, dirname, join } = require("node:path");
 const { Script, constants } = require("node:vm");
 
-const program = join(__dirname, "../dist/program");
-const kept = join(__dirname, "../dist/.compile-cache", `${process.version}-${process.arch}`);
+/** Without a further folder in it, so that a path is put together without looking at it. */
+const program = `${__dirname.slice(0, -"/bin".length)}/dist/program`;
+const kept = `${__dirname}/../dist/.compile-cache/${process.version}-${process.arch}`;
 /** Small, started for every command, and nearly all of it is called. */
 const LAUNCHER = "launch.js";
+/** How a module of the program names another. */
+const OWN = /^[.][/][^/]+[.]js$/;
 const modules = new Map();
 
 /** What a module exports. It is loaded once, whatever asks for it, so that all meet the same classes. */
 exports.load = function load(name) {
-  return loadFile(join(program, name)).exports;
+  return loadFile(name).exports;
 };
 
 /** Keeps what is compiled by now of every module of which nothing is kept yet. */
 exports.keep = function keep() {
-  const fresh = [...modules.values()].filter(({ script }) => script?.cachedDataRejected !== false);
+  const fresh = [...modules.values()].filter(({ isFresh }) => isFresh);
   if (fresh.length === 0) return;
   try {
     mkdirSync(kept, { recursive: true });
-    for (const { script, place } of fresh) if (script !== undefined) write(place, script);
-    keepWhole(join(program, LAUNCHER));
+    for (const { script, place } of fresh) write(place, script);
+    keepWhole(`${program}/${LAUNCHER}`);
   } catch {
     // The program may be another user's, or the disk full: the next command compiles again.
   }
 };
 
-function loadFile(file) {
-  const known = modules.get(file);
+function loadFile(name) {
+  const known = modules.get(name);
   if (known !== undefined) return known;
+  const file = `${program}/${name}`;
   const own = createRequire(file);
   const module = { exports: {} };
-  modules.set(file, module);
+  modules.set(name, module);
   // Node finds the source map of a trace only for what it loads itself.
   if (process.sourceMapsEnabled) {
     module.exports = own(file);
     return module;
   }
-  const require = (name) =>
-    /^[.]{1,2}[/].*[.]js$/.test(name) ? loadFile(join(dirname(file), name)).exports : own(name);
+  const require = (other) => (OWN.test(other) ? loadFile(other.slice(2)).exports : own(other));
   module.place = placeOf(file);
-  module.script = compiled(file, readIfThere(module.place));
-  module.script.runInThisContext()(module.exports, require, module, file, dirname(file));
+  const cachedData = readIfThere(module.place);
+  // What V8 refuses was compiled with other flags. It stays: two users with different flags would write it in turn.
+  module.isFresh = cachedData === undefined;
+  module.script = compiled(file, cachedData);
+  module.script.runInThisContext()(module.exports, require, module, file, program);
   return module;
 }
 
@@ -73,7 +78,7 @@ function keepWhole(file) {
 /** V8 sees whether another version of it or other flags compiled this, but not whether the source has changed since. */
 function placeOf(file) {
   const { size, mtimeMs } = statSync(file);
-  return join(kept, `${basename(file)}-${size}-${mtimeMs}`);
+  return `${kept}/${file.slice(program.length + 1)}-${size}-${mtimeMs}`;
 }
 
 function readIfThere(path) {

@@ -8,7 +8,7 @@
  */
 const { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeSync } = require("node:fs");
 const { createRequire } = require("node:module");
-const { Script, constants } = require("node:vm");
+const { Script } = require("node:vm");
 
 /** Without a further folder in it, so that a path is put together without looking at it. */
 const program = `${__dirname.slice(0, -"/bin".length)}/dist/program`;
@@ -62,8 +62,7 @@ function loadFile(name) {
 function compiled(file, cachedData) {
   // A bundle has no character beyond ASCII.
   const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, "latin1")}\n})`;
-  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
-  return new Script(source, { filename: file, cachedData, importModuleDynamically });
+  return new Script(source, { filename: file, cachedData });
 }
 
 /** Compiles all of a module, also what is not called, which it can't keep itself: at its end it is another program. */

@@ -13,7 +13,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { commandsTogether, directBuiltins, englishOnly, fewChunks } from "./bundle-plugins.ts";
+import { directBuiltins, englishOnly, fewChunks, piecesTogether } from "./bundle-plugins.ts";
 
 /**
  * Builds dist/:
@@ -53,18 +53,26 @@ const LAUNCHER = "src/run/launcher-main.ts";
 /** No start takes that long. */
 const WARM_UP_MS = 20_000;
 
-/** A module of the older kind does not know where it is, how Node resolves an import, nor how to import another of its kind. */
+/**
+ * What a module of the older kind lacks: it does not know where it is, and how Node resolves and imports is known to a module of the newer kind
+ * only. Imports of other modules of the program are calls of `$mport`, those of anything else of `$bring`.
+ */
 const OLDER_KIND = {
   define: { "import.meta.url": "drydockUrl", "import.meta.resolve": "drydockResolve" },
   banner: {
     js: [
       'const drydockUrl=require("node:url").pathToFileURL(__filename).href,',
-      'drydockResolve=(name)=>require("../resolve.js").resolve(name),',
+      'drydockResolve=(name)=>require("../importing.js").resolve(name),',
+      '$bring=(url)=>require("../importing.js").bring(url),',
       "$mport=async(name)=>require(name);",
     ].join(""),
   },
   format: "cjs",
 } as const;
+
+const IMPORTING = `export const resolve = (name) => import.meta.resolve(name);
+export const bring = (url) => import(url);
+`;
 
 try {
   await buildAll();
@@ -109,10 +117,10 @@ async function bundle(outdir: string): Promise<void> {
     ...{ ...options, outdir: newer, bundle: true, splitting: true, format: "esm", chunkNames: "[name]-[hash]" },
     entryPoints: ENTRIES,
     external: ["koffi"],
-    plugins: [fewChunks, directBuiltins, englishOnly, commandsTogether],
+    plugins: [fewChunks, directBuiltins, englishOnly, piecesTogether],
   });
   const files = readdirSync(newer).filter((name) => name.endsWith(".js"));
-  for (const name of files) importLazily(join(newer, name));
+  for (const name of files) importByCalls(join(newer, name));
   await build({
     ...{ ...options, ...OLDER_KIND, outdir: program, outbase: newer },
     entryPoints: files.map((name) => join(newer, name)),
@@ -133,9 +141,12 @@ async function bundle(outdir: string): Promise<void> {
   });
 }
 
-/** Makes imports of other chunks calls of a function of the same length, so that the source map stays right; other imports are Node's. */
-function importLazily(file: string): void {
-  writeFileSync(file, readFileSync(file, "utf8").replace(/\bimport\("(?=[.]{1,2}[/])/g, '$$mport("'));
+/** Makes imports calls of functions, whose names are as long as "import", so that the source map stays right. */
+function importByCalls(file: string): void {
+  const text = readFileSync(file, "utf8")
+    .replace(/\bimport\("(?=[.]{1,2}[/])/g, '$$mport("')
+    .replace(/\bimport\((?=\w)/g, "$$bring(");
+  writeFileSync(file, text);
 }
 
 /** Writes the files through which others get at the program. */
@@ -148,7 +159,7 @@ function writeEntries(outdir: string): void {
   }
   writeFileSync(join(outdir, "victim.js"), `${load}load("victim.js");\n`);
   writeFileSync(join(outdir, "launcher.cjs"), 'require("../bin/compiled.cjs").load("launch.js");\n');
-  writeFileSync(join(outdir, "resolve.js"), "export const resolve = (name) => import.meta.resolve(name);\n");
+  writeFileSync(join(outdir, "importing.js"), IMPORTING);
 }
 
 /** Emits the declarations, with the extensions of relative imports as they are for whoever imports them. */

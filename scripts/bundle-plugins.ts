@@ -40,25 +40,29 @@ export const englishOnly: Plugin = {
 };
 
 /**
- * The commands in one piece. From source each is loaded when it is called. Bundled that way, what two of them share ends up in a dozen
- * chunks of a few lines each, and those take longer to load than all commands together: 10 ms of 75.
+ * The commands in one piece, and the strategies in another. From source each is loaded when it is called. Bundled that way, what two of them share
+ * ends up in a dozen chunks of a few lines each, and those take longer to load than all together: 10 ms of 75.
  */
-export const commandsTogether: Plugin = {
-  name: "commands-together",
+export const piecesTogether: Plugin = {
+  name: "pieces-together",
   setup(build) {
-    build.onLoad({ filter: /[/]src[/]cli[/]command-table[.]ts$/ }, ({ path }) => {
-      const imports: string[] = [];
-      const table = readFileSync(path, "utf8").replace(
-        /\(await import\("([^"]+)"\)\)[.](\w+)/g,
-        (_, file: string, name: string) => {
-          imports.push(`import { ${name} } from "${file}";`);
-          return name;
-        },
-      );
-      return { contents: [...imports, table].join("\n"), loader: "ts" };
-    });
+    build.onLoad({ filter: TOGETHER }, ({ path }) => ({ contents: sourceOf(path), loader: "ts" }));
   },
 };
+
+const TOGETHER = /[/]src[/](?:cli[/]command-table|strategies[/]built-in-strategies)[.]ts$/;
+
+/** The text of a file; where pieces are to be together, with an import of each. */
+function sourceOf(path: string): string {
+  const text = readFileSync(path, "utf8");
+  if (!TOGETHER.test(path)) return text;
+  const imports: string[] = [];
+  const table = text.replace(/\(await import\("([^"]+)"\)\)[.](\w+)/g, (_, file: string, name: string) => {
+    imports.push(`import { ${name} } from "${file}";`);
+    return name;
+  });
+  return [...imports, table].join("\n");
+}
 
 /** Loaded where most of the library is not needed: for help, and by a strategy of somebody's own. */
 const LIGHT = ["src/cli/main.ts", "src/strategy.ts"];
@@ -80,7 +84,7 @@ export const fewChunks: Plugin = {
       const files = along.get(relative(root, path));
       if (files === undefined) return undefined;
       const imports = files.map((file) => `import ${JSON.stringify(join(root, file))};`);
-      return { contents: [...imports, readFileSync(path, "utf8")].join("\n"), loader: "ts" };
+      return { contents: [...imports, sourceOf(path)].join("\n"), loader: "ts" };
     });
   },
 };

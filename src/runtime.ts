@@ -266,7 +266,8 @@ function declareBuiltIn(registry: SandboxStrategyRegistry, context: StrategyCont
   for (const name of BUILT_IN_STRATEGY_NAMES) {
     const load = async () => {
       const { BUILT_IN_STRATEGIES } = await import("./strategies/built-in-strategies.ts");
-      return { strategy: new BUILT_IN_STRATEGIES[name](context) };
+      const Strategy = await BUILT_IN_STRATEGIES[name]();
+      return { strategy: new Strategy(context) };
     };
     registry.declare({ name, load });
   }

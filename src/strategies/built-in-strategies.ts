@@ -1,24 +1,19 @@
 import type { SandboxStrategy, StrategyContext } from "../core/strategy.ts";
 import type { BuiltInStrategyName } from "../core/strategy-names.ts";
-import { CopyOnWriteStrategy } from "./copy-on-write/copy-on-write.ts";
-import { FilesystemCopyStrategy } from "./filesystem-copy/filesystem-copy.ts";
-import { GitWorktreeStrategy } from "./git-worktree/git-worktree.ts";
-import { NoneStrategy } from "./none/none.ts";
-import { OverlayStrategy } from "./overlay/overlay.ts";
-import { SnapshotByKind } from "./snapshot/snapshot-by-kind.ts";
-import { TransactionRollbackStrategy } from "./transaction-rollback/transaction-rollback.ts";
 
-/** The one list of what is built in: for each name of core/strategy-names.ts its implementation. */
-export const BUILT_IN_STRATEGIES: {
-  readonly [name in BuiltInStrategyName]: new (
-    context: StrategyContext,
-  ) => SandboxStrategy;
-} = {
-  git_worktree: GitWorktreeStrategy,
-  snapshot: SnapshotByKind,
-  overlay: OverlayStrategy,
-  copy_on_write: CopyOnWriteStrategy,
-  filesystem_copy: FilesystemCopyStrategy,
-  transaction_rollback: TransactionRollbackStrategy,
-  none: NoneStrategy,
+type BuiltInStrategy = new (context: StrategyContext) => SandboxStrategy;
+
+/**
+ * The one list of what is built in: for each name of core/strategy-names.ts how its implementation is loaded. A command loads the one that its plan
+ * has, and not the drivers, parsers and programs of the others.
+ */
+export const BUILT_IN_STRATEGIES: { readonly [name in BuiltInStrategyName]: () => Promise<BuiltInStrategy> } = {
+  git_worktree: async () => (await import("./git-worktree/git-worktree.ts")).GitWorktreeStrategy,
+  snapshot: async () => (await import("./snapshot/snapshot-by-kind.ts")).SnapshotByKind,
+  overlay: async () => (await import("./overlay/overlay.ts")).OverlayStrategy,
+  copy_on_write: async () => (await import("./copy-on-write/copy-on-write.ts")).CopyOnWriteStrategy,
+  filesystem_copy: async () => (await import("./filesystem-copy/filesystem-copy.ts")).FilesystemCopyStrategy,
+  transaction_rollback: async () =>
+    (await import("./transaction-rollback/transaction-rollback.ts")).TransactionRollbackStrategy,
+  none: async () => (await import("./none/none.ts")).NoneStrategy,
 };

@@ -22,10 +22,11 @@ const COMMAND_LINE = "command line";
 
 /** The strategy of this name, built in or declared by the config, or the one that `MODULE:CLASS` stands for. */
 export async function strategyToCheck(given: string, surroundings: CheckSurroundings): Promise<CheckedStrategy> {
-  const builtIn = Object.entries(BUILT_IN_STRATEGIES).find(([name]) => name === given)?.[1];
-  if (builtIn !== undefined) {
+  const load = Object.entries(BUILT_IN_STRATEGIES).find(([name]) => name === given)?.[1];
+  if (load !== undefined) {
+    const Strategy = await load();
     const { environment } = surroundings;
-    return { make: (context) => new builtIn({ ...context, environment }) };
+    return { make: (context) => new Strategy({ ...context, environment }) };
   }
   const declared = surroundings.custom.find(({ name }) => name === given) ?? byModule(given, surroundings.folder);
   if (declared === undefined) throw unknown(given, surroundings.custom);

@@ -20,6 +20,7 @@ const QUESTIONS = [
   "copy",
   "walk-diff",
   "start-up",
+  "many-plans",
   "memory",
 ] as const;
 const WITHOUT_GOAL: readonly string[] = ["memory"];

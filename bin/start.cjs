@@ -13,16 +13,18 @@ if (Number.parseInt(version, 10) < 24) {
 }
 
 const { existsSync } = require("node:fs");
-const { enableCompileCache } = require("node:module");
 const dist = `${__dirname}/../dist`;
 
-if (process.env.DRYDOCK_FROM_SOURCE || !existsSync(`${dist}/cli.js`)) {
+if (process.env.DRYDOCK_FROM_SOURCE || !existsSync(`${dist}/program/cli.js`)) {
   void import("../src/cli/main.ts");
 } else {
-  // Traces of the bundle point into the source. Reading the maps is slow, so only who asked for traces pays.
+  // Traces of the bundle point into the source. Reading the maps is slow, so only a user who asks for traces pays.
   if (process.argv.includes("--debug")) process.setSourceMapsEnabled(true);
-  // Compiled code is kept beside the code itself, never in a shared or temporary folder: whoever can plant something
-  // there can change the program anyway. Where it can't be written it is simply not kept.
-  enableCompileCache(`${dist}/.compile-cache`);
-  void import("../dist/cli.js");
+  const { keep, load } = require("./compiled.cjs");
+  void load("cli.js").finished.then(({ hasOpened }) => {
+    // Help and wrong use call little of the program: what they compile is not worth keeping.
+    if (hasOpened) keep();
+    // With nothing left to wait for, the kernel is quicker than Node, which takes its memory apart piece by piece.
+    if (process.getActiveResourcesInfo().length === 0) process.exit();
+  });
 }

@@ -1,21 +1,34 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { commandsTogether, directBuiltins, englishOnly, fewChunks } from "./bundle-plugins.ts";
+import { directBuiltins, englishOnly, fewChunks, piecesTogether } from "./bundle-plugins.ts";
 import { makeDeclarations, PUBLIC_ENTRIES } from "./declarations.ts";
 
 /**
  * Builds dist/:
- * - cli.js, index.js, strategy.js, strategies.js, testing.js, victim.js (the process that the conformance suite kills) and the chunks that they share. All come from one call of esbuild: a
- *   class that two of them use is in a chunk of its own, so a strategy that imports "drydock/strategy" meets the same
- *   classes as the command line.
+ * - program/, the command line and the library: one file for each public entry and the chunks that they share.
+ *   All come from one call of esbuild: a class that two of them use is in a chunk of its own, so a strategy that
+ *   imports "drydock/strategy" meets the same classes as the command line. bin/compiled.cjs loads them, which it
+ *   can only do with the older kind of modules.
+ * - index.js, strategy.js, strategies.js, testing.js, which export from there, and victim.js, the process that the
+ *   conformance suite kills.
  * - holder.js, the program that holds transactions, with the drivers that it needs.
- * - launcher.cjs, the program that becomes a command.
+ * - launcher.cjs, which starts program/launch.js, the program that becomes a command.
  * - types/, the declarations of the public entries (declarations.ts).
- * - .compile-cache/, see bin/start.cjs; filled here, so that the first command is as fast as the second. Not packed.
+ * - .compile-cache/, see bin/compiled.cjs; filled here, so that the first command is as fast as the second. Not
+ *   packed.
  *
  * It is made beside dist/ and then moved into place: a failed build leaves the old one, and no command meets half of one.
  */
@@ -37,8 +50,26 @@ const LAUNCHER = "src/run/launcher-main.ts";
 /** No start takes that long. */
 const WARM_UP_MS = 20_000;
 
-/** What does something by being loaded. */
-const PROGRAMS = ["cli.js", "holder.js", "victim.js"];
+/**
+ * What a module of the older kind lacks: it does not know where it is, and how Node resolves and imports is known to a module of the newer kind
+ * only. Imports of other modules of the program are calls of `$mport`, those of anything else of `$bring`.
+ */
+const OLDER_KIND = {
+  define: { "import.meta.url": "drydockUrl", "import.meta.resolve": "drydockResolve" },
+  banner: {
+    js: [
+      'const drydockUrl=require("node:url").pathToFileURL(__filename).href,',
+      'drydockResolve=(name)=>require("../importing.js").resolve(name),',
+      '$bring=(url)=>require("../importing.js").bring(url),',
+      "$mport=async(name)=>require(name);",
+    ].join(""),
+  },
+  format: "cjs",
+} as const;
+
+const IMPORTING = `export const resolve = (name) => import.meta.resolve(name);
+export const bring = (url) => import(url);
+`;
 
 try {
   await buildAll();
@@ -54,6 +85,7 @@ async function buildAll(): Promise<void> {
   const old = `${fresh}-old`;
   try {
     await bundle(fresh);
+    writeEntries(fresh);
     await makeDeclarations(root, join(fresh, "types"));
     if (existsSync(dist)) renameSync(dist, old);
     renameSync(fresh, dist);
@@ -67,71 +99,85 @@ async function buildAll(): Promise<void> {
 async function bundle(outdir: string): Promise<void> {
   const options = {
     absWorkingDir: root,
-    outdir,
-    bundle: true,
-    splitting: true,
-    format: "esm",
     platform: "node",
     target: "node24",
     minifyWhitespace: true,
     minifySyntax: true,
-    // Names of error classes are shown to users.
-    keepNames: true,
     sourcemap: "linked",
     sourcesContent: false,
     chunkNames: "chunks/[name]-[hash]",
     logLevel: "warning",
   } as const;
+  const program = join(outdir, "program");
+  const newer = join(outdir, "newer");
   await build({
-    ...options,
+    ...{ ...options, outdir: newer, bundle: true, splitting: true, format: "esm", chunkNames: "[name]-[hash]" },
     entryPoints: ENTRIES,
     external: ["koffi"],
-    plugins: [fewChunks, directBuiltins, englishOnly, commandsTogether],
+    plugins: [fewChunks, directBuiltins, englishOnly, piecesTogether],
   });
+  const files = readdirSync(newer).filter((name) => name.endsWith(".js"));
+  for (const name of files) importByCalls(join(newer, name));
   await build({
-    ...options,
+    ...{ ...options, ...OLDER_KIND, outdir: program, outbase: newer },
+    entryPoints: files.map((name) => join(newer, name)),
+  });
+  rmSync(newer, { recursive: true });
+  await build({
+    ...{ ...options, ...OLDER_KIND, outdir: program, bundle: true },
+    entryPoints: { launch: LAUNCHER },
+    external: ["koffi"],
+  });
+  writeFileSync(join(program, "package.json"), '{ "type": "commonjs" }\n');
+  await build({
+    ...{ ...options, outdir, bundle: true, splitting: true, format: "esm" },
     entryPoints: { holder: HOLDER },
     // What the drivers load only where they find it.
     external: ["koffi", "pg-native", "cloudflare:sockets"],
     plugins: [directBuiltins],
   });
-  await build({
-    ...options,
-    entryPoints: { launcher: LAUNCHER },
-    // Node starts a program of the older kind of modules faster, and every command waits for this one.
-    format: "cjs",
-    splitting: false,
-    outExtension: { ".js": ".cjs" },
-    define: { "import.meta.url": "drydockUrl" },
-    banner: { js: 'const drydockUrl=require("node:url").pathToFileURL(__filename).href;' },
-    external: ["koffi"],
-  });
 }
 
-/** Runs the commonest command once, then loads all the rest, each in a process that keeps what it compiled. */
+/** Makes imports calls of functions, whose names are as long as "import", so that the source map stays right. */
+function importByCalls(file: string): void {
+  const text = readFileSync(file, "utf8")
+    .replace(/\bimport\("(?=[.]{1,2}[/])/g, '$$mport("')
+    .replace(/\bimport\((?=\w)/g, "$$bring(");
+  writeFileSync(file, text);
+}
+
+/** Writes the files through which others get at the program. */
+function writeEntries(outdir: string): void {
+  const load = 'import { load } from "../bin/compiled.cjs";\n';
+  const require = createRequire(import.meta.url);
+  for (const entry of Object.keys(PUBLIC_ENTRIES)) {
+    const names = Object.keys(require(join(outdir, "program", `${entry}.js`)));
+    writeFileSync(join(outdir, `${entry}.js`), `${load}export const { ${names.join(", ")} } = load("${entry}.js");\n`);
+  }
+  writeFileSync(join(outdir, "victim.js"), `${load}load("victim.js");\n`);
+  writeFileSync(join(outdir, "launcher.cjs"), 'require("../bin/compiled.cjs").load("launch.js");\n');
+  writeFileSync(join(outdir, "importing.js"), IMPORTING);
+}
+
+/**
+ * Runs the command that calls most of the program, in a folder and a state that are thrown away: the code that it
+ * compiled is kept. Where that command can not run, a smaller one does.
+ */
 function warmUp(): void {
-  const state = mkdtempSync(join(tmpdir(), "drydock-build-"));
-  const loadAll = `
-    require("node:module").enableCompileCache(${JSON.stringify(join(dist, ".compile-cache"))});
-    for (const file of process.argv.slice(1)) import(file);`;
-  const modules = readdirSync(dist, { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".js") && !PROGRAMS.includes(name))
-    .map((name) => pathToFileURL(join(dist, name)).href);
+  const place = mkdtempSync(join(tmpdir(), "drydock-build-"));
+  const folder = join(place, "folder");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "file"), "old\n");
+  const state = ["--state-dir", join(place, "state")];
+  const run = ["run", ...state, "--apply", "--", "sh", "-c", "echo new > file"];
   try {
-    for (const args of [
-      [join(root, "bin/start.cjs"), "plan", "list", "--state-dir", state],
-      ["-e", loadAll, ...modules],
-      [join(dist, "launcher.cjs")],
-    ]) {
-      const { status, stderr } = spawnSync(process.execPath, args, {
-        ...{ cwd: state, encoding: "utf8", timeout: WARM_UP_MS },
-        // A launcher reads at its descriptor 3, and ends when there is nothing.
-        stdio: ["ignore", "pipe", "pipe", openSync(join(state, "control"), "w+")],
-        env: { ...process.env, NODE_COMPILE_CACHE: join(dist, ".compile-cache") },
+    for (const args of [run, ["plan", "list", ...state]]) {
+      const { status, stderr } = spawnSync(process.execPath, [join(root, "bin/start.cjs"), ...args], {
+        ...{ cwd: folder, encoding: "utf8", timeout: WARM_UP_MS, stdio: ["ignore", "ignore", "pipe"] },
       });
       if (status !== 0) console.warn(`The first start will be slower, since a warm-up failed: ${stderr.trim()}`);
     }
   } finally {
-    rmSync(state, { recursive: true, force: true });
+    rmSync(place, { recursive: true, force: true });
   }
 }

@@ -40,23 +40,33 @@ export const englishOnly: Plugin = {
 };
 
 /**
- * The commands in one piece. From source each is loaded when it is called. Bundled that way, what two of them share ends up in a dozen
- * chunks of a few lines each, and those take longer to load than all commands together: 10 ms of 75.
+ * The commands in one piece, and the strategies in another. From source each is loaded when it is called. Bundled that way, what two of them share
+ * ends up in a dozen chunks of a few lines each, and those take longer to load than all together: 10 ms of 75.
  */
-export const commandsTogether: Plugin = {
-  name: "commands-together",
+export const piecesTogether: Plugin = {
+  name: "pieces-together",
   setup(build) {
-    build.onLoad({ filter: /[/]src[/]cli[/]command-table[.]ts$/ }, ({ path }) => {
-      const imports: string[] = [];
-      const table = readFileSync(path, "utf8").replace(/import\("([^"]+)"\)/g, (_, file: string) => {
-        const name = `command${imports.length}`;
-        imports.push(`import * as ${name} from "${file}";`);
-        return `Promise.resolve(${name})`;
-      });
-      return { contents: [...imports, table].join("\n"), loader: "ts" };
-    });
+    build.onLoad({ filter: TOGETHER }, ({ path }) => ({ contents: sourceOf(path), loader: "ts" }));
   },
 };
+
+const COMMANDS = /[/]src[/]cli[/]command-table[.]ts$/;
+const STRATEGIES = /[/]src[/]strategies[/]built-in-strategies[.]ts$/;
+const TOGETHER = new RegExp(`${COMMANDS.source}|${STRATEGIES.source}`);
+
+/** The text of a file. The commands become part of their table; all strategies are loaded with the first one. */
+function sourceOf(path: string): string {
+  const text = readFileSync(path, "utf8");
+  if (STRATEGIES.test(path)) return text.replace(/import\("[^"]+"\)/g, 'import("../strategies.ts")');
+  if (!COMMANDS.test(path)) return text;
+  const imports: string[] = [];
+  const table = text.replace(/import\("([^"]+)"\)/g, (_, file: string) => {
+    const name = `command${imports.length}`;
+    imports.push(`import * as ${name} from "${file}";`);
+    return `Promise.resolve(${name})`;
+  });
+  return [...imports, table].join("\n");
+}
 
 /** Loaded where most of the library is not needed: for help, and by a strategy of somebody's own. */
 const LIGHT = ["src/cli/main.ts", "src/strategy.ts"];
@@ -78,7 +88,7 @@ export const fewChunks: Plugin = {
       const files = along.get(relative(root, path));
       if (files === undefined) return undefined;
       const imports = files.map((file) => `import ${JSON.stringify(join(root, file))};`);
-      return { contents: [...imports, readFileSync(path, "utf8")].join("\n"), loader: "ts" };
+      return { contents: [...imports, sourceOf(path)].join("\n"), loader: "ts" };
     });
   },
 };

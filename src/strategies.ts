@@ -16,7 +16,7 @@ import { GitWorktreeStrategy as GitWorktree } from "./strategies/git-worktree/gi
 import { NoneStrategy as None } from "./strategies/none/none.ts";
 import { OverlayStrategy as Overlay } from "./strategies/overlay/overlay.ts";
 import { SnapshotStrategy as Snapshot } from "./strategies/snapshot/snapshot.ts";
-import { SqliteSnapshot } from "./strategies/snapshot/sqlite-snapshot.ts";
+import { SqliteSnapshotStrategy as SqliteSnapshot } from "./strategies/snapshot/sqlite-snapshot.ts";
 import { TransactionRollbackStrategy as TransactionRollback } from "./strategies/transaction-rollback/transaction-rollback.ts";
 
 /** A strategy that is made with nothing but its context. */

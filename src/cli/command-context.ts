@@ -12,6 +12,8 @@ export class CommandContext {
   options: GlobalOptions;
   /** The plan that the user is told of if the command fails, because nothing else names it. */
   failedPlan: string | undefined;
+  /** Whether the command has opened a state. */
+  hasOpened = false;
   #exitCode: number = EXIT.done;
 
   constructor(output: Output, environment: { readonly [name: string]: string | undefined }, options: GlobalOptions) {

@@ -9,12 +9,24 @@ import { harmless } from "./printable.ts";
 import { assertKnownCommand, buildProgram, TextRequest } from "./program.ts";
 import { terminalFeatures } from "./terminal.ts";
 
-/** Runs the command that this process was started for; returns its exit code. */
-export async function runCommandLine(): Promise<number> {
+/** How a command ended. */
+export interface CommandEnd {
+  readonly exitCode: number;
+  /** Whether it opened a state, as all but a few small commands do. */
+  readonly hasOpened: boolean;
+}
+
+/** Runs the command that this process was started for. */
+export async function runCommandLine(): Promise<CommandEnd> {
   const context = makeContext(process.argv.slice(2));
   process.on("uncaughtException", (thrown) => {
     process.exit(reportError(context, thrown));
   });
+  const exitCode = await runCommand(context);
+  return { exitCode, hasOpened: context.hasOpened };
+}
+
+async function runCommand(context: CommandContext): Promise<number> {
   try {
     const args = exactArguments(process.argv.slice(2));
     await buildProgram(context, process.platform).parseAsync(withHelpOption(args), { from: "user" });

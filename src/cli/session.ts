@@ -51,6 +51,7 @@ async function whileOpen<T>(
     onProgress: (progress) => output.progress.update(progress),
     onNotice: (notice) => output.notice(oneLine(noticeLine(notice))),
   });
+  context.hasOpened = true;
   try {
     // What opening recovered may have met a rival's change; whatever the command is, its user is the one to hear of it.
     const { finished, undone } = drydock.recovery;

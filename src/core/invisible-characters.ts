@@ -8,35 +8,38 @@
  */
 const CLASS = "\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800";
 
-const INVISIBLE = new RegExp(`[${CLASS}]`, "u");
+/** Printable ASCII, as nearly every text is; so this is asked first. */
+const PLAIN = /^[\x20-\x7e]*$/;
 
-/** In text of several lines: line ends, tabs and form feeds are no secret. */
-const INVISIBLE_IN_TEXT = new RegExp(`(?!\\r\\n)[[${CLASS}]--[\\n\\t\\f]]`, "v");
+/** Each is made when it is first needed: Unicode's lists are long, and most commands need none of them. */
+const patterns = {
+  invisible: made(() => new RegExp(`[${CLASS}]`, "u")),
+  /** In text of several lines: line ends, tabs and form feeds are no secret. */
+  invisibleInText: made(() => new RegExp(`(?!\\r\\n)[[${CLASS}]--[\\n\\t\\f]]`, "v")),
+  invisibleInNames: made(() => new RegExp(`[${CLASS}]`, "gu")),
+  suspect: made(() => new RegExp(`[${CLASS}\\p{Surrogate}]`, "u")),
+  /** Emoji first, so that what belongs to one is not seen alone. */
+  suspects: made(() => new RegExp(`\\p{RGI_Emoji}|[${CLASS}\\p{Surrogate}]`, "gv")),
+  emojis: made(() => /\p{RGI_Emoji}/gv),
+};
 
-/** For comparing names. */
-export const INVISIBLE_IN_NAMES: RegExp = new RegExp(`[${CLASS}]`, "gu");
-
-/** Nearly no text holds one, so this is asked first. */
-const SUSPECT = new RegExp(`[${CLASS}\\p{Surrogate}]`, "u");
-
-let pieces: RegExp | undefined;
-let emojis: RegExp | undefined;
-
-/** Emoji first, so that what belongs to one is not seen alone. Made late: Unicode's list is long. */
-function suspects(): RegExp {
-  pieces ??= new RegExp(`\\p{RGI_Emoji}|[${CLASS}\\p{Surrogate}]`, "gv");
-  return pieces;
+function made(make: () => RegExp): () => RegExp {
+  let pattern: RegExp | undefined;
+  return () => {
+    pattern ??= make();
+    return pattern;
+  };
 }
 
-function emoji(): RegExp {
-  emojis ??= /\p{RGI_Emoji}/gv;
-  return emojis;
+/** A name without such characters, for comparing names. */
+export function withoutInvisible(name: string): string {
+  return name.replace(patterns.invisibleInNames(), "");
 }
 
 /** The text with every such character, and every lone surrogate, replaced. */
 export function replaceInvisible(text: string, replacement: (character: string) => string): string {
-  if (!SUSPECT.test(text)) return text;
-  return text.replace(suspects(), (found) => (isHidden(found) ? replacement(found) : found));
+  if (PLAIN.test(text) || !patterns.suspect().test(text)) return text;
+  return text.replace(patterns.suspects(), (found) => (isHidden(found) ? replacement(found) : found));
 }
 
 /** The text with every such character escaped. A byte that is not UTF-8 (byte-path.ts) is shown as `\xHH`. */
@@ -54,13 +57,14 @@ export function showInvisibleInText(text: string): string {
 /** Whether a text holds what nobody sees. Line ends, tabs and form feeds are no secret, nor is a byte order mark at its start. */
 export function holdsInvisible(text: string): boolean {
   const body = text.startsWith("\ufeff") ? text.slice(1) : text;
-  return INVISIBLE_IN_TEXT.test(body) && INVISIBLE_IN_TEXT.test(body.replace(emoji(), ""));
+  const invisible = patterns.invisibleInText();
+  return invisible.test(body) && invisible.test(body.replace(patterns.emojis(), ""));
 }
 
 /** An emoji is several characters, or one that can be seen. */
 function isHidden(found: string): boolean {
   const [first = "", ...more] = found;
-  return more.length === 0 && (INVISIBLE.test(first) || isLone(first));
+  return more.length === 0 && (patterns.invisible().test(first) || isLone(first));
 }
 
 function isLone(character: string): boolean {

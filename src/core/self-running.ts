@@ -1,7 +1,7 @@
 import { ROOT_PATH } from "./byte-path.ts";
 import type { ChangeKind, ChangeOperation } from "./change.ts";
 import { SelfRunningError } from "./errors.ts";
-import { INVISIBLE_IN_NAMES } from "./invisible-characters.ts";
+import { withoutInvisible } from "./invisible-characters.ts";
 import { PathPatterns } from "./path-patterns.ts";
 import { SELF_RUNNING_RULES, type SelfRunningFile, type SelfRunningRule } from "./self-running-rules.ts";
 
@@ -151,7 +151,7 @@ const FOREIGN_ENDS = /[. ]+(?=\/|$)|:[^/]*/g;
  * name, without the name of a stream, and with the short name that `.git` has there. An ordinary file system tells these apart; then a word too many is asked for.
  */
 function folded(path: string): string {
-  const text = ORDINARY.test(path) ? path : path.replace(INVISIBLE_IN_NAMES, "").normalize("NFC").toUpperCase();
+  const text = ORDINARY.test(path) ? path : withoutInvisible(path).normalize("NFC").toUpperCase();
   const lower = text.toLowerCase();
   const shortened = /[. ](?:\/|$)|:/.test(lower) ? lower.replace(FOREIGN_ENDS, "") : lower;
   return shortened.includes("~") ? shortened.replace(/(^|\/)git~\d+(?=\/|$)/g, "$1.git") : shortened;

@@ -177,7 +177,7 @@ export class Runs {
 
   /** Workspaces beside or inside originals, of whatever plan. What is in a resource of this one is not seen anyway. */
   async #foreignWorkspaces(stateDir: string, shown: readonly Shown[]): Promise<readonly string[]> {
-    const records = await this.#parts.session.store.liveSandboxes();
+    const records = await this.#parts.session.store.sandboxesOutside(stateDir);
     return records
       .flatMap(({ ref }) => (typeof ref.metadata["workspace"] === "string" ? [ref.metadata["workspace"]] : []))
       .filter((path) => ![stateDir, ...shown.map(({ at }) => at)].some((above) => isAtOrBelow(path, above)))

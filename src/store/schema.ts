@@ -87,6 +87,9 @@ export const MIGRATIONS: readonly string[] = [
   DROP INDEX plans_open;
   CREATE INDEX plans_open ON plans (state) WHERE state NOT IN ('applied', 'undone', 'cancelled', 'abandoned');
   `,
+  `
+  CREATE INDEX sandboxes_by_workspace ON sandboxes (record -> '$.ref.metadata.workspace') WHERE state <> 'CLEANED_UP';
+  `,
 ];
 
 /** The version that this Drydock writes. */

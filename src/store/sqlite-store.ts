@@ -27,12 +27,16 @@ const TRANSACTION_IS_UNFINISHED = "phase NOT IN ('done', 'aborted')";
 const TRANSACTION_HAS_UNDO = `phase = 'done' AND json_extract(record, '$.direction') = 'commit'
       AND coalesce(json_extract(record, '$.undoRecord'), 'discarding') = 'discarding'`;
 const CHECKPOINT_IS_UNFINISHED = "state <> 'saved'";
+const WORKSPACE = "record -> '$.ref.metadata.workspace'";
 
 const NEWEST_FIRST = "ORDER BY created_at DESC, seq DESC";
 const OLDEST_FIRST = "ORDER BY created_at, seq";
 
 /** Sorts after every string that begins with what stands before it. */
 const AFTER_ALL = "\u{10ffff}";
+
+/** The character after "/": what is below a folder sorts before the folder and this. */
+const AFTER_SLASH = "0";
 
 /** Opens the durable state in this directory; the first one to come makes it. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
@@ -104,6 +108,19 @@ class SqliteStore implements Store {
     return this.#connection.records(
       sandboxShape,
       `SELECT record FROM sandboxes WHERE ${SANDBOX_IS_LIVE} ${OLDEST_FIRST}`,
+    );
+  }
+
+  /** Compares workspaces as JSON, which SQLite keeps as it is; so no other folder looks like this one. */
+  async sandboxesOutside(folder: string): Promise<readonly SandboxRecord[]> {
+    const [below = "", after = ""] = ["/", AFTER_SLASH].map((end) => JSON.stringify(`${folder}${end}`).slice(0, -1));
+    return this.#connection.records(
+      sandboxShape,
+      `SELECT record FROM (
+        SELECT * FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND ${WORKSPACE} < ?
+        UNION ALL SELECT * FROM sandboxes WHERE ${SANDBOX_IS_LIVE} AND ${WORKSPACE} >= ?
+      ) ${OLDEST_FIRST}`,
+      ...[below, after],
     );
   }
 

@@ -26,6 +26,8 @@ export interface Store {
   sandboxesOf(planId: string): Promise<readonly SandboxRecord[]>;
   /** Sandboxes of every plan that are not CLEANED_UP. */
   liveSandboxes(): Promise<readonly SandboxRecord[]>;
+  /** Those of them that have their workspace elsewhere than below this folder. Cheap, however many others there are. */
+  sandboxesOutside(folder: string): Promise<readonly SandboxRecord[]>;
 
   transaction(id: string): Promise<TransactionRecord | undefined>;
   transactionsOf(planId: string): Promise<readonly TransactionRecord[]>;

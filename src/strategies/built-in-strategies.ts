@@ -18,7 +18,7 @@ const BUILT_IN_STRATEGIES: {
   },
   snapshot: {
     default: async () => (await import("./snapshot/snapshot.ts")).SnapshotStrategy,
-    "sqlite-database": async () => (await import("./snapshot/sqlite-snapshot.ts")).SqliteSnapshot,
+    "sqlite-database": async () => (await import("./snapshot/sqlite-snapshot.ts")).SqliteSnapshotStrategy,
   },
   overlay: {
     default: async () => (await import("./overlay/overlay.ts")).OverlayStrategy,

@@ -14,25 +14,29 @@ const POINT = "conformance.victim" as Failpoint;
 const request = JSON.parse(process.argv[2] ?? "") as VictimRequest;
 const passes = new Map<string, number>();
 
-const exports = (await import(request.module.url)) as { readonly [name: string]: unknown };
-const Strategy = exports[request.module.className] as new (
-  context: StrategyContext,
-  options: unknown,
-) => { readonly [method: string]: (...args: readonly unknown[]) => Promise<unknown> };
-const strategy = new Strategy(context(), request.module.options ?? {});
-const began = performance.now();
 const { death } = request;
-if (death?.kind === "time") setTimeout(die, death.milliseconds);
-if (death?.kind === "start") setImmediate(die);
-try {
-  const value = await strategy[request.method]?.(...decodeCall(request.args));
-  if (death?.kind === "end") die();
-  say({ kind: "returned", value: value ?? null, milliseconds: performance.now() - began });
-} catch (thrown) {
-  say({ kind: "threw", message: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) });
+void live();
+
+async function live(): Promise<void> {
+  const exports = (await import(request.module.url)) as { readonly [name: string]: unknown };
+  const Strategy = exports[request.module.className] as new (
+    context: StrategyContext,
+    options: unknown,
+  ) => { readonly [method: string]: (...args: readonly unknown[]) => Promise<unknown> };
+  const strategy = new Strategy(context(), request.module.options ?? {});
+  const began = performance.now();
+  if (death?.kind === "time") setTimeout(die, death.milliseconds);
+  if (death?.kind === "start") setImmediate(die);
+  try {
+    const value = await strategy[request.method]?.(...decodeCall(request.args));
+    if (death?.kind === "end") die();
+    say({ kind: "returned", value: value ?? null, milliseconds: performance.now() - began });
+  } catch (thrown) {
+    say({ kind: "threw", message: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) });
+  }
+  // A timer, or what the strategy holds open, is no reason to stay.
+  process.exit(0);
 }
-// A timer, or what the strategy holds open, is no reason to stay.
-process.exit(0);
 
 function context(): StrategyContext {
   const recordIntent: StrategyContext["recordIntent"] = async (ref, places) => say({ kind: "intent", ref, places });

@@ -8,7 +8,7 @@ import { withDefaults } from "../../src/core/capabilities.ts";
 import { AtomicCommitError } from "../../src/index.ts";
 import type { Services } from "../../src/services.ts";
 import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/filesystem-copy.ts";
-import { SqliteSnapshot } from "../../src/strategies/snapshot/sqlite-snapshot.ts";
+import { SqliteSnapshotStrategy } from "../../src/strategies/snapshot/sqlite-snapshot.ts";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { makeSubvolume } from "../support/subvolumes.ts";
@@ -275,7 +275,7 @@ describe("a part of a database", () => {
     mkdirSync(shop.stateDir);
     using database = new DatabaseSync(shop.at("data.db"));
     database.exec("CREATE TABLE t(a)");
-    const strategy = new SqliteSnapshot(contextIn(shop.stateDir));
+    const strategy = new SqliteSnapshotStrategy(contextIn(shop.stateDir));
     const planId = ulid();
     const location = shop.at("data.db");
     const resource = { id: "d", name: "d", type: "sqlite-database", location, properties: {} };

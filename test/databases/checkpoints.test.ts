@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { SandboxRef } from "../../src/core/sandbox.ts";
-import { SqliteSnapshot } from "../../src/strategies/snapshot/sqlite-snapshot.ts";
+import { SqliteSnapshotStrategy } from "../../src/strategies/snapshot/sqlite-snapshot.ts";
 import { buildDatabase, changeDatabase, snapshotDatabase } from "../support/sample-database.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { assertSameTree } from "../support/tree-snapshot.ts";
@@ -11,13 +11,13 @@ import { DatabaseScene } from "./database-scene.ts";
 
 describe("checkpoints of a sandboxed database", () => {
   let here: DatabaseScene;
-  let strategy: SqliteSnapshot;
+  let strategy: SqliteSnapshotStrategy;
   let ref: SandboxRef;
   before(async () => {
     here = new DatabaseScene();
     mkdirSync(here.stateDir);
     buildDatabase(here.database, { journal: "wal" });
-    strategy = new SqliteSnapshot(contextIn(here.stateDir));
+    strategy = new SqliteSnapshotStrategy(contextIn(here.stateDir));
     const resource = { id: "r", name: "db", type: "sqlite-database", location: here.database, properties: {} };
     ref = await strategy.create("01J00000000000000000000000", resource);
   });

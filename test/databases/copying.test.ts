@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSyn
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { openServices } from "../../src/runtime.ts";
-import { SqliteSnapshot } from "../../src/strategies/snapshot/sqlite-snapshot.ts";
+import { SqliteSnapshotStrategy } from "../../src/strategies/snapshot/sqlite-snapshot.ts";
 import { runDriver } from "../crash/run-driver.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { DatabaseScene, PLAN } from "./database-scene.ts";
@@ -143,7 +143,7 @@ describe("a database that can't be copied, or written to", () => {
 
   async function refusal(here: DatabaseScene, waitMs = 10_000): Promise<string> {
     mkdirSync(here.stateDir, { recursive: true });
-    const strategy = new SqliteSnapshot(contextIn(here.stateDir), { waitMs });
+    const strategy = new SqliteSnapshotStrategy(contextIn(here.stateDir), { waitMs });
     let message = "";
     await assert.rejects(strategy.create("01J00000000000000000000000", resource(here.database)), (thrown: Error) => {
       message = thrown.message;

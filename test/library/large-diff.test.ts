@@ -15,13 +15,12 @@ describe("a diff that hands over one change after the other", () => {
       writeFileSync(join(location, "folder/file"), "one\n");
       const drydock = await openDrydock({ stateDir: join(root, "state") });
       t.after(() => drydock.close());
-      const { id } = await drydock.plans.create({ resources: [{ location, strategy }], allowIrreversible: true });
-      for (const name of ["folder/file", "new", ".envrc"])
-        await drydock.plans.write(id, "original", name, Buffer.from("two\n"));
-      const listed = await drydock.plans.diff(id, { paths: ["folder", ".envrc"] });
+      const plan = await drydock.plans.create({ resources: [{ location, strategy }], allowIrreversible: true });
+      for (const name of ["folder/file", "new", ".envrc"]) await plan.write(name, "two\n");
+      const listed = await plan.diff({ paths: ["folder", ".envrc"] });
       const handed: PlanChange[] = [];
       const onChange = (change: PlanChange) => handed.push(change);
-      const diff = await drydock.plans.diff(id, { paths: ["folder", ".envrc"], onChange });
+      const diff = await plan.diff({ paths: ["folder", ".envrc"], onChange });
       assert.deepEqual(handed, listed.changes);
       assert.deepEqual(diff, { ...listed, changes: [] });
       assert.deepEqual([handed.length, diff.selfRunning.length, diff.stats.modified], [2, 1, 1]);

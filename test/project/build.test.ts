@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { runProgram, TemporaryFolder } from "./project-copy.ts";
@@ -10,8 +10,11 @@ function project(): TemporaryFolder {
   folder.copy("bin", "scripts", "package.json", "tsconfig.json", "tsconfig.build.json");
   folder.linkPackages();
   folder.write("src/core/shared.ts", "export class Shared {}\n");
-  folder.write("src/cli/main.ts", 'await import("./command.ts");\n');
-  folder.write("src/cli/command.ts", 'import { Shared } from "../core/shared.ts";\nconsole.log(Shared.name);\n');
+  folder.write("src/cli/main.ts", 'export const finished = import("./command.ts");\n');
+  folder.write(
+    "src/cli/command.ts",
+    'import { Shared } from "../core/shared.ts";\nconsole.log(Shared.name);\nexport const hasOpened = true;\n',
+  );
   folder.write("src/index.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/strategy.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/strategies.ts", 'export { Shared } from "./core/shared.ts";\n');
@@ -30,7 +33,7 @@ describe("the build", () => {
     const { status, stderr } = build(folder);
     assert.equal(status, 0, stderr);
     const dist = join(folder.path, "dist");
-    assert.match(readFileSync(join(dist, "cli.js"), "utf8"), /import\("\.\/chunks\/command-\w+\.js"\)/);
+    assert.match(readFileSync(join(dist, "program/cli.js"), "utf8"), /mport\("\.\/command-\w+\.js"\)/);
     assert.equal(runProgram(join(folder.path, "bin/drydock"), []).stdout, "Shared\n");
     assert.equal(runProgram(process.execPath, [join(dist, "holder.js")]).stdout, "kept\n");
     assert.equal(runProgram(process.execPath, [join(dist, "launcher.cjs")]).stdout, "launched true\n");
@@ -53,12 +56,12 @@ describe("the build", () => {
     folder.write("src/cli/main.ts", "this is not TypeScript\n");
     assert.equal(build(folder).status, 1);
     using incomplete = project();
-    incomplete.write("dist/cli.js", "kept\n");
+    incomplete.write("dist/program/cli.js", "kept\n");
     incomplete.remove("src/strategy.ts");
     const { status, stderr } = build(incomplete);
     assert.equal(status, 1);
     assert.equal(stderr, "Nothing was built: src/strategy.ts is missing.\n");
-    assert.equal(readFileSync(join(incomplete.path, "dist/cli.js"), "utf8"), "kept\n");
+    assert.equal(readFileSync(join(incomplete.path, "dist/program/cli.js"), "utf8"), "kept\n");
     assert.equal(runProgram(join(folder.path, "bin/drydock"), []).stdout, "Shared\n");
     assert.deepEqual(
       readdirSync(folder.path).filter((name) => name.startsWith("dist")),
@@ -66,11 +69,46 @@ describe("the build", () => {
     );
   });
 
+  it("keeps what a command compiled, and compiles again what has changed since", () => {
+    using folder = project();
+    build(folder);
+    const program = join(folder.path, "bin/drydock");
+    const cache = join(folder.path, "dist/.compile-cache");
+    const kept = () => readdirSync(cache, { recursive: true, encoding: "utf8" }).filter((name) => /[.]js-/.test(name));
+    const first = kept();
+    assert.ok(
+      ["cli.js", "command-", "launch.js"].every((name) => first.some((path) => path.includes(name))),
+      first.join(", "),
+    );
+    runProgram(program, []);
+    assert.deepEqual(kept(), first);
+    const [command = ""] = readdirSync(join(folder.path, "dist/program")).filter((name) =>
+      /^command-.*[.]js$/.test(name),
+    );
+    const text = readFileSync(join(folder.path, "dist/program", command), "utf8");
+    folder.write(`dist/program/${command}`, text.replace(/console[.]log\([^)]*\)/, 'console.log("other")'));
+    assert.equal(runProgram(program, []).stdout, "other\n");
+    assert.equal(runProgram(program, []).stdout, "other\n");
+  });
+
+  it("runs without what is kept, where nothing can be written or V8 refuses it", () => {
+    using folder = project();
+    build(folder);
+    const program = join(folder.path, "bin/drydock");
+    const cache = join(folder.path, "dist/.compile-cache");
+    for (const name of readdirSync(cache, { recursive: true, encoding: "utf8" }).filter((path) => /[.]js-/.test(path)))
+      folder.write(`dist/.compile-cache/${name}`, "of another version");
+    assert.equal(runProgram(program, []).stdout, "Shared\n");
+    rmSync(cache, { recursive: true });
+    folder.write("dist/.compile-cache", "in the way");
+    assert.equal(runProgram(program, []).stdout, "Shared\n");
+  });
+
   it("runs from source when there is no build, or when asked to", () => {
     using folder = project();
     const program = join(folder.path, "bin/drydock");
     assert.equal(runProgram(program, []).stdout, "Shared\n");
-    folder.write("dist/cli.js", 'console.log("built");\n');
+    folder.write("dist/program/cli.js", 'console.log("built");\nexports.finished = Promise.resolve({});\n');
     assert.equal(runProgram(program, []).stdout, "built\n");
     assert.equal(runProgram(program, [], { env: { DRYDOCK_FROM_SOURCE: "1" } }).stdout, "Shared\n");
   });

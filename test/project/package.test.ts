@@ -25,7 +25,7 @@ export class Mine extends FilesystemCopyStrategy {
 export const wrong = (strategy: SandboxStrategy): number => strategy.name;
 `;
 
-/** Counts the names that two entries share, and those of them that are not the same thing. */
+/** Counts the names that two entries share, and lists those of them that are not the same thing, and errors that have another name. */
 const COMPARE = `
 import * as library from "drydock";
 import * as strategy from "drydock/strategy";
@@ -33,7 +33,8 @@ import * as strategies from "drydock/strategies";
 import * as testing from "drydock/testing";
 const shared = Object.keys(strategy).filter((name) => name in library);
 const apart = shared.filter((name) => library[name] !== strategy[name]);
-console.log(JSON.stringify({ shared: shared.length, apart, testing: Object.keys(testing).length, strategies: Object.keys(strategies).length }));
+const misnamed = Object.keys(library).filter((name) => library[name]?.prototype instanceof Error && library[name].name !== name);
+console.log(JSON.stringify({ shared: shared.length, apart, misnamed, testing: Object.keys(testing).length, strategies: Object.keys(strategies).length }));
 `;
 
 describe("the package", () => {
@@ -66,7 +67,8 @@ describe("the package", () => {
       "package.json",
       "bin/drydock",
       "bin/start.cjs",
-      "dist/cli.js",
+      "bin/compiled.cjs",
+      "dist/program/cli.js",
       "dist/types/index.d.ts",
     ]) {
       assert.ok(paths.includes(path), `${path} is missing`);
@@ -97,10 +99,11 @@ describe("the package", () => {
 
   it("gives a program the library, with the same classes from every entry", () => {
     consumer.write("compare.js", COMPARE);
-    const { shared, apart, testing, strategies } = JSON.parse(run(consumer.path, process.execPath, "compare.js"));
+    const answer = JSON.parse(run(consumer.path, process.execPath, "compare.js"));
+    const { shared, apart, misnamed, testing, strategies } = answer;
     assert.ok(shared > 0 && testing > 0);
-    assert.equal(strategies, 7);
-    assert.deepEqual(apart, []);
+    assert.equal(strategies, 8);
+    assert.deepEqual({ apart, misnamed }, { apart: [], misnamed: [] });
   });
 
   it("ships declarations that a strict program is checked against", () => {

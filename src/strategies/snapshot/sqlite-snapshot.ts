@@ -55,7 +55,7 @@ export interface SqliteSnapshotOptions {
  * `snapshot` for SQLite: a consistent copy of the live database that any tool can open by its path. What lands are the rows and definitions in which
  * the copy differs from what it was made from, in one transaction of the original, unless others changed the same ones.
  */
-export class SqliteSnapshot implements TwoPhaseSandboxStrategy {
+export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
   readonly name = "snapshot";
   readonly capabilities: TwoPhaseCapabilities = {
     commit: "two-phase",

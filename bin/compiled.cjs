@@ -1,0 +1,102 @@
+/*
+ * Loads modules of dist/program with what V8 compiled of them in an earlier process. Node keeps compiled code too
+ * (module.enableCompileCache), but only what is compiled before a module runs: every command compiles the functions that
+ * it calls anew, for a quarter of its time. Here they are kept after they were called.
+ *
+ * Compiled code is kept beside the code itself, never in a shared or temporary folder: a process that can plant something
+ * there can change the program anyway. Where it can't be written it is not kept.
+ */
+const { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeSync } = require("node:fs");
+const { createRequire } = require("node:module");
+const { Script } = require("node:vm");
+
+/** Without a further folder in it, so that a path is put together without looking at it. */
+const program = `${__dirname.slice(0, -"/bin".length)}/dist/program`;
+const kept = `${__dirname}/../dist/.compile-cache/${process.version}-${process.arch}`;
+/** Small, started for every command, and nearly all of it is called. */
+const LAUNCHER = "launch.js";
+/** How a module of the program names another. */
+const OWN = /^[.][/][^/]+[.]js$/;
+const modules = new Map();
+
+/** What a module exports. It is loaded once, whatever asks for it, so that all meet the same classes. */
+exports.load = function load(name) {
+  return loadFile(name).exports;
+};
+
+/** Keeps what is compiled by now of every module of which nothing is kept yet. */
+exports.keep = function keep() {
+  const fresh = [...modules.values()].filter(({ isFresh }) => isFresh);
+  if (fresh.length === 0) return;
+  try {
+    mkdirSync(kept, { recursive: true });
+    for (const { script, place } of fresh) write(place, script);
+    keepWhole(`${program}/${LAUNCHER}`);
+  } catch {
+    // The program may be another user's, or the disk full: the next command compiles again.
+  }
+};
+
+function loadFile(name) {
+  const known = modules.get(name);
+  if (known !== undefined) return known;
+  const file = `${program}/${name}`;
+  const own = createRequire(file);
+  const module = { exports: {} };
+  modules.set(name, module);
+  // Node finds the source map of a trace only for what it loads itself.
+  if (process.sourceMapsEnabled) {
+    module.exports = own(file);
+    return module;
+  }
+  const require = (other) => (OWN.test(other) ? loadFile(other.slice(2)).exports : own(other));
+  module.place = placeOf(file);
+  const cachedData = readIfThere(module.place);
+  // What V8 refuses was compiled with other flags. It stays: two users with different flags would write it in turn.
+  module.isFresh = cachedData === undefined;
+  module.script = compiled(file, cachedData);
+  module.script.runInThisContext()(module.exports, require, module, file, program);
+  return module;
+}
+
+function compiled(file, cachedData) {
+  // A bundle has no character beyond ASCII.
+  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, "latin1")}\n})`;
+  return new Script(source, { filename: file, cachedData });
+}
+
+/** Compiles all of a module, also what is not called, which it can't keep itself: at its end it is another program. */
+function keepWhole(file) {
+  const { setFlagsFromString } = require("node:v8");
+  setFlagsFromString("--no-lazy");
+  const script = compiled(file);
+  setFlagsFromString("--lazy");
+  write(placeOf(file), script);
+}
+
+/** V8 sees whether another version of it or other flags compiled this, but not whether the source has changed since. */
+function placeOf(file) {
+  const { size, mtimeMs } = statSync(file);
+  return `${kept}/${file.slice(program.length + 1)}-${size}-${mtimeMs}`;
+}
+
+function readIfThere(path) {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** No process meets half of it and no power cut leaves half of it: V8 would believe what it reads, and crash. */
+function write(path, script) {
+  const fresh = `${path}.${process.pid}`;
+  const file = openSync(fresh, "wx", 0o644);
+  try {
+    writeSync(file, script.createCachedData());
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(fresh, path);
+}

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import type { SandboxRecord } from "../core/sandbox.ts";
+import { openSqliteStore } from "./sqlite-store.ts";
+import type { Store, StoreChange } from "./store.ts";
+
+/** Names that a column of text would change, and what it would make of them. */
+const FOLDERS = ["/state", "/st\udcffate", "/st\ufffdate", '/st"ate', "/st\nate", "/stäte"];
+
+let folder: string;
+let store: Store;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "drydock-outside-"));
+  store = await openSqliteStore({ stateDir: folder });
+});
+afterEach(() => {
+  store.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe("sandboxesOutside", () => {
+  it("finds the live sandboxes with a workspace elsewhere, whatever bytes are in the folder's name", async () => {
+    for (const name of FOLDERS) {
+      const inside = [`${name}/sandboxes/x`, `${name}/a/b`, `${name}/\udcff`];
+      const outside = [name, `${name}-2/x`, `${name}0/x`, "/a", "/zz/x", ...FOLDERS.filter((other) => other !== name)];
+      await put([...inside, ...outside].map((workspace) => sandbox({ workspace })));
+      const found = await store.sandboxesOutside(name);
+      assert.deepEqual(found.map(({ ref }) => ref.metadata["workspace"]).toSorted(), outside.toSorted(), name);
+      await put(found.map((record) => ({ ...record, state: "CLEANED_UP" })));
+      assert.deepEqual(await store.sandboxesOutside(name), []);
+      await put((await store.liveSandboxes()).map((record) => ({ ...record, state: "CLEANED_UP" })));
+    }
+  });
+
+  it("leaves out sandboxes without a workspace", async () => {
+    await put([sandbox({}), sandbox({ workspace: "/elsewhere" })]);
+    assert.equal((await store.sandboxesOutside("/state")).length, 1);
+  });
+
+  it("looks at none of the sandboxes inside", async () => {
+    await put([sandbox({ workspace: "/state/sandboxes/x" })]);
+    using database = new DatabaseSync(join(folder, "drydock.db"));
+    database.exec("UPDATE sandboxes SET record = json_set(record, '$.state', 'no such state')");
+    assert.deepEqual(await store.sandboxesOutside("/state"), []);
+    await assert.rejects(store.liveSandboxes());
+  });
+});
+
+async function put(records: readonly SandboxRecord[]): Promise<void> {
+  await store.write(
+    records.map((record): StoreChange => ({ put: "sandbox", record })),
+    "ordered",
+  );
+}
+
+let made = 0;
+
+function sandbox(metadata: SandboxRecord["ref"]["metadata"]): SandboxRecord {
+  made += 1;
+  const ref = { sandboxId: `S${made}`, planId: "P", resourceId: "resource", strategyName: "overlay", metadata };
+  return { ref, state: "ACTIVE", createdAt: "2026-01-01T00:00:00.000Z" };
+}

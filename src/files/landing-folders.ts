@@ -2,6 +2,7 @@ import { ROOT_PATH } from "../core/byte-path.ts";
 import { sameTime, type Time } from "../system/facts.ts";
 import { type Failpoint, failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
+import type { Direction } from "./landing-decision.ts";
 import type { Manifest } from "./manifest.ts";
 
 const POINTS = {
@@ -19,10 +20,10 @@ export class LandingFolders {
   readonly #manifest: Manifest;
   readonly #forward: boolean;
 
-  constructor(original: Folder, manifest: Manifest, forward: boolean) {
+  constructor(original: Folder, manifest: Manifest, direction: Direction) {
     this.#original = original;
     this.#manifest = manifest;
-    this.#forward = forward;
+    this.#forward = direction === "forward";
   }
 
   open(): void {

@@ -5,14 +5,12 @@ import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { takeBarrier } from "./barrier.ts";
 import { isThere, sameContentFacts } from "./entry-comparison.ts";
+import type { Direction } from "./landing-decision.ts";
 import { LandingRun } from "./landing-run.ts";
 import type { Manifest, ManifestEntry } from "./manifest.ts";
 import { Slots } from "./slots.ts";
 import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
 import { dropBallast } from "./staged-manifest.ts";
-
-/** `backward` is the undo. */
-export type Direction = "forward" | "backward";
 
 export interface LandingResult {
   readonly attention: readonly Attention[];
@@ -39,10 +37,11 @@ export function runLanding(
   tick?: () => void,
 ): LandingResult {
   using slots = Slots.open(landing);
-  const run = new LandingRun(original, slots, manifest, direction, readLanded(landing)?.barrier);
   const isFirst = dropBallast(landing);
-  // What lands was left by another run; what is taken back too.
-  if (!isFirst || direction === "backward") run.goOn();
+  // What is taken back was left by another run too.
+  const isResumed = !isFirst || direction === "backward";
+  const landedAt = readLanded(landing)?.barrier;
+  const run = new LandingRun({ original, slots, manifest, direction, landedAt, isResumed });
   run.all(tick);
   return recordEnd(landing, slots, manifest, run);
 }

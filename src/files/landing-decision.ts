@@ -141,16 +141,13 @@ function isAsPrepared(now: Facts, seen: EntryIdentity): boolean {
   return sameContentFacts(now, seen) && (mayHaveMoved || sameTime(now.ctime, seen.ctime));
 }
 
-/** What is in the slot. `from` is compared with `seen`, what the last look found in the original; `isChangedInside` is asked of folders. */
-export function inSlot(
-  now: Facts | undefined,
-  { from, to }: Passage,
-  own: OwnTouch,
-  { seen, isChangedInside }: { readonly seen: EntryIdentity | undefined; readonly isChangedInside: () => boolean },
-): Occupant {
+/**
+ * What is in the slot. `from` is compared with `seen`, what the last look found in the original. Whether something changed inside of a folder that
+ * is `from` is for the driver to see, because that takes a walk.
+ */
+export function inSlot(now: Facts | undefined, { from, to }: Passage, own: OwnTouch, seen = from): Occupant {
   if (now === undefined) return "nothing";
   if (isThere(now, to)) return "to";
-  if (from === undefined || !isThere(now, from)) return "other";
-  const isSame = sameContentFacts(now, seen ?? from) || own.has(now);
-  return isSame && !(now.kind === "directory" && isChangedInside()) ? "from" : "touched";
+  if (from === undefined || seen === undefined || !isThere(now, from)) return "other";
+  return sameContentFacts(now, seen) || own.has(now) ? "from" : "touched";
 }

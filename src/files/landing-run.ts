@@ -12,6 +12,7 @@ import {
   inOriginal,
   inSlot,
   isDeed,
+  type Occupant,
   type OthersRule,
   type Passage,
   passageOf,
@@ -23,11 +24,12 @@ import { landMetadata, type MetadataRun } from "./landing-metadata.ts";
 import { type Place, placeOf } from "./landing-place.ts";
 import { leaveVanishedFolder, mendModeOfMoved, repairEntry } from "./landing-repair.ts";
 import { LandingReport } from "./landing-report.ts";
-import type { Manifest, ManifestEntry } from "./manifest.ts";
+import type { ManifestEntry } from "./manifest.ts";
 import { exchangeEntries, moveEntry } from "./move-entry.ts";
 import { OpenParent } from "./open-parent.ts";
 import { hasOldContent, OwnChanges } from "./own-changes.ts";
 import type { Slots } from "./slots.ts";
+import type { StoredManifest } from "./stored-manifest.ts";
 
 const POINTS = {
   add: failpoint("land.add"),
@@ -42,7 +44,7 @@ const MOST_TRIES = 8;
 export interface LandingTask {
   readonly original: Folder;
   readonly slots: Slots;
-  readonly manifest: Manifest;
+  readonly manifest: StoredManifest;
   readonly direction: Direction;
   /** When the landing came to its end, if it did. */
   readonly landedAt: Time | undefined;
@@ -85,20 +87,13 @@ export class LandingRun {
     const { original, slots, manifest, direction, isResumed } = this.#task;
     if (isResumed) this.#own.noteEarlier(original, slots, manifest);
     this.#folders.open();
-    const entries = manifest.entries.map((entry, slot) => ({ entry, slot }));
-    const goes = (entry: ManifestEntry) => entry.operation === (direction === "forward" ? "delete" : "add");
-    const isFolderMetadata = (entry: ManifestEntry) =>
-      entry.operation === "metadata" && entry.before?.kind === "directory";
-    const ordered = [
-      ...entries.filter(({ entry }) => !goes(entry) && !isFolderMetadata(entry)),
-      ...entries.filter(({ entry }) => goes(entry)),
-      ...entries.filter(({ entry }) => isFolderMetadata(entry)).reverse(),
-    ];
     using parents = new OpenParent(original);
-    for (const { entry, slot } of ordered) {
-      this.#one(entry, slot, parents);
-      tick?.();
-    }
+    const { entries } = manifest;
+    for (const next of [entries.coming(direction), entries.going(direction), entries.folderMetadata()])
+      for (const { entry, slot } of next) {
+        this.#one(entry, slot, parents);
+        tick?.();
+      }
     this.#folders.close();
   }
 
@@ -156,23 +151,23 @@ export class LandingRun {
   #lookAt(place: Place, passage: Passage, slotNow: Facts | undefined): Look {
     const now = place.parent.facts(place.name);
     const original = inOriginal(now, passage, this.#own, this.#task.direction);
-    const slot = inSlot(slotNow, passage, this.#own, this.#inside(place));
+    const slot = this.#inSlot(place, passage, slotNow);
     return { now, slotNow, situation: { kind: passage.kind, original, slot, did: "nothing", others: this.#others } };
   }
 
   /** What this run put somewhere needs no look; what came out does. */
   #lookAfter(did: Deed, place: Place, passage: Passage, { now, situation }: Look): Look {
     const slotNow = did === "bring-in" || did === "give-back" ? undefined : place.slots.facts(place.slotName);
-    const cameOut = inSlot(
-      slotNow,
-      passage,
-      this.#own,
-      this.#inside(place, situation.original === "from" ? now : undefined),
-    );
+    const cameOut = this.#inSlot(place, passage, slotNow, situation.original === "from" ? now : undefined);
     // The rename moved the change time, which is all that can tell of a change that kept size and modification time.
     const slot = cameOut === "from" && situation.original === "touched" ? "touched" : cameOut;
     const original = did === "take-out" ? "nothing" : situation.slot;
     return { now: undefined, slotNow, situation: { ...situation, original, slot, did } };
+  }
+
+  #inSlot(place: Place, passage: Passage, slotNow: Facts | undefined, seen?: Facts): Occupant {
+    const found = inSlot(slotNow, passage, this.#own, seen);
+    return found === "from" && slotNow?.kind === "directory" && this.#wasChangedInside(place) ? "touched" : found;
   }
 
   #perform(deed: Deed, place: Place, { now, slotNow, situation }: Look): void {
@@ -199,10 +194,6 @@ export class LandingRun {
 
   #passage({ entry }: Place): Passage {
     return passageOf(entry, this.#task.direction, this.#links.identity(entry));
-  }
-
-  #inside(place: Place, seen?: Facts): Parameters<typeof inSlot>[3] {
-    return { seen, isChangedInside: () => this.#wasChangedInside(place) };
   }
 
   #wasChangedInside({ slots, slotName, entry }: Place): boolean {

@@ -7,10 +7,11 @@ import { takeBarrier } from "./barrier.ts";
 import { isThere, sameContentFacts } from "./entry-comparison.ts";
 import type { Direction } from "./landing-decision.ts";
 import { LandingRun } from "./landing-run.ts";
-import type { Manifest, ManifestEntry } from "./manifest.ts";
+import type { ManifestEntry } from "./manifest.ts";
 import { Slots } from "./slots.ts";
 import { parsed, readSmallFile, writeSmallFile } from "./small-file.ts";
 import { dropBallast } from "./staged-manifest.ts";
+import type { StoredManifest } from "./stored-manifest.ts";
 
 export interface LandingResult {
   readonly attention: readonly Attention[];
@@ -28,14 +29,18 @@ export interface LandedRecord {
 const RECORD = failpoint("land.record");
 export const LANDED = "landed";
 
-/** Runs a landing in one direction to its end. The caller flushes the file system afterwards. */
-export function runLanding(
-  original: Folder,
-  landing: Folder,
-  manifest: Manifest,
-  direction: Direction,
-  tick?: () => void,
-): LandingResult {
+/** A landing that is run in one direction. */
+export interface RunnableLanding {
+  readonly original: Folder;
+  readonly landing: Folder;
+  readonly manifest: StoredManifest;
+  readonly direction: Direction;
+  /** Called after each entry. */
+  readonly tick?: (() => void) | undefined;
+}
+
+/** Runs a landing to its end. The caller flushes the file system afterwards. */
+export function runLanding({ original, landing, manifest, direction, tick }: RunnableLanding): LandingResult {
   using slots = Slots.open(landing);
   const isFirst = dropBallast(landing);
   // What is taken back was left by another run too.
@@ -52,10 +57,13 @@ export function readLanded(landing: Folder): LandedRecord | undefined {
   return bytes === undefined ? undefined : parsed<LandedRecord>(bytes);
 }
 
-function recordEnd(landing: Folder, slots: Slots, manifest: Manifest, run: LandingRun): LandingResult {
+function recordEnd(landing: Folder, slots: Slots, manifest: StoredManifest, run: LandingRun): LandingResult {
   const earlier = readLanded(landing);
-  const kept = [...new Set([...(earlier?.keptSlots ?? []), ...run.report.keptSlots])];
-  const keptSlots = kept.filter((slot) => isSomebodyElses(slots.facts(slot), manifest.entries[slot]));
+  const kept = new Set([...(earlier?.keptSlots ?? []), ...run.report.keptSlots]);
+  const keptSlots: number[] = [];
+  if (kept.size > 0)
+    for (const { slot, entry } of manifest.entries.all())
+      if (kept.has(slot) && isOfOther(slots.facts(slot), entry)) keptSlots.push(slot);
   const attention = merge(stillTrue(earlier?.attention ?? [], keptSlots), run.report.attention);
   const record: LandedRecord = { barrier: takeBarrier(landing), attention, keptSlots };
   writeSmallFile(RECORD, landing, LANDED, Buffer.from(JSON.stringify(record)));
@@ -63,8 +71,8 @@ function recordEnd(landing: Folder, slots: Slots, manifest: Manifest, run: Landi
 }
 
 /** A version that was given back on the way back is no longer in its slot. */
-function isSomebodyElses(facts: Facts | undefined, entry: ManifestEntry | undefined): boolean {
-  if (facts === undefined || entry === undefined) return false;
+function isOfOther(facts: Facts | undefined, entry: ManifestEntry): boolean {
+  if (facts === undefined) return false;
   return ![entry.before, entry.after].some(
     (known) => isThere(facts, known) && known !== undefined && sameContentFacts(facts, known),
   );

@@ -20,16 +20,12 @@ export interface MarkedPath {
 
 const OWNER_WRITE = 0o200;
 
-/** All marks on these entries and below them. */
-export function findMarks(sandbox: Folder, paths: readonly string[]): MarkedPath[] {
-  const found: MarkedPath[] = [];
-  for (const path of paths) {
-    using parent = sandbox.openBelow(parentPath(path));
-    visit(parent, baseName(path), path, (_, __, { path: at, marks, facts }) =>
-      found.push({ path: at, marks, ...(isReadOnly(facts) && { mode: facts.mode }) }),
-    );
-  }
-  return found;
+/** Tells of all marks on an entry and below it. */
+export function findMarks(sandbox: Folder, path: string, found: (marked: MarkedPath) => void): void {
+  using parent = sandbox.openBelow(parentPath(path));
+  visit(parent, baseName(path), path, (_, __, { path: at, marks, facts }) =>
+    found({ path: at, marks, ...(isReadOnly(facts) && { mode: facts.mode }) }),
+  );
 }
 
 /** Removes them from an entry and from all below it. */
@@ -40,7 +36,7 @@ export function freeOfMarks(parent: Folder, name: string): void {
 }
 
 /** Puts them on again. */
-export function markAgain(sandbox: Folder, marked: readonly MarkedPath[]): void {
+export function markAgain(sandbox: Folder, marked: Iterable<MarkedPath>): void {
   for (const { path, marks, mode } of marked) {
     using parent = sandbox.openBelowIfThere(parentPath(path));
     const name = baseName(path);

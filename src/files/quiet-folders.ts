@@ -7,7 +7,7 @@ import type { EntryIdentity, QuietFolder } from "./manifest.ts";
 interface Landing {
   readonly path: string;
   readonly operation: string;
-  readonly before?: Pick<EntryIdentity, "kind">;
+  readonly before?: Pick<EntryIdentity, "kind"> | undefined;
 }
 
 /**

@@ -14,7 +14,7 @@ const CREATE = failpoint("stage.create-slots");
 
 export class Slots {
   readonly #folder: Folder;
-  #group: { readonly name: string; readonly folder: Folder | undefined } | undefined;
+  #group: { readonly number: number; readonly folder: Folder | undefined } | undefined;
 
   constructor(folder: Folder) {
     this.#folder = folder;
@@ -23,7 +23,8 @@ export class Slots {
   /** Makes room for so many. */
   static make(landing: Folder, count: number): Slots {
     const slots = new Slots(ensureFolder(CREATE, landing, SLOTS));
-    for (let slot = 0; slot < count; slot += IN_A_GROUP) ensureFolder(CREATE, slots.#folder, groupOf(slot)).close();
+    for (let slot = 0; slot < count; slot += IN_A_GROUP)
+      ensureFolder(CREATE, slots.#folder, String(groupOf(slot))).close();
     return slots;
   }
 
@@ -84,10 +85,10 @@ export class Slots {
 
   /** Slots are used in order, so the group is mostly the one just used. */
   #open(slot: number): Folder | undefined {
-    const name = groupOf(slot);
-    if (this.#group?.name !== name) {
+    const number = groupOf(slot);
+    if (this.#group?.number !== number) {
       this.#group?.folder?.close();
-      this.#group = { name, folder: this.#folder.openBelowIfThere(name) };
+      this.#group = { number, folder: this.#folder.openBelowIfThere(String(number)) };
     }
     return this.#group.folder;
   }
@@ -97,6 +98,6 @@ export function slotName(slot: number): string {
   return String(slot);
 }
 
-function groupOf(slot: number): string {
-  return String(Math.floor(slot / IN_A_GROUP));
+function groupOf(slot: number): number {
+  return Math.floor(slot / IN_A_GROUP);
 }

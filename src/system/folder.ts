@@ -287,8 +287,11 @@ export class Folder {
 
   #rename(point: Failpoint, name: string, to: Folder, toName: string, flags: number): void {
     passFailpoint(point);
-    const rename = () => calls.renameat2(this.fd, pathPointer(name), to.fd, pathPointer(toName, 1), flags);
-    const result = allowed(to.fd, undefined, () => allowed(this.fd, undefined, rename));
+    const result = allowed(to.fd, undefined, () =>
+      allowed(this.fd, undefined, () =>
+        calls.renameat2(this.fd, pathPointer(name), to.fd, pathPointer(toName, 1), flags),
+      ),
+    );
     check(result, flags === RENAME_EXCHANGE ? "exchange" : "rename", `${this.label(name)} to ${to.label(toName)}`);
   }
 

@@ -106,6 +106,7 @@ export class LandingRun {
     }
     const place = placeOf(entry, slot, parent, slots);
     if (isResumed && entry.operation !== "metadata") repairEntry(place, this.#passage(place));
+    if (direction === "forward" && hasLinks(entry)) this.#links.make(place);
     const slotBefore = place.slots.facts(place.slotName);
     const reported = this.report.attention.length;
     if (entry.operation === "metadata") this.#setMetadata(place);
@@ -124,11 +125,8 @@ export class LandingRun {
   }
 
   #move(place: Place, slotBefore: Facts | undefined): void {
-    const makesLinks = this.#task.direction === "forward" && hasLinks(place.entry);
-    if (makesLinks) this.#links.make(place);
     const passage = this.#passage(place);
-    const slotNow = makesLinks ? place.slots.facts(place.slotName) : slotBefore;
-    let look = this.#lookAt(place, passage, slotNow);
+    let look = this.#lookAt(place, passage, slotBefore);
     for (let tries = 1; ; ) {
       const next = decide(look.situation);
       if (!isDeed(next)) {

@@ -1,6 +1,7 @@
 import { baseName } from "../core/byte-path.ts";
+import { SandboxCommitError } from "../core/errors.ts";
 import type { Attention } from "../core/strategy.ts";
-import type { Facts, Time } from "../system/facts.ts";
+import { type Facts, sameIdentity, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { takeBarrier } from "./barrier.ts";
@@ -86,4 +87,13 @@ function stillTrue(attention: readonly Attention[], keptSlots: readonly number[]
 function merge(earlier: readonly Attention[], found: readonly Attention[]): Attention[] {
   const known = new Set(earlier.map(({ path }) => path));
   return [...earlier, ...found.filter(({ path }) => !known.has(path))];
+}
+
+/** Another folder, or a link to one, may be in the place of the original by now. What was prepared is not for that one. */
+export function assertSameOriginal(original: Folder, { root }: StoredManifest): void {
+  if (sameIdentity(original.ownFacts(), root)) return;
+  throw new SandboxCommitError(`${original.path} is not the folder that this landing was prepared for.`, {
+    hint: "Put the folder back where it was; the landing then goes on.",
+    code: "REPLACED",
+  });
 }

@@ -1,25 +1,29 @@
-import { parentPath } from "../core/byte-path.ts";
-import { SandboxCommitError, StateError } from "../core/errors.ts";
 import type { Attention, CommitResult, PreparedCommit, Transaction } from "../core/strategy.ts";
-import { sameIdentity } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { flush } from "../system/flush.ts";
 import type { Folder } from "../system/folder.ts";
 import { type LandedPart, landedPart } from "./landed-part.ts";
-import { LANDED, type LandedRecord, readLanded, runLanding } from "./landing.ts";
+import { assertSameOriginal, type LandedRecord, readLanded, runLanding } from "./landing.ts";
 import type { Direction } from "./landing-decision.ts";
 import { LeftTimes } from "./left-times.ts";
 import { ensureFolder, removeTree } from "./remove-tree.ts";
 import type { RestoredTimes } from "./restored-times.ts";
-import { SLOTS, Slots, slotName } from "./slots.ts";
+import { Slots } from "./slots.ts";
 import { writeSmallFile } from "./small-file.ts";
 import { BALLAST, dropBallast, makeBallast } from "./staged-manifest.ts";
 import { stage } from "./staging.ts";
 import type { StagingInput } from "./staging-input.ts";
-import { MANIFEST, readManifest, type StoredManifest, wholeManifest } from "./stored-manifest.ts";
+import {
+  damagedRecord,
+  MANIFEST,
+  needManifest,
+  readManifest,
+  type StoredManifest,
+  wholeManifest,
+} from "./stored-manifest.ts";
 import { itself, touchedTargets } from "./touched-folders.ts";
 import { checkUndo } from "./undo-check.ts";
-import { unstage } from "./unstaging.ts";
+import { removeAllBut, unstage } from "./unstaging.ts";
 import { goBack } from "./way-back.ts";
 import { keptAfterLoss, type WorkPlace } from "./work-place.ts";
 
@@ -93,7 +97,7 @@ export class Landings {
   }
 
   #runBack(original: Folder, landing: Folder): StoredManifest {
-    const manifest = manifestOf(landing);
+    const manifest = needManifest(landing);
     assertSameOriginal(original, manifest);
     goBack({ original, landing, manifest, restored: this.#restored });
     return manifest;
@@ -106,7 +110,7 @@ export class Landings {
     action: (part: LandedPart) => T | Promise<T>,
   ): Promise<T> {
     using landing = this.#open(prepared);
-    return await action(this.#part(original, landing, manifestOf(landing, prepared)));
+    return await action(this.#part(original, landing, needManifest(landing, digestOf(prepared))));
   }
 
   #part(original: Folder, landing: Folder, stored: StoredManifest): LandedPart {
@@ -124,7 +128,7 @@ export class Landings {
     tick?: () => void,
   ): Promise<CommitResult> {
     using landing = this.#open(prepared);
-    const manifest = manifestOf(landing, prepared);
+    const manifest = needManifest(landing, digestOf(prepared));
     assertSameOriginal(original, manifest);
     const attention =
       direction === "backward"
@@ -138,11 +142,11 @@ export class Landings {
   prepareUndo(original: Folder, undoes: PreparedCommit): PreparedCommit {
     using landing = this.#open(undoes);
     const landed = readLanded(landing);
-    if (landed === undefined) throw damaged(landing.path);
-    const manifest = manifestOf(landing, undoes);
+    if (landed === undefined) throw damagedRecord(landing.path);
+    const manifest = needManifest(landing, digestOf(undoes));
     assertSameOriginal(original, manifest);
     this.#checkUndo(original, landing, manifest, landed);
-    makeBallast(landing, foldersWithReturningNames(manifest));
+    makeBallast(landing, manifest.entries.going("forward"));
     return undoes;
   }
 
@@ -210,22 +214,13 @@ export class Landings {
 
   #open(prepared: PreparedCommit): Folder {
     const landing = this.#workspace.openBelowIfThere(`${LANDINGS}/${landingOf(prepared)}`);
-    if (landing === undefined) throw damaged(this.#workspace.label(`${LANDINGS}/${landingOf(prepared)}`));
+    if (landing === undefined) throw damagedRecord(this.#workspace.label(`${LANDINGS}/${landingOf(prepared)}`));
     return landing;
   }
 
   #removeIfEmpty(): void {
     if (this.ids().length === 0) removeTree(POINTS.discard, this.#workspace, LANDINGS);
   }
-}
-
-/** The slots that are kept stay, and the record that says so. Without its manifest nothing can be run again, so that goes first. */
-function removeAllBut(landing: Folder, kept: ReadonlySet<number>): void {
-  using slots = Slots.open(landing);
-  for (const slot of slots.numbers()) if (!kept.has(slot)) removeTree(POINTS.discard, slots.in(slot), slotName(slot));
-  removeTree(POINTS.discard, landing, MANIFEST);
-  for (const name of landing.names().filter((other) => other !== LANDED && other !== SLOTS))
-    removeTree(POINTS.discard, landing, name);
 }
 
 /** Whether it was prepared from a part of the work only. */
@@ -237,34 +232,11 @@ function landingOf(prepared: PreparedCommit): string {
   return String(prepared.data["landing"]);
 }
 
-function manifestOf(landing: Folder, prepared?: PreparedCommit): StoredManifest {
-  const manifest = readManifest(landing, prepared === undefined ? undefined : String(prepared.data["digest"]));
-  if (manifest === undefined) throw damaged(landing.path);
-  return manifest;
-}
-
-function foldersWithReturningNames({ entries }: StoredManifest): number {
-  const folders = new Set<string>();
-  for (const { entry } of entries.going("forward")) folders.add(parentPath(entry.path));
-  return folders.size;
-}
-
-function damaged(path: string): StateError {
-  return new StateError(`The record of this landing is missing or incomplete: ${path}`, {
-    hint: "Nothing is taken back or finished from an incomplete record.",
-  });
+function digestOf(prepared: PreparedCommit): string {
+  return String(prepared.data["digest"]);
 }
 
 /** Right before the first exchange the ballast is given back. */
 function hasBegun(landing: Folder): boolean {
   return landing.facts(MANIFEST) !== undefined && landing.facts(BALLAST) === undefined;
-}
-
-/** Somebody may have put another folder, or a link to one, in the place of the original. What was prepared is not for that one. */
-function assertSameOriginal(original: Folder, { root }: StoredManifest): void {
-  if (sameIdentity(original.ownFacts(), root)) return;
-  throw new SandboxCommitError(`${original.path} is not the folder that this landing was prepared for.`, {
-    hint: "Put the folder back where it was; the landing then goes on.",
-    code: "REPLACED",
-  });
 }

@@ -66,11 +66,16 @@ export function metadataChange(
   };
 }
 
-/** Two blocks for each folder that gets a new name, so that a full disk is found out here and not in the middle of the landing. */
-export function makeBallast(landing: Folder, folders: number): void {
+/**
+ * Two blocks for each folder in which one of these entries is a new name, so that a full disk is found out here and not in the middle of the
+ * landing.
+ */
+export function makeBallast(landing: Folder, entries: Iterable<{ readonly entry: { readonly path: string } }>): void {
   // An undo that was cut off before its decision may have left one.
   if (landing.facts(BALLAST) !== undefined) return;
-  const size = 64 * 1024 + folders * 8192;
+  const folders = new Set<string>();
+  for (const { entry } of entries) folders.add(parentPath(entry.path));
+  const size = 64 * 1024 + folders.size * 8192;
   const fd = landing.createFile(BALLAST_POINT, BALLAST, 0o600);
   try {
     reserveRoom(BALLAST_POINT, fd, size, landing.label(BALLAST));

@@ -1,4 +1,4 @@
-import { parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { parentPath } from "../core/byte-path.ts";
 import { SandboxConflictError } from "../core/errors.ts";
 import { closeBelow } from "../system/closed-entries.ts";
 import { identityOf } from "../system/facts.ts";
@@ -65,7 +65,7 @@ export function stage(input: StagingInput): Staged | null {
     barrier,
     stagedAt: takeBarrier(input.landing),
   };
-  makeBallast(input.landing, foldersWithNewNames(entries));
+  makeBallast(input.landing, added(entries));
   return { digest: writeManifest(input.landing, header, digest), entries: entries.count };
 }
 
@@ -129,9 +129,6 @@ function fillSlots(input: StagingInput, entries: CheckedEntries, survey: Survey)
   return writer.end();
 }
 
-function foldersWithNewNames(entries: Iterable<LeftEntry>): number {
-  const folders = new Set<string>();
-  for (const { entry } of entries)
-    if (entry.operation === "add" && entry.path !== ROOT_PATH) folders.add(parentPath(entry.path));
-  return folders.size;
+function* added(entries: Iterable<LeftEntry>): Generator<LeftEntry> {
+  for (const left of entries) if (left.entry.operation === "add") yield left;
 }

@@ -36,6 +36,20 @@ export function readManifest(landing: Folder, digest?: string): StoredManifest |
   return { ...header, entries: stored };
 }
 
+/** The same, and an error if there is none. */
+export function needManifest(landing: Folder, digest?: string): StoredManifest {
+  const manifest = readManifest(landing, digest);
+  if (manifest === undefined) throw damagedRecord(landing.path);
+  return manifest;
+}
+
+/** What is thrown where the record of a landing has gone. */
+export function damagedRecord(path: string): StateError {
+  return new StateError(`The record of this landing is missing or incomplete: ${path}`, {
+    hint: "Nothing is taken back or finished from an incomplete record.",
+  });
+}
+
 /** Takes all of a manifest into memory: for parts, which are as large as what was chosen. */
 export function wholeManifest({ entries, ...header }: StoredManifest): Manifest {
   const whole: ManifestEntry[] = [];

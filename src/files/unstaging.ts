@@ -3,14 +3,16 @@ import { sameIdentity } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { copyEntry } from "./copy-tree.ts";
+import { LANDED } from "./landing.ts";
 import { markAgain } from "./layer-traces.ts";
 import { moveEntry } from "./move-entry.ts";
 import { runAtOnce } from "./pace.ts";
 import { removeTree } from "./remove-tree.ts";
-import { Slots, slotName } from "./slots.ts";
+import { SLOTS, Slots, slotName } from "./slots.ts";
 import { type FolderTimes, type MovedEntry, readStagingRecord } from "./staging-record.ts";
 import { MANIFEST } from "./stored-manifest.ts";
 
+const DISCARD = failpoint("landings.discard");
 const POINTS = {
   putBack: failpoint("stage.put-back"),
   mode: failpoint("stage.folder-mode"),
@@ -82,4 +84,13 @@ export function restoreFolderTimes(sandbox: Folder, folders: Iterable<FolderTime
     using folder = sandbox.openBelowIfThere(path);
     folder?.setTimes(POINTS.folderTimes, ROOT_PATH, { mtime, atime });
   }
+}
+
+/** The slots that are kept stay, and the record that says so. Without its manifest nothing can be run again, so that goes first. */
+export function removeAllBut(landing: Folder, kept: ReadonlySet<number>): void {
+  using slots = Slots.open(landing);
+  for (const slot of slots.numbers()) if (!kept.has(slot)) removeTree(DISCARD, slots.in(slot), slotName(slot));
+  removeTree(DISCARD, landing, MANIFEST);
+  for (const name of landing.names().filter((other) => other !== LANDED && other !== SLOTS))
+    removeTree(DISCARD, landing, name);
 }

@@ -1,4 +1,5 @@
 import { fsyncSync, readFileSync } from "node:fs";
+import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import type { Folder } from "./folder.ts";
 import { closeFile } from "./handles.ts";
@@ -29,8 +30,18 @@ export async function flush(
   const waiting = dirtyKib();
   // How much is ours shows only on the way: up to where it has cost as much as everything would, so at most twice that in all.
   const most = waiting / WORTH_A_FLUSH_KIB;
-  if (waiting >= MUCH_DIRTY_KIB && atLeast <= most && flushEach(ours(), most)) return;
+  if (waiting >= MUCH_DIRTY_KIB && atLeast <= most && flushedEach(ours(), most)) return;
   await syncfs(folder.fd, folder.path);
+}
+
+/** Whether all of them were flushed. What its own owner may not open can't be flushed alone. */
+function flushedEach(targets: Iterable<FlushTarget>, most: number): boolean {
+  try {
+    return flushEach(targets, most);
+  } catch (thrown) {
+    if (failedWith(thrown, "EACCES", "EPERM")) return false;
+    throw thrown;
+  }
 }
 
 /** An entry with all that is in it; "." is the folder itself, without what is in it. */

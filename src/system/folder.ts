@@ -337,7 +337,9 @@ const EACCES = 13;
 function allowed(folder: number, name: string | undefined, call: () => number): number {
   for (;;) {
     const result = call();
-    if (result >= 0 || lastErrno() !== EACCES || !opensUp(folder, name)) return result;
+    if (result >= 0 || lastErrno() !== EACCES) return result;
+    // The look for who could open it has left another errno.
+    if (!opensUp(folder, name)) return call();
   }
 }
 

@@ -280,6 +280,7 @@ export const FAILPOINT_NAMES = [
   "stage.ballast",
   "stage.create-slots",
   "stage.discard",
+  "stage.entries",
   "stage.folder-mode",
   "stage.folder-times",
   "stage.free-of-marks",

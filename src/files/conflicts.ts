@@ -38,64 +38,53 @@ export interface ConflictCheck {
   readonly asBefore: (facts: Facts) => Facts;
 }
 
-export interface ConflictVerdict {
-  readonly conflicts: readonly Conflict[];
-  /** What is left to land, with what is in the original now. */
-  readonly entries: readonly { readonly entry: TreeEntry; readonly now: Facts | undefined }[];
-}
+/** What is in the original now where an entry may land; or that it has nothing left to do, or is a conflict. */
+export type JudgedEntry = Facts | "nothing" | "done" | "conflict";
 
-export function checkConflicts(check: ConflictCheck, entries: readonly TreeEntry[]): ConflictVerdict {
-  using ancestors = new Ancestors(check);
-  const conflicts: Conflict[] = [];
-  const left: { entry: TreeEntry; now: Facts | undefined }[] = [];
-  for (const entry of entries) {
-    const parent = ancestors.open(entry.path);
-    if (typeof parent === "string") {
-      conflicts.push({ path: entry.path, why: parent });
-      continue;
-    }
-    const name = entry.path === ROOT_PATH ? ROOT_PATH : baseName(entry.path);
-    const now = parent.facts(name);
-    const why = new EntryCheck(check, entry, parent, name, now).verdict();
-    if (why === undefined) left.push({ entry, now });
-    else if (why !== "done") conflicts.push({ path: entry.path, why });
-  }
-  return { conflicts, entries: left };
-}
-
-/** Judges one entry: undefined is fine, "done" is nothing left to do, anything else is why it is a conflict. */
-class EntryCheck {
+/** Judges entries one at a time, best in path order. */
+export class Conflicts implements Disposable {
+  readonly found: Conflict[] = [];
   readonly #check: ConflictCheck;
-  readonly #entry: TreeEntry;
-  readonly #parent: Folder;
-  readonly #name: string;
-  readonly #now: Facts | undefined;
+  readonly #ancestors: Ancestors;
 
-  constructor(check: ConflictCheck, entry: TreeEntry, parent: Folder, name: string, now: Facts | undefined) {
+  constructor(check: ConflictCheck) {
     this.#check = check;
-    this.#entry = entry;
-    this.#parent = parent;
-    this.#name = name;
-    this.#now = now;
+    this.#ancestors = new Ancestors(check);
   }
 
-  verdict(): string | undefined {
-    const { operation, before } = this.#entry;
-    if (this.#now === undefined) {
-      if (operation === "add") return undefined;
-      return operation === "delete" ? "done" : "deleted in the original";
-    }
-    if (before === undefined) return this.#isSameOutcome() ? "done" : "added in the original too";
-    if (operation === "metadata" && before.kind === "directory") return this.#folderMetadata(this.#now, before);
-    const why = this.#changedSince(this.#now, before);
-    return why !== undefined && this.#isSameOutcome() ? "done" : why;
+  judge(entry: TreeEntry): JudgedEntry {
+    const parent = this.#ancestors.open(entry.path);
+    if (typeof parent === "string") return this.#conflict(entry, parent);
+    const name = baseName(entry.path);
+    const now = parent.facts(name);
+    const why = now === undefined ? verdictOnNothing(entry) : this.#verdict({ entry, parent, name, now });
+    if (why === undefined) return now ?? "nothing";
+    return why === "done" ? "done" : this.#conflict(entry, why);
   }
 
-  #changedSince(now: Facts, before: BaseFacts): string | undefined {
+  [Symbol.dispose](): void {
+    this.#ancestors[Symbol.dispose]();
+  }
+
+  #conflict({ path }: TreeEntry, why: string): "conflict" {
+    this.found.push({ path, why });
+    return "conflict";
+  }
+
+  /** Undefined is fine, "done" is nothing left to do, anything else is why it is a conflict. */
+  #verdict(there: FoundEntry): string | undefined {
+    const { operation, before } = there.entry;
+    if (before === undefined) return this.#isSameOutcome(there) ? "done" : "added in the original too";
+    if (operation === "metadata" && before.kind === "directory") return this.#folderMetadata(there, before);
+    const why = this.#changedSince(there, before);
+    return why !== undefined && this.#isSameOutcome(there) ? "done" : why;
+  }
+
+  #changedSince({ parent, name, now }: FoundEntry, before: BaseFacts): string | undefined {
     if (!sameIdentity(now, before)) return "replaced in the original";
     if (this.#isAfter(now) && !wasCopiedLikeThis(now, before)) return "changed in the original";
     if (before.kind !== "directory") return undefined;
-    using folder = this.#parent.openChild(this.#name);
+    using folder = parent.openChild(name);
     const changed = firstChangeBelow(folder, this.#check.barrier, (facts) => !this.#isAfter(facts));
     return changed === undefined ? undefined : `changed in the original: ${changed}`;
   }
@@ -104,7 +93,7 @@ class EntryCheck {
     return isSince(facts, this.#check);
   }
 
-  #folderMetadata(now: Facts, before: BaseFacts): string | undefined {
+  #folderMetadata({ parent, name, now }: FoundEntry, before: BaseFacts): string | undefined {
     if (!sameIdentity(now, before)) return "replaced in the original";
     if (!this.#isAfter(now)) return undefined;
     // Names that come and go move both times, another mode or owner only one.
@@ -114,16 +103,28 @@ class EntryCheck {
       now.mode === before.mode &&
       now.uid === before.uid &&
       now.gid === before.gid &&
-      sameXattrs(readXattrs(this.#parent, this.#name), before.xattrs);
+      sameXattrs(readXattrs(parent, name), before.xattrs);
     return same ? undefined : "mode, owner or attributes changed in the original";
   }
 
-  #isSameOutcome(): boolean {
-    const { path, after } = this.#entry;
+  #isSameOutcome({ entry: { path, after }, parent, name }: FoundEntry): boolean {
     if (after === undefined || path === ROOT_PATH) return false;
     using sandboxParent = this.#check.sandbox.openBelow(parentPath(path));
-    return sameEntry(sandboxParent, this.#name, this.#parent, this.#name);
+    return sameEntry(sandboxParent, name, parent, name);
   }
+}
+
+/** An entry, and what is at its path in the original. */
+interface FoundEntry {
+  readonly entry: TreeEntry;
+  readonly parent: Folder;
+  readonly name: string;
+  readonly now: Facts;
+}
+
+function verdictOnNothing({ operation }: TreeEntry): string | undefined {
+  if (operation === "add") return undefined;
+  return operation === "delete" ? "done" : "deleted in the original";
 }
 
 /** Files that stay, of which the plan makes other names: their content is part of what lands. */
@@ -182,13 +183,12 @@ class Ancestors {
 
   /** The folder that holds this path, or why it is a conflict. */
   open(path: string): Folder | string {
-    const folderPath = path === ROOT_PATH ? ROOT_PATH : parentPath(path);
+    const folderPath = parentPath(path);
+    if (this.#open?.path === folderPath) return this.#open.folder;
     const why = this.#judge(folderPath);
     if (why !== undefined) return why;
-    if (this.#open?.path !== folderPath) {
-      this.#open?.folder.close();
-      this.#open = { path: folderPath, folder: this.#check.original.openBelow(folderPath) };
-    }
+    this.#open?.folder.close();
+    this.#open = { path: folderPath, folder: this.#check.original.openBelow(folderPath) };
     return this.#open.folder;
   }
 

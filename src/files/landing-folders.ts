@@ -2,7 +2,8 @@ import { ROOT_PATH } from "../core/byte-path.ts";
 import { sameTime, type Time } from "../system/facts.ts";
 import { type Failpoint, failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
-import type { Manifest } from "./manifest.ts";
+import type { Direction } from "./landing-decision.ts";
+import type { StoredManifest } from "./stored-manifest.ts";
 
 const POINTS = {
   unlock: failpoint("land.unlock"),
@@ -16,13 +17,13 @@ const POINTS = {
  */
 export class LandingFolders {
   readonly #original: Folder;
-  readonly #manifest: Manifest;
+  readonly #manifest: StoredManifest;
   readonly #forward: boolean;
 
-  constructor(original: Folder, manifest: Manifest, forward: boolean) {
+  constructor(original: Folder, manifest: StoredManifest, direction: Direction) {
     this.#original = original;
     this.#manifest = manifest;
-    this.#forward = forward;
+    this.#forward = direction === "forward";
   }
 
   open(): void {
@@ -39,7 +40,9 @@ export class LandingFolders {
   /** The modes that the landing itself gives to folders. */
   #changedModes(): ReadonlyMap<string, number> {
     const modes = new Map<string, number>();
-    for (const { path, metadata } of this.#manifest.entries) {
+    if (this.#manifest.unlock.length === 0) return modes;
+    for (const { entry } of this.#manifest.entries.folderMetadata()) {
+      const { path, metadata } = entry;
       if (metadata !== undefined) modes.set(path, (this.#forward ? metadata.after : metadata.before).mode);
     }
     return modes;

@@ -4,11 +4,11 @@ import { sameIdentity } from "../system/facts.ts";
 import { type Failpoint, failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { isThere } from "./entry-comparison.ts";
+import type { Place } from "./landing-place.ts";
 import type { EntryIdentity, ManifestEntry } from "./manifest.ts";
 import type { OwnChanges } from "./own-changes.ts";
 import { type Slots, slotName } from "./slots.ts";
 import type { InnerLink } from "./survey.ts";
-import type { Place } from "./vanished-folder.ts";
 
 const POINTS = {
   link: failpoint("land.link"),

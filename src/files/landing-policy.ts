@@ -4,6 +4,7 @@ import type { Facts } from "../system/facts.ts";
 import type { Xattrs } from "../system/xattrs.ts";
 import type { BaseFacts } from "./baseline.ts";
 import type { TreeChange } from "./change-set.ts";
+import { lazily } from "./lazily.ts";
 
 /**
  * Set-id programs and device nodes made inside a sandbox give power over the machine, so they do not land unless the config says
@@ -20,7 +21,8 @@ export type IsMark = (name: string, facts: Facts) => boolean;
 export class LandingRules {
   readonly #policy: LandingPolicy;
   readonly #baseOf: (path: string) => BaseFacts | undefined;
-  readonly #newContent: ReadonlySet<string>;
+  /** Needed only where something has a set-id bit or a capability. */
+  readonly #newContent: () => ReadonlySet<string>;
   readonly #isMark: IsMark;
 
   constructor(
@@ -32,13 +34,13 @@ export class LandingRules {
     this.#policy = policy;
     this.#isMark = isMark;
     this.#baseOf = baseOf;
-    this.#newContent = new Set(changes.filter(isNewContent).map(({ path }) => path));
+    this.#newContent = lazily(() => new Set(changes.filter(isNewContent).map(({ path }) => path)));
   }
 
   /** The mode with which an entry of the sandbox lands. */
   mode(path: string, facts: Facts): number {
     if (this.#policy.allowSetid || !hasSetId(facts)) return facts.mode;
-    const kept = this.#newContent.has(path) ? 0 : (this.#baseOf(path)?.mode ?? 0) & SET_ID;
+    const kept = this.#newContent().has(path) ? 0 : (this.#baseOf(path)?.mode ?? 0) & SET_ID;
     return facts.mode & (~SET_ID | kept);
   }
 
@@ -52,7 +54,7 @@ export class LandingRules {
   xattrs(path: string, xattrs: Xattrs): Xattrs {
     const capability = xattrs[CAPABILITY];
     if (this.#policy.allowSetid || capability === undefined) return xattrs;
-    if (!this.#newContent.has(path) && this.#baseOf(path)?.xattrs[CAPABILITY] === capability) return xattrs;
+    if (!this.#newContent().has(path) && this.#baseOf(path)?.xattrs[CAPABILITY] === capability) return xattrs;
     const { [CAPABILITY]: _, ...rest } = xattrs;
     return rest;
   }

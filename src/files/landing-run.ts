@@ -1,22 +1,35 @@
-import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { parentPath } from "../core/byte-path.ts";
 import { failedWith } from "../system/errno.ts";
-import { type Facts, sameTime, type Time } from "../system/facts.ts";
+import type { Facts, Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { isAfter } from "./barrier.ts";
 import { firstChangeBelow } from "./conflicts.ts";
-import { isThere, sameContentFacts } from "./entry-comparison.ts";
+import {
+  type Deed,
+  type Direction,
+  decide,
+  inOriginal,
+  inSlot,
+  isDeed,
+  type Occupant,
+  type OthersRule,
+  type Passage,
+  passageOf,
+  type Situation,
+} from "./landing-decision.ts";
 import { LandingFolders } from "./landing-folders.ts";
 import { LandingLinks } from "./landing-links.ts";
+import { landMetadata, type MetadataRun } from "./landing-metadata.ts";
+import { type Place, placeOf } from "./landing-place.ts";
+import { leaveVanishedFolder, mendModeOfMoved, repairEntry } from "./landing-repair.ts";
 import { LandingReport } from "./landing-report.ts";
-import { type EntryIdentity, entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
-import { foreignParts, type Metadata, metadataOf, setMetadata } from "./metadata.ts";
+import type { ManifestEntry } from "./manifest.ts";
 import { exchangeEntries, moveEntry } from "./move-entry.ts";
-import { closeLeftOpen, mendModeOfMoved, mendTimeOfExchanged } from "./moved-folder.ts";
 import { OpenParent } from "./open-parent.ts";
 import { hasOldContent, OwnChanges } from "./own-changes.ts";
-import { type Slots, slotName } from "./slots.ts";
-import { leaveVanishedFolder, type Place } from "./vanished-folder.ts";
+import type { Slots } from "./slots.ts";
+import type { StoredManifest } from "./stored-manifest.ts";
 
 const POINTS = {
   add: failpoint("land.add"),
@@ -24,323 +37,185 @@ const POINTS = {
   remove: failpoint("land.remove"),
   giveBack: failpoint("land.give-back"),
 };
+/** So often another writer may come between a look and the deed that follows it. */
+const MOST_TRIES = 8;
+
+/** What a run needs to know. */
+export interface LandingTask {
+  readonly original: Folder;
+  readonly slots: Slots;
+  readonly manifest: StoredManifest;
+  readonly direction: Direction;
+  /** When the landing came to its end, if it did. */
+  readonly landedAt: Time | undefined;
+  /** An earlier run may have been cut off. */
+  readonly isResumed: boolean;
+}
 
 /**
- * The second half of the exchange transaction: the landing itself, and its undo, which is the same the other way round.
+ * The second half of the exchange transaction: the landing itself, and its undo. It drives every entry through the table of landing-decision.ts.
  *
- * How far it has come is read from the identities of what is in the original and in the slots, never from memory: so both directions can
- * be run any number of times, by any process, after any crash, and do only what is left. Each entry changes in one rename, and at no
- * moment is a path missing that was there before and is there after.
- *
- * A rival who changes a path after prepare loses nothing: what comes out of the original is compared with what prepare saw, and if
- * it is something else it stays in its slot for good and is reported. A delete whose target is something else is not done.
+ * How far an earlier run came is read from what is in the original and in the slots: so both directions can be run any number of times, by any
+ * process, after any crash, and do only what is left. Each entry changes by one rename, and at no moment is a path missing that was there before
+ * and is there after.
  */
 export class LandingRun {
-  readonly #original: Folder;
-  readonly #slots: Slots;
-  readonly #manifest: Manifest;
-  readonly #forward: boolean;
-  /** On the way back what a rival made is kept in any case. */
-  readonly #leavesRivals: boolean;
+  readonly report: LandingReport;
+  readonly #task: LandingTask;
+  readonly #others: OthersRule;
   readonly #folders: LandingFolders;
-  /** What changed at or after it, inside a folder that goes out, is a rival's. */
-  readonly #barrier: Time;
-  readonly #landedAt: Time | undefined;
   readonly #own = new OwnChanges();
   readonly #links: LandingLinks;
-  #goesOn = false;
-  readonly report: LandingReport;
+  readonly #metadata: MetadataRun;
 
-  constructor(
-    original: Folder,
-    slots: Slots,
-    manifest: Manifest,
-    direction: "forward" | "backward",
-    landedAt: Time | undefined,
-  ) {
-    this.#barrier = direction === "forward" ? manifest.barrier : manifest.stagedAt;
-    this.#landedAt = landedAt;
-    this.#original = original;
-    this.#slots = slots;
-    this.#manifest = manifest;
-    this.#forward = direction === "forward";
-    this.#leavesRivals = this.#forward && manifest.leavesRivals === true;
-    this.#folders = new LandingFolders(original, manifest, this.#forward);
+  constructor(task: LandingTask) {
+    const { original, slots, manifest, direction, isResumed } = task;
+    this.#task = task;
+    this.#others = direction === "backward" ? "restore" : manifest.leavesRivals === true ? "leave" : "set-aside";
+    this.#folders = new LandingFolders(original, manifest, direction);
     this.report = new LandingReport(slots);
     this.#links = new LandingLinks(original, this.#own, this.report.attention);
-  }
-
-  /** Tells it that an earlier run may have been cut off. */
-  goOn(): void {
-    this.#goesOn = true;
-    this.#own.noteEarlier(this.#original, this.#slots, this.#manifest);
+    this.#metadata = {
+      direction,
+      isResumed,
+      lockedModes: new Map(manifest.unlock.map(({ path, mode }) => [path, mode])),
+    };
   }
 
   /** What comes first, then what goes; metadata of folders last, because it may close them. */
   all(tick: (() => void) | undefined): void {
+    const { original, slots, manifest, direction, isResumed } = this.#task;
+    if (isResumed) this.#own.noteEarlier(original, slots, manifest);
     this.#folders.open();
-    const entries = this.#manifest.entries.map((entry, slot) => ({ entry, slot }));
-    const goes = (entry: ManifestEntry) => entry.operation === (this.#forward ? "delete" : "add");
-    const isFolderMetadata = (entry: ManifestEntry) =>
-      entry.operation === "metadata" && entry.before?.kind === "directory";
-    const ordered = [
-      ...entries.filter(({ entry }) => !goes(entry) && !isFolderMetadata(entry)),
-      ...entries.filter(({ entry }) => goes(entry)),
-      ...entries.filter(({ entry }) => isFolderMetadata(entry)).reverse(),
-    ];
-    const parents = new OpenParent(this.#original);
-    try {
-      for (const { entry, slot } of ordered) {
+    using parents = new OpenParent(original);
+    const { entries } = manifest;
+    for (const next of [entries.coming(direction), entries.going(direction), entries.folderMetadata()])
+      for (const { entry, slot } of next) {
         this.#one(entry, slot, parents);
         tick?.();
       }
-    } finally {
-      parents.close();
-    }
     this.#folders.close();
   }
 
   #one(entry: ManifestEntry, slot: number, parents: OpenParent): void {
+    const { slots, direction, isResumed } = this.#task;
     const parent = parents.of(entry.path);
     if (parent === undefined) {
       this.report.folderGone(entry, slot);
       return;
     }
-    const place: Place = {
-      entry,
-      slot,
-      parent,
-      name: entry.path === ROOT_PATH ? ROOT_PATH : baseName(entry.path),
-      slots: this.#slots.in(slot),
-      slotName: slotName(slot),
-    };
-    if (this.#goesOn) closeLeftOpen(place);
+    const place = placeOf(entry, slot, parent, slots);
+    if (isResumed && entry.operation !== "metadata") repairEntry(place, this.#passage(place));
+    if (direction === "forward" && hasLinks(entry)) this.#links.make(place);
     const slotBefore = place.slots.facts(place.slotName);
     const reported = this.report.attention.length;
-    if (entry.operation === "metadata") this.#metadata(place);
-    else if (entry.operation === "replace") this.#replace(place, slotBefore);
-    else if ((entry.operation === "add") === this.#forward) this.#bringIn(place);
-    else this.#takeOut(place);
+    if (entry.operation === "metadata") this.#setMetadata(place);
+    else this.#move(place, slotBefore);
     if (parents.isStillThere()) return;
     this.report.attention.length = reported;
-    leaveVanishedFolder(place, slotBefore, this.#forward);
+    leaveVanishedFolder(place, slotBefore, direction);
     this.report.folderGone(entry, slot);
     parents.close();
   }
 
-  /** What should be in the original when this direction starts, and when it has ended. */
-  #ends(entry: ManifestEntry): { readonly from: EntryIdentity | undefined; readonly to: EntryIdentity | undefined } {
-    return this.#forward ? { from: entry.before, to: entry.after } : { from: entry.after, to: entry.before };
+  #setMetadata(place: Place): void {
+    const told = landMetadata(place, this.#metadata);
+    if (told !== undefined) this.report.tell(place.entry, told);
+    this.#own.note(place.parent.facts(place.name));
   }
 
-  #replace(place: Place, slotBefore: Facts | undefined): void {
-    const { entry, parent, name, slots, slotName } = place;
-    if (this.#forward) this.#links.make(place);
-    const { from, to } = this.#endsOf(place);
-    const now = parent.facts(name);
-    const staged = entry.linkTo === undefined ? slotBefore : slots.facts(slotName);
-    if (isThere(now, to)) {
-      if (this.#goesOn) {
-        mendTimeOfExchanged(parent, name, to);
-        mendTimeOfExchanged(slots, slotName, from);
-      }
-      this.#inspectOutcome(place, from);
-      return;
-    }
-    if (!isThere(staged, to)) {
-      this.report.tell(entry, "what was to come in its place is no longer kept, so it was left alone");
-      return;
-    }
-    if (this.#leavesRivals && !this.#isUntouched(now, from)) {
-      this.report.leftAlone(entry);
-      return;
-    }
-    if (now === undefined) {
-      moveEntry(POINTS.add, slots, slotName, parent, name);
-      this.report.tell(entry, "somebody deleted it while the plan was landing; the plan's version is there now");
-      return;
-    }
-    // The exchange moves the change time, so a change that left size and time alone shows only now.
-    const touched = this.#forward && from !== undefined && isThere(now, from) && !this.#isAsPrepared(now, from);
-    const seen = this.#asSeen(now, from);
-    if (now.kind === "directory" || staged?.kind === "directory")
-      exchangeEntries(POINTS.exchange, slots, slotName, parent, name);
-    else slots.exchange(POINTS.exchange, slotName, parent, name);
-    mendModeOfMoved(parent, name, to);
-    this.#noteLinked(place);
-    if (touched) this.report.rival(place);
-    else this.#inspectOutcome(place, seen);
-  }
-
-  /** Whether it is still what prepare saw. */
-  #isUntouched(now: Facts | undefined, from: EntryIdentity | undefined): boolean {
-    if (now === undefined || from === undefined || !isThere(now, from)) return false;
-    return this.#isAsPrepared(now, from) && sameContentFacts(now, this.#asSeen(now, from) ?? from);
-  }
-
-  #bringIn(place: Place): void {
-    const { entry, parent, name, slots, slotName } = place;
-    if (this.#forward) this.#links.make(place);
-    const { to } = this.#endsOf(place);
-    const now = parent.facts(name);
-    if (isThere(now, to)) {
-      this.#inspectOutcome(place, undefined);
-      return;
-    }
-    if (!isThere(slots.facts(slotName), to)) {
-      this.report.tell(entry, "what was to come here is no longer kept, so it was left alone");
-      return;
-    }
-    try {
-      moveEntry(POINTS.add, slots, slotName, parent, name);
-      mendModeOfMoved(parent, name, to);
-      this.#noteLinked(place);
-    } catch (thrown) {
-      if (!failedWith(thrown, "EEXIST")) throw thrown;
-      if (this.#leavesRivals) {
-        this.report.leftAlone(entry);
+  #move(place: Place, slotBefore: Facts | undefined): void {
+    const passage = this.#passage(place);
+    let look = this.#lookAt(place, passage, slotBefore);
+    for (let tries = 1; ; ) {
+      const next = decide(look.situation);
+      if (!isDeed(next)) {
+        if (look.situation.slot === "from") this.#own.note(look.slotNow);
+        this.report.verdict(next, place, passage.kind);
         return;
       }
-      exchangeEntries(POINTS.exchange, slots, slotName, parent, name);
-      this.report.rival(place);
+      try {
+        this.#perform(next, place, look);
+        look = this.#lookAfter(next, place, passage, look);
+      } catch (thrown) {
+        // Another writer took the name, or took it away, since the look.
+        if (tries === MOST_TRIES || !failedWith(thrown, "EEXIST", "ENOENT")) throw thrown;
+        tries += 1;
+        look = this.#lookAt(place, passage, place.slots.facts(place.slotName));
+      }
     }
   }
 
-  #takeOut(place: Place): void {
-    const { entry, parent, name, slots, slotName } = place;
-    const { from } = this.#endsOf(place);
-    const now = parent.facts(name);
-    if (now === undefined) {
-      // The way there may have been cut off between putting a name into it and giving it its time again.
-      if (entry.innerLinks !== undefined) mendTimeOfExchanged(slots, slotName, from);
-      this.#inspectTakenOut(place, from);
-      return;
+  #lookAt(place: Place, passage: Passage, slotNow: Facts | undefined): Look {
+    const now = place.parent.facts(place.name);
+    const original = inOriginal(now, passage, this.#own, this.#task.direction);
+    const slot = this.#inSlot(place, passage, slotNow);
+    return { now, slotNow, situation: { kind: passage.kind, original, slot, did: "nothing", others: this.#others } };
+  }
+
+  /** What this run put somewhere needs no look; what came out does. */
+  #lookAfter(did: Deed, place: Place, passage: Passage, { now, situation }: Look): Look {
+    const slotNow = did === "bring-in" || did === "give-back" ? undefined : place.slots.facts(place.slotName);
+    const cameOut = this.#inSlot(place, passage, slotNow, situation.original === "from" ? now : undefined);
+    // The rename moved the change time, which is all that can tell of a change that kept size and modification time.
+    const slot = cameOut === "from" && situation.original === "touched" ? "touched" : cameOut;
+    const original = did === "take-out" ? "nothing" : situation.slot;
+    return { now: undefined, slotNow, situation: { ...situation, original, slot, did } };
+  }
+
+  #inSlot(place: Place, passage: Passage, slotNow: Facts | undefined, seen?: Facts): Occupant {
+    const found = inSlot(slotNow, passage, this.#own, seen);
+    return found === "from" && slotNow?.kind === "directory" && this.#wasChangedInside(place) ? "touched" : found;
+  }
+
+  #perform(deed: Deed, place: Place, { now, slotNow, situation }: Look): void {
+    const { parent, name, slots, slotName } = place;
+    if (deed === "take-out") moveEntry(POINTS.remove, parent, name, slots, slotName);
+    else if (deed === "give-back" && situation.original === "nothing")
+      moveEntry(POINTS.giveBack, slots, slotName, parent, name);
+    else if (deed === "give-back") exchangeEntries(POINTS.giveBack, slots, slotName, parent, name);
+    else {
+      if (deed === "bring-in") moveEntry(POINTS.add, slots, slotName, parent, name);
+      else if (now?.kind === "directory" || slotNow?.kind === "directory")
+        exchangeEntries(POINTS.exchange, slots, slotName, parent, name);
+      else slots.exchange(POINTS.exchange, slotName, parent, name);
+      this.#afterComing(place, situation.kind);
     }
-    if (!isThere(now, from)) {
-      if (!isThere(slots.facts(slotName), from)) this.report.notDeleted(entry);
-      else this.report.tell(entry, "somebody made it anew while the plan was landing; it was left alone");
-      return;
-    }
-    if (from !== undefined && this.#forward && !this.#isAsPrepared(now, from)) {
-      this.report.notDeleted(entry);
-      return;
-    }
-    const seen = this.#asSeen(now, from);
-    // On the way back the slot may hold what a rival had put in this place: that returns to where it was.
-    if (slots.facts(slotName) !== undefined) exchangeEntries(POINTS.exchange, slots, slotName, parent, name);
-    else moveEntry(POINTS.remove, parent, name, slots, slotName);
-    this.#inspectTakenOut(place, seen);
-  }
-
-  /** Between our look and the move, or before a crash, a rival may have changed what was to be deleted: then it goes back. */
-  #inspectTakenOut(place: Place, from: EntryIdentity | undefined): void {
-    const { entry, parent, name, slots, slotName } = place;
-    if (!this.#forward) {
-      this.#inspectOutcome(place, from);
-      return;
-    }
-    const taken = slots.facts(slotName);
-    if (taken === undefined) return;
-    const same = from !== undefined && isThere(taken, from) && (sameContentFacts(taken, from) || this.#own.has(taken));
-    if (same && !this.#wasChangedInside(place)) {
-      this.#own.note(taken);
-      return;
-    }
-    if (parent.facts(name) !== undefined) {
-      this.report.rival(place);
-      return;
-    }
-    moveEntry(POINTS.giveBack, slots, slotName, parent, name);
-    this.report.notDeleted(entry);
-  }
-
-  /** What an entry has to be when it comes out: metadata that we have set through another of its names is not a rival's. */
-  #asSeen(now: Facts, from: EntryIdentity | undefined): EntryIdentity | undefined {
-    return from !== undefined && isThere(now, from) && this.#own.has(now) ? entryIdentity(now) : from;
-  }
-
-  /** Unchanged since prepare looked; the change time is only moved by us when it is moved by us. */
-  #isAsPrepared(now: Facts, seen: EntryIdentity): boolean {
-    return (
-      sameTime(now.ctime, seen.ctime) ||
-      this.#own.has(now) ||
-      // Landing another of its names, maybe one in another resource of the plan, moves the time of all.
-      (now.nlink > 1 && sameContentFacts(now, seen)) ||
-      (now.kind === "directory" && sameTime(now.mtime, seen.mtime) && now.mode === seen.mode)
-    );
-  }
-
-  /** What came out of the original and lies in the slot: is it what prepare saw? */
-  #inspectOutcome(place: Place, expected: EntryIdentity | undefined): void {
-    const kept = place.slots.facts(place.slotName);
-    if (kept === undefined) return;
-    const same =
-      expected !== undefined &&
-      isThere(kept, expected) &&
-      (sameContentFacts(kept, expected) || this.#own.has(kept)) &&
-      !(kept.kind === "directory" && this.#wasChangedInside(place));
-    if (same) this.#own.note(kept);
-    else if (this.#leavesRivals && place.parent.facts(place.name) !== undefined) this.#giveBack(place);
-    else this.report.rival(place);
-  }
-
-  /** What came out is a rival's after all, who was quicker than our look: it goes back to where it was. */
-  #giveBack({ entry, parent, name, slots, slotName }: Place): void {
-    exchangeEntries(POINTS.giveBack, slots, slotName, parent, name);
-    this.report.leftAlone(entry);
-  }
-
-  #wasChangedInside({ slots, slotName, entry }: Place): boolean {
-    if (slots.facts(slotName)?.kind !== "directory") return false;
-    using folder = slots.openChild(slotName);
-    const linked = new Set((entry.innerLinks ?? []).flatMap(({ path }) => [path, parentPath(path)]));
-    const isOurs = (facts: Facts, path: string) =>
-      this.#own.has(facts) ||
-      hasOldContent(facts, this.#barrier) ||
-      (!this.#forward && linked.has(path) && !this.#isAfterLanding(facts));
-    return firstChangeBelow(folder, this.#barrier, isOurs) !== undefined;
-  }
-
-  #isAfterLanding(facts: Facts): boolean {
-    return this.#landedAt !== undefined && isAfter(facts, this.#landedAt);
-  }
-
-  #metadata({ entry, parent, name }: Place): void {
-    const change = entry.metadata;
-    const now = parent.facts(name);
-    if (change === undefined) return;
-    if (now === undefined || !isThere(now, entry.before)) {
-      this.report.tell(entry, "somebody replaced it while the plan was landing; it was left alone");
-      return;
-    }
-    const rivals = foreignParts(this.#asIfLocked(entry.path, metadataOf(parent, name, now)), change, this.#goesOn);
-    if (rivals.length > 0) {
-      this.report.tell(
-        entry,
-        `somebody changed its ${rivals.join(", ")} while the plan was landing; that was left alone`,
-      );
-    }
-    const parts = change.parts.filter((part) => !rivals.includes(part));
-    setMetadata(parent, name, this.#forward ? change.after : change.before, parts, now.kind === "symlink");
-    this.#own.note(parent.facts(name));
-  }
-
-  /** A folder that is opened up for the landing has a mode that nobody asked for. */
-  #asIfLocked(path: string, current: Metadata): Metadata {
-    const locked = this.#manifest.unlock.find((folder) => folder.path === path);
-    return locked !== undefined && current.mode === (locked.mode | 0o700) ? { ...current, mode: locked.mode } : current;
   }
 
   /** Moving a new name of a file that stays to its place has changed that file once more. */
-  #noteLinked({ entry, parent, name }: Place): void {
-    if (entry.linkTo !== undefined) this.#own.note(parent.facts(name));
+  #afterComing(place: Place, kind: Passage["kind"]): void {
+    if (kind === "take-out") return;
+    mendModeOfMoved(place, this.#passage(place).to);
+    if (place.entry.linkTo !== undefined) this.#own.note(place.parent.facts(place.name));
   }
 
-  /** A link has no identity of its own: it is the file it is another name of. */
-  #endsOf(place: Place): { readonly from: EntryIdentity | undefined; readonly to: EntryIdentity | undefined } {
-    const { from, to } = this.#ends(place.entry);
-    if (place.entry.linkTo === undefined) return { from, to };
-    const anchor = this.#links.identity(place.entry);
-    return this.#forward ? { from, to: anchor } : { from: anchor, to };
+  #passage({ entry }: Place): Passage {
+    return passageOf(entry, this.#task.direction, this.#links.identity(entry));
   }
+
+  #wasChangedInside({ slots, slotName, entry }: Place): boolean {
+    const { direction, manifest, landedAt } = this.#task;
+    // What changed at or after it, inside a folder that goes out, is another writer's.
+    const barrier = direction === "forward" ? manifest.barrier : manifest.stagedAt;
+    using folder = slots.openChild(slotName);
+    const linked = new Set((entry.innerLinks ?? []).flatMap(({ path }) => [path, parentPath(path)]));
+    const isOfLanding = (facts: Facts) => landedAt === undefined || !isAfter(facts, landedAt);
+    const isOurs = (facts: Facts, path: string) =>
+      this.#own.has(facts) ||
+      hasOldContent(facts, barrier) ||
+      (direction === "backward" && linked.has(path) && isOfLanding(facts));
+    return firstChangeBelow(folder, barrier, isOurs) !== undefined;
+  }
+}
+
+/** What was found, and what the table makes of it. */
+interface Look {
+  readonly now: Facts | undefined;
+  readonly slotNow: Facts | undefined;
+  readonly situation: Situation;
+}
+
+function hasLinks({ linkTo, innerLinks }: ManifestEntry): boolean {
+  return linkTo !== undefined || innerLinks !== undefined;
 }

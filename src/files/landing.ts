@@ -1,18 +1,18 @@
 import { baseName } from "../core/byte-path.ts";
+import { SandboxCommitError } from "../core/errors.ts";
 import type { Attention } from "../core/strategy.ts";
-import type { Facts, Time } from "../system/facts.ts";
+import { type Facts, sameIdentity, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import type { Folder } from "../system/folder.ts";
 import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 import { takeBarrier } from "./barrier.ts";
 import { isThere, sameContentFacts } from "./entry-comparison.ts";
+import type { Direction } from "./landing-decision.ts";
 import { LandingRun } from "./landing-run.ts";
-import type { Manifest, ManifestEntry } from "./manifest.ts";
+import type { ManifestEntry } from "./manifest.ts";
 import { Slots } from "./slots.ts";
 import { dropBallast } from "./staged-manifest.ts";
-
-/** `backward` is the undo. */
-export type Direction = "forward" | "backward";
+import type { StoredManifest } from "./stored-manifest.ts";
 
 export interface LandingResult {
   readonly attention: readonly Attention[];
@@ -30,19 +30,24 @@ export interface LandedRecord {
 const RECORD = failpoint("land.record");
 export const LANDED = "landed";
 
-/** Runs a landing in one direction to its end. The caller flushes the file system afterwards. */
-export function runLanding(
-  original: Folder,
-  landing: Folder,
-  manifest: Manifest,
-  direction: Direction,
-  tick?: () => void,
-): LandingResult {
+/** A landing that is run in one direction. */
+export interface RunnableLanding {
+  readonly original: Folder;
+  readonly landing: Folder;
+  readonly manifest: StoredManifest;
+  readonly direction: Direction;
+  /** Called after each entry. */
+  readonly tick?: (() => void) | undefined;
+}
+
+/** Runs a landing to its end. The caller flushes the file system afterwards. */
+export function runLanding({ original, landing, manifest, direction, tick }: RunnableLanding): LandingResult {
   using slots = Slots.open(landing);
-  const run = new LandingRun(original, slots, manifest, direction, readLanded(landing)?.barrier);
   const isFirst = dropBallast(landing);
-  // What lands was left by another run; what is taken back too.
-  if (!isFirst || direction === "backward") run.goOn();
+  // What is taken back was left by another run too.
+  const isResumed = !isFirst || direction === "backward";
+  const landedAt = readLanded(landing)?.barrier;
+  const run = new LandingRun({ original, slots, manifest, direction, landedAt, isResumed });
   run.all(tick);
   return recordEnd(landing, slots, manifest, run);
 }
@@ -53,10 +58,13 @@ export function readLanded(landing: Folder): LandedRecord | undefined {
   return bytes === undefined ? undefined : parsed<LandedRecord>(bytes);
 }
 
-function recordEnd(landing: Folder, slots: Slots, manifest: Manifest, run: LandingRun): LandingResult {
+function recordEnd(landing: Folder, slots: Slots, manifest: StoredManifest, run: LandingRun): LandingResult {
   const earlier = readLanded(landing);
-  const kept = [...new Set([...(earlier?.keptSlots ?? []), ...run.report.keptSlots])];
-  const keptSlots = kept.filter((slot) => isSomebodyElses(slots.facts(slot), manifest.entries[slot]));
+  const kept = new Set([...(earlier?.keptSlots ?? []), ...run.report.keptSlots]);
+  const keptSlots: number[] = [];
+  if (kept.size > 0)
+    for (const { slot, entry } of manifest.entries.all())
+      if (kept.has(slot) && isOfOther(slots.facts(slot), entry)) keptSlots.push(slot);
   const attention = merge(stillTrue(earlier?.attention ?? [], keptSlots), run.report.attention);
   const record: LandedRecord = { barrier: takeBarrier(landing), attention, keptSlots };
   writeWhole(RECORD, landing, LANDED, Buffer.from(JSON.stringify(record)));
@@ -64,8 +72,8 @@ function recordEnd(landing: Folder, slots: Slots, manifest: Manifest, run: Landi
 }
 
 /** A version that was given back on the way back is no longer in its slot. */
-function isSomebodyElses(facts: Facts | undefined, entry: ManifestEntry | undefined): boolean {
-  if (facts === undefined || entry === undefined) return false;
+function isOfOther(facts: Facts | undefined, entry: ManifestEntry): boolean {
+  if (facts === undefined) return false;
   return ![entry.before, entry.after].some(
     (known) => isThere(facts, known) && known !== undefined && sameContentFacts(facts, known),
   );
@@ -79,4 +87,13 @@ function stillTrue(attention: readonly Attention[], keptSlots: readonly number[]
 function merge(earlier: readonly Attention[], found: readonly Attention[]): Attention[] {
   const known = new Set(earlier.map(({ path }) => path));
   return [...earlier, ...found.filter(({ path }) => !known.has(path))];
+}
+
+/** Another folder, or a link to one, may be in the place of the original by now. What was prepared is not for that one. */
+export function assertSameOriginal(original: Folder, { root }: StoredManifest): void {
+  if (sameIdentity(original.ownFacts(), root)) return;
+  throw new SandboxCommitError(`${original.path} is not the folder that this landing was prepared for.`, {
+    hint: "Put the folder back where it was; the landing then goes on.",
+    code: "REPLACED",
+  });
 }

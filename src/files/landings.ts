@@ -1,23 +1,30 @@
-import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
-import { SandboxCommitError, StateError } from "../core/errors.ts";
 import type { Attention, CommitResult, PreparedCommit, Transaction } from "../core/strategy.ts";
-import { sameIdentity } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
-import { type FlushTarget, flush } from "../system/flush.ts";
+import { flush } from "../system/flush.ts";
 import type { Folder } from "../system/folder.ts";
-import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
+import { writeWhole } from "../system/whole-file.ts";
 import { type LandedPart, landedPart } from "./landed-part.ts";
-import { LANDED, readLanded, runLanding } from "./landing.ts";
-import { dropInnerLink } from "./landing-links.ts";
+import { assertSameOriginal, type LandedRecord, readLanded, runLanding } from "./landing.ts";
+import type { Direction } from "./landing-decision.ts";
 import { LeftTimes } from "./left-times.ts";
-import { decodeManifest, type Manifest } from "./manifest.ts";
 import { removeTree } from "./remove-tree.ts";
 import type { RestoredTimes } from "./restored-times.ts";
-import { SLOTS, Slots, slotName } from "./slots.ts";
+import { Slots } from "./slots.ts";
 import { BALLAST, dropBallast, makeBallast } from "./staged-manifest.ts";
-import { MANIFEST, stage, unstage } from "./staging.ts";
+import { stage } from "./staging.ts";
 import type { StagingInput } from "./staging-input.ts";
+import {
+  damagedRecord,
+  MANIFEST,
+  needManifest,
+  readManifest,
+  type StoredManifest,
+  wholeManifest,
+} from "./stored-manifest.ts";
+import { itself, touchedTargets } from "./touched-folders.ts";
 import { checkUndo } from "./undo-check.ts";
+import { removeAllBut, unstage } from "./unstaging.ts";
+import { goBack } from "./way-back.ts";
 import { keptAfterLoss, type WorkPlace } from "./work-place.ts";
 
 /**
@@ -31,12 +38,10 @@ const POINTS = {
   discard: failpoint("landings.discard"),
   reverting: failpoint("landings.reverting"),
   reverted: failpoint("landings.reverted"),
-  returned: failpoint("landings.returned"),
 };
 const LANDINGS = "landings";
 const REVERTING = "reverting";
 const REVERTED = "reverted";
-const RETURNED = "returned";
 
 export class Landings {
   readonly #workspace: Folder;
@@ -61,11 +66,8 @@ export class Landings {
       this.rollbackPrepared(transaction, () => input.original.duplicate(), sandbox);
       return null;
     }
-    await flush(POINTS.flushStaged, landing, () => [
-      { parent: landings, name: transaction.id },
-      itself(landings),
-      itself(this.#workspace),
-    ]);
+    const ours = () => [{ parent: landings, name: transaction.id }, itself(landings), itself(this.#workspace)];
+    await flush(POINTS.flushStaged, landing, ours, staged.entries);
     const data = { digest: staged.digest, landing: transaction.id, ...(input.isPart === true && { part: true }) };
     return { changes: input.changes.changes.length, data };
   }
@@ -76,10 +78,9 @@ export class Landings {
     using landing = landings?.openBelowIfThere(transaction.id);
     if (landings === undefined || landing === undefined) return [];
     if (hasBegun(landing)) {
-      // Whether or not anybody wants to know what it was.
       using folder = original();
-      const part = this.#runBack(folder, landing);
-      if (!sandbox.isGone()) sandbox.takeBack?.(part);
+      const manifest = this.#runBack(folder, landing);
+      if (manifest.part !== undefined && !sandbox.isGone()) sandbox.takeBack?.(this.#part(folder, landing, manifest));
     }
     const landed = readLanded(landing);
     if (sandbox.isGone()) return [...(landed?.attention ?? []), keptAfterLoss(landing)];
@@ -95,11 +96,11 @@ export class Landings {
     return landed?.attention ?? [];
   }
 
-  #runBack(original: Folder, landing: Folder): LandedPart {
-    const manifest = JSON.parse(readWhole(landing, MANIFEST)?.toString() ?? "") as Manifest;
+  #runBack(original: Folder, landing: Folder): StoredManifest {
+    const manifest = needManifest(landing);
     assertSameOriginal(original, manifest);
-    this.#goBack(original, landing, manifest);
-    return this.#part(original, landing, manifest);
+    goBack({ original, landing, manifest, restored: this.#restored });
+    return manifest;
   }
 
   /** What of the sandbox's work a landing is, for who goes on with the rest. */
@@ -109,56 +110,31 @@ export class Landings {
     action: (part: LandedPart) => T | Promise<T>,
   ): Promise<T> {
     using landing = this.#open(prepared);
-    return await action(this.#part(original, landing, readManifest(landing, prepared)));
+    return await action(this.#part(original, landing, needManifest(landing, digestOf(prepared))));
   }
 
-  #part(original: Folder, landing: Folder, manifest: Manifest): LandedPart {
-    const landedAt = readLanded(landing)?.barrier ?? manifest.stagedAt;
+  #part(original: Folder, landing: Folder, stored: StoredManifest): LandedPart {
+    const landedAt = readLanded(landing)?.barrier ?? stored.stagedAt;
     const { asBefore } = this.#restored;
+    const manifest = wholeManifest(stored);
     return landedPart({ workspace: this.#workspace, original, landing, manifest, landedAt, asBefore });
-  }
-
-  /** To the end of the way back. `returned` says that only what is dropped on the way is left to do: a landing from which something is dropped looks as if a rival had been there. */
-  #goBack(original: Folder, landing: Folder, manifest: Manifest, tick?: () => void): readonly Attention[] {
-    if (landing.facts(RETURNED) === undefined) {
-      runLanding(original, landing, manifest, "backward", tick);
-      const drops = manifest.entries.some(({ innerLinks }) => innerLinks !== undefined);
-      if (drops) writeWhole(POINTS.returned, landing, RETURNED, Buffer.alloc(0));
-    }
-    this.#rememberRestored(original, landing, manifest);
-    return readLanded(landing)?.attention ?? [];
-  }
-
-  /** Names that were taken back are gone for good before that: removing one moves the change time of the file that stays. */
-  #rememberRestored(original: Folder, landing: Folder, manifest: Manifest): void {
-    using slots = Slots.open(landing);
-    const anchors = new Map(manifest.anchors.map(({ path, before }) => [path, before]));
-    for (const [slot, { linkTo, innerLinks }] of manifest.entries.entries()) {
-      for (const link of innerLinks ?? []) dropInnerLink(slots, slot, link, anchors.get(link.linkTo));
-      const anchor = linkTo === undefined ? undefined : anchors.get(linkTo);
-      const left = anchor === undefined ? undefined : slots.facts(slot);
-      if (anchor === undefined || left === undefined || !sameIdentity(left, anchor)) continue;
-      slots.in(slot).removeFile(POINTS.discard, slotName(slot));
-    }
-    this.#restored.remember(original, manifest);
   }
 
   /** Lands what was prepared, or takes back what had landed. */
   async run(
     original: Folder,
     prepared: PreparedCommit,
-    direction: "forward" | "backward",
+    direction: Direction,
     tick?: () => void,
   ): Promise<CommitResult> {
     using landing = this.#open(prepared);
-    const manifest = readManifest(landing, prepared);
+    const manifest = needManifest(landing, digestOf(prepared));
     assertSameOriginal(original, manifest);
     const attention =
       direction === "backward"
-        ? this.#goBack(original, landing, manifest, tick)
-        : runLanding(original, landing, manifest, direction, tick).attention;
-    using parents = new TouchedFolders(original, landing, manifest);
-    await flush(POINTS.flushLanded, landing, () => parents.targets());
+        ? goBack({ original, landing, manifest, restored: this.#restored, tick })
+        : runLanding({ original, landing, manifest, direction, tick }).attention;
+    await flush(POINTS.flushLanded, landing, () => touchedTargets(original, landing, manifest));
     return { changes: prepared.changes, attention };
   }
 
@@ -166,12 +142,11 @@ export class Landings {
   prepareUndo(original: Folder, undoes: PreparedCommit): PreparedCommit {
     using landing = this.#open(undoes);
     const landed = readLanded(landing);
-    if (landed === undefined) throw damaged(landing.path);
-    using slots = Slots.open(landing);
-    const manifest = readManifest(landing, undoes);
+    if (landed === undefined) throw damagedRecord(landing.path);
+    const manifest = needManifest(landing, digestOf(undoes));
     assertSameOriginal(original, manifest);
-    checkUndo(original, slots, manifest, landed.barrier, this.#restored.asBefore);
-    makeBallast(landing, manifest, "backward");
+    this.#checkUndo(original, landing, manifest, landed);
+    makeBallast(landing, manifest.entries.going("forward"));
     return undoes;
   }
 
@@ -198,27 +173,29 @@ export class Landings {
    */
   revert(id: string, original: Folder): void {
     using landing = this.#workspace.openBelow(`${LANDINGS}/${id}`);
-    const bytes = readWhole(landing, MANIFEST);
-    if (bytes !== undefined && isLandedPart(landing, bytes)) return;
+    const manifest = readManifest(landing);
+    if (manifest?.part !== undefined && readLanded(landing) !== undefined) return;
     // What a crash interrupted after the end of the way back is only to be removed.
-    if (bytes !== undefined && landing.facts(REVERTED) === undefined) {
-      const manifest = JSON.parse(bytes.toString()) as Manifest;
+    if (manifest !== undefined && landing.facts(REVERTED) === undefined) {
       assertSameOriginal(original, manifest);
       // What a crash interrupted on the way back is neither as it landed nor as it was; that it could be taken back is known.
       if (landing.facts(REVERTING) === undefined) this.#beginRevert(original, landing, manifest);
-      this.#goBack(original, landing, manifest);
+      goBack({ original, landing, manifest, restored: this.#restored });
       writeWhole(POINTS.reverted, landing, REVERTED, Buffer.alloc(0));
     }
     this.#remove(id);
   }
 
-  #beginRevert(original: Folder, landing: Folder, manifest: Manifest): void {
+  #beginRevert(original: Folder, landing: Folder, manifest: StoredManifest): void {
     const landed = readLanded(landing);
-    if (landed !== undefined) {
-      using slots = Slots.open(landing);
-      checkUndo(original, slots, manifest, landed.barrier, this.#restored.asBefore);
-    }
+    if (landed !== undefined) this.#checkUndo(original, landing, manifest, landed);
     writeWhole(POINTS.reverting, landing, REVERTING, Buffer.alloc(0));
+  }
+
+  #checkUndo(original: Folder, landing: Folder, manifest: StoredManifest, { barrier }: LandedRecord): void {
+    using slots = Slots.open(landing);
+    const { asBefore } = this.#restored;
+    checkUndo(original, slots, manifest, { landedAt: barrier, stagedAt: manifest.stagedAt, asBefore });
   }
 
   /** Versions of rivals stay: nobody else has them. */
@@ -237,26 +214,13 @@ export class Landings {
 
   #open(prepared: PreparedCommit): Folder {
     const landing = this.#workspace.openBelowIfThere(`${LANDINGS}/${landingOf(prepared)}`);
-    if (landing === undefined) throw damaged(this.#workspace.label(`${LANDINGS}/${landingOf(prepared)}`));
+    if (landing === undefined) throw damagedRecord(this.#workspace.label(`${LANDINGS}/${landingOf(prepared)}`));
     return landing;
   }
 
   #removeIfEmpty(): void {
     if (this.ids().length === 0) removeTree(POINTS.discard, this.#workspace, LANDINGS);
   }
-}
-
-/** The slots that are kept stay, and the record that says so. Without its manifest nothing can be run again, so that goes first. */
-function removeAllBut(landing: Folder, kept: ReadonlySet<number>): void {
-  using slots = Slots.open(landing);
-  for (const slot of slots.numbers()) if (!kept.has(slot)) removeTree(POINTS.discard, slots.in(slot), slotName(slot));
-  removeTree(POINTS.discard, landing, MANIFEST);
-  for (const name of landing.names().filter((other) => other !== LANDED && other !== SLOTS))
-    removeTree(POINTS.discard, landing, name);
-}
-
-function isLandedPart(landing: Folder, manifest: Buffer): boolean {
-  return readLanded(landing) !== undefined && parsed<Manifest>(manifest)?.part !== undefined;
 }
 
 /** Whether it was prepared from a part of the work only. */
@@ -268,78 +232,11 @@ function landingOf(prepared: PreparedCommit): string {
   return String(prepared.data["landing"]);
 }
 
-function readManifest(landing: Folder, prepared: PreparedCommit): Manifest {
-  const bytes = readWhole(landing, MANIFEST);
-  if (bytes === undefined) throw damaged(landing.path);
-  return decodeManifest(bytes, String(prepared.data["digest"]), landing.label(MANIFEST));
-}
-
-function damaged(path: string): StateError {
-  return new StateError(`The record of this landing is missing or incomplete: ${path}`, {
-    hint: "Nothing is taken back or finished from an incomplete record.",
-  });
+function digestOf(prepared: PreparedCommit): string {
+  return String(prepared.data["digest"]);
 }
 
 /** Right before the first exchange the ballast is given back. */
 function hasBegun(landing: Folder): boolean {
   return landing.facts(MANIFEST) !== undefined && landing.facts(BALLAST) === undefined;
-}
-
-/** Somebody may have put another folder, or a link to one, in the place of the original. What was prepared is not for that one. */
-function assertSameOriginal(original: Folder, { root }: Manifest): void {
-  if (sameIdentity(original.ownFacts(), root)) return;
-  throw new SandboxCommitError(`${original.path} is not the folder that this landing was prepared for.`, {
-    hint: "Put the folder back where it was; the landing then goes on.",
-    code: "REPLACED",
-  });
-}
-
-function itself(folder: Folder): FlushTarget {
-  return { parent: folder, name: ROOT_PATH };
-}
-
-/** The folders whose names a landing changed, held open while they are flushed. */
-class TouchedFolders {
-  readonly #open: Folder[] = [];
-  readonly #original: Folder;
-  readonly #landing: Folder;
-  readonly #manifest: Manifest;
-
-  constructor(original: Folder, landing: Folder, manifest: Manifest) {
-    this.#original = original;
-    this.#landing = landing;
-    this.#manifest = manifest;
-  }
-
-  *targets(): Generator<FlushTarget> {
-    const { entries, folderTimes, unlock } = this.#manifest;
-    const paths = [
-      ...entries.map(({ path }) => (path === ROOT_PATH ? path : parentPath(path))),
-      ...[...folderTimes, ...unlock].map(({ path }) => path),
-    ];
-    const byPath = new Map<string, Folder>();
-    for (const path of new Set(paths)) {
-      const folder = this.#original.openBelowIfThere(path);
-      if (folder !== undefined) byPath.set(path, folder);
-    }
-    for (const folder of byPath.values()) this.#open.push(folder);
-    yield* [...this.#changedInPlace(byPath), { parent: this.#landing, name: LANDED }, ...this.#open.map(itself)];
-    using slots = Slots.open(this.#landing);
-    for (const folder of slots.folders()) yield itself(folder);
-    yield itself(this.#landing);
-  }
-
-  /** Entries whose metadata changed are not reached by flushing the folder they are in. */
-  #changedInPlace(byPath: ReadonlyMap<string, Folder>): FlushTarget[] {
-    return this.#manifest.entries.flatMap(({ path, operation }) => {
-      const parent = byPath.get(path === ROOT_PATH ? path : parentPath(path));
-      return operation !== "metadata" || parent === undefined
-        ? []
-        : [{ parent, name: path === ROOT_PATH ? path : baseName(path), alone: true }];
-    });
-  }
-
-  [Symbol.dispose](): void {
-    for (const folder of this.#open) folder.close();
-  }
 }

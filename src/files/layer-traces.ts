@@ -20,40 +20,38 @@ export interface MarkedPath {
 
 const OWNER_WRITE = 0o200;
 
-/** All marks on these entries and below them. */
-export function findMarks(sandbox: Folder, paths: readonly string[]): MarkedPath[] {
-  const found: MarkedPath[] = [];
-  for (const path of paths) {
-    using parent = sandbox.openBelow(parentPath(path));
-    visit(parent, baseName(path), path, (_, __, { path: at, marks, facts }) =>
-      found.push({ path: at, marks, ...(isReadOnly(facts) && { mode: facts.mode }) }),
-    );
-  }
-  return found;
+/** Tells of all marks on an entry and below it. */
+export function findMarks(sandbox: Folder, path: string, found: (marked: MarkedPath) => void): void {
+  using parent = sandbox.openBelow(parentPath(path));
+  visit(parent, baseName(path), path, (_, __, { path: at, marks, facts }) =>
+    found({ path: at, marks, ...(isReadOnly(facts) && { mode: facts.mode }) }),
+  );
 }
 
 /** Removes them from an entry and from all below it. */
 export function freeOfMarks(parent: Folder, name: string): void {
   visit(parent, name, name, (folder, at, { marks, facts }) =>
-    writable(POINTS.free, folder, at, facts, facts.mode, () => writeXattrs(POINTS.free, folder, at, {}, marks)),
+    writable(POINTS.free, { folder, name: at, facts }, facts.mode, () =>
+      writeXattrs(POINTS.free, folder, at, {}, marks),
+    ),
   );
 }
 
 /** Puts them on again. */
-export function markAgain(sandbox: Folder, marked: readonly MarkedPath[]): void {
+export function markAgain(sandbox: Folder, marked: Iterable<MarkedPath>): void {
   for (const { path, marks, mode } of marked) {
     using parent = sandbox.openBelowIfThere(parentPath(path));
     const name = baseName(path);
     const facts = parent?.facts(name);
     if (parent === undefined || facts === undefined) continue;
-    writable(POINTS.mark, parent, name, facts, mode ?? facts.mode, () =>
+    writable(POINTS.mark, { folder: parent, name, facts }, mode ?? facts.mode, () =>
       writeXattrs(POINTS.mark, parent, name, marks, readLayerMarks(parent, name)),
     );
   }
 }
 
 /** Without privilege, attributes of what is read-only can't be written, not even by its owner. */
-function writable(point: Failpoint, folder: Folder, name: string, facts: Facts, mode: number, write: () => void): void {
+function writable(point: Failpoint, { folder, name, facts }: FoundEntry, mode: number, write: () => void): void {
   const isLocked = isReadOnly(facts) && process.geteuid?.() !== 0;
   if (isLocked) folder.setMode(point, name, facts.mode | OWNER_WRITE);
   write();
@@ -62,6 +60,12 @@ function writable(point: Failpoint, folder: Folder, name: string, facts: Facts, 
 
 function isReadOnly({ kind, mode }: Facts): boolean {
   return kind !== "symlink" && (mode & OWNER_WRITE) === 0;
+}
+
+interface FoundEntry {
+  readonly folder: Folder;
+  readonly name: string;
+  readonly facts: Facts;
 }
 
 interface MarkedEntry {

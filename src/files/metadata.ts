@@ -13,7 +13,7 @@ export interface Metadata {
   readonly xattrs: Xattrs;
 }
 
-export function metadataOf(folder: Folder, name: string, facts: Facts): Metadata {
+export function metadataOf(folder: Folder, name: string, facts: Omit<Metadata, "xattrs">): Metadata {
   return { mode: facts.mode, uid: facts.uid, gid: facts.gid, mtime: facts.mtime, xattrs: readXattrs(folder, name) };
 }
 

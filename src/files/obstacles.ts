@@ -1,4 +1,4 @@
-import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { baseName, parentPath } from "../core/byte-path.ts";
 import { SandboxCommitError, UnsupportedError } from "../core/errors.ts";
 import type { Facts } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
@@ -11,23 +11,59 @@ export type Unlocks = readonly { readonly path: string; readonly mode: number }[
 
 /**
  * Finds, before anything is changed, what would stop a landing: folders and files that are not ours to change, immutable ones, other
- * file systems mounted inside the original.
+ * file systems mounted inside the original. Judges entries one at a time, and throws at the first that is in the way.
  */
-export function findObstacles(
-  original: Folder,
-  entries: readonly { readonly entry: TreeEntry; readonly now: Facts | undefined }[],
-): Unlocks {
-  const root = original.ownFacts();
-  const project = inheritedProject(original);
-  const folders = new FolderJudge(original, root, project);
-  const mounts = mountsBelow(original.path);
-  for (const { entry, now } of entries) {
-    const parent = folders.judge(entry);
-    judgeTarget(original, entry, now, parent, root);
-    assertNoMountInside(original, entry, mounts);
-    if (project !== undefined) assertOfProject(original, entry, now, project);
+export class Obstacles {
+  readonly #original: Folder;
+  readonly #root: Facts;
+  readonly #project: number | undefined;
+  readonly #folders: FolderJudge;
+  readonly #mounts: readonly string[];
+  readonly #user = process.geteuid?.() ?? 0;
+
+  constructor(original: Folder) {
+    this.#original = original;
+    this.#root = original.ownFacts();
+    this.#project = inheritedProject(original);
+    this.#folders = new FolderJudge(original, this.#root, this.#project);
+    this.#mounts = mountsBelow(original.path);
   }
-  return folders.unlocks;
+
+  /** Folders that have to be opened up for the entries that were judged. */
+  get unlocks(): Unlocks {
+    return this.#folders.unlocks;
+  }
+
+  /** `now` is what is at its path in the original. */
+  judge(entry: TreeEntry, now: Facts | undefined): void {
+    const parent = this.#folders.judge(entry);
+    if (now !== undefined) this.#judgeTarget(entry, now, parent);
+    assertNoMountInside(this.#original, entry, this.#mounts);
+    if (this.#project !== undefined) assertOfProject(this.#original, entry, now, this.#project);
+  }
+
+  #judgeTarget(entry: TreeEntry, now: Facts, parent: Facts): void {
+    if (now.locked) throw immutable(this.#original.label(entry.path));
+    if (now.mountId !== this.#root.mountId || (now.kind === "directory" && now.device !== this.#root.device)) {
+      const label = this.#original.label(entry.path);
+      throw new UnsupportedError(`${label} is a mount point; it can't be replaced or removed.`, {
+        hint: "Unmount it first.",
+      });
+    }
+    if (this.#user !== 0) this.#judgeAsUser(entry, now, parent);
+  }
+
+  #judgeAsUser(entry: TreeEntry, now: Facts, parent: Facts): void {
+    const STICKY = 0o1000;
+    const label = this.#original.label(entry.path);
+    const isOwn = now.uid === this.#user;
+    if (entry.operation === "metadata" && !isOwn)
+      throw notPermitted(`${label} belongs to another user; its mode, owner and times can't be changed.`);
+    if ((parent.mode & STICKY) !== 0 && !isOwn && parent.uid !== this.#user)
+      throw notPermitted(`${label} belongs to another user, in a folder where only he may change it.`);
+    if (now.kind === "directory" && !isOwn && entry.operation !== "metadata")
+      throw notPermitted(`${label} is a folder of another user; it can't be moved.`);
+  }
 }
 
 /** Looks at the folders that entries are in, each once, and whether names in them may change. */
@@ -46,7 +82,7 @@ class FolderJudge {
   }
 
   judge(entry: TreeEntry): Facts {
-    const path = entry.path === ROOT_PATH ? ROOT_PATH : parentPath(entry.path);
+    const path = parentPath(entry.path);
     const needsWriting = entry.operation !== "metadata";
     const known = this.#known.get(path);
     if (known !== undefined && (!needsWriting || this.#writable.has(path))) return known;
@@ -127,28 +163,6 @@ export function assertLinkable(original: Folder, path: string): void {
   if (user !== 0 && facts.uid !== user)
     throw notPermitted(`${original.label(path)} belongs to another user, so no other name of it can be made.`);
   if (facts.nlink > MOST_NAMES) throw notPermitted(`${original.label(path)} has too many names already.`);
-}
-
-function judgeTarget(original: Folder, entry: TreeEntry, now: Facts | undefined, parent: Facts, root: Facts): void {
-  if (now === undefined) return;
-  const label = original.label(entry.path);
-  if (now.locked) throw immutable(label);
-  if (now.mountId !== root.mountId || (now.kind === "directory" && now.device !== root.device)) {
-    throw new UnsupportedError(`${label} is a mount point; it can't be replaced or removed.`, {
-      hint: "Unmount it first.",
-    });
-  }
-  const user = process.geteuid?.();
-  if (user === 0) return;
-  const STICKY = 0o1000;
-  const isOwn = now.uid === user;
-  if (entry.operation === "metadata" && !isOwn)
-    throw notPermitted(`${label} belongs to another user; its mode, owner and times can't be changed.`);
-  if ((parent.mode & STICKY) !== 0 && !isOwn && parent.uid !== user)
-    throw notPermitted(`${label} belongs to another user, in a folder where only he may change it.`);
-  if (now.kind === "directory" && !isOwn && entry.operation !== "metadata") {
-    throw notPermitted(`${label} is a folder of another user; it can't be moved.`);
-  }
 }
 
 function immutable(label: string): SandboxCommitError {

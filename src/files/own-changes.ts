@@ -1,8 +1,8 @@
 import { baseName, parentPath } from "../core/byte-path.ts";
 import { compareTimes, type Facts, sameTime, type Time } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
-import type { Manifest } from "./manifest.ts";
 import type { Slots } from "./slots.ts";
+import type { StoredManifest } from "./stored-manifest.ts";
 
 /**
  * Whether a file with several names has the content it had at the barrier. Then a later change time may well come from landing another of its
@@ -31,13 +31,13 @@ export class OwnChanges {
   }
 
   /** What an earlier run, that was cut off, had already done. */
-  noteEarlier(original: Folder, slots: Slots, { entries }: Manifest): void {
-    entries.forEach((entry, slot) => {
+  noteEarlier(original: Folder, slots: Slots, { entries }: StoredManifest): void {
+    for (const { slot, entry } of entries.all()) {
       this.note(slots.facts(slot));
       if (entry.linkTo !== undefined) this.#noteBelow(original, entry.linkTo);
       else if (entry.operation === "metadata" && entry.before?.kind !== "directory")
         this.#noteBelow(original, entry.path);
-    });
+    }
   }
 
   #noteBelow(original: Folder, path: string): void {

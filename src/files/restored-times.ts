@@ -5,7 +5,7 @@ import { type Facts, sameIdentity, sameTime, type Time } from "../system/facts.t
 import { failpoint } from "../system/failpoints.ts";
 import { Folder } from "../system/folder.ts";
 import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
-import type { Manifest } from "./manifest.ts";
+import type { EntryIdentity } from "./manifest.ts";
 import { unlessGone } from "./remove-tree.ts";
 
 /**
@@ -20,6 +20,12 @@ interface Restored {
   readonly ctime: Time;
   /** The change time that it had before it was taken out. */
   readonly was: Time;
+}
+
+/** A path of a landing that was taken back, and what was there before it. */
+export interface RestoredPath {
+  readonly path: string;
+  readonly before?: EntryIdentity | undefined;
 }
 
 const POINTS = {
@@ -49,9 +55,9 @@ export class RestoredTimes {
   };
 
   /** Remembers what a landing that was taken back has left. */
-  remember(original: Folder, { entries, anchors }: Manifest): void {
+  remember(original: Folder, paths: Iterable<RestoredPath>): void {
     const fresh: Restored[] = [];
-    for (const { path, before } of [...anchors, ...entries]) {
+    for (const { path, before } of paths) {
       const now = original.factsBelow(path);
       if (now === undefined || before === undefined || !sameIdentity(now, before)) continue;
       fresh.push({

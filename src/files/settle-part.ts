@@ -6,7 +6,7 @@ import { flush } from "../system/flush.ts";
 import type { Folder } from "../system/folder.ts";
 import { parsed, readWhole, writeWhole } from "../system/whole-file.ts";
 import type { LandedPart } from "./landed-part.ts";
-import type { Direction } from "./landing.ts";
+import type { Direction } from "./landing-decision.ts";
 import { LeftTimes } from "./left-times.ts";
 import type { QuietFolder } from "./manifest.ts";
 import { quietFolders } from "./quiet-folders.ts";

@@ -13,7 +13,7 @@ const CREATE = failpoint("stage.create-slots");
 
 export class Slots {
   readonly #folder: Folder;
-  #group: { readonly name: string; readonly folder: Folder | undefined } | undefined;
+  #group: { readonly number: number; readonly folder: Folder | undefined } | undefined;
 
   constructor(folder: Folder) {
     this.#folder = folder;
@@ -22,7 +22,8 @@ export class Slots {
   /** Makes room for so many. */
   static make(landing: Folder, count: number): Slots {
     const slots = new Slots(landing.ensureFolder(CREATE, SLOTS));
-    for (let slot = 0; slot < count; slot += IN_A_GROUP) slots.#folder.ensureFolder(CREATE, groupOf(slot)).close();
+    for (let slot = 0; slot < count; slot += IN_A_GROUP)
+      slots.#folder.ensureFolder(CREATE, String(groupOf(slot))).close();
     return slots;
   }
 
@@ -83,10 +84,10 @@ export class Slots {
 
   /** Slots are used in order, so the group is mostly the one just used. */
   #open(slot: number): Folder | undefined {
-    const name = groupOf(slot);
-    if (this.#group?.name !== name) {
+    const number = groupOf(slot);
+    if (this.#group?.number !== number) {
       this.#group?.folder?.close();
-      this.#group = { name, folder: this.#folder.openBelowIfThere(name) };
+      this.#group = { number, folder: this.#folder.openBelowIfThere(String(number)) };
     }
     return this.#group.folder;
   }
@@ -96,6 +97,6 @@ export function slotName(slot: number): string {
   return String(slot);
 }
 
-function groupOf(slot: number): string {
-  return String(Math.floor(slot / IN_A_GROUP));
+function groupOf(slot: number): number {
+  return Math.floor(slot / IN_A_GROUP);
 }

@@ -1,5 +1,4 @@
 import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
-import { SandboxCommitError } from "../core/errors.ts";
 import { compareTimes, type Facts, sameIdentity, sameTime, type Time } from "../system/facts.ts";
 import { failpoint } from "../system/failpoints.ts";
 import { reserveRoom } from "../system/file-data.ts";
@@ -7,20 +6,20 @@ import type { Folder } from "../system/folder.ts";
 import { closeFile } from "../system/handles.ts";
 import { readXattrs } from "../system/xattrs.ts";
 import type { TreeEntry } from "./change-set.ts";
-import { type EntryIdentity, entryIdentity, type Manifest, type ManifestEntry } from "./manifest.ts";
+import type { LeftEntry } from "./checked-entries.ts";
+import type { EntryIdentity, ManifestEntry, ManifestHeader } from "./manifest.ts";
 import { metadataOf } from "./metadata.ts";
-import { comesIn, type StagingInput } from "./staging-input.ts";
-import type { SurveyedEntry } from "./survey.ts";
+import type { StagingInput } from "./staging-input.ts";
 
 const BALLAST_POINT = failpoint("stage.ballast");
 const DROP_POINT = failpoint("land.ballast");
 export const BALLAST = "ballast";
 
 /** The times that folders have at the end: the sandbox's, unless somebody else changed the folder in the original meanwhile. */
-export function plannedFolderTimes(input: StagingInput, surveyed: readonly SurveyedEntry[]): Manifest["folderTimes"] {
+export function plannedFolderTimes(input: StagingInput, entries: Iterable<LeftEntry>): ManifestHeader["folderTimes"] {
   const wanted = new Map<string, Time>();
   const isSingleFile = input.baseOf(ROOT_PATH) === undefined;
-  for (const { entry } of surveyed) {
+  for (const { entry } of entries) {
     if (entry.operation === "metadata" || isSingleFile) continue;
     const path = parentPath(entry.path);
     if (wanted.has(path)) continue;
@@ -28,7 +27,7 @@ export function plannedFolderTimes(input: StagingInput, surveyed: readonly Surve
     wanted.set(path, folder.ownFacts().mtime);
   }
   for (const { path, mtime } of input.changes.folderTimes) wanted.set(path, mtime);
-  const times: Manifest["folderTimes"][number][] = [];
+  const times: ManifestHeader["folderTimes"][number][] = [];
   for (const [path, after] of wanted) {
     const base = input.baseOf(path);
     if (base === undefined || base.changedBefore === true) continue;
@@ -41,34 +40,15 @@ export function plannedFolderTimes(input: StagingInput, surveyed: readonly Surve
   return times.sort((a, b) => b.path.length - a.path.length || compareTimes(a.before, b.before));
 }
 
-export function manifestEntry(
+/** What an entry of metadata sets, and what was there before. */
+export function metadataChange(
   input: StagingInput,
-  item: SurveyedEntry,
-  now: Facts | undefined,
-  inSlot: () => EntryIdentity | undefined,
-): ManifestEntry {
-  const { entry } = item;
-  const staged = comesIn(entry) && item.way !== "link" ? inSlot() : undefined;
-  if (comesIn(entry) && item.way !== "link" && staged === undefined) {
-    throw new SandboxCommitError(`${input.sandbox.label(entry.path)} vanished while it was prepared.`, {
-      hint: "Something is still working in the sandbox. End it and try again.",
-    });
-  }
-  return {
-    path: entry.path,
-    operation: entry.operation,
-    ...(now !== undefined && { before: entryIdentity(now) }),
-    ...(staged !== undefined && { after: staged }),
-    ...(item.linkTo !== undefined && { linkTo: item.linkTo }),
-    ...(item.innerLinks.length > 0 && { innerLinks: item.innerLinks }),
-    ...(entry.operation === "metadata" && now !== undefined && { metadata: metadataChange(input, entry, now) }),
-  };
-}
-
-function metadataChange(input: StagingInput, entry: TreeEntry, now: Facts): NonNullable<ManifestEntry["metadata"]> {
-  const name = entry.path === ROOT_PATH ? ROOT_PATH : baseName(entry.path);
-  using parent = input.original.openBelow(entry.path === ROOT_PATH ? ROOT_PATH : parentPath(entry.path));
-  using sandboxParent = input.sandbox.openBelow(entry.path === ROOT_PATH ? ROOT_PATH : parentPath(entry.path));
+  entry: TreeEntry,
+  now: EntryIdentity,
+): NonNullable<ManifestEntry["metadata"]> {
+  const name = baseName(entry.path);
+  using parent = input.original.openBelow(parentPath(entry.path));
+  using sandboxParent = input.sandbox.openBelow(parentPath(entry.path));
   const before = metadataOf(parent, name, now);
   const after = entry.after as Facts;
   return {
@@ -86,12 +66,15 @@ function metadataChange(input: StagingInput, entry: TreeEntry, now: Facts): NonN
   };
 }
 
-/** Two blocks for each folder that gets a new name, so that a full disk is found out here and not in the middle of the landing. */
-export function makeBallast(landing: Folder, { entries }: Manifest, direction: "forward" | "backward"): void {
+/**
+ * Two blocks for each folder in which one of these entries is a new name, so that a full disk is found out here and not in the middle of the
+ * landing.
+ */
+export function makeBallast(landing: Folder, entries: Iterable<{ readonly entry: { readonly path: string } }>): void {
   // An undo that was cut off before its decision may have left one.
   if (landing.facts(BALLAST) !== undefined) return;
-  const comesIn = direction === "forward" ? "add" : "delete";
-  const folders = new Set(entries.filter(({ operation }) => operation === comesIn).map(({ path }) => parentPath(path)));
+  const folders = new Set<string>();
+  for (const { entry } of entries) folders.add(parentPath(entry.path));
   const size = 64 * 1024 + folders.size * 8192;
   const fd = landing.createFile(BALLAST_POINT, BALLAST, 0o600);
   try {

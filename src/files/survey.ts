@@ -5,6 +5,7 @@ import { readXattrs } from "../system/xattrs.ts";
 import type { TreeEntry } from "./change-set.ts";
 import type { LandingRules } from "./landing-policy.ts";
 import { OpenParent } from "./open-parent.ts";
+import type { StagingInput } from "./staging-input.ts";
 
 /** How an entry that comes into the original gets into its slot. */
 export type StagingWay =
@@ -23,12 +24,15 @@ export interface InnerLink {
   readonly folderTime: Time;
 }
 
-export interface SurveyedEntry {
-  readonly entry: TreeEntry;
+/** How an entry is staged, and which names of files that stay it has. */
+export interface StagingPlan {
   readonly way: StagingWay;
   readonly linkTo?: string;
-  readonly innerLinks: readonly InnerLink[];
+  readonly innerLinks?: readonly InnerLink[];
 }
+
+const MOVE: StagingPlan = { way: "move" };
+const COPY: StagingPlan = { way: "copy" };
 
 interface Place {
   readonly slot: number;
@@ -47,42 +51,64 @@ interface Inode {
 
 /**
  * Looks at everything that is going to land and decides how each entry is staged, so that no inode is ever in the sandbox and in the
- * original at once, names that share an inode go on sharing one, and what the policy keeps out stays out.
+ * original at once, names that share an inode go on sharing one, and what the policy keeps out stays out. Holds only names that share an inode.
  */
-export class Survey {
-  readonly #sandbox: Folder;
+export class Survey implements Disposable {
   readonly #rules: LandingRules;
   readonly #anchors: ReadonlyMap<number, string>;
   readonly #canMove: boolean;
+  readonly #parents: OpenParent;
   readonly #inodes = new Map<number, Inode>();
   readonly #mustCopy = new Set<number>();
+  #links: ReadonlyMap<number, readonly LinkPlace[]> = new Map();
   #asked: { readonly folder: Folder; readonly isWritable: boolean } | undefined;
 
-  /** `canMove`: whether a rename from the sandbox to the slots works at all. */
-  constructor(sandbox: Folder, rules: LandingRules, anchors: ReadonlyMap<number, string>, canMove: boolean) {
-    this.#sandbox = sandbox;
+  constructor({ sandbox, rules, changes }: Surveyed, canMove: boolean) {
     this.#rules = rules;
-    this.#anchors = anchors;
+    this.#anchors = changes.anchors;
     this.#canMove = canMove;
+    this.#parents = new OpenParent(sandbox);
   }
 
-  decide(entries: readonly TreeEntry[]): SurveyedEntry[] {
-    using parents = new OpenParent(this.#sandbox);
-    entries.forEach((entry, slot) => {
-      if (entry.after !== undefined && entry.operation !== "metadata")
-        this.#look(parents.need(entry.path), entry, slot);
-    });
-    this.#spreadCopies();
-    const links = this.#linksBySlot();
-    return entries.map((entry, slot) => this.#surveyed(entry, slot, links.get(slot) ?? []));
-  }
-
-  #look(parent: Folder, entry: TreeEntry, slot: number): void {
-    const facts = parent.facts(baseName(entry.path));
+  /** Takes note of an entry that comes into the original; in path order. */
+  look({ path, after }: TreeEntry, slot: number): void {
+    const parent = this.#parents.need(path);
     // Nothing can be taken out of a read-only folder, but a copy of it can be made.
     if (!this.#isWritable(parent)) this.#mustCopy.add(slot);
+    // What has one name is looked at when it is out of the sandbox (held-entries.ts), where no process can reach it by that.
+    const facts = after?.kind === "directory" || after?.nlink !== 1 ? parent.facts(baseName(path)) : after;
     if (facts !== undefined)
-      this.#lookAt(parent, baseName(entry.path), entry.path, facts, slot, () => parent.ownFacts().mtime);
+      this.#lookAt({ parent, name: baseName(path), path, slot }, facts, () => parent.ownFacts().mtime);
+  }
+
+  /** To be called when all have been looked at. */
+  decide(): void {
+    this.#spreadCopies();
+    this.#links = this.#linksBySlot();
+  }
+
+  /** How an entry is staged. */
+  planOf({ path }: TreeEntry, slot: number): StagingPlan {
+    const plan = this.#canMove && !this.#mustCopy.has(slot) ? MOVE : COPY;
+    const links = this.#links.get(slot);
+    if (links === undefined) return plan;
+    const itself = links.find((link) => link.path === path);
+    if (itself !== undefined) return { way: "link", linkTo: itself.linkTo };
+    const innerLinks = links.map((link) => ({
+      path: link.path.slice(path.length + 1),
+      linkTo: link.linkTo,
+      folderTime: link.folderTime,
+    }));
+    return { ...plan, innerLinks };
+  }
+
+  /** All names of files that stay in the original. */
+  links(): { readonly path: string; readonly linkTo: string }[] {
+    return [...this.#links.values()].flat();
+  }
+
+  [Symbol.dispose](): void {
+    this.#parents.close();
   }
 
   /** Asked once for entries that follow each other in one folder. */
@@ -91,16 +117,16 @@ export class Survey {
     return this.#asked.isWritable;
   }
 
-  #lookAt(parent: Folder, name: string, path: string, facts: Facts, slot: number, folderTime: () => Time): void {
-    // The attributes of what has no other name are looked at when it is out of the sandbox (staging.ts), where nobody can change them.
+  #lookAt(at: LookedAt, facts: Facts, folderTime: () => Time): void {
+    const { parent, name, path, slot } = at;
     const xattrs = () => (facts.nlink > 1 ? readXattrs(parent, name) : {});
     if (!this.#rules.landsAsIs(path, facts, xattrs)) this.#mustCopy.add(slot);
     if (facts.kind === "directory") {
       using folder = parent.openChild(name);
       for (const child of folder.names()) {
-        const childFacts = folder.facts(child);
-        if (childFacts !== undefined)
-          this.#lookAt(folder, child, joinPath(path, child), childFacts, slot, () => facts.mtime);
+        const below = folder.facts(child);
+        if (below !== undefined)
+          this.#lookAt({ parent: folder, name: child, path: joinPath(path, child), slot }, below, () => facts.mtime);
       }
     } else if (facts.nlink > 1) {
       const inode = this.#inodes.get(facts.ino) ?? { nlink: facts.nlink, places: [] };
@@ -140,15 +166,14 @@ export class Survey {
     }
     return links;
   }
+}
 
-  #surveyed(entry: TreeEntry, slot: number, links: readonly LinkPlace[]): SurveyedEntry {
-    const itself = links.find(({ path }) => path === entry.path);
-    if (itself !== undefined) return { entry, way: "link", linkTo: itself.linkTo, innerLinks: [] };
-    const innerLinks = links.map(({ path, linkTo, folderTime }) => ({
-      path: path.slice(entry.path.length + 1),
-      linkTo,
-      folderTime,
-    }));
-    return { entry, way: this.#canMove && !this.#mustCopy.has(slot) ? "move" : "copy", innerLinks };
-  }
+/** What a survey looks at. */
+type Surveyed = Pick<StagingInput, "sandbox" | "rules" | "changes">;
+
+interface LookedAt {
+  readonly parent: Folder;
+  readonly name: string;
+  readonly path: string;
+  readonly slot: number;
 }

@@ -1,31 +1,26 @@
-import { baseName, parentPath, ROOT_PATH } from "../core/byte-path.ts";
+import { baseName, parentPath } from "../core/byte-path.ts";
 import { type Conflict, SandboxConflictError, StateError } from "../core/errors.ts";
 import { type Facts, sameIdentity, sameTime, type Time } from "../system/facts.ts";
 import type { Folder } from "../system/folder.ts";
 import { isAfter } from "./barrier.ts";
 import { firstChangeBelow } from "./conflicts.ts";
-import type { EntryIdentity, Manifest, ManifestEntry } from "./manifest.ts";
+import type { EntryIdentity, ManifestEntry } from "./manifest.ts";
 import { metadataOf, sameParts } from "./metadata.ts";
 import type { Slots } from "./slots.ts";
+import type { StoredManifest } from "./stored-manifest.ts";
 
 /**
  * Whether a landed transaction can be taken back: every path is still as it was left, and everything that would come back is still
  * there. Throws `SandboxConflictError` with every path that is not, or `StateError` if the record is incomplete.
  */
-export function checkUndo(
-  original: Folder,
-  slots: Slots,
-  manifest: Manifest,
-  landedAt: Time,
-  asBefore: (facts: Facts) => Facts,
-): void {
+export function checkUndo(original: Folder, slots: Slots, manifest: StoredManifest, times: LandingTimes): void {
   const conflicts: Conflict[] = [];
-  manifest.entries.forEach((entry, slot) => {
-    if (wasLeftAlone(original, entry)) return;
+  for (const { slot, entry } of manifest.entries.all()) {
+    if (wasLeftAlone(original, entry)) continue;
     if (entry.before !== undefined && entry.operation !== "metadata") assertBackup(slots, slot, entry, entry.before);
-    const why = whyNot(original, entry, { landedAt, stagedAt: manifest.stagedAt, asBefore });
+    const why = whyNot(original, entry, times);
     if (why !== undefined) conflicts.push({ path: entry.path, why });
-  });
+  }
   if (conflicts.length > 0) {
     const first = conflicts[0];
     throw new SandboxConflictError(conflicts, {
@@ -59,15 +54,14 @@ function assertBackup(slots: Slots, slot: number, entry: ManifestEntry, before: 
 
 /** Why an entry is no longer as it was left; undefined if it is. */
 export function whyNot(original: Folder, entry: ManifestEntry, times: LandingTimes): string | undefined {
-  const isRoot = entry.path === ROOT_PATH;
-  using parent = original.openBelowIfThere(isRoot ? ROOT_PATH : parentPath(entry.path));
+  using parent = original.openBelowIfThere(parentPath(entry.path));
   if (parent === undefined) return "its folder is gone or was replaced";
-  const name = isRoot ? ROOT_PATH : baseName(entry.path);
+  const name = baseName(entry.path);
   const now = parent.facts(name);
   if (entry.operation === "delete") return now === undefined ? undefined : "something is there again";
   if (now === undefined) return "deleted since";
   if (entry.operation === "metadata") return whyNotMetadata(parent, name, entry, now);
-  return whyNotContent(parent, name, entry, now, times);
+  return whyNotContent({ parent, name, now }, entry, times);
 }
 
 function whyNotMetadata(parent: Folder, name: string, entry: ManifestEntry, now: Facts): string | undefined {
@@ -79,10 +73,8 @@ function whyNotMetadata(parent: Folder, name: string, entry: ManifestEntry, now:
 }
 
 function whyNotContent(
-  parent: Folder,
-  name: string,
+  { parent, name, now }: { readonly parent: Folder; readonly name: string; readonly now: Facts },
   entry: ManifestEntry,
-  now: Facts,
   { landedAt, stagedAt, asBefore }: LandingTimes,
 ): string | undefined {
   if (entry.after !== undefined && !sameIdentity(now, entry.after)) return "replaced since";

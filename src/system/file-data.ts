@@ -117,6 +117,26 @@ export function readBytes(from: number, label: string): Buffer {
   }
 }
 
+/** The content of a file from its beginning, piece by piece. Each is valid until the next thing is read. */
+export function* pieces(from: number, label: string): Generator<Buffer, void, undefined> {
+  smallBuffer ??= new PinnedBuffer(SMALL);
+  for (let at = 0; ; ) {
+    const length = check(calls.pread(from, smallBuffer.address, SMALL, at), "read", label);
+    if (length === 0) return;
+    at += length;
+    yield smallBuffer.bytes.subarray(0, length);
+  }
+}
+
+/** The last bytes of a file, at most so many. */
+export function readTail(from: number, most: number, label: string): Buffer {
+  smallBuffer ??= new PinnedBuffer(SMALL);
+  const { size } = factsOfOpen(from, label);
+  const length = Math.min(most, size, SMALL);
+  const read = check(calls.pread(from, smallBuffer.address, length, size - length), "read", label);
+  return Buffer.from(smallBuffer.bytes.subarray(0, read));
+}
+
 function readFully(fd: number, buffer: PinnedBuffer, label: string): number {
   let total = 0;
   while (total < buffer.bytes.length) {

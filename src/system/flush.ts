@@ -1,4 +1,5 @@
 import { fsyncSync, readFileSync } from "node:fs";
+import { failedWith } from "./errno.ts";
 import { type Failpoint, passFailpoint } from "./failpoints.ts";
 import type { Folder } from "./folder.ts";
 import { closeFile } from "./handles.ts";
@@ -15,13 +16,32 @@ const WORTH_A_FLUSH_KIB = 256;
 const MOST_OPEN = 256;
 const SYNC_FILE_RANGE_WRITE = 2;
 
-/** `ours` names everything that must be on disk, for the case that the whole file system is too much. */
-export async function flush(point: Failpoint, folder: Folder, ours: () => Iterable<FlushTarget>): Promise<void> {
+/**
+ * `ours` names everything that must be on disk, for the case that the whole file system is too much; `atLeast` says how much that is, where it is
+ * known.
+ */
+export async function flush(
+  point: Failpoint,
+  folder: Folder,
+  ours: () => Iterable<FlushTarget>,
+  atLeast = 0,
+): Promise<void> {
   if (passFailpoint(point) === "skip") return;
   const waiting = dirtyKib();
   // How much is ours shows only on the way: up to where it has cost as much as everything would, so at most twice that in all.
-  if (waiting >= MUCH_DIRTY_KIB && flushEach(ours(), waiting / WORTH_A_FLUSH_KIB)) return;
+  const most = waiting / WORTH_A_FLUSH_KIB;
+  if (waiting >= MUCH_DIRTY_KIB && atLeast <= most && flushedEach(ours(), most)) return;
   await syncfs(folder.fd, folder.path);
+}
+
+/** Whether all of them were flushed. What its own owner may not open can't be flushed alone. */
+function flushedEach(targets: Iterable<FlushTarget>, most: number): boolean {
+  try {
+    return flushEach(targets, most);
+  } catch (thrown) {
+    if (failedWith(thrown, "EACCES", "EPERM")) return false;
+    throw thrown;
+  }
 }
 
 /** An entry with all that is in it; "." is the folder itself, without what is in it. */

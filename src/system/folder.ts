@@ -267,8 +267,11 @@ export class Folder {
 
   #rename(point: Failpoint, name: string, to: Folder, toName: string, flags: number): void {
     passFailpoint(point);
-    const rename = () => calls.renameat2(this.fd, pathPointer(name), to.fd, pathPointer(toName, 1), flags);
-    const result = allowed(to.fd, undefined, () => allowed(this.fd, undefined, rename));
+    const result = allowed(to.fd, undefined, () =>
+      allowed(this.fd, undefined, () =>
+        calls.renameat2(this.fd, pathPointer(name), to.fd, pathPointer(toName, 1), flags),
+      ),
+    );
     check(result, flags === RENAME_EXCHANGE ? "exchange" : "rename", `${this.label(name)} to ${to.label(toName)}`);
   }
 
@@ -314,7 +317,9 @@ const EACCES = 13;
 function allowed(folder: number, name: string | undefined, call: () => number): number {
   for (;;) {
     const result = call();
-    if (result >= 0 || lastErrno() !== EACCES || !opensUp(folder, name)) return result;
+    if (result >= 0 || lastErrno() !== EACCES) return result;
+    // The look for who could open it has left another errno.
+    if (!opensUp(folder, name)) return call();
   }
 }
 

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -46,6 +55,22 @@ describe("A process that goes on working in a sandbox", () => {
       }
     }
   }
+
+  it("[A20] never shares a file with the original that it gives another name while the plan is prepared", async () => {
+    await using scene = await Scene.begin("manual");
+    await using child = new DrydockProcess(
+      { stateDir: scene.stateDir, config: scene.config, calls: [["apply", scene.planId]] },
+      { failpoint: "stage.take-out:1=stop" },
+    );
+    assert.ok(await child.stops());
+    linkSync(scene.sandbox("file"), scene.sandbox("late"));
+    child.goOn();
+    assert.equal(lastResult<ApplyResult>(await child.ends()).state, "applied");
+    assert.equal(readFileSync(scene.original("file"), "utf8"), PLANNED);
+    assert.equal(lstatSync(scene.original("file")).nlink, 1);
+    writeFileSync(scene.sandbox("late"), "LATER, after the apply");
+    assert.equal(readFileSync(scene.original("file"), "utf8"), PLANNED);
+  });
 
   it("[A20] never finds an inode of its sandbox in the original, at any moment of an apply", async () => {
     const base = mkdtempSync(join(tmpdir(), "drydock-inodes-"));

@@ -11,8 +11,8 @@ export interface Row {
 }
 
 /**
- * `atMost`: ours takes at most so many times as long as the peer. `fasterBy`: the peer takes at least so many times as long as ours. `underMs`: ours
- * takes at most so many milliseconds, whatever the peer takes.
+ * `atMost`: ours takes at most so many times as long as the peer. `fasterBy`: the peer takes at least so many
+ * times as long as ours. `underMs`: ours takes at most so many milliseconds, whatever the peer takes.
  */
 export type Goal =
   | { readonly atMost: number }
@@ -37,7 +37,12 @@ export function compare(what: string, ours: Times, peerName: string, peer: Times
   const ratio = median(peer) / median(ours);
   if ("underMs" in goal) {
     const reached = median(ours) <= goal.underMs;
-    return { ...line, ratio: `${ratio.toFixed(1)}× faster`, goal: `≤ ${goal.underMs} ms`, verdict: verdict(reached) };
+    return {
+      ...line,
+      ratio: `${ratio.toFixed(1)}× faster`,
+      goal: `≤ ${goal.underMs} ms`,
+      verdict: verdict(reached),
+    };
   }
   return {
     ...line,
@@ -76,7 +81,10 @@ export function tableOf(rows: readonly Row[]): string {
     .join("\n");
 }
 
-/** Ends a program that answers one question: prints its rows, for people or (`--rows`) for run.ts, and says if a goal was missed. */
+/**
+ * Ends a program that answers one question: prints its rows, for people or (`--rows`) for run.ts, and says if
+ * a goal was missed.
+ */
 export function answer(rows: readonly Row[]): void {
   console.log(process.argv.includes("--rows") ? JSON.stringify(rows) : tableOf(rows));
   if (rows.some((row) => row.verdict === "MISSED")) process.exitCode = 1;

@@ -10,10 +10,11 @@ import { makeTree } from "./trees.ts";
 /**
  * How long does it take to land changed files so that they survive a power cut?
  *
- * Ours is `plans.apply` alone: the comparison, the conflict check, staging, the journal, the exchanges and the removal of the sandbox. Its
- * peers are what careful programs do (for each file: write a temporary file, flush it, rename it, flush the folder), and the floor, which
- * nothing durable can beat: one flush, the exchanges alone, one flush. All three find the new content as unwritten pages or as bytes
- * in memory, so each of them pays for bringing it to the disk.
+ * Ours is `plans.apply` alone: the comparison, the conflict check, staging, the journal, the exchanges and
+ * the removal of the sandbox. Its peers are what careful programs do (for each file: write a temporary file,
+ * flush it, rename it, flush the folder), and the floor, which nothing durable can beat: one flush, the
+ * exchanges alone, one flush. All three find the new content as unwritten pages or as bytes in memory, so
+ * each of them pays for bringing it to the disk.
  */
 
 withPrivateMounts();
@@ -42,7 +43,9 @@ function apply({ path }: Place, count: number): Side {
   return {
     before: async () => {
       const files = makeTree(original, count, PER_FOLDER, oldContent);
-      plan = (await drydock.plans.create({ resources: [{ location: original, strategy: "filesystem_copy" }] })).id;
+      plan = (
+        await drydock.plans.create({ resources: [{ location: original, strategy: "filesystem_copy" }] })
+      ).id;
       const sandbox = await drydock.plans.path(plan);
       await drydock.plans.list();
       flushPlace(path);

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openServices } from "../src/runtime.ts";
-import { Folder } from "../src/system/folder.ts";
-import { syncfs } from "../src/system/native.ts";
+import { Folder } from "../src/system/calls/folder.ts";
+import { syncfs } from "../src/system/calls/native.ts";
 import { answer, compare, type Row } from "./answer.ts";
 import { newContent, oldContent, PER_FOLDER, removeAll } from "./floor.ts";
 import { alternate, flushPlace, type Side } from "./measure.ts";
@@ -10,10 +10,12 @@ import { imageOrFolder, withPrivateMounts } from "./places.ts";
 import { makeTree } from "./trees.ts";
 
 /**
- * What does a checkpoint of 20 changed files cost, and going back to it, and does that depend on the size of the original?
+ * What does a checkpoint of 20 changed files cost, and going back to it, and does that depend on the size of
+ * the original?
  *
- * The floor of both is to write those files into a new folder and flush their file system once, which nothing can do without. A restore also
- * saves what is there now, so that it can be taken back. Keeping many checkpoints is asked for at the end.
+ * The floor of both is to write those files into a new folder and flush their file system once, which nothing
+ * can do without. A restore also saves what is there now, so that it can be taken back. Keeping many
+ * checkpoints is asked for at the end.
  */
 const CHANGED = 20;
 const MANY = 1000;
@@ -88,14 +90,18 @@ function written(): Side {
     },
     run: async () => {
       using open = Folder.open(folder);
-      for (let index = 0; index < CHANGED; index += 1) writeFileSync(join(folder, String(index)), newContent(index));
+      for (let index = 0; index < CHANGED; index += 1)
+        writeFileSync(join(folder, String(index)), newContent(index));
       await syncfs(open.fd, folder);
     },
     after: () => removeAll(folder),
   };
 }
 
-/** A thousand checkpoints with a label, which all stay: how long does it take to list them, to make one more, to let all go? */
+/**
+ * A thousand checkpoints with a label, which all stay: how long does it take to list them, to make one more,
+ * to let all go?
+ */
 async function keepMany(): Promise<Row[]> {
   makeTree(at("small"), PER_FOLDER, PER_FOLDER, oldContent);
   const { id } = await drydock.plans.create({ resources: [{ location: at("small"), strategy: "overlay" }] });

@@ -7,8 +7,8 @@ import { imageOf, imageOrFolder, type Place, withPrivateMounts } from "./places.
 import { makeTree, sourceLike } from "./trees.ts";
 
 /**
- * How long does it take to make a sandbox that is a copy? Ours is `plans.create`, with the journal, the baseline and the barrier; its peer
- * is `cp -a`, which keeps as much of each file as we do.
+ * How long does it take to make a sandbox that is a copy? Ours is `plans.create`, with the journal, the
+ * baseline and the barrier; its peer is `cp -a`, which keeps as much of each file as we do.
  */
 const FILES = 10_000;
 const PER_FOLDER = 100;
@@ -19,12 +19,18 @@ const rows: Row[] = [];
 rows.push(await copying(imageOrFolder("ext4"), "filesystem_copy", [], 1.5));
 for (const type of ["xfs", "btrfs"] as const) {
   const image = imageOf(type);
-  if (image === undefined) console.error(`copy_on_write is not measured on ${type}: images can't be made here.`);
+  if (image === undefined)
+    console.error(`copy_on_write is not measured on ${type}: images can't be made here.`);
   else rows.push(await copying(image, "copy_on_write", ["--reflink=always"], 1.1));
 }
 answer(rows);
 
-async function copying(place: Place, strategy: string, options: readonly string[], atMost: number): Promise<Row> {
+async function copying(
+  place: Place,
+  strategy: string,
+  options: readonly string[],
+  atMost: number,
+): Promise<Row> {
   const original = join(place.path, "original");
   const copy = join(place.path, "copy");
   const drydock = await openServices({ stateDir: join(place.path, "state") });
@@ -49,7 +55,13 @@ async function copying(place: Place, strategy: string, options: readonly string[
     },
   });
   await drydock.close();
-  return compare(`${strategy}: create, ${FILES} files (${place.label})`, ours, ["cp -a", ...options].join(" "), peer, {
-    atMost,
-  });
+  return compare(
+    `${strategy}: create, ${FILES} files (${place.label})`,
+    ours,
+    ["cp -a", ...options].join(" "),
+    peer,
+    {
+      atMost,
+    },
+  );
 }

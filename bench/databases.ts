@@ -12,9 +12,10 @@ import { imageOrFolder, withPrivateMounts } from "./places.ts";
 import { makeTree } from "./trees.ts";
 
 /**
- * What does a plan cost over a folder, a SQLite database and one of PostgreSQL, from its making to its landing, against the same work in the originals
- * themselves? That one is not isolated and not atomic, but durable: what was written is on disk when it is done. Ours is the built program, because
- * the process that holds the transaction is started from it.
+ * What does a plan cost over a folder, a SQLite database and one of PostgreSQL, from its making to its
+ * landing, against the same work in the originals themselves? That one is not isolated and not atomic, but
+ * durable: what was written is on disk when it is done. Ours is the built program, because the process that
+ * holds the transaction is started from it.
  */
 const FILES = 1_000;
 const CHANGED_FILES = 20;
@@ -28,7 +29,9 @@ const missing = whyNoServer("postgres");
 if (missing !== undefined) throw new Error(missing);
 withPrivateMounts();
 const place = imageOrFolder("ext4");
-const { openDrydock } = (await import(join(buildProject(), "dist/index.js"))) as typeof import("../src/index.ts");
+const { openDrydock } = (await import(
+  join(buildProject(), "dist/index.js")
+)) as typeof import("../src/index.ts");
 const config = join(place.path, "drydock.yaml");
 writeFileSync(config, "sandbox: { cleanup: manual }\n");
 const folder = join(place.path, "original");

@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { Folder } from "../src/system/calls/folder.ts";
+import { syncfs } from "../src/system/calls/native.ts";
 import { failpoint } from "../src/system/failpoints.ts";
-import { Folder } from "../src/system/folder.ts";
-import { syncfs } from "../src/system/native.ts";
 import { flushPlace, type Side } from "./measure.ts";
 import { makeTree, text } from "./trees.ts";
 
@@ -12,7 +12,10 @@ export const PER_FOLDER = 20;
 const EXCHANGE = failpoint("bench.exchange");
 const MOVE = failpoint("bench.move");
 
-/** What nothing durable can beat: one flush, the exchanges alone, one flush. Of files that are new: moves instead of exchanges. */
+/**
+ * What nothing durable can beat: one flush, the exchanges alone, one flush. Of files that are new: moves
+ * instead of exchanges.
+ */
 export function renamesAlone(path: string, count: number, files: "changed" | "new" = "changed"): Side {
   const original = join(path, "floor");
   const slots = join(path, "floor-slots");

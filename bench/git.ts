@@ -8,8 +8,9 @@ import { imageOrFolder, withPrivateMounts } from "./places.ts";
 import { makeTree } from "./trees.ts";
 
 /**
- * What does a sandbox by `git_worktree` cost, against a worktree of git itself, and landing it against committing and merging the same? The
- * worktrees of both are removed after the landing, because that takes longer than all the rest.
+ * What does a sandbox by `git_worktree` cost, against a worktree of git itself, and landing it against
+ * committing and merging the same? The worktrees of both are removed after the landing, because that takes
+ * longer than all the rest.
  */
 const FILES = 50_000;
 const CHANGED = 20;

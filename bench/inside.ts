@@ -8,14 +8,16 @@ import { imageOrFolder, withPrivateMounts } from "./places.ts";
 import { makeTree, text } from "./trees.ts";
 
 /**
- * What does it cost to run a command inside? First the whole of `drydock run -- true` against one start of Node. Then commands that take a while,
- * timed by a program that runs inside and outside.
+ * What does it cost to run a command inside? First the whole of `drydock run -- true` against one start of
+ * Node. Then commands that take a while, timed by a program that runs inside and outside.
  *
- * The goal of the first is not reached: it is 4.6 to 5.2 times a bare start (0.1.0: 5.4). Of 125 ms, about 27 are the bare start of Node, 18 to load the
- * program and start the launcher, a second Node, which then starts beside; 15 to open the state and load the strategies; 10 to find out
- * whether the kernel mounts overlays here, most of it the kernel's own time to let go of what was tried (root only); 20 to make the plan and
- * prepare the view, with three flushes of the disk; 12 to mount the view and become the shell; 5 for the command and its namespaces; 16 to look for
- * changes and remove the plan, with three more flushes. What is left are system calls and flushes that a promise stands on.
+ * The goal of the first is not reached: it is 4.6 to 5.2 times a bare start (0.1.0: 5.4). Of 125 ms, about 27
+ * are the bare start of Node, 18 to load the program and start the launcher, a second Node, which then starts
+ * beside; 15 to open the state and load the strategies; 10 to find out whether the kernel mounts overlays
+ * here, most of it the kernel's own time to let go of what was tried (root only); 20 to make the plan and
+ * prepare the view, with three flushes of the disk; 12 to mount the view and become the shell; 5 for the
+ * command and its namespaces; 16 to look for changes and remove the plan, with three more flushes. What is
+ * left are system calls and flushes that a promise stands on.
  */
 const FILES = 50_000;
 const ROUNDS = 7;
@@ -56,7 +58,12 @@ const { ours, floor } = await alternate(25, {
 const rows: Row[] = [compare("drydock run -- true", ours, "node -e 0", floor, { atMost: 3.5 })];
 rows.push(inAndOut("npm test of a small project", smallProject(), ["npm", "test"], 1.15));
 rows.push(
-  inAndOut(`git status of ${FILES.toLocaleString("en")} files`, checkout(), ["git", "status", "--porcelain"], 3),
+  inAndOut(
+    `git status of ${FILES.toLocaleString("en")} files`,
+    checkout(),
+    ["git", "status", "--porcelain"],
+    3,
+  ),
 );
 answer(rows);
 
@@ -65,7 +72,18 @@ function inAndOut(what: string, path: string, words: readonly string[], atMost: 
   const timer = join(path, "timer.mjs");
   writeFileSync(timer, TIMER);
   const outside = timesOf(path, node, timer, String(ROUNDS), ...words);
-  runIn(path, command, "--state-dir", state, "plan", "create", "-r", `${path},strategy=overlay`, "--name", "inside");
+  runIn(
+    path,
+    command,
+    "--state-dir",
+    state,
+    "plan",
+    "create",
+    "-r",
+    `${path},strategy=overlay`,
+    "--name",
+    "inside",
+  );
   const exec = ["--state-dir", state, "plan", "exec", "inside", "--"];
   const inside = timesOf(path, command, ...exec, node, timer, String(ROUNDS), ...words);
   runIn(path, command, "--state-dir", state, "plan", "cancel", "inside");
@@ -85,7 +103,10 @@ function runIn(cwd: string, program: string, ...args: readonly string[]): string
 function smallProject(): string {
   const path = join(place.path, "small-project");
   mkdirSync(join(path, "test"), { recursive: true });
-  writeFileSync(join(path, "package.json"), JSON.stringify({ type: "module", scripts: { test: `${node} --test` } }));
+  writeFileSync(
+    join(path, "package.json"),
+    JSON.stringify({ type: "module", scripts: { test: `${node} --test` } }),
+  );
   for (let at = 0; at < 5; at += 1)
     writeFileSync(
       join(path, "test", `${at}.test.js`),

@@ -9,9 +9,10 @@ import { imageOrFolder, type Place, withPrivateMounts } from "./places.ts";
 import { makeTree } from "./trees.ts";
 
 /**
- * How do large plans do: 50,000 changed files, 100,000 new ones? Ours are the commands that a user types, each in a process of its own, with the
- * largest resident set of that process. The floor of a diff is to hash every file that it has to read; that of an apply is one flush, the renames
- * alone, one flush. New content waits as unwritten pages in both.
+ * How do large plans do: 50,000 changed files, 100,000 new ones? Ours are the commands that a user types,
+ * each in a process of its own, with the largest resident set of that process. The floor of a diff is to hash
+ * every file that it has to read; that of an apply is one flush, the renames alone, one flush. New content
+ * waits as unwritten pages in both.
  */
 const MODIFIED = 50_000;
 const ADDED = 100_000;
@@ -69,7 +70,14 @@ class LargeWork {
     return {
       before: () => this.#make(),
       run: () =>
-        runProgram("sh", "-c", 'find "$@" -type f -print0 | xargs -0 sha256sum', "sh", this.#sandbox, this.#original),
+        runProgram(
+          "sh",
+          "-c",
+          'find "$@" -type f -print0 | xargs -0 sha256sum',
+          "sh",
+          this.#sandbox,
+          this.#original,
+        ),
       after: () => this.#remove(),
     };
   }
@@ -106,16 +114,26 @@ for (const kind of [
     apply: work.command("apply"),
     renames: renamesAlone(place.path, kind.count, kind.files),
   });
-  rows.push(compare(`diff of ${kind.what} (${place.label})`, diff, "sha256sum of both sides", hashes, { atMost: 3 }));
+  rows.push(
+    compare(`diff of ${kind.what} (${place.label})`, diff, "sha256sum of both sides", hashes, { atMost: 3 }),
+  );
   rows.push(compare(`apply of ${kind.what}`, apply, "2 syncfs+renames", renames, { atMost: 3 }));
-  for (const command of ["diff", "apply"]) rows.push(memoryRow(`  memory of its ${command}`, peaks.get(command) ?? 0));
+  for (const command of ["diff", "apply"])
+    rows.push(memoryRow(`  memory of its ${command}`, peaks.get(command) ?? 0));
   peaks.clear();
 }
 answer(rows);
 
 function memoryRow(what: string, megabytes: number): Row {
   const verdict = megabytes <= MOST_MEGABYTES ? "ok" : "MISSED";
-  return { what, ours: `${megabytes.toFixed(0)} MB`, peer: "", ratio: "", goal: `≤ ${MOST_MEGABYTES} MB`, verdict };
+  return {
+    what,
+    ours: `${megabytes.toFixed(0)} MB`,
+    peer: "",
+    ratio: "",
+    goal: `≤ ${MOST_MEGABYTES} MB`,
+    verdict,
+  };
 }
 
 function pairs(environment: { readonly [name: string]: string }): string[] {

@@ -8,8 +8,9 @@ import { alternate, type Side } from "./measure.ts";
 import { imageOrFolder, withPrivateMounts } from "./places.ts";
 
 /**
- * Does a command on one plan become slower when many others are open? Each of those is an overlay on a folder of its own, in which
- * a command has run. The same commands are timed in a state with one other plan and in a state with a thousand.
+ * Does a command on one plan become slower when many others are open? Each of those is an overlay on a folder
+ * of its own, in which a command has run. The same commands are timed in a state with one other plan and in a
+ * state with a thousand.
  */
 const MANY = 1_000;
 const ROUNDS = 15;

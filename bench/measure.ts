@@ -13,15 +13,18 @@ export interface Side {
 export type Times = readonly number[];
 
 /**
- * Runs the sides in turn, round after round, so that what else the machine does meets all of them alike. A first round is not counted:
- * it fills the caches. `before` leaves dirty pages only if it means to: everything older is on disk when it begins.
+ * Runs the sides in turn, round after round, so that what else the machine does meets all of them alike. A
+ * first round is not counted: it fills the caches. `before` leaves dirty pages only if it means to:
+ * everything older is on disk when it begins.
  */
 export async function alternate<Name extends string>(
   rounds: number,
   sides: { readonly [name in Name]: Side },
 ): Promise<{ readonly [name in Name]: Times }> {
   const names = Object.keys(sides) as Name[];
-  const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as { [name in Name]: number[] };
+  const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as {
+    [name in Name]: number[];
+  };
   for (let round = -1; round < rounds; round += 1) {
     for (const name of names) {
       const took = await measured(sides[name]);
@@ -69,6 +72,9 @@ function quantile(sorted: Times, share: number): number {
 
 /** Runs a program to its end; its output is of no interest unless it fails. */
 export function runProgram(program: string, ...args: readonly string[]): void {
-  const { status, stderr, error } = spawnSync(program, args, { stdio: ["ignore", "ignore", "pipe"], encoding: "utf8" });
+  const { status, stderr, error } = spawnSync(program, args, {
+    stdio: ["ignore", "ignore", "pipe"],
+    encoding: "utf8",
+  });
   if (status !== 0) throw new Error(`${program} ${args.join(" ")} failed: ${error?.message ?? stderr}`);
 }

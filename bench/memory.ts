@@ -7,8 +7,9 @@ import { memoryOrFolder, withPrivateMounts } from "./places.ts";
 import { makeTree } from "./trees.ts";
 
 /**
- * How much memory does the diff of a million entries take? The largest resident set of a process that does nothing else, beside that of one
- * that opens the same state and does no diff. There is no goal: the number is for the eye.
+ * How much memory does the diff of a million entries take? The largest resident set of a process that does
+ * nothing else, beside that of one that opens the same state and does no diff. There is no goal: the number
+ * is for the eye.
  */
 const FILES = 990_000;
 const PER_FOLDER = 100;
@@ -38,7 +39,9 @@ async function measure(): Promise<void> {
   const state = join(place.path, "state");
   const files = makeTree(original, FILES, PER_FOLDER, () => Buffer.alloc(0));
   const drydock = await openServices({ stateDir: state });
-  const { id } = await drydock.plans.create({ resources: [{ location: original, strategy: "filesystem_copy" }] });
+  const { id } = await drydock.plans.create({
+    resources: [{ location: original, strategy: "filesystem_copy" }],
+  });
   writeFileSync(join(await drydock.plans.path(id), files[0] as string), "changed\n");
   await drydock.close();
   const [diff, look] = [peak("diff", state, id), peak("look", state, id)];

@@ -1,8 +1,8 @@
 import { mkdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openServices } from "../src/runtime.ts";
-import { Folder } from "../src/system/folder.ts";
-import { mountByDescriptors } from "../src/system/overlay-mount.ts";
+import { Folder } from "../src/system/calls/folder.ts";
+import { mountByDescriptors } from "../src/system/mount/overlay-mount.ts";
 import { answer, compare, type Row } from "./answer.ts";
 import { openDurableStore } from "./durable-store.ts";
 import { newContent, oldContent, PER_FOLDER, removeAll, renamesAlone } from "./floor.ts";
@@ -13,8 +13,9 @@ import { makeTree } from "./trees.ts";
 /**
  * What does a sandbox by `overlay` cost, and does that depend on the size of the original?
  *
- * Making one is compared with a bare mount and two durable writes to a store like ours, which is what it can't do without; and with what others
- * do: a copy, a worktree of git. Comparing and landing 20 changed files is compared with git status and with the floor of a landing.
+ * Making one is compared with a bare mount and two durable writes to a store like ours, which is what it
+ * can't do without; and with what others do: a copy, a worktree of git. Comparing and landing 20 changed
+ * files is compared with git status and with the floor of a landing.
  */
 const CHANGED = 20;
 const IDENTITY = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
@@ -37,7 +38,9 @@ for (const size of [1_000, 10_000, 100_000]) {
   const changed = files.filter((_, index) => index % (size / CHANGED) === 0);
   const label = `${size.toLocaleString("en")} files`;
   const make = await alternate(15, { ours: create(original), floor: bareMount(original) });
-  rows.push(compare(`overlay create, ${label}`, make.ours, "mount + 2 durable writes", make.floor, { atMost: 2 }));
+  rows.push(
+    compare(`overlay create, ${label}`, make.ours, "mount + 2 durable writes", make.floor, { atMost: 2 }),
+  );
   const slow = await alternate(size > 10_000 ? 1 : 3, {
     ours: create(original),
     copy: copied(original),
@@ -47,8 +50,13 @@ for (const size of [1_000, 10_000, 100_000]) {
   rows.push(compare("  against git", slow.ours, "git worktree add", slow.worktree, undefined));
   const look = await alternate(9, { ours: diff(original, changed), git: gitStatus(original, changed) });
   rows.push(compare(`  diff of ${CHANGED} changes`, look.ours, "git status", look.git, { underMs: 3 }));
-  const land = await alternate(9, { ours: apply(original, changed), floor: renamesAlone(place.path, CHANGED) });
-  rows.push(compare(`  apply of ${CHANGED} changes`, land.ours, "2 syncfs+exchanges", land.floor, { atMost: 3 }));
+  const land = await alternate(9, {
+    ours: apply(original, changed),
+    floor: renamesAlone(place.path, CHANGED),
+  });
+  rows.push(
+    compare(`  apply of ${CHANGED} changes`, land.ours, "2 syncfs+exchanges", land.floor, { atMost: 3 }),
+  );
   removeAll(original);
 }
 store.close();

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { runProgram } from "./measure.ts";
 
 /**
- * Where the benchmarks work: file systems in images that are mounted through loop devices, because the disk of a machine may have no
- * journal, may not share blocks, and is slowed down by what was deleted on it.
+ * Where the benchmarks work: file systems in images that are mounted through loop devices, because the disk
+ * of a machine may have no journal, may not share blocks, and is slowed down by what was deleted on it.
  *
- * The mounts are made in a mount namespace of this process, and the images are unlinked as soon as they are mounted: whatever ends the
- * process, the kernel unmounts and frees everything with it.
+ * The mounts are made in a mount namespace of this process, and the images are unlinked as soon as they are
+ * mounted: whatever ends the process, the kernel unmounts and frees everything with it.
  */
 const MAKERS = {
   ext4: ["mkfs.ext4", "-q", "-F", "-i", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
@@ -40,10 +40,16 @@ process.on("exit", () => {
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(130));
 
-/** Whether images can be mounted here; without that, some questions can't be asked and others are asked of a temporary folder. */
+/**
+ * Whether images can be mounted here; without that, some questions can't be asked and others are asked of a
+ * temporary folder.
+ */
 export const hasImages = process.env[PRIVATE] === "yes";
 
-/** Starts this program again with mounts of its own, if that is allowed; returns only in the program that has to work. */
+/**
+ * Starts this program again with mounts of its own, if that is allowed; returns only in the program that has
+ * to work.
+ */
 export function withPrivateMounts(): void {
   if (hasImages || process.getuid?.() !== 0 || spawnSync("unshare", ["--mount", "true"]).status !== 0) return;
   rmSync(home, { recursive: true, force: true });

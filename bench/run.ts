@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { type Row, tableOf } from "./answer.ts";
 
 /**
- * `npm run bench`: asks every question, each in a program of its own, and prints one table. Exits with 1 if a goal was missed or a
- * program failed. `--quick` leaves out what takes long and has no goal; names of programs (`apply`, `copy` …) ask only those.
+ * `npm run bench`: asks every question, each in a program of its own, and prints one table. Exits with 1 if a
+ * goal was missed or a program failed. `--quick` leaves out what takes long and has no goal; names of
+ * programs (`apply`, `copy` …) ask only those.
  */
 const QUESTIONS = [
   "apply",
@@ -28,7 +29,8 @@ const WITHOUT_GOAL: readonly string[] = ["memory"];
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 const isQuick = process.argv.includes("--quick");
 const unknown = named.filter((name) => !QUESTIONS.some((question) => question === name));
-if (unknown.length > 0) throw new Error(`There is no question ${unknown.join(", ")}, only ${QUESTIONS.join(", ")}.`);
+if (unknown.length > 0)
+  throw new Error(`There is no question ${unknown.join(", ")}, only ${QUESTIONS.join(", ")}.`);
 
 const rows: Row[] = [];
 const failed: string[] = [];

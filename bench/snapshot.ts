@@ -4,12 +4,12 @@ import { ulid } from "ulid";
 import type { SandboxRef } from "../src/core/sandbox.ts";
 import type { StrategyContext } from "../src/core/strategy.ts";
 import { openServices } from "../src/runtime.ts";
-import { SnapshotStrategy } from "../src/strategies/snapshot/snapshot.ts";
-import { createSnapshot, deleteSubvolume } from "../src/system/btrfs.ts";
-import { statInto } from "../src/system/facts.ts";
+import { SnapshotStrategy } from "../src/strategies/btrfs-snapshot/snapshot.ts";
+import { createSnapshot, deleteSubvolume } from "../src/system/btrfs/btrfs.ts";
+import { statInto } from "../src/system/calls/facts.ts";
+import { Folder } from "../src/system/calls/folder.ts";
+import { readNames } from "../src/system/calls/listing.ts";
 import { failpoint } from "../src/system/failpoints.ts";
-import { Folder } from "../src/system/folder.ts";
-import { readNames } from "../src/system/listing.ts";
 import { answer, compare, type Row } from "./answer.ts";
 import { openDurableStore } from "./durable-store.ts";
 import { newContent, oldContent, PER_FOLDER, renamesAlone } from "./floor.ts";
@@ -20,8 +20,9 @@ import { makeTree } from "./trees.ts";
 /**
  * What does a sandbox by `snapshot` cost, and does that depend on the size of the original?
  *
- * Making one is compared with the bare ioctl; a whole plan with its path with what that can't do without, two snapshots and two durable writes to a
- * store like ours. Comparing is compared with one walk of the tree, landing with the floor of a landing.
+ * Making one is compared with the bare ioctl; a whole plan with its path with what that can't do without, two
+ * snapshots and two durable writes to a store like ours. Comparing is compared with one walk of the tree,
+ * landing with the floor of a landing.
  */
 const CHANGED = 20;
 const SNAPSHOT = failpoint("bench.snapshot");
@@ -49,11 +50,15 @@ async function ask(path: string): Promise<void> {
     const make = await alternate(25, { ours: create(strategy, original), bare: bare(original, 1) });
     rows.push(compare(`snapshot create, ${label}`, make.ours, "the bare ioctl", make.bare, { atMost: 2 }));
     const plan = await alternate(15, { ours: createPlan(original), floor: bare(original, 2, store.write) });
-    rows.push(compare("  a plan and its path", plan.ours, "2 ioctls + 2 durable writes", plan.floor, { atMost: 2 }));
+    rows.push(
+      compare("  a plan and its path", plan.ours, "2 ioctls + 2 durable writes", plan.floor, { atMost: 2 }),
+    );
     const look = await alternate(9, { ours: diff(original, changed), walk: walk(original) });
     rows.push(compare(`  diff of ${CHANGED} changes`, look.ours, "one walk", look.walk, undefined));
     const land = await alternate(9, { ours: apply(original, changed), floor: renamesAlone(path, CHANGED) });
-    rows.push(compare(`  apply of ${CHANGED} changes`, land.ours, "2 syncfs+exchanges", land.floor, undefined));
+    rows.push(
+      compare(`  apply of ${CHANGED} changes`, land.ours, "2 syncfs+exchanges", land.floor, undefined),
+    );
   }
   store.close();
   await drydock.close();

@@ -5,8 +5,8 @@ import { alternate, runProgram } from "./measure.ts";
 import { home, withPrivateMounts } from "./places.ts";
 
 /**
- * How long does a small command take? Ours is `bin/drydock plan list` of the built program with an empty state directory; its peer is the
- * same Node with nothing to do.
+ * How long does a small command take? Ours is `bin/drydock plan list` of the built program with an empty
+ * state directory; its peer is the same Node with nothing to do.
  */
 const ROUNDS = 41;
 

@@ -9,14 +9,24 @@ import { alternate, type Times } from "./measure.ts";
 import { home } from "./places.ts";
 
 /**
- * What does it cost that a strategy of somebody's own is found by its name, and called through the guard? The peers are importing the module
- * and making the object oneself, and calling it directly. The strategy itself does nothing.
+ * What does it cost that a strategy of somebody's own is found by its name, and called through the guard? The
+ * peers are importing the module and making the object oneself, and calling it directly. The strategy itself
+ * does nothing.
  */
 const ROUNDS = 31;
 const CALLS = 1_000;
 const MORE_PER_CALL_MS = 0.02;
 
-const METHODS = ["create", "write", "diff", "commit", "rollback", "checkpoint", "restoreCheckpoint", "cleanup"];
+const METHODS = [
+  "create",
+  "write",
+  "diff",
+  "commit",
+  "rollback",
+  "checkpoint",
+  "restoreCheckpoint",
+  "cleanup",
+];
 const TEXT = `export class Idle {
   capabilities = { commit: "one-phase" };
   async read() { return bytes; }
@@ -103,5 +113,7 @@ const more: Times = calls.guarded.map((time) => time - direct);
 answer([
   compare("find a strategy, cold", cold.ours, "import and new", cold.bare, undefined),
   compare(`find it again, ${CALLS} times`, warm.ours, "Map.get", warm.bare, undefined),
-  compare(`guard: more for ${CALLS} calls`, more, "the calls", calls.direct, { underMs: CALLS * MORE_PER_CALL_MS }),
+  compare(`guard: more for ${CALLS} calls`, more, "the calls", calls.direct, {
+    underMs: CALLS * MORE_PER_CALL_MS,
+  }),
 ]);

@@ -1,7 +1,10 @@
 import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Makes `count` files, `perFolder` in each folder, or only the folders where there is no content; returns their paths relative to `root`. The same for each call. */
+/**
+ * Makes `count` files, `perFolder` in each folder, or only the folders where there is no content; returns
+ * their paths relative to `root`. The same for each call.
+ */
 export function makeTree(
   root: string,
   count: number,

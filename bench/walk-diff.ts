@@ -7,8 +7,9 @@ import { imageOrFolder, withPrivateMounts } from "./places.ts";
 import { makeTree, text } from "./trees.ts";
 
 /**
- * How long does it take to find what changed in a large tree? Ours is `plans.diff`, which reads the baseline, walks the copy and compares;
- * its peer is a `find` that only walks, and prints the attributes that we compare.
+ * How long does it take to find what changed in a large tree? Ours is `plans.diff`, which reads the baseline,
+ * walks the copy and compares; its peer is a `find` that only walks, and prints the attributes that we
+ * compare.
  */
 const FILES = 99_000;
 const PER_FOLDER = 100;
@@ -21,7 +22,9 @@ const place = imageOrFolder("ext4");
 const original = join(place.path, "original");
 const files = makeTree(original, FILES, PER_FOLDER, () => Buffer.alloc(0));
 const drydock = await openServices({ stateDir: join(place.path, "state") });
-const { id } = await drydock.plans.create({ resources: [{ location: original, strategy: "filesystem_copy" }] });
+const { id } = await drydock.plans.create({
+  resources: [{ location: original, strategy: "filesystem_copy" }],
+});
 const sandbox = await drydock.plans.path(id);
 for (let at = 0; at < CHANGED; at += 1) {
   writeFileSync(join(sandbox, files[at * Math.floor(FILES / CHANGED)] as string), text(at, 1000));
@@ -32,7 +35,8 @@ const { ours, find } = await alternate(ROUNDS, {
   ours: {
     run: async () => {
       const { changes } = await drydock.plans.diff(id);
-      if (changes.length !== CHANGED) throw new Error(`${changes.length} changes were found instead of ${CHANGED}.`);
+      if (changes.length !== CHANGED)
+        throw new Error(`${changes.length} changes were found instead of ${CHANGED}.`);
     },
   },
   find: { run: () => runProgram("find", sandbox, "-printf", ATTRIBUTES) },

@@ -1,12 +1,21 @@
 /*
- * Loads modules of dist/program with what V8 compiled of them in an earlier process. Node keeps compiled code too
- * (module.enableCompileCache), but only what is compiled before a module runs: every command compiles the functions that
- * it calls anew, for a quarter of its time. Here they are kept after they were called.
+ * Loads modules of dist/program with what V8 compiled of them in an earlier process. Node keeps compiled code
+ * too (module.enableCompileCache), but only what is compiled before a module runs: every command compiles the
+ * functions that it calls anew, for a quarter of its time. Here they are kept after they were called.
  *
- * Compiled code is kept beside the code itself, never in a shared or temporary folder: a process that can plant something
- * there can change the program anyway. Where it can't be written it is not kept.
+ * Compiled code is kept beside the code itself, never in a shared or temporary folder: a process that can
+ * plant something there can change the program anyway. Where it can't be written it is not kept.
  */
-const { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeSync } = require("node:fs");
+const {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} = require("node:fs");
 const { createRequire } = require("node:module");
 const { Script } = require("node:vm");
 
@@ -52,7 +61,8 @@ function loadFile(name) {
   const require = (other) => (OWN.test(other) ? loadFile(other.slice(2)).exports : own(other));
   module.place = placeOf(file);
   const cachedData = readIfThere(module.place);
-  // What V8 refuses was compiled with other flags. It stays: two users with different flags would write it in turn.
+  // What V8 refuses was compiled with other flags. It stays: two users with different flags would write it in
+  // turn.
   module.isFresh = cachedData === undefined;
   module.script = compiled(file, cachedData);
   module.script.runInThisContext()(module.exports, require, module, file, program);
@@ -65,7 +75,10 @@ function compiled(file, cachedData) {
   return new Script(source, { filename: file, cachedData });
 }
 
-/** Compiles all of a module, also what is not called, which it can't keep itself: at its end it is another program. */
+/**
+ * Compiles all of a module, also what is not called, which it can't keep itself: at its end it is another
+ * program.
+ */
 function keepWhole(file) {
   const { setFlagsFromString } = require("node:v8");
   setFlagsFromString("--no-lazy");
@@ -74,7 +87,10 @@ function keepWhole(file) {
   write(placeOf(file), script);
 }
 
-/** V8 sees whether another version of it or other flags compiled this, but not whether the source has changed since. */
+/**
+ * V8 sees whether another version of it or other flags compiled this, but not whether the source has changed
+ * since.
+ */
 function placeOf(file) {
   const { size, mtimeMs } = statSync(file);
   return `${kept}/${file.slice(program.length + 1)}-${size}-${mtimeMs}`;
@@ -88,7 +104,9 @@ function readIfThere(path) {
   }
 }
 
-/** No process meets half of it and no power cut leaves half of it: V8 would believe what it reads, and crash. */
+/**
+ * No process meets half of it and no power cut leaves half of it: V8 would believe what it reads, and crash.
+ */
 function write(path, script) {
   const fresh = `${path}.${process.pid}`;
   const file = openSync(fresh, "wx", 0o644);

@@ -18,19 +18,20 @@ import { makeDeclarations, PUBLIC_ENTRIES } from "./declarations.ts";
 
 /**
  * Builds dist/:
- * - program/, the command line and the library: one file for each public entry and the chunks that they share.
- *   All come from one call of esbuild: a class that two of them use is in a chunk of its own, so a strategy that
- *   imports "drydock/strategy" meets the same classes as the command line. bin/compiled.cjs loads them, which it
- *   can only do with the older kind of modules.
- * - index.js, strategy.js, strategies.js, testing.js, which export from there, and victim.js, the process that the
- *   conformance suite kills.
+ * - program/, the command line and the library: one file for each public entry and the chunks that they
+ *   share. All come from one call of esbuild: a class that two of them use is in a chunk of its own, so a
+ *   strategy that imports "drydock/strategy" meets the same classes as the command line. bin/compiled.cjs
+ *   loads them, which it can only do with the older kind of modules.
+ * - index.js, strategy.js, strategies.js, testing.js, which export from there, and victim.js, the process
+ *   that the conformance suite kills.
  * - holder.js, the program that holds transactions, with the drivers that it needs.
  * - launcher.cjs, which starts program/launch.js, the program that becomes a command.
  * - types/, the declarations of the public entries (declarations.ts).
- * - .compile-cache/, see bin/compiled.cjs; filled here, so that the first command is as fast as the second. Not
- *   packed.
+ * - .compile-cache/, see bin/compiled.cjs; filled here, so that the first command is as fast as the second.
+ *   Not packed.
  *
- * It is made beside dist/ and then moved into place: a failed build leaves the old one, and no command meets half of one.
+ * It is made beside dist/ and then moved into place: a failed build leaves the old one, and no command meets
+ * half of one.
  */
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
@@ -38,21 +39,25 @@ const dist = join(root, "dist");
 const ENTRIES = {
   ...PUBLIC_ENTRIES,
   cli: "src/cli/main.ts",
-  victim: "src/testing/victim-main.ts",
+  victim: "src/testing/process/victim-main.ts",
 } as const;
 
-/** A process of its own that speaks to the others by a socket, and shares no class with them; only it needs the drivers of databases. */
+/**
+ * A process of its own that speaks to the others by a socket, and shares no class with them; only it needs
+ * the drivers of databases.
+ */
 const HOLDER = "src/strategies/transaction-rollback/holder/holder-main.ts";
 
 /** The program that becomes a command. It is started for each, so it holds nothing else. */
-const LAUNCHER = "src/run/launcher-main.ts";
+const LAUNCHER = "src/run/launch/launcher-main.ts";
 
 /** No start takes that long. */
 const WARM_UP_MS = 20_000;
 
 /**
- * What a module of the older kind lacks: it does not know where it is, and how Node resolves and imports is known to a module of the newer kind
- * only. Imports of other modules of the program are calls of `$mport`, those of anything else of `$bring`.
+ * What a module of the older kind lacks: it does not know where it is, and how Node resolves and imports is
+ * known to a module of the newer kind only. Imports of other modules of the program are calls of `$mport`,
+ * those of anything else of `$bring`.
  */
 const OLDER_KIND = {
   define: { "import.meta.url": "drydockUrl", "import.meta.resolve": "drydockResolve" },
@@ -79,7 +84,9 @@ try {
 }
 
 async function buildAll(): Promise<void> {
-  const missing = [...Object.values(ENTRIES), HOLDER, LAUNCHER].filter((entry) => !existsSync(join(root, entry)));
+  const missing = [...Object.values(ENTRIES), HOLDER, LAUNCHER].filter(
+    (entry) => !existsSync(join(root, entry)),
+  );
   if (missing.length > 0) throw new Error(`Nothing was built: ${missing.join(", ")} is missing.`);
   const fresh = join(root, `dist.new-${process.pid}`);
   const old = `${fresh}-old`;
@@ -111,7 +118,14 @@ async function bundle(outdir: string): Promise<void> {
   const program = join(outdir, "program");
   const newer = join(outdir, "newer");
   await build({
-    ...{ ...options, outdir: newer, bundle: true, splitting: true, format: "esm", chunkNames: "[name]-[hash]" },
+    ...{
+      ...options,
+      outdir: newer,
+      bundle: true,
+      splitting: true,
+      format: "esm",
+      chunkNames: "[name]-[hash]",
+    },
     entryPoints: ENTRIES,
     external: ["koffi"],
     plugins: [fewChunks, directBuiltins, englishOnly, piecesTogether],
@@ -138,7 +152,9 @@ async function bundle(outdir: string): Promise<void> {
   });
 }
 
-/** Makes imports calls of functions, whose names are as long as "import", so that the source map stays right. */
+/**
+ * Makes imports calls of functions, whose names are as long as "import", so that the source map stays right.
+ */
 function importByCalls(file: string): void {
   const text = readFileSync(file, "utf8")
     .replace(/\bimport\("(?=[.]{1,2}[/])/g, '$$mport("')
@@ -152,7 +168,10 @@ function writeEntries(outdir: string): void {
   const require = createRequire(import.meta.url);
   for (const entry of Object.keys(PUBLIC_ENTRIES)) {
     const names = Object.keys(require(join(outdir, "program", `${entry}.js`)));
-    writeFileSync(join(outdir, `${entry}.js`), `${load}export const { ${names.join(", ")} } = load("${entry}.js");\n`);
+    writeFileSync(
+      join(outdir, `${entry}.js`),
+      `${load}export const { ${names.join(", ")} } = load("${entry}.js");\n`,
+    );
   }
   writeFileSync(join(outdir, "victim.js"), `${load}load("victim.js");\n`);
   writeFileSync(join(outdir, "launcher.cjs"), 'require("../bin/compiled.cjs").load("launch.js");\n');
@@ -160,8 +179,8 @@ function writeEntries(outdir: string): void {
 }
 
 /**
- * Runs the command that calls most of the program, in a folder and a state that are thrown away: the code that it
- * compiled is kept. Where that command can not run, a smaller one does.
+ * Runs the command that calls most of the program, in a folder and a state that are thrown away: the code
+ * that it compiled is kept. Where that command can not run, a smaller one does.
  */
 function warmUp(): void {
   const place = mkdtempSync(join(tmpdir(), "drydock-build-"));
@@ -175,7 +194,8 @@ function warmUp(): void {
       const { status, stderr } = spawnSync(process.execPath, [join(root, "bin/start.cjs"), ...args], {
         ...{ cwd: folder, encoding: "utf8", timeout: WARM_UP_MS, stdio: ["ignore", "ignore", "pipe"] },
       });
-      if (status !== 0) console.warn(`The first start will be slower, since a warm-up failed: ${stderr.trim()}`);
+      if (status !== 0)
+        console.warn(`The first start will be slower, since a warm-up failed: ${stderr.trim()}`);
     }
   } finally {
     rmSync(place, { recursive: true, force: true });

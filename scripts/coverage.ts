@@ -7,10 +7,10 @@ import { prepareMachine } from "./test-machine.ts";
 import { findTests, runTests } from "./test-run.ts";
 
 /**
- * `npm run coverage`: runs the tests, counting lines in every process that they start, and fails if less than 97 % of
- * the lines of src/ ran. Commands run from source, whose lines are counted as they stand. A process that is killed
- * reports nothing; that is the point of the tests that kill one, so what only runs there is seen again in the recovery
- * that follows.
+ * `npm run coverage`: runs the tests, counting lines in every process that they start, and fails if less than
+ * 97 % of the lines of src/ ran. Commands run from source, whose lines are counted as they stand. A process
+ * that is killed reports nothing; that is the point of the tests that kill one, so what only runs there is
+ * seen again in the recovery that follows.
  */
 const REQUIRED = 97;
 const folder = join(root, "coverage");
@@ -45,7 +45,9 @@ function report(): boolean {
     { cwd: root, stdio: "inherit" },
   );
   if (status !== 0) throw new Error("c8 could not make a report, see above.");
-  const { total, ...files } = JSON.parse(readFileSync(join(folder, "coverage-summary.json"), "utf8")) as Summary;
+  const { total, ...files } = JSON.parse(
+    readFileSync(join(folder, "coverage-summary.json"), "utf8"),
+  ) as Summary;
   const poor = Object.entries(files).filter(([, { lines }]) => lines.pct < REQUIRED);
   for (const [file, { lines }] of poor.sort(([, a], [, b]) => a.lines.pct - b.lines.pct)) {
     console.log(`${lines.pct.toFixed(1).padStart(6)} % of ${lines.total} lines: ${relative(root, file)}`);

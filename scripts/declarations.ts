@@ -39,11 +39,15 @@ function declarationOf(source: string): string {
 /** Emits a declaration for each file, with the extensions of relative imports as they are for a program. */
 function compile(root: string, outdir: string): void {
   const tsc = join(root, "node_modules/typescript-7/bin/tsc");
-  const { status, stdout } = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", outdir], {
-    cwd: root,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    [tsc, "-p", "tsconfig.build.json", "--outDir", outdir],
+    {
+      cwd: root,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   if (status !== 0) throw new Error(`${stdout}Nothing was built: the declarations can't be made, see above.`);
   for (const name of readdirSync(outdir, { recursive: true, encoding: "utf8" })) {
     if (!name.endsWith(".d.ts")) continue;

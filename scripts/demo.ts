@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /**
- * The main job, end to end, on folders that the demo makes and removes: two folders changed in one plan, the diff, an apply killed in
- * the middle, recovery, undo, and a conflict that is refused. Every command is the real one, run as a user would. A step that does not end
- * as it should fails the demo.
+ * The main job, end to end, on folders that the demo makes and removes: two folders changed in one plan, the
+ * diff, an apply killed in the middle, recovery, undo, and a conflict that is refused. Every command is the
+ * real one, run as a user would. A step that does not end as it should fails the demo.
  */
 const drydock = join(import.meta.dirname, "..", "bin", "drydock");
 const home = mkdtempSync(join(tmpdir(), "drydock-demo-"));
@@ -19,7 +19,12 @@ function say(text: string): void {
 /** Runs a command as a shell would, shows it, and sees that it ends as it should. */
 function run(
   args: readonly string[],
-  expected: { readonly code?: number; readonly signal?: string; readonly input?: string; readonly env?: object } = {},
+  expected: {
+    readonly code?: number;
+    readonly signal?: string;
+    readonly input?: string;
+    readonly env?: object;
+  } = {},
 ): string {
   process.stdout.write(
     `$ ${expected.input === undefined ? "" : `echo ${JSON.stringify(expected.input.trim())} | `}drydock ${args.map(quoted).join(" ")}\n`,
@@ -58,9 +63,16 @@ function makeFolders(): void {
   writeFileSync(join(home, "settings", "limits.txt"), "connections 10\n");
 }
 
-/** By a command inside, because not every sandbox has a path for an ordinary user; or at its path, because not every machine can run one. */
+/**
+ * By a command inside, because not every sandbox has a path for an ordinary user; or at its path, because not
+ * every machine can run one.
+ */
 function removeInside(plan: string, resource: string, path: string): void {
-  const { stdout } = spawnSync(drydock, ["doctor", "--json"], { cwd: home, env: environment, encoding: "utf8" });
+  const { stdout } = spawnSync(drydock, ["doctor", "--json"], {
+    cwd: home,
+    env: environment,
+    encoding: "utf8",
+  });
   const checks: readonly { readonly name: string; readonly ok: boolean }[] = JSON.parse(stdout).checks;
   if (checks.some(({ name, ok }) => name === "run" && ok)) run(["plan", "exec", plan, "--", "rm", path]);
   else rmSync(join(run(["plan", "path", plan, resource]).trim(), path));

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import ts from "typescript";
 
 /**
- * Writes test/failpoint-names.ts, the list of all failpoints: every name given to `failpoint("…")` in src/, tests
- * left out. With `--check` it writes nothing and fails if the list is stale. A name must be a literal that
- * DRYDOCK_FAILPOINT can name, else the crash suite would never stop there.
+ * Writes test/failpoint-names.ts, the list of all failpoints: every name given to `failpoint("…")` in src/,
+ * tests left out. With `--check` it writes nothing and fails if the list is stale. A name must be a literal
+ * that DRYDOCK_FAILPOINT can name, else the crash suite would never stop there.
  */
 const root = join(import.meta.dirname, "..");
 const list = "test/failpoint-names.ts";
@@ -32,7 +32,9 @@ if (faults.length > 0) {
 }
 
 function collect(): Found {
-  const found = globSync("src/**/*.ts", { cwd: root, exclude: (name) => name.endsWith(".test.ts") }).map(inFile);
+  const found = globSync("src/**/*.ts", { cwd: root, exclude: (name) => name.endsWith(".test.ts") }).map(
+    inFile,
+  );
   return {
     names: [...new Set(found.flatMap((file) => file.names))].sort(),
     faults: found.flatMap((file) => file.faults),
@@ -44,7 +46,11 @@ function inFile(path: string): Found {
   const inside: string[] = [];
   const wrong: string[] = [];
   const visit = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === "failpoint") {
+    if (
+      ts.isCallExpression(node) &&
+      ts.isIdentifier(node.expression) &&
+      node.expression.text === "failpoint"
+    ) {
       const [argument] = node.arguments;
       if (argument !== undefined && ts.isStringLiteralLike(argument) && NAME.test(argument.text))
         inside.push(argument.text);

@@ -13,8 +13,8 @@ const NEVER: { readonly [name: string]: string } = {
 };
 
 /**
- * Where processes that die at a failpoint leave its name while tests run: that the crash suites kill at every failpoint there is, is seen and
- * not assumed. Victims may be of any user.
+ * Where processes that die at a failpoint leave its name while tests run: that the crash suites kill at every
+ * failpoint there is, is seen and not assumed. Victims may be of any user.
  */
 export class KillRecord {
   readonly #folder = mkdtempSync(join(tmpdir(), "drydock-kills-"));

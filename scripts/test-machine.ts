@@ -3,9 +3,9 @@ import { existsSync, globSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 /**
- * What the tests need from the machine beyond Node: programs of a few Debian packages, and loop devices. As root,
- * missing packages are installed. What can't be had is said loudly, with what is lost; the tests that need it skip
- * themselves with their reason.
+ * What the tests need from the machine beyond Node: programs of a few Debian packages, and loop devices. As
+ * root, missing packages are installed. What can't be had is said loudly, with what is lost; the tests that
+ * need it skip themselves with their reason.
  */
 interface Need {
   readonly program: string;
@@ -24,7 +24,11 @@ const NEEDED: readonly Need[] = [
   { program: "setfattr", package: "attr", lost: "tests of extended attributes by an independent program" },
   { program: "bindfs", package: "bindfs", lost: "tests on a file system that can't exchange two files" },
   { program: "fuse-overlayfs", package: "fuse-overlayfs", lost: "tests of overlays by fuse" },
-  { program: "sqlite3", package: "sqlite3", lost: "tests of databases with an independent program as the rival" },
+  {
+    program: "sqlite3",
+    package: "sqlite3",
+    lost: "tests of databases with an independent program as the rival",
+  },
   {
     program: "initdb",
     folder: "/usr/lib/postgresql/*/bin",
@@ -46,7 +50,8 @@ export function prepareMachine(): void {
   if (process.env["DRYDOCK_TEST_MACHINE"] === "ready") return;
   process.env["DRYDOCK_TEST_MACHINE"] = "ready";
   const missing = missingPrograms();
-  if (missing.length > 0 && process.getuid?.() === 0) install([...new Set(missing.map((need) => need.package))]);
+  if (missing.length > 0 && process.getuid?.() === 0)
+    install([...new Set(missing.map((need) => need.package))]);
   const warnings = missingPrograms().map(
     (need) => `${need.program} (Debian: ${need.package}) is missing: ${need.lost}`,
   );

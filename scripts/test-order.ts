@@ -1,7 +1,8 @@
 /**
- * The test files that take longest, the longest first. They run first, so that no worker is still busy with one of them when the others have nothing left.
- * Files that mostly compute and files that mostly wait (for servers, disks, time limits) alternate, so that they share the processors.
- * The closing lines of a run name its slowest files.
+ * The test files that take longest, the longest first. They run first, so that no worker is still busy with
+ * one of them when the others have nothing left. Files that mostly compute and files that mostly wait (for
+ * servers, disks, time limits) alternate, so that they share the processors. The closing lines of a run name
+ * its slowest files.
  */
 const LONGEST = [
   "test/databases/held-crash.test.ts",
@@ -13,7 +14,7 @@ const LONGEST = [
   "test/crash/kill.test.ts",
   "test/scenarios/many-sandboxes.test.ts",
   "test/conformance/git-worktree.test.ts",
-  "test/databases/keeper.test.ts",
+  "test/databases/holder.test.ts",
   "test/scenarios/real-work.test.ts",
   "test/run/crash.test.ts",
   "test/run/command.test.ts",

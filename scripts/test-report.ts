@@ -17,8 +17,9 @@ type Result = EventData.TestPass | EventData.TestFail;
 const SLOWEST = 8;
 
 /**
- * Prints a run as it goes: a line for each top-level suite or test, every failure in full. At the end: every failure
- * once more by name, every skipped test with its reason, the slowest files, and the closing lines of Node's reporters.
+ * Prints a run as it goes: a line for each top-level suite or test, every failure in full. At the end: every
+ * failure once more by name, every skipped test with its reason, the slowest files, and the closing lines of
+ * Node's reporters.
  */
 export async function reportTests(stream: TestsStream): Promise<TestOutcome> {
   const report = new Report();

@@ -8,12 +8,15 @@ import { longestFirst } from "./test-order.ts";
 import { reportTests } from "./test-report.ts";
 
 /**
- * How many test files run at once. More than the two processors that we count on: a test often waits, for a disk, a server or a child, and another one computes
- * meanwhile.
+ * How many test files run at once. More than the two processors that we count on: a test often waits, for a
+ * disk, a server or a child, and another one computes meanwhile.
  */
 const AT_ONCE = 3;
 
-/** The test files whose path contains one of the filters, in the order in which they run; all without a filter. */
+/**
+ * The test files whose path contains one of the filters, in the order in which they run; all without a
+ * filter.
+ */
 export function findTests(filters: readonly string[]): readonly string[] {
   const files = longestFirst(globSync(["src/**/*.test.ts", "test/**/*.test.ts"], { cwd: root }).sort());
   if (filters.length === 0) return files;
@@ -25,11 +28,18 @@ interface RunOptions {
   readonly killsAtAll?: boolean;
 }
 
-/** Runs test files, some at a time. Under CI a skipped test counts as a failed one. Returns why the run failed, if it did. */
-export async function runTests(files: readonly string[], options: RunOptions = {}): Promise<string | undefined> {
+/**
+ * Runs test files, some at a time. Under CI a skipped test counts as a failed one. Returns why the run
+ * failed, if it did.
+ */
+export async function runTests(
+  files: readonly string[],
+  options: RunOptions = {},
+): Promise<string | undefined> {
   // Coverage would be less exact with either.
   if (process.env["NODE_V8_COVERAGE"] !== undefined) return await outcomeOf(files, options);
-  // What Node has compiled, for the thousands of processes that the tests start: most of them do little else than to start.
+  // What Node has compiled, for the thousands of processes that the tests start: most of them do little else
+  // than to start.
   const compiled = mkdtempSync(join(tmpdir(), "drydock-compiled-"));
   chmodSync(compiled, 0o755);
   // Programs of the tests, bundled by the first test that needs one.

@@ -3,16 +3,20 @@ import { prepareMachine } from "./test-machine.ts";
 import { findTests, runTests } from "./test-run.ts";
 
 /**
- * `npm test` prepares the machine, builds, checks everything that needs no run, then runs all tests.
- * `npm test -- PART…` runs only the test files with PART in their path, without the checks. Unit tests run from source
- * then. Tests below test/ run the build, as users do, so the script builds first.
- * `npm run test:long` and `npm run test:long -- PART…` do the same in the long form, which tries everything.
+ * `npm test` prepares the machine, builds, checks everything that needs no run, then runs all tests. `npm
+ * test -- PART…` runs only the test files with PART in their path, without the checks. Unit tests run from
+ * source then. Tests below test/ run the build, as users do, so the script builds first. `npm run test:long`
+ * and `npm run test:long -- PART…` do the same in the long form, which tries everything.
  */
 const LONG = "--long";
 const BUILD: Step = { name: "build", command: [process.execPath, "scripts/build.ts"] };
 const CHECKS: readonly Step[] = [
   { name: "lint and format (biome)", command: ["node_modules/.bin/biome", "check", "--error-on-warnings"] },
-  { name: "types (tsc)", command: [process.execPath, "node_modules/typescript-7/bin/tsc", "-p", "tsconfig.json"] },
+  { name: "house rules", command: [process.execPath, "scripts/house-rules.ts"] },
+  {
+    name: "types (tsc)",
+    command: [process.execPath, "node_modules/typescript-7/bin/tsc", "-p", "tsconfig.json"],
+  },
   { name: "import rule (dependency-cruiser)", command: [process.execPath, "scripts/layers.ts"] },
   { name: "dead code (knip)", command: [process.execPath, "node_modules/knip/bin/knip.js"] },
   { name: "list of failpoints", command: [process.execPath, "scripts/failpoints.ts", "--check"] },

@@ -1,6 +1,6 @@
+import type { UndoRetention } from "./commit/cleanup/undo-retention.ts";
 import type { RecoveredPlan, Recovery, RecoveryReport } from "./commit/recovery.ts";
-import type { UndoRetention } from "./commit/undo-retention.ts";
-import type { Notice } from "./core/notice.ts";
+import type { Notice } from "./core/values/notice.ts";
 import { type SweepParts, sweepRuns } from "./run/sweep.ts";
 
 export interface HousekeepingParts extends SweepParts {
@@ -17,12 +17,16 @@ export interface HousekeepingParts extends SweepParts {
  *
  * A step that can't finish something says so in a notice, and the next start tries again.
  */
-export async function keepHouse(parts: HousekeepingParts, notice: (notice: Notice) => void): Promise<RecoveryReport> {
+export async function keepHouse(
+  parts: HousekeepingParts,
+  notice: (notice: Notice) => void,
+): Promise<RecoveryReport> {
   const report = await parts.recovery.run();
   const steps: readonly (() => Promise<readonly Notice[]>)[] = [
     async () => recoveryNotices(report),
     async () => (await sweepRuns(parts)).map(({ planId, message }) => pending(planId, message)),
-    async () => (await parts.undoRetention.run()).map(({ planId, why }) => pending(planId, `plan ${planId}: ${why}`)),
+    async () =>
+      (await parts.undoRetention.run()).map(({ planId, why }) => pending(planId, `plan ${planId}: ${why}`)),
   ];
   for (const step of steps) for (const each of await step()) notice(each);
   return report;
@@ -36,7 +40,9 @@ function recoveryNotices(report: RecoveryReport): readonly Notice[] {
       return recovered(plan.planId, `${workOf(plan)} ${why} and is taken back`);
     }),
     ...report.cleaned.map(({ planId, what }) => recovered(planId, `removed ${what} (${planId})`)),
-    ...report.pending.map(({ planName, planId, why }) => pending(planId, `plan ${planName} (${planId}): ${why}`)),
+    ...report.pending.map(({ planName, planId, why }) =>
+      pending(planId, `plan ${planName} (${planId}): ${why}`),
+    ),
   ];
 }
 

@@ -1,12 +1,11 @@
 /** What a program imports: the library, its errors, and the types that its functions take and give. */
 
-export type { AbandonedOriginal } from "./commit/abandoned-original.ts";
-export type { AbandonedResource, AbandonReport } from "./commit/abandonment.ts";
-export type { RemainingSandbox } from "./commit/plan-closing.ts";
+export type { AbandonedOriginal } from "./commit/cleanup/abandoned-original.ts";
+export type { AbandonedResource, AbandonReport } from "./commit/cleanup/abandonment.ts";
+export type { RemainingSandbox } from "./commit/cleanup/plan-closing.ts";
 export type { RecoveredPlan, RecoveryReport } from "./commit/recovery.ts";
 export type { TrustedConfig } from "./config/settings-in-force.ts";
-export type { TrustedModule } from "./config/trust-records.ts";
-export { bytesFromPath, displayPath, pathFromBytes } from "./core/byte-path.ts";
+export type { TrustedModule } from "./config/trust/trust-records.ts";
 export type {
   FullCapabilities,
   Loss,
@@ -22,9 +21,10 @@ export {
   type DiffStats,
   type DiffView,
   statsOf,
+  type TakeChange,
 } from "./core/change.ts";
 export type { LastCheckpoint, SavedCheckpoint } from "./core/checkpoint.ts";
-export { ERROR_CODES, type Errno, type ErrorCode } from "./core/error-codes.ts";
+export { ERROR_CODES, type Errno, type ErrorCode } from "./core/errors/error-codes.ts";
 export {
   AtomicCommitError,
   type AtomicCommitFailure,
@@ -49,17 +49,19 @@ export {
   SystemCallError,
   UnsupportedError,
   UsageError,
-} from "./core/errors.ts";
-export type { LimitName, Limits } from "./core/limits.ts";
-export type { Notice } from "./core/notice.ts";
+} from "./core/errors/errors.ts";
+export { bytesFromPath, displayPath, pathFromBytes } from "./core/paths/byte-path.ts";
 export type { PlanState } from "./core/plan.ts";
 export type { LayersView, PlaceView, ProgramView } from "./core/program-view.ts";
-export type { DatabaseValue, StatementResult } from "./core/query.ts";
-export type { PlainData, PlainRecord, Resource } from "./core/resource.ts";
-export type { ResourceCapability, ResourceType, ResourceTypeDefinition } from "./core/resource-types.ts";
+export type { PlainData, PlainRecord, Resource } from "./core/resource/resource.ts";
+export type {
+  ResourceCapability,
+  ResourceType,
+  ResourceTypeDefinition,
+} from "./core/resource/resource-types.ts";
 export type { MadeWith, SandboxRecord, SandboxRef } from "./core/sandbox.ts";
 export { SANDBOX_MOVES, SANDBOX_STATES, type SandboxState } from "./core/sandbox-states.ts";
-export type { SelfRunningFile } from "./core/self-running-rules.ts";
+export type { SelfRunningFile } from "./core/self-running/self-running-rules.ts";
 export type {
   Attention,
   CommitResult,
@@ -73,9 +75,19 @@ export type {
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "./core/strategy.ts";
-export type { Enterable, ProbeResult, Probing, Queryable, Reachable, StrategyWay } from "./core/strategy-abilities.ts";
+export type {
+  Enterable,
+  ProbeResult,
+  Probing,
+  Queryable,
+  Reachable,
+  StrategyWay,
+} from "./core/strategy-abilities.ts";
 export { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "./core/strategy-names.ts";
 export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strategy-policies.ts";
+export type { LimitName, Limits } from "./core/values/limits.ts";
+export type { Notice } from "./core/values/notice.ts";
+export type { DatabaseValue, StatementResult } from "./core/values/query.ts";
 export type {
   Cleanup,
   Drydock,
@@ -116,7 +128,7 @@ export type {
 } from "./plans/plan-views.ts";
 export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
 export type { RunDecision, RunFinding, RunOutcome, RunRequest } from "./run/run-once.ts";
-export type { KnownPlace } from "./sandboxes/known-places.ts";
+export type { KnownPlace } from "./sandboxes/remains/known-places.ts";
 export type { SweepReport } from "./sandboxes/sweep-report.ts";
 export type { CheckRequest } from "./testing/check.ts";
 export type { ConformanceGroup } from "./testing/conformance-case.ts";

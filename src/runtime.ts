@@ -1,45 +1,45 @@
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { Abandonment } from "./commit/abandonment.ts";
 import { AtomicCommit } from "./commit/atomic-commit.ts";
+import { Abandonment } from "./commit/cleanup/abandonment.ts";
+import { LandedCleanup } from "./commit/cleanup/landed-cleanup.ts";
+import { PlanClosing } from "./commit/cleanup/plan-closing.ts";
+import { UndoRetention } from "./commit/cleanup/undo-retention.ts";
 import { Coordinator } from "./commit/coordinator.ts";
-import { LandedCleanup } from "./commit/landed-cleanup.ts";
-import { PlanClosing } from "./commit/plan-closing.ts";
 import { Recovery } from "./commit/recovery.ts";
-import { UndoRetention } from "./commit/undo-retention.ts";
 import type { Settings } from "./config/settings.ts";
 import { settingsInForce, trustConfig } from "./config/settings-in-force.ts";
-import { TrustStore } from "./config/trust.ts";
-import { UnsupportedError, UsageError } from "./core/errors.ts";
-import type { Notice } from "./core/notice.ts";
+import { TrustStore } from "./config/trust/trust.ts";
+import { UnsupportedError, UsageError } from "./core/errors/errors.ts";
 import type { PlanRecord } from "./core/plan.ts";
-import { ResourceTypes } from "./core/resource-types.ts";
+import { ResourceTypes } from "./core/resource/resource-types.ts";
 import type { StrategyContext } from "./core/strategy.ts";
+import type { Notice } from "./core/values/notice.ts";
 import { keepHouse } from "./housekeeping.ts";
-import { CheckpointService } from "./plans/checkpoint-service.ts";
-import { StrategyChooser } from "./plans/choose-strategy.ts";
-import { CleanupService } from "./plans/cleanup-service.ts";
+import { CheckpointService } from "./plans/checkpoints/checkpoint-service.ts";
+import { PlanCheckpoints } from "./plans/checkpoints/plan-checkpoints.ts";
+import { PlanRestores } from "./plans/checkpoints/plan-restores.ts";
+import { CleanupService } from "./plans/cleanup/cleanup-service.ts";
 import { PlanDescriptions } from "./plans/describe-plan.ts";
 import { examine } from "./plans/doctor.ts";
-import { PlanCheckpoints } from "./plans/plan-checkpoints.ts";
 import { PlanCreation } from "./plans/plan-creation.ts";
 import { planLog } from "./plans/plan-log.ts";
-import { PlanRestores } from "./plans/plan-restores.ts";
 import { Plans } from "./plans/plans.ts";
-import { ResourceResolver } from "./plans/resources.ts";
+import { StrategyChooser } from "./plans/resources/choose-strategy.ts";
+import { ResourceResolver } from "./plans/resources/resources.ts";
 import { SandboxManager } from "./plans/sandbox-manager.ts";
-import { Claims } from "./sandboxes/claims.ts";
-import { PlanAccess } from "./sandboxes/plan-access.ts";
-import { PlanHistory } from "./sandboxes/plan-history.ts";
-import { PlanRemains } from "./sandboxes/plan-remains.ts";
+import { Claims } from "./sandboxes/access/claims.ts";
+import { PlanAccess } from "./sandboxes/access/plan-access.ts";
+import { PlanHistory } from "./sandboxes/access/plan-history.ts";
+import type { PlanSession } from "./sandboxes/access/plan-session.ts";
+import type { Session } from "./sandboxes/access/session.ts";
 import { PlanSandboxes } from "./sandboxes/plan-sandboxes.ts";
-import { PlanSecrets } from "./sandboxes/plan-secrets.ts";
-import type { PlanSession } from "./sandboxes/plan-session.ts";
-import { RestoredRemains } from "./sandboxes/restored-remains.ts";
-import { RunFolders } from "./sandboxes/run-folders.ts";
+import { PlanRemains } from "./sandboxes/remains/plan-remains.ts";
+import { PlanSecrets } from "./sandboxes/remains/plan-secrets.ts";
+import { RestoredRemains } from "./sandboxes/remains/restored-remains.ts";
+import { RunFolders } from "./sandboxes/remains/run-folders.ts";
+import { Uses } from "./sandboxes/remains/uses.ts";
 import { SandboxReports } from "./sandboxes/sandbox-reports.ts";
-import type { Session } from "./sandboxes/session.ts";
-import { Uses } from "./sandboxes/uses.ts";
 import type { Services, ServicesOptions } from "./services.ts";
 import { openSqliteStore } from "./store/sqlite-store.ts";
 import type { Store } from "./store/store.ts";
@@ -47,7 +47,7 @@ import { declareBuiltIn } from "./strategies/built-in-strategies.ts";
 import { type CustomParts, declareCustom, registerCustom } from "./strategies/custom/declare-strategies.ts";
 import { SandboxStrategyRegistry } from "./strategies/registry.ts";
 import { armFailpoints, passForeignFailpoint } from "./system/failpoints.ts";
-import { currentActor, MachineOwners } from "./system/machine.ts";
+import { currentActor, MachineOwners } from "./system/state/machine.ts";
 
 /**
  * Opens a state directory: the one place that knows every concrete class and puts them together. It ends
@@ -88,7 +88,8 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       register: parts.register,
       resourceTypes: parts.types,
       exec: async (plan, request) => (await parts.runs()).exec(plan, request),
-      run: async (request) => (await import("./run/run-once.ts")).runOnce(parts.plans, await parts.runs(), request),
+      run: async (request) =>
+        (await import("./run/run-once.ts")).runOnce(parts.plans, await parts.runs(), request),
       recovery,
       recover: async () => await parts.recovery.run(),
       settle: async (plan, how) => await parts.recovery.settle(plan, how),
@@ -209,6 +210,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const parts = { session, sandboxes, uses, folders, cwd, environment };
     return new Runs({ ...parts, saveBefore, limits: settings.sandbox.limits, notice });
   };
-  const checkRun = async () => (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
+  const checkRun = async () =>
+    (await import("./run/check.ts")).checkRun(folders, uses, stateDir, environment);
   return { session, registry, register, types, chooser, ...services, runs, checkRun };
 }

@@ -1,11 +1,11 @@
-import type { AbandonReport } from "./commit/abandonment.ts";
+import type { AbandonReport } from "./commit/cleanup/abandonment.ts";
 import type { RecoveryReport } from "./commit/recovery.ts";
 import type { TrustedConfig } from "./config/settings-in-force.ts";
-import type { Notice } from "./core/notice.ts";
-import type { ResourceTypes } from "./core/resource-types.ts";
+import type { ResourceTypes } from "./core/resource/resource-types.ts";
 import type { Progress, SandboxStrategy, StrategyContext } from "./core/strategy.ts";
-import type { CheckpointService } from "./plans/checkpoint-service.ts";
-import type { CleanupService } from "./plans/cleanup-service.ts";
+import type { Notice } from "./core/values/notice.ts";
+import type { CheckpointService } from "./plans/checkpoints/checkpoint-service.ts";
+import type { CleanupService } from "./plans/cleanup/cleanup-service.ts";
 import type { DoctorReport } from "./plans/doctor.ts";
 import type { PlanLog } from "./plans/plan-views.ts";
 import type { Plans } from "./plans/plans.ts";

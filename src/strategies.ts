@@ -10,13 +10,13 @@ import type {
   TwoPhaseSandboxStrategy,
 } from "./core/strategy.ts";
 import type { Reachable } from "./core/strategy-abilities.ts";
+import { SnapshotStrategy as Snapshot } from "./strategies/btrfs-snapshot/snapshot.ts";
 import { CopyOnWriteStrategy as CopyOnWrite } from "./strategies/copy-on-write/copy-on-write.ts";
 import { FilesystemCopyStrategy as FilesystemCopy } from "./strategies/filesystem-copy/filesystem-copy.ts";
 import { GitWorktreeStrategy as GitWorktree } from "./strategies/git-worktree/git-worktree.ts";
 import { NoneStrategy as None } from "./strategies/none/none.ts";
 import { OverlayStrategy as Overlay } from "./strategies/overlay/overlay.ts";
-import { SnapshotStrategy as Snapshot } from "./strategies/snapshot/snapshot.ts";
-import { SqliteSnapshotStrategy as SqliteSnapshot } from "./strategies/snapshot/sqlite-snapshot.ts";
+import { SqliteSnapshotStrategy as SqliteSnapshot } from "./strategies/sqlite-snapshot/sqlite-snapshot.ts";
 import { TransactionRollbackStrategy as TransactionRollback } from "./strategies/transaction-rollback/transaction-rollback.ts";
 
 /** A strategy that is made with nothing but its context. */

@@ -1,9 +1,22 @@
 /** What a strategy of your own imports: the contract and the errors it throws, and nothing that runs. */
 
-export type { Loss, OnePhaseCapabilities, StrategyCapabilities, TwoPhaseCapabilities } from "./core/capabilities.ts";
-export type { Change, ChangeFacts, ChangeKind, ChangeOperation, DiffStats, DiffView } from "./core/change.ts";
+export type {
+  Loss,
+  OnePhaseCapabilities,
+  StrategyCapabilities,
+  TwoPhaseCapabilities,
+} from "./core/capabilities.ts";
+export type {
+  Change,
+  ChangeFacts,
+  ChangeKind,
+  ChangeOperation,
+  DiffStats,
+  DiffView,
+  TakeChange,
+} from "./core/change.ts";
 export type { LastCheckpoint, SavedCheckpoint } from "./core/checkpoint.ts";
-export { ERROR_CODES, type Errno, type ErrorCode } from "./core/error-codes.ts";
+export { ERROR_CODES, type Errno, type ErrorCode } from "./core/errors/error-codes.ts";
 export {
   AtomicCommitError,
   type AtomicCommitFailure,
@@ -28,14 +41,13 @@ export {
   SystemCallError,
   UnsupportedError,
   UsageError,
-} from "./core/errors.ts";
-export { PathPatterns } from "./core/path-patterns.ts";
+} from "./core/errors/errors.ts";
+export { PathPatterns } from "./core/paths/path-patterns.ts";
 export type { LayersView, PlaceView, ProgramView } from "./core/program-view.ts";
-export type { DatabaseValue, StatementResult } from "./core/query.ts";
-export type { PlainData, PlainRecord, Resource } from "./core/resource.ts";
-export { assertResourcePath } from "./core/resource-path.ts";
+export type { PlainData, PlainRecord, Resource } from "./core/resource/resource.ts";
+export { assertResourcePath } from "./core/resource/resource-path.ts";
 export { type MadeWith, type SandboxRef, sandboxIdFor } from "./core/sandbox.ts";
-export type { SelfRunningFile } from "./core/self-running-rules.ts";
+export type { SelfRunningFile } from "./core/self-running/self-running-rules.ts";
 export type {
   Attention,
   CommitResult,
@@ -49,5 +61,13 @@ export type {
   Transaction,
   TwoPhaseSandboxStrategy,
 } from "./core/strategy.ts";
-export type { Enterable, ProbeResult, Probing, Queryable, Reachable, StrategyWay } from "./core/strategy-abilities.ts";
+export type {
+  Enterable,
+  ProbeResult,
+  Probing,
+  Queryable,
+  Reachable,
+  StrategyWay,
+} from "./core/strategy-abilities.ts";
 export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strategy-policies.ts";
+export type { DatabaseValue, StatementResult } from "./core/values/query.ts";

@@ -12,7 +12,10 @@ import { md5 } from "./parts.ts";
 import type { Place } from "./place.ts";
 import type { S3Access } from "./s3-access.ts";
 
-/** How an object is stored and served, besides its content: what an upload over it has to say again, because a new version inherits nothing. */
+/**
+ * How an object is stored and served, besides its content: what an upload over it has to say again, because a
+ * new version inherits nothing.
+ */
 export type ObjectHeaders = Pick<
   CreateMultipartUploadCommandInput,
   | "ContentType"
@@ -36,7 +39,9 @@ export class BucketError extends DrydockError {
   readonly mayPass: boolean;
 
   constructor(what: string, { cause }: { readonly cause: unknown }) {
-    const { name, message, $metadata } = cause as Error & { readonly $metadata?: { readonly httpStatusCode?: number } };
+    const { name, message, $metadata } = cause as Error & {
+      readonly $metadata?: { readonly httpStatusCode?: number };
+    };
     const said = [name, message].filter((text) => text !== "UnknownError").join(": ");
     const status = $metadata?.httpStatusCode === undefined ? "" : ` (HTTP ${$metadata.httpStatusCode})`;
     super("STRATEGY", `${what}: ${said}${status}`, {
@@ -51,7 +56,10 @@ export class BucketError extends DrydockError {
 const ATTEMPTS = 3;
 const LOOK_AGAIN_MS = 200;
 
-/** The requests that the strategy makes, each bounded in time. What is not there is said so, everything else is thrown. */
+/**
+ * The requests that the strategy makes, each bounded in time. What is not there is said so, everything else
+ * is thrown.
+ */
 export class Bucket {
   readonly place: Place;
   readonly #access: S3Access;
@@ -127,7 +135,11 @@ export class Bucket {
 
   async uploadPart(key: string, uploadId: string, number: number, bytes: Uint8Array): Promise<void> {
     const digest = md5(bytes);
-    const part = { PartNumber: number, Body: bytes, ContentMD5: Buffer.from(digest, "hex").toString("base64") };
+    const part = {
+      PartNumber: number,
+      Body: bytes,
+      ContentMD5: Buffer.from(digest, "hex").toString("base64"),
+    };
     const sent = await this.#ask(`Uploading to ${this.#shown(key)}`, [], async (s3, options) =>
       s3.uploadPart({ ...this.#object(key), UploadId: uploadId, ...part }, options),
     );
@@ -144,7 +156,9 @@ export class Bucket {
    * completion of it, which a process that was killed has sent: that is waited for.
    */
   async complete(key: string, uploadId: string, digests: readonly string[]): Promise<void> {
-    const MultipartUpload = { Parts: digests.map((digest, at) => ({ PartNumber: at + 1, ETag: `"${digest}"` })) };
+    const MultipartUpload = {
+      Parts: digests.map((digest, at) => ({ PartNumber: at + 1, ETag: `"${digest}"` })),
+    };
     const request = { ...this.#object(key), UploadId: uploadId, MultipartUpload };
     for (const giveUpAt = performance.now() + this.#access.limitMs; ; await sleep(LOOK_AGAIN_MS)) {
       try {
@@ -174,7 +188,8 @@ export class Bucket {
       const page: ListMultipartUploadsCommandOutput | undefined = await this.#ask(
         `Looking for uploads to ${this.#shown(key)}`,
         [],
-        async (s3, options) => s3.listMultipartUploads({ Bucket: this.place.bucket, Prefix: key, ...from }, options),
+        async (s3, options) =>
+          s3.listMultipartUploads({ Bucket: this.place.bucket, Prefix: key, ...from }, options),
       );
       for (const { Key, UploadId, Initiated } of page?.Uploads ?? [])
         if (Key === key && UploadId !== undefined && Initiated !== undefined)
@@ -197,8 +212,10 @@ export class Bucket {
 
   /** Deletes exactly this version, for good; one that is gone is gone. */
   async removeVersion(key: string, version: string): Promise<void> {
-    await this.#ask(`Deleting a version of ${this.#shown(key)}`, ["NoSuchKey", "NoSuchVersion"], async (s3, options) =>
-      s3.deleteObject({ ...this.#object(key), VersionId: version }, options),
+    await this.#ask(
+      `Deleting a version of ${this.#shown(key)}`,
+      ["NoSuchKey", "NoSuchVersion"],
+      async (s3, options) => s3.deleteObject({ ...this.#object(key), VersionId: version }, options),
     );
   }
 
@@ -257,7 +274,10 @@ function addPage(
 ): void {
   for (const { Key = "", VersionId = "", ETag, Size = 0 } of Versions) {
     const { versions, ...known } = found.get(Key) ?? NO_HISTORY;
-    found.set(Key, { ...known, versions: [...versions, { id: VersionId, etag: unquoted(ETag), size: Size }] });
+    found.set(Key, {
+      ...known,
+      versions: [...versions, { id: VersionId, etag: unquoted(ETag), size: Size }],
+    });
   }
   for (const { Key = "", VersionId = "", IsLatest } of DeleteMarkers) {
     const { markers, isDeleted, ...known } = found.get(Key) ?? NO_HISTORY;

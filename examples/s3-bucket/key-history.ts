@@ -1,6 +1,7 @@
 /**
- * What a bucket knows of a key: its versions and its delete markers, newest first. They come as two lists, and times are too coarse to merge them by,
- * so what is newer than some moment is told for each list by what was its first entry then.
+ * What a bucket knows of a key: its versions and its delete markers, newest first. They come as two lists,
+ * and times are too coarse to merge them by, so what is newer than some moment is told for each list by what
+ * was its first entry then.
  */
 export interface KeyHistory {
   readonly versions: readonly ObjectVersion[];
@@ -48,7 +49,10 @@ export function newerThan(
   { versions, markers }: KeyHistory,
   then: Pick<KeyState, "version" | "marker">,
 ): { readonly versions: readonly ObjectVersion[]; readonly markers: readonly string[] } {
-  const [version, marker] = [versions.findIndex(({ id }) => id === then.version), markers.indexOf(then.marker ?? "")];
+  const [version, marker] = [
+    versions.findIndex(({ id }) => id === then.version),
+    markers.indexOf(then.marker ?? ""),
+  ];
   return {
     versions: version < 0 ? versions : versions.slice(0, version),
     markers: marker < 0 ? markers : markers.slice(0, marker),

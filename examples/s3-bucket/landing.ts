@@ -29,8 +29,9 @@ export interface Outcome {
 }
 
 /**
- * What changes the bucket: an upload becomes an object, or a version of ours goes, and with it what it had covered is there again. Which version is ours is
- * told by its ETag among those that are newer than what was there when it was prepared: not every server answers a completion with the version.
+ * What changes the bucket: an upload becomes an object, or a version of ours goes, and with it what it had
+ * covered is there again. Which version is ours is told by its ETag among those that are newer than what was
+ * there when it was prepared: not every server answers a completion with the version.
  *
  * What a process that was killed has sent can take effect at any time after that, and nothing calls it back.
  * But an upload becomes an object only once, and a version is deleted only once. So each is noted before it
@@ -59,7 +60,10 @@ export class Landing {
     this.#failpoint = failpoint;
   }
 
-  /** Makes an object of what was staged, unless that has happened. What somebody wrote since it was prepared lies beneath it, and is named. */
+  /**
+   * Makes an object of what was staged, unless that has happened. What somebody wrote since it was prepared
+   * lies beneath it, and is named.
+   */
   async land(object: StagedObject): Promise<Outcome> {
     let history = await this.#complete(object);
     let ours = this.#ours(history, object);
@@ -71,7 +75,11 @@ export class Landing {
     this.#noteLanded(object, { landed: ours.id });
     const rivals = beneath(newerThan(history, object.before), ours, history.isDeleted);
     const state = { version: ours.id, marker: history.markers[0] ?? null, isDeleted: false, etag: ours.etag };
-    return { path: object.path, state: { ...state, size: ours.size }, attention: this.#namesOf(object.path, rivals) };
+    return {
+      path: object.path,
+      state: { ...state, size: ours.size },
+      attention: this.#namesOf(object.path, rivals),
+    };
   }
 
   /** Takes a landing back that may have happened. Says the same however often it is called. */
@@ -80,10 +88,16 @@ export class Landing {
     const { uploadId } = object;
     const record = this.#record(object);
     // Nothing was asked to land: giving the upload up is enough.
-    if (uploadId === null || record === undefined || (record.isCompleting !== true && record.landed === undefined))
+    if (
+      uploadId === null ||
+      record === undefined ||
+      (record.isCompleting !== true && record.landed === undefined)
+    )
       return { path: object.path, state: object.before, attention: [] };
     const history =
-      record.landed === undefined ? await this.#complete({ ...object, uploadId }) : await this.#bucket.history(key);
+      record.landed === undefined
+        ? await this.#complete({ ...object, uploadId })
+        : await this.#bucket.history(key);
     const ours = this.#ours(history, object);
     const said = record.takenBack;
     const { versions, markers } = newerThan(history, object.before);
@@ -97,7 +111,9 @@ export class Landing {
     return { path: object.path, state: object.before, attention };
   }
 
-  /** What an undo would delete, or why it can't: it has to be the newest, and what is beneath it still there. */
+  /**
+   * What an undo would delete, or why it can't: it has to be the newest, and what is beneath it still there.
+   */
   async findLanded(object: StagedObject): Promise<LandedObject | Conflict> {
     const { path, before, digests, etag } = object;
     const history = await this.#bucket.history(this.#key(object));
@@ -117,7 +133,11 @@ export class Landing {
     this.#note("s3.note-undo", object, { isUndoing: true });
     this.#failpoint("s3.delete-version");
     await this.#bucket.removeVersion(key, object.version);
-    return { path: object.path, state: object.before, attention: this.#since(await this.#bucket.history(key), object) };
+    return {
+      path: object.path,
+      state: object.before,
+      attention: this.#since(await this.#bucket.history(key), object),
+    };
   }
 
   /** Takes an undo back that may have happened, or happen still: the version goes, the same lands again. */
@@ -155,7 +175,8 @@ export class Landing {
   /** Has the upload be over, and returns what is there then. */
   async #complete(object: StagedObject): Promise<KeyHistory> {
     const key = this.#key(object);
-    if (this.#record(object)?.isCompleting !== true) this.#note("s3.note-completion", object, { isCompleting: true });
+    if (this.#record(object)?.isCompleting !== true)
+      this.#note("s3.note-completion", object, { isCompleting: true });
     this.#failpoint("s3.complete-upload");
     try {
       await this.#bucket.complete(key, object.uploadId, object.digests);
@@ -174,7 +195,10 @@ export class Landing {
   /** What others made on top of what an undo uncovers. */
   #since(history: KeyHistory, { path, beneath: below, etag }: LandedObject): readonly Attention[] {
     const { versions, markers } = newerThan(history, below);
-    return this.#namesOf(path, [...versions.filter((each) => each.etag !== etag).map(({ id }) => id), ...markers]);
+    return this.#namesOf(path, [
+      ...versions.filter((each) => each.etag !== etag).map(({ id }) => id),
+      ...markers,
+    ]);
   }
 
   #namesOf(path: string, versions: readonly string[]): readonly Attention[] {
@@ -215,7 +239,10 @@ function notLanded({ path }: { readonly path: string }, cause?: unknown): Sandbo
   );
 }
 
-/** What is newer than what was there before, and older than ours. A marker above ours is a later deletion, and nobody's loss. */
+/**
+ * What is newer than what was there before, and older than ours. A marker above ours is a later deletion, and
+ * nobody's loss.
+ */
 function beneath(
   newer: { readonly versions: readonly ObjectVersion[]; readonly markers: readonly string[] },
   ours: ObjectVersion,

@@ -9,7 +9,8 @@ import { S3Access } from "./s3-access.ts";
  */
 export async function makeBucket(): Promise<MadeContent> {
   const Bucket = process.env["DRYDOCK_S3_BUCKET"];
-  if (Bucket === undefined) throw new Error("Set DRYDOCK_S3_BUCKET to the name of a versioned bucket for tests.");
+  if (Bucket === undefined)
+    throw new Error("Set DRYDOCK_S3_BUCKET to the name of a versioned bucket for tests.");
   const access = new S3Access({ timeout_seconds: 60 }, process.env);
   const Prefix = `conformance-${randomUUID()}/`;
   const server = new URL(

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { open, stat } from "node:fs/promises";
 
 /**
- * How content is cut into the parts of an upload, and what S3 calls that: the ETag of a part is the MD5 of its bytes, that of the object the MD5 of those
- * (as bytes, one after the other), with the number of parts behind it. All but the last part have to have 5 MiB.
+ * How content is cut into the parts of an upload, and what S3 calls that: the ETag of a part is the MD5 of
+ * its bytes, that of the object the MD5 of those (as bytes, one after the other), with the number of parts
+ * behind it. All but the last part have to have 5 MiB.
  */
 const PART_BYTES = 8 * 1024 * 1024;
 const MOST_PARTS = 10_000;
@@ -32,8 +33,14 @@ export function etagOf(digests: readonly string[]): string {
   return `${md5(Buffer.from(digests.join(""), "hex"))}-${digests.length}`;
 }
 
-/** Whether an object with this ETag and size surely has the content of the file. One that others uploaded in other parts may have it too. */
-export async function hasContentOf(file: string, { etag, size }: { etag: string; size: number }): Promise<boolean> {
+/**
+ * Whether an object with this ETag and size surely has the content of the file. One that others uploaded in
+ * other parts may have it too.
+ */
+export async function hasContentOf(
+  file: string,
+  { etag, size }: { etag: string; size: number },
+): Promise<boolean> {
   if ((await stat(file)).size !== size) return false;
   if (etag.includes("-")) return etagOf(await digestsOf(file)) === etag;
   const hash = createHash("md5");

@@ -21,7 +21,10 @@ export function placeOf(location: string): Place {
 export function keyOf({ prefix }: Place, path: string): string {
   const names = path.split("/");
   if (path === "." || names.some((name) => name === "" || leadsElsewhere(name)))
-    throw new UsageError(`'${path}' is the path of no object.`, { hint: "Give a path inside.", code: "BAD_PATH" });
+    throw new UsageError(`'${path}' is the path of no object.`, {
+      hint: "Give a path inside.",
+      code: "BAD_PATH",
+    });
   const key = `${prefix}${path}`;
   if (!path.isWellFormed() || Buffer.byteLength(key) > LONGEST_KEY)
     throw new UsageError(`'${path.toWellFormed()}' can't be a key.`, {
@@ -31,10 +34,14 @@ export function keyOf({ prefix }: Place, path: string): string {
   return key;
 }
 
-/** The path of an object in the resource; undefined if no path leads there: keys can be anything, such as "a//b" or "folder/". */
+/**
+ * The path of an object in the resource; undefined if no path leads there: keys can be anything, such as
+ * "a//b" or "folder/".
+ */
 export function pathOf({ prefix }: Place, key: string): string | undefined {
   const path = key.slice(prefix.length);
-  const isPath = key.startsWith(prefix) && path.split("/").every((name) => name !== "" && !leadsElsewhere(name));
+  const isPath =
+    key.startsWith(prefix) && path.split("/").every((name) => name !== "" && !leadsElsewhere(name));
   return isPath && path.isWellFormed() ? path : undefined;
 }
 

@@ -26,7 +26,10 @@ type Environment = { readonly [name: string]: string | undefined };
 /** A client holds connections: those of one process are shared by all that ask for the same. */
 const clients = new Map<string, Promise<S3>>();
 
-/** Makes clients when they are needed: much of the work in a sandbox is local, and the SDK takes a while to load. */
+/**
+ * Makes clients when they are needed: much of the work in a sandbox is local, and the SDK takes a while to
+ * load.
+ */
 export class S3Access {
   readonly limitMs: number;
   readonly #options: S3Options;
@@ -50,7 +53,10 @@ export class S3Access {
   #config(): S3ClientConfig {
     const environment = this.#environment;
     const endpoint =
-      this.#options.endpoint ?? environment["AWS_ENDPOINT_URL_S3"] ?? environment["AWS_ENDPOINT_URL"] ?? undefined;
+      this.#options.endpoint ??
+      environment["AWS_ENDPOINT_URL_S3"] ??
+      environment["AWS_ENDPOINT_URL"] ??
+      undefined;
     const region = this.#options.region ?? environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"];
     const credentials = credentialsIn(environment);
     return {
@@ -74,7 +80,10 @@ async function makeClient(config: S3ClientConfig): Promise<S3> {
 }
 
 function credentialsIn(environment: Environment): Extract<S3ClientConfig["credentials"], object> | undefined {
-  const [accessKeyId, secretAccessKey] = [environment["AWS_ACCESS_KEY_ID"], environment["AWS_SECRET_ACCESS_KEY"]];
+  const [accessKeyId, secretAccessKey] = [
+    environment["AWS_ACCESS_KEY_ID"],
+    environment["AWS_SECRET_ACCESS_KEY"],
+  ];
   const sessionToken = environment["AWS_SESSION_TOKEN"];
   if (accessKeyId === undefined || secretAccessKey === undefined) return undefined;
   return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };

@@ -35,15 +35,20 @@ import { Uploads } from "./uploads.ts";
 type Prepared = { readonly objects: readonly (StagedObject | LandedObject)[] };
 
 /**
- * A versioned S3 bucket, or what is below a prefix in it. A sandbox is local (sandbox-folder.ts): what is written stays here, what is not is read from the
- * versions that were current when the sandbox was made. Prepare uploads what was written without completing the uploads (uploads.ts); completing them is
- * the commit, and deleting the versions that came of it the undo (landing.ts).
+ * A versioned S3 bucket, or what is below a prefix in it. A sandbox is local (sandbox-folder.ts): what is
+ * written stays here, what is not is read from the versions that were current when the sandbox was made.
+ * Prepare uploads what was written without completing the uploads (uploads.ts); completing them is the
+ * commit, and deleting the versions that came of it the undo (landing.ts).
  */
 export class S3BucketStrategy implements TwoPhaseSandboxStrategy<BucketRef["metadata"], Prepared>, Probing {
   static readonly optionsSchema = OPTIONS_SCHEMA;
   readonly name = "s3_bucket";
   readonly version = "1";
-  readonly capabilities: TwoPhaseCapabilities = { commit: "two-phase", undo: true, resourceTypes: ["s3-bucket"] };
+  readonly capabilities: TwoPhaseCapabilities = {
+    commit: "two-phase",
+    undo: true,
+    resourceTypes: ["s3-bucket"],
+  };
   readonly #context: StrategyContext;
   readonly #access: S3Access;
 
@@ -98,7 +103,12 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy<BucketRef["meta
     const folder = this.#folder(ref);
     const wasThere = folder.writtenFile(path) !== undefined || isThere(folder.base[path]);
     folder.write(path, bytes);
-    return { path, operation: wasThere ? "modified" : "added", kind: "object", after: { size: bytes.length } };
+    return {
+      path,
+      operation: wasThere ? "modified" : "added",
+      kind: "object",
+      after: { size: bytes.length },
+    };
   }
 
   async diff(ref: BucketRef): Promise<DiffView> {
@@ -118,14 +128,18 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy<BucketRef["meta
     const id = `alone-${this.#context.now().getTime()}-${crypto.randomUUID()}`;
     const transaction: Transaction<Prepared> = { id, planId: ref.planId, direction: "commit" };
     const prepared = await this.#prepareOrGiveUp(ref, transaction);
-    return prepared === null ? { changes: 0, attention: [] } : await this.commitPrepared(ref, transaction, prepared);
+    return prepared === null
+      ? { changes: 0, attention: [] }
+      : await this.commitPrepared(ref, transaction, prepared);
   }
 
   async rollback(ref: BucketRef): Promise<void> {
     const folder = this.#folder(ref);
     if (!folder.isWhole) return;
     const landings = folder.landingIds().map((id) => ({ id, records: recordsOf(folder, id) }));
-    const newestFirst = landings.toSorted((one, other) => begunAt(other.records).localeCompare(begunAt(one.records)));
+    const newestFirst = landings.toSorted((one, other) =>
+      begunAt(other.records).localeCompare(begunAt(one.records)),
+    );
     for (const { id, records } of newestFirst) {
       await inParallel(records, (record) => this.#landing(ref, id).takeBack(record));
       await this.#uploads(ref).giveUp(id);
@@ -151,7 +165,9 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy<BucketRef["meta
     const folder = this.#folder(ref);
     for (const id of folder.landingIds()) {
       await this.#uploads(ref).giveUp(id);
-      if (recordsOf(folder, id).some(({ landed, takenBack }) => landed !== undefined && takenBack === undefined))
+      if (
+        recordsOf(folder, id).some(({ landed, takenBack }) => landed !== undefined && takenBack === undefined)
+      )
         folder.keepLanding(id);
     }
     folder.remove();
@@ -162,7 +178,10 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy<BucketRef["meta
     this.#folder(ref).removeIfEmpty();
   }
 
-  async prepare(ref: BucketRef, transaction: Transaction<Prepared>): Promise<PreparedCommit<Prepared> | null> {
+  async prepare(
+    ref: BucketRef,
+    transaction: Transaction<Prepared>,
+  ): Promise<PreparedCommit<Prepared> | null> {
     if (transaction.undoes !== undefined) return await this.#prepareUndo(ref, transaction.undoes);
     const folder = this.#folder(ref);
     const { changes } = await this.diff(ref);
@@ -196,11 +215,16 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy<BucketRef["meta
   ): Promise<readonly Attention[]> {
     const landing = this.#landing(ref, undoes?.id ?? id);
     if (undoes !== undefined)
-      return prepared === undefined ? [] : (await inParallel(landedIn(prepared), (each) => landing.redo(each))).flat();
+      return prepared === undefined
+        ? []
+        : (await inParallel(landedIn(prepared), (each) => landing.redo(each))).flat();
     const staged = prepared === undefined ? [] : stagedIn(prepared);
     const outcomes = await inParallel(staged, (object) => landing.takeBack(object));
     this.#rebase(ref, outcomes);
-    const attention = [...outcomes.flatMap((each) => each.attention), ...(await this.#uploads(ref).giveUp(id))];
+    const attention = [
+      ...outcomes.flatMap((each) => each.attention),
+      ...(await this.#uploads(ref).giveUp(id)),
+    ];
     // Asked again, it has to know what it gave up and what it said: that goes with the sandbox.
     if (prepared === undefined && attention.length === 0) this.#forgetWhatIsOver(ref, id);
     return attention;
@@ -209,10 +233,14 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy<BucketRef["meta
   /** The beginning of an upload whose id nobody knows may still arrive: cleanup looks for it again. */
   #forgetWhatIsOver(ref: BucketRef, landingId: string): void {
     const folder = this.#folder(ref);
-    if (recordsOf(folder, landingId).every(({ uploadId }) => uploadId !== null)) folder.forgetLanding(landingId);
+    if (recordsOf(folder, landingId).every(({ uploadId }) => uploadId !== null))
+      folder.forgetLanding(landingId);
   }
 
-  async #prepareOrGiveUp(ref: BucketRef, transaction: Transaction<Prepared>): Promise<PreparedCommit<Prepared> | null> {
+  async #prepareOrGiveUp(
+    ref: BucketRef,
+    transaction: Transaction<Prepared>,
+  ): Promise<PreparedCommit<Prepared> | null> {
     try {
       return await this.prepare(ref, transaction);
     } catch (thrown) {
@@ -259,7 +287,10 @@ export class S3BucketStrategy implements TwoPhaseSandboxStrategy<BucketRef["meta
   #rebase(ref: BucketRef, outcomes: readonly Outcome[]): void {
     const folder = this.#folder(ref);
     if (!folder.isWhole || outcomes.length === 0) return;
-    folder.saveBase({ ...folder.base, ...Object.fromEntries(outcomes.map(({ path, state }) => [path, state])) });
+    folder.saveBase({
+      ...folder.base,
+      ...Object.fromEntries(outcomes.map(({ path, state }) => [path, state])),
+    });
   }
 
   #folder(ref: BucketRef): SandboxFolder {

@@ -9,11 +9,14 @@ import { copyFolder, makeFolder, namesIn, pin, readJson, remove, replaceFile } f
 export type BucketRef = SandboxRef<{ readonly folder: string; readonly location: string }>;
 
 /**
- * A sandbox on this machine: a folder in the state directory. HASH stands for the SHA-256 of an object's path.
+ * A sandbox on this machine: a folder in the state directory. HASH stands for the SHA-256 of an object's
+ * path.
  *
- *   base.json            what the bucket held when the sandbox was made, by path; says that the sandbox is whole
+ *   base.json            what the bucket held when the sandbox was made, by path; says that the sandbox is
+ *                        whole
  *   work/HASH.path       the path of an object that was written
- *   work/HASH            its content; written last, replaced as a whole, and never changed, so that it can be linked
+ *   work/HASH            its content; written last, replaced as a whole, and never changed, so that it can be
+ *                        linked
  *   saved/ID/            a checkpoint: what was in work/
  *   landings/ID/HASH.json  an upload that transaction ID began (landing-record.ts)
  *   landings/ID/HASH     the content that it lands
@@ -52,7 +55,9 @@ export class SandboxFolder {
   /** The paths of what was written. */
   written(): string[] {
     return namesIn(this.#at("work"))
-      .filter((name) => name.endsWith(".path") && existsSync(this.#at("work", name.slice(0, -".path".length))))
+      .filter(
+        (name) => name.endsWith(".path") && existsSync(this.#at("work", name.slice(0, -".path".length))),
+      )
       .map((name) => readFileSync(this.#at("work", name), "utf8"))
       .sort();
   }
@@ -147,7 +152,10 @@ export class SandboxFolder {
     renameSync(this.#at("landings", id), this.#at("kept", id));
   }
 
-  /** Removes everything but landings that are kept. First what says that it is whole: a create after a crash in here starts over. */
+  /**
+   * Removes everything but landings that are kept. First what says that it is whole: a create after a crash
+   * in here starts over.
+   */
   remove(): void {
     this.#failpoint("s3.remove");
     for (const name of ["base.json", "base.json.new"]) remove(this.#at(name));

@@ -11,8 +11,9 @@ import type { SandboxFolder } from "./sandbox-folder.ts";
 const CLOCKS_DIFFER_MS = 15 * 60_000;
 
 /**
- * Uploads that are begun and not completed: nobody sees them in the bucket. Each is noted on this machine before it is begun, and again when its id is known,
- * before its first part is sent; so one that is not noted, because of a crash in between, has no parts, and was not there before.
+ * Uploads that are begun and not completed: nobody sees them in the bucket. Each is noted on this machine
+ * before it is begun, and again when its id is known, before its first part is sent; so one that is not
+ * noted, because of a crash in between, has no parts, and was not there before.
  */
 export class Uploads {
   readonly #folder: SandboxFolder;

@@ -1,10 +1,14 @@
 import type { ApplyResult } from "../plans/plan-views.ts";
 import type { CommandContext } from "./command-context.ts";
 import { EXIT } from "./exit-codes.ts";
-import { attentionLine } from "./render/attention-line.ts";
+import { attentionLine } from "./render/plan/attention-line.ts";
 
 /** Prints what an apply or undo did, and what somebody has to look at. */
-export function reportApply(context: CommandContext, result: ApplyResult, lines: () => Iterable<string>): void {
+export function reportApply(
+  context: CommandContext,
+  result: ApplyResult,
+  lines: () => Iterable<string>,
+): void {
   context.result(result, lines);
   reportAttention(context, result);
 }

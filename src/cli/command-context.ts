@@ -1,7 +1,7 @@
-import { exactCurrentFolder } from "../system/raw-arguments.ts";
+import { exactCurrentFolder } from "../system/process/raw-arguments.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { GlobalOptions } from "./global-options.ts";
-import type { Output } from "./output.ts";
+import type { Output } from "./terminal/output.ts";
 
 /** What one call of the command line works with. */
 export class CommandContext {
@@ -16,7 +16,11 @@ export class CommandContext {
   hasOpened = false;
   #exitCode: number = EXIT.done;
 
-  constructor(output: Output, environment: { readonly [name: string]: string | undefined }, options: GlobalOptions) {
+  constructor(
+    output: Output,
+    environment: { readonly [name: string]: string | undefined },
+    options: GlobalOptions,
+  ) {
     this.output = output;
     this.environment = environment;
     this.options = options;

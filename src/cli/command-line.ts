@@ -1,13 +1,13 @@
-import { exactArguments, exactEnvironment } from "../system/raw-arguments.ts";
-import { StandardStream } from "../system/standard-stream.ts";
+import { exactArguments, exactEnvironment } from "../system/process/raw-arguments.ts";
+import { StandardStream } from "../system/terminal/standard-stream.ts";
 import { CommandContext } from "./command-context.ts";
 import { errorDocument, errorLines, traceOf } from "./error-report.ts";
 import { EXIT, exitCodeOf } from "./exit-codes.ts";
 import { hasFlag } from "./global-options.ts";
-import { Output, readerIsGone } from "./output.ts";
-import { harmless } from "./printable.ts";
 import { assertKnownCommand, buildProgram, TextRequest } from "./program.ts";
-import { terminalFeatures } from "./terminal.ts";
+import { Output, readerIsGone } from "./terminal/output.ts";
+import { harmless } from "./terminal/printable.ts";
+import { terminalFeatures } from "./terminal/terminal.ts";
 
 /** How a command ended. */
 export interface CommandEnd {
@@ -37,13 +37,18 @@ async function runCommand(context: CommandContext): Promise<number> {
   return reportLostOutput(context);
 }
 
-/** What is known before the arguments are parsed, so that an error in them is reported as the user wants it. */
+/**
+ * What is known before the arguments are parsed, so that an error in them is reported as the user wants it.
+ */
 function makeContext(args: readonly string[]): CommandContext {
   const environment = exactEnvironment(process.env);
   const [stdout, stderr] = [new StandardStream(1), new StandardStream(2)];
   const terminals = { stdoutIsTerminal: stdout.isTerminal, stderrIsTerminal: stderr.isTerminal };
   const output = new Output(stdout, stderr, terminalFeatures(terminals, environment));
-  return new CommandContext(output, environment, { json: hasFlag(args, "--json"), debug: hasFlag(args, "--debug") });
+  return new CommandContext(output, environment, {
+    json: hasFlag(args, "--json"),
+    debug: hasFlag(args, "--debug"),
+  });
 }
 
 /**

@@ -24,27 +24,51 @@ function command(name: string, summary: string, load: () => Promise<CommandModul
 }
 
 const PLAN_COMMANDS: readonly CommandEntry[] = [
-  command("create", "make a plan and its sandboxes; print its id", () => import("./commands/plan-create.ts")),
-  command("list", "list the plans", () => import("./commands/plan-list.ts")),
+  command(
+    "create",
+    "make a plan and its sandboxes; print its id",
+    () => import("./commands/plan/plan-create.ts"),
+  ),
+  command("list", "list the plans", () => import("./commands/plan/plan-list.ts")),
   command(
     "show",
     "show a plan: its resources, their strategies and why these",
-    () => import("./commands/plan-show.ts"),
+    () => import("./commands/plan/plan-show.ts"),
   ),
-  command("exec", "run a command inside the plan's sandboxes", () => import("./commands/plan-exec.ts")),
-  command("path", "print where a sandbox is", () => import("./commands/plan-path.ts")),
-  command("read", "print one file of a sandbox", () => import("./commands/plan-read.ts")),
-  command("write", "write standard input to one file of a sandbox", () => import("./commands/plan-write.ts")),
-  command("sql", "run SQL in the sandbox of a database", () => import("./commands/plan-sql.ts")),
-  command("diff", "show what would change", () => import("./commands/plan-diff.ts")),
-  command("checkpoint", "save the state of the sandboxes", () => import("./commands/plan-checkpoint.ts")),
-  command("checkpoints", "list the saved states", () => import("./commands/plan-checkpoints.ts")),
-  command("restore", "bring the sandboxes back to a saved state", () => import("./commands/plan-restore.ts")),
-  command("apply", "land everything, or nothing", () => import("./commands/plan-apply.ts")),
-  command("rollback", "throw the changes away, keep the plan open", () => import("./commands/plan-rollback.ts")),
-  command("undo", "take an applied plan back", () => import("./commands/plan-undo.ts")),
-  command("log", "show everything that happened to a plan", () => import("./commands/plan-log.ts")),
-  command("cancel", "throw the changes away and close the plan", () => import("./commands/plan-cancel.ts")),
+  command("exec", "run a command inside the plan's sandboxes", () => import("./commands/plan/plan-exec.ts")),
+  command("path", "print where a sandbox is", () => import("./commands/plan/plan-path.ts")),
+  command("read", "print one file of a sandbox", () => import("./commands/plan/plan-read.ts")),
+  command(
+    "write",
+    "write standard input to one file of a sandbox",
+    () => import("./commands/plan/plan-write.ts"),
+  ),
+  command("sql", "run SQL in the sandbox of a database", () => import("./commands/plan/plan-sql.ts")),
+  command("diff", "show what would change", () => import("./commands/plan/plan-diff.ts")),
+  command(
+    "checkpoint",
+    "save the state of the sandboxes",
+    () => import("./commands/checkpoint/plan-checkpoint.ts"),
+  ),
+  command("checkpoints", "list the saved states", () => import("./commands/checkpoint/plan-checkpoints.ts")),
+  command(
+    "restore",
+    "bring the sandboxes back to a saved state",
+    () => import("./commands/checkpoint/plan-restore.ts"),
+  ),
+  command("apply", "land everything, or nothing", () => import("./commands/plan/plan-apply.ts")),
+  command(
+    "rollback",
+    "throw the changes away, keep the plan open",
+    () => import("./commands/plan/plan-rollback.ts"),
+  ),
+  command("undo", "take an applied plan back", () => import("./commands/plan/plan-undo.ts")),
+  command("log", "show everything that happened to a plan", () => import("./commands/plan/plan-log.ts")),
+  command(
+    "cancel",
+    "throw the changes away and close the plan",
+    () => import("./commands/plan/plan-cancel.ts"),
+  ),
 ];
 
 const STRATEGY_COMMANDS: readonly CommandEntry[] = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AtomicCommitError, SandboxConflictError, UsageError } from "../core/errors.ts";
+import { AtomicCommitError, SandboxConflictError, UsageError } from "../core/errors/errors.ts";
 import { errorDocument, errorLines, traceOf } from "./error-report.ts";
 import { NO_STYLES } from "./render/styles.ts";
 
@@ -24,7 +24,10 @@ describe("the report of an error", () => {
       { resource: "app", path: "x", why: "changed since" },
       { resource: "app", path: ".", why: "replaced" },
     ];
-    const lines = errorLines(new SandboxConflictError(conflicts, { message: "Conflict.", hint: "Look." }), NO_STYLES);
+    const lines = errorLines(
+      new SandboxConflictError(conflicts, { message: "Conflict.", hint: "Look." }),
+      NO_STYLES,
+    );
     assert.deepEqual(lines.slice(2), ["  conflict: app/x: changed since", "  conflict: app: replaced"]);
     const [, , bare] = errorLines(new SandboxConflictError([{ path: "x", why: "changed since" }]), NO_STYLES);
     assert.equal(bare, "  conflict: x: changed since");
@@ -32,7 +35,12 @@ describe("the report of an error", () => {
 
   it("[A4] names everything that is not undone", () => {
     const notUndone = [{ resource: "db", message: "the server is gone" }];
-    const failure = { failed: { resource: "app", message: "full" }, undone: ["app"], notUndone, conflicts: [] };
+    const failure = {
+      failed: { resource: "app", message: "full" },
+      undone: ["app"],
+      notUndone,
+      conflicts: [],
+    };
     const error = new AtomicCommitError("The apply failed.", failure, { hint: "Make room." });
     assert.deepEqual(errorLines(error, NO_STYLES).slice(2), ["  not undone: db: the server is gone"]);
     assert.deepEqual(errorDocument(error), {
@@ -50,6 +58,9 @@ describe("the report of an error", () => {
 
   it("[X4] gives the traces of an error and of its causes for --debug", () => {
     const trace = traceOf(new UsageError("outer", { cause: new Error("inner", { cause: "text" }) }));
-    assert.match(trace, /^UsageError: outer\n {4}at .*\ncaused by: Error: inner\n {4}at .*\ncaused by: text$/s);
+    assert.match(
+      trace,
+      /^UsageError: outer\n {4}at .*\ncaused by: Error: inner\n {4}at .*\ncaused by: text$/s,
+    );
   });
 });

@@ -1,12 +1,21 @@
-import { displayPath } from "../core/byte-path.ts";
-import { AtomicCommitError, type Conflict, DrydockError, messageOf, SandboxConflictError } from "../core/errors.ts";
-import { oneLine } from "./printable.ts";
-import { placeOf } from "./render/place.ts";
+import {
+  AtomicCommitError,
+  type Conflict,
+  DrydockError,
+  messageOf,
+  SandboxConflictError,
+} from "../core/errors/errors.ts";
+import { displayPath } from "../core/paths/byte-path.ts";
+import { placeOf } from "./render/plan/place.ts";
 import type { Styles } from "./render/styles.ts";
+import { oneLine } from "./terminal/printable.ts";
 
-const DEFECT_HINT = "This is a defect of Drydock. Run the command again with --debug and report what it prints.";
+const DEFECT_HINT =
+  "This is a defect of Drydock. Run the command again with --debug and report what it prints.";
 
-/** The `error` document of `--json`. `planId` is the plan that holds the work, where nothing else names it. */
+/**
+ * The `error` document of `--json`. `planId` is the plan that holds the work, where nothing else names it.
+ */
 export function errorDocument(thrown: unknown, planId?: string): object {
   const plan = planId === undefined ? {} : { planId };
   if (thrown instanceof DrydockError) {
@@ -16,7 +25,10 @@ export function errorDocument(thrown: unknown, planId?: string): object {
   return { error: { code: "DEFECT", message: messageOf(thrown), hint: DEFECT_HINT, details: plan } };
 }
 
-/** What stderr says of an error: what is wrong, what to do, and each thing that is concerned on a line of its own. */
+/**
+ * What stderr says of an error: what is wrong, what to do, and each thing that is concerned on a line of its
+ * own.
+ */
 export function errorLines(thrown: unknown, styles: Styles, planId?: string): readonly string[] {
   const hint = thrown instanceof DrydockError ? thrown.hint : DEFECT_HINT;
   return [
@@ -42,7 +54,9 @@ function concerned(thrown: unknown): readonly string[] {
     ...thrown.selfRunning.map(
       ({ resource, path, tool, why }) => `runs by itself: ${placeOf(resource, path)}: ${tool} ${why}`,
     ),
-    ...thrown.notUndone.map(({ resource, message }) => `not undone: ${displayPath(resource)}: ${oneLine(message)}`),
+    ...thrown.notUndone.map(
+      ({ resource, message }) => `not undone: ${displayPath(resource)}: ${oneLine(message)}`,
+    ),
   ];
 }
 

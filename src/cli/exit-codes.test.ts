@@ -8,7 +8,7 @@ import {
   SandboxConflictError,
   StateError,
   UsageError,
-} from "../core/errors.ts";
+} from "../core/errors/errors.ts";
 import { exitCodeOf } from "./exit-codes.ts";
 
 const conflict = { resource: "app", path: "x", why: "changed" };

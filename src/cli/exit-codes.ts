@@ -4,7 +4,7 @@ import {
   SandboxConflictError,
   StrategyUnavailableError,
   UsageError,
-} from "../core/errors.ts";
+} from "../core/errors/errors.ts";
 
 /** How a command ends; programs rely on these numbers. */
 export const EXIT = {
@@ -35,5 +35,9 @@ export function exitCodeOf(thrown: unknown): ExitCode {
 }
 
 function isWrongUse(thrown: unknown): boolean {
-  return thrown instanceof UsageError || thrown instanceof ConfigError || thrown instanceof StrategyUnavailableError;
+  return (
+    thrown instanceof UsageError ||
+    thrown instanceof ConfigError ||
+    thrown instanceof StrategyUnavailableError
+  );
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { unescapePath } from "./escaped-path.ts";
+import { unescapePath } from "./options/escaped-path.ts";
 
 /** What every command takes, before or after its name. */
 export interface GlobalOptions {
@@ -25,7 +25,9 @@ let options: readonly Option[] | undefined;
 function makeOptions(): readonly Option[] {
   return [
     new Option("--json", "print one JSON document"),
-    new Option("--state-dir <dir>", "where Drydock keeps its state (DRYDOCK_STATE_DIR)").argParser(unescapePath),
+    new Option("--state-dir <dir>", "where Drydock keeps its state (DRYDOCK_STATE_DIR)").argParser(
+      unescapePath,
+    ),
     new Option("--config <file>", "the drydock.yaml to use (DRYDOCK_CONFIG)").argParser(unescapePath),
     new Option("-y, --yes", "answer yes to questions"),
     new Option("--debug", "show stack traces of errors"),

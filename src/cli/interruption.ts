@@ -1,8 +1,9 @@
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * Turns the signals that ask a process to end into an abort signal, for as long as it is in scope (`using`). What is under way then stops
- * cleanly, or, if it is decided already, finishes; the process ends by itself after that.
+ * Turns the signals that ask a process to end into an abort signal, for as long as it is in scope (`using`).
+ * What is under way then stops cleanly, or, if it is decided already, finishes; the process ends by itself
+ * after that.
  */
 export class Interruption {
   readonly #controller = new AbortController();
@@ -16,8 +17,8 @@ export class Interruption {
   }
 
   /**
-   * Hands signals to somebody else while the result is in scope. We go on listening for him: without any listener, even for a moment, a
-   * signal that is on its way would be lost, or end the process.
+   * Hands signals to somebody else while the result is in scope. We go on listening for him: without any
+   * listener, even for a moment, a signal that is on its way would be lost, or end the process.
    */
   handOver(receiver: (signal: NodeJS.Signals) => void): Disposable {
     const before = this.#receiver;

@@ -1,7 +1,10 @@
 import { type CommandEnd, runCommandLine } from "./command-line.ts";
 import { EXIT } from "./exit-codes.ts";
 
-/** A strategy of the user's own may leave something running that keeps the process alive; what was printed is let out first. */
+/**
+ * A strategy of the user's own may leave something running that keeps the process alive; what was printed is
+ * let out first.
+ */
 const GRACE_MS = 1_000;
 
 /** Resolves when the command has ended. */

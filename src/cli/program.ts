@@ -1,5 +1,5 @@
 import { Command, type CommanderError } from "commander";
-import { UnsupportedError } from "../core/errors.ts";
+import { UnsupportedError } from "../core/errors/errors.ts";
 import type { CommandContext } from "./command-context.ts";
 import { COMMANDS, type CommandEntry } from "./command-table.ts";
 import { addGlobalOptions, globalOptionsOf } from "./global-options.ts";
@@ -16,14 +16,16 @@ export class TextRequest extends Error {
 }
 
 /**
- * The tree of commands. At first only names and summaries are known; when a command is called or asked for its help, its file is loaded
- * and gives it arguments, options and action.
+ * The tree of commands. At first only names and summaries are known; when a command is called or asked for
+ * its help, its file is loaded and gives it arguments, options and action.
  */
 export function buildProgram(context: CommandContext, platform: string): Command {
   const program = new Command("drydock");
   let help = "";
   program
-    .description("Change real things in isolation, look at what would change, then land all of it or none of it.")
+    .description(
+      "Change real things in isolation, look at what would change, then land all of it or none of it.",
+    )
     .configureHelp({ subcommandTerm: (command) => command.name() })
     .configureOutput({ writeOut: (text) => (help += text), writeErr: () => undefined })
     .option("-V, --version", "show the version")
@@ -44,7 +46,9 @@ interface Frame {
   readonly takeHelp: () => string;
 }
 
-/** What is in a group within it is made when that one is called: a start pays for each command that is made. */
+/**
+ * What is in a group within it is made when that one is called: a start pays for each command that is made.
+ */
 function makeGroup(group: Command, entries: readonly CommandEntry[], frame: Frame): void {
   // An option behind the name of a command belongs to that command, whatever the group knows.
   group.enablePositionalOptions().helpCommand(false).usage("[options] COMMAND");
@@ -54,7 +58,9 @@ function makeGroup(group: Command, entries: readonly CommandEntry[], frame: Fram
   for (const entry of entries) {
     const command = group.command(entry.name).summary(entry.summary).description(sentence(entry.summary));
     const { commands } = entry;
-    loads.set(command, () => (commands ? makeGroup(command, commands, frame) : loadCommand(command, entry, frame)));
+    loads.set(command, () =>
+      commands ? makeGroup(command, commands, frame) : loadCommand(command, entry, frame),
+    );
   }
   group.hook("preSubcommand", async (_, command) => loads.get(command)?.());
 }

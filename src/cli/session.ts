@@ -1,19 +1,22 @@
 import type { RecoveryReport } from "../commit/recovery.ts";
-import { messageOf } from "../core/errors.ts";
-import type { Notice } from "../core/notice.ts";
+import { messageOf } from "../core/errors/errors.ts";
+import type { Notice } from "../core/values/notice.ts";
 import type { Services, ServicesOptions } from "../services.ts";
 import type { CommandContext } from "./command-context.ts";
 import { EXIT } from "./exit-codes.ts";
 import { Interruption } from "./interruption.ts";
-import { oneLine } from "./printable.ts";
-import { attentionLine } from "./render/attention-line.ts";
+import { attentionLine } from "./render/plan/attention-line.ts";
+import { oneLine } from "./terminal/printable.ts";
 
 /** Opens Drydock for a command that only looks. A signal ends it at once, as it ends any program. */
 export async function look<T>(context: CommandContext, work: (drydock: Services) => Promise<T>): Promise<T> {
   return whileOpen(context, {}, work);
 }
 
-/** Opens Drydock for a command that changes something: a signal stops it cleanly. `plan` is what the user called the plan, if any. */
+/**
+ * Opens Drydock for a command that changes something: a signal stops it cleanly. `plan` is what the user
+ * called the plan, if any.
+ */
 export async function change<T>(
   context: CommandContext,
   plan: string | undefined,
@@ -53,7 +56,8 @@ async function whileOpen<T>(
   });
   context.hasOpened = true;
   try {
-    // What opening recovered may have met a rival's change; whatever the command is, its user is the one to hear of it.
+    // What opening recovered may have met a rival's change; whatever the command is, its user is the one to
+    // hear of it.
     const { finished, undone } = drydock.recovery;
     for (const attention of [...finished, ...undone].flatMap((plan) => plan.attention)) {
       output.notice(attentionLine(attention, output.errorStyles));
@@ -83,6 +87,7 @@ async function close(drydock: Services, { output }: CommandContext): Promise<voi
 function isInDoubt(plan: string | undefined, { pending }: RecoveryReport): boolean {
   if (plan === undefined || plan === "") return false;
   return pending.some(
-    ({ inDoubt, planId, planName }) => inDoubt && (planName === plan || planId.startsWith(plan.toUpperCase())),
+    ({ inDoubt, planId, planName }) =>
+      inDoubt && (planName === plan || planId.startsWith(plan.toUpperCase())),
   );
 }

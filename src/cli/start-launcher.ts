@@ -1,4 +1,4 @@
-import type { CommandKind } from "../run/launcher.ts";
+import type { CommandKind } from "../run/launch/launcher.ts";
 import { armFailpoints } from "../system/failpoints.ts";
 import type { CommandContext } from "./command-context.ts";
 
@@ -10,6 +10,6 @@ export async function startLauncher(
   // Where nothing can be run, opening Drydock says so better.
   if (process.platform !== "linux") return undefined;
   armFailpoints(environment["DRYDOCK_FAILPOINT"], environment["DRYDOCK_FAILPOINT_TRACE"]);
-  const { startAhead } = await import("../run/launcher.ts");
+  const { startAhead } = await import("../run/launch/launcher.ts");
   return startAhead(kind);
 }

@@ -1,9 +1,11 @@
 import type { CommanderError } from "commander";
-import { nearestName } from "../config/nearest-name.ts";
-import { UsageError } from "../core/errors.ts";
-import { oneLine } from "./printable.ts";
+import { UsageError } from "../core/errors/errors.ts";
+import { nearestName } from "../core/values/nearest-name.ts";
+import { oneLine } from "./terminal/printable.ts";
 
-/** Our error for arguments that commander refuses, like "error: unknown option '--al'\n(Did you mean --all?)". */
+/**
+ * Our error for arguments that commander refuses, like "error: unknown option '--al'\n(Did you mean --all?)".
+ */
 export function usageErrorFrom(refusal: CommanderError, command: string): UsageError {
   const [first = "", suggestion = ""] = refusal.message.replace(/^error: /, "").split("\n(");
   const isTooMany = refusal.code === "commander.excessArguments";

@@ -1,5 +1,11 @@
 import { advance } from "../core/commit-machine.ts";
-import { BusyError, PlanStateError, SandboxStateError, StateError, UsageError } from "../core/errors.ts";
+import {
+  BusyError,
+  PlanStateError,
+  SandboxStateError,
+  StateError,
+  UsageError,
+} from "../core/errors/errors.ts";
 import type { Owner } from "../core/owner.ts";
 import { movePlan, type PlanRecord, resourceById } from "../core/plan.ts";
 import type { SandboxRecord, SandboxRef } from "../core/sandbox.ts";
@@ -10,10 +16,10 @@ import {
   type Participant,
   type TransactionRecord,
 } from "../core/transaction.ts";
-import { claimsOf } from "../sandboxes/claims.ts";
-import type { PlanSession } from "../sandboxes/plan-session.ts";
+import { claimsOf } from "../sandboxes/access/claims.ts";
+import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { claimsExclude } from "../store/claims.ts";
-import { newId } from "../system/new-id.ts";
+import { newId } from "../system/state/new-id.ts";
 import type { CommitAllOptions, CommitAllResult } from "./commit-all.ts";
 import { type Coordinator, DryRunEnd } from "./coordinator.ts";
 import { commitFailure, failingAsOne } from "./failure.ts";
@@ -40,7 +46,10 @@ export class AtomicCommit {
     return await failingAsOne("commit", () =>
       this.#locked(planId, async (plan, owner) => {
         const { participants, more } = await this.#toCommit(plan, options);
-        return resultOf(plan, await this.#begin(plan, owner, { direction: "commit", participants, ...more }, options));
+        return resultOf(
+          plan,
+          await this.#begin(plan, owner, { direction: "commit", participants, ...more }, options),
+        );
       }),
     );
   }
@@ -111,7 +120,9 @@ export class AtomicCommit {
     return await this.#locked(planId, async (plan, owner) => {
       const pending = (await this.#session.store.transactionsOf(plan.id)).find(isUnfinished);
       if (pending === undefined)
-        throw new UsageError(`Nothing of the plan ${plan.name} is in doubt.`, { hint: "There is nothing to settle." });
+        throw new UsageError(`Nothing of the plan ${plan.name} is in doubt.`, {
+          hint: "There is nothing to settle.",
+        });
       // A landing that can't finish may be given up; everything else follows from the journal.
       const isGivenUp = pending.phase === "landing" && pending.direction === "commit" && how === "abort";
       if (pending.phase !== "in-doubt" && !isGivenUp) return await this.takeOver(pending, owner);
@@ -152,7 +163,8 @@ export class AtomicCommit {
     for (const pending of await store.unfinishedTransactions()) {
       if (pending.planId === plan.id || pending.phase === "landed") continue;
       const other = await store.plan(pending.planId);
-      if (other === undefined || !claimsOf(other).some((key) => keys.some((own) => claimsExclude(own, key)))) continue;
+      if (other === undefined || !claimsOf(other).some((key) => keys.some((own) => claimsExclude(own, key))))
+        continue;
       throw new BusyError(
         `An original of this plan has an unfinished commit of the plan ${other.name} (${other.id}).`,
         {
@@ -189,7 +201,11 @@ function undoParticipant(participant: Participant): Participant {
   return { ref, resource, kind, status: "prepared", prepared: { changes: changes ?? 0, data: {} } };
 }
 
-function assertAllowed(participants: readonly Participant[], plan: PlanRecord, options: CommitAllOptions): void {
+function assertAllowed(
+  participants: readonly Participant[],
+  plan: PlanRecord,
+  options: CommitAllOptions,
+): void {
   const inPlace = participants.some(({ kind }) => kind === "in-place");
   assertReversible(participants, plan.allowIrreversible || (options.allowIrreversible === true && !inPlace));
 }
@@ -197,11 +213,14 @@ function assertAllowed(participants: readonly Participant[], plan: PlanRecord, o
 function assertReady(plan: PlanRecord, { state, ref, error }: SandboxRecord): void {
   if (state === "CREATED" || state === "ACTIVE" || state === "ROLLED_BACK" || state === "COMMITTED") return;
   const resource = resourceById(plan, ref.resourceId)?.name ?? ref.resourceId;
-  throw new SandboxStateError(`The sandbox of ${resource} is ${state}${error === undefined ? "" : `: ${error}`}.`, {
-    from: state,
-    to: "PREPARED",
-    hint: "Cancel the plan and make a new one.",
-  });
+  throw new SandboxStateError(
+    `The sandbox of ${resource} is ${state}${error === undefined ? "" : `: ${error}`}.`,
+    {
+      from: state,
+      to: "PREPARED",
+      hint: "Cancel the plan and make a new one.",
+    },
+  );
 }
 
 /** Asks nothing that could fail: what has landed must not be reported as failed. */

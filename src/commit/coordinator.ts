@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { advance, type CommitEvent, type Effect, nextEffect } from "../core/commit-machine.ts";
-import { InterruptedError, messageOf, SandboxRollbackError, StateError } from "../core/errors.ts";
+import { InterruptedError, messageOf, SandboxRollbackError, StateError } from "../core/errors/errors.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
-import type { PlanSession } from "../sandboxes/plan-session.ts";
+import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import type { Durability } from "../store/store.ts";
+import type { LandedCleanup } from "./cleanup/landed-cleanup.ts";
 import { Journal } from "./journal.ts";
-import type { LandedCleanup } from "./landed-cleanup.ts";
 import { forAll, isStuck, type Outcome, stuckBy } from "./outcome.ts";
 import { ParticipantCalls } from "./participant-calls.ts";
 import { historyDetails, landedAs, reportOf } from "./transaction-parts.ts";
@@ -173,7 +173,8 @@ export class Coordinator {
     // Work goes on in the sandbox that a part came from.
     if (staysIn !== undefined) return false;
     if (direction !== "commit" || participants.some(({ kind }) => kind !== "two-phase")) return false;
-    for (const { ref } of participants) if (!(await this.#session.sandboxes.capabilitiesOf(ref)).undo) return false;
+    for (const { ref } of participants)
+      if (!(await this.#session.sandboxes.capabilitiesOf(ref)).undo) return false;
     return true;
   }
 
@@ -184,7 +185,9 @@ export class Coordinator {
   async #clean(record: TransactionRecord): Promise<Partial<Outcome>> {
     try {
       const warnings = await this.#cleanup.after(record);
-      return warnings.length > 0 ? { warnings } : { record: await this.#save(record, { was: "cleaned" }, "ordered") };
+      return warnings.length > 0
+        ? { warnings }
+        : { record: await this.#save(record, { was: "cleaned" }, "ordered") };
     } catch (thrown) {
       return { warnings: [`the next start tidies up once more: ${messageOf(thrown)}`] };
     }
@@ -226,7 +229,8 @@ export class Coordinator {
     told?: string,
   ): Promise<TransactionRecord> {
     const next = advance(record, event);
-    const history = told === undefined ? [] : [this.#session.history.entry(next.planId, told, historyDetails(next))];
+    const history =
+      told === undefined ? [] : [this.#session.history.entry(next.planId, told, historyDetails(next))];
     await this.#journal.save(next, durability, history);
     return next;
   }

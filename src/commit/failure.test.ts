@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AtomicCommitError, SelfRunningError, UsageError } from "../core/errors.ts";
+import { AtomicCommitError, SelfRunningError, UsageError } from "../core/errors/errors.ts";
 import { failingAsOne } from "./failure.ts";
 
 /** The error that a commit or an undo fails by if it meets this. */
@@ -17,8 +17,14 @@ describe("a commit or an undo that is refused", () => {
   const cause = new UsageError("The plan fix is read-only.", { hint: "Make another plan." });
 
   it("says which of the two did not happen, and why", async () => {
-    assert.equal((await refusal("commit", cause)).message, "The plan was not applied: The plan fix is read-only.");
-    assert.equal((await refusal("undo", cause)).message, "The plan was not undone: The plan fix is read-only.");
+    assert.equal(
+      (await refusal("commit", cause)).message,
+      "The plan was not applied: The plan fix is read-only.",
+    );
+    assert.equal(
+      (await refusal("undo", cause)).message,
+      "The plan was not undone: The plan fix is read-only.",
+    );
   });
 
   it("keeps the cause and its hint, and says that nothing was done", async () => {
@@ -35,7 +41,12 @@ describe("a commit or an undo that is refused", () => {
   });
 
   it("leaves alone what says more already", async () => {
-    const failure = { failed: { resource: "app", message: "full" }, undone: ["app"], notUndone: [], conflicts: [] };
+    const failure = {
+      failed: { resource: "app", message: "full" },
+      undone: ["app"],
+      notUndone: [],
+      conflicts: [],
+    };
     const error = new AtomicCommitError("It failed.", failure);
     assert.equal(await refusal("commit", error), error);
   });

@@ -5,7 +5,7 @@ import {
   messageOf,
   type ParticipantReport,
   SelfRunningError,
-} from "../core/errors.ts";
+} from "../core/errors/errors.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -82,7 +82,8 @@ function notUndoneIn(record: TransactionRecord): ParticipantReport[] {
 function hintFor(record: TransactionRecord, notUndone: readonly ParticipantReport[], cause: unknown): string {
   if (isUnknown(record))
     return "Mend the cause; the next drydock command finds out, and finishes it or takes it back ('drydock recover').";
-  if (record.phase === "landing") return "Mend the cause; the next drydock command finishes it ('drydock recover').";
+  if (record.phase === "landing")
+    return "Mend the cause; the next drydock command finishes it ('drydock recover').";
   if (record.phase === "aborting")
     return "Mend the cause; the next drydock command takes the rest back ('drydock recover').";
   if (record.phase === "in-doubt")

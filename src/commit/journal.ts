@@ -36,7 +36,8 @@ export class Journal {
 
 /** A sandbox that holds work again is ACTIVE, though no call has told us: programs write to its path. */
 function move({ ref, state }: SandboxRecord, to: SandboxState): SandboxState {
-  const holdsWork = (to === "PREPARED" && state !== "CREATED") || (to === "COMMITTED" && state !== "PREPARED");
+  const holdsWork =
+    (to === "PREPARED" && state !== "CREATED") || (to === "COMMITTED" && state !== "PREPARED");
   const from = holdsWork ? moveSandbox(ref.sandboxId, state, "ACTIVE") : state;
   return moveSandbox(ref.sandboxId, from, to);
 }
@@ -49,7 +50,8 @@ function planChanges(plan: PlanRecord, transaction: TransactionRecord): StoreCha
 /** A plan as it is while its journal says this. */
 export function planDuring(plan: PlanRecord, transaction: TransactionRecord): PlanRecord {
   const state = planState(transaction);
-  const message = transaction.direction === "commit" && state === "applied" ? transaction.message : plan.message;
+  const message =
+    transaction.direction === "commit" && state === "applied" ? transaction.message : plan.message;
   const { message: _, ...rest } = plan;
   return { ...rest, state, ...(message !== undefined && { message }) };
 }
@@ -71,7 +73,8 @@ function sandboxState(
 ): SandboxState {
   if (now === "CLEANED_UP" || now === "ERRORED") return now;
   const holdsRest = staysIn === "open";
-  if (direction === "undo") return status === "committed" && phase !== "aborted" && !holdsRest ? "ROLLED_BACK" : now;
+  if (direction === "undo")
+    return status === "committed" && phase !== "aborted" && !holdsRest ? "ROLLED_BACK" : now;
   if (status === "prepared") return kind === "two-phase" ? "PREPARED" : now;
   if (status === "committed") return holdsRest ? "ACTIVE" : "COMMITTED";
   if (status === "not-undone") return now;

@@ -1,9 +1,9 @@
-import { SelfRunningError } from "../core/errors.ts";
-import { PathPatterns } from "../core/path-patterns.ts";
+import { SelfRunningError } from "../core/errors/errors.ts";
+import { PathPatterns } from "../core/paths/path-patterns.ts";
 import { type PlanRecord, resourceById } from "../core/plan.ts";
 import { patternsFor } from "../core/resource-pattern.ts";
-import { withoutWord } from "../core/self-running.ts";
-import type { SelfRunningFile } from "../core/self-running-rules.ts";
+import { withoutWord } from "../core/self-running/self-running.ts";
+import type { SelfRunningFile } from "../core/self-running/self-running-rules.ts";
 import type { Participant } from "../core/transaction.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 

@@ -1,4 +1,4 @@
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/errors/errors.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
 import { participantAt } from "./transaction-parts.ts";
 

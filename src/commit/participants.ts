@@ -1,7 +1,7 @@
 import type { FullCapabilities } from "../core/capabilities.ts";
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../core/errors/errors.ts";
 import { type PlanRecord, resourceById } from "../core/plan.ts";
-import type { Resource } from "../core/resource.ts";
+import type { Resource } from "../core/resource/resource.ts";
 import type { SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import type { Participant, ParticipantKind } from "../core/transaction.ts";
 import type { ChosenPaths } from "./commit-all.ts";
@@ -91,7 +91,11 @@ export async function choosing(
 /** Children are deeper: by declared parents first, by the length of their path otherwise. */
 function depthOf(resource: Resource, plan: PlanRecord): number {
   let declared = 0;
-  for (let parent = resource.parentId; parent !== undefined && declared < plan.resources.length; declared += 1) {
+  for (
+    let parent = resource.parentId;
+    parent !== undefined && declared < plan.resources.length;
+    declared += 1
+  ) {
     parent = resourceById(plan, parent)?.parentId;
   }
   return declared * 10_000 + resource.location.split("/").length;
@@ -103,10 +107,13 @@ export function assertReversible(participants: readonly Participant[], allowed: 
   const first = irreversible[0];
   if (first === undefined) return;
   if (!allowed) {
-    throw new UsageError(`${first.resource} can't be taken back once it has landed (${first.ref.strategyName}).`, {
-      hint: "If that is what you want, say so with --allow-irreversible.",
-      code: "IRREVERSIBLE",
-    });
+    throw new UsageError(
+      `${first.resource} can't be taken back once it has landed (${first.ref.strategyName}).`,
+      {
+        hint: "If that is what you want, say so with --allow-irreversible.",
+        code: "IRREVERSIBLE",
+      },
+    );
   }
   const last = irreversible.filter(({ kind }) => kind === "irreversible");
   if (last.length > 1) {

@@ -1,11 +1,11 @@
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/errors/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { Attention } from "../core/strategy.ts";
 import { isUnfinished, type TransactionRecord } from "../core/transaction.ts";
-import type { PlanSession } from "../sandboxes/plan-session.ts";
+import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import type { AtomicCommit } from "./atomic-commit.ts";
+import type { PlanClosing } from "./cleanup/plan-closing.ts";
 import type { Outcome } from "./outcome.ts";
-import type { PlanClosing } from "./plan-closing.ts";
 
 /** What recovery brought to an end, and what it could not. */
 export interface RecoveryReport {
@@ -72,7 +72,8 @@ export class Recovery {
   async #resumeAll(report: MutableReport): Promise<RecoveryReport> {
     const { store } = this.#parts.session;
     if (!(await store.hasUnfinishedWork())) return report;
-    for (const transaction of await store.unfinishedTransactions()) await this.#transaction(transaction, report);
+    for (const transaction of await store.unfinishedTransactions())
+      await this.#transaction(transaction, report);
     for (const plan of await store.unfinishedPlans()) await this.#plan(plan, report);
     return report;
   }
@@ -132,7 +133,8 @@ export class Recovery {
       what: `${kind} with ${removed.length} ${removed.length === 1 ? "sandbox" : "sandboxes"}`,
     });
     const whys = [...remaining.map(({ resource, message }) => notRemoved(resource, message)), ...warnings];
-    for (const why of whys) report.pending.push({ ...workOf(plan, "commit"), attention: [], why, inDoubt: false });
+    for (const why of whys)
+      report.pending.push({ ...workOf(plan, "commit"), attention: [], why, inDoubt: false });
   }
 
   /**
@@ -184,7 +186,8 @@ function sort(outcome: Outcome, work: PlanWork, report: MutableReport): void {
   const recovered = { ...work, attention };
   if (record.phase === "done") report.finished.push(recovered);
   else if (record.phase === "aborted") report.undone.push(recovered);
-  else if (record.phase === "in-doubt") report.pending.push({ ...recovered, why: doubtOf(record), inDoubt: true });
+  else if (record.phase === "in-doubt")
+    report.pending.push({ ...recovered, why: doubtOf(record), inDoubt: true });
   else
     report.pending.push({
       ...recovered,
@@ -194,6 +197,8 @@ function sort(outcome: Outcome, work: PlanWork, report: MutableReport): void {
 }
 
 function doubtOf(record: TransactionRecord): string {
-  const participant = record.participants.find(({ kind, status }) => kind === "irreversible" && status === "started");
+  const participant = record.participants.find(
+    ({ kind, status }) => kind === "irreversible" && status === "started",
+  );
   return `nobody knows whether ${participant?.resource ?? "a resource"} landed: its commit had started and can't be asked`;
 }

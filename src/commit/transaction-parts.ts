@@ -1,4 +1,4 @@
-import { type Conflict, messageOf, SandboxConflictError } from "../core/errors.ts";
+import { type Conflict, messageOf, SandboxConflictError } from "../core/errors/errors.ts";
 import type { Transaction } from "../core/strategy.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
 import type { HistoryEntry } from "../store/store.ts";
@@ -20,7 +20,8 @@ export function transactionFor(record: TransactionRecord, index: number): Transa
     ...(record.afterRestart === true && { afterRestart: true }),
     ...(only !== undefined && { only }),
     ...(allow !== undefined && { allow }),
-    ...(record.undoes !== undefined && undoes !== undefined && { undoes: { id: record.undoes, prepared: undoes } }),
+    ...(record.undoes !== undefined &&
+      undoes !== undefined && { undoes: { id: record.undoes, prepared: undoes } }),
   };
 }
 
@@ -40,7 +41,9 @@ export function landedAs({ direction, staysIn }: TransactionRecord): string {
 }
 
 function chosenPaths({ participants }: TransactionRecord): { readonly only?: readonly string[] } {
-  const chosen = participants.flatMap(({ resource, only }) => (only ?? []).map((path) => `${resource}:${path}`));
+  const chosen = participants.flatMap(({ resource, only }) =>
+    (only ?? []).map((path) => `${resource}:${path}`),
+  );
   return chosen.length === 0 ? {} : { only: chosen };
 }
 

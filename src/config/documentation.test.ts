@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { BUILT_IN_RESOURCE_TYPES } from "../core/resource.ts";
+import { BUILT_IN_RESOURCE_TYPES } from "../core/resource/resource.ts";
 import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
 import { configJsonSchema, type JsonSchema } from "./json-schema.ts";
 import { loadConfig } from "./load.ts";
-import { yamlOnOneLine } from "./yaml-text.ts";
+import { yamlOnOneLine } from "./yaml/yaml-text.ts";
 
 const guide = readFileSync(new URL("../../docs/configuration.md", import.meta.url), "utf8");
 
@@ -51,7 +51,11 @@ describe("docs/configuration.md", () => {
 
   it("has an example that works", () => {
     const [, text = ""] = /```yaml\n([\s\S]*?)```/.exec(guide) ?? [];
-    const config = loadConfig({ file: "/project/drydock.yaml", text, environment: { DATABASE_PASSWORD: "p" } });
+    const config = loadConfig({
+      file: "/project/drydock.yaml",
+      text,
+      environment: { DATABASE_PASSWORD: "p" },
+    });
     assert.deepEqual(
       config.resources.map(({ location }) => location),
       ["/project/app", "/project/app/cache", "postgres://app:p@localhost/data"],

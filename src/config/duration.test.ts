@@ -28,7 +28,8 @@ describe("parseDuration", () => {
 
 describe("formatDuration", () => {
   it("uses the largest unit that fits, and is read back as the same", () => {
-    for (const text of ["7d", "36h", "90m", "61s", "0s", "1d"]) assert.equal(formatDuration(parseDuration(text)), text);
+    for (const text of ["7d", "36h", "90m", "61s", "0s", "1d"])
+      assert.equal(formatDuration(parseDuration(text)), text);
     assert.equal(formatDuration(parseDuration("48h")), "2d");
   });
 });

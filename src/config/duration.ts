@@ -1,10 +1,13 @@
-import { displayPath } from "../core/byte-path.ts";
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../core/errors/errors.ts";
+import { displayPath } from "../core/paths/byte-path.ts";
 
 const UNITS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 } as const;
 type Unit = keyof typeof UNITS;
 
-/** What a duration looks like: a whole number of days, hours, minutes or seconds. Seven digits keep every date in range. */
+/**
+ * What a duration looks like: a whole number of days, hours, minutes or seconds. Seven digits keep every date
+ * in range.
+ */
 export const DURATION_PATTERN = /^([0-9]{1,7})([dhms])$/;
 
 /** The milliseconds that "7d", "12h", "30m" or "90s" stand for. */

@@ -15,11 +15,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { locateConfig, nearestConfig } from "./find.ts";
-import { TrustStore } from "./trust.ts";
+import { TrustStore } from "./trust/trust.ts";
 
 const isRoot = process.getuid?.() === 0;
 /** Leaves a socket behind. */
-const BIND = "require('net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))";
+const BIND =
+  "require('net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))";
 
 let folder: string;
 let project: string;
@@ -74,7 +75,11 @@ describe("locateConfig, with a path that the user names", () => {
     write(config, "");
     assert.throws(locate("drydock.yaml/x"), { name: "ConfigError", message: /There is no config/ });
     truncateSync(config, 1024 * 1024 + 1);
-    assert.throws(locate("drydock.yaml"), { name: "ConfigError", message: /larger than 1048576 bytes/, hint: /1 MiB/ });
+    assert.throws(locate("drydock.yaml"), {
+      name: "ConfigError",
+      message: /larger than 1048576 bytes/,
+      hint: /1 MiB/,
+    });
     symlinkSync("loop", join(project, "loop"));
     assert.throws(locate("loop"), { name: "ConfigError", message: /cannot be read: .*ELOOP/ });
   });
@@ -94,7 +99,11 @@ describe("locateConfig, without one", () => {
       notice: `ignoring ${config}: not trusted; run 'drydock trust ${config}' to use it`,
     });
     trusted.trust(config);
-    assert.deepEqual(locateConfig({ cwd: below, trusted }), { kind: "found", file: config, text: "sandbox: {}\n" });
+    assert.deepEqual(locateConfig({ cwd: below, trusted }), {
+      kind: "found",
+      file: config,
+      text: "sandbox: {}\n",
+    });
   });
 
   it("[X6] ignores one that changed since it was trusted, until it is trusted again", () => {
@@ -160,7 +169,10 @@ describe("locateConfig, without one", () => {
     if (!isRoot) return;
     chownSync(config, 65534, 65534);
     const foreign = locateConfig({ cwd: below, trusted });
-    assert.match(foreign.kind === "ignored" ? foreign.notice : "", /: it belongs to another user \(uid 65534\); /);
+    assert.match(
+      foreign.kind === "ignored" ? foreign.notice : "",
+      /: it belongs to another user \(uid 65534\); /,
+    );
   });
 
   it("suggests no command that a hostile folder name could turn into another", () => {
@@ -182,13 +194,15 @@ describe("a start without a config", () => {
       const loaded = [];
       registerHooks({ resolve: (name, context, next) => { loaded.push(name); return next(name, context); } });
       const { locateConfig } = await import(${url("./find.ts")});
-      const { TrustStore } = await import(${url("./trust.ts")});
+      const { TrustStore } = await import(${url("./trust/trust.ts")});
       await import(${url("./settings.ts")});
       await import(${url("./duration.ts")});
       const trusted = new TrustStore({ stateDir: "/nowhere", user: { uid: 0, gid: 0 }, now: () => new Date() });
       console.log(locateConfig({ cwd: "/", trusted }).kind, loaded.some((name) => /settings/.test(name)),
         loaded.filter((name) => /^(zod|yaml|koffi)/.test(name)).join());`;
-    const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { encoding: "utf8" });
+    const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+      encoding: "utf8",
+    });
     assert.equal(stdout, "none true \n", stderr);
   });
 });
@@ -219,6 +233,9 @@ describe("a drydock.yaml that is not a regular file", () => {
     rmSync(config);
     spawnSync("mkfifo", [config]);
     const located = locateConfig({ cwd: below, trusted });
-    assert.match(located.kind === "ignored" ? located.notice : located.kind, /ignoring .*: it is not a regular file/);
+    assert.match(
+      located.kind === "ignored" ? located.notice : located.kind,
+      /ignoring .*: it is not a regular file/,
+    );
   });
 });

@@ -1,14 +1,14 @@
 import { dirname, join, resolve } from "node:path";
-import { displayPath } from "../core/byte-path.ts";
-import { ConfigError, SystemCallError, UsageError } from "../core/errors.ts";
-import { realPathOf } from "../system/locations.ts";
-import { asConfigError, CONFIG_FILE_NAME, readConfigFile } from "./config-file.ts";
-import type { TrustStore } from "./trust.ts";
+import { ConfigError, SystemCallError, UsageError } from "../core/errors/errors.ts";
+import { displayPath } from "../core/paths/byte-path.ts";
+import { realPathOf } from "../system/data/locations.ts";
+import type { TrustStore } from "./trust/trust.ts";
+import { asConfigError, CONFIG_FILE_NAME, readConfigFile } from "./yaml/config-file.ts";
 
 /**
- * Which config holds. One that the user names is trusted by that. One that is found is only used if the user has trusted it before as it
- * is now; it is then known by its real path, so that a link to a trusted config, planted in another folder, can't make it speak of the
- * things in that folder.
+ * Which config holds. One that the user names is trusted by that. One that is found is only used if the user
+ * has trusted it before as it is now; it is then known by its real path, so that a link to a trusted config,
+ * planted in another folder, can't make it speak of the things in that folder.
  */
 export type LocatedConfig =
   | { readonly kind: "none" }
@@ -60,15 +60,23 @@ function foundConfig(cwd: string, trusted: TrustStore): LocatedConfig {
   const verdict = file === undefined ? undefined : trusted.readTrusted(file);
   if (path === undefined || file === undefined || verdict === undefined) return { kind: "none" };
   if (verdict.trusted) return { kind: "found", file, text: verdict.text };
-  return { kind: "ignored", file, notice: `ignoring ${displayPath(path)}: ${verdict.why}; ${verdict.remedy}` };
+  return {
+    kind: "ignored",
+    file,
+    notice: `ignoring ${displayPath(path)}: ${verdict.why}; ${verdict.remedy}`,
+  };
 }
 
-/** A link that leads nowhere, or where this user may not look, is no config: nothing found in a foreign folder may stop a command. */
+/**
+ * A link that leads nowhere, or where this user may not look, is no config: nothing found in a foreign folder
+ * may stop a command.
+ */
 function exists(path: string): boolean {
   try {
     return realPathOf(path) !== undefined;
   } catch (thrown) {
-    if (thrown instanceof SystemCallError && ["EACCES", "ELOOP", "ENAMETOOLONG"].includes(thrown.code)) return false;
+    if (thrown instanceof SystemCallError && ["EACCES", "ELOOP", "ENAMETOOLONG"].includes(thrown.code))
+      return false;
     throw thrown;
   }
 }

@@ -14,7 +14,10 @@ function withExamples(): string {
 
 describe("initTemplate", () => {
   it("stands for exactly the defaults", () => {
-    assert.deepEqual(loadConfig({ file, text: initTemplate(), environment: {} }), { file, ...DEFAULT_SETTINGS });
+    assert.deepEqual(loadConfig({ file, text: initTemplate(), environment: {} }), {
+      file,
+      ...DEFAULT_SETTINGS,
+    });
   });
 
   it("names and explains every key of the first two levels", () => {

@@ -1,12 +1,12 @@
-import { referenceTo } from "./environment-references.ts";
 import { configJsonSchema, type JsonSchema } from "./json-schema.ts";
-import { yamlLines, yamlOnOneLine } from "./yaml-text.ts";
+import { referenceTo } from "./yaml/environment-references.ts";
+import { yamlLines, yamlOnOneLine } from "./yaml/yaml-text.ts";
 
 const COMMENT_WIDTH = 100;
 
 /**
- * The commented drydock.yaml that `drydock init` writes: every key with its meaning and its default. What has no default but an example
- * is there as a comment, so that the file as it stands changes nothing.
+ * The commented drydock.yaml that `drydock init` writes: every key with its meaning and its default. What has
+ * no default but an example is there as a comment, so that the file as it stands changes nothing.
  */
 export function initTemplate(): string {
   const lines = [

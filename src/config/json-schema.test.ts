@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -23,9 +31,13 @@ describe("configJsonSchema", () => {
   });
 
   it("is in the file that is shipped", () => {
-    const { status, stderr } = spawnSync(process.execPath, [join(root, "scripts/config-schema.ts"), "--check"], {
-      encoding: "utf8",
-    });
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [join(root, "scripts/config-schema.ts"), "--check"],
+      {
+        encoding: "utf8",
+      },
+    );
     assert.equal(status, 0, stderr);
   });
 });

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { ConfigPath } from "./config-problem.ts";
 import { configSchema } from "./schema.ts";
+import type { ConfigPath } from "./yaml/config-problem.ts";
 
 /** The parts of a JSON Schema that ours is made of. */
 export interface JsonSchema {
@@ -20,7 +20,9 @@ export function configJsonSchema(): JsonSchema {
   return { $schema, title: "drydock.yaml", description: "Settings of Drydock.", ...schema } as JsonSchema;
 }
 
-/** The part of a schema that describes the value at this path, or undefined if the schema knows none there. */
+/**
+ * The part of a schema that describes the value at this path, or undefined if the schema knows none there.
+ */
 export function schemaAt(schema: JsonSchema, path: ConfigPath): JsonSchema | undefined {
   const [key, ...rest] = path;
   if (key === undefined) return schema;

@@ -4,12 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { processorSeconds } from "../../test/support/processor-time.ts";
-import { ConfigError } from "../core/errors.ts";
-import { readConfigFile } from "./config-file.ts";
+import { ConfigError } from "../core/errors/errors.ts";
 import { loadConfig } from "./load.ts";
+import { readConfigFile } from "./yaml/config-file.ts";
 
-/** load-errors.txt: `==> title`, the text of a config, `<== line:column: message`, `<== hint`, an empty line. */
-const SCENARIO = /^==> (?<title>.*)\n(?<text>[\s\S]*?)<== (?<place>\d+:\d+): (?<message>.*)\n<== (?<hint>.*)\n$/gm;
+/**
+ * load-errors.txt: `==> title`, the text of a config, `<== line:column: message`, `<== hint`, an empty line.
+ */
+const SCENARIO =
+  /^==> (?<title>.*)\n(?<text>[\s\S]*?)<== (?<place>\d+:\d+): (?<message>.*)\n<== (?<hint>.*)\n$/gm;
 const scenarios = Array.from(
   readFileSync(new URL("./load-errors.txt", import.meta.url), "utf8").matchAll(SCENARIO),
   ({ groups }) => groups as { title: string; text: string; place: string; message: string; hint: string },
@@ -28,7 +31,11 @@ describe("loadConfig, on a file that is wrong", () => {
   function errorOf(text: string | Buffer): ConfigError {
     writeFileSync(file, text);
     try {
-      loadConfig({ file, text: readConfigFile(file)?.text ?? "", environment: { SET: "set", SECRET: "hunter2" } });
+      loadConfig({
+        file,
+        text: readConfigFile(file)?.text ?? "",
+        environment: { SET: "set", SECRET: "hunter2" },
+      });
     } catch (thrown) {
       assert.ok(thrown instanceof ConfigError, String(thrown));
       assert.ok(thrown.message.startsWith(`${file}:${thrown.line}:${thrown.column}: `), thrown.message);
@@ -71,7 +78,8 @@ describe("loadConfig, on a file that is wrong", () => {
   });
 
   it("[X5] tells the first of several problems in the order of the file, and how many more there are", () => {
-    const text = "resources:\n  a: { location: '${NOPE}' }\nsandbox:\n  strategy: x\n  colour: red\ncolour: red\n";
+    const text =
+      "resources:\n  a: { location: '${NOPE}' }\nsandbox:\n  strategy: x\n  colour: red\ncolour: red\n";
     assert.equal(saidOf(text), "2:19: the environment has no variable NOPE (and 3 more problems)");
     assert.equal(saidOf("a: 1\nb: 2\n"), "1:1: unknown key a (and 1 more problem)");
   });
@@ -88,7 +96,10 @@ describe("loadConfig, on a file that is wrong", () => {
 
   it("shows keys and values escaped and shortened, so that a message stays one short line", () => {
     assert.match(saidOf('"a\\nb\\e[31m": 1\n'), /unknown key a\\nb\\u001b\[31m$/);
-    assert.match(saidOf(`sandbox: { strategy: "x\\n${"y".repeat(500)}" }\n`), /cannot be "x\\ny{50,60}\.\.\.$/);
+    assert.match(
+      saidOf(`sandbox: { strategy: "x\\n${"y".repeat(500)}" }\n`),
+      /cannot be "x\\ny{50,60}\.\.\.$/,
+    );
   });
 
   it("stops at aliases that repeat without measure", () => {

@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
-import type { Environment } from "./environment-references.ts";
 import { loadConfig } from "./load.ts";
 import { type Config, DEFAULT_SETTINGS } from "./settings.ts";
+import type { Environment } from "./yaml/environment-references.ts";
 
 const FILE = "/home/me/project/drydock.yaml";
-const load = (text: string, environment: Environment = {}): Config => loadConfig({ file: FILE, text, environment });
+const load = (text: string, environment: Environment = {}): Config =>
+  loadConfig({ file: FILE, text, environment });
 
 describe("loadConfig", () => {
   it("gives the defaults for an empty file, one of comments, and one of empty sections", () => {
     const texts = ["", "# nothing\n", "---\n", "{}", "\ufeff", "sandbox:\nresources:\nresource_types: ~\n"];
     texts.push("sandbox:\n  checkpoint:\n  undo:\n  custom_strategies:\n");
-    for (const text of texts) assert.deepEqual(load(text), { file: FILE, ...DEFAULT_SETTINGS }, JSON.stringify(text));
+    for (const text of texts)
+      assert.deepEqual(load(text), { file: FILE, ...DEFAULT_SETTINGS }, JSON.stringify(text));
   });
 
   it("reads every key", () => {
@@ -135,13 +137,16 @@ resource_types: { b: { extends: fs-file, sandbox_strategy: ${name} } }
   });
 
   it("follows aliases", () => {
-    const text = "resources:\n  a: &a { location: ./a, type: &t fs-file }\n  b: { location: ./b, type: *t }\n  c: *a\n";
+    const text =
+      "resources:\n  a: &a { location: ./a, type: &t fs-file }\n  b: { location: ./b, type: *t }\n  c: *a\n";
     assert.deepEqual(load(text).resources[2], { name: "c", location: "/home/me/project/a", type: "fs-file" });
     assert.equal(load(text).resources[1]?.type, "fs-file");
   });
 
   it("takes a class after the last colon", () => {
-    const { sandbox } = load("sandbox: { custom_strategies: { a: 'file:///x/y.mjs:A', b: './odd:name.mjs:$b_1' } }");
+    const { sandbox } = load(
+      "sandbox: { custom_strategies: { a: 'file:///x/y.mjs:A', b: './odd:name.mjs:$b_1' } }",
+    );
     assert.deepEqual(
       sandbox.customStrategies.map(({ name, module, className }) => ({ name, module, className })),
       [

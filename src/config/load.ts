@@ -1,14 +1,11 @@
 import { dirname, resolve } from "node:path";
-import { displayPath } from "../core/byte-path.ts";
-import { ConfigError } from "../core/errors.ts";
-import type { Limits } from "../core/limits.ts";
-import { copyPlain } from "../core/plain-data.ts";
-import type { ResourceTypeDefinition } from "../core/resource-types.ts";
-import { type ConfigPath, type ConfigProblem, positionAt } from "./config-problem.ts";
+import { ConfigError } from "../core/errors/errors.ts";
+import { displayPath } from "../core/paths/byte-path.ts";
+import type { ResourceTypeDefinition } from "../core/resource/resource-types.ts";
+import type { Limits } from "../core/values/limits.ts";
+import { copyPlain } from "../core/values/plain-data.ts";
 import { parseDuration } from "./duration.ts";
-import type { Environment } from "./environment-references.ts";
 import { type ConfigValues, configSchema, type DeclaredNames, MODULE_AND_CLASS_PATTERN } from "./schema.ts";
-import { schemaProblems } from "./schema-problems.ts";
 import {
   type Config,
   type CustomStrategy,
@@ -17,10 +14,14 @@ import {
   type SandboxSettings,
 } from "./settings.ts";
 import { parseSize } from "./size.ts";
-import { readYamlDocument, type YamlDocument } from "./yaml-document.ts";
+import { type ConfigPath, type ConfigProblem, positionAt } from "./yaml/config-problem.ts";
+import type { Environment } from "./yaml/environment-references.ts";
+import { schemaProblems } from "./yaml/schema-problems.ts";
+import { readYamlDocument, type YamlDocument } from "./yaml/yaml-document.ts";
 
 /**
- * Reads a config. This module loads the YAML parser and the schema, a tenth of a second's work: import it only when there is a config.
+ * Reads a config. This module loads the YAML parser and the schema, a tenth of a second's work: import it
+ * only when there is a config.
  */
 
 export interface ConfigSource {
@@ -31,24 +32,35 @@ export interface ConfigSource {
   readonly environment: Environment;
 }
 
-/** The settings that a config's text stands for. Fails by `ConfigError` with the first thing that is wrong, and how many more are. */
+/**
+ * The settings that a config's text stands for. Fails by `ConfigError` with the first thing that is wrong,
+ * and how many more are.
+ */
 export function loadConfig({ file, text, environment }: ConfigSource): Config {
   const document = readYamlDocument(text, environment);
-  const checked = document.readable ? configSchema(declaredNames(document.value)).safeParse(document.value) : undefined;
+  const checked = document.readable
+    ? configSchema(declaredNames(document.value)).safeParse(document.value)
+    : undefined;
   if (checked?.success && document.problems.length === 0)
     return configFrom(file, checked.data, (path) => {
       const { line, column } = positionAt(text, document.place(path)?.key ?? 0);
       return `${displayPath(file)}:${line}:${column}`;
     });
   const issues = checked?.error?.issues ?? [];
-  throw configError(file, text, [...document.problems, ...furtherProblems(schemaProblems(issues, document), document)]);
+  throw configError(file, text, [
+    ...document.problems,
+    ...furtherProblems(schemaProblems(issues, document), document),
+  ]);
 }
 
 /** No file is larger. */
 const LONGEST_OPTIONS = 2 * 1024 * 1024;
 
 /** What the schema says of a value that could not even be read is of no interest. */
-function furtherProblems(problems: readonly ConfigProblem[], document: YamlDocument): readonly ConfigProblem[] {
+function furtherProblems(
+  problems: readonly ConfigProblem[],
+  document: YamlDocument,
+): readonly ConfigProblem[] {
   return problems.filter(({ path }) => !document.problems.some((unread) => isWithin(path, unread.path)));
 }
 
@@ -62,7 +74,12 @@ function configError(file: string, text: string, problems: readonly ConfigProble
   const { line, column } = positionAt(text, offset);
   const more =
     others.length === 0 ? "" : ` (and ${others.length} more ${others.length === 1 ? "problem" : "problems"})`;
-  return new ConfigError(`${displayPath(file)}:${line}:${column}: ${message}${more}`, { file, line, column, hint });
+  return new ConfigError(`${displayPath(file)}:${line}:${column}: ${message}${more}`, {
+    file,
+    line,
+    column,
+    hint,
+  });
 }
 
 function declaredNames(value: unknown): DeclaredNames {
@@ -87,8 +104,12 @@ function configFrom(file: string, values: ConfigValues, placeOf: PlaceOf): Confi
   return {
     file,
     sandbox: sandboxFrom(values.sandbox, folder, placeOf),
-    resources: Object.entries(values.resources).map(([name, declared]) => resourceFrom(name, declared, folder)),
-    resourceTypes: Object.entries(values.resource_types).map(([name, declared]) => resourceTypeFrom(name, declared)),
+    resources: Object.entries(values.resources).map(([name, declared]) =>
+      resourceFrom(name, declared, folder),
+    ),
+    resourceTypes: Object.entries(values.resource_types).map(([name, declared]) =>
+      resourceTypeFrom(name, declared),
+    ),
   };
 }
 
@@ -139,14 +160,21 @@ function customStrategyFrom(
     name,
     module,
     className,
-    // A copy, because maps of the document have no prototype, and are compared with what a sandbox was made with.
-    ...(options !== undefined && { options: copyPlain(options, LONGEST_OPTIONS) as CustomStrategy["options"] }),
+    // A copy, because maps of the document have no prototype, and are compared with what a sandbox was made
+    // with.
+    ...(options !== undefined && {
+      options: copyPlain(options, LONGEST_OPTIONS) as CustomStrategy["options"],
+    }),
     limitMilliseconds: parseDuration(timeout),
     ...where,
   } as CustomStrategy;
 }
 
-function resourceFrom(name: string, declared: ConfigValues["resources"][string], folder: string): DeclaredResource {
+function resourceFrom(
+  name: string,
+  declared: ConfigValues["resources"][string],
+  folder: string,
+): DeclaredResource {
   const { location, type, strategy, from, parent } = declared;
   return {
     name,
@@ -158,7 +186,10 @@ function resourceFrom(name: string, declared: ConfigValues["resources"][string],
   };
 }
 
-function resourceTypeFrom(name: string, declared: ConfigValues["resource_types"][string]): ResourceTypeDefinition {
+function resourceTypeFrom(
+  name: string,
+  declared: ConfigValues["resource_types"][string],
+): ResourceTypeDefinition {
   const { extends: base, sandbox_strategy: sandboxStrategy, strategies, capabilities } = declared;
   const { parent_types: parentTypes, child_types: childTypes } = declared;
   return {

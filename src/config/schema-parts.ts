@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { namesInCycles } from "./reference-cycles.ts";
+import { namesInCycles } from "./yaml/reference-cycles.ts";
 
 /** The kinds of key that drydock.yaml is made of. */
 
@@ -7,7 +7,10 @@ import { namesInCycles } from "./reference-cycles.ts";
 const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 /** One of the built-in names, or one that the file declares. */
-export function oneOf(builtIn: readonly string[], declared: readonly string[] | undefined): z.ZodType<string, string> {
+export function oneOf(
+  builtIn: readonly string[],
+  declared: readonly string[] | undefined,
+): z.ZodType<string, string> {
   if (declared !== undefined) return z.enum([...builtIn, ...declared]);
   return builtIn.length === 0 ? declaredName() : z.union([z.enum(builtIn), declaredName()]);
 }
@@ -15,7 +18,10 @@ export function oneOf(builtIn: readonly string[], declared: readonly string[] | 
 function declaredName() {
   return z
     .string("must be text")
-    .regex(NAME_PATTERN, "is not a name: use letters, digits, dots, dashes and underscores, a letter or digit first");
+    .regex(
+      NAME_PATTERN,
+      "is not a name: use letters, digits, dots, dashes and underscores, a letter or digit first",
+    );
 }
 
 /** Names that the user may choose, but for these. */
@@ -30,7 +36,9 @@ export function flag(value: boolean, description: string) {
 
 /** A key with nothing below it is a section without any key. */
 export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  return z.preprocess((value) => value ?? {}, z.strictObject(shape, "must be a map of keys and values")).prefault({});
+  return z
+    .preprocess((value) => value ?? {}, z.strictObject(shape, "must be a map of keys and values"))
+    .prefault({});
 }
 
 export interface NamedOptions {
@@ -49,7 +57,11 @@ export function named<Value extends z.ZodType>(value: Value, options: NamedOptio
     .superRefine((declared, context) => {
       if (reference === undefined) return;
       for (const name of namesInCycles(referencesBy(reference, declared))) {
-        context.addIssue({ code: "custom", path: [name, reference], message: "leads back to where it stands" });
+        context.addIssue({
+          code: "custom",
+          path: [name, reference],
+          message: "leads back to where it stands",
+        });
       }
     })
     // On the map itself: the JSON Schema leaves out examples of what is converted first.
@@ -57,7 +69,10 @@ export function named<Value extends z.ZodType>(value: Value, options: NamedOptio
   return z.preprocess((given) => given ?? {}, record).prefault({});
 }
 
-function referencesBy(key: string, declared: { readonly [name: string]: unknown }): ReadonlyMap<string, string> {
+function referencesBy(
+  key: string,
+  declared: { readonly [name: string]: unknown },
+): ReadonlyMap<string, string> {
   const references = new Map<string, string>();
   for (const [name, declaration] of Object.entries(declared)) {
     const to = (declaration as { readonly [key: string]: unknown })[key];

@@ -1,9 +1,8 @@
 import * as z from "zod";
-import { BUILT_IN_RESOURCE_TYPES } from "../core/resource.ts";
-import { RESOURCE_CAPABILITIES } from "../core/resource-types.ts";
+import { BUILT_IN_RESOURCE_TYPES } from "../core/resource/resource.ts";
+import { RESOURCE_CAPABILITIES } from "../core/resource/resource-types.ts";
 import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
 import { DURATION_PATTERN, formatDuration } from "./duration.ts";
-import { referenceTo } from "./environment-references.ts";
 import { flag, freeNames, named, oneOf, section } from "./schema-parts.ts";
 import {
   AUTOMATIC_STRATEGY,
@@ -14,10 +13,11 @@ import {
   RESOURCE_STARTS,
 } from "./settings.ts";
 import { SIZE_PATTERN } from "./size.ts";
+import { referenceTo } from "./yaml/environment-references.ts";
 
 /**
- * The definition of drydock.yaml: every key with its meaning, its default and an example. The JSON Schema and the file that `drydock init`
- * writes are made from it.
+ * The definition of drydock.yaml: every key with its meaning, its default and an example. The JSON Schema and
+ * the file that `drydock init` writes are made from it.
  *
  * Messages complete a sentence that begins with the name of the key: "must be true or false".
  */
@@ -128,7 +128,9 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
         .meta({ description: "How many processes and threads there may be of it at once.", examples: [200] }),
       memory: sizeLimit("How much memory it may use", "2g"),
       scratch: sizeLimit("How much it may write outside the plan's resources", "5g"),
-    }).describe("What a command inside a plan may use, with everything that it starts; without a key, no limit."),
+    }).describe(
+      "What a command inside a plan may use, with everything that it starts; without a key, no limit.",
+    ),
     custom_strategies: named(customStrategy(), {
       names: freeNames([AUTOMATIC_STRATEGY, ...BUILT_IN_STRATEGY_NAMES], "a strategy of Drydock's own"),
       description:
@@ -168,7 +170,10 @@ function customStrategy() {
         module: z
           .string("must be text")
           .min(1, "must be a file or a package")
-          .meta({ description: "A file, relative to this one, or a package.", examples: ["./my-strategy.mjs"] }),
+          .meta({
+            description: "A file, relative to this one, or a package.",
+            examples: ["./my-strategy.mjs"],
+          }),
         class: z
           .string("must be text")
           .regex(CLASS_NAME_PATTERN, "must be the name of a class")
@@ -206,7 +211,9 @@ function resourcesSection(
         from: z
           .enum(RESOURCE_STARTS)
           .optional()
-          .describe("What the sandbox of a git checkout begins with: head, or checkout for the files as they are."),
+          .describe(
+            "What the sandbox of a git checkout begins with: head, or checkout for the files as they are.",
+          ),
         parent: resource.optional().describe("The resource that contains it."),
       },
       "must be a map of keys and values",
@@ -235,13 +242,22 @@ function resourceTypesSection(strategy: z.ZodType<string, string>, resourceType:
         sandbox_strategy: strategy.optional().describe("How resources of this type are isolated."),
         strategies: listOf(strategy)
           .optional()
-          .meta({ description: "The strategies that may isolate them.", examples: [["overlay", "copy_on_write"]] }),
+          .meta({
+            description: "The strategies that may isolate them.",
+            examples: [["overlay", "copy_on_write"]],
+          }),
         parent_types: listOf(resourceType)
           .optional()
-          .meta({ description: "The types of resource that they may be inside of.", examples: [["git-checkout"]] }),
+          .meta({
+            description: "The types of resource that they may be inside of.",
+            examples: [["git-checkout"]],
+          }),
         child_types: listOf(resourceType)
           .optional()
-          .meta({ description: "The types of resource that may be inside of them.", examples: [["sqlite-database"]] }),
+          .meta({
+            description: "The types of resource that may be inside of them.",
+            examples: [["sqlite-database"]],
+          }),
         capabilities: listOf(z.enum(RESOURCE_CAPABILITIES))
           .optional()
           .meta({
@@ -252,8 +268,13 @@ function resourceTypesSection(strategy: z.ZodType<string, string>, resourceType:
       "must be a map of keys and values",
     )
     .superRefine(({ sandbox_strategy: chosen, strategies }, context) => {
-      if (chosen === undefined || chosen === AUTOMATIC_STRATEGY || strategies?.includes(chosen) !== false) return;
-      context.addIssue({ code: "custom", path: ["sandbox_strategy"], message: "is not among its strategies" });
+      if (chosen === undefined || chosen === AUTOMATIC_STRATEGY || strategies?.includes(chosen) !== false)
+        return;
+      context.addIssue({
+        code: "custom",
+        path: ["sandbox_strategy"],
+        message: "is not among its strategies",
+      });
     })
     .meta({ examples: [{ extends: "fs-directory" }] });
   return named(declaration, {

@@ -1,11 +1,11 @@
-import { displayPath } from "../core/byte-path.ts";
-import type { Notice } from "../core/notice.ts";
-import type { Environment } from "./environment-references.ts";
+import { displayPath } from "../core/paths/byte-path.ts";
+import type { Notice } from "../core/values/notice.ts";
 import { type ConfigSearch, locateConfig } from "./find.ts";
-import { filePathOf } from "./module-location.ts";
 import { DEFAULT_SETTINGS, type Settings } from "./settings.ts";
-import type { TrustStore } from "./trust.ts";
-import type { TrustedModule } from "./trust-records.ts";
+import { filePathOf } from "./trust/module-location.ts";
+import type { TrustStore } from "./trust/trust.ts";
+import type { TrustedModule } from "./trust/trust-records.ts";
+import type { Environment } from "./yaml/environment-references.ts";
 
 /** Where to look for a config, and who is told that one does not count. */
 export interface SettingsSearch extends ConfigSearch {
@@ -16,7 +16,8 @@ export interface SettingsSearch extends ConfigSearch {
 /** The settings that hold for a command: those of the config that counts, else the defaults. */
 export async function settingsInForce({ notice, environment, ...search }: SettingsSearch): Promise<Settings> {
   const located = locateConfig(search);
-  if (located.kind === "ignored") notice({ kind: "ignored-config", file: located.file, message: located.notice });
+  if (located.kind === "ignored")
+    notice({ kind: "ignored-config", file: located.file, message: located.notice });
   if (located.kind !== "found") return DEFAULT_SETTINGS;
   const { loadConfig } = await import("./load.ts");
   const config = loadConfig({ file: located.file, text: located.text, environment });

@@ -1,17 +1,19 @@
-import type { Limits } from "../core/limits.ts";
-import type { PlainData } from "../core/resource.ts";
-import type { ResourceTypeDefinition } from "../core/resource-types.ts";
+import type { PlainData } from "../core/resource/resource.ts";
+import type { ResourceTypeDefinition } from "../core/resource/resource-types.ts";
 import type { GitPolicy, LandingPolicy, TransactionPolicy } from "../core/strategy-policies.ts";
+import type { Limits } from "../core/values/limits.ts";
 
 /**
- * What drydock.yaml can say, as the rest of Drydock sees it, and the defaults of all of it. The schema, the JSON Schema and the file that
- * `drydock init` writes take their defaults from here. Nothing is imported that costs a start without a config anything.
+ * What drydock.yaml can say, as the rest of Drydock sees it, and the defaults of all of it. The schema, the
+ * JSON Schema and the file that `drydock init` writes take their defaults from here. Nothing is imported that
+ * costs a start without a config anything.
  */
 
 /**
  * When sandboxes are removed by themselves:
  * - `on_apply`: once their plan is applied, or cancelled.
- * - `on_terminal`: once their plan is over for good: undone, cancelled, or applied and no longer to be undone. Until then what was done can be looked at.
+ * - `on_terminal`: once their plan is over for good: undone, cancelled, or applied and no longer to be
+ *   undone. Until then what was done can be looked at.
  * - `manual`: never; `drydock cleanup purge` removes them.
  */
 export const CLEANUP_POLICIES = ["on_apply", "on_terminal", "manual"] as const;
@@ -57,7 +59,10 @@ export interface SandboxSettings extends LandingPolicy {
 /** A strategy of the user's own. */
 export interface CustomStrategy {
   readonly name: string;
-  /** As it was written: a path relative to the config's folder (it begins with "." or "/"), or the name of a package. */
+  /**
+   * As it was written: a path relative to the config's folder (it begins with "." or "/"), or the name of a
+   * package.
+   */
   readonly module: string;
   /** The export of the module that is the class. */
   readonly className: string;

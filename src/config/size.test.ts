@@ -13,7 +13,22 @@ describe("parseSize", () => {
     assert.ok(Number.isSafeInteger(parseSize("999999g")));
   });
 
-  for (const text of ["", "7", "m", "0m", "7 m", "7M", "-7m", "1.5g", "7mb", "7m\n", "١m", "1234567m", "1t", "07m"]) {
+  for (const text of [
+    "",
+    "7",
+    "m",
+    "0m",
+    "7 m",
+    "7M",
+    "-7m",
+    "1.5g",
+    "7mb",
+    "7m\n",
+    "١m",
+    "1234567m",
+    "1t",
+    "07m",
+  ]) {
     it(`[X5] refuses ${JSON.stringify(text)} and says how to write one`, () => {
       assert.throws(() => parseSize(text), {
         name: "UsageError",

@@ -1,10 +1,12 @@
-import { displayPath } from "../core/byte-path.ts";
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../core/errors/errors.ts";
+import { displayPath } from "../core/paths/byte-path.ts";
 
 const UNITS = { g: 2 ** 30, m: 2 ** 20, k: 2 ** 10 } as const;
 type Unit = keyof typeof UNITS;
 
-/** What a size looks like: a whole number of units, at least one. Six digits keep every number of bytes exact. */
+/**
+ * What a size looks like: a whole number of units, at least one. Six digits keep every number of bytes exact.
+ */
 export const SIZE_PATTERN = /^([1-9][0-9]{0,5})([kmg])$/;
 
 /** The bytes that "64k", "512m" or "2g" stand for. */
@@ -18,7 +20,10 @@ export function parseSize(text: string): number {
   return Number(count) * UNITS[unit as Unit];
 }
 
-/** The shortest exact way to write a size: 2g rather than 2048m. What is no whole number of units is a number of bytes. */
+/**
+ * The shortest exact way to write a size: 2g rather than 2048m. What is no whole number of units is a number
+ * of bytes.
+ */
 export function formatSize(bytes: number): string {
   const units = Object.entries(UNITS) as [Unit, number][];
   const [unit, size] = units.find(([, length]) => bytes % length === 0 && bytes >= length) ?? [" bytes", 1];

@@ -103,7 +103,9 @@ export type FullCapabilities = Required<Omit<StrategyCapabilities, "resourceType
   readonly resourceTypes: readonly string[] | "all";
 };
 
-/** What is known of one capability: what it may be, in the words of a message too, and what it is by default. */
+/**
+ * What is known of one capability: what it may be, in the words of a message too, and what it is by default.
+ */
 interface CapabilityRule<T> {
   readonly values: string;
   readonly fits: (value: unknown) => boolean;
@@ -120,7 +122,13 @@ export const CAPABILITIES: {
   partial: truth(() => false),
   checkpoint: truth(() => true),
   isolation: {
-    ...oneOf<FullCapabilities["isolation"]>({ view: true, copy: true, branch: true, transaction: true, none: true }),
+    ...oneOf<FullCapabilities["isolation"]>({
+      view: true,
+      copy: true,
+      branch: true,
+      transaction: true,
+      none: true,
+    }),
     byDefault: () => "copy",
   },
   strength: { values: "a number", fits: Number.isFinite, byDefault: () => 5 },
@@ -142,7 +150,10 @@ export const CAPABILITIES: {
 export function withDefaults(declared: StrategyCapabilities): FullCapabilities {
   const given: { readonly [name: string]: unknown } = { ...declared };
   return Object.fromEntries(
-    Object.entries(CAPABILITIES).map(([name, { byDefault }]) => [name, given[name] ?? byDefault?.(declared.commit)]),
+    Object.entries(CAPABILITIES).map(([name, { byDefault }]) => [
+      name,
+      given[name] ?? byDefault?.(declared.commit),
+    ]),
   ) as FullCapabilities;
 }
 

@@ -28,10 +28,14 @@ export interface ChangeFacts {
   /** Where a symlink points. */
   readonly target?: string;
   /**
-   * SHA-256 of the content, in hex. Where whole MiB of it are zeros, holes or not, these are counted and not hashed, and `zeros:` stands before it.
+   * SHA-256 of the content, in hex. Where whole MiB of it are zeros, holes or not, these are counted and not
+   * hashed, and `zeros:` stands before it.
    */
   readonly digest?: string;
-  /** SHA-256 of the extended attributes with their values, ACLs and capabilities included; absent if there are none. */
+  /**
+   * SHA-256 of the extended attributes with their values, ACLs and capabilities included; absent if there are
+   * none.
+   */
   readonly xattrs?: string;
 }
 
@@ -41,13 +45,19 @@ export interface Change {
   readonly path: string;
   readonly operation: ChangeOperation;
   readonly kind: ChangeKind;
-  /** Of something that was added: where it was before, if it was moved here. It is also among the changes as deleted there. */
+  /**
+   * Of something that was added: where it was before, if it was moved here. It is also among the changes as
+   * deleted there.
+   */
   readonly from?: string;
   readonly before?: ChangeFacts;
   readonly after?: ChangeFacts;
   /** The content is not text, so there are no lines to count or show. */
   readonly binary?: boolean;
-  /** What is going to do it, where that is known instead of what it does: a statement that was run in a database. */
+  /**
+   * What is going to do it, where that is known instead of what it does: a statement that was run in a
+   * database.
+   */
   readonly statement?: string;
   /** How many rows it touches. */
   readonly rows?: number;

@@ -14,7 +14,13 @@ function record(phase: TransactionPhase, votes: readonly Vote[]): TransactionRec
     startedAt: "2026-01-01T00:00:00.000Z",
     phase,
     participants: votes.map((vote, index) => ({
-      ref: { sandboxId: `s${index}`, planId: "p", resourceId: `r${index}`, strategyName: "any", metadata: {} },
+      ref: {
+        sandboxId: `s${index}`,
+        planId: "p",
+        resourceId: `r${index}`,
+        strategyName: "any",
+        metadata: {},
+      },
       resource: `r${index}`,
       ...vote,
     })),

@@ -1,4 +1,4 @@
-import type { Conflict, ParticipantReport } from "./errors.ts";
+import type { Conflict, ParticipantReport } from "./errors/errors.ts";
 import type { Attention, PreparedCommit } from "./strategy.ts";
 import type { Participant, ParticipantStatus, TransactionRecord } from "./transaction.ts";
 
@@ -158,7 +158,10 @@ export function advance(record: TransactionRecord, event: CommitEvent): Transact
   }
 }
 
-function indexesOf({ participants }: TransactionRecord, isMeant: (participant: Participant) => boolean): number[] {
+function indexesOf(
+  { participants }: TransactionRecord,
+  isMeant: (participant: Participant) => boolean,
+): number[] {
   return participants.flatMap((participant, index) => (isMeant(participant) ? [index] : []));
 }
 
@@ -193,7 +196,11 @@ function failed(record: TransactionRecord, event: CommitEvent & { was: "failed" 
         status: "not-undone" as const,
         message: "it is worked on in place, so its changes stay",
       };
-    if (participant.kind !== "irreversible" || participant.status === "waiting" || participant.status === "unchanged")
+    if (
+      participant.kind !== "irreversible" ||
+      participant.status === "waiting" ||
+      participant.status === "unchanged"
+    )
       return participant;
     return {
       ...participant,
@@ -241,7 +248,10 @@ function settled(record: TransactionRecord, how: "commit" | "abort"): Transactio
 }
 
 /** A transaction that has landed as a whole is over; only its tidying up is missing. */
-function abandoned(record: TransactionRecord, { at, whys }: CommitEvent & { was: "abandoned" }): TransactionRecord {
+function abandoned(
+  record: TransactionRecord,
+  { at, whys }: CommitEvent & { was: "abandoned" },
+): TransactionRecord {
   if (record.phase === "landed") return { ...record, phase: "done" };
   const participants = record.participants.map((participant, index) => {
     const message = whys.get(index);
@@ -250,7 +260,11 @@ function abandoned(record: TransactionRecord, { at, whys }: CommitEvent & { was:
   return { ...record, phase: "aborted", finishedAt: at, participants };
 }
 
-function withParticipant(record: TransactionRecord, index: number, change: Partial<Participant>): TransactionRecord {
+function withParticipant(
+  record: TransactionRecord,
+  index: number,
+  change: Partial<Participant>,
+): TransactionRecord {
   return {
     ...record,
     participants: record.participants.map((participant, at) =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { PlanStateError } from "./errors.ts";
+import { PlanStateError } from "./errors/errors.ts";
 import { movePlan, PLAN_STATES, type PlanRecord, type PlanState } from "./plan.ts";
 
 const LEGAL: readonly (readonly [PlanState, PlanState])[] = [
@@ -52,7 +52,8 @@ describe("the states of a plan", () => {
           () => movePlan(plan(from), to),
           (thrown) => {
             assert.ok(thrown instanceof PlanStateError);
-            for (const part of ["fix", "01ID", from, to]) assert.ok(thrown.message.includes(part), thrown.message);
+            for (const part of ["fix", "01ID", from, to])
+              assert.ok(thrown.message.includes(part), thrown.message);
             assert.ok(thrown.hint.includes("drydock plan"));
             return true;
           },

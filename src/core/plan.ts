@@ -1,6 +1,6 @@
-import { PlanStateError } from "./errors.ts";
-import type { Resource } from "./resource.ts";
-import type { ResourceCapability } from "./resource-types.ts";
+import { PlanStateError } from "./errors/errors.ts";
+import type { Resource } from "./resource/resource.ts";
+import type { ResourceCapability } from "./resource/resource-types.ts";
 
 /**
  * The life of a plan. What a crash in each state means:

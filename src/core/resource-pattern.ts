@@ -1,5 +1,5 @@
-import { ROOT_PATH } from "./byte-path.ts";
-import { UsageError } from "./errors.ts";
+import { UsageError } from "./errors/errors.ts";
+import { ROOT_PATH } from "./paths/byte-path.ts";
 import type { PlanRecord } from "./plan.ts";
 
 /** Which paths of which resource are meant. */
@@ -10,8 +10,14 @@ export interface ResourcePattern {
   readonly pattern: string;
 }
 
-/** What `[RESOURCE:]PATTERN` means in a plan. Only the name of a resource of this plan stands before a colon; any other is part of the path. */
-export function resourcePattern({ resources }: Pick<PlanRecord, "resources">, given: string): ResourcePattern {
+/**
+ * What `[RESOURCE:]PATTERN` means in a plan. Only the name of a resource of this plan stands before a colon;
+ * any other is part of the path.
+ */
+export function resourcePattern(
+  { resources }: Pick<PlanRecord, "resources">,
+  given: string,
+): ResourcePattern {
   const named = resources.find(({ resource }) => given.startsWith(`${resource.name}:`))?.resource.name;
   const text = named === undefined ? given : given.slice(named.length + 1);
   if (text === "" && named === undefined)

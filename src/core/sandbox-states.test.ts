@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { SandboxStateError } from "./errors.ts";
-import { moveSandbox, SANDBOX_MOVES, SANDBOX_STATES, type SandboxState, USABLE_STATES } from "./sandbox-states.ts";
+import { SandboxStateError } from "./errors/errors.ts";
+import {
+  moveSandbox,
+  SANDBOX_MOVES,
+  SANDBOX_STATES,
+  type SandboxState,
+  USABLE_STATES,
+} from "./sandbox-states.ts";
 
 const PAIRS = SANDBOX_STATES.flatMap((from) => SANDBOX_STATES.map((to) => [from, to] as const));
 
@@ -20,7 +26,8 @@ describe("the states of a sandbox", () => {
         (thrown) => {
           assert.ok(thrown instanceof SandboxStateError);
           assert.deepEqual([thrown.from, thrown.to, thrown.code], [from, to, "SANDBOX_STATE"]);
-          for (const part of ["the-sandbox", from, to]) assert.ok(thrown.message.includes(part), thrown.message);
+          for (const part of ["the-sandbox", from, to])
+            assert.ok(thrown.message.includes(part), thrown.message);
           for (const possible of SANDBOX_MOVES[from]) assert.ok(thrown.hint.includes(possible), thrown.hint);
           return true;
         },

@@ -1,4 +1,4 @@
-import { SandboxStateError } from "./errors.ts";
+import { SandboxStateError } from "./errors/errors.ts";
 
 /**
  * The life of a sandbox. What a crash in each state means:
@@ -48,6 +48,9 @@ export function moveSandbox(sandboxId: string, from: SandboxState, to: SandboxSt
   throw new SandboxStateError(`Sandbox ${sandboxId} is ${from} and cannot become ${to}.`, {
     from,
     to,
-    hint: possible.length === 0 ? "It is gone; make a new plan." : `From ${from} it can become ${possible.join(", ")}.`,
+    hint:
+      possible.length === 0
+        ? "It is gone; make a new plan."
+        : `From ${from} it can become ${possible.join(", ")}.`,
   });
 }

@@ -1,5 +1,5 @@
 import type { StrategyCapabilities } from "./capabilities.ts";
-import type { PlainRecord } from "./resource.ts";
+import type { PlainRecord } from "./resource/resource.ts";
 import type { SandboxState } from "./sandbox-states.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { ProgramView } from "./program-view.ts";
-import type { StatementResult } from "./query.ts";
-import type { PlainRecord, Resource } from "./resource.ts";
+import type { PlainRecord, Resource } from "./resource/resource.ts";
 import type { SandboxRef } from "./sandbox.ts";
+import type { StatementResult } from "./values/query.ts";
 
 /**
  * What a strategy may be able to do beyond the contract (strategy.ts), an interface for each ability. A

@@ -1,7 +1,9 @@
 /**
- * The built-in strategies, strongest first. This is the one definition: types, config schema, CLI help and docs come from it.
+ * The built-in strategies, strongest first. This is the one definition: types, config schema, CLI help and
+ * docs come from it.
  *
- * "Stronger" means: isolates more completely and lands more safely. The order is total; `auto` takes the first that works here.
+ * "Stronger" means: isolates more completely and lands more safely. The order is total; `auto` takes the
+ * first that works here.
  */
 export const BUILT_IN_STRATEGY_NAMES = [
   "git_worktree",

@@ -1,7 +1,7 @@
 import type { OnePhaseCapabilities, TwoPhaseCapabilities } from "./capabilities.ts";
 import type { Change, DiffView, TakeChange } from "./change.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "./checkpoint.ts";
-import type { PlainRecord, Resource } from "./resource.ts";
+import type { PlainRecord, Resource } from "./resource/resource.ts";
 import type { SandboxRef } from "./sandbox.ts";
 import type { Enterable, Probing, Queryable, Reachable } from "./strategy-abilities.ts";
 import type { GitPolicy, LandingPolicy, TransactionPolicy } from "./strategy-policies.ts";
@@ -24,7 +24,7 @@ import type { GitPolicy, LandingPolicy, TransactionPolicy } from "./strategy-pol
  * await strategy.write(ref, "src/app.ts", bytes);
  * const view = await strategy.diff(ref);
  * const prepared = await strategy.prepare(ref, transaction);    // everything that can fail happens here …
- * await strategy.commitPrepared(ref, transaction, prepared);    // … so that this can't: the work is in the original
+ * await strategy.commitPrepared(ref, transaction, prepared);    // … so that this can't: the work has landed
  * await strategy.cleanup(ref);                                  // nothing is left
  * ```
  *
@@ -39,9 +39,10 @@ import type { GitPolicy, LandingPolicy, TransactionPolicy } from "./strategy-pol
  * - Paths are relative to the resource, "." is its root; see byte-path.ts. One that leads outside is refused
  *   by throwing.
  */
-export type SandboxStrategy<Metadata extends PlainRecord = PlainRecord, Prepared extends PlainRecord = PlainRecord> =
-  | OnePhaseSandboxStrategy<Metadata>
-  | TwoPhaseSandboxStrategy<Metadata, Prepared>;
+export type SandboxStrategy<
+  Metadata extends PlainRecord = PlainRecord,
+  Prepared extends PlainRecord = PlainRecord,
+> = OnePhaseSandboxStrategy<Metadata> | TwoPhaseSandboxStrategy<Metadata, Prepared>;
 
 /** What every strategy has. The abilities that it may have in addition are in strategy-abilities.ts. */
 export interface SandboxMethods<Metadata extends PlainRecord, Prepared extends PlainRecord>
@@ -75,8 +76,8 @@ export interface SandboxMethods<Metadata extends PlainRecord, Prepared extends P
 
   /**
    * Everything that differs from the original. Changes nothing. A strategy that finds one change after the
-   * other may hand each to `take` and leave it out of the view, because there may be more of them than fit into
-   * memory. Drydock gives `take` only to its own strategies.
+   * other may hand each to `take` and leave it out of the view, because there may be more of them than fit
+   * into memory. Drydock gives `take` only to its own strategies.
    */
   diff(ref: SandboxRef<Metadata>, take?: TakeChange): Promise<DiffView>;
 
@@ -174,7 +175,10 @@ export interface TwoPhaseSandboxStrategy<
    * Does everything that can fail. `null` means that there is nothing to land. Until commitPrepared the
    * original is untouched.
    */
-  prepare(ref: SandboxRef<Metadata>, transaction: Transaction<Prepared>): Promise<PreparedCommit<Prepared> | null>;
+  prepare(
+    ref: SandboxRef<Metadata>,
+    transaction: Transaction<Prepared>,
+  ): Promise<PreparedCommit<Prepared> | null>;
 
   /** Lands what was prepared. */
   commitPrepared(

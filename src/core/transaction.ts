@@ -1,4 +1,4 @@
-import type { Conflict, ParticipantReport } from "./errors.ts";
+import type { Conflict, ParticipantReport } from "./errors/errors.ts";
 import type { Owner } from "./owner.ts";
 import type { SandboxRef } from "./sandbox.ts";
 import type { Attention, PreparedCommit } from "./strategy.ts";
@@ -44,7 +44,14 @@ export interface TransactionRecord {
  *   it.
  * - `done`, `aborted`: over.
  */
-export type TransactionPhase = "preparing" | "landing" | "landed" | "aborting" | "in-doubt" | "done" | "aborted";
+export type TransactionPhase =
+  | "preparing"
+  | "landing"
+  | "landed"
+  | "aborting"
+  | "in-doubt"
+  | "done"
+  | "aborted";
 
 /** How a participant votes; derived from its strategy's capabilities when the transaction begins. */
 export type ParticipantKind = "two-phase" | "reversible" | "irreversible" | "in-place";

@@ -13,7 +13,10 @@ afterEach(() => {
   trees.remove();
 });
 
-/** What a diff finds if this happens right after the nth folder was listed, and before anything in it was looked at. */
+/**
+ * What a diff finds if this happens right after the nth folder was listed, and before anything in it was
+ * looked at.
+ */
 function changesWhile(nth: number, act: () => void): string[] {
   let listed = 0;
   return trees.changes(undefined, () => {
@@ -53,7 +56,10 @@ describe("a diff of a sandbox in which somebody is at work", () => {
       symlinkSync("/", trees.inSandbox("folder"));
     };
     assert.deepEqual(changesWhile(1, replace), ["deleted directory folder", "deleted directory folder/deep"]);
-    assert.deepEqual(trees.changes(), ["typechanged directory to symlink folder", "deleted directory folder/deep"]);
+    assert.deepEqual(trees.changes(), [
+      "typechanged directory to symlink folder",
+      "deleted directory folder/deep",
+    ]);
   });
 
   it("finds a new folder without what goes from it", () => {
@@ -63,7 +69,12 @@ describe("a diff of a sandbox in which somebody is at work", () => {
     writeFileSync(trees.inSandbox("new/stays"), "");
     assert.deepEqual(
       changesWhile(2, () => remove("new/gone")),
-      ["deleted directory folder", "deleted directory folder/deep", "added directory new", "added file new/stays"],
+      [
+        "deleted directory folder",
+        "deleted directory folder/deep",
+        "added directory new",
+        "added file new/stays",
+      ],
     );
   });
 

@@ -12,9 +12,9 @@ import {
 } from "node:fs";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { TreeFixture } from "../../test/support/tree-fixture.ts";
-import type { EntryKind, Facts } from "../system/facts.ts";
+import type { EntryKind, Facts } from "../system/calls/facts.ts";
+import type { Folder } from "../system/calls/folder.ts";
 import { failpoint } from "../system/failpoints.ts";
-import type { Folder } from "../system/folder.ts";
 
 const POINT = failpoint("test.tree-diff");
 const NEEDS_ROOT = process.getuid?.() === 0 ? false : "needs root";
@@ -142,7 +142,10 @@ describe("a diff of metadata", () => {
     }
     writeFileSync(sandbox("content"), "other content");
     trees.setTime("metadata", [1000, 0]);
-    assert.deepEqual(trees.changes(), ["modified file content", "modified file metadata (mode, xattrs, mtime)"]);
+    assert.deepEqual(trees.changes(), [
+      "modified file content",
+      "modified file metadata (mode, xattrs, mtime)",
+    ]);
   });
 });
 
@@ -157,7 +160,13 @@ describe("a diff of fifos and sockets", () => {
       file("was a file");
       trees.copy();
       assert.deepEqual(trees.changes(), []);
-      assert.deepEqual(readdirSync(sandbox("")).sort(), ["deleted", "mode", "retyped", "stays", "was a file"]);
+      assert.deepEqual(readdirSync(sandbox("")).sort(), [
+        "deleted",
+        "mode",
+        "retyped",
+        "stays",
+        "was a file",
+      ]);
       for (const name of ["deleted", "retyped", "was a file"]) unlinkSync(sandbox(name));
       node(trees.sandbox, "added", kind);
       node(trees.sandbox, "was a file", kind);

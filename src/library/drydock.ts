@@ -1,10 +1,10 @@
 import type { RecoveryReport } from "../commit/recovery.ts";
 import type { TrustedConfig } from "../config/settings-in-force.ts";
 import type { FullCapabilities } from "../core/capabilities.ts";
-import type { StrategyUnavailableError } from "../core/errors.ts";
-import type { Notice } from "../core/notice.ts";
-import type { ResourceType } from "../core/resource-types.ts";
+import type { StrategyUnavailableError } from "../core/errors/errors.ts";
+import type { ResourceType } from "../core/resource/resource-types.ts";
 import type { Progress, SandboxStrategy, StrategyContext } from "../core/strategy.ts";
+import type { Notice } from "../core/values/notice.ts";
 import type { DoctorReport } from "../plans/doctor.ts";
 import type { CleanupItem, CleanupOptions, CleanupStatus, PurgeResult } from "../plans/plan-views.ts";
 import type { RunOutcome, RunRequest } from "../run/run-once.ts";

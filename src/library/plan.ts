@@ -1,8 +1,8 @@
-import type { AbandonReport } from "../commit/abandonment.ts";
+import type { AbandonReport } from "../commit/cleanup/abandonment.ts";
 import type { RecoveryReport } from "../commit/recovery.ts";
 import type { Change } from "../core/change.ts";
-import type { StatementResult } from "../core/query.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
+import type { StatementResult } from "../core/values/query.ts";
 import type {
   ApplyOptions,
   ApplyResult,

@@ -13,9 +13,9 @@ import {
   signal,
   text,
   truth,
-} from "../core/arguments.ts";
-import { type CheckedMethods, withCheckedCalls } from "../core/checked-calls.ts";
-import type { Limits } from "../core/limits.ts";
+} from "../core/values/arguments.ts";
+import { type CheckedMethods, withCheckedCalls } from "../core/values/checked-calls.ts";
+import type { Limits } from "../core/values/limits.ts";
 import type {
   ApplyOptions,
   CheckpointOptions,
@@ -132,12 +132,18 @@ const plansMethods: CheckedMethods<Plans> = {
 };
 
 const cleanupMethods: CheckedMethods<Cleanup> = {
-  scan: [["options", optional(fields<Pick<CleanupOptions, "olderThanMs">>({ olderThanMs: optional(amount) }))]],
+  scan: [
+    ["options", optional(fields<Pick<CleanupOptions, "olderThanMs">>({ olderThanMs: optional(amount) }))],
+  ],
   purge: [
     [
       "options",
       optional(
-        fields<CleanupOptions>({ olderThanMs: optional(amount), dryRun: optional(truth), force: optional(truth) }),
+        fields<CleanupOptions>({
+          olderThanMs: optional(amount),
+          dryRun: optional(truth),
+          force: optional(truth),
+        }),
       ),
     ],
   ],

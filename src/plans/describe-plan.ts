@@ -1,12 +1,12 @@
-import { joinPath } from "../core/byte-path.ts";
-import { SandboxStateError } from "../core/errors.ts";
+import { SandboxStateError } from "../core/errors/errors.ts";
+import { joinPath } from "../core/paths/byte-path.ts";
 import { boundaryOf, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
 import { USABLE_STATES } from "../core/sandbox-states.ts";
 import { irreversibleIn, landingsAmong } from "../core/transaction.ts";
-import type { PlanSession } from "../sandboxes/plan-session.ts";
-import { isThere } from "../system/existence.ts";
-import { currentBootId } from "../system/process-identity.ts";
+import type { PlanSession } from "../sandboxes/access/plan-session.ts";
+import { isThere } from "../system/data/existence.ts";
+import { currentBootId } from "../system/process/process-identity.ts";
 import type { PlanResourceView, PlanView } from "./plan-views.ts";
 
 /** How a plan is described. Without `load` no custom strategy is loaded for what it says of its sandboxes. */
@@ -26,7 +26,16 @@ export class PlanDescriptions {
     const { id, name, state, readOnly, createdAt, message } = plan;
     const resources = await Promise.all(plan.resources.map((item) => this.#resource(plan, item, options)));
     const undo = await this.#undo(plan);
-    return { id, name, state, readOnly, createdAt, ...(message !== undefined && { message }), ...undo, resources };
+    return {
+      id,
+      name,
+      state,
+      readOnly,
+      createdAt,
+      ...(message !== undefined && { message }),
+      ...undo,
+      resources,
+    };
   }
 
   async #resource(plan: PlanRecord, item: PlanResource, options: DescribeOptions): Promise<PlanResourceView> {
@@ -82,7 +91,9 @@ export class PlanDescriptions {
       return { undo: { not: `${stuck.resource} can't be taken back (${stuck.ref.strategyName})` } };
     if (landed?.finishedAt === undefined || landed.undoRecord !== undefined)
       return { undo: { not: "its undo record is no longer kept" } };
-    return { undo: { until: new Date(Date.parse(landed.finishedAt) + settings.undo.keepMilliseconds).toISOString() } };
+    return {
+      undo: { until: new Date(Date.parse(landed.finishedAt) + settings.undo.keepMilliseconds).toISOString() },
+    };
   }
 }
 

@@ -1,12 +1,12 @@
-import { messageOf } from "../core/errors.ts";
-import type { Resource } from "../core/resource.ts";
-import type { ResourceTypes } from "../core/resource-types.ts";
+import { messageOf } from "../core/errors/errors.ts";
+import type { Resource } from "../core/resource/resource.ts";
+import type { ResourceTypes } from "../core/resource/resource-types.ts";
 import type { ProbeResult, StrategyWay } from "../core/strategy-abilities.ts";
 import { type GuardedStrategy, guarded } from "../strategies/custom/guarded-strategy.ts";
 import type { RegisteredStrategy } from "../strategies/registered-strategy.ts";
 import type { SandboxStrategyRegistry } from "../strategies/registry.ts";
-import { kernelRelease } from "../system/machine.ts";
-import type { StrategyChooser } from "./choose-strategy.ts";
+import { kernelRelease } from "../system/state/machine.ts";
+import type { StrategyChooser } from "./resources/choose-strategy.ts";
 
 /** What works on this machine. */
 export interface DoctorReport {
@@ -24,7 +24,11 @@ export interface DoctorReport {
     readonly loses?: readonly string[];
     readonly ways?: readonly StrategyWay[];
   }[];
-  readonly resourceTypes: readonly { readonly type: string; readonly strategy: string | null; readonly why: string }[];
+  readonly resourceTypes: readonly {
+    readonly type: string;
+    readonly strategy: string | null;
+    readonly why: string;
+  }[];
 }
 
 export interface DoctorParts {
@@ -37,7 +41,13 @@ export interface DoctorParts {
 }
 
 /** Tries everything on a folder in the state directory's own place, and leaves nothing behind. */
-export async function examine({ stateDir, registry, chooser, types, checkRun }: DoctorParts): Promise<DoctorReport> {
+export async function examine({
+  stateDir,
+  registry,
+  chooser,
+  types,
+  checkRun,
+}: DoctorParts): Promise<DoctorReport> {
   const kernel = kernelRelease();
   const isNewEnough = atLeast(kernel, 5, 15);
   return {
@@ -65,14 +75,19 @@ function atLeast(version: string, major: number, minor: number): boolean {
   return a > major || (a === major && b >= minor);
 }
 
-async function strategies(registry: SandboxStrategyRegistry, stateDir: string): Promise<DoctorReport["strategies"]> {
+async function strategies(
+  registry: SandboxStrategyRegistry,
+  stateDir: string,
+): Promise<DoctorReport["strategies"]> {
   const { strategies: all, unusable } = await registry.listAll();
   const known = await Promise.all(
     all.map(async ({ name, capabilities }) => {
       const types = capabilities.resourceTypes === "all" ? ["fs-directory"] : capabilities.resourceTypes;
       const strategy = registry.guarded(name);
       const probed = whatWorks(
-        await Promise.all(types.map(async (type) => [type, await probeOrWhyNot(strategy, sample(type, stateDir))])),
+        await Promise.all(
+          types.map(async (type) => [type, await probeOrWhyNot(strategy, sample(type, stateDir))]),
+        ),
       );
       const ways = (await Promise.all((await registry.implementations(name)).map(waysOf))).flat();
       return {
@@ -85,7 +100,12 @@ async function strategies(registry: SandboxStrategyRegistry, stateDir: string): 
       };
     }),
   );
-  const broken = unusable.map(({ name, error }) => ({ name, works: false, detail: error.message, strength: 0 }));
+  const broken = unusable.map(({ name, error }) => ({
+    name,
+    works: false,
+    detail: error.message,
+    strength: 0,
+  }));
   return [...known, ...broken].sort((a, b) => b.strength - a.strength);
 }
 
@@ -127,7 +147,10 @@ async function resourceTypes(
   return await Promise.all(
     types.list().map(async ({ name: type, lineage }) => {
       try {
-        return { type, ...(await chooser.choose({ ...sample(lineage.at(-1) ?? type, stateDir), type, lineage })) };
+        return {
+          type,
+          ...(await chooser.choose({ ...sample(lineage.at(-1) ?? type, stateDir), type, lineage })),
+        };
       } catch (thrown) {
         return { type, strategy: null, why: messageOf(thrown) };
       }

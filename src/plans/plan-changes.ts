@@ -1,22 +1,27 @@
 import { createHash } from "node:crypto";
-import { isAtOrBelow, joinPath } from "../core/byte-path.ts";
 import type { Change } from "../core/change.ts";
-import { holdsInvisible } from "../core/invisible-characters.ts";
-import { PathPatterns } from "../core/path-patterns.ts";
+import { isAtOrBelow, joinPath } from "../core/paths/byte-path.ts";
+import { PathPatterns } from "../core/paths/path-patterns.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
 import { patternsFor } from "../core/resource-pattern.ts";
-import { selfRunningAmong } from "../core/self-running.ts";
-import type { SelfRunningFile } from "../core/self-running-rules.ts";
+import { selfRunningAmong } from "../core/self-running/self-running.ts";
+import type { SelfRunningFile } from "../core/self-running/self-running-rules.ts";
+import { holdsInvisible } from "../core/values/invisible-characters.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { PlanChange, SelfRunningChange } from "./plan-views.ts";
 
-/** The changes that a plan would make, with a warning for what a person must not overlook; and apart, what tools run by themselves. */
+/**
+ * The changes that a plan would make, with a warning for what a person must not overlook; and apart, what
+ * tools run by themselves.
+ */
 export interface PlanChanges {
   readonly changes: readonly PlanChange[];
   readonly selfRunning: readonly SelfRunningChange[];
 }
 
-/** Takes one change of a plan after the other; and if tools run it by themselves, what is to be said of that. */
+/**
+ * Takes one change of a plan after the other; and if tools run it by themselves, what is to be said of that.
+ */
 export type TakePlanChange = (change: PlanChange, selfRunning: SelfRunningChange | undefined) => void;
 
 /** Asks every sandbox of a plan. `allow` is what may land though tools run it by themselves. */
@@ -53,7 +58,10 @@ export async function planChanges(
   return { changes, selfRunning };
 }
 
-/** Over everything that would land and what it is based on: the facts and digests of both sides of every change. */
+/**
+ * Over everything that would land and what it is based on: the facts and digests of both sides of every
+ * change.
+ */
 export class ChangesDigest {
   readonly #hash = createHash("sha256").update("[");
   #separator = "";
@@ -74,7 +82,10 @@ export function digestOf(changes: readonly PlanChange[]): string {
   return digest.end();
 }
 
-/** A path is meant from inside its resource, or with the resource's name before it, as a diff over several shows it. */
+/**
+ * A path is meant from inside its resource, or with the resource's name before it, as a diff over several
+ * shows it.
+ */
 export function isWanted(
   { resource, path }: { readonly resource: string; readonly path: string },
   wanted: readonly string[] | undefined,

@@ -1,15 +1,15 @@
-import type { PlanClosing } from "../commit/plan-closing.ts";
-import { UnsupportedError } from "../core/errors.ts";
+import type { PlanClosing } from "../commit/cleanup/plan-closing.ts";
+import { UnsupportedError } from "../core/errors/errors.ts";
 import { boundariesOf, movePlan, type PlanRecord, type PlanResource } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
-import type { PlanSecrets, Secrets } from "../sandboxes/plan-secrets.ts";
-import type { PlanSession } from "../sandboxes/plan-session.ts";
-import { newId } from "../system/new-id.ts";
-import type { StrategyChooser } from "./choose-strategy.ts";
+import type { PlanSession } from "../sandboxes/access/plan-session.ts";
+import type { PlanSecrets, Secrets } from "../sandboxes/remains/plan-secrets.ts";
+import { newId } from "../system/state/new-id.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
 import type { CreatePlanOptions, PlanView } from "./plan-views.ts";
-import { assertName, type ResourceResolver } from "./resources.ts";
-import { assertNotInPlace, restrictionOf } from "./restrictions.ts";
+import type { StrategyChooser } from "./resources/choose-strategy.ts";
+import { assertName, type ResourceResolver } from "./resources/resources.ts";
+import { assertNotInPlace, restrictionOf } from "./resources/restrictions.ts";
 
 export interface PlanCreationParts {
   readonly session: PlanSession;
@@ -59,11 +59,15 @@ export class PlanCreation {
     });
   }
 
-  async #newPlan(options: CreatePlanOptions): Promise<{ readonly plan: PlanRecord; readonly passwords: Secrets }> {
+  async #newPlan(
+    options: CreatePlanOptions,
+  ): Promise<{ readonly plan: PlanRecord; readonly passwords: Secrets }> {
     const { session, resolver, chooser } = this.#parts;
     const id = newId();
     const resolved = resolver.resolveAll(options.resources);
-    const resources = await chooser.chooseAll(resolved, (resource) => restrictionOf(resolver.typeOf(resource)));
+    const resources = await chooser.chooseAll(resolved, (resource) =>
+      restrictionOf(resolver.typeOf(resource)),
+    );
     const allowIrreversible = options.allowIrreversible === true;
     if (!allowIrreversible) await assertNotInPlace(session.sandboxes, resources);
     const passwords = Object.fromEntries(

@@ -1,4 +1,4 @@
-import type { Session } from "../sandboxes/session.ts";
+import type { Session } from "../sandboxes/access/session.ts";
 import type { PlanLog } from "./plan-views.ts";
 
 /** Everything that happened to a plan, the oldest first; also to one that is over. */

@@ -1,7 +1,7 @@
-import type { RemainingSandbox } from "../commit/plan-closing.ts";
+import type { RemainingSandbox } from "../commit/cleanup/plan-closing.ts";
 import type { Change, ChangeOperation, DiffStats } from "../core/change.ts";
 import type { PlanState } from "../core/plan.ts";
-import type { PlainData } from "../core/resource.ts";
+import type { PlainData } from "../core/resource/resource.ts";
 import type { SandboxState } from "../core/sandbox-states.ts";
 import type { Attention } from "../core/strategy.ts";
 

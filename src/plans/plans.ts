@@ -1,18 +1,24 @@
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
-import type { PlanClosing } from "../commit/plan-closing.ts";
-import { joinPath, pathFromBytes, ROOT_PATH } from "../core/byte-path.ts";
+import type { PlanClosing } from "../commit/cleanup/plan-closing.ts";
 import { type Change, DiffCount } from "../core/change.ts";
-import { PlanStateError, SandboxConflictError, UsageError } from "../core/errors.ts";
+import { PlanStateError, SandboxConflictError, UsageError } from "../core/errors/errors.ts";
+import { joinPath, pathFromBytes, ROOT_PATH } from "../core/paths/byte-path.ts";
 import type { PlanRecord } from "../core/plan.ts";
-import type { StatementResult } from "../core/query.ts";
-import { filePatch } from "../files/file-patch.ts";
+import type { StatementResult } from "../core/values/query.ts";
+import { filePatch } from "../engine/show/file-patch.ts";
+import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { resourceOf } from "../sandboxes/plan-sandboxes.ts";
-import type { PlanSession } from "../sandboxes/plan-session.ts";
 import { throwIfFailed } from "../sandboxes/sweep-report.ts";
-import { freeReserve } from "../system/reserve.ts";
-import { choosePaths, chosenChanges } from "./chosen-paths.ts";
+import { freeReserve } from "../system/state/reserve.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
-import { ChangesDigest, digestOf, eachChange, isWanted, type PlanChanges, planChanges } from "./plan-changes.ts";
+import {
+  ChangesDigest,
+  digestOf,
+  eachChange,
+  isWanted,
+  type PlanChanges,
+  planChanges,
+} from "./plan-changes.ts";
 import type { PlanCreation } from "./plan-creation.ts";
 import { noteSealed } from "./plan-log.ts";
 import type {
@@ -27,7 +33,8 @@ import type {
   PlanView,
   SelfRunningChange,
 } from "./plan-views.ts";
-import { assertHasWord, assertMay, assertMayLand, hasUnwritable } from "./restrictions.ts";
+import { choosePaths, chosenChanges } from "./resources/chosen-paths.ts";
+import { assertHasWord, assertMay, assertMayLand, hasUnwritable } from "./resources/restrictions.ts";
 
 export interface PlansParts {
   readonly session: PlanSession;
@@ -76,7 +83,11 @@ export class Plans {
   /** Where the sandbox of a resource is. */
   async path(plan: string | undefined, resource?: string): Promise<string> {
     const path = await this.#parts.session.plans.claimed(plan, async (found) => {
-      const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(found, resource, "change");
+      const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(
+        found,
+        resource,
+        "change",
+      );
       const path = await strategy.path(record.ref);
       const inside = pathOf(ROOT_PATH);
       return path === undefined || inside === ROOT_PATH ? path : joinPath(path, inside);
@@ -104,7 +115,11 @@ export class Plans {
     return await this.#parts.session.plans.claimed(plan, async (found) => {
       if (found.readOnly) throw readOnly(found);
       assertMay(resourceOf(found, resource), "write");
-      const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(found, resource, "change");
+      const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(
+        found,
+        resource,
+        "change",
+      );
       return await strategy.write(record.ref, pathOf(path), bytes);
     });
   }
@@ -174,9 +189,12 @@ export class Plans {
   async apply(plan: string | undefined, options: ApplyOptions = {}): Promise<ApplyResult> {
     const found = await this.#find(plan);
     const { digest, only, ...rest } = options;
-    const review = digest === undefined && !hasUnwritable(found) ? {} : { review: () => this.#review(found, options) };
+    const review =
+      digest === undefined && !hasUnwritable(found) ? {} : { review: () => this.#review(found, options) };
     const choose =
-      only === undefined ? {} : { choose: async () => choosePaths(found, (await this.#changes(found)).changes, only) };
+      only === undefined
+        ? {}
+        : { choose: async () => choosePaths(found, (await this.#changes(found)).changes, only) };
     const result = await this.#parts.commit.commitAll(found.id, { ...rest, ...review, ...choose });
     return { planId: found.id, ...result };
   }
@@ -222,7 +240,10 @@ export class Plans {
     freeReserve(this.#parts.session.stateDir);
     return await this.#parts.session.plans.claimed(plan, async (found) => {
       const { plan: closed, remaining, warnings } = await this.#parts.closing.close(found);
-      const told = { ...(remaining.length > 0 && { left: remaining }), ...(warnings.length > 0 && { warnings }) };
+      const told = {
+        ...(remaining.length > 0 && { left: remaining }),
+        ...(warnings.length > 0 && { warnings }),
+      };
       return { ...(await this.#view(closed)), ...told };
     });
   }

@@ -1,10 +1,10 @@
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
 import type { CommitAllOptions, CommitAllResult } from "../commit/commit-all.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/errors/errors.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
+import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { resourceOf } from "../sandboxes/plan-sandboxes.ts";
-import type { PlanSession } from "../sandboxes/plan-session.ts";
 import type { SweepReport } from "../sandboxes/sweep-report.ts";
 
 /**
@@ -49,7 +49,10 @@ export class SandboxManager {
       await this.#commit.undo(plan.id);
       return { done: resources, failed: [] };
     } catch (cause) {
-      return { done: [], failed: resources.map((resource) => ({ resource, message: messageOf(cause), cause })) };
+      return {
+        done: [],
+        failed: resources.map((resource) => ({ resource, message: messageOf(cause), cause })),
+      };
     }
   }
 
@@ -60,6 +63,8 @@ export class SandboxManager {
 
   /** Removes sandboxes whose creation died with its process. */
   async cleanupAbandoned(planId: string): Promise<SweepReport> {
-    return await this.#session.plans.claimed(planId, (plan) => this.#session.sandboxes.cleanupAbandoned(plan));
+    return await this.#session.plans.claimed(planId, (plan) =>
+      this.#session.sandboxes.cleanupAbandoned(plan),
+    );
   }
 }

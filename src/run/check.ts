@@ -1,16 +1,19 @@
-import { DrydockError } from "../core/errors.ts";
-import type { RunFolders } from "../sandboxes/run-folders.ts";
-import type { Uses } from "../sandboxes/uses.ts";
-import { realPathOf } from "../system/locations.ts";
-import { newId } from "../system/new-id.ts";
-import { mayMountOnMachine } from "../system/privilege.ts";
-import { commandSpec } from "./command-spec.ts";
-import { CommandLauncher } from "./launcher.ts";
-import { newView } from "./new-view.ts";
+import { DrydockError } from "../core/errors/errors.ts";
+import type { RunFolders } from "../sandboxes/remains/run-folders.ts";
+import type { Uses } from "../sandboxes/remains/uses.ts";
+import { realPathOf } from "../system/data/locations.ts";
+import { mayMountOnMachine } from "../system/mount/privilege.ts";
+import { newId } from "../system/state/new-id.ts";
+import { commandSpec } from "./launch/command-spec.ts";
+import { CommandLauncher } from "./launch/launcher.ts";
+import { newView } from "./view/new-view.ts";
 
 type Environment = { readonly [name: string]: string | undefined };
 
-/** Whether commands can be run inside on this machine: really runs one, over no sandbox, and leaves nothing behind. */
+/**
+ * Whether commands can be run inside on this machine: really runs one, over no sandbox, and leaves nothing
+ * behind.
+ */
 export async function checkRun(
   folders: RunFolders,
   uses: Uses,

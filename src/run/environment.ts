@@ -6,7 +6,10 @@ type Environment = { readonly [name: string]: string | undefined };
 export interface CommandEnvironment {
   /** Passed as it is. */
   readonly plain: { readonly [name: string]: string };
-  /** What the shell that starts it must not have, or would drop: names that no shell knows, and what is only for the command (see below). */
+  /**
+   * What the shell that starts it must not have, or would drop: names that no shell knows, and what is only
+   * for the command (see below).
+   */
   readonly exact: readonly (readonly [name: string, value: string])[];
 }
 
@@ -23,17 +26,23 @@ const LOADING =
   /^(?:LD_|MALLOC_|LIBMOUNT_|LIBBLKID_|BLKID_|GCONV_PATH$|GETCONF_DIR$|GLIBC_TUNABLES$|LOCPATH$|NLSPATH$|SHELLOPTS$|BASHOPTS$|ENV$|BASH_ENV$)/;
 
 /**
- * The user's own environment, and where the plan's resources are. If the plan holds a database, inherited ways to reach one are left out, so
- * that nothing inside changes the original by accident.
+ * The user's own environment, and where the plan's resources are. If the plan holds a database, inherited
+ * ways to reach one are left out, so that nothing inside changes the original by accident.
  */
-export function commandEnvironment(plan: PlanRecord, inherited: Environment, more: Environment): CommandEnvironment {
+export function commandEnvironment(
+  plan: PlanRecord,
+  inherited: Environment,
+  more: Environment,
+): CommandEnvironment {
   const hidden = plan.resources.flatMap(({ resource }) => connectionsTo(resource.location) ?? []);
   const kept = Object.entries(inherited).filter(([name]) => !hidden.some((pattern) => pattern.test(name)));
   const ours = plan.resources
     .filter(({ resource }) => connectionsTo(resource.location) === undefined)
     .map(({ resource }) => [resourceVariable(resource.name), resource.location] as const);
   const all = { ...Object.fromEntries(kept), DRYDOCK_PLAN: plan.id, ...Object.fromEntries(ours), ...more };
-  const entries = Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
+  const entries = Object.entries(all).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
   const isPlain = ([name]: readonly [string, string]) => ORDINARY_NAME.test(name) && !isOnlyForCommand(name);
   return {
     plain: Object.fromEntries(entries.filter(isPlain)),
@@ -45,7 +54,10 @@ function connectionsTo(location: string): RegExp | undefined {
   return CONNECTIONS[/^([a-z]+):\/\//.exec(location)?.[1] ?? ""];
 }
 
-/** Whether no program but the command may have this variable: the shell that waits for it must not load what an earlier command has left. */
+/**
+ * Whether no program but the command may have this variable: the shell that waits for it must not load what
+ * an earlier command has left.
+ */
 function isOnlyForCommand(name: string): boolean {
   return LOADING.test(name);
 }

@@ -1,15 +1,20 @@
-import type { LimitName, Limits } from "../core/limits.ts";
 import type { PlanRecord } from "../core/plan.ts";
+import type { LimitName, Limits } from "../core/values/limits.ts";
 
 /** A command to run inside a plan. */
 export interface ExecRequest {
   /** The program and its arguments. */
   readonly command: readonly string[];
-  /** Where it starts. Default: the current folder if it is in a resource of the plan, else the first of these. */
+  /**
+   * Where it starts. Default: the current folder if it is in a resource of the plan, else the first of these.
+   */
   readonly cwd?: string;
   /** Whether it may use the network. Default: yes. */
   readonly network?: boolean;
-  /** Nothing but the resources and a private temporary folder is writable, and sockets of daemons are not seen. */
+  /**
+   * Nothing but the resources and a private temporary folder is writable, and sockets of daemons are not
+   * seen.
+   */
   readonly strict?: boolean;
   /** What it may use, with everything it starts. Each overrides that of `sandbox.limits`. */
   readonly limits?: Limits;
@@ -29,7 +34,10 @@ export interface RunningCommand {
 /** How a command ended. */
 export interface ExecResult {
   readonly planId: string;
-  /** Its own; 128 and the number of the signal that ended it; 127 if there is no such command, 126 if it can't be started. */
+  /**
+   * Its own; 128 and the number of the signal that ended it; 127 if there is no such command, 126 if it can't
+   * be started.
+   */
   readonly exitCode: number;
   /** The limit that it met: it was ended for that, or could not start more processes. */
   readonly limit?: LimitName;
@@ -45,5 +53,7 @@ export function commandText(command: readonly string[]): string {
 
 /** Resources that are paths. */
 export function pathsOf(plan: PlanRecord): readonly string[] {
-  return plan.resources.map(({ resource }) => resource.location).filter((location) => location.startsWith("/"));
+  return plan.resources
+    .map(({ resource }) => resource.location)
+    .filter((location) => location.startsWith("/"));
 }

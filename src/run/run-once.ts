@@ -1,8 +1,8 @@
-import type { LimitName } from "../core/limits.ts";
+import type { LimitName } from "../core/values/limits.ts";
 import type { ApplyOptions, ApplyResult, CreatePlanOptions, PlanDiff } from "../plans/plan-views.ts";
 import type { Plans } from "../plans/plans.ts";
 import type { ExecRequest, RunningCommand } from "./exec.ts";
-import { startAhead } from "./launcher.ts";
+import { startAhead } from "./launch/launcher.ts";
 import type { Runs } from "./runs.ts";
 
 /** What becomes of the changes of a command. */
@@ -42,7 +42,10 @@ export interface RunOutcome {
   readonly scratch: { readonly files: number };
 }
 
-/** Makes a plan, runs a command in it, and does with its changes what is decided. A plan in which nothing changed, or nothing ran, is closed. */
+/**
+ * Makes a plan, runs a command in it, and does with its changes what is decided. A plan in which nothing
+ * changed, or nothing ran, is closed.
+ */
 export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Promise<RunOutcome> {
   const { plan: options, decide, onKept, allow = [], ...command } = request;
   using _ = startAhead({ network: command.network !== false, stdout: command.stdout ?? "inherit" });

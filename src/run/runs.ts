@@ -1,26 +1,26 @@
-import { isAtOrBelow, parentPath } from "../core/byte-path.ts";
-import { BusyError, PlanStateError, UnsupportedError, UsageError } from "../core/errors.ts";
-import type { Limits } from "../core/limits.ts";
-import type { Notice } from "../core/notice.ts";
+import { BusyError, PlanStateError, UnsupportedError, UsageError } from "../core/errors/errors.ts";
+import { isAtOrBelow, parentPath } from "../core/paths/byte-path.ts";
 import { boundariesOf, boundaryOf, type PlanRecord } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
+import type { Limits } from "../core/values/limits.ts";
+import type { Notice } from "../core/values/notice.ts";
+import type { Session } from "../sandboxes/access/session.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
-import type { RunFolders } from "../sandboxes/run-folders.ts";
-import type { Session } from "../sandboxes/session.ts";
-import type { OwnUse, Use, Uses } from "../sandboxes/uses.ts";
+import type { RunFolders } from "../sandboxes/remains/run-folders.ts";
+import type { OwnUse, Use, Uses } from "../sandboxes/remains/uses.ts";
 import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
-import { isThere } from "../system/existence.ts";
-import { factsOfPath, realPathOf } from "../system/locations.ts";
-import { isProcessAlive } from "../system/process-identity.ts";
-import { CommandLimits } from "./command-limits.ts";
-import { commandSpec } from "./command-spec.ts";
+import { isThere } from "../system/data/existence.ts";
+import { factsOfPath, realPathOf } from "../system/data/locations.ts";
+import { isProcessAlive } from "../system/process/process-identity.ts";
 import { commandEnvironment, resourceVariable } from "./environment.ts";
 import { commandText, type ExecRequest, type ExecResult, pathsOf } from "./exec.ts";
-import { filesWritten } from "./files-written.ts";
-import { CommandLauncher, type RunningCommandProcess } from "./launcher.ts";
-import { joinedView, newView, removeOwnFolder } from "./new-view.ts";
-import { scratchUse } from "./scratch-use.ts";
-import { distinct, pathInside, type Shown, shownAt, shownByLink } from "./shown.ts";
+import { commandSpec } from "./launch/command-spec.ts";
+import { CommandLauncher, type RunningCommandProcess } from "./launch/launcher.ts";
+import { CommandLimits } from "./limits/command-limits.ts";
+import { filesWritten } from "./limits/files-written.ts";
+import { scratchUse } from "./limits/scratch-use.ts";
+import { joinedView, newView, removeOwnFolder } from "./view/new-view.ts";
+import { distinct, pathInside, type Shown, shownAt, shownByLink } from "./view/shown.ts";
 
 export interface RunsParts {
   readonly session: Session;
@@ -54,8 +54,8 @@ interface Entered {
 }
 
 /**
- * Runs commands inside plans. While one is being put inside, the plan is claimed; while it runs it only counts as a use of the plan, so that
- * others can run in it too, and look at it.
+ * Runs commands inside plans. While one is being put inside, the plan is claimed; while it runs it only
+ * counts as a use of the plan, so that others can run in it too, and look at it.
  */
 export class Runs {
   readonly #parts: RunsParts;
@@ -64,7 +64,10 @@ export class Runs {
     this.#parts = parts;
   }
 
-  /** Runs a command to its end. Fails only if it could not be started at all, or could not be kept within its limits. */
+  /**
+   * Runs a command to its end. Fails only if it could not be started at all, or could not be kept within its
+   * limits.
+   */
   async exec(key: string | undefined, request: ExecRequest): Promise<ExecResult> {
     const { session, notice } = this.#parts;
     assertCommand(request.command);
@@ -79,7 +82,8 @@ export class Runs {
     );
     const exitCode = await running.ended;
     const { limit, files } = await metBeforeEnd(limits, () => this.#end(plan, use, entered, startedAt));
-    if (limit !== undefined) notice({ kind: "limit", planId: plan.id, limit, message: limits.sentence(limit) });
+    if (limit !== undefined)
+      notice({ kind: "limit", planId: plan.id, limit, message: limits.sentence(limit) });
     const met = limit === undefined ? {} : { limit };
     const details = { command: commandText(request.command), exitCode, ...met };
     await session.history.note(plan.id, "executed", details);
@@ -117,7 +121,8 @@ export class Runs {
     const { record, strategy } = await this.#parts.sandboxes.usable(plan, name, "change");
     const { ref } = record;
     const view = await strategy.enter(ref);
-    const location = plan.resources.find(({ resource }) => resource.id === ref.resourceId)?.resource.location ?? "";
+    const location =
+      plan.resources.find(({ resource }) => resource.id === ref.resourceId)?.resource.location ?? "";
     if (view === undefined || !location.startsWith("/")) return { ref, strategy };
     const isFile = factsOfPath(location)?.kind !== "directory";
     // No link may be on the way to where something is mounted.
@@ -128,15 +133,23 @@ export class Runs {
     return { ref, strategy, shown };
   }
 
-  /** Who mounts or unmounts something on the machine while a view is put together can make that fail; then it is put together anew. */
-  async #launchInQuiet(plan: PlanRecord, request: ExecRequest, attempt: Attempt): Promise<RunningCommandProcess> {
+  /**
+   * Who mounts or unmounts something on the machine while a view is put together can make that fail; then it
+   * is put together anew.
+   */
+  async #launchInQuiet(
+    plan: PlanRecord,
+    request: ExecRequest,
+    attempt: Attempt,
+  ): Promise<RunningCommandProcess> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#launch(plan, request, attempt);
       } catch (thrown) {
         const tooTight = attempt.limits.tooTight();
         if (tooTight !== undefined) throw tooTight;
-        // Whether it was others' doing can't be told afterwards: what they mount may be there only for a moment.
+        // Whether it was others' doing can't be told afterwards: what they mount may be there only for a
+        // moment.
         if (!(thrown instanceof UnsupportedError) || tries === MOST_ATTEMPTS) throw thrown;
       }
       using folder = this.#parts.folders.of(plan.id);
@@ -175,11 +188,16 @@ export class Runs {
     );
   }
 
-  /** Workspaces beside or inside originals, of whatever plan. What is in a resource of this one is not seen anyway. */
+  /**
+   * Workspaces beside or inside originals, of whatever plan. What is in a resource of this one is not seen
+   * anyway.
+   */
   async #foreignWorkspaces(stateDir: string, shown: readonly Shown[]): Promise<readonly string[]> {
     const records = await this.#parts.session.store.sandboxesOutside(stateDir);
     return records
-      .flatMap(({ ref }) => (typeof ref.metadata["workspace"] === "string" ? [ref.metadata["workspace"]] : []))
+      .flatMap(({ ref }) =>
+        typeof ref.metadata["workspace"] === "string" ? [ref.metadata["workspace"]] : [],
+      )
       .filter((path) => ![stateDir, ...shown.map(({ at }) => at)].some((above) => isAtOrBelow(path, above)))
       .filter(isThere);
   }
@@ -192,7 +210,10 @@ export class Runs {
     return folder ?? (parentPath(paths[0] ?? "/") || "/");
   }
 
-  /** Returns how many files were written outside the resources: counted before another process may end the plan, and its folder with it. */
+  /**
+   * Returns how many files were written outside the resources: counted before another process may end the
+   * plan, and its folder with it.
+   */
   async #end(plan: PlanRecord, use: OwnUse, entered: readonly Entered[], startedAt: number): Promise<number> {
     return await this.#parts.session.plans.claimed(plan.id, async () => {
       using folder = this.#parts.folders.of(plan.id);
@@ -213,7 +234,9 @@ export class Runs {
   }
 }
 
-/** The limit that a command met, and how many files it wrote; whatever can be said about that, it has ended. */
+/**
+ * The limit that a command met, and how many files it wrote; whatever can be said about that, it has ended.
+ */
 async function metBeforeEnd(limits: CommandLimits, end: () => Promise<number>) {
   const [met, ended] = await Promise.allSettled([limits.met(), end()]);
   if (met.status === "rejected") throw met.reason;
@@ -227,10 +250,14 @@ function startLauncher({ network, stdout }: Pick<ExecRequest, "network" | "stdou
 
 /** Whether a resource with a sandbox of its own is inside of another one that has one too. */
 function isInSandbox(plan: PlanRecord, resourceId: string): boolean {
-  const { location } = plan.resources.find(({ resource }) => resource.id === resourceId)?.resource ?? { location: "" };
+  const { location } = plan.resources.find(({ resource }) => resource.id === resourceId)?.resource ?? {
+    location: "",
+  };
   return boundariesOf(plan).some(
     ({ resource }) =>
-      resource.id !== resourceId && resource.location.startsWith("/") && isAtOrBelow(location, resource.location),
+      resource.id !== resourceId &&
+      resource.location.startsWith("/") &&
+      isAtOrBelow(location, resource.location),
   );
 }
 

@@ -1,8 +1,8 @@
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/errors/errors.ts";
 import { boundariesOf, type PlanRecord } from "../core/plan.ts";
+import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
-import type { PlanSession } from "../sandboxes/plan-session.ts";
-import type { Uses } from "../sandboxes/uses.ts";
+import type { Uses } from "../sandboxes/remains/uses.ts";
 
 export interface SweepParts {
   readonly session: PlanSession;
@@ -16,9 +16,10 @@ export interface LeftOfRun {
 }
 
 /**
- * Tidies up after commands whose Drydock was killed: what they needed inside goes, and of plans that are over everything. It takes only what
- * nobody living has claimed, and looks again once it has the claim. A plan that can't be tidied up, because its strategy is missing perhaps,
- * stops neither the others nor the command that tidies up; it is returned.
+ * Tidies up after commands whose Drydock was killed: what they needed inside goes, and of plans that are over
+ * everything. It takes only what nobody living has claimed, and looks again once it has the claim. A plan
+ * that can't be tidied up, because its strategy is missing perhaps, stops neither the others nor the command
+ * that tidies up; it is returned.
  */
 export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly LeftOfRun[]> {
   const { sandboxes, remains } = session;
@@ -29,7 +30,8 @@ export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly
         const isAbandoned = uses.abandoned().includes(planId);
         if (uses.living(planId).length > 0) return;
         await remains.forget(planId);
-        // Nobody gets into a plan that is being restored, and nothing can be done to its sandboxes until that is settled.
+        // Nobody gets into a plan that is being restored, and nothing can be done to its sandboxes until that
+        // is settled.
         if (isAbandoned && plan?.state === "open") left.push(...(await leaveAll(plan, sandboxes)));
       });
     } catch (thrown) {

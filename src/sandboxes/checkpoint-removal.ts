@@ -1,5 +1,5 @@
 import type { CheckpointPart, CheckpointRecord } from "../core/checkpoint.ts";
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/errors/errors.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import type { Store, StoreChange } from "../store/store.ts";
 import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";

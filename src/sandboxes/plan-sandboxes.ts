@@ -1,20 +1,20 @@
-import { joinPath, ROOT_PATH } from "../core/byte-path.ts";
 import type { FullCapabilities } from "../core/capabilities.ts";
-import { messageOf, PlanStateError, SandboxStateError, UsageError } from "../core/errors.ts";
+import { messageOf, PlanStateError, SandboxStateError, UsageError } from "../core/errors/errors.ts";
+import { joinPath, ROOT_PATH } from "../core/paths/byte-path.ts";
 import { boundaryOf, type PlanRecord, type PlanResource, resourceById } from "../core/plan.ts";
-import { assertResourcePath } from "../core/resource-path.ts";
+import { assertResourcePath } from "../core/resource/resource-path.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import { type SandboxRecord, sandboxIdFor } from "../core/sandbox.ts";
 import { moveSandbox, type SandboxState, USABLE_STATES } from "../core/sandbox-states.ts";
 import type { Store } from "../store/store.ts";
 import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
 import { isUnavailable, type SandboxStrategyRegistry } from "../strategies/registry.ts";
+import type { Session } from "./access/session.ts";
 import { CheckpointRemoval } from "./checkpoint-removal.ts";
+import type { Uses } from "./remains/uses.ts";
 import { SandboxRemoval } from "./sandbox-removal.ts";
 import { pendingSandbox } from "./sandbox-reports.ts";
-import type { Session } from "./session.ts";
 import type { SweepReport } from "./sweep-report.ts";
-import type { Uses } from "./uses.ts";
 
 /** A sandbox that may be used now. */
 export interface UsableSandbox {
@@ -86,7 +86,10 @@ export class PlanSandboxes {
    * What the user should know of a sandbox, also that its strategy can't be used. Without `load` no module is
    * loaded.
    */
-  async notes(ref: SandboxRef, { load = true }: { readonly load?: boolean } = {}): Promise<readonly string[]> {
+  async notes(
+    ref: SandboxRef,
+    { load = true }: { readonly load?: boolean } = {},
+  ): Promise<readonly string[]> {
     if (!load && !this.#registry.isAtHand(ref.strategyName)) return [];
     try {
       return await this.strategy(ref.strategyName).notes(ref);
@@ -113,7 +116,8 @@ export class PlanSandboxes {
     assertInMaking(plan);
     if (known?.state === "PENDING") await this.removal.remove(known, "nothing");
     try {
-      // In it the strategy records its intent (sandbox-reports.ts); one that records none is known from here on.
+      // In it the strategy records its intent (sandbox-reports.ts); one that records none is known from here
+      // on.
       const ref = await this.strategy(strategy).create(plan.id, resource);
       const pending = (await this.#store.sandbox(id)) ?? pendingSandbox(ref, this.#now());
       return await this.#move(pending, "CREATED", ref);
@@ -128,7 +132,11 @@ export class PlanSandboxes {
    * A sandbox that may be used now, by the name of its resource; without a name that of the only resource.
    * `change` begins new work in one that is COMMITTED.
    */
-  async usable(plan: PlanRecord, name: string | undefined, purpose: "look" | "change"): Promise<UsableSandbox> {
+  async usable(
+    plan: PlanRecord,
+    name: string | undefined,
+    purpose: "look" | "change",
+  ): Promise<UsableSandbox> {
     // In the middle of a restore a sandbox is in no state that a user ever made.
     if (plan.state === "restoring") throw new PlanStateError(plan, "open");
     const item = resourceOf(plan, name);
@@ -140,7 +148,8 @@ export class PlanSandboxes {
         {
           from: record?.state ?? "CLEANED_UP",
           to: "ACTIVE",
-          hint: record?.state === "PREPARED" ? "The plan is being applied; wait for that." : "Make a new plan.",
+          hint:
+            record?.state === "PREPARED" ? "The plan is being applied; wait for that." : "Make a new plan.",
         },
       );
     }
@@ -209,7 +218,12 @@ export class PlanSandboxes {
         done.push(resource);
       } catch (cause) {
         const isGone = await this.#isOutOfReach(record.ref, cause);
-        failed.push({ resource, message: messageOf(cause), cause, ...(isGone && { outOfReach: record.ref }) });
+        failed.push({
+          resource,
+          message: messageOf(cause),
+          cause,
+          ...(isGone && { outOfReach: record.ref }),
+        });
       }
     }
     return { done, failed };

@@ -1,9 +1,9 @@
 import type { SandboxRecord } from "../core/sandbox.ts";
 import { moveSandbox } from "../core/sandbox-states.ts";
-import { findPlace, removeWorkspace } from "../files/workspace.ts";
+import { findPlace, removeWorkspace } from "../engine/workspace/workspace.ts";
 import type { StoreChange } from "../store/store.ts";
 import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./access/session.ts";
 
 /**
  * What stays where a sandbox was. `undo record`: what an undo needs, or what another writer had made; so its

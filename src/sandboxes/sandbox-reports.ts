@@ -1,16 +1,17 @@
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../core/errors/errors.ts";
 import type { Owner } from "../core/owner.ts";
 import type { SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import { moveSandbox } from "../core/sandbox-states.ts";
 import type { IntendedPlace } from "../core/strategy.ts";
 import type { Store, StoreChange } from "../store/store.ts";
-import { currentBootId } from "../system/process-identity.ts";
+import { currentBootId } from "../system/process/process-identity.ts";
 
 /**
- * What strategies report of their sandboxes while they work, through their context. Making a sandbox writes in this
- * order, so that a crash in the middle leaves nothing that is not known:
+ * What strategies report of their sandboxes while they work, through their context. Making a sandbox writes
+ * in this order, so that a crash in the middle leaves nothing that is not known:
  *
- * 1. `recordIntent`, called by the strategy in `create`: the sandbox is PENDING, with the places that it will have.
+ * 1. `recordIntent`, called by the strategy in `create`: the sandbox is PENDING, with the places that it will
+ *    have.
  * 2. The strategy makes these places.
  * 3. `PlanSandboxes.getOrCreate`, when `create` has returned: the sandbox is CREATED.
  *
@@ -36,7 +37,10 @@ export class SandboxReports {
       put: "intent",
       record: { sandboxId: ref.sandboxId, planId: ref.planId, kind, location, recordedAt, owner },
     }));
-    await this.#store.write([{ put: "sandbox", record: pendingSandbox(ref, this.#now()) }, ...intents], "durable");
+    await this.#store.write(
+      [{ put: "sandbox", record: pendingSandbox(ref, this.#now()) }, ...intents],
+      "durable",
+    );
   }
 
   /** Records that the work of a sandbox is gone. `by` is the strategy of the user's own that says so. */

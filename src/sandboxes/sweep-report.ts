@@ -1,4 +1,4 @@
-import { DrydockError, SandboxRollbackError } from "../core/errors.ts";
+import { DrydockError, SandboxRollbackError } from "../core/errors/errors.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 
 /** What came of doing something to every sandbox of a plan. One failure does not stop the others. */
@@ -22,8 +22,11 @@ export function throwIfFailed({ failed }: SweepReport): void {
   const first = failed[0];
   if (first === undefined) return;
   if (failed.length === 1 && first.cause instanceof DrydockError) throw first.cause;
-  throw new SandboxRollbackError(failed.map(({ resource, message }) => `${resource}: ${message}`).join("; "), {
-    cause: first.cause,
-    hint: "Mend the causes and try again.",
-  });
+  throw new SandboxRollbackError(
+    failed.map(({ resource, message }) => `${resource}: ${message}`).join("; "),
+    {
+      cause: first.cause,
+      hint: "Mend the causes and try again.",
+    },
+  );
 }

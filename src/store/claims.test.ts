@@ -74,7 +74,8 @@ describe("claims of the store", () => {
   });
 
   it("[A14] grants a shared key to many, and to one alone only when the last of them is gone", async () => {
-    for (const id of ["one", "two"]) assert.deepEqual(await store.claim(["shared:path:/a"], owner(id), alive), GRANTED);
+    for (const id of ["one", "two"])
+      assert.deepEqual(await store.claim(["shared:path:/a"], owner(id), alive), GRANTED);
     const claim = () => store.claim(["path:/a/b"], owner("three"), alive);
     assert.equal((await claim()).granted, false);
     await store.release(["shared:path:/a"], owner("one"));

@@ -5,9 +5,9 @@ import type { SqliteConnection } from "./sqlite-connection.ts";
 import type { ClaimResult } from "./store.ts";
 
 /**
- * Claims: which owner may work on what. A row is one key and the owner that has it; of a shared key there is a row for each owner, named by
- * both. Only the transaction that looks also writes, so two processes never both find a key free. A claim needs no flush: a power cut ends
- * its owner with it.
+ * Claims: which owner may work on what. A row is one key and the owner that has it; of a shared key there is
+ * a row for each owner, named by both. Only the transaction that looks also writes, so two processes never
+ * both find a key free. A claim needs no flush: a power cut ends its owner with it.
  */
 interface HeldClaim {
   readonly key: string;
@@ -22,7 +22,10 @@ export function sharedKey(key: string): string {
   return `${SHARED_PREFIX}${key}`;
 }
 
-/** Whether two claims by different owners exclude each other: the same key, or paths of which one contains the other, unless both share it. */
+/**
+ * Whether two claims by different owners exclude each other: the same key, or paths of which one contains the
+ * other, unless both share it.
+ */
 export function claimsExclude(one: string, other: string): boolean {
   if (isShared(one) && isShared(other)) return false;
   return keysOverlap(unshared(one), unshared(other));
@@ -66,12 +69,19 @@ export function releaseKeys(connection: SqliteConnection, keys: readonly string[
   connection.transaction("ordered", () => {
     for (const key of keys) {
       const row = rowName({ key, owner });
-      connection.run("DELETE FROM claims WHERE key = ? AND owner_id = ?", columnText(row), columnText(owner.id));
+      connection.run(
+        "DELETE FROM claims WHERE key = ? AND owner_id = ?",
+        columnText(row),
+        columnText(owner.id),
+      );
     }
   });
 }
 
-/** The claims of others that still count. Those of the dead are dropped here, wanted or not: nobody else would ever drop them. */
+/**
+ * The claims of others that still count. Those of the dead are dropped here, wanted or not: nobody else would
+ * ever drop them.
+ */
 function livingRivals(
   connection: SqliteConnection,
   owner: Owner,

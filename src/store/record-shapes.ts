@@ -1,11 +1,10 @@
 import type { CheckpointPart, CheckpointRecord, CheckpointState } from "../core/checkpoint.ts";
-import type { Conflict, ParticipantReport } from "../core/errors.ts";
+import type { Conflict, ParticipantReport } from "../core/errors/errors.ts";
 import type { Owner } from "../core/owner.ts";
 import { PLAN_STATES, type PlanRecord, type PlanResource } from "../core/plan.ts";
-import type { Resource } from "../core/resource.ts";
+import type { Resource } from "../core/resource/resource.ts";
 import type { MadeWith, SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import { SANDBOX_STATES } from "../core/sandbox-states.ts";
-import { anyObject, list, number, object, oneOf, optional, text, truth } from "../core/shape.ts";
 import type { Attention, PreparedCommit } from "../core/strategy.ts";
 import type {
   Participant,
@@ -14,6 +13,7 @@ import type {
   TransactionPhase,
   TransactionRecord,
 } from "../core/transaction.ts";
+import { anyObject, list, number, object, oneOf, optional, text, truth } from "../core/values/shape.ts";
 import type { HistoryEntry, IntentRecord } from "./store.ts";
 
 /**
@@ -160,7 +160,9 @@ export const checkpointShape = object<CheckpointRecord>({
   before: optional(text),
   state: oneOf(...Object.keys(checkpointStates)),
   restores: optional(text),
-  parts: list(object<CheckpointPart>({ sandboxId: text, dataId: text, mark: optional(text), bytes: optional(number) })),
+  parts: list(
+    object<CheckpointPart>({ sandboxId: text, dataId: text, mark: optional(text), bytes: optional(number) }),
+  ),
 });
 
 export const intentShape = object<IntentRecord>({

@@ -7,9 +7,9 @@ export interface BoundStatement {
 }
 
 /**
- * A string as a column holds it. Most are kept as they are, so that people can read them. SQLite's text would change a
- * lone surrogate, so a string with one is kept as its JSON; so is one that begins with a quote, because no two strings may
- * share a form.
+ * A string as a column holds it. Most are kept as they are, so that people can read them. SQLite's text would
+ * change a lone surrogate, so a string with one is kept as its JSON; so is one that begins with a quote,
+ * because no two strings may share a form.
  */
 export function columnText(text: string): string {
   return text.isWellFormed() && !text.startsWith('"') ? text : JSON.stringify(text);
@@ -76,7 +76,12 @@ function put<Record extends object>({ table, columns, key }: Table<Record>, reco
   const insert = `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`;
   const others = names.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
   return {
-    sql: key.length === 0 ? insert : `${insert} ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${others.join(", ")}`,
-    values: names.map((name) => (name === "record" ? values.record : columnText(String(Reflect.get(values, name))))),
+    sql:
+      key.length === 0
+        ? insert
+        : `${insert} ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${others.join(", ")}`,
+    values: names.map((name) =>
+      name === "record" ? values.record : columnText(String(Reflect.get(values, name))),
+    ),
   };
 }

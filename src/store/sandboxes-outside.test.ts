@@ -27,10 +27,21 @@ describe("sandboxesOutside", () => {
   it("finds the live sandboxes with a workspace elsewhere, whatever bytes are in the folder's name", async () => {
     for (const name of FOLDERS) {
       const inside = [`${name}/sandboxes/x`, `${name}/a/b`, `${name}/\udcff`];
-      const outside = [name, `${name}-2/x`, `${name}0/x`, "/a", "/zz/x", ...FOLDERS.filter((other) => other !== name)];
+      const outside = [
+        name,
+        `${name}-2/x`,
+        `${name}0/x`,
+        "/a",
+        "/zz/x",
+        ...FOLDERS.filter((other) => other !== name),
+      ];
       await put([...inside, ...outside].map((workspace) => sandbox({ workspace })));
       const found = await store.sandboxesOutside(name);
-      assert.deepEqual(found.map(({ ref }) => ref.metadata["workspace"]).toSorted(), outside.toSorted(), name);
+      assert.deepEqual(
+        found.map(({ ref }) => ref.metadata["workspace"]).toSorted(),
+        outside.toSorted(),
+        name,
+      );
       await put(found.map((record) => ({ ...record, state: "CLEANED_UP" })));
       assert.deepEqual(await store.sandboxesOutside(name), []);
       await put((await store.liveSandboxes()).map((record) => ({ ...record, state: "CLEANED_UP" })));
@@ -62,6 +73,12 @@ let made = 0;
 
 function sandbox(metadata: SandboxRecord["ref"]["metadata"]): SandboxRecord {
   made += 1;
-  const ref = { sandboxId: `S${made}`, planId: "P", resourceId: "resource", strategyName: "overlay", metadata };
+  const ref = {
+    sandboxId: `S${made}`,
+    planId: "P",
+    resourceId: "resource",
+    strategyName: "overlay",
+    metadata,
+  };
   return { ref, state: "ACTIVE", createdAt: "2026-01-01T00:00:00.000Z" };
 }

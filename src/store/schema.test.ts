@@ -34,7 +34,15 @@ describe("the schema", () => {
     migrate(db, file);
     assert.equal(isCurrent(db, file), true);
     assert.equal(version(), SCHEMA_VERSION);
-    assert.deepEqual(tables(), ["checkpoints", "claims", "history", "intents", "plans", "sandboxes", "transactions"]);
+    assert.deepEqual(tables(), [
+      "checkpoints",
+      "claims",
+      "history",
+      "intents",
+      "plans",
+      "sandboxes",
+      "transactions",
+    ]);
   });
 
   it("stays as it is when it is migrated again", () => {
@@ -52,7 +60,10 @@ describe("the schema", () => {
     assert.equal(version(), SCHEMA_VERSION + 2);
     assert.equal(db.prepare("SELECT extra FROM history").get()?.["extra"], "filled");
     assert.throws(() => isCurrent(db, file), { code: "STATE" });
-    assert.throws(() => migrate(db, file), { code: "STATE", message: new RegExp(`version ${SCHEMA_VERSION + 2};`) });
+    assert.throws(() => migrate(db, file), {
+      code: "STATE",
+      message: new RegExp(`version ${SCHEMA_VERSION + 2};`),
+    });
   });
 
   it("is as before when a migration fails", () => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { bytesFromPath } from "../core/byte-path.ts";
+import { bytesFromPath } from "../core/paths/byte-path.ts";
 import { armFailpoints } from "../system/failpoints.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 import type { HistoryEntry, Store, StoreChange } from "./store.ts";
@@ -28,7 +28,10 @@ afterEach(() => {
 });
 
 function entry(event: string, details: HistoryEntry["details"] = {}): StoreChange {
-  return { put: "history", record: { planId: "P", at: "2026-01-01T00:00:00.000Z", actor: "me", event, details } };
+  return {
+    put: "history",
+    record: { planId: "P", at: "2026-01-01T00:00:00.000Z", actor: "me", event, details },
+  };
 }
 
 async function events(from: Store): Promise<readonly string[]> {
@@ -101,13 +104,16 @@ describe("writes to the store", () => {
       writeSync(1, "step end\\n");
       store.close();`;
     const command = ["-f", "-y", "-e", "trace=write,fsync,fdatasync", "-o", trace, process.execPath];
-    const child = spawnSync("strace", [...command, "--input-type=module", "-e", program], { encoding: "utf8" });
+    const child = spawnSync("strace", [...command, "--input-type=module", "-e", program], {
+      encoding: "utf8",
+    });
     assert.equal(child.status, 0, child.error?.message ?? child.stderr);
     const flushes = new Map<string, number>();
     let step = "";
     for (const line of readFileSync(trace, "utf8").split("\n")) {
       step = /"step ([a-z ]+)\\n"/.exec(line)?.[1] ?? step;
-      if (/ f(?:data)?sync\(\d+<.*drydock\.db-wal>\)/.test(line)) flushes.set(step, (flushes.get(step) ?? 0) + 1);
+      if (/ f(?:data)?sync\(\d+<.*drydock\.db-wal>\)/.test(line))
+        flushes.set(step, (flushes.get(step) ?? 0) + 1);
     }
     for (const name of ["", "end"]) flushes.delete(name);
     const expected = ["durable", "durable without a change", "empty durable"];

@@ -1,12 +1,16 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { bytesFromPath, displayPath } from "../core/byte-path.ts";
-import type { Shape } from "../core/shape.ts";
-import { isThere } from "../system/existence.ts";
+import { bytesFromPath, displayPath } from "../core/paths/byte-path.ts";
+import type { Shape } from "../core/values/shape.ts";
+import { isThere } from "../system/data/existence.ts";
 import { failpoint, passFailpoint } from "../system/failpoints.ts";
-import { freeReserve, keepReserve } from "../system/reserve.ts";
-import { ensureStateFile, ensureStateFolder } from "../system/state-folder.ts";
-import { forgetStateIdentity, hasStateIdentity, recordStateIdentity } from "../system/state-identity.ts";
+import { freeReserve, keepReserve } from "../system/state/reserve.ts";
+import { ensureStateFile, ensureStateFolder } from "../system/state/state-folder.ts";
+import {
+  forgetStateIdentity,
+  hasStateIdentity,
+  recordStateIdentity,
+} from "../system/state/state-identity.ts";
 import { isCurrent, migrate, SCHEMA_VERSION } from "./schema.ts";
 import { corruptState, emptyState, isBusy, newerState, storeError } from "./sqlite-errors.ts";
 import type { Durability } from "./store.ts";
@@ -20,7 +24,10 @@ const DEFAULT_BUSY_TIMEOUT_MS = 20_000;
 const PAUSE_BETWEEN_TRIES_MS = 10;
 
 export interface SqliteStoreOptions {
-  /** The absolute path (see byte-path.ts) of the folder where Drydock keeps its own things. Made if it is missing. */
+  /**
+   * The absolute path (see byte-path.ts) of the folder where Drydock keeps its own things. Made if it is
+   * missing.
+   */
   readonly stateDir: string;
   /** What is going to be done makes room: on a full disk it may use the reserve (reserve.ts). */
   readonly makesRoom?: boolean;
@@ -31,14 +38,15 @@ export interface SqliteStoreOptions {
 /**
  * One connection to the database of the state directory.
  *
- * ## What is on disk when
- * The database is in WAL mode: a commit appends frames to `drydock.db-wal`, each with a checksum over all before it, so what a power cut
- * leaves is always a prefix of the commits.
- * - A durable commit runs with synchronous=FULL and ends with an fsync of the log, which flushes every earlier frame too, whichever
- *   process wrote it.
- * - An ordered commit runs with synchronous=NORMAL: its frames are written but not flushed. They survive the death of the process.
- * - The first commit into a new log also flushes its header and its folder; a checkpoint (every 1,000 pages and when the last process
- *   closes) flushes the log before it writes to the database, and the database before the log is used anew.
+ * ## What is on disk when The database is in WAL mode: a commit appends frames to `drydock.db-wal`, each with
+ * a checksum over all before it, so what a power cut leaves is always a prefix of the commits.
+ * - A durable commit runs with synchronous=FULL and ends with an fsync of the log, which flushes every
+ *   earlier frame too, whichever process wrote it.
+ * - An ordered commit runs with synchronous=NORMAL: its frames are written but not flushed. They survive the
+ *   death of the process.
+ * - The first commit into a new log also flushes its header and its folder; a checkpoint (every 1,000 pages
+ *   and when the last process closes) flushes the log before it writes to the database, and the database
+ *   before the log is used anew.
  */
 export class SqliteConnection {
   readonly #db: DatabaseSync;

@@ -1,4 +1,4 @@
-import { BusyError, DrydockError, messageOf, StateError } from "../core/errors.ts";
+import { BusyError, DrydockError, messageOf, StateError } from "../core/errors/errors.ts";
 
 /** The result codes of SQLite that we tell apart; an extended code holds one of them in its lowest byte. */
 const PERM = 3;
@@ -24,7 +24,10 @@ export function isBusy(thrown: unknown): boolean {
   return code === BUSY || code === LOCKED || code === PROTOCOL;
 }
 
-/** What to throw for what SQLite threw. What is not about the state of the world stays itself. `file` is as a terminal may show it. */
+/**
+ * What to throw for what SQLite threw. What is not about the state of the world stays itself. `file` is as a
+ * terminal may show it.
+ */
 export function storeError(thrown: unknown, file: string): unknown {
   if (thrown instanceof DrydockError) return thrown;
   if (isBusy(thrown)) return busyState(file, thrown);
@@ -35,15 +38,21 @@ export function storeError(thrown: unknown, file: string): unknown {
     case PERM:
     case READONLY:
     case CANTOPEN:
-      return new StateError(`Drydock's state in ${file} cannot be opened for writing: ${messageOf(thrown)}.`, {
-        hint: "Check the permissions of its folder and of every file in it, and that the file system is not read-only.",
-        cause: thrown,
-      });
+      return new StateError(
+        `Drydock's state in ${file} cannot be opened for writing: ${messageOf(thrown)}.`,
+        {
+          hint: "Check the permissions of its folder and of every file in it, and that the file system is not read-only.",
+          cause: thrown,
+        },
+      );
     case FULL:
-      return new StateError(`There is no room for Drydock's state in ${file}; nothing of this step was recorded.`, {
-        hint: "Make room on its file system and try again; 'drydock plan cancel' and 'drydock cleanup purge' work without.",
-        cause: thrown,
-      });
+      return new StateError(
+        `There is no room for Drydock's state in ${file}; nothing of this step was recorded.`,
+        {
+          hint: "Make room on its file system and try again; 'drydock plan cancel' and 'drydock cleanup purge' work without.",
+          cause: thrown,
+        },
+      );
     case IOERR:
       return new StateError(`Drydock's state in ${file} cannot be read or written: ${messageOf(thrown)}.`, {
         hint:

@@ -11,7 +11,10 @@ const SOURCE = JSON.stringify(new URL("./sqlite-store.ts", import.meta.url).href
 const FAILPOINTS = JSON.stringify(new URL("../system/failpoints.ts", import.meta.url).href);
 const PROCESSES = 8;
 
-/** What every program below begins with: its arguments, the store's module, and a start at the same moment as the others. */
+/**
+ * What every program below begins with: its arguments, the store's module, and a start at the same moment as
+ * the others.
+ */
 const PRELUDE = `
   import { readFileSync, writeFileSync, writeSync } from "node:fs";
   import { setTimeout as sleep } from "node:timers/promises";
@@ -168,7 +171,14 @@ describe("the store with many processes at once", () => {
     }
   });
 
-  const opening = ["store.folder", "store.file", "store.open", "store.migrate", "store.identity", "record.flush:2"];
+  const opening = [
+    "store.folder",
+    "store.file",
+    "store.open",
+    "store.migrate",
+    "store.identity",
+    "record.flush:2",
+  ];
   for (const point of [...opening, "store.write", "store.close"]) {
     it(`[A3] works on after a process was killed at ${point}`, async () => {
       const program = (trap: string) => `
@@ -178,7 +188,10 @@ describe("the store with many processes at once", () => {
         store.close();`;
       const [killed] = await runTogether(1, program(`${point}=kill`));
       assert.equal(killed?.signal, "SIGKILL", killed?.stderr);
-      assert.deepEqual([...(await eventsByActor()).values()], point === "store.close" ? [["one", "two"]] : []);
+      assert.deepEqual(
+        [...(await eventsByActor()).values()],
+        point === "store.close" ? [["one", "two"]] : [],
+      );
       assertAllEndedWell(await runTogether(1, program("")));
       assert.deepEqual(readdirSync(stateDir()).sort(), ["drydock.db", "identity.json", "reserve"]);
     });

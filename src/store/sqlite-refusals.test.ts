@@ -19,7 +19,12 @@ import { openSqliteStore } from "./sqlite-store.ts";
 import type { HistoryEntry, StoreChange } from "./store.ts";
 
 const SOURCE = JSON.stringify(new URL("./sqlite-store.ts", import.meta.url).href);
-const DAMAGED = { name: "StateError", code: "STATE", message: /drydock\.db is damaged: /, hint: /backup.*move it/ };
+const DAMAGED = {
+  name: "StateError",
+  code: "STATE",
+  message: /drydock\.db is damaged: /,
+  hint: /backup.*move it/,
+};
 const isRoot = process.geteuid?.() === 0;
 
 let folder: string;
@@ -64,7 +69,10 @@ async function readHistory(): Promise<readonly HistoryEntry[]> {
   }
 }
 
-/** Opens and writes in a child that is started by `command`; returns the error's facts, or the number of entries before it failed. */
+/**
+ * Opens and writes in a child that is started by `command`; returns the error's facts, or the number of
+ * entries before it failed.
+ */
 function writeInChild(command: readonly string[], rounds = 1): { readonly [fact: string]: unknown } {
   const program = `
     import { openSqliteStore } from ${SOURCE};
@@ -153,8 +161,14 @@ describe("a state that cannot be used", () => {
   it("[X4] is refused when a newer Drydock wrote it, saying which version it needs", async () => {
     await makeState();
     changeDirectly("PRAGMA user_version = 987");
-    const message = new RegExp(`needs schema version 987; this Drydock knows versions up to ${SCHEMA_VERSION}\\.`);
-    await assert.rejects(openSqliteStore({ stateDir: folder }), { name: "StateError", message, hint: /newer Drydock/ });
+    const message = new RegExp(
+      `needs schema version 987; this Drydock knows versions up to ${SCHEMA_VERSION}\\.`,
+    );
+    await assert.rejects(openSqliteStore({ stateDir: folder }), {
+      name: "StateError",
+      message,
+      hint: /newer Drydock/,
+    });
   });
 
   it("[X4] is not written any more once a newer Drydock has changed its schema", async () => {
@@ -248,6 +262,10 @@ describe("a place that cannot hold the state", () => {
   it("[X4] refuses a log of the database that is not ours to use", async () => {
     await makeState();
     mkdirSync(`${file}-wal`);
-    await assert.rejects(readHistory(), { name: "StateError", message: /cannot be opened/, hint: /every file in it/ });
+    await assert.rejects(readHistory(), {
+      name: "StateError",
+      message: /cannot be opened/,
+      hint: /every file in it/,
+    });
   });
 });

@@ -12,7 +12,10 @@ import type { TransactionPhase, TransactionRecord } from "../core/transaction.ts
 import { openSqliteStore } from "./sqlite-store.ts";
 import type { HistoryEntry, IntentRecord, Store, StoreChange } from "./store.ts";
 
-/** What a column of text would change or take for another: bytes that are no UTF-8, half a pair, NUL; and what stands for them. */
+/**
+ * What a column of text would change or take for another: bytes that are no UTF-8, half a pair, NUL; and what
+ * stands for them.
+ */
 const AWKWARD_STRINGS = [
   "a\udcff\udc80b",
   "a\udcff\udc81b",
@@ -39,7 +42,13 @@ const OWNER: Owner = {
   command: "drydock plan apply",
 };
 
-const CHECKPOINT_STATES: readonly CheckpointState[] = ["saving", "restoring", "returning", "dropping", "saved"];
+const CHECKPOINT_STATES: readonly CheckpointState[] = [
+  "saving",
+  "restoring",
+  "returning",
+  "dropping",
+  "saved",
+];
 
 const PHASES: readonly TransactionPhase[] = [
   "preparing",
@@ -128,7 +137,13 @@ describe("records of the store", () => {
         },
       ],
     };
-    const resource = { id: "R", name: "docs", type: "fs-directory", location: "/docs", properties: { a: [true, 1.5] } };
+    const resource = {
+      id: "R",
+      name: "docs",
+      type: "fs-directory",
+      location: "/docs",
+      properties: { a: [true, 1.5] },
+    };
     const planned = plan("P", {
       message: "the message",
       readOnly: true,
@@ -249,7 +264,9 @@ describe("records of the store", () => {
   });
 
   it("lists unfinished transactions, the oldest first", async () => {
-    const records = PHASES.map((phase, day) => transaction(`T${day}`, phase, `2026-01-0${9 - day}T00:00:00.000Z`));
+    const records = PHASES.map((phase, day) =>
+      transaction(`T${day}`, phase, `2026-01-0${9 - day}T00:00:00.000Z`),
+    );
     await store.write(
       records.map((record): StoreChange => ({ put: "transaction", record })),
       "ordered",
@@ -279,12 +296,16 @@ describe("records of the store", () => {
     ];
     const steps: readonly { readonly value: string; readonly change: StoreChange }[] = [
       ...PHASES.map(
-        (phase) => ({ value: phase, change: { put: "transaction", record: transaction("T", phase, "") } }) as const,
+        (phase) =>
+          ({ value: phase, change: { put: "transaction", record: transaction("T", phase, "") } }) as const,
       ),
       ...SANDBOX_STATES.map(
-        (state) => ({ value: state, change: { put: "sandbox", record: sandbox("S", "P", state, "") } }) as const,
+        (state) =>
+          ({ value: state, change: { put: "sandbox", record: sandbox("S", "P", state, "") } }) as const,
       ),
-      ...PLAN_STATES.map((state) => ({ value: state, change: { put: "plan", record: plan("P", { state }) } }) as const),
+      ...PLAN_STATES.map(
+        (state) => ({ value: state, change: { put: "plan", record: plan("P", { state }) } }) as const,
+      ),
       ...CHECKPOINT_STATES.map(
         (state) => ({ value: state, change: { put: "checkpoint", record: checkpoint("C", state) } }) as const,
       ),
@@ -323,7 +344,11 @@ describe("records of the store", () => {
       { put: "intent", record: intent("S", "/a", successor) },
     ];
     await store.write(changes, "durable");
-    assert.deepEqual(await store.intents(), [intent("S", "/a", successor), intent("S", "/b"), intent("other", "/a")]);
+    assert.deepEqual(await store.intents(), [
+      intent("S", "/a", successor),
+      intent("S", "/b"),
+      intent("other", "/a"),
+    ]);
     await store.write([{ drop: "intents", sandboxId: "S" }], "ordered");
     assert.deepEqual(await store.intents(), [intent("other", "/a")]);
   });

@@ -4,7 +4,7 @@ import type { PlanRecord } from "../core/plan.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
 import { failpoint, passFailpoint } from "../system/failpoints.ts";
-import { keepReserve } from "../system/reserve.ts";
+import { keepReserve } from "../system/state/reserve.ts";
 import { claimKeys, releaseKeys } from "./claims.ts";
 import {
   checkpointShape,
@@ -18,7 +18,10 @@ import { columnText, statementFor } from "./row-codec.ts";
 import { openConnection, type SqliteConnection, type SqliteStoreOptions } from "./sqlite-connection.ts";
 import type { ClaimResult, Durability, HistoryEntry, IntentRecord, Store, StoreChange } from "./store.ts";
 
-/** These stand word for word in the partial indexes of schema.ts, which is how SQLite knows that it may use them. */
+/**
+ * These stand word for word in the partial indexes of schema.ts, which is how SQLite knows that it may use
+ * them.
+ */
 const PLAN_IS_OPEN = "state NOT IN ('applied', 'undone', 'cancelled', 'abandoned')";
 const PLAN_IS_UNFINISHED = "state IN ('creating', 'restoring', 'closing')";
 const SANDBOX_IS_LIVE = "state <> 'CLEANED_UP'";
@@ -43,7 +46,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   return new SqliteStore(await openConnection(options), options.stateDir);
 }
 
-/** The store in one SQLite database. SQLite's calls are synchronous and short, so each method has happened when its promise is made. */
+/**
+ * The store in one SQLite database. SQLite's calls are synchronous and short, so each method has happened
+ * when its promise is made.
+ */
 class SqliteStore implements Store {
   readonly #connection: SqliteConnection;
   readonly #stateDir: string;
@@ -93,7 +99,11 @@ class SqliteStore implements Store {
   }
 
   async sandbox(sandboxId: string): Promise<SandboxRecord | undefined> {
-    return this.#connection.record(sandboxShape, "SELECT record FROM sandboxes WHERE id = ?", columnText(sandboxId));
+    return this.#connection.record(
+      sandboxShape,
+      "SELECT record FROM sandboxes WHERE id = ?",
+      columnText(sandboxId),
+    );
   }
 
   async sandboxesOf(planId: string): Promise<readonly SandboxRecord[]> {
@@ -113,7 +123,9 @@ class SqliteStore implements Store {
 
   /** Compares workspaces as JSON, which SQLite keeps as it is; so no other folder looks like this one. */
   async sandboxesOutside(folder: string): Promise<readonly SandboxRecord[]> {
-    const [below = "", after = ""] = ["/", AFTER_SLASH].map((end) => JSON.stringify(`${folder}${end}`).slice(0, -1));
+    const [below = "", after = ""] = ["/", AFTER_SLASH].map((end) =>
+      JSON.stringify(`${folder}${end}`).slice(0, -1),
+    );
     return this.#connection.records(
       sandboxShape,
       `SELECT record FROM (
@@ -125,7 +137,11 @@ class SqliteStore implements Store {
   }
 
   async transaction(id: string): Promise<TransactionRecord | undefined> {
-    return this.#connection.record(transactionShape, "SELECT record FROM transactions WHERE id = ?", columnText(id));
+    return this.#connection.record(
+      transactionShape,
+      "SELECT record FROM transactions WHERE id = ?",
+      columnText(id),
+    );
   }
 
   async transactionsOf(planId: string): Promise<readonly TransactionRecord[]> {
@@ -193,7 +209,11 @@ class SqliteStore implements Store {
     passFailpoint(failpoint("store.written"));
   }
 
-  async claim(keys: readonly string[], owner: Owner, isAlive: (owner: Owner) => boolean): Promise<ClaimResult> {
+  async claim(
+    keys: readonly string[],
+    owner: Owner,
+    isAlive: (owner: Owner) => boolean,
+  ): Promise<ClaimResult> {
     passFailpoint(failpoint("store.claim"));
     return claimKeys(this.#connection, keys, owner, isAlive);
   }

@@ -1,43 +1,55 @@
 import type { CheckpointRecord } from "../core/checkpoint.ts";
 import type { Owner } from "../core/owner.ts";
 import type { PlanRecord } from "../core/plan.ts";
-import type { PlainData } from "../core/resource.ts";
+import type { PlainData } from "../core/resource/resource.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
 
 /**
  * Drydock's durable state behind one interface: plans, sandboxes, the journal, intents, claims and history.
  *
- * Reads see what was last written by any process. Writes are lists of records that become visible together or not at all.
- * Nothing here belongs to one machine alone: who is alive is asked of the caller.
+ * Reads see what was last written by any process. Writes are lists of records that become visible together or
+ * not at all. Nothing here belongs to one machine alone: who is alive is asked of the caller.
  */
 export interface Store {
   plan(id: string): Promise<PlanRecord | undefined>;
   /** Plans whose id is or begins with `key`, or whose name is `key`; the newest first. */
   findPlans(key: string): Promise<readonly PlanRecord[]>;
-  /** All plans, or only those that are not over (neither applied, undone, cancelled nor abandoned); the newest first. */
+  /**
+   * All plans, or only those that are not over (neither applied, undone, cancelled nor abandoned); the newest
+   * first.
+   */
   listPlans(which: "all" | "open"): Promise<readonly PlanRecord[]>;
   /** The ids of those that are not over. Cheap, however many there are. */
   openPlanIds(): Promise<readonly string[]>;
-  /** Plans that are being made, restored or closed, or have a PENDING sandbox or a checkpoint that is not simply there; the oldest first. */
+  /**
+   * Plans that are being made, restored or closed, or have a PENDING sandbox or a checkpoint that is not
+   * simply there; the oldest first.
+   */
   unfinishedPlans(): Promise<readonly PlanRecord[]>;
 
   sandbox(sandboxId: string): Promise<SandboxRecord | undefined>;
   sandboxesOf(planId: string): Promise<readonly SandboxRecord[]>;
   /** Sandboxes of every plan that are not CLEANED_UP. */
   liveSandboxes(): Promise<readonly SandboxRecord[]>;
-  /** Those of them that have their workspace elsewhere than below this folder. Cheap, however many others there are. */
+  /**
+   * Those of them that have their workspace elsewhere than below this folder. Cheap, however many others
+   * there are.
+   */
   sandboxesOutside(folder: string): Promise<readonly SandboxRecord[]>;
 
   transaction(id: string): Promise<TransactionRecord | undefined>;
   transactionsOf(planId: string): Promise<readonly TransactionRecord[]>;
   /** Transactions that are neither `done` nor `aborted`, the oldest first. */
   unfinishedTransactions(): Promise<readonly TransactionRecord[]>;
-  /** Landed commits whose undo record is there and that finished before this time, or whose record is being removed. */
+  /**
+   * Landed commits whose undo record is there and that finished before this time, or whose record is being
+   * removed.
+   */
   undoRecords(finishedBefore: string): Promise<readonly TransactionRecord[]>;
   /**
-   * Whether a start has anything to look at: unfinished transactions, PENDING sandboxes, plans that are being made, restored or closed,
-   * checkpoints that are not simply there. Cheap.
+   * Whether a start has anything to look at: unfinished transactions, PENDING sandboxes, plans that are being
+   * made, restored or closed, checkpoints that are not simply there. Cheap.
    */
   hasUnfinishedWork(): Promise<boolean>;
 
@@ -51,8 +63,9 @@ export interface Store {
   write(changes: readonly StoreChange[], durability: Durability): Promise<void>;
 
   /**
-   * Claims every key for this owner, or none. Keys beginning with `path:` exclude claims on paths that contain them or lie below them;
-   * others exclude themselves. A `shared:` before a key lets those in who share it too. Claims of dead owners are dropped on the way; claiming again what one has is fine.
+   * Claims every key for this owner, or none. Keys beginning with `path:` exclude claims on paths that
+   * contain them or lie below them; others exclude themselves. A `shared:` before a key lets those in who
+   * share it too. Claims of dead owners are dropped on the way; claiming again what one has is fine.
    */
   claim(keys: readonly string[], owner: Owner, isAlive: (owner: Owner) => boolean): Promise<ClaimResult>;
   release(keys: readonly string[], owner: Owner): Promise<void>;
@@ -62,7 +75,8 @@ export interface Store {
 
 /**
  * - `durable`: on disk, with everything written before it, when the promise settles.
- * - `ordered`: seen by every process at once and kept through kill -9; a power cut may lose it, but never without what was written after it.
+ * - `ordered`: seen by every process at once and kept through kill -9; a power cut may lose it, but never
+ *   without what was written after it.
  */
 export type Durability = "durable" | "ordered";
 

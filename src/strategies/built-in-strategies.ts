@@ -7,8 +7,9 @@ type StrategyClass = new (context: StrategyContext) => SandboxStrategy;
 type LoadClass = () => Promise<StrategyClass>;
 
 /**
- * The one list of what is built in: for each name of core/strategy-names.ts its implementation, and that for a type
- * of resource which has one of its own. Half of the program is strategies, so each is loaded when it is needed.
+ * The one list of what is built in: for each name of core/strategy-names.ts its implementation, and that for
+ * a type of resource which has one of its own. Half of the program is strategies, so each is loaded when it
+ * is needed.
  */
 const BUILT_IN_STRATEGIES: {
   readonly [name in BuiltInStrategyName]: { readonly default: LoadClass; readonly [type: string]: LoadClass };
@@ -17,8 +18,9 @@ const BUILT_IN_STRATEGIES: {
     default: async () => (await import("./git-worktree/git-worktree.ts")).GitWorktreeStrategy,
   },
   snapshot: {
-    default: async () => (await import("./snapshot/snapshot.ts")).SnapshotStrategy,
-    "sqlite-database": async () => (await import("./snapshot/sqlite-snapshot.ts")).SqliteSnapshotStrategy,
+    default: async () => (await import("./btrfs-snapshot/snapshot.ts")).SnapshotStrategy,
+    "sqlite-database": async () =>
+      (await import("./sqlite-snapshot/sqlite-snapshot.ts")).SqliteSnapshotStrategy,
   },
   overlay: {
     default: async () => (await import("./overlay/overlay.ts")).OverlayStrategy,
@@ -30,7 +32,8 @@ const BUILT_IN_STRATEGIES: {
     default: async () => (await import("./filesystem-copy/filesystem-copy.ts")).FilesystemCopyStrategy,
   },
   transaction_rollback: {
-    default: async () => (await import("./transaction-rollback/transaction-rollback.ts")).TransactionRollbackStrategy,
+    default: async () =>
+      (await import("./transaction-rollback/transaction-rollback.ts")).TransactionRollbackStrategy,
   },
   none: {
     default: async () => (await import("./none/none.ts")).NoneStrategy,
@@ -50,7 +53,12 @@ export function declareBuiltIn(registry: SandboxStrategyRegistry, context: Strat
   }
 }
 
-/** The reference to a snapshot of a SQLite database says where the database is; that to another snapshot does not. */
+/**
+ * The reference to a snapshot of a SQLite database says where the database is; that to another snapshot does
+ * not.
+ */
 function typeOf({ strategyName, metadata }: SandboxRef): string | undefined {
-  return strategyName === "snapshot" && typeof metadata["location"] === "string" ? "sqlite-database" : undefined;
+  return strategyName === "snapshot" && typeof metadata["location"] === "string"
+    ? "sqlite-database"
+    : undefined;
 }

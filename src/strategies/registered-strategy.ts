@@ -1,5 +1,5 @@
 import { type FullCapabilities, withDefaults } from "../core/capabilities.ts";
-import type { StrategyUnavailableError } from "../core/errors.ts";
+import type { StrategyUnavailableError } from "../core/errors/errors.ts";
 import type { MadeWith, SandboxRef } from "../core/sandbox.ts";
 import type { SandboxStrategy, StrategyContext } from "../core/strategy.ts";
 import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
@@ -41,13 +41,19 @@ export interface StrategyMaker {
 /** A strategy that is there once it is needed. */
 export interface DeclaredStrategy {
   readonly name: string;
-  /** The types of resource that have an implementation of their own; another one is for all others. Default: none. */
+  /**
+   * The types of resource that have an implementation of their own; another one is for all others. Default:
+   * none.
+   */
   readonly types?: readonly string[];
   /** Which of `types` a sandbox was made for, if any. */
   typeOf?(ref: SandboxRef): string | undefined;
   /** What new sandboxes are made with. */
   readonly options?: MadeWith["options"];
-  /** Makes an instance with these options, for one of `types` or for all others. Fails by `StrategyUnavailableError`. */
+  /**
+   * Makes an instance with these options, for one of `types` or for all others. Fails by
+   * `StrategyUnavailableError`.
+   */
   load(options: MadeWith["options"], type: string | undefined): Promise<LoadedStrategy>;
   /** Loads what makes instances with the options that are declared. Fails by `StrategyUnavailableError`. */
   maker?(type: string | undefined): Promise<StrategyMaker>;

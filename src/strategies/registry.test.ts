@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Resource } from "../core/resource.ts";
+import type { Resource } from "../core/resource/resource.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import type { SandboxStrategy } from "../core/strategy.ts";
 import { requiredMethods } from "./custom/method-table.ts";
@@ -8,7 +8,10 @@ import { SandboxStrategyRegistry } from "./registry.ts";
 
 /** A strategy whose required methods return what they are called by. */
 function strategyFor(resourceTypes: readonly string[], more: object = {}): SandboxStrategy {
-  const methods = requiredMethods("one-phase").map((method) => [method, async () => `${method} for ${resourceTypes}`]);
+  const methods = requiredMethods("one-phase").map((method) => [
+    method,
+    async () => `${method} for ${resourceTypes}`,
+  ]);
   const capabilities = { commit: "one-phase", resourceTypes };
   return { name: "kept", capabilities, ...Object.fromEntries(methods), ...more } as SandboxStrategy;
 }
@@ -73,16 +76,18 @@ describe("The guard around a strategy", () => {
 
   it("answers for what the strategy lacks", async () => {
     const kept = withMembers({});
-    assert.deepEqual(await Promise.all([kept.notes(ref({})), kept.environment(ref({})), kept.path(ref({}))]), [
-      [],
-      {},
-      undefined,
-    ]);
+    assert.deepEqual(
+      await Promise.all([kept.notes(ref({})), kept.environment(ref({})), kept.path(ref({}))]),
+      [[], {}, undefined],
+    );
     assert.deepEqual(await kept.probe(resource("folder")), { works: true });
     assert.equal(await kept.enter(ref({})), undefined);
     await assert.rejects(kept.query(ref({}), "SELECT 1", { readOnly: true }), { code: "NO_QUERY" });
     const transaction = { id: "t", planId: "p", direction: "commit" } as const;
-    await assert.rejects(kept.prepare(ref({}), transaction), { name: "UnsupportedError", message: /no prepare/ });
+    await assert.rejects(kept.prepare(ref({}), transaction), {
+      name: "UnsupportedError",
+      message: /no prepare/,
+    });
   });
 
   it("shows programs what is at the path of a strategy without views", async () => {

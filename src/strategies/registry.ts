@@ -1,7 +1,7 @@
-import { nearestName } from "../config/nearest-name.ts";
-import { StrategyUnavailableError, UsageError } from "../core/errors.ts";
-import { isOfType } from "../core/resource.ts";
+import { StrategyUnavailableError, UsageError } from "../core/errors/errors.ts";
+import { isOfType } from "../core/resource/resource.ts";
 import type { SandboxStrategy } from "../core/strategy.ts";
+import { nearestName } from "../core/values/nearest-name.ts";
 import type { CustomCalls } from "./custom/custom-calls.ts";
 import { type GuardedStrategy, guarded } from "./custom/guarded-strategy.ts";
 import type { Subject } from "./custom/method-table.ts";
@@ -15,8 +15,9 @@ import {
 } from "./registered-strategy.ts";
 
 /**
- * The one place where names become strategies, built-in or not. A name that is not here is unknown everywhere. A
- * strategy that is declared, by us or by a config, is loaded when it is asked for, and not before.
+ * The one place where names become strategies, built-in or not. A name that is not here is unknown
+ * everywhere. A strategy that is declared, by us or by a config, is loaded when it is asked for, and not
+ * before.
  */
 export class SandboxStrategyRegistry {
   readonly #strategies = new Map<string, RegisteredStrategy>();
@@ -150,10 +151,14 @@ export class SandboxStrategyRegistry {
   }
 }
 
-/** Whether a strategy can't be called at all, whatever it would do: its name is unknown, or it can't be loaded. */
+/**
+ * Whether a strategy can't be called at all, whatever it would do: its name is unknown, or it can't be
+ * loaded.
+ */
 export function isUnavailable(thrown: unknown): boolean {
   return (
-    thrown instanceof StrategyUnavailableError || (thrown instanceof UsageError && thrown.code === "UNKNOWN_STRATEGY")
+    thrown instanceof StrategyUnavailableError ||
+    (thrown instanceof UsageError && thrown.code === "UNKNOWN_STRATEGY")
   );
 }
 
@@ -172,5 +177,7 @@ function asOne([first, ...more]: readonly RegisteredStrategy[]): readonly Regist
 }
 
 function sorted(strategies: readonly RegisteredStrategy[]): readonly RegisteredStrategy[] {
-  return strategies.toSorted((a, b) => b.capabilities.strength - a.capabilities.strength || (a.name < b.name ? -1 : 1));
+  return strategies.toSorted(
+    (a, b) => b.capabilities.strength - a.capabilities.strength || (a.name < b.name ? -1 : 1),
+  );
 }

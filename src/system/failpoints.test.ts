@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { UsageError } from "../core/errors.ts";
-import { failedWith } from "./errno.ts";
+import { UsageError } from "../core/errors/errors.ts";
+import { failedWith } from "./calls/errno.ts";
 import { armFailpoints, FAILPOINT_ACTIONS, failpoint, passFailpoint } from "./failpoints.ts";
 
 const SOURCE = JSON.stringify(new URL("./failpoints.ts", import.meta.url).href);
@@ -46,7 +46,8 @@ describe("a failpoint", () => {
       armFailpoints(`test.one=${action}`);
       assert.throws(
         () => passFailpoint(ONE),
-        (thrown) => failedWith(thrown, code) && thrown instanceof Error && thrown.message.includes("test.one"),
+        (thrown) =>
+          failedWith(thrown, code) && thrown instanceof Error && thrown.message.includes("test.one"),
       );
     });
   }
@@ -118,7 +119,15 @@ describe("a failpoint", () => {
   });
 
   it("has a test here for every action", () => {
-    assert.deepEqual([...FAILPOINT_ACTIONS].sort(), ["delay", "eacces", "enospc", "error", "kill", "skip", "stop"]);
+    assert.deepEqual([...FAILPOINT_ACTIONS].sort(), [
+      "delay",
+      "eacces",
+      "enospc",
+      "error",
+      "kill",
+      "skip",
+      "stop",
+    ]);
   });
 
   it("writes its name to the trace, before it acts, armed or not", () => {
@@ -149,7 +158,9 @@ describe("a failpoint", () => {
       assert.throws(
         () => armFailpoints(wrong),
         (thrown) =>
-          thrown instanceof UsageError && thrown.hint.includes("name[:nth]=action") && thrown.hint.includes("enospc"),
+          thrown instanceof UsageError &&
+          thrown.hint.includes("name[:nth]=action") &&
+          thrown.hint.includes("enospc"),
       );
     });
   }

@@ -1,23 +1,26 @@
 import { appendFileSync } from "node:fs";
-import { SystemCallError, UsageError } from "../core/errors.ts";
+import { SystemCallError, UsageError } from "../core/errors/errors.ts";
 
 /**
  * Failpoints: every step that touches the world passes one, by name, right before it happens.
  *
- * In normal life passing one costs a comparison. Armed by `DRYDOCK_FAILPOINT=name[:nth]=action[,…]` the process
+ * In normal life passing one costs a comparison. Armed by `DRYDOCK_FAILPOINT=name[:nth]=action[,…]` the
+ * process
  * - `kill`: dies by SIGKILL, as in a crash,
  * - `error`, `enospc`, `eacces`: sees the step fail with EIO, ENOSPC or EACCES,
  * - `delay`: waits for a tenth of a second,
  * - `stop`: stops by SIGSTOP until somebody continues it, so that a test can act in between,
  * - `skip`: leaves a flush out, as if the disk had not done it; other steps take no notice.
- * With `:nth` only the nth pass acts, without it every one. `DRYDOCK_FAILPOINT_TRACE=FILE` appends the name of each one passed to
- * the file, which is how the crash suite finds the points of a path, and how a trace shows which step each system call belongs to.
- * `DRYDOCK_FAILPOINT_KILLS=FILE` appends the name of the one at which the process dies, which is how a run of all tests sees that none is
- * left out.
+ * With `:nth` only the nth pass acts, without it every one. `DRYDOCK_FAILPOINT_TRACE=FILE` appends the name
+ * of each one passed to the file, which is how the crash suite finds the points of a path, and how a trace
+ * shows which step each system call belongs to. `DRYDOCK_FAILPOINT_KILLS=FILE` appends the name of the one at
+ * which the process dies, which is how a run of all tests sees that none is left out.
  */
 export type Failpoint = string & { readonly brand: "failpoint" };
 
-/** Names a failpoint. The literal argument is what the generated list (test/failpoint-names.ts) is made from. */
+/**
+ * Names a failpoint. The literal argument is what the generated list (test/failpoint-names.ts) is made from.
+ */
 export function failpoint(name: string): Failpoint {
   return name as Failpoint;
 }
@@ -41,7 +44,8 @@ let armed: Armed | undefined;
 
 /** Arms, or with nothing given disarms, the failpoints of this process. */
 export function armFailpoints(specification: string | undefined, traceFile?: string): void {
-  const traps = specification === undefined || specification === "" ? [] : specification.split(",").map(parseTrap);
+  const traps =
+    specification === undefined || specification === "" ? [] : specification.split(",").map(parseTrap);
   armed = traps.length === 0 && traceFile === undefined ? undefined : { traps, passes: new Map(), traceFile };
 }
 
@@ -80,9 +84,19 @@ function act(action: FailpointAction, point: Failpoint): void {
     case "error":
       throw new SystemCallError("EIO", `failpoint ${point}`, "the place it stands for", "input/output error");
     case "enospc":
-      throw new SystemCallError("ENOSPC", `failpoint ${point}`, "the place it stands for", "no space left on device");
+      throw new SystemCallError(
+        "ENOSPC",
+        `failpoint ${point}`,
+        "the place it stands for",
+        "no space left on device",
+      );
     case "eacces":
-      throw new SystemCallError("EACCES", `failpoint ${point}`, "the place it stands for", "permission denied");
+      throw new SystemCallError(
+        "EACCES",
+        `failpoint ${point}`,
+        "the place it stands for",
+        "permission denied",
+      );
   }
 }
 

@@ -1,22 +1,22 @@
 import { join } from "node:path";
 import { type Loss, withDefaults } from "../core/capabilities.ts";
 import type { ChangeKind } from "../core/change.ts";
-import type { Resource } from "../core/resource.ts";
+import type { Resource } from "../core/resource/resource.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 import type { IntendedPlace, SandboxStrategy, StrategyContext } from "../core/strategy.ts";
-import { OWN_NAME } from "../files/workspace.ts";
+import { OWN_NAME } from "../engine/workspace/workspace.ts";
 import { ConformanceFailure, expectNone } from "./expectation.ts";
-import { type Original, originalOf } from "./original.ts";
 import { PLAN_ID } from "./plan-ids.ts";
-import type { RequestGate } from "./request-gate.ts";
-import { fillSampleTree, SAMPLE_CONTENT } from "./sample-tree.ts";
+import type { RequestGate } from "./process/request-gate.ts";
+import { sharedTime } from "./process/shared-time.ts";
+import { Victim } from "./process/victim.ts";
 import { SandboxBench } from "./sandbox-bench.ts";
-import { sharedTime } from "./shared-time.ts";
 import type { MadeResource, StrategyFactory } from "./strategy-factory.ts";
 import { suiteContext } from "./suite-context.ts";
-import { compareSnapshots, snapshotTree, type TreeSnapshot } from "./tree-snapshot.ts";
-import { Victim } from "./victim.ts";
-import { type Steps, WorkTree } from "./work-tree.ts";
+import { type Original, originalOf } from "./tree/original.ts";
+import { fillSampleTree, SAMPLE_CONTENT } from "./tree/sample-tree.ts";
+import { compareSnapshots, snapshotTree, type TreeSnapshot } from "./tree/tree-snapshot.ts";
+import { type Steps, WorkTree } from "./tree/work-tree.ts";
 
 /** An intent that a strategy recorded. */
 export interface RecordedIntent {
@@ -25,8 +25,9 @@ export interface RecordedIntent {
 }
 
 /**
- * What a case works with: a strategy, a resource that is filled with a sample tree, and the oracle, a plain folder with the same content.
- * What is done in a sandbox is done to the oracle too, and once it has landed the two must be equal.
+ * What a case works with: a strategy, a resource that is filled with a sample tree, and the oracle, a plain
+ * folder with the same content. What is done in a sandbox is done to the oracle too, and once it has landed
+ * the two must be equal.
  */
 export class Bench {
   readonly resource: Resource;
@@ -35,7 +36,9 @@ export class Bench {
   /** A folder outside of resource and sandbox, for looking whether anything gets there. */
   readonly outsidePath: string;
   readonly strategy: SandboxStrategy;
-  /** Another process that can call the strategy, and be killed; undefined if nobody knows where its module is. */
+  /**
+   * Another process that can call the strategy, and be killed; undefined if nobody knows where its module is.
+   */
   readonly victim: Victim | undefined;
   /** Where what it sends to a server passes; undefined if the resource has none. */
   readonly gate: RequestGate | undefined;
@@ -57,16 +60,23 @@ export class Bench {
     this.#factory = factory;
     this.#made = made;
     this.#original = originalOf(made, this.isLeftOut, (path, steps) => this.inFolders([path], steps));
-    this.#context = suiteContext(join(folder, "state"), async (ref, places) => this.#recordIntent({ ref, places }), {
-      failpoint: () => this.stepsAt.push(sharedTime()),
-      ...(made.environment !== undefined && { environment: made.environment }),
-    });
+    this.#context = suiteContext(
+      join(folder, "state"),
+      async (ref, places) => this.#recordIntent({ ref, places }),
+      {
+        failpoint: () => this.stepsAt.push(sharedTime()),
+        ...(made.environment !== undefined && { environment: made.environment }),
+      },
+    );
     this.strategy = factory.create(this.#context);
     this.gate = made.gate;
     this.victim = victimFor(factory, made, this.#context.stateDir);
   }
 
-  /** What the strategy declares to lose, and work in a sandbox therefore need not keep. What is not worked on loses nothing. */
+  /**
+   * What the strategy declares to lose, and work in a sandbox therefore need not keep. What is not worked on
+   * loses nothing.
+   */
   get losses(): readonly Loss[] {
     return withDefaults(this.strategy.capabilities).loses;
   }
@@ -76,7 +86,10 @@ export class Bench {
     return this.#factory.create(this.#context);
   }
 
-  /** Makes the next recording of an intent fail after it was recorded, which ends that create as a crash would. */
+  /**
+   * Makes the next recording of an intent fail after it was recorded, which ends that create as a crash
+   * would.
+   */
   failNextIntent(): void {
     this.#failsIntent = true;
   }
@@ -100,7 +113,8 @@ export class Bench {
   /** Fills the original, and the oracle with the same. */
   async fill(): Promise<void> {
     if (this.isFolder) this.inFolders([this.originalPath, this.oraclePath], fillSampleTree);
-    else for (const [path, content] of Object.entries(SAMPLE_CONTENT)) await this.#original.write(path, content);
+    else
+      for (const [path, content] of Object.entries(SAMPLE_CONTENT)) await this.#original.write(path, content);
     await this.#made.settle?.();
   }
 
@@ -144,7 +158,10 @@ export class Bench {
     return await this.#original.snapshot();
   }
 
-  /** Fails unless the original is equal to the oracle in every attribute that the strategy does not declare to lose. */
+  /**
+   * Fails unless the original is equal to the oracle in every attribute that the strategy does not declare to
+   * lose.
+   */
   async expectOriginalIsOracle(what: string): Promise<void> {
     expectNone(compareSnapshots(await this.original(), snapshotTree(this.oraclePath), this.losses), what);
   }
@@ -162,7 +179,11 @@ export class Bench {
   }
 }
 
-function victimFor({ module }: StrategyFactory, { environment }: MadeResource, stateDir: string): Victim | undefined {
+function victimFor(
+  { module }: StrategyFactory,
+  { environment }: MadeResource,
+  stateDir: string,
+): Victim | undefined {
   if (module === undefined) return undefined;
   return new Victim({ ...module, environment: { ...module.environment, ...environment } }, stateDir);
 }

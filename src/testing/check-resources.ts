@@ -1,13 +1,13 @@
 import { basename, dirname } from "node:path";
 import { withDefaults } from "../core/capabilities.ts";
-import { UsageError } from "../core/errors.ts";
-import type { Resource } from "../core/resource.ts";
+import { UsageError } from "../core/errors/errors.ts";
+import type { Resource } from "../core/resource/resource.ts";
 import type { SandboxStrategy } from "../core/strategy.ts";
-import { removeTree } from "../files/remove-tree.ts";
+import { removeTree } from "../engine/tree/remove-tree.ts";
+import { Folder } from "../system/calls/folder.ts";
 import type { Failpoint } from "../system/failpoints.ts";
-import { Folder } from "../system/folder.ts";
-import { Git } from "../system/git.ts";
-import { makeScratchFolder } from "../system/scratch-folder.ts";
+import { Git } from "../system/process/git.ts";
+import { makeScratchFolder } from "../system/state/scratch-folder.ts";
 import type { MadeFolder } from "./strategy-factory.ts";
 
 /** What the suite does to originals is no step of Drydock's. */
@@ -15,7 +15,9 @@ const POINT = "conformance.resource" as Failpoint;
 const AUTHOR = ["-c", "user.name=Conformance", "-c", "user.email=conformance@localhost"];
 
 export interface ResourcePlace {
-  /** The folder in which resources are made, and so their file system. Default: the system's temporary folder. */
+  /**
+   * The folder in which resources are made, and so their file system. Default: the system's temporary folder.
+   */
   readonly parent?: string;
   readonly environment: { readonly [name: string]: string | undefined };
 }

@@ -1,10 +1,10 @@
-import { UnsupportedError, UsageError } from "../core/errors.ts";
+import { UnsupportedError, UsageError } from "../core/errors/errors.ts";
 import type { SandboxStrategy, StrategyContext } from "../core/strategy.ts";
 import { type ResourcePlace, resourceMaker } from "./check-resources.ts";
 import { type CaseResult, type ConformanceReport, runConformance } from "./run-conformance.ts";
 import type { MadeResource, StrategyFactory, StrategyModule } from "./strategy-factory.ts";
 import { suiteContext } from "./suite-context.ts";
-import { SuiteFolder } from "./suite-folder.ts";
+import { SuiteFolder } from "./tree/suite-folder.ts";
 
 /** A strategy that is to be checked. */
 export interface CheckedStrategy {
@@ -19,7 +19,10 @@ export interface CheckOptions extends ResourcePlace {
   readonly onResult?: (result: CaseResult, done: number, total: number) => void;
 }
 
-/** Runs the conformance suite on a strategy, with resources that the suite makes if it can. Refuses where the strategy says that it does not work. */
+/**
+ * Runs the conformance suite on a strategy, with resources that the suite makes if it can. Refuses where the
+ * strategy says that it does not work.
+ */
 export async function checkStrategy(
   { make, module }: CheckedStrategy,
   { makeResource, onResult, signal, ...place }: CheckOptions,
@@ -61,8 +64,11 @@ export function asMade(made: MadeResource): MadeResource {
   const { resource, dispose } = made ?? {};
   const isWhole = typeof resource === "object" && typeof dispose === "function";
   if (isWhole && ("originalPath" in made || "content" in made)) return made;
-  throw new UsageError("What makes resources has to return { resource, dispose } with originalPath or content.", {
-    hint: "See MadeResource in drydock/testing.",
-    code: "BAD_RESOURCE",
-  });
+  throw new UsageError(
+    "What makes resources has to return { resource, dispose } with originalPath or content.",
+    {
+      hint: "See MadeResource in drydock/testing.",
+      code: "BAD_RESOURCE",
+    },
+  );
 }

@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { messageOf, UsageError } from "../core/errors.ts";
+import { messageOf, UsageError } from "../core/errors/errors.ts";
 import type { StrategyContext } from "../core/strategy.ts";
 import type { Subject } from "../strategies/custom/method-table.ts";
-import { Folder } from "../system/folder.ts";
+import { Folder } from "../system/calls/folder.ts";
 import { asMade, checkStrategy } from "./check-strategy.ts";
 import type { ConformanceReport } from "./run-conformance.ts";
 import type { MadeResource } from "./strategy-factory.ts";
@@ -11,8 +11,8 @@ import { type CheckSurroundings, isInModule, resourceMakerOf, strategyToCheck } 
 /** How a strategy is to be checked. */
 export interface CheckRequest {
   /**
-   * A folder in which the suite makes resources, and so their file system; or `MODULE:FUNCTION`, which makes one (`MadeResource` of drydock/testing).
-   * Default: the system's temporary folder.
+   * A folder in which the suite makes resources, and so their file system; or `MODULE:FUNCTION`, which makes
+   * one (`MadeResource` of drydock/testing). Default: the system's temporary folder.
    */
   readonly resource?: string;
 }

@@ -23,7 +23,8 @@ export const CONFORMANCE_GROUPS = [
 export type ConformanceGroup = (typeof CONFORMANCE_GROUPS)[number];
 
 /**
- * What a strategy must be able to do for a case to make sense; it says so by its capabilities, or by having the method.
+ * What a strategy must be able to do for a case to make sense; it says so by its capabilities, or by having
+ * the method.
  * - `isolation`: the original is not worked on in place.
  * - `two-phase`, `undo`, `partial`, `checkpoint`: as in the capabilities.
  * - `path`: its resources and sandboxes are folders, and programs can work in them.

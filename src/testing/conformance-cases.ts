@@ -1,19 +1,19 @@
 import { checkpointCases } from "./cases/checkpoint-cases.ts";
 import { concurrencyCases } from "./cases/concurrency-cases.ts";
-import { conflictCases } from "./cases/conflict-cases.ts";
 import { contentCases } from "./cases/content-cases.ts";
 import { contractCases } from "./cases/contract-cases.ts";
-import { crashCases } from "./cases/crash-cases.ts";
 import { diffCases } from "./cases/diff-cases.ts";
 import { exactnessCases } from "./cases/exactness-cases.ts";
 import { isolationCases } from "./cases/isolation-cases.ts";
-import { lateRequestCases } from "./cases/late-request-cases.ts";
+import { conflictCases } from "./cases/landing/conflict-cases.ts";
+import { crashCases } from "./cases/landing/crash-cases.ts";
+import { lateRequestCases } from "./cases/landing/late-request-cases.ts";
+import { nothingToCommitCases } from "./cases/landing/nothing-to-commit-cases.ts";
+import { partCases } from "./cases/landing/part-cases.ts";
+import { twoPhaseCases } from "./cases/landing/two-phase-cases.ts";
+import { undoCases } from "./cases/landing/undo-cases.ts";
 import { lifeCycleCases } from "./cases/life-cycle-cases.ts";
-import { nothingToCommitCases } from "./cases/nothing-to-commit-cases.ts";
-import { partCases } from "./cases/part-cases.ts";
 import { pathSafetyCases } from "./cases/path-safety-cases.ts";
-import { twoPhaseCases } from "./cases/two-phase-cases.ts";
-import { undoCases } from "./cases/undo-cases.ts";
 import { CONFORMANCE_GROUPS, type ConformanceCase } from "./conformance-case.ts";
 
 const ALL: readonly ConformanceCase[] = [

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { messageOf } from "../core/errors.ts";
+import { messageOf } from "../core/errors/errors.ts";
 
-/** A strategy did not do what the contract says. The message says what it should have done, and what it did. */
+/**
+ * A strategy did not do what the contract says. The message says what it should have done, and what it did.
+ */
 export class ConformanceFailure extends Error {
   constructor(message: string, options?: { readonly cause: unknown }) {
     super(message, options);
@@ -16,7 +18,9 @@ export function expect(holds: boolean, otherwise: string): asserts holds {
 
 export function expectEqual(actual: unknown, expected: unknown, what: string): void {
   if (isDeepStrictEqual(actual, expected)) return;
-  throw new ConformanceFailure(`${what}: is ${JSON.stringify(actual)}, should be ${JSON.stringify(expected)}`);
+  throw new ConformanceFailure(
+    `${what}: is ${JSON.stringify(actual)}, should be ${JSON.stringify(expected)}`,
+  );
 }
 
 /** Fails if there is any; each is something that is not as it should be. */
@@ -27,12 +31,21 @@ export function expectNone(differences: readonly string[], what: string): void {
   throw new ConformanceFailure(`${what}:${shown.join("")}${more}`);
 }
 
-/** Fails unless the action does; returns what it threw. With a name, that error has to be of the class of that name. */
-export async function expectRefusal(action: () => Promise<unknown>, what: string, name?: string): Promise<Error> {
+/**
+ * Fails unless the action does; returns what it threw. With a name, that error has to be of the class of that
+ * name.
+ */
+export async function expectRefusal(
+  action: () => Promise<unknown>,
+  what: string,
+  name?: string,
+): Promise<Error> {
   const thrown = await outcomeOf(action);
   if (thrown === undefined) throw new ConformanceFailure(`${what} should be refused, but was done`);
   if (!(thrown.error instanceof Error))
-    throw new ConformanceFailure(`${what} was refused by throwing ${String(thrown.error)}, which is no Error`);
+    throw new ConformanceFailure(
+      `${what} was refused by throwing ${String(thrown.error)}, which is no Error`,
+    );
   // Compared by name: a plug-in may come with its own copy of the classes.
   if (name !== undefined && thrown.error.name !== name)
     throw new ConformanceFailure(

@@ -1,13 +1,20 @@
 /** What the author of a strategy tests it with: the conformance suite as data, and a runner for it. */
 
-export type { EntryKind, Facts, Time } from "../system/facts.ts";
+export type { EntryKind, Facts, Time } from "../system/calls/facts.ts";
 export { Bench, type RecordedIntent } from "./bench.ts";
 export type { ConformanceCase, ConformanceGroup, ConformanceNeed } from "./conformance-case.ts";
 export { CONFORMANCE_GROUPS, CONFORMANCE_NEEDS } from "./conformance-case.ts";
 export { conformanceCases } from "./conformance-cases.ts";
 export { ConformanceFailure } from "./expectation.ts";
-export { RequestGate, type ServerPlace } from "./request-gate.ts";
-export { type CaseResult, type ConformanceOptions, type ConformanceReport, runConformance } from "./run-conformance.ts";
+export { RequestGate, type ServerPlace } from "./process/request-gate.ts";
+export type { Victim, VictimEnd } from "./process/victim.ts";
+export type { Death, VictimLine } from "./process/victim-protocol.ts";
+export {
+  type CaseResult,
+  type ConformanceOptions,
+  type ConformanceReport,
+  runConformance,
+} from "./run-conformance.ts";
 export type { SandboxBench, SandboxHost } from "./sandbox-bench.ts";
 export type {
   MadeContent,
@@ -18,7 +25,5 @@ export type {
   StrategyFactory,
   StrategyModule,
 } from "./strategy-factory.ts";
-export type { EntrySnapshot, TreeSnapshot } from "./tree-snapshot.ts";
-export type { Victim, VictimEnd } from "./victim.ts";
-export type { Death, VictimLine } from "./victim-protocol.ts";
-export type { Steps, WorkTree } from "./work-tree.ts";
+export type { EntrySnapshot, TreeSnapshot } from "./tree/tree-snapshot.ts";
+export type { Steps, WorkTree } from "./tree/work-tree.ts";

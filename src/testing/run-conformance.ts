@@ -1,12 +1,12 @@
 import { withDefaults } from "../core/capabilities.ts";
-import { InterruptedError, messageOf } from "../core/errors.ts";
+import { InterruptedError, messageOf } from "../core/errors/errors.ts";
 import type { SandboxStrategy } from "../core/strategy.ts";
 import { Bench } from "./bench.ts";
 import type { ConformanceCase, ConformanceGroup, ConformanceNeed } from "./conformance-case.ts";
 import { conformanceCases } from "./conformance-cases.ts";
 import { ConformanceFailure } from "./expectation.ts";
 import type { StrategyFactory } from "./strategy-factory.ts";
-import { SuiteFolder } from "./suite-folder.ts";
+import { SuiteFolder } from "./tree/suite-folder.ts";
 
 const LIMIT_MS = 120_000;
 
@@ -39,8 +39,9 @@ export interface ConformanceOptions {
   /** Default: all of them. */
   readonly cases?: readonly ConformanceCase[];
   /**
-   * Where the suite makes its own folders: the state directory that the strategy gets and the plain folders that it is compared
-   * with. Put it on the file system of the resources. Default: the system's temporary folder.
+   * Where the suite makes its own folders: the state directory that the strategy gets and the plain folders
+   * that it is compared with. Put it on the file system of the resources. Default: the system's temporary
+   * folder.
    */
   readonly scratchDir?: string;
 }
@@ -54,7 +55,9 @@ export interface ConformanceOptions {
  * import { runConformance, type StrategyFactory } from "drydock/testing";
  *
  * export async function assertConforms(factory: StrategyFactory): Promise<void> {
- *   const report = await runConformance(factory, { onResult: ({ outcome, name }) => console.log(outcome, name) });
+ *   const report = await runConformance(factory, {
+ *     onResult: ({ outcome, name }) => console.log(outcome, name),
+ *   });
  *   assert.deepEqual(report.failed, []);
  * }
  * ```
@@ -92,8 +95,11 @@ function exclusionOf(
     checkpoint: checkpoint ? undefined : "it declares that it has no checkpoints",
     path: whyNoPath(strategy, isFolder),
     process:
-      victim === undefined ? "the suite was not told where its module is, so no other process can load it" : undefined,
-    gate: gate === undefined ? "its resource has no gate, so nothing that it sends can be made late" : undefined,
+      victim === undefined
+        ? "the suite was not told where its module is, so no other process can load it"
+        : undefined,
+    gate:
+      gate === undefined ? "its resource has no gate, so nothing that it sends can be made late" : undefined,
   };
   return needs.map((need) => lacks[need]).find((reason) => reason !== undefined);
 }
@@ -128,7 +134,8 @@ async function outcomeOf(
 ): Promise<Pick<CaseResult, "outcome" | "reason" | "error">> {
   await bench.fill();
   const failure =
-    (await failureOf(() => within(limitMs, run(bench)))) ?? (await failureOf(() => within(limitMs, bench.tidyUp())));
+    (await failureOf(() => within(limitMs, run(bench)))) ??
+    (await failureOf(() => within(limitMs, bench.tidyUp())));
   if (failure === undefined) return { outcome: "passed" };
   await failureOf(() => within(limitMs, bench.tidyUp()));
   return { outcome: "failed", reason: messageOf(failure.error), error: failure.error };
@@ -136,7 +143,10 @@ async function outcomeOf(
 
 async function within(limitMs: number, work: Promise<void>): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new ConformanceFailure(`it did not end within ${limitMs / 1000} s`)), limitMs);
+  const timer = setTimeout(
+    () => reject(new ConformanceFailure(`it did not end within ${limitMs / 1000} s`)),
+    limitMs,
+  );
   try {
     await Promise.race([work, promise]);
   } finally {

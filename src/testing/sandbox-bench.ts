@@ -10,8 +10,8 @@ import {
   type TwoPhaseSandboxStrategy,
 } from "../core/strategy.ts";
 import { ConformanceFailure, expect, expectNone } from "./expectation.ts";
-import { compareSnapshots, snapshotTree, type TreeSnapshot } from "./tree-snapshot.ts";
-import type { Steps } from "./work-tree.ts";
+import { compareSnapshots, snapshotTree, type TreeSnapshot } from "./tree/tree-snapshot.ts";
+import type { Steps } from "./tree/work-tree.ts";
 
 /** What a sandbox needs of the bench that it is on. */
 export interface SandboxHost {
@@ -23,7 +23,10 @@ export interface SandboxHost {
   inFolders(paths: readonly string[], steps: Steps): void;
 }
 
-/** A sandbox on a bench. Every call goes to an instance of the strategy of its own, with a ref that has been through JSON. */
+/**
+ * A sandbox on a bench. Every call goes to an instance of the strategy of its own, with a ref that has been
+ * through JSON.
+ */
 export class SandboxBench {
   readonly #bench: SandboxHost;
   readonly #ref: string;
@@ -49,7 +52,10 @@ export class SandboxBench {
     return await this.#bench.fresh().diff(this.ref);
   }
 
-  /** The changes as lines to compare: "modified file src/app.ts". An entry of what is no folder counts as a file. */
+  /**
+   * The changes as lines to compare: "modified file src/app.ts". An entry of what is no folder counts as a
+   * file.
+   */
   async changes(): Promise<string[]> {
     const { changes } = await this.diff();
     const shown = (kind: ChangeKind) => (kind === this.#bench.kind ? "file" : kind);
@@ -136,7 +142,9 @@ export class SandboxBench {
     return snapshotTree(await this.path(), (name) => this.#bench.isLeftOut(name));
   }
 
-  /** Fails unless the sandbox is equal to this in every attribute that the strategy does not declare to lose. */
+  /**
+   * Fails unless the sandbox is equal to this in every attribute that the strategy does not declare to lose.
+   */
   async expectIs(expected: TreeSnapshot, what: string): Promise<void> {
     expectNone(compareSnapshots(await this.snapshot(), expected, this.#bench.losses), what);
   }

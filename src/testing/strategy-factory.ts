@@ -1,7 +1,7 @@
 import type { ChangeKind } from "../core/change.ts";
-import type { PlainData, Resource } from "../core/resource.ts";
+import type { PlainData, Resource } from "../core/resource/resource.ts";
 import type { SandboxStrategy, StrategyContext } from "../core/strategy.ts";
-import type { RequestGate } from "./request-gate.ts";
+import type { RequestGate } from "./process/request-gate.ts";
 
 /** What the suite needs to know of a strategy to test it. */
 export interface StrategyFactory {
@@ -11,7 +11,10 @@ export interface StrategyFactory {
   /** A new, empty resource of a kind that the strategy can isolate. Called once per case. */
   makeResource(): MadeResource | Promise<MadeResource>;
 
-  /** Where the class is, so that another process can make an instance too, and be killed. Without it the cases about crashes are left out. */
+  /**
+   * Where the class is, so that another process can make an instance too, and be killed. Without it the cases
+   * about crashes are left out.
+   */
   readonly module?: StrategyModule;
 }
 
@@ -30,7 +33,10 @@ export type MadeResource = MadeFolder | MadeContent;
 
 export interface MadeForACase {
   readonly resource: Resource;
-  /** Called when the original is filled, and after each time that the suite has changed it as somebody else would. */
+  /**
+   * Called when the original is filled, and after each time that the suite has changed it as somebody else
+   * would.
+   */
   settle?(): void | Promise<void>;
   /**
    * Where everything passes that the strategy sends to a server, so that the suite can have a request of a
@@ -48,7 +54,10 @@ export interface MadeForACase {
 }
 
 export interface MadeFolder extends MadeForACase {
-  /** The folder that the resource stands for: the suite fills it before the sandbox is made, and looks there for what has landed. */
+  /**
+   * The folder that the resource stands for: the suite fills it before the sandbox is made, and looks there
+   * for what has landed.
+   */
   readonly originalPath: string;
   /** Names in that folder that are not part of the resource, such as a repository's own. */
   readonly without?: readonly string[];
@@ -61,7 +70,10 @@ export interface MadeContent extends MadeForACase {
   readonly kind?: ChangeKind;
 }
 
-/** The original itself, without the strategy: how the suite fills it, changes it as somebody else would, and looks for what has landed. */
+/**
+ * The original itself, without the strategy: how the suite fills it, changes it as somebody else would, and
+ * looks for what has landed.
+ */
 export interface OriginalContent {
   /** The paths of all that is there. */
   list(): Promise<readonly string[]>;

@@ -1,5 +1,5 @@
 import { MODULE_AND_CLASS_PATTERN } from "../config/schema.ts";
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../core/errors/errors.ts";
 import { importModule, loadStrategyClass } from "../strategies/custom/load-strategy.ts";
 import type { Subject } from "../strategies/custom/method-table.ts";
 import { assertStrategy } from "../strategies/custom/strategy-check.ts";
@@ -18,7 +18,9 @@ export interface CheckSurroundings {
 
 const COMMAND_LINE = "command line";
 
-/** The strategy of this name, built in or declared by the config, or the one that `MODULE:CLASS` stands for. */
+/**
+ * The strategy of this name, built in or declared by the config, or the one that `MODULE:CLASS` stands for.
+ */
 export async function strategyToCheck(
   given: string,
   surroundings: CheckSurroundings,

@@ -12,7 +12,12 @@ const FOLDERS = [
   { location: "b", strategy: "filesystem_copy" },
 ] as const;
 
-async function textOf(drydock: Services, plan: string, resource: string, path: string): Promise<string | undefined> {
+async function textOf(
+  drydock: Services,
+  plan: string,
+  resource: string,
+  path: string,
+): Promise<string | undefined> {
   try {
     return Buffer.from(await drydock.plans.read(plan, resource, path)).toString();
   } catch {
@@ -106,7 +111,8 @@ describe("checkpoints of a plan", () => {
     const { id: kept } = await drydock.checkpoints.checkpoint(id);
     await write(drydock, id, "later\n");
     await drydock.checkpoints.restore(id, kept);
-    for (const name of ["a", "b"]) assert.equal(await textOf(drydock, id, name, "old.txt"), `new of ${name}\n`);
+    for (const name of ["a", "b"])
+      assert.equal(await textOf(drydock, id, name, "old.txt"), `new of ${name}\n`);
   });
 
   it("[C7] without a label are kept up to the number that is set, those with one until they end", async () => {
@@ -127,7 +133,10 @@ describe("checkpoints of a plan", () => {
       code: "UNKNOWN_CHECKPOINT",
       message: /is no longer kept/,
     });
-    await assert.rejects(drydock.checkpoints.restore(id, "never"), { code: "UNKNOWN_CHECKPOINT", message: /has no/ });
+    await assert.rejects(drydock.checkpoints.restore(id, "never"), {
+      code: "UNKNOWN_CHECKPOINT",
+      message: /has no/,
+    });
     await assert.rejects(drydock.checkpoints.restore(id, ""), { code: "UNKNOWN_CHECKPOINT" });
     await assert.rejects(drydock.checkpoints.restore(id, (made[0] ?? "").slice(0, 4)), {
       code: "AMBIGUOUS_CHECKPOINT",
@@ -164,7 +173,10 @@ describe("checkpoints of a plan", () => {
       resources: [FOLDERS[0], { location: "b", strategy: "none" }],
       allowIrreversible: true,
     });
-    await assert.rejects(drydock.checkpoints.checkpoint(id), { code: "UNSUPPORTED", message: /^b has no checkpoints/ });
+    await assert.rejects(drydock.checkpoints.checkpoint(id), {
+      code: "UNSUPPORTED",
+      message: /^b has no checkpoints/,
+    });
     assert.deepEqual(await drydock.checkpoints.list(id), []);
   });
 
@@ -193,7 +205,8 @@ describe("checkpoints of a plan", () => {
     for (const name of ["a", "b"]) assert.equal(await textOf(drydock, id, name, "old.txt"), "later\n");
     renameSync(`${last}.away`, last);
     await drydock.checkpoints.restore(id, "kept");
-    for (const name of ["a", "b"]) assert.equal(await textOf(drydock, id, name, "old.txt"), `new of ${name}\n`);
+    for (const name of ["a", "b"])
+      assert.equal(await textOf(drydock, id, name, "old.txt"), `new of ${name}\n`);
     mkdirSync(join(of[0] ?? "", "more"));
     writeFileSync(join(of[0] ?? "", "more/file"), "more\n");
     await drydock.plans.apply(id);

@@ -18,7 +18,10 @@ async function openWith(shop: Workshop, policy: string, more: ServicesOptions = 
 /** A plan over two folders, with work in one of them. */
 async function planWith({ plans }: Services, shop: Workshop): Promise<void> {
   const strategies = { a: "filesystem_copy", b: "overlay" };
-  const resources = Object.entries(strategies).map(([name, strategy]) => ({ location: shop.at(name), strategy }));
+  const resources = Object.entries(strategies).map(([name, strategy]) => ({
+    location: shop.at(name),
+    strategy,
+  }));
   await plans.create({ name: "p", resources });
   await plans.write("p", "a", "new.txt", Buffer.from("new\n"));
 }
@@ -103,7 +106,9 @@ describe("the policy sandbox.cleanup", () => {
     });
     // By then only the landing of the rest can be taken back.
     await onDay(8, async (drydock) => assert.deepEqual(await statuses(drydock), ["ACTIVE", "COMMITTED"]));
-    await onDay(13, async (drydock) => assert.deepEqual(await statuses(drydock), ["CLEANED_UP", "CLEANED_UP"]));
+    await onDay(13, async (drydock) =>
+      assert.deepEqual(await statuses(drydock), ["CLEANED_UP", "CLEANED_UP"]),
+    );
     assert.equal(homes(shop), 0);
     assert.equal(shop.text("b/more.txt"), "more\n");
   });
@@ -133,7 +138,11 @@ describe("the policy sandbox.cleanup", () => {
     await using shop = new Workshop();
     const drydock = await openWith(shop, "manual");
     await planWith(drydock, shop);
-    const task = { stateDir: drydock.stateDir, config: shop.at("drydock.yaml"), calls: [["cancel", "p"]] as const };
+    const task = {
+      stateDir: drydock.stateDir,
+      config: shop.at("drydock.yaml"),
+      calls: [["cancel", "p"]] as const,
+    };
     assert.equal((await runProcess(task, { failpoint: "store.written:1=kill" })).signal, "SIGKILL");
     const after = await openWith(shop, "manual");
     assert.equal((await after.plans.show("p")).state, "cancelled");

@@ -29,7 +29,20 @@ describe("The cost of an apply", () => {
     const command = join(import.meta.dirname, "..", "..", "bin", "drydock");
     const { status, stderr } = spawnSync(
       "strace",
-      ["-f", "-y", "-s", "0", "-e", `trace=${CALLS}`, "-o", join(folder, "trace"), command, "plan", "apply", plan.id],
+      [
+        "-f",
+        "-y",
+        "-s",
+        "0",
+        "-e",
+        `trace=${CALLS}`,
+        "-o",
+        join(folder, "trace"),
+        command,
+        "plan",
+        "apply",
+        plan.id,
+      ],
       { env: { ...process.env, DRYDOCK_STATE_DIR: join(folder, "state") }, encoding: "utf8" },
     );
     assert.equal(status, 0, stderr);
@@ -44,8 +57,12 @@ describe("The cost of an apply", () => {
   });
 
   it("[A8] looks at each entry of the sandbox once", () => {
-    const exchange = calls.findIndex((call) => call.includes("RENAME_EXCHANGE") && call.includes(`${folder}/app>`));
-    const looks = calls.slice(0, exchange).filter((call) => /statx\(/.test(call) && call.includes("/tree/unchanged>"));
+    const exchange = calls.findIndex(
+      (call) => call.includes("RENAME_EXCHANGE") && call.includes(`${folder}/app>`),
+    );
+    const looks = calls
+      .slice(0, exchange)
+      .filter((call) => /statx\(/.test(call) && call.includes("/tree/unchanged>"));
     assert.equal(looks.length, 300);
   });
 
@@ -56,6 +73,8 @@ describe("The cost of an apply", () => {
       .map((call) => Number(/= (\d+)$/.exec(call)?.[1] ?? 0));
     assert.deepEqual(copied, []);
     assert.ok(written.reduce((sum, bytes) => sum + bytes, 0) < MIB);
-    assert.ok(calls.some((call) => /renameat2\(.*RENAME_EXCHANGE/.test(call) && call.includes(`${folder}/app>`)));
+    assert.ok(
+      calls.some((call) => /renameat2\(.*RENAME_EXCHANGE/.test(call) && call.includes(`${folder}/app>`)),
+    );
   });
 });

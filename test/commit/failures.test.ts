@@ -11,7 +11,10 @@ const WAYS_TO_FAIL: { readonly [kind: string]: () => void | Promise<void> } = {
     throw new TypeError("the post office is closed");
   },
   "an error of ours": () => {
-    throw new SandboxCommitError("the post office is closed", { hint: "Come back tomorrow.", code: "UNDER_WAY" });
+    throw new SandboxCommitError("the post office is closed", {
+      hint: "Come back tomorrow.",
+      code: "UNDER_WAY",
+    });
   },
   "a string": () => Promise.reject("the post office is closed"),
   undefined: () => Promise.reject(undefined),
@@ -77,7 +80,8 @@ describe("A commit that fails", () => {
     const drydock = await workshop.open([
       reversible({
         name: "first_mail",
-        trouble: (at) => (broken && at === "first_mail.rollback" ? Promise.reject("the truck is gone") : undefined),
+        trouble: (at) =>
+          broken && at === "first_mail.rollback" ? Promise.reject("the truck is gone") : undefined,
       }),
       reversible({ name: "second_mail", log: workshop.log }),
       twoPhase({ name: "third_mail", log: workshop.log }),
@@ -119,13 +123,16 @@ describe("A commit that fails", () => {
     assert.equal(workshop.text("mail"), "Dear all,\n");
     assert.deepEqual(await drydock.recover(), { finished: [], undone: [], cleaned: [], pending: [] });
     await drydock.plans.apply(plan.id);
-    for (const mail of ["mail", "mail2", "mail3", "mail4"]) assert.equal(workshop.text(mail), "Dear all,\na letter\n");
+    for (const mail of ["mail", "mail2", "mail3", "mail4"])
+      assert.equal(workshop.text(mail), "Dear all,\na letter\n");
   });
 
   it("[A4] never says undone of what cannot be undone", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open([
-      irreversible({ trouble: (at) => (at.endsWith("commit-done") ? Promise.reject("the line broke") : undefined) }),
+      irreversible({
+        trouble: (at) => (at.endsWith("commit-done") ? Promise.reject("the line broke") : undefined),
+      }),
     ]);
     const plan = await planWithWork(drydock, [{ location: "a" }, letterbox("mail", "irreversible_mail")]);
     const error = await failureOf(drydock.plans.apply(plan.id, { allowIrreversible: true }));

@@ -103,7 +103,8 @@ describe("A commit that is interrupted", () => {
         assert.deepEqual(after.recovery, { finished: [], undone: [], cleaned: [], pending: [] });
         assert.equal((await after.plans.show(plan.id)).state, state);
         const version = state === "applied" ? "new" : "old";
-        for (const folder of ["a", "b"]) assert.equal(workshop.text(`${folder}/old.txt`), `${version} of ${folder}\n`);
+        for (const folder of ["a", "b"])
+          assert.equal(workshop.text(`${folder}/old.txt`), `${version} of ${folder}\n`);
         assert.equal(workshop.text("mail"), state === "applied" ? "Dear all,\na letter\n" : "Dear all,\n");
         if (state === "open") assert.equal((await after.plans.apply(plan.id)).state, "applied");
       });

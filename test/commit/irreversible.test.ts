@@ -28,7 +28,9 @@ describe("What cannot be taken back", () => {
       assert.equal((await drydock.plans.apply(plan.id, { allowIrreversible: true })).state, "applied");
       assert.equal(workshop.text("mail"), SENT);
 
-      const said = await planWithWork(drydock, [letterbox("mail2", "irreversible_mail")], { allowIrreversible: true });
+      const said = await planWithWork(drydock, [letterbox("mail2", "irreversible_mail")], {
+        allowIrreversible: true,
+      });
       assert.equal((await drydock.plans.apply(said.id)).state, "applied");
     });
 
@@ -52,7 +54,11 @@ describe("What cannot be taken back", () => {
 
           await drydock.settle(plan.id, how);
           assert.equal((await drydock.plans.show(plan.id)).state, how === "commit" ? "applied" : "open");
-          assert.equal(workshop.text("mail"), hadBeenSent ? SENT : "Dear all,\n", "nobody touches the mailbox");
+          assert.equal(
+            workshop.text("mail"),
+            hadBeenSent ? SENT : "Dear all,\n",
+            "nobody touches the mailbox",
+          );
           if (resources === MIXED)
             assert.equal(workshop.text("a/old.txt"), how === "commit" ? "new of a\n" : "old of a\n");
           assert.deepEqual((await drydock.recover()).pending, []);
@@ -84,7 +90,8 @@ describe("What cannot be taken back", () => {
 
   it("[A16] once it is known to have happened, recovery finishes the others", async () => {
     await using workshop = new Workshop();
-    // The write that records the outcome is the second durable one after the start; dying right after it leaves no doubt.
+    // The write that records the outcome is the second durable one after the start; dying right after it
+    // leaves no doubt.
     const drydock = await workshop.open([irreversible()]);
     const plan = await planWithWork(drydock, MIXED, { allowIrreversible: true });
     await drydock.close();

@@ -44,9 +44,12 @@ describe("Strategies", () => {
       assert.equal(drydock.registry.has(name), false);
       await assert.rejects(drydock.registry.resolve(name), { code: "UNKNOWN_STRATEGY" });
     }
-    await assert.rejects(drydock.plans.create({ resources: [{ location: "b", strategy: "filesystem_copy" }] }), {
-      code: "UNKNOWN_STRATEGY",
-    });
+    await assert.rejects(
+      drydock.plans.create({ resources: [{ location: "b", strategy: "filesystem_copy" }] }),
+      {
+        code: "UNKNOWN_STRATEGY",
+      },
+    );
     await assert.rejects(drydock.plans.create({ resources: [{ location: "b" }] }), { code: "NO_STRATEGY" });
     await assert.rejects(drydock.plans.create({ resources: [letterbox("mail", "reversible_mail")] }), {
       code: "UNKNOWN_STRATEGY",

@@ -40,8 +40,8 @@ export interface MailboxOptions {
 }
 
 /**
- * A strategy as somebody else would write it, against the public contract alone: the resource is a file to which letters are
- * appended, the sandbox an outbox with letters that have not been sent.
+ * A strategy as somebody else would write it, against the public contract alone: the resource is a file to
+ * which letters are appended, the sandbox an outbox with letters that have not been sent.
  *
  *   outbox        what is to be sent
  *   sent          JSON: how long the mailbox was before our letters came, so that they can be taken back
@@ -93,7 +93,10 @@ export class Mailbox implements TwoPhaseSandboxStrategy {
   async diff(ref: SandboxRef): Promise<DiffView> {
     const isEmpty = !existsSync(fileOf(ref, "outbox")) || statSync(fileOf(ref, "outbox")).size === 0;
     const letter = { operation: "modified", kind: "object" } as const;
-    const many = Array.from({ length: this.#options.changes ?? 0 }, (_, at) => ({ ...letter, path: `letter-${at}` }));
+    const many = Array.from({ length: this.#options.changes ?? 0 }, (_, at) => ({
+      ...letter,
+      path: `letter-${at}`,
+    }));
     return { changes: isEmpty ? many : [{ ...letter, path: "." }, ...many] };
   }
 
@@ -151,10 +154,15 @@ export class Mailbox implements TwoPhaseSandboxStrategy {
     });
   }
 
-  async commitPrepared(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<CommitResult> {
+  async commitPrepared(
+    ref: SandboxRef,
+    transaction: Transaction,
+    prepared: PreparedCommit,
+  ): Promise<CommitResult> {
     return await this.#step("commitPrepared", () => {
       truncateSync(mailboxOf(ref), Number(prepared.data["length"]));
-      if (transaction.direction === "commit") appendFileSync(mailboxOf(ref), String(prepared.data["letters"]));
+      if (transaction.direction === "commit")
+        appendFileSync(mailboxOf(ref), String(prepared.data["letters"]));
       return { changes: 1, attention: [] };
     });
   }

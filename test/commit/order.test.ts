@@ -150,7 +150,9 @@ describe("A participant with nothing to commit", () => {
   it("[A13] may be all of them, and the plan counts as applied and can be undone", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open([reversible()]);
-    const plan = await drydock.plans.create({ resources: [{ location: "a" }, letterbox("mail", "reversible_mail")] });
+    const plan = await drydock.plans.create({
+      resources: [{ location: "a" }, letterbox("mail", "reversible_mail")],
+    });
     const { state, participants } = await drydock.plans.apply(plan.id);
     assert.equal(state, "applied");
     assert.ok(participants.every(({ outcome, changes }) => outcome === "unchanged" && changes === 0));

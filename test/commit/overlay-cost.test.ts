@@ -10,7 +10,10 @@ import { removeFolder } from "../support/remove-folder.ts";
 const LOOKS = "openat,openat2,statx,newfstatat,getdents64,readlinkat,llistxattr,listxattr,lgetxattr,getxattr";
 const needsRoot = process.geteuid?.() === 0 ? false : "not root, so nothing can be mounted";
 
-/** Makes an original of this size, changes the same few things in an overlay over it, and returns the calls of a diff that look at either. */
+/**
+ * Makes an original of this size, changes the same few things in an overlay over it, and returns the calls of
+ * a diff that look at either.
+ */
 async function looksOfDiff(folders: number, isMounted: boolean): Promise<readonly string[]> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "drydock-overlay-cost-")));
   const [original, stateDir, trace] = [join(base, "original"), join(base, "state"), join(base, "trace")];
@@ -35,7 +38,10 @@ async function looksOfDiff(folders: number, isMounted: boolean): Promise<readonl
     const program = join(import.meta.dirname, "diff-program.ts");
     const strace = ["-f", "-y", "-s", "200", "-e", `trace=${LOOKS}`, "-o", trace];
     const { NODE_OPTIONS: _, NODE_V8_COVERAGE: __, NODE_TEST_CONTEXT: ___, ...env } = process.env;
-    const end = spawnSync("strace", [...strace, process.execPath, program, stateDir, id], { env, encoding: "utf8" });
+    const end = spawnSync("strace", [...strace, process.execPath, program, stateDir, id], {
+      env,
+      encoding: "utf8",
+    });
     assert.equal(end.stdout, "5\n", end.stderr);
     const isLook = (line: string) => line.includes(original) || line.includes("/upper");
     return readFileSync(trace, "latin1").split("\n").filter(isLook);

@@ -8,7 +8,7 @@ import { withDefaults } from "../../src/core/capabilities.ts";
 import { AtomicCommitError } from "../../src/index.ts";
 import type { Services } from "../../src/services.ts";
 import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/filesystem-copy.ts";
-import { SqliteSnapshotStrategy } from "../../src/strategies/snapshot/sqlite-snapshot.ts";
+import { SqliteSnapshotStrategy } from "../../src/strategies/sqlite-snapshot/sqlite-snapshot.ts";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { makeSubvolume } from "../support/subvolumes.ts";
@@ -105,7 +105,10 @@ for (const strategy of ["filesystem_copy", "overlay", "copy_on_write", "snapshot
       assert.deepEqual(await paths(drydock), []);
       assert.match(JSON.stringify((await plans.show("p")).undo), /until/);
       assert.equal((await plans.undo("p")).state, "open");
-      assert.deepEqual([shop.text("a/docs/gone.md"), shop.text("a/src/app.ts")], ["old a/docs/gone.md\n", "new app\n"]);
+      assert.deepEqual(
+        [shop.text("a/docs/gone.md"), shop.text("a/src/app.ts")],
+        ["old a/docs/gone.md\n", "new app\n"],
+      );
       assert.deepEqual(await paths(drydock), ["deleted docs/gone.md"]);
       await plans.undo("p");
       assert.equal(shop.text("a/src/app.ts"), "old a/src/app.ts\n");
@@ -283,7 +286,10 @@ describe("a part of a database", () => {
     const ref = await strategy.create(planId, resource);
     await strategy.query(ref, "INSERT INTO t VALUES (7)", { readOnly: false });
     const part = { id: ulid(), planId, direction: "commit", only: ["t"] } as const;
-    await assert.rejects(strategy.prepare(ref, part), { code: "UNSUPPORTED", message: /can't land in parts/ });
+    await assert.rejects(strategy.prepare(ref, part), {
+      code: "UNSUPPORTED",
+      message: /can't land in parts/,
+    });
     assert.equal((await strategy.diff(ref)).changes.length, 1);
     await strategy.cleanup(ref);
   });

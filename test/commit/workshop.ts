@@ -15,7 +15,10 @@ export interface WorkshopPlace {
   readonly makeOriginal?: (path: string) => void;
 }
 
-/** Places for one test: a state directory, folders `a` and `b` with a file each, and mailboxes. All of it goes at the end. */
+/**
+ * Places for one test: a state directory, folders `a` and `b` with a file each, and mailboxes. All of it goes
+ * at the end.
+ */
 export class Workshop {
   readonly base: string;
   readonly stateDir: string;

@@ -85,7 +85,10 @@ describe("Many commands at once", () => {
     assert.equal(crowd.runFolders().length, 1, "it is left to the one that is at it");
     applying.signal("SIGCONT");
     const { status, stderr } = await applying.ended();
-    assert.deepEqual({ status, stderr, landed: crowd.hasLanded("p") }, { status: 0, stderr: "", landed: true });
+    assert.deepEqual(
+      { status, stderr, landed: crowd.hasLanded("p") },
+      { status: 0, stderr: "", landed: true },
+    );
     assert.deepEqual(crowd.runFolders(), []);
   });
 
@@ -127,6 +130,7 @@ describe("Many commands at once", () => {
     assert.deepEqual({ status, stderr }, { status: 0, stderr: "" });
     const plans = crowd.answer("plan", "list").plans as { resources: { path: string }[] }[];
     assert.equal(plans.length, CREATES + 1);
-    for (const { resources } of plans) assert.deepEqual(readdirSync(resources[0]!.path).sort(), ["one", "two"]);
+    for (const { resources } of plans)
+      assert.deepEqual(readdirSync(resources[0]!.path).sort(), ["one", "two"]);
   });
 });

@@ -18,14 +18,21 @@ describe("Two processes at once", () => {
     const plan = await scene.plan("one");
     const ends = await scene.together([["apply", plan.id]], [["apply", plan.id]], "land.exchange:1");
     assert.equal(ends.filter(succeeded).length, 1);
-    assert.match(lastError(ends.find((end) => !succeeded(end))!).message, /applied and cannot become applying/);
+    assert.match(
+      lastError(ends.find((end) => !succeeded(end))!).message,
+      /applied and cannot become applying/,
+    );
     assert.equal(scene.text("one/file"), "planned\n");
   });
 
   it("[A14] apply two plans over one folder: the second waits, then sees what the first one did", async () => {
     await using scene = new NestedFolders();
     const [first, second] = [await scene.plan("one"), await scene.plan("one", "another\n")];
-    const ends = await scene.together([["apply", first.id]], [["apply", second.id]], "landings.flush-staged:1");
+    const ends = await scene.together(
+      [["apply", first.id]],
+      [["apply", second.id]],
+      "landings.flush-staged:1",
+    );
     assert.equal(ends.filter(succeeded).length, 1);
     const error = lastError(ends.find((end) => !succeeded(end))!);
     assert.deepEqual(
@@ -47,7 +54,11 @@ describe("Two processes at once", () => {
 
   it("[A14] while one holds its originals, a plan on others goes on, and one on the same is refused with the owner's name", async () => {
     await using scene = new NestedFolders();
-    const [first, same, other] = [await scene.plan("one"), await scene.plan("one/inner"), await scene.plan("two")];
+    const [first, same, other] = [
+      await scene.plan("one"),
+      await scene.plan("one/inner"),
+      await scene.plan("two"),
+    ];
     await using holder = scene.process([["apply", first.id]], "land.exchange:1=stop", "the first one");
     await holder.mustStop();
     assert.equal(lastResult<ApplyResult>(await scene.process([["apply", other.id]]).ends()).state, "applied");
@@ -75,7 +86,8 @@ describe("Two processes at once", () => {
       await using scene = new NestedFolders();
       for (const call of [["write", "file", "late\n"], ["rollback"], ["undo"]] as const) {
         const plan = await scene.plan("one", `${call[0]}\n`);
-        const args: ChildCall = call[0] === "write" ? ["write", plan.id, "one", call[1], call[2]] : [call[0], plan.id];
+        const args: ChildCall =
+          call[0] === "write" ? ["write", plan.id, "one", call[1], call[2]] : [call[0], plan.id];
         const [applied, other] = await scene.together([["apply", plan.id]], [args], point);
         assert.equal(succeeded(applied), true, JSON.stringify(applied.answers));
         assert.equal(succeeded(other), call[0] === "undo", JSON.stringify(other.answers));
@@ -119,7 +131,8 @@ describe("Two processes at once", () => {
     const plans = ends.map((end) => lastResult<PlanView>(end));
     assert.equal(new Set(plans.map(({ id }) => id)).size, 3);
     const drydock = await scene.open();
-    for (const { id } of plans) assert.equal(readFileSync(join(await drydock.plans.path(id), "file"), "utf8"), "old\n");
+    for (const { id } of plans)
+      assert.equal(readFileSync(join(await drydock.plans.path(id), "file"), "utf8"), "old\n");
     for (const { id } of plans) await drydock.plans.cancel(id);
   });
 });
@@ -193,7 +206,8 @@ class NestedFolders {
     const drydock = await this.open();
     const plan = await drydock.plans.create({ resources: [{ location: this.at(folder) }] });
     const name = plan.resources[0]?.name ?? "";
-    for (const path of ["file", "added"]) await drydock.plans.write(plan.id, name, path, Buffer.from(content));
+    for (const path of ["file", "added"])
+      await drydock.plans.write(plan.id, name, path, Buffer.from(content));
     return plan;
   }
 

@@ -87,7 +87,10 @@ export class RemovesOnlyWholeOnes extends DrawerStrategy {
 
 /** Does not know of parts, though it says so. */
 export class LandsEverything extends DrawerStrategy {
-  override async prepare(ref: SandboxRef, { only: _, ...whole }: Transaction): Promise<PreparedCommit | null> {
+  override async prepare(
+    ref: SandboxRef,
+    { only: _, ...whole }: Transaction,
+  ): Promise<PreparedCommit | null> {
     return await super.prepare(ref, whole);
   }
 }
@@ -147,7 +150,12 @@ export const BROKEN_DRAWERS: readonly (readonly [
     "makes the sandboxes of two plans at once, and keeps them apart",
     /what each of them holds/,
   ],
-  ["takes everything for text", ReadsText, "lands what was written, byte by byte, and nothing else", /a new file: is/],
+  [
+    "takes everything for text",
+    ReadsText,
+    "lands what was written, byte by byte, and nothing else",
+    /a new file: is/,
+  ],
   [
     "leaves what has landed in a rollback",
     RollsBackOnlyWork,
@@ -184,5 +192,10 @@ export const BROKEN_DRAWERS: readonly (readonly [
     "finishes landing a part that was killed, in another process; the rest stays work",
     /commitPrepared was killed at its failpoint drawer.landing:1/,
   ],
-  ["can remove only what is whole", RemovesOnlyWholeOnes, "finishes a cleanup that was killed", /ENOENT.*base/],
+  [
+    "can remove only what is whole",
+    RemovesOnlyWholeOnes,
+    "finishes a cleanup that was killed",
+    /ENOENT.*base/,
+  ],
 ];

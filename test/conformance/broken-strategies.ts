@@ -1,10 +1,16 @@
 import { linkSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DiffView } from "../../src/core/change.ts";
-import { SandboxConflictError, SandboxStateError } from "../../src/core/errors.ts";
-import type { Resource } from "../../src/core/resource.ts";
+import { SandboxConflictError, SandboxStateError } from "../../src/core/errors/errors.ts";
+import type { Resource } from "../../src/core/resource/resource.ts";
 import type { SandboxRef } from "../../src/core/sandbox.ts";
-import type { Attention, CommitResult, PreparedCommit, SandboxStrategy, Transaction } from "../../src/core/strategy.ts";
+import type {
+  Attention,
+  CommitResult,
+  PreparedCommit,
+  SandboxStrategy,
+  Transaction,
+} from "../../src/core/strategy.ts";
 import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/filesystem-copy.ts";
 
 /** Strategies that really work, but for one thing each. */
@@ -190,7 +196,9 @@ class RestoresOver extends FilesystemCopyStrategy {
   }
 }
 
-type StrategyClass = new (context: ConstructorParameters<typeof FilesystemCopyStrategy>[0]) => SandboxStrategy;
+type StrategyClass = new (
+  context: ConstructorParameters<typeof FilesystemCopyStrategy>[0],
+) => SandboxStrategy;
 
 /** Each with the case that has to catch it, and what that has to say. */
 export const BROKEN_STRATEGIES: readonly (readonly [
@@ -237,7 +245,12 @@ export const BROKEN_STRATEGIES: readonly (readonly [
     "prepares a sandbox without work as null, and takes that back as a matter of course",
     /should be null/,
   ],
-  ["rolls nothing back", RollsNothingBack, "shows the original again after a rollback", /should be as the original/],
+  [
+    "rolls nothing back",
+    RollsNothingBack,
+    "shows the original again after a rollback",
+    /should be as the original/,
+  ],
   [
     "takes size and time for content",
     ComparesSizeAndTime,

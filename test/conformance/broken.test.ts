@@ -33,7 +33,11 @@ describe("[S9] the conformance suite catches a strategy for what is no folder th
   for (const [whatItDoes, Strategy, caughtBy, reason] of BROKEN_DRAWERS)
     it(whatItDoes, async () => {
       const module = { url: new URL("./broken-drawers.ts", import.meta.url).href, className: Strategy.name };
-      const factory = { create: (context: StrategyContext) => new Strategy(context), makeResource: makeDrawer, module };
+      const factory = {
+        create: (context: StrategyContext) => new Strategy(context),
+        makeResource: makeDrawer,
+        module,
+      };
       await assertCaught(factory, caughtBy, reason);
     });
 });
@@ -48,7 +52,11 @@ describe("[S9] the conformance suite", () => {
     const told: string[] = [];
     const factory = folderFactory((context) => new FilesystemCopyStrategy(context));
     const cases = conformanceCases.slice(0, 2);
-    const failing = { ...cases[0]!, name: "fails", run: () => Promise.reject(new ConformanceFailure("on purpose")) };
+    const failing = {
+      ...cases[0]!,
+      name: "fails",
+      run: () => Promise.reject(new ConformanceFailure("on purpose")),
+    };
     const report = await runConformance(factory, {
       cases: [...cases, failing],
       onResult: ({ outcome, name }) => told.push(`${outcome} ${name}`),

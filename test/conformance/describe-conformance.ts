@@ -74,7 +74,10 @@ export function titleOf({ name, group }: ConformanceCase): string {
   return `${promise === undefined ? "" : `${promise[1]} `}${name} (${group})`;
 }
 
-/** One test for each case of the suite. What the strategy's capabilities exclude must be exactly what is given. */
+/**
+ * One test for each case of the suite. What the strategy's capabilities exclude must be exactly what is
+ * given.
+ */
 export function describeConformance(
   title: string,
   factory: StrategyFactory,

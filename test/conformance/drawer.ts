@@ -20,9 +20,9 @@ import {
 } from "drydock/strategy";
 
 /**
- * A strategy for something that is no folder, written only against what the package exports: a drawer is one JSON file that maps names to base64.
- * A sandbox is a folder with `base`, what the drawer was, `work`, what it is to be, and `landed`, what commits of this sandbox took away, but for those of a
- * part of the work.
+ * A strategy for something that is no folder, written only against what the package exports: a drawer is one
+ * JSON file that maps names to base64. A sandbox is a folder with `base`, what the drawer was, `work`, what
+ * it is to be, and `landed`, what commits of this sandbox took away, but for those of a part of the work.
  */
 export type Drawer = { readonly [path: string]: string };
 
@@ -49,7 +49,11 @@ export class DrawerStrategy implements TwoPhaseSandboxStrategy {
     this.context.failpoint("drawer.create");
     mkdirSync(folder, { recursive: true });
     const drawer = this.load(resource.location);
-    for (const [name, content] of [["landed", {}] as const, ["base", drawer] as const, ["work", drawer] as const])
+    for (const [name, content] of [
+      ["landed", {}] as const,
+      ["base", drawer] as const,
+      ["work", drawer] as const,
+    ])
       this.save(join(folder, name), content);
     return ref;
   }
@@ -81,7 +85,9 @@ export class DrawerStrategy implements TwoPhaseSandboxStrategy {
   async commit(ref: SandboxRef): Promise<CommitResult> {
     const transaction: Transaction = { id: "alone", planId: ref.planId, direction: "commit" };
     const prepared = await this.prepare(ref, transaction);
-    return prepared === null ? { changes: 0, attention: [] } : await this.commitPrepared(ref, transaction, prepared);
+    return prepared === null
+      ? { changes: 0, attention: [] }
+      : await this.commitPrepared(ref, transaction, prepared);
   }
 
   async rollback(ref: SandboxRef): Promise<void> {
@@ -102,7 +108,8 @@ export class DrawerStrategy implements TwoPhaseSandboxStrategy {
   async cleanup(ref: SandboxRef): Promise<void> {
     // Last what says that the sandbox is whole: one that is cut off here is made anew.
     const folder = String(ref.metadata["folder"]);
-    if (existsSync(folder)) for (const name of readdirSync(folder)) rmSync(join(folder, name), { force: true });
+    if (existsSync(folder))
+      for (const name of readdirSync(folder)) rmSync(join(folder, name), { force: true });
     this.context.failpoint("drawer.remove");
     rmSync(folder, { recursive: true, force: true });
   }
@@ -115,21 +122,35 @@ export class DrawerStrategy implements TwoPhaseSandboxStrategy {
     if (conflicts.length > 0)
       throw new SandboxConflictError(conflicts.map(([path]) => ({ path, why: "somebody else changed it" })));
     this.context.failpoint("drawer.prepare");
-    const data = { steps: steps as { readonly [path: string]: PlainData }, isPart: transaction.only !== undefined };
+    const data = {
+      steps: steps as { readonly [path: string]: PlainData },
+      isPart: transaction.only !== undefined,
+    };
     return { changes: Object.keys(steps).length, data };
   }
 
-  async commitPrepared(ref: SandboxRef, transaction: Transaction, prepared: PreparedCommit): Promise<CommitResult> {
+  async commitPrepared(
+    ref: SandboxRef,
+    transaction: Transaction,
+    prepared: PreparedCommit,
+  ): Promise<CommitResult> {
     const steps = stepsOf(prepared);
     const isForRollback = transaction.direction === "commit" && prepared.data["isPart"] !== true;
     if (isForRollback && existsSync(fileOf(ref, "landed")))
-      this.save(fileOf(ref, "landed"), { ...this.load(fileOf(ref, "landed")), ...(steps as unknown as Drawer) });
+      this.save(fileOf(ref, "landed"), {
+        ...this.load(fileOf(ref, "landed")),
+        ...(steps as unknown as Drawer),
+      });
     this.land(ref, steps);
     if (existsSync(fileOf(ref, "work"))) this.save(fileOf(ref, "base"), this.nextBase(ref, steps));
     return { changes: prepared.changes, attention: [] };
   }
 
-  async rollbackPrepared(ref: SandboxRef, _: Transaction, prepared?: PreparedCommit): Promise<readonly Attention[]> {
+  async rollbackPrepared(
+    ref: SandboxRef,
+    _: Transaction,
+    prepared?: PreparedCommit,
+  ): Promise<readonly Attention[]> {
     this.context.failpoint("drawer.take-back");
     if (prepared === undefined) return [];
     this.land(ref, reversed(stepsOf(prepared)));
@@ -143,7 +164,10 @@ export class DrawerStrategy implements TwoPhaseSandboxStrategy {
     return Object.fromEntries(Object.entries(all).filter(([path]) => patterns.has(path)));
   }
 
-  /** What the work is compared with once these steps are done: what somebody else did meanwhile is not part of it. */
+  /**
+   * What the work is compared with once these steps are done: what somebody else did meanwhile is not part of
+   * it.
+   */
   protected nextBase(ref: SandboxRef, steps: Steps): Drawer {
     const base: { [path: string]: string } = { ...this.load(fileOf(ref, "base")) };
     for (const [path, [, after]] of Object.entries(steps)) {
@@ -191,7 +215,9 @@ function stepsOf({ data }: PreparedCommit): Steps {
 }
 
 function reversed(steps: Steps): Steps {
-  return Object.fromEntries(Object.entries(steps).map(([path, [before, after]]) => [path, [after, before] as const]));
+  return Object.fromEntries(
+    Object.entries(steps).map(([path, [before, after]]) => [path, [after, before] as const]),
+  );
 }
 
 function checked(path: string): string {

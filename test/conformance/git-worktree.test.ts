@@ -6,7 +6,10 @@ import { fastFolder } from "../support/fast-folder.ts";
 import { TestRepository } from "../support/test-repository.ts";
 import { describeConformance } from "./describe-conformance.ts";
 
-/** Checkouts. What others do to one is committed, or is left uncommitted and the sandbox begins with the files as they are. */
+/**
+ * Checkouts. What others do to one is committed, or is left uncommitted and the sandbox begins with the files
+ * as they are.
+ */
 function checkoutFactory(from: "head" | "checkout"): StrategyFactory {
   return {
     create: (context) => new GitWorktreeStrategy(context),

@@ -5,7 +5,13 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { CaseResult } from "../../src/testing/index.ts";
 import { conformanceCases } from "../../src/testing/index.ts";
-import { type ImageFileSystem, type Mounted, mountImage, mountMemory, whyNoImages } from "../support/file-systems.ts";
+import {
+  type ImageFileSystem,
+  type Mounted,
+  mountImage,
+  mountMemory,
+  whyNoImages,
+} from "../support/file-systems.ts";
 import { BY_KERNEL, OVERLAY_RUNS, type OverlayRun, runOverlay } from "../support/overlay-runs.ts";
 import { titleOf } from "./describe-conformance.ts";
 

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { SnapshotStrategy } from "../../src/strategies/snapshot/snapshot.ts";
+import { SnapshotStrategy } from "../../src/strategies/btrfs-snapshot/snapshot.ts";
 import type { StrategyFactory } from "../../src/testing/index.ts";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
 import { makeSubvolume, removeWithSubvolumes, subvolumesOf } from "../support/subvolumes.ts";

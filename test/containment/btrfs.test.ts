@@ -24,10 +24,16 @@ describe("A database in a folder on btrfs", { skip: whyNoImages() ?? false }, ()
         .map(({ name }) => name);
     };
     people("CREATE TABLE people (name TEXT PRIMARY KEY); INSERT INTO people VALUES ('Ada')");
-    const drydock = await openServices({ stateDir: join(image.path, "state"), cwd: image.path, environment: {} });
+    const drydock = await openServices({
+      stateDir: join(image.path, "state"),
+      cwd: image.path,
+      environment: {},
+    });
     try {
       for (const strategy of ["snapshot", "copy_on_write"]) {
-        const plan = await drydock.plans.create({ resources: [{ location: app, strategy }, { location: file }] });
+        const plan = await drydock.plans.create({
+          resources: [{ location: app, strategy }, { location: file }],
+        });
         await drydock.plans.sql(plan.id, "people.db", "INSERT INTO people VALUES ('Grace')");
         const inside = await drydock.plans.path(plan.id, "app");
         writeFileSync(join(inside, "data/notes"), `${strategy}\n`);

@@ -15,7 +15,8 @@ class Site implements AsyncDisposable {
   readonly #open: Services[] = [];
 
   constructor() {
-    for (const folder of ["app/data", "app/src", "other"]) mkdirSync(join(this.path, folder), { recursive: true });
+    for (const folder of ["app/data", "app/src", "other"])
+      mkdirSync(join(this.path, folder), { recursive: true });
     for (const file of ["app/readme", "app/src/main", "app/data/notes"]) this.write(file, `old ${file}\n`);
     this.sql("CREATE TABLE people (name TEXT PRIMARY KEY); INSERT INTO people VALUES ('Ada')");
   }
@@ -68,7 +69,11 @@ describe("A resource inside of another", () => {
       await using site = new Site();
       const { plans, sandboxes } = await site.open();
       const plan = await plans.create({
-        resources: [{ location: "app/src" }, { location: "app", strategy }, { location: "app/src/main", name: "main" }],
+        resources: [
+          { location: "app/src" },
+          { location: "app", strategy },
+          { location: "app/src/main", name: "main" },
+        ],
       });
       assert.deepEqual(
         plan.resources.map(({ name, parent, sharesSandboxOf, strategy: chosen }) => [
@@ -85,7 +90,9 @@ describe("A resource inside of another", () => {
       );
       assert.match(plan.resources[0]?.why ?? "", /inside of app, whose sandbox it shares/);
       const ids = await Promise.all(
-        ["src", "app", "main"].map(async (name) => (await sandboxes.getOrCreate(plan.id, name)).ref.sandboxId),
+        ["src", "app", "main"].map(
+          async (name) => (await sandboxes.getOrCreate(plan.id, name)).ref.sandboxId,
+        ),
       );
       assert.equal(new Set(ids).size, 1);
       await plans.write(plan.id, "src", "added", Buffer.from("by its folder\n"));
@@ -104,7 +111,10 @@ describe("A resource inside of another", () => {
         participants.map(({ resource }) => resource),
         ["app"],
       );
-      assert.deepEqual([site.text("app/src/added"), site.text("app/src/main")], ["by its folder\n", "by itself\n"]);
+      assert.deepEqual(
+        [site.text("app/src/added"), site.text("app/src/main")],
+        ["by its folder\n", "by itself\n"],
+      );
       await plans.undo(plan.id);
       assert.equal(site.text("app/src/main"), "old app/src/main\n");
     });
@@ -179,7 +189,9 @@ describe("A database inside of a folder", () => {
       );
       await plans.sql(plan.id, "people.db", "INSERT INTO people VALUES ('Grace')");
       await plans.write(plan.id, "app", "data/notes", Buffer.from("new\n"));
-      await assert.rejects(plans.write(plan.id, "app", "data/people.db", Buffer.from("x")), { code: "LEFT_OUT" });
+      await assert.rejects(plans.write(plan.id, "app", "data/people.db", Buffer.from("x")), {
+        code: "LEFT_OUT",
+      });
       await assert.rejects(plans.read(plan.id, "app", "data/people.db-wal"), { code: "LEFT_OUT" });
       // What programs do at its place in the folder's sandbox is not the plan's work.
       writeFileSync(join(await plans.path(plan.id, "app"), "data/people.db"), "not a database");
@@ -275,7 +287,9 @@ describe("What a type of resource allows", () => {
   it("[L4] is enforced: what can't be written does not land, by whatever way it was changed", async () => {
     await using site = new Site();
     const { plans } = await site.open(TYPES);
-    const plan = await plans.create({ resources: [{ location: "app", type: "frozen", strategy: "filesystem_copy" }] });
+    const plan = await plans.create({
+      resources: [{ location: "app", type: "frozen", strategy: "filesystem_copy" }],
+    });
     await assert.rejects(plans.write(plan.id, "app", "readme", Buffer.from("x")), { code: "NOT_ALLOWED" });
     writeFileSync(join(await plans.path(plan.id, "app"), "readme"), "x");
     // It was so when the plan was made, whatever the config says now.
@@ -290,7 +304,9 @@ describe("What a type of resource allows", () => {
   it("[L5] counts for what is inside of a folder that allows more", async () => {
     await using site = new Site();
     const { plans } = await site.open(TYPES);
-    const plan = await plans.create({ resources: [{ location: "app" }, { location: "app/src", type: "part" }] });
+    const plan = await plans.create({
+      resources: [{ location: "app" }, { location: "app/src", type: "part" }],
+    });
     await plans.write(plan.id, "app", "src/main", Buffer.from("x"));
     await assert.rejects(plans.apply(plan.id), /src can't be changed/);
     // Of a part only what is in it counts, and with a folder all that comes with it.

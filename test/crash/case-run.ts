@@ -13,10 +13,14 @@ export interface Case {
 }
 
 /**
- * Runs all cases of a scenario, each in a world of its own: arrange, disturb, recover twice, verify. Goes on after a failure; fails with all of
- * them at the end.
+ * Runs all cases of a scenario, each in a world of its own: arrange, disturb, recover twice, verify. Goes on
+ * after a failure; fails with all of them at the end.
  */
-export async function runCases(scenario: Scenario, options: WorldOptions, cases: readonly Case[]): Promise<void> {
+export async function runCases(
+  scenario: Scenario,
+  options: WorldOptions,
+  cases: readonly Case[],
+): Promise<void> {
   const sides = sidesOf(options);
   const failures: string[] = [];
   const waiting = [...cases];
@@ -26,7 +30,9 @@ export async function runCases(scenario: Scenario, options: WorldOptions, cases:
       try {
         await runCase(scenario, options, sides, next);
       } catch (thrown) {
-        failures.push(`${next.name}: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`);
+        failures.push(
+          `${next.name}: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`,
+        );
       }
     }
   });

@@ -52,7 +52,10 @@ async function verifyRestore({ world, sides, digest }: Recovered): Promise<void>
   await world.with(async ({ plans }) => assert.equal((await plans.show(PLAN)).state, "open"));
   await assertOnlyKept(world);
   const now = await digestOf(world);
-  assert.ok(now === good || now === later, "the sandboxes are neither all at the checkpoint nor all as they were");
+  assert.ok(
+    now === good || now === later,
+    "the sandboxes are neither all at the checkpoint nor all as they were",
+  );
   assert.deepEqual(await labelsOf(world), now === good ? ["good"] : ["good", "later"]);
   await world.with(({ checkpoints }) => checkpoints.restore(PLAN, "good"));
   assert.equal(await digestOf(world), good, "restoring again");
@@ -84,7 +87,10 @@ async function workBack(world: World, digest: string): Promise<void> {
   assert.equal(await digestOf(world), digest);
 }
 
-async function eachSandbox(world: World, action: (drydock: Services, name: string) => Promise<void>): Promise<void> {
+async function eachSandbox(
+  world: World,
+  action: (drydock: Services, name: string) => Promise<void>,
+): Promise<void> {
   await world.with(async (drydock) => {
     for (const { name } of world.resources()) await action(drydock, name);
   });
@@ -95,12 +101,16 @@ async function digestOf(world: World): Promise<string> {
 }
 
 async function labelsOf(world: World): Promise<(string | undefined)[]> {
-  return await world.with(async ({ checkpoints }) => (await checkpoints.list(PLAN)).map(({ label }) => label));
+  return await world.with(async ({ checkpoints }) =>
+    (await checkpoints.list(PLAN)).map(({ label }) => label),
+  );
 }
 
 /** Nothing is saved in any workspace but what a checkpoint that is listed could need. */
 async function assertOnlyKept(world: World): Promise<void> {
-  const kept = new Set(await world.with(async ({ checkpoints }) => (await checkpoints.list(PLAN)).map(({ id }) => id)));
+  const kept = new Set(
+    await world.with(async ({ checkpoints }) => (await checkpoints.list(PLAN)).map(({ id }) => id)),
+  );
   const homes = join(world.stateDir, "sandboxes");
   for (const home of readdirSync(homes)) {
     const folder = join(homes, home, "checkpoints");

@@ -11,7 +11,11 @@ export function killCases(scenario: Scenario, points: readonly Point[]): Case[] 
     name: `${scenario.name}, killed at ${name}:${pass}`,
     disturb: async ({ world }) => {
       const end = await runScenario(scenario, world, { failpoints: `${name}:${pass}=kill` });
-      assert.equal(end.signal, "SIGKILL", `it was not killed: ${end.failed?.stack ?? JSON.stringify(end.done)}`);
+      assert.equal(
+        end.signal,
+        "SIGKILL",
+        `it was not killed: ${end.failed?.stack ?? JSON.stringify(end.done)}`,
+      );
     },
   }));
 }
@@ -37,5 +41,7 @@ export async function disturb(
   const cases = by(scenario, points);
   assert.ok(cases.length > 0, `${scenario.name} passes no point that matches ${at}`);
   await runCases(scenario, options, cases);
-  t.diagnostic(`${scenario.name} with ${String(options.strategy)}: ${passes.size} points, ${cases.length} tried`);
+  t.diagnostic(
+    `${scenario.name} with ${String(options.strategy)}: ${passes.size} points, ${cases.length} tried`,
+  );
 }

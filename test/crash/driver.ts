@@ -8,8 +8,9 @@ import { callSandboxes } from "./sandbox-calls.ts";
 import { warmUp } from "./warm-up.ts";
 
 /**
- * The program that has to die: opens a state directory and does one thing, with failpoints armed by its environment. What came of it goes
- * to its output as one line of JSON. As a nursery it does so in a child for each request.
+ * The program that has to die: opens a state directory and does one thing, with failpoints armed by its
+ * environment. What came of it goes to its output as one line of JSON. As a nursery it does so in a child for
+ * each request.
  */
 const [argument = ""] = process.argv.slice(2);
 const isNursery = argument === "nursery";
@@ -24,7 +25,8 @@ if (isNursery) leave(0);
 
 async function act(): Promise<unknown> {
   const { stateDir, ways, config } = request;
-  const strategies = ways === undefined ? [] : [(context: StrategyContext) => new OneWayOverlay(context, ways)];
+  const strategies =
+    ways === undefined ? [] : [(context: StrategyContext) => new OneWayOverlay(context, ways)];
   // Opening the state a month later is all that it takes for undo records to go.
   const later = request.operation === "expire" ? { now: () => new Date(Date.now() + 30 * 86_400_000) } : {};
   const drydock = await openServices({
@@ -45,9 +47,18 @@ async function operate(drydock: Services): Promise<unknown> {
   const { plans, recovery } = drydock;
   switch (request.operation) {
     case "create":
-      return await plans.create({ name: request.plan, resources: request.resources ?? [], allowIrreversible: true });
+      return await plans.create({
+        name: request.plan,
+        resources: request.resources ?? [],
+        allowIrreversible: true,
+      });
     case "write":
-      return await plans.write(request.plan, request.resource ?? "", request.path ?? "", Buffer.from("written\n"));
+      return await plans.write(
+        request.plan,
+        request.resource ?? "",
+        request.path ?? "",
+        Buffer.from("written\n"),
+      );
     case "apply":
       return await plans.apply(request.plan, {
         message: "from the driver",
@@ -80,5 +91,11 @@ function describeError(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return { name: "", message: String(thrown) };
   const { name, message, stack } = thrown;
   const details = "details" in thrown ? thrown.details : {};
-  return { name, message, details, stack, ...(thrown.cause instanceof Error && { cause: thrown.cause.stack }) };
+  return {
+    name,
+    message,
+    details,
+    stack,
+    ...(thrown.cause instanceof Error && { cause: thrown.cause.stack }),
+  };
 }

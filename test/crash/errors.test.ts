@@ -20,6 +20,8 @@ describe("an error at every failpoint", () => {
     disturb(t, apply, COPY, { by: errors }));
   it("[A1][A2][A5] in undo: all or nothing", (t) => disturb(t, undo, COPY, { by: errors, ...INNER }));
   it("[A1][C2] in create: a whole plan or none", (t) => disturb(t, create, SMALL, { by: errors }));
-  it("[A5][L4] in rollback: the plan stays open", (t) => disturb(t, rollback, SMALL, { by: errors, ...INNER }));
-  it("[A5][C2] in cancel: the plan stays, or goes", (t) => disturb(t, cancel, SMALL, { by: errors, ...INNER }));
+  it("[A5][L4] in rollback: the plan stays open", (t) =>
+    disturb(t, rollback, SMALL, { by: errors, ...INNER }));
+  it("[A5][C2] in cancel: the plan stays, or goes", (t) =>
+    disturb(t, cancel, SMALL, { by: errors, ...INNER }));
 });

@@ -5,7 +5,10 @@ import { disturb } from "./disturb.ts";
 import { apply, cancel, create, undo } from "./scenarios.ts";
 import type { OriginalPlace, WorldOptions } from "./world.ts";
 
-/** Points that differ by where things are: what is tried at each of them, the rest is tried elsewhere at all passes. */
+/**
+ * Points that differ by where things are: what is tried at each of them, the rest is tried elsewhere at all
+ * passes.
+ */
 const TELLING = /^(?:workspace|landings|land|stage|cleanup|record)\./;
 
 describe("originals on several file systems in one plan", { skip: whyNoImages() ?? false }, () => {
@@ -17,7 +20,10 @@ describe("originals on several file systems in one plan", { skip: whyNoImages() 
     for (const image of images.values()) image.remove();
   });
   const on = (kind: ImageFileSystem): string => (images.get(kind) as MountedImage).path;
-  const copying = (...places: readonly OriginalPlace[]): WorldOptions => ({ strategy: "filesystem_copy", places });
+  const copying = (...places: readonly OriginalPlace[]): WorldOptions => ({
+    strategy: "filesystem_copy",
+    places,
+  });
 
   it("[A3][A9][A17] a crash in apply over ext4, xfs and btrfs leaves all old or all new", (t) =>
     disturb(t, apply, copying({ folder: on("ext4") }, { folder: on("xfs") }, { folder: on("btrfs") }), {
@@ -28,7 +34,9 @@ describe("originals on several file systems in one plan", { skip: whyNoImages() 
     disturb(t, undo, copying({ folder: on("btrfs") }, { folder: fastFolder() }), { at: TELLING }));
 
   it("[C2][A9] a crash in create with the workspaces beside their originals leaves nothing there", (t) =>
-    disturb(t, create, copying({ folder: on("ext4"), hasDefaultAcl: true }, { folder: on("xfs") }), { at: TELLING }));
+    disturb(t, create, copying({ folder: on("ext4"), hasDefaultAcl: true }, { folder: on("xfs") }), {
+      at: TELLING,
+    }));
 
   it("[C2][A9] a crash in cancel with the workspaces beside their originals leaves nothing there", (t) =>
     disturb(t, cancel, copying({ folder: on("xfs") }, { folder: on("ext4") }), { at: TELLING }));
@@ -39,10 +47,14 @@ describe("originals on several file systems in one plan", { skip: whyNoImages() 
       whole = mountImage("xfs");
     });
     after(() => whole.remove());
-    const place = (): WorldOptions => copying({ folder: whole.path, isOriginal: true }, { folder: on("ext4") });
+    const place = (): WorldOptions =>
+      copying({ folder: whole.path, isOriginal: true }, { folder: on("ext4") });
 
-    it("[A3][A9][A17] a crash in apply leaves all old or all new", (t) => disturb(t, apply, place(), { at: TELLING }));
-    it("[A3][A9][A17] a crash in undo leaves all new or all old", (t) => disturb(t, undo, place(), { at: TELLING }));
-    it("[C2][A9] a crash in create leaves nothing in it", (t) => disturb(t, create, place(), { at: TELLING }));
+    it("[A3][A9][A17] a crash in apply leaves all old or all new", (t) =>
+      disturb(t, apply, place(), { at: TELLING }));
+    it("[A3][A9][A17] a crash in undo leaves all new or all old", (t) =>
+      disturb(t, undo, place(), { at: TELLING }));
+    it("[C2][A9] a crash in create leaves nothing in it", (t) =>
+      disturb(t, create, place(), { at: TELLING }));
   });
 });

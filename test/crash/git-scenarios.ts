@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fastFolder } from "../support/fast-folder.ts";
@@ -41,7 +50,9 @@ function checkoutIn(world: World): TestRepository {
   return new TestRepository(world.originals[1]?.location ?? "");
 }
 
-/** A worktree begins with what is committed, which is not what a checkout with somebody at work looks like. */
+/**
+ * A worktree begins with what is committed, which is not what a checkout with somebody at work looks like.
+ */
 const createWorktree: Scenario = {
   ...create,
   verify: async ({ world, sides }) => {
@@ -59,7 +70,10 @@ const createWorktree: Scenario = {
 /** Whether what was saved is there again is what the diff says. */
 const checkpointOfWork: Scenario = { ...checkpoint, verify: verifyWork };
 
-/** Of a worktree with things that no tree of git holds: an empty folder, a mode, a fifo's place taken by a folder. */
+/**
+ * Of a worktree with things that no tree of git holds: an empty folder, a mode, a fifo's place taken by a
+ * folder.
+ */
 const restoreOfWork: Scenario = {
   ...restore,
   arrange: async (world) => {
@@ -88,7 +102,10 @@ async function verifyWork({ world, sides }: Parameters<Scenario["verify"]>[0]): 
   await assertNothingLeft(world);
 }
 
-/** The user commits while the plan is open; his branch has a name with a folder, is packed and has no log, and his repository is elsewhere. */
+/**
+ * The user commits while the plan is open; his branch has a name with a folder, is packed and has no log, and
+ * his repository is elsewhere.
+ */
 export const merge: Scenario = {
   name: "apply onto a branch that moved",
   operation: "apply",
@@ -174,7 +191,10 @@ export const undoAgain: Scenario = {
   },
 };
 
-/** All of a landing is in its place, but that can't be recorded: it is given up, and the branch and the index go back. */
+/**
+ * All of a landing is in its place, but that can't be recorded: it is given up, and the branch and the index
+ * go back.
+ */
 export const giveUpLanded: Scenario = {
   ...apply,
   name: "give up a landing in a checkout",
@@ -187,7 +207,10 @@ export const giveUpLanded: Scenario = {
   },
 };
 
-/** The user's hooks are run. The last of them, which tells others of what has landed, is run once at most, and only if it has. */
+/**
+ * The user's hooks are run. The last of them, which tells others of what has landed, is run once at most, and
+ * only if it has.
+ */
 export const applyWithHooks: Scenario = {
   ...apply,
   name: "apply with hooks",
@@ -205,7 +228,10 @@ export const applyWithHooks: Scenario = {
     const side = world.side(sides, "after a crash in apply with hooks");
     const told = readFileSync(hooksLog(world), { encoding: "utf8", flag: "a+" }).split("\n");
     const times = told.filter((line) => line === "post-merge").length;
-    assert.ok(times <= (side === "new" ? 1 : 0), `post-merge was run ${times} times, and the originals are ${side}`);
+    assert.ok(
+      times <= (side === "new" ? 1 : 0),
+      `post-merge was run ${times} times, and the originals are ${side}`,
+    );
     await apply.verify(recovered);
   },
 };

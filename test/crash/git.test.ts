@@ -44,20 +44,29 @@ describe("a folder and a git checkout in one plan", () => {
       at: /^git\.remove-index/,
     }));
   it("[T2][G5][A3] a crash in undo takes back both or neither", (t) => disturb(t, undo, MIXED, { at: OWN }));
-  it("[G5][A3] so does one in an undo that was tried before", (t) => disturb(t, undoAgain, MIXED, { at: /index/ }));
-  it("[G6][C2][L4] a crash in create leaves a whole plan or none", (t) => disturb(t, create, MIXED, { at: OWN }));
+  it("[G5][A3] so does one in an undo that was tried before", (t) =>
+    disturb(t, undoAgain, MIXED, { at: /index/ }));
+  it("[G6][C2][L4] a crash in create leaves a whole plan or none", (t) =>
+    disturb(t, create, MIXED, { at: OWN }));
   it("[G1][L4] a crash in rollback leaves the plan open", (t) =>
     disturb(t, rollback, MIXED, { at: /^git\.(?:mark|remove|finish)/ }));
-  it("[G6][C2] a crash in cancel leaves the plan as it was, or gone", (t) => disturb(t, cancel, MIXED, { at: OWN }));
+  it("[G6][C2] a crash in cancel leaves the plan as it was, or gone", (t) =>
+    disturb(t, cancel, MIXED, { at: OWN }));
   it("[G6] also after a git was killed", (t) => disturb(t, cancelAfterKilledGit, MIXED, { at: OWN }));
-  it("[G1] a crash in write leaves the plan usable", (t) => disturb(t, write, MIXED, { at: /^(?:git|write)/ }));
-  it("[C6] a crash in checkpoint leaves the work as it is", (t) => disturb(t, checkpoint, MIXED, { at: OWN }));
-  it("[C6] a crash in restoreCheckpoint leaves it to be finished", (t) => disturb(t, restore, MIXED, { at: OWN }));
+  it("[G1] a crash in write leaves the plan usable", (t) =>
+    disturb(t, write, MIXED, { at: /^(?:git|write)/ }));
+  it("[C6] a crash in checkpoint leaves the work as it is", (t) =>
+    disturb(t, checkpoint, MIXED, { at: OWN }));
+  it("[C6] a crash in restoreCheckpoint leaves it to be finished", (t) =>
+    disturb(t, restore, MIXED, { at: OWN }));
   for (const point of ["landings.flush-staged:2", "git-lock.move:1"])
     it(`[T2][A3] apply dies at ${point}, and its recovery dies`, (t) =>
       disturb(t, recoveryAfter(apply, `${point}=kill`), MIXED, { at: OWN }));
   it("[G3][A1][A2] an error in apply is all or nothing, and its report is true", (t) =>
-    disturb(t, apply, MIXED, { at: /^git(?:-lock|-landing|\.(?:fetch|merge|commit|flush|undo))/, by: errorCases }));
+    disturb(t, apply, MIXED, {
+      at: /^git(?:-lock|-landing|\.(?:fetch|merge|commit|flush|undo))/,
+      by: errorCases,
+    }));
   it("[G3][A5] an error in undo is all or nothing", (t) =>
     disturb(t, undo, MIXED, { at: TAKING_BACK, by: errorCases }));
   it("[G3][C2] an error in create leaves a whole plan or none", (t) =>

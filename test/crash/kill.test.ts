@@ -27,8 +27,10 @@ const TELLING = /^(?:workspace|baseline|reflink-probe|move|copy|landings|land|st
 
 describe("SIGKILL at every failpoint, with filesystem_copy", () => {
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) => disturb(t, create, COPY));
-  it("[A3][A17] a crash in write leaves the plan usable and the original alone", (t) => disturb(t, write, COPY));
-  it("[A3][A17] a crash in writing over a file leaves the original alone", (t) => disturb(t, overwrite, COPY, INNER));
+  it("[A3][A17] a crash in write leaves the plan usable and the original alone", (t) =>
+    disturb(t, write, COPY));
+  it("[A3][A17] a crash in writing over a file leaves the original alone", (t) =>
+    disturb(t, overwrite, COPY, INNER));
   it("[A3][A17] and over one with several names", (t) => disturb(t, overwriteLinked, COPY, INNER));
   it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
     disturb(t, apply, COPY, { choose: firstAndLast }));
@@ -62,7 +64,9 @@ describe("SIGKILL at every failpoint, in place", () => {
 });
 
 for (const kind of ["xfs", "btrfs"] as const)
-  describe(`SIGKILL at every failpoint, with copy_on_write on ${kind}`, { skip: whyNoImages() ?? false }, () => {
+  describe(`SIGKILL at every failpoint, with copy_on_write on ${kind}`, {
+    skip: whyNoImages() ?? false,
+  }, () => {
     let image: MountedImage;
     before(() => {
       image = mountImage(kind);
@@ -79,7 +83,8 @@ for (const kind of ["xfs", "btrfs"] as const)
     it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
       disturb(t, apply, here(), { at: isWhole ? TELLING : /^land/ }));
     if (isWhole) {
-      it("[C2][A17] a crash in create leaves a whole plan or none", (t) => disturb(t, create, here(), { at: TELLING }));
+      it("[C2][A17] a crash in create leaves a whole plan or none", (t) =>
+        disturb(t, create, here(), { at: TELLING }));
       it("[A3][A17] a crash in undo leaves every original new or every one old", (t) =>
         disturb(t, undo, here(), { at: TELLING }));
     }

@@ -61,7 +61,9 @@ export type TrialAnswer = { readonly outcome: TrialOutcome } | { readonly failur
 
 /** No program was ever inside: what a write needs is copied up without a mount. */
 async function withoutMount(world: World): Promise<string> {
-  await world.with(({ plans }) => plans.create({ name: PLAN, resources: world.resources(), withoutPaths: true }));
+  await world.with(({ plans }) =>
+    plans.create({ name: PLAN, resources: world.resources(), withoutPaths: true }),
+  );
   return "";
 }
 
@@ -123,7 +125,11 @@ const writeOverDeletedFile: Scenario = {
 
 async function afterPrograms(world: World): Promise<string> {
   return await world.with(async (drydock) => {
-    const { id } = await drydock.plans.create({ name: PLAN, resources: world.resources(), withoutPaths: true });
+    const { id } = await drydock.plans.create({
+      name: PLAN,
+      resources: world.resources(),
+      withoutPaths: true,
+    });
     for (const [index, { change }] of world.originals.entries()) {
       const { ref } = await drydock.sandboxes.getOrCreate(id, `r${index}`);
       const { strategy } = await drydock.registry.resolve(ref.strategyName);
@@ -158,7 +164,9 @@ const SCENARIOS = [...MOUNTED, writeUnmounted, overwriteUnmounted, writeOverDele
 for await (const line of createInterface({ input: process.stdin })) {
   const answer = await tryOverlay(JSON.parse(line) as OverlayTrial).then(
     (outcome) => ({ outcome }),
-    (thrown: unknown) => ({ failure: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown) }),
+    (thrown: unknown) => ({
+      failure: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),
+    }),
   );
   console.log(JSON.stringify(answer satisfies TrialAnswer));
 }

@@ -11,7 +11,11 @@ const LANDING = "^(?:overlay|stage|land|landings|cleanup)\\.";
 const WRITING = "^(?:overlay|write|copy|metadata)\\.";
 const DECISIVE = "^(?:overlay|landings)\\.";
 
-function describeTrials(title: string, run: OverlayRun, trials: readonly (readonly [string, OverlayTrial])[]): void {
+function describeTrials(
+  title: string,
+  run: OverlayRun,
+  trials: readonly (readonly [string, OverlayTrial])[],
+): void {
   const ways = run === BY_KERNEL ? {} : { ways: [run.way] };
   describe(`${title}, with overlay ${run.title}`, { skip: run.skip }, () => {
     let there: OverlayTrials;
@@ -21,34 +25,56 @@ function describeTrials(title: string, run: OverlayRun, trials: readonly (readon
     after(() => there[Symbol.asyncDispose]());
     for (const [what, trial] of trials)
       it(what, async (t) => {
-        const outcome = await there.try({ ...trial, ...ways, ...(IS_LONG && { points: "", isLastPass: false }) });
+        const outcome = await there.try({
+          ...trial,
+          ...ways,
+          ...(IS_LONG && { points: "", isLastPass: false }),
+        });
         assert.ok(outcome.cases > 0, "there was nothing to try");
         t.diagnostic(`${trial.scenario}: ${outcome.points.length} points, ${outcome.cases} tried`);
       });
   });
 }
 
-const kill = (scenario: string, more: Partial<OverlayTrial> = {}): OverlayTrial => ({ scenario, how: "kill", ...more });
+const kill = (scenario: string, more: Partial<OverlayTrial> = {}): OverlayTrial => ({
+  scenario,
+  how: "kill",
+  ...more,
+});
 const MIXED = ["overlay", "filesystem_copy"];
 const SMALL = { isSmall: true, isLastPass: true };
 const small = (scenario: string, points = OWN): OverlayTrial => kill(scenario, { points, ...SMALL });
-const error = (scenario: string, points = OWN): OverlayTrial => ({ scenario, how: "error", points, ...SMALL });
+const error = (scenario: string, points = OWN): OverlayTrial => ({
+  scenario,
+  how: "error",
+  points,
+  ...SMALL,
+});
 
 describeTrials("SIGKILL at the failpoints", BY_KERNEL, [
-  ["[A3][A7][A17] a crash in apply leaves every original old or every one new, and no mount", small("apply", LANDING)],
+  [
+    "[A3][A7][A17] a crash in apply leaves every original old or every one new, and no mount",
+    small("apply", LANDING),
+  ],
   ["[A3][A7][A17] so it does with everything that can be in a folder", kill("apply", { points: OWN })],
   [
     "[A3][A7][A17] so it does in a plan in which another original is copied",
     kill("apply", { points: DECISIVE, isSmall: true, strategies: ["overlay", "filesystem_copy"] }),
   ],
-  ["[A3][A17] a crash in undo leaves every original new or every one old", small("undo", "^(?:land|landings)\\.")],
+  [
+    "[A3][A17] a crash in undo leaves every original new or every one old",
+    small("undo", "^(?:land|landings)\\."),
+  ],
   ["[C2][L4][A17] a crash in create leaves a whole plan or none", small("create")],
   [
     "[C2][L4][A17] so it does with a workspace inside its original",
     kill("create", { points: "^overlay\\.hide", isSmall: true, isInside: true }),
   ],
   ["[A3][L4] a crash in rollback leaves the plan open", small("rollback")],
-  ["[C2][A17] a crash in cancel leaves the plan as it was, or gone", small("cancel", "^(?:overlay|cleanup)\\.")],
+  [
+    "[C2][A17] a crash in cancel leaves the plan as it was, or gone",
+    small("cancel", "^(?:overlay|cleanup)\\."),
+  ],
   ["[C6][A17] a crash in checkpoint leaves the work as it is", small("checkpoint")],
   ["[C6][A17] a crash in restoreCheckpoint leaves it to be finished", small("restore")],
   [
@@ -124,14 +150,21 @@ describeTrials("a failure while undoing a failure", BY_KERNEL, [
 describeTrials("SIGKILL at the failpoints", IN_USER_NAMESPACE, [
   ["[A3][A7][A17] a crash in apply leaves every original old or every one new", small("apply")],
   ["[C2][L4][A17] a crash in create leaves a whole plan or none", small("create")],
-  ["[A3][A17] a crash in write where nothing is mounted leaves what can still land", small("write without a mount")],
+  [
+    "[A3][A17] a crash in write where nothing is mounted leaves what can still land",
+    small("write without a mount"),
+  ],
   ["[C2][A17] a crash in cancel leaves the plan as it was, or gone", small("cancel")],
 ]);
 
 describeTrials("SIGKILL at the failpoints", BY_FUSE, [
   [
     "[O1][A17] a crash in removing what another try to mount has left leaves that to the next",
-    kill("create", { points: "^overlay\\.probe-unmount-left", isSmall: true, after: "overlay.probe-unmount=kill" }),
+    kill("create", {
+      points: "^overlay\\.probe-unmount-left",
+      isSmall: true,
+      after: "overlay.probe-unmount=kill",
+    }),
   ],
   ["[A3][A7][A17] a crash in apply leaves every original old or every one new", small("apply")],
   ["[C2][L4][A17] a crash in create leaves a whole plan or none", small("create")],

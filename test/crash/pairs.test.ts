@@ -6,11 +6,17 @@ import { runDriver } from "./run-driver.ts";
 import { apply, recoveryAfter, requestOf, type Scenario, undo } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
 
-/** A failure while undoing a failure: the first one makes the operation take back what it did, or die; the second one hits that. */
+/**
+ * A failure while undoing a failure: the first one makes the operation take back what it did, or die; the
+ * second one hits that.
+ */
 const COPY: WorldOptions = { strategy: "filesystem_copy" };
 const ACTIONS = ["kill", "error", "enospc", "eacces"] as const;
 
-/** Where apply fails and takes back what it has prepared: with nothing of the second folder staged, half of it, all of it. */
+/**
+ * Where apply fails and takes back what it has prepared: with nothing of the second folder staged, half of
+ * it, all of it.
+ */
 const FAILURES = ["stage.take-out:2=error", "stage.manifest:3=enospc", "landings.flush-staged:2=eacces"];
 
 /** Where recovery begins, before the decision and after it. */
@@ -24,7 +30,8 @@ const CRASHES: readonly (readonly [first: Scenario, failpoint: string])[] = [
 
 describe("a failure while undoing a failure", () => {
   for (const first of FAILURES)
-    it(`[A3][A5][A7] apply fails (${first}), and what takes it back fails or dies`, (t) => failTwice(t, first));
+    it(`[A3][A5][A7] apply fails (${first}), and what takes it back fails or dies`, (t) =>
+      failTwice(t, first));
 
   for (const [scenario, crash] of CRASHES)
     it(`[A3][A7][A17] ${scenario.name} dies (${crash}), and its recovery fails`, async (t) => {
@@ -44,7 +51,9 @@ async function failTwice(t: TestContext, first: string): Promise<void> {
   const failing: Scenario = { ...apply, name: `apply with ${first}` };
   const passes = await tracePoints(failing, COPY, first);
   const takingBack = [...passes.keys()].filter(
-    (name) => !undisturbed.has(name) || ((passes.get(name) ?? 0) > 0 && /^(?:stage|landings|store|copy)\./.test(name)),
+    (name) =>
+      !undisturbed.has(name) ||
+      ((passes.get(name) ?? 0) > 0 && /^(?:stage|landings|store|copy)\./.test(name)),
   );
   const chosen = firstAndLast(new Map(takingBack.map((name) => [name, passes.get(name) ?? 0])));
   const cases = sample(chosen, 12).flatMap(({ name, pass }, index) => {
@@ -69,5 +78,8 @@ function driverCase(scenario: Scenario, failpoints: string): Case {
 /** So many of them, evenly spread; all in a long run. */
 function sample(points: readonly Point[], wanted: number): Point[] {
   if (IS_LONG || points.length <= wanted) return [...points];
-  return Array.from({ length: wanted }, (_, at) => points[Math.floor((at * points.length) / wanted)] as Point);
+  return Array.from(
+    { length: wanted },
+    (_, at) => points[Math.floor((at * points.length) / wanted)] as Point,
+  );
 }

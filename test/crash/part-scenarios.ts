@@ -6,12 +6,25 @@ import { assertNothingLeft, leftBesidesUndo, type Recovered, type Scenario } fro
 import { PLAN, type Sides, World, type WorldOptions } from "./world.ts";
 
 /** Something of all that can be in a folder, and something of each kind that stays in the plan. */
-const RICH = ["plain-*", "links", "replaced", "deleted", "read-only", "folder-mode", "kinds/f*", "edit", "folder/new"];
+const RICH = [
+  "plain-*",
+  "links",
+  "replaced",
+  "deleted",
+  "read-only",
+  "folder-mode",
+  "kinds/f*",
+  "edit",
+  "folder/new",
+];
 /** The same of small trees. */
 const SMALL = ["edit", "gone", "mode", "folder/new"];
 
 /** Landing a part of the plan, and taking one back, over originals as of these options. */
-export function partScenarios(options: WorldOptions): { readonly applyPart: Scenario; readonly undoPart: Scenario } {
+export function partScenarios(options: WorldOptions): {
+  readonly applyPart: Scenario;
+  readonly undoPart: Scenario;
+} {
   const only = options.isSmall === true ? SMALL : RICH;
   let expected: Promise<Landed> | undefined;
   const landed = () => {
@@ -50,7 +63,10 @@ export function partScenarios(options: WorldOptions): { readonly applyPart: Scen
   };
 }
 
-/** Of a file that was moved only that it is gone from where it was lands; where it is now follows later. Of small trees. */
+/**
+ * Of a file that was moved only that it is gone from where it was lands; where it is now follows later. Of
+ * small trees.
+ */
 export const applyPartOfMove: Scenario = {
   name: "apply of a part of a move",
   operation: "apply",
@@ -95,7 +111,9 @@ interface Landed {
   readonly rest: readonly string[];
 }
 
-/** Finds out in a world that nobody disturbs. That it is exact, is known from test/properties/landing.test.ts. */
+/**
+ * Finds out in a world that nobody disturbs. That it is exact, is known from test/properties/landing.test.ts.
+ */
 async function landUndisturbed(options: WorldOptions, only: readonly string[]): Promise<Landed> {
   const world = new World(options);
   try {
@@ -108,14 +126,21 @@ async function landUndisturbed(options: WorldOptions, only: readonly string[]): 
   }
 }
 
-/** The originals are all as before, or all as when the part has landed; the plan is open, and the sandboxes show what they always did. */
+/**
+ * The originals are all as before, or all as when the part has landed; the plan is open, and the sandboxes
+ * show what they always did.
+ */
 async function sideOf({ world, sides, digest }: Recovered, landed: Landed): Promise<"old" | "part"> {
   const side = world.side({ before: sides.before, after: landed.snapshots }, "after a crash over a part");
   await world.with(async ({ plans }) => assert.equal((await plans.show(PLAN)).state, "open"));
   await assertWork(world, sides);
   if (side === "new") assert.deepEqual(await pathsOf(world), landed.rest, "what is left to land");
   else
-    assert.equal(await world.with(async ({ plans }) => (await plans.diff(PLAN)).digest), digest, "the work is another");
+    assert.equal(
+      await world.with(async ({ plans }) => (await plans.diff(PLAN)).digest),
+      digest,
+      "the work is another",
+    );
   return side === "new" ? "part" : "old";
 }
 
@@ -152,7 +177,11 @@ async function assertWork(world: World, { after }: Sides): Promise<void> {
   await world.with(async ({ plans }) => {
     for (const [index, { snapshot }] of world.originals.entries()) {
       const work = snapshot(await plans.path(PLAN, `r${index}`));
-      assert.deepEqual(treeDifferences(work, after[index] ?? new Map()), [], "the sandbox does not show its work");
+      assert.deepEqual(
+        treeDifferences(work, after[index] ?? new Map()),
+        [],
+        "the sandbox does not show its work",
+      );
     }
   });
 }

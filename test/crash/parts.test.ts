@@ -18,7 +18,9 @@ describe("SIGKILL at the failpoints of landing a part", () => {
   it("[A3][A17] a crash in the undo of a part leaves it landed everywhere or nowhere, and the work in the plan", (t) =>
     disturb(t, small.undoPart, SMALL, { at: /^(?:part|left|copy\.baseline|landings)/ }));
   it("[A3][A17] a crash in the recovery from a crash is just another crash", (t) =>
-    disturb(t, recoveryAfter(small.applyPart, "copy.baseline:1=kill"), SMALL, { at: /^(?:part|copy\.baseline)/ }));
+    disturb(t, recoveryAfter(small.applyPart, "copy.baseline:1=kill"), SMALL, {
+      at: /^(?:part|copy\.baseline)/,
+    }));
 });
 
 describe("an error at the failpoints of landing a part", () => {

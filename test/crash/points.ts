@@ -6,12 +6,15 @@ import { World, type WorldOptions } from "./world.ts";
 /** Whether all passes of every point are tried, instead of a choice of them. */
 export const IS_LONG = process.env["DRYDOCK_TEST"] === "long";
 
-/** What removes stored objects is passed for each folder they are in, and how many that are depends on their names, which are never the same. */
+/**
+ * What removes stored objects is passed for each folder they are in, and how many that are depends on their
+ * names, which are never the same.
+ */
 const VARYING = ["git.cleanup", "git.remove-old"];
 
 /**
- * All but what every operation passes when it opens the state and takes its lock, and at its end: that is tried with those that are done
- * most, and not again with each of the others.
+ * All but what every operation passes when it opens the state and takes its lock, and at its end: that is
+ * tried with those that are done most, and not again with each of the others.
  */
 export const BEYOND_ENTRY = /^(?!owner\.|store\.(?:open|folder|file|migrate|claim|release|close)$)/;
 
@@ -22,8 +25,8 @@ export interface Point {
 }
 
 /**
- * Runs the scenario, undisturbed or failing at the given points, and returns how often each failpoint is passed, in the order in which they
- * first are.
+ * Runs the scenario, undisturbed or failing at the given points, and returns how often each failpoint is
+ * passed, in the order in which they first are.
  */
 export async function tracePoints(
   scenario: Scenario,
@@ -45,7 +48,8 @@ export async function tracePoints(
       const name = line.slice("failpoint ".length);
       passes.set(name, (passes.get(name) ?? 0) + 1);
     }
-    for (const name of VARYING) if (passes.has(name)) passes.set(name, Math.ceil((passes.get(name) ?? 0) / 2));
+    for (const name of VARYING)
+      if (passes.has(name)) passes.set(name, Math.ceil((passes.get(name) ?? 0) / 2));
     return passes;
   } finally {
     rmSync(file, { force: true });
@@ -63,7 +67,10 @@ export function eachOnce(passes: ReadonlyMap<string, number>): Point[] {
   return passesOf(passes, (count) => [count]);
 }
 
-function passesOf(passes: ReadonlyMap<string, number>, choose: (count: number) => readonly number[]): Point[] {
+function passesOf(
+  passes: ReadonlyMap<string, number>,
+  choose: (count: number) => readonly number[],
+): Point[] {
   return [...passes].flatMap(([name, count]) => {
     const chosen = IS_LONG ? Array.from({ length: count }, (_, index) => index + 1) : choose(count);
     return chosen.map((pass) => ({ name, pass }));

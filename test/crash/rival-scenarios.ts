@@ -1,20 +1,34 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, lstatSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { snapshotTree, treeDifferences } from "../support/tree-snapshot.ts";
 import { apply, assertNothingLeft, create, type Scenario } from "./scenarios.ts";
 import { PLAN, type Sides, type World } from "./world.ts";
 
-/** Steps that are only taken because of a rival, who acts while the operation is stopped right before one of its own. */
+/**
+ * Steps that are only taken because of a rival, who acts while the operation is stopped right before one of
+ * its own.
+ */
 
-/** Files change while they are copied, though only in their change time, so that the original is what it was. */
+/**
+ * Files change while they are copied, though only in their change time, so that the original is what it was.
+ */
 export const createWhileChanging: Scenario = {
   ...create,
   name: "create while files change",
   always: "copy.write:1=stop",
   rival: (world) => {
     for (const { location } of world.originals)
-      for (const path of readdirSync(location, { recursive: true, encoding: "utf8" })) touch(join(location, path));
+      for (const path of readdirSync(location, { recursive: true, encoding: "utf8" }))
+        touch(join(location, path));
   },
   verify: async ({ world, sides }) => {
     assert.equal(world.side(sides, "after a crash in create"), "old");

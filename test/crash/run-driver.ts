@@ -71,13 +71,17 @@ export interface DriverOptions {
   readonly whenStopped?: () => void | Promise<void>;
 }
 
-/** In a long run each is a process from its beginning; so it is where its coverage counts, which a fork could not tell. */
+/**
+ * In a long run each is a process from its beginning; so it is where its coverage counts, which a fork could
+ * not tell.
+ */
 const IS_FORKED = process.env["DRYDOCK_TEST"] !== "long" && process.env["NODE_V8_COVERAGE"] === undefined;
 let nursery: Nursery | undefined;
 
 /** Runs the driver to its end, whatever end that is. */
 export async function runDriver(request: DriverRequest, options: DriverOptions = {}): Promise<DriverEnd> {
-  const end = IS_FORKED && options.by === undefined ? await runFork(request, options) : await runNew(request, options);
+  const end =
+    IS_FORKED && options.by === undefined ? await runFork(request, options) : await runNew(request, options);
   const outcome = end.stdout === "" ? {} : (JSON.parse(end.stdout) as Pick<DriverEnd, "done" | "failed">);
   return { signal: end.signal, stderr: end.stderr, ...outcome };
 }
@@ -100,12 +104,21 @@ async function runNew(request: DriverRequest, options: DriverOptions): Promise<C
   });
   const isAlive = () => child.exitCode === null && child.signalCode === null;
   if (options.whenStopped !== undefined) await actWhenStopped(child.pid ?? 0, isAlive, options.whenStopped);
-  const [stdout, stderr, signal] = await Promise.all([textOf(child, "stdout"), textOf(child, "stderr"), endOf(child)]);
+  const [stdout, stderr, signal] = await Promise.all([
+    textOf(child, "stdout"),
+    textOf(child, "stderr"),
+    endOf(child),
+  ]);
   return { stdout, stderr, signal };
 }
 
 function inherited(): NodeJS.ProcessEnv {
-  const { DRYDOCK_FAILPOINT: _, DRYDOCK_FAILPOINT_TRACE: __, NODE_OPTIONS: ___, ...environment } = process.env;
+  const {
+    DRYDOCK_FAILPOINT: _,
+    DRYDOCK_FAILPOINT_TRACE: __,
+    NODE_OPTIONS: ___,
+    ...environment
+  } = process.env;
   return environment;
 }
 
@@ -117,7 +130,11 @@ function armed({ failpoints, trace }: DriverOptions): { readonly [name: string]:
 }
 
 /** If it ends without stopping, that shows in what it says. */
-async function actWhenStopped(pid: number, isAlive: () => boolean, act: () => void | Promise<void>): Promise<void> {
+async function actWhenStopped(
+  pid: number,
+  isAlive: () => boolean,
+  act: () => void | Promise<void>,
+): Promise<void> {
   while (isAlive()) {
     if (isStopped(pid)) {
       try {

@@ -11,7 +11,8 @@ const LANDING = { at: /^(?:landings|land|record|restored|copy\.(?:mark|remove|fi
 
 describe("SIGKILL at every failpoint, in calls of the strategy itself", () => {
   it("[C6][A17] a crash in checkpoint leaves the work as it is", (t) => disturb(t, checkpoint, COPY, OWN));
-  it("[C6][A17] a crash in restoreCheckpoint leaves it to be finished", (t) => disturb(t, restore, COPY, OWN));
+  it("[C6][A17] a crash in restoreCheckpoint leaves it to be finished", (t) =>
+    disturb(t, restore, COPY, OWN));
   it("[A3][A17] a crash in commit can be rolled back", (t) => disturb(t, commitAlone, COPY, LANDING));
   it("[A3][A17] a crash in rollback of what has landed can be rolled back again", (t) =>
     disturb(t, rollBackAlone, COPY, LANDING));

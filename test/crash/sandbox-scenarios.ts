@@ -4,7 +4,10 @@ import { callSandboxes, type SandboxCall } from "./sandbox-calls.ts";
 import { applyAndUndo, type Scenario } from "./scenarios.ts";
 import { PLAN, type Sides, type World } from "./world.ts";
 
-/** What a program can do with the sandboxes of a plan itself, and die in. There is no journal of it: it is done again. */
+/**
+ * What a program can do with the sandboxes of a plan itself, and die in. There is no journal of it: it is
+ * done again.
+ */
 export const checkpoint: Scenario = {
   name: "checkpoint",
   operation: "checkpoint",

@@ -32,7 +32,10 @@ export interface Scenario {
   readonly rival?: (world: World) => void;
   /** Brings the world to where the operation can begin; returns the digest of the diff. */
   arrange(world: World): Promise<string>;
-  /** The world after the crash and after recovery has run twice: sees that all is well, and that all goes on from here. */
+  /**
+   * The world after the crash and after recovery has run twice: sees that all is well, and that all goes on
+   * from here.
+   */
   verify(recovered: Recovered): Promise<void>;
 }
 
@@ -66,14 +69,20 @@ export const write: Scenario = {
     await world.with(async ({ plans }) => {
       const { changes } = await plans.diff(PLAN, { paths: ["folder/written"] });
       if (changes.some(({ path }) => path === "folder/written/file"))
-        assert.match(Buffer.from(await plans.read(PLAN, "r1", "folder/written/file")).toString(), /^(?:written\n)?$/);
+        assert.match(
+          Buffer.from(await plans.read(PLAN, "r1", "folder/written/file")).toString(),
+          /^(?:written\n)?$/,
+        );
       await plans.cancel(PLAN);
     });
     await assertNothingLeft(world);
   },
 };
 
-/** The same on a file that is there already, with one name or with several. Nothing else comes into the plan by it. */
+/**
+ * The same on a file that is there already, with one name or with several. Nothing else comes into the plan
+ * by it.
+ */
 export const overwrite = overwriting("r1", "same", ["same\n", "written\n"]);
 export const overwriteLinked = overwriting("r0", "links/growing-1", ["growing group\n", "", "written\n"]);
 
@@ -121,7 +130,10 @@ export const cancelInPlace: Scenario = {
   },
 };
 
-/** A file of the original itself is written: it has its old content or the new one, and soon nothing else is there. */
+/**
+ * A file of the original itself is written: it has its old content or the new one, and soon nothing else is
+ * there.
+ */
 export const overwriteInPlace: Scenario = {
   ...cancelInPlace,
   name: "write in place over same",
@@ -211,7 +223,11 @@ export function requestOf({ operation, more }: Scenario, world: World): DriverRe
 }
 
 /** Lets the driver do it, with these failpoints besides those of the scenario. */
-export async function runScenario(scenario: Scenario, world: World, options: DriverOptions): Promise<DriverEnd> {
+export async function runScenario(
+  scenario: Scenario,
+  world: World,
+  options: DriverOptions,
+): Promise<DriverEnd> {
   const { always, rival } = scenario;
   const failpoints = [options.failpoints, always].filter((given) => given !== undefined).join(",");
   return await runDriver(requestOf(scenario, world), {
@@ -221,7 +237,10 @@ export async function runScenario(scenario: Scenario, world: World, options: Dri
   });
 }
 
-/** A landing that can't finish is given up. Until that is recorded, the next start, which nothing hinders, finishes it. */
+/**
+ * A landing that can't finish is given up. Until that is recorded, the next start, which nothing hinders,
+ * finishes it.
+ */
 export const giveUp: Scenario = {
   name: "give up",
   operation: "give-up",
@@ -287,7 +306,8 @@ async function undoLanded(world: World, sides: Sides): Promise<void> {
 
 /** What is left of ours, but for what an undo needs. */
 export function leftBesidesUndo(world: World): string[] {
-  const isUndoRecord = /^(?:home|home\/place|(?:home|workspace)\/(?:git-)?landings|workspace|owner|restored)$/;
+  const isUndoRecord =
+    /^(?:home|home\/place|(?:home|workspace)\/(?:git-)?landings|workspace|owner|restored)$/;
   return world.leftovers().filter((name) => !isUndoRecord.test(name));
 }
 
@@ -322,14 +342,22 @@ async function stateOf(world: World): Promise<string> {
   return (await world.with(({ plans }) => plans.show(PLAN))).state;
 }
 
-/** Opens twice: the first may recover, the second must find nothing to do. Only a rival is worth anybody's attention. */
+/**
+ * Opens twice: the first may recover, the second must find nothing to do. Only a rival is worth anybody's
+ * attention.
+ */
 export async function recoverTwice(world: World, { rival }: Scenario): Promise<RecoveryReport> {
   world.ageLocks();
   const first = await world.with(async ({ recovery }) => recovery);
   assert.deepEqual(first.pending, [], "recovery could not settle everything");
   const attention = [...first.finished, ...first.undone].flatMap((plan) => plan.attention);
-  if (rival === undefined) assert.deepEqual(attention, [], "recovery asks for attention, though nobody interfered");
+  if (rival === undefined)
+    assert.deepEqual(attention, [], "recovery asks for attention, though nobody interfered");
   const second = await world.with(async ({ recovery }) => recovery);
-  assert.deepEqual(second, { finished: [], undone: [], cleaned: [], pending: [] }, "the second recovery found work");
+  assert.deepEqual(
+    second,
+    { finished: [], undone: [], cleaned: [], pending: [] },
+    "the second recovery found work",
+  );
   return first;
 }

@@ -40,7 +40,9 @@ const overwriteAndLand: Scenario = {
       assert.deepEqual((await plans.apply(PLAN)).attention, []);
       assert.match(readFileSync(join(original, "same"), "utf8"), /^(?:same|written)\n$/);
       assert.deepEqual(
-        readdirSync(original, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".drydock-new")),
+        readdirSync(original, { recursive: true, encoding: "utf8" }).filter((name) =>
+          name.endsWith(".drydock-new"),
+        ),
         [],
       );
       await plans.undo(PLAN);
@@ -73,28 +75,37 @@ describe("originals that are subvolumes, with snapshot", { skip: whyNoImages() ?
   it("[A3][A17] a crash in the undo of a part leaves it landed everywhere or nowhere, and the work in the plan", (t) =>
     disturb(t, partScenarios(subvolumes()).undoPart, subvolumes(), { at: /^(?:part|snapshot)\./ }));
   it("[A3][A17] a crash in the recovery from a crash in landing a part is just another crash", (t) =>
-    disturb(t, recoveryAfter(partScenarios(subvolumes()).applyPart, "snapshot.note-landed:1=kill"), subvolumes(), {
-      at: OWN,
-    }));
+    disturb(
+      t,
+      recoveryAfter(partScenarios(subvolumes()).applyPart, "snapshot.note-landed:1=kill"),
+      subvolumes(),
+      {
+        at: OWN,
+      },
+    ));
   it("[A1][A5][A7] an error in landing a part is all of it or nothing, and the rest in the plan", (t) =>
     disturb(t, partScenarios(subvolumes()).applyPart, subvolumes(), { by: errorCases, at: OWN }));
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) =>
     disturb(t, create, subvolumes(), { at: /^(?:snapshot|workspace)\./ }));
-  it("[A3][L4] a crash in rollback leaves the plan open", (t) => disturb(t, rollback, subvolumes(), { at: OWN }));
+  it("[A3][L4] a crash in rollback leaves the plan open", (t) =>
+    disturb(t, rollback, subvolumes(), { at: OWN }));
   it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) =>
     disturb(t, cancel, subvolumes(), { at: REMOVING }));
   it("[C6][A17] a crash in checkpoint leaves the work as it is", (t) =>
     disturb(t, checkpoint, subvolumes(), { at: CHECKPOINTS }));
   it("[C6][A17] a crash in restoreCheckpoint leaves it to be finished", (t) =>
     disturb(t, restore, subvolumes(), { at: CHECKPOINTS }));
-  it("[A3][A17] a crash in commit can be rolled back", (t) => disturb(t, commitAlone, subvolumes(), { at: OWN }));
+  it("[A3][A17] a crash in commit can be rolled back", (t) =>
+    disturb(t, commitAlone, subvolumes(), { at: OWN }));
   it("[A3][A17] a crash in rollback of what has landed can be rolled back again", (t) =>
     disturb(t, rollBackAlone, subvolumes(), { at: OWN }));
   it("[A3][A17] a crash in write leaves the plan usable and the original alone", (t) =>
     disturb(t, write, subvolumes(), { at: WRITING }));
   it("[A3][A17] and over a file", (t) => disturb(t, overwrite, subvolumes(), { at: WRITING }));
   it("[A3][A17] and what it has left of ours does not land", (t) =>
-    disturb(t, overwriteAndLand, subvolumes(), { at: /^(?:snapshot|write)[.](?:note|exchange|remove|data|name)/ }));
+    disturb(t, overwriteAndLand, subvolumes(), {
+      at: /^(?:snapshot|write)[.](?:note|exchange|remove|data|name)/,
+    }));
   it("[A3][A17] and over a file with several names", (t) =>
     disturb(t, overwriteLinked, subvolumes(false), { at: WRITING }));
   it("[A3][A7][A17] apply dies before the decision, and its recovery dies", (t) =>

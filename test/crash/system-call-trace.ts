@@ -1,7 +1,8 @@
 /**
- * Reads a trace by strace (-f -y) of a program that also writes its failpoints (DRYDOCK_FAILPOINT_TRACE), and finds changing system calls
- * that no failpoint precedes. Each failpoint covers one call. What SQLite does to its own files counts as one step of the last failpoint of the
- * store; a call that failed changed nothing; what another thread does (a flush) is not looked at.
+ * Reads a trace by strace (-f -y) of a program that also writes its failpoints (DRYDOCK_FAILPOINT_TRACE), and
+ * finds changing system calls that no failpoint precedes. Each failpoint covers one call. What SQLite does to
+ * its own files counts as one step of the last failpoint of the store; a call that failed changed nothing;
+ * what another thread does (a flush) is not looked at.
  */
 export const CHANGING_CALLS = [
   ..."rename renameat renameat2 unlink unlinkat rmdir mkdir mkdirat link linkat symlink symlinkat mknod mknodat".split(
@@ -9,7 +10,9 @@ export const CHANGING_CALLS = [
   ),
   ..."open openat openat2 creat truncate ftruncate fallocate copy_file_range sendfile ioctl".split(" "),
   ..."write pwrite64 writev pwritev pwritev2 fsync fdatasync syncfs".split(" "),
-  ..."utime utimes utimensat futimesat chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat".split(" "),
+  ..."utime utimes utimensat futimesat chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat".split(
+    " ",
+  ),
   ..."setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr".split(" "),
 ];
 
@@ -25,7 +28,10 @@ interface Call {
   readonly args: string;
 }
 
-/** getxattrat and listxattrat, as a strace names them that is older than they are. What it does not know it shows whatever it was asked for. */
+/**
+ * getxattrat and listxattrat, as a strace names them that is older than they are. What it does not know it
+ * shows whatever it was asked for.
+ */
 const ONLY_READING = new Set(["syscall_0x1d0", "syscall_0x1d1"]);
 const STORE_POINT = /^store\./;
 /** What only SQLite does covers nothing else. */
@@ -58,7 +64,10 @@ export function tracedFailpoints(trace: string, failpointFile: string): string[]
   return callsOfFirstThread(trace).flatMap((call) => passedFailpoint(call, failpointFile) ?? []);
 }
 
-/** Whole calls of the main thread that succeeded. A call that others interrupted in the trace is put together again. */
+/**
+ * Whole calls of the main thread that succeeded. A call that others interrupted in the trace is put together
+ * again.
+ */
 function callsOfFirstThread(trace: string): Call[] {
   const lines = trace.split("\n");
   const main = /^\d+/.exec(lines[0] ?? "")?.[0] ?? "";

@@ -49,7 +49,10 @@ async function traceScenario(
   }
 }
 
-/** Node gives the folder of coverage to every child, whatever its environment is to be; what is written there is not ours. */
+/**
+ * Node gives the folder of coverage to every child, whatever its environment is to be; what is written there
+ * is not ours.
+ */
 function uncovered(trace: string, failpointFile: string): readonly string[] {
   const coverage = process.env["NODE_V8_COVERAGE"];
   const calls = uncoveredCalls(trace, { failpointFile, database: "drydock.db" });
@@ -72,7 +75,10 @@ describe("every changing system call has its failpoint", {
     using image = mountImage("btrfs");
     const subvolumes = [1, 2].map(() => ({ folder: image.path, isSubvolume: true }));
     for (const scenario of [create, apply, rollback, checkpoint, restore, cancel]) {
-      const { trace, failpointFile } = await traceScenario(scenario, { strategy: "snapshot", places: subvolumes });
+      const { trace, failpointFile } = await traceScenario(scenario, {
+        strategy: "snapshot",
+        places: subvolumes,
+      });
       assert.match(trace, /BTRFS_IOC_SNAP_/);
       assert.deepEqual(uncovered(trace, failpointFile), [], scenario.name);
     }

@@ -5,9 +5,9 @@ import { firstAndLast, type Point, tracePoints } from "./points.ts";
 import { apply, recoveryAfter, undo } from "./scenarios.ts";
 
 /**
- * Runs as a user without privilege, for whom read-only folders have to be opened up: traces the scenario, and with "kill" also dies at the
- * points that only such a user passes, and at the first and last pass of the others that land. In a recovery only where it mends a mode.
- * Prints the points.
+ * Runs as a user without privilege, for whom read-only folders have to be opened up: traces the scenario, and
+ * with "kill" also dies at the points that only such a user passes, and at the first and last pass of the
+ * others that land. In a recovery only where it mends a mode. Prints the points.
  */
 const [name = "", how = "", crash = ""] = process.argv.slice(2);
 const plain = { apply, undo, restore: restorePlan }[name] ?? apply;

@@ -6,7 +6,10 @@ describe("SIGKILL at the failpoints that only a user without privilege passes", 
   for (const scenario of ["apply", "undo"] as const)
     it(`[A3][A11][A17] a crash in ${scenario} leaves no read-only folder open`, async (t) => {
       const points = await runUnprivileged(scenario, { kills: true });
-      assert.ok(points.includes("land.unlock") && points.includes("land.lock"), "no folder had to be opened up");
+      assert.ok(
+        points.includes("land.unlock") && points.includes("land.lock"),
+        "no folder had to be opened up",
+      );
       t.diagnostic(`${scenario}: ${points.length} points`);
     });
 

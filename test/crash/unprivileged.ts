@@ -12,7 +12,10 @@ export interface UnprivilegedOptions {
   readonly recoveryFrom?: string;
 }
 
-/** Runs a scenario as a user without privilege, also when the tests are run by root; returns the names of the points it passes. */
+/**
+ * Runs a scenario as a user without privilege, also when the tests are run by root; returns the names of the
+ * points it passes.
+ */
 export async function runUnprivileged(
   scenario: "apply" | "undo" | "restore",
   { kills, recoveryFrom }: UnprivilegedOptions = {},
@@ -21,7 +24,12 @@ export async function runUnprivileged(
   const { NODE_OPTIONS: _, ...environment } = process.env;
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [join(import.meta.dirname, "unprivileged-run.ts"), scenario, kills === true ? "kill" : "trace", recoveryFrom ?? ""],
+    [
+      join(import.meta.dirname, "unprivileged-run.ts"),
+      scenario,
+      kills === true ? "kill" : "trace",
+      recoveryFrom ?? "",
+    ],
     {
       ...(isRoot && { uid: NOBODY, gid: NOBODY }),
       cwd: "/",

@@ -7,12 +7,22 @@ import { openServices } from "../../src/runtime.ts";
 import type { Services } from "../../src/services.ts";
 import { openSqliteStore } from "../../src/store/sqlite-store.ts";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
-import { mountsBelow } from "../../src/system/mount-table.ts";
+import { mountsBelow } from "../../src/system/mount/mount-table.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import { buildRichTree, changeRichTree } from "../support/rich-tree.ts";
-import { buildDatabase, changeDatabase, type SampleDatabase, snapshotDatabase } from "../support/sample-database.ts";
-import { buildRepository, changeCheckout, changeRepository, snapshotRepository } from "../support/sample-repository.ts";
+import {
+  buildDatabase,
+  changeDatabase,
+  type SampleDatabase,
+  snapshotDatabase,
+} from "../support/sample-database.ts";
+import {
+  buildRepository,
+  changeCheckout,
+  changeRepository,
+  snapshotRepository,
+} from "../support/sample-repository.ts";
 import { buildSmallTree, changeSmallTree } from "../support/small-tree.ts";
 import { makeSubvolume, removeWithSubvolumes } from "../support/subvolumes.ts";
 import { snapshotTree, type TreeSnapshot, treeDifferences } from "../support/tree-snapshot.ts";
@@ -88,7 +98,8 @@ export class World {
       if (places[index]?.isSubvolume === true) makeSubvolume(location);
       else if (places[index]?.database === undefined) mkdirSync(location, { recursive: true });
       build(location);
-      if (places[index]?.hasDefaultAcl === true) spawnSync("setfacl", ["-d", "-m", "u:12345:rwx", dirname(location)]);
+      if (places[index]?.hasDefaultAcl === true)
+        spawnSync("setfacl", ["-d", "-m", "u:12345:rwx", dirname(location)]);
     }
   }
 
@@ -103,7 +114,13 @@ export class World {
     const { ways } = this.#options;
     // A scenario may have put one there.
     const config = join(this.stateDir, "../drydock.yaml");
-    const request = { operation, stateDir: this.stateDir, plan: PLAN, resources: this.resources(), ...written };
+    const request = {
+      operation,
+      stateDir: this.stateDir,
+      plan: PLAN,
+      resources: this.resources(),
+      ...written,
+    };
     return { ...request, ...(ways !== undefined && { ways }), ...(existsSync(config) && { config }) };
   }
 
@@ -120,7 +137,8 @@ export class World {
   /** Opens the state, which recovers; whatever happens, closes it again. */
   async with<T>(action: (drydock: Services) => Promise<T>): Promise<T> {
     const { ways } = this.#options;
-    const strategies = ways === undefined ? [] : [(context: StrategyContext) => new OneWayOverlay(context, ways)];
+    const strategies =
+      ways === undefined ? [] : [(context: StrategyContext) => new OneWayOverlay(context, ways)];
     const drydock = await openServices({ stateDir: this.stateDir, cwd: "/", environment: {}, strategies });
     try {
       return await action(drydock);
@@ -146,14 +164,23 @@ export class World {
     return this.originals.map(({ location, snapshot }) => snapshot(location));
   }
 
-  /** On which side the originals are, all of them. Fails if one is on neither, or they are not on the same. */
+  /**
+   * On which side the originals are, all of them. Fails if one is on neither, or they are not on the same.
+   */
   side(expected: Sides, when: string): "old" | "new" {
     const sides = this.snapshots().map((snapshot, index) => sideOf(snapshot, index, expected, when));
-    assert.equal(new Set(sides).size, 1, `${when}: the originals are not on the same side: ${sides.join(", ")}`);
+    assert.equal(
+      new Set(sides).size,
+      1,
+      `${when}: the originals are not on the same side: ${sides.join(", ")}`,
+    );
     return sides[0] as "old" | "new";
   }
 
-  /** Everything of ours that is in the world, as paths: in the state directory, beside the originals, inside them. */
+  /**
+   * Everything of ours that is in the world, as paths: in the state directory, beside the originals, inside
+   * them.
+   */
   leftovers(): string[] {
     const inState = existsSync(this.stateDir)
       ? readdirSync(this.stateDir).flatMap((name) => {
@@ -196,7 +223,9 @@ export class World {
       const live = new Set((await store.liveSandboxes()).map(({ ref }) => ref.sandboxId));
       const intents = await store.intents();
       // What an undo record needs is known as long as it is there, with all places of its sandbox.
-      const kept = new Set(intents.filter(({ location }) => existsSync(location)).map(({ sandboxId }) => sandboxId));
+      const kept = new Set(
+        intents.filter(({ location }) => existsSync(location)).map(({ sandboxId }) => sandboxId),
+      );
       const orphans = intents.filter(({ sandboxId }) => !live.has(sandboxId) && !kept.has(sandboxId));
       return [
         ...(await store.unfinishedTransactions()).map(({ phase }) => `transaction ${phase}`),
@@ -216,7 +245,9 @@ export class World {
 
   remove(): void {
     for (const point of this.#mounts()) spawnSync("umount", ["--lazy", point]);
-    for (const { location } of this.originals.filter(({ location }) => !this.#made.includes(dirname(location))))
+    for (const { location } of this.originals.filter(
+      ({ location }) => !this.#made.includes(dirname(location)),
+    ))
       for (const name of readdirSync(location)) removeWithSubvolumes(join(location, name));
     if (process.geteuid?.() !== 0) spawnSync("chmod", ["-R", "u+rwx", ...this.#made]);
     for (const folder of this.#made) removeWithSubvolumes(folder);
@@ -248,13 +279,20 @@ function databaseIn(folder: string, database: SampleDatabase): Original {
   };
 }
 
-function sideOf(snapshot: TreeSnapshot, index: number, { before, after }: Sides, when: string): "old" | "new" {
+function sideOf(
+  snapshot: TreeSnapshot,
+  index: number,
+  { before, after }: Sides,
+  when: string,
+): "old" | "new" {
   const fromOld = treeDifferences(snapshot, before[index] ?? new Map());
   if (fromOld.length === 0) return "old";
   const fromNew = treeDifferences(snapshot, after[index] ?? new Map());
   if (fromNew.length === 0) return "new";
   const [side, differences] = fromOld.length < fromNew.length ? ["old", fromOld] : ["new", fromNew];
-  return assert.fail(`${when}: original ${index} is neither old nor new. From ${side}:\n${String(differences)}`);
+  return assert.fail(
+    `${when}: original ${index} is neither old nor new. From ${side}:\n${String(differences)}`,
+  );
 }
 
 /** What every original looks like before the plan and after it. */

@@ -11,7 +11,10 @@ export interface Declaration {
   readonly timeout?: string;
 }
 
-/** Somebody who uses strategies of his own: the files of the documentation, a document, a folder, and a state directory. */
+/**
+ * Somebody who uses strategies of his own: the files of the documentation, a document, a folder, and a state
+ * directory.
+ */
 export class Author extends AuthorFolder implements AsyncDisposable {
   readonly #open: Services[] = [];
 
@@ -57,7 +60,10 @@ export class Author extends AuthorFolder implements AsyncDisposable {
 export const ONE_PHASE = { module: "./document.ts", class: "DocumentStrategy" };
 export const TWO_PHASE = { module: "./two-phase-document.ts", class: "TwoPhaseDocumentStrategy" };
 
-/** A plain JavaScript class that does what the documented one does, but for what is given: members of a class body. */
+/**
+ * A plain JavaScript class that does what the documented one does, but for what is given: members of a class
+ * body.
+ */
 export function spoiltDocument(members: string): string {
   return `import { DocumentStrategy } from "./document.ts";
 import { TwoPhaseDocumentStrategy } from "./two-phase-document.ts";

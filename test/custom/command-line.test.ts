@@ -3,7 +3,7 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
-import { BUILT_IN_RESOURCE_TYPES } from "../../src/core/resource.ts";
+import { BUILT_IN_RESOURCE_TYPES } from "../../src/core/resource/resource.ts";
 import { assertRefused, Workplace } from "../end-to-end/workplace.ts";
 
 /** A strategy in plain JavaScript that imports nothing of Drydock's. */
@@ -58,7 +58,15 @@ function workplace(): Workplace {
 describe("Strategies and types of one's own on the command line", () => {
   it("[S3] [S5] [A16] are used by plans and commands, as the config says, and that is shown", () => {
     using place = workplace();
-    const plan = place.answer("plan", "create", "--name", "p", "-r", "todo,type=note", "--allow-irreversible");
+    const plan = place.answer(
+      "plan",
+      "create",
+      "--name",
+      "p",
+      "-r",
+      "todo,type=note",
+      "--allow-irreversible",
+    );
     assert.equal(plan.resources[0].why, "named by the type note in the config");
     const ran = place.drydock(["plan", "exec", "p", "--", "sh", "-c", 'echo "$SHELF" > todo']);
     assert.deepEqual([ran.status, place.read("todo")], [0, "old\n"], ran.stderr);
@@ -69,7 +77,10 @@ describe("Strategies and types of one's own on the command line", () => {
 
   it("[X6] are not loaded from a config that nobody trusts", () => {
     using place = workplace();
-    place.write("shelf.mjs", `import { writeFileSync } from "node:fs"; writeFileSync("was-loaded", "");\n${SHELF}`);
+    place.write(
+      "shelf.mjs",
+      `import { writeFileSync } from "node:fs"; writeFileSync("was-loaded", "");\n${SHELF}`,
+    );
     place.write("drydock.yaml", `${CONFIG}# changed\n`);
     const listed = place.drydock(["strategy", "list", "--json"]);
     assert.match(listed.stderr, /^ignoring .*changed since it was trusted/);
@@ -83,8 +94,13 @@ describe("Strategies and types of one's own on the command line", () => {
 
   it("[S4] are listed, and what can't be used with the reason and exit code 2", () => {
     using place = workplace();
-    const [shelf] = place.answer("strategy", "list").strategies.filter(({ builtIn }: { builtIn: boolean }) => !builtIn);
-    assert.deepEqual([shelf.name, shelf.version, shelf.commit, shelf.strength], ["shelf", "1", "one-phase", 5]);
+    const [shelf] = place
+      .answer("strategy", "list")
+      .strategies.filter(({ builtIn }: { builtIn: boolean }) => !builtIn);
+    assert.deepEqual(
+      [shelf.name, shelf.version, shelf.commit, shelf.strength],
+      ["shelf", "1", "one-phase", 5],
+    );
     renameSync(join(place.path, "shelf.mjs"), join(place.path, "gone.mjs"));
     const broken = place.drydock(["strategy", "list", "--json"]);
     assert.equal(broken.status, 2);
@@ -93,7 +109,11 @@ describe("Strategies and types of one's own on the command line", () => {
       place.drydock(["strategy", "list"]).stdout,
       /drydock\.yaml:3:5: strategy shelf: there is no file \.\/shelf\.mjs/,
     );
-    assertRefused(place.drydock(["plan", "create", "-r", "todo,type=note"]), 2, /strategy shelf: there is no file/);
+    assertRefused(
+      place.drydock(["plan", "create", "-r", "todo,type=note"]),
+      2,
+      /strategy shelf: there is no file/,
+    );
   });
 
   it("[A3] that are gone with a command that was killed inside are no reason to refuse anything else", async () => {
@@ -114,10 +134,16 @@ describe("Strategies and types of one's own on the command line", () => {
     using place = workplace();
     place.done("plan", "create", "--name", "p", "-r", "todo,type=note", "--allow-irreversible");
     renameSync(join(place.path, "shelf.mjs"), join(place.path, "gone.mjs"));
-    assert.match(place.done("plan", "show", "p"), /note +its strategy can't be used: .*no file \.\/shelf\.mjs/);
+    assert.match(
+      place.done("plan", "show", "p"),
+      /note +its strategy can't be used: .*no file \.\/shelf\.mjs/,
+    );
     const cancelled = place.drydock(["plan", "cancel", "p"]);
     assert.equal(cancelled.status, 4);
-    assert.match(cancelled.stdout, /^Cancelled plan p .*\nnot removed: the sandbox of todo: .*; left: .*\/shelves\//);
+    assert.match(
+      cancelled.stdout,
+      /^Cancelled plan p .*\nnot removed: the sandbox of todo: .*; left: .*\/shelves\//,
+    );
     assert.match(place.done("cleanup", "scan"), /shelves/);
     renameSync(join(place.path, "gone.mjs"), join(place.path, "shelf.mjs"));
     place.done("cleanup", "purge");
@@ -155,7 +181,10 @@ describe("Strategies and types of one's own on the command line", () => {
       place.done("resource-type", "show", "note"),
       /^note\n {2}extends +fs-file\n(?:.*\n)*.*contains +nothing\n/,
     );
-    assert.match(place.done("resource-type", "list"), /^note +fs-file +shelf +read, write, sandbox +custom$/m);
+    assert.match(
+      place.done("resource-type", "list"),
+      /^note +fs-file +shelf +read, write, sandbox +custom$/m,
+    );
     assertRefused(
       place.drydock(["resource-type", "show", "fs-moun"]),
       2,

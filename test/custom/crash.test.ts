@@ -18,7 +18,8 @@ const CASES = [
 const OLD = ["Old", "old\n"];
 const NEW = ["New", "new\n"];
 
-// The documented strategy imports the package; in processes that are started here that has to be the source too.
+// The documented strategy imports the package; in processes that are started here that has to be the source
+// too.
 process.env["NODE_OPTIONS"] = `${process.env["NODE_OPTIONS"] ?? ""} --conditions=drydock-source`.trim();
 
 /** A plan over a document with a strategy of one's own and a folder with a built-in one; both have work. */
@@ -30,7 +31,9 @@ async function arrange(
   author.write("undoable.js", UNDOABLE);
   author.declare({ document: declaration });
   const drydock = await author.open();
-  const { id: plan } = await drydock.plans.create({ resources: [{ location: "website" }, { location: "notes" }] });
+  const { id: plan } = await drydock.plans.create({
+    resources: [{ location: "website" }, { location: "notes" }],
+  });
   await drydock.plans.write(plan, "notes", "title", Buffer.from("New"));
   await drydock.plans.write(plan, "website", "index.html", Buffer.from("new\n"));
   if (applied) await drydock.plans.apply(plan);
@@ -43,11 +46,18 @@ function sides(author: Author): readonly string[] {
 }
 
 function taskOf(author: Author, method: string, plan: string) {
-  return { stateDir: author.at("state"), config: author.at("drydock.yaml"), calls: [[method, plan]] as const };
+  return {
+    stateDir: author.at("state"),
+    config: author.at("drydock.yaml"),
+    calls: [[method, plan]] as const,
+  };
 }
 
 /** The failpoints that an operation passes, each with how often. */
-async function passesOf(method: "apply" | "undo", declaration: Declaration): Promise<ReadonlyMap<string, number>> {
+async function passesOf(
+  method: "apply" | "undo",
+  declaration: Declaration,
+): Promise<ReadonlyMap<string, number>> {
   const { author, plan } = await arrange(method === "undo", declaration);
   await using _ = author;
   const end = await runProcess(taskOf(author, method, plan), { trace: author.at("trace") });
@@ -61,10 +71,15 @@ async function passesOf(method: "apply" | "undo", declaration: Declaration): Pro
   return passes;
 }
 
-/** Of the points of the strategy itself the first and the last, and of the records in the journal the one right after the decision. */
+/**
+ * Of the points of the strategy itself the first and the last, and of the records in the journal the one
+ * right after the decision.
+ */
 function chosen(passes: ReadonlyMap<string, number>): readonly string[] {
   if (IS_LONG)
-    return [...passes].flatMap(([name, count]) => Array.from({ length: count }, (_, pass) => `${name}:${pass + 1}`));
+    return [...passes].flatMap(([name, count]) =>
+      Array.from({ length: count }, (_, pass) => `${name}:${pass + 1}`),
+    );
   const own = [...passes.keys()].filter((name) => name.startsWith("document."));
   const journal = `store.written:${(passes.get("store.written") ?? 0) - 1}`;
   return [...new Set([...own.slice(0, 1), ...own.slice(-1)])].map((name) => `${name}:1`).concat(journal);

@@ -14,9 +14,13 @@ describe("docs/writing-a-strategy.md", () => {
       folder.at("tsconfig.json"),
       JSON.stringify({ extends: join(root, "tsconfig.json"), include: ["*.ts"] }),
     );
-    const tsc = spawnSync(process.execPath, [join(root, "node_modules/typescript-7/bin/tsc"), "-p", folder.path], {
-      encoding: "utf8",
-    });
+    const tsc = spawnSync(
+      process.execPath,
+      [join(root, "node_modules/typescript-7/bin/tsc"), "-p", folder.path],
+      {
+        encoding: "utf8",
+      },
+    );
     assert.deepEqual(
       (tsc.stdout + tsc.stderr).split("\n").filter((line) => /^error|document[.]ts/.test(line)),
       [],

@@ -11,7 +11,10 @@ export type Piece =
   | { readonly kind: "file"; readonly name: string; readonly text: string }
   | { readonly kind: "script"; readonly text: string; readonly output: string };
 
-/** The files of docs/writing-a-strategy.md, by the name in their first line, and its scripts with what they print. */
+/**
+ * The files of docs/writing-a-strategy.md, by the name in their first line, and its scripts with what they
+ * print.
+ */
 export function piecesOfPage(): readonly Piece[] {
   const blocks = [...readFileSync(PAGE, "utf8").matchAll(/^```(\w+)\n(.*?)^```$/gms)];
   return blocks.flatMap(([, language, text = ""], at): readonly Piece[] => {
@@ -24,7 +27,9 @@ export function piecesOfPage(): readonly Piece[] {
   });
 }
 
-/** A folder of somebody who writes a strategy: the package is installed, and the files of the page are there. */
+/**
+ * A folder of somebody who writes a strategy: the package is installed, and the files of the page are there.
+ */
 export class AuthorFolder {
   readonly path = realpathSync(mkdtempSync(join(tmpdir(), "drydock-custom-")));
 

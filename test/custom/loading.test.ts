@@ -14,7 +14,8 @@ describe("Strategies that a config declares", () => {
       "an installed package that only can be imported",
       { module: "my-strategies", class: "Mine" },
       {
-        "node_modules/my-strategies/package.json": '{"type":"module","exports":{".":{"import":"./lib/main.js"}}}',
+        "node_modules/my-strategies/package.json":
+          '{"type":"module","exports":{".":{"import":"./lib/main.js"}}}',
         "node_modules/my-strategies/lib/main.js": reExport("../../../"),
       },
     ],
@@ -32,7 +33,9 @@ describe("Strategies that a config declares", () => {
       for (const [name, text] of Object.entries(files)) author.write(name, text);
       author.declare({ document: declaration });
       const drydock = await author.open();
-      const plan = await drydock.plans.create({ resources: [{ location: "notes" }, { location: "website" }] });
+      const plan = await drydock.plans.create({
+        resources: [{ location: "notes" }, { location: "website" }],
+      });
       assert.equal(plan.resources[0]?.strategy, "document");
       assert.match(plan.resources[0]?.why ?? "", /named by the type json-document in the config/);
       await drydock.plans.write(plan.id, "notes", "title", Buffer.from("New"));
@@ -93,8 +96,22 @@ const BAD: readonly (readonly [
   message: RegExp,
   hint: RegExp,
 ])[] = [
-  ["a missing file", "./gone.js:Mine", {}, "STRATEGY_MODULE", /there is no file \.\/gone\.js/, /looked for from/],
-  ["a missing package", "not-installed:Mine", {}, "STRATEGY_MODULE", /no package not-installed/, /npm install/],
+  [
+    "a missing file",
+    "./gone.js:Mine",
+    {},
+    "STRATEGY_MODULE",
+    /there is no file \.\/gone\.js/,
+    /looked for from/,
+  ],
+  [
+    "a missing package",
+    "not-installed:Mine",
+    {},
+    "STRATEGY_MODULE",
+    /no package not-installed/,
+    /npm install/,
+  ],
   [
     "a module that imports what is missing",
     "./bad.js:Mine",
@@ -168,14 +185,20 @@ const BAD: readonly (readonly [
   [
     "undo without the checkpoints that it needs",
     "./bad.js:Mine",
-    { "bad.js": `${reExport("./", 'capabilities = { commit: "one-phase", undo: true, checkpoint: false };')}` },
+    {
+      "bad.js": `${reExport("./", 'capabilities = { commit: "one-phase", undo: true, checkpoint: false };')}`,
+    },
     "BAD_STRATEGY",
     /has to have checkpoints/,
     /writing-a-strategy/,
   ],
   [
     "options that it does not take",
-    { module: "./indented-document.ts", class: "IndentedDocumentStrategy", options: { spaces: 99, tabs: true } },
+    {
+      module: "./indented-document.ts",
+      class: "IndentedDocumentStrategy",
+      options: { spaces: 99, tabs: true },
+    },
     {},
     "STRATEGY_OPTIONS",
     /spaces: .*tabs/,
@@ -231,7 +254,9 @@ describe("A strategy that can't be used", () => {
       code: "STRATEGY_NAME",
       message: "There is already a strategy called document.",
     });
-    await assert.rejects(author.open({ strategies: [named("mine"), named("mine")] }), { code: "STRATEGY_NAME" });
+    await assert.rejects(author.open({ strategies: [named("mine"), named("mine")] }), {
+      code: "STRATEGY_NAME",
+    });
     await assert.rejects(author.open({ strategies: [named("overlay")] }), {
       code: "STRATEGY_NAME",
       message: "overlay is the name of a strategy of Drydock's own.",
@@ -242,12 +267,17 @@ describe("A strategy that can't be used", () => {
     await using author = new Author();
     author.declare({ document: ONE_PHASE });
     const drydock = await author.open();
-    await assert.rejects(drydock.plans.create({ resources: [{ location: "notes.json", strategy: "documnet" }] }), {
-      code: "UNKNOWN_STRATEGY",
-      hint: /^Did you mean document\? Known strategies: .*document/,
-    });
+    await assert.rejects(
+      drydock.plans.create({ resources: [{ location: "notes.json", strategy: "documnet" }] }),
+      {
+        code: "UNKNOWN_STRATEGY",
+        hint: /^Did you mean document\? Known strategies: .*document/,
+      },
+    );
     drydock.registry.remove("document");
-    await assert.rejects(drydock.plans.create({ resources: [{ location: "notes" }] }), { code: "UNKNOWN_STRATEGY" });
+    await assert.rejects(drydock.plans.create({ resources: [{ location: "notes" }] }), {
+      code: "UNKNOWN_STRATEGY",
+    });
   });
 });
 
@@ -284,7 +314,17 @@ describe("Options of a strategy", () => {
   });
 });
 
-const METHODS = ["create", "read", "write", "diff", "commit", "rollback", "checkpoint", "restoreCheckpoint", "cleanup"];
+const METHODS = [
+  "create",
+  "read",
+  "write",
+  "diff",
+  "commit",
+  "rollback",
+  "checkpoint",
+  "restoreCheckpoint",
+  "cleanup",
+];
 
 /** A module that exports the documented strategy as Mine. */
 function reExport(to: string, members = ""): string {
@@ -293,5 +333,8 @@ export class Mine extends TwoPhaseDocumentStrategy { ${members} }`;
 }
 
 function strong(strength: number): string {
-  return reExport("./", `capabilities = { commit: "two-phase", strength: ${strength}, resourceTypes: ["fs-file"] };`);
+  return reExport(
+    "./",
+    `capabilities = { commit: "two-phase", strength: ${strength}, resourceTypes: ["fs-file"] };`,
+  );
 }

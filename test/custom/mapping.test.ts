@@ -23,11 +23,16 @@ describe("Which strategy a resource gets", () => {
     );
     const { plans, doctor } = await author.open();
     const chosen = async (location: string, strategy?: string) => {
-      const plan = await plans.create({ resources: [{ location, ...(strategy !== undefined && { strategy }) }] });
+      const plan = await plans.create({
+        resources: [{ location, ...(strategy !== undefined && { strategy }) }],
+      });
       const [resource] = (await plans.show(plan.id)).resources;
       return [resource?.strategy, resource?.why.replace(/;.*/, "")];
     };
-    assert.deepEqual(await chosen("named", "filesystem_copy"), ["filesystem_copy", "asked for on the command line"]);
+    assert.deepEqual(await chosen("named", "filesystem_copy"), [
+      "filesystem_copy",
+      "asked for on the command line",
+    ]);
     assert.deepEqual(await chosen("named"), ["overlay", "named by the resource in the config"]);
     assert.deepEqual(await chosen("typed"), ["document", "named by the type json-document in the config"]);
     assert.deepEqual(await chosen("plain"), ["filesystem_copy", "named by sandbox.strategy in the config"]);

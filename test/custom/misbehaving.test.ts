@@ -39,8 +39,16 @@ describe("A strategy that throws", () => {
   for (const [what, statement, message] of [
     ["text", 'throw "no network"', /prepare of the strategy document failed: no network/],
     ["nothing", "throw undefined", /prepare of the strategy document failed: it threw undefined/],
-    ["an object", "throw { toString() { throw 1; } }", /prepare of the strategy document failed: something was thrown/],
-    ["an error of its own", 'throw new TypeError("x is not a function")', /document failed: x is not a function/],
+    [
+      "an object",
+      "throw { toString() { throw 1; } }",
+      /prepare of the strategy document failed: something was thrown/,
+    ],
+    [
+      "an error of its own",
+      'throw new TypeError("x is not a function")',
+      /document failed: x is not a function/,
+    ],
     [
       "what can't be looked at",
       "throw new Proxy({}, { getPrototypeOf() { throw 1; } })",
@@ -86,7 +94,11 @@ describe("A strategy that returns nonsense", () => {
       "async prepare() { return { changes: -1, data: {} }; }",
       /prepare of the strategy document .*: changes: .*expected number to be >=0/,
     ],
-    ["prepare", "async prepare() { return { changes: 1, data: { at: new Date() } }; }", /it\.data\.at is a Date/],
+    [
+      "prepare",
+      "async prepare() { return { changes: 1, data: { at: new Date() } }; }",
+      /it\.data\.at is a Date/,
+    ],
     [
       "prepare",
       "async prepare() { const data = {}; data.data = data; return { changes: 1, data }; }",
@@ -165,7 +177,10 @@ describe("A strategy that returns nonsense", () => {
       author.write("spoilt.js", spoiltDocument(members));
       author.declare({ document: { module: "./spoilt.js", class: "Spoilt" } });
       const drydock = await author.open();
-      assert.match((await failureOf(drydock.plans.create({ resources: [{ location: "notes" }] }))).message, message);
+      assert.match(
+        (await failureOf(drydock.plans.create({ resources: [{ location: "notes" }] }))).message,
+        message,
+      );
       assert.deepEqual(await drydock.plans.list(), []);
       assert.deepEqual(await drydock.cleanup.scan(), []);
     });
@@ -205,7 +220,11 @@ describe("A strategy that returns nonsense", () => {
       `async prepare(ref, transaction) { const p = await super.prepare(ref, transaction); ${spoil} return p; }`,
     );
     assert.equal((await drydock.plans.apply(plan.id)).state, "applied");
-    assert.deepEqual(readdirSync(author.at("state/documents")), [], "its sandbox is removed by the ref that we keep");
+    assert.deepEqual(
+      readdirSync(author.at("state/documents")),
+      [],
+      "its sandbox is removed by the ref that we keep",
+    );
     await drydock.plans.undo(plan.id);
     assert.equal(author.text("notes.json"), '{ "title": "Old" }\n');
   });
@@ -241,8 +260,12 @@ describe("A strategy that never answers", () => {
     const error = await failureOf(drydock.plans.apply(plan.id));
     assert.match(error.message, /prepare of the strategy document did not end within 1 seconds/);
     assert.equal(author.text("website/index.html"), "old\n");
-    // It may still be at work, so this process does not call it again; the next one does, and takes back what was begun.
-    assert.match((await failureOf(drydock.plans.read(plan.id, "notes", "."))).message, /may still be at work/);
+    // It may still be at work, so this process does not call it again; the next one does, and takes back what
+    // was begun.
+    assert.match(
+      (await failureOf(drydock.plans.read(plan.id, "notes", "."))).message,
+      /may still be at work/,
+    );
     await assertOthersGoOn(author, drydock);
     author.write("mended.js", spoiltDocument(""));
     author.declare({ document: { module: "./mended.js", class: "Spoilt" } });

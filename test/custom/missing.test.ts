@@ -135,7 +135,8 @@ describe("A plan whose strategy has changed", () => {
       }`,
     );
     const tagged = (options: object) => ({ document: { module: "./tagged.js", class: "Tagged", options } });
-    const noteOf = async (drydock: Services, plan: string) => (await drydock.plans.show(plan)).resources[0]?.notes;
+    const noteOf = async (drydock: Services, plan: string) =>
+      (await drydock.plans.show(plan)).resources[0]?.notes;
     author.declare(tagged({ tag: "first" }));
     const plan = await planWithWork(await author.open());
     author.declare(tagged({}));

@@ -25,7 +25,10 @@ describe("A strategy of one's own that commits in one step and can take that bac
     assert.equal(JSON.parse(author.text("notes.json")).title, "New");
     assert.equal(readdirSync(author.at("state/documents")).length, 1, "what an undo needs is there");
     await drydock.plans.undo(plan.id);
-    assert.deepEqual([author.text("notes.json"), author.text("website/index.html")], ['{ "title": "Old" }\n', "old\n"]);
+    assert.deepEqual(
+      [author.text("notes.json"), author.text("website/index.html")],
+      ['{ "title": "Old" }\n', "old\n"],
+    );
     assert.deepEqual(readdirSync(author.at("state/documents")), []);
   });
 
@@ -48,7 +51,10 @@ describe("A strategy of one's own that commits in one step and can take that bac
       assert.deepEqual(error.notUndone, []);
       return true;
     });
-    assert.deepEqual([author.text("notes.json"), author.text("website/index.html")], ['{ "title": "Old" }\n', "old\n"]);
+    assert.deepEqual(
+      [author.text("notes.json"), author.text("website/index.html")],
+      ['{ "title": "Old" }\n', "old\n"],
+    );
     assert.equal(Buffer.from(await drydock.plans.read(plan.id, "notes", "title")).toString(), "New");
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import type { Notice } from "../../src/core/notice.ts";
+import type { Notice } from "../../src/core/values/notice.ts";
 import { openServices } from "../../src/runtime.ts";
 import { Workplace } from "../end-to-end/workplace.ts";
 
@@ -61,7 +61,11 @@ describe("Trust in a config that names a module", () => {
       ["nearer", () => put("strategy/lib/later", "evil\n"), /it loads \S+lib\/later, which was not trusted/],
       ["a link", () => moveBehindLink("strategy/lib/first.mjs"), /elsewhere\.mjs, which was not trusted/],
       ["a module", () => put("strategy/mine.mjs", MODULE), /mine\.mjs changed since it was trusted/],
-      ["writable by all", () => chmodSync(at("strategy/mine.mjs"), 0o666), /mine\.mjs: everybody can write it/],
+      [
+        "writable by all",
+        () => chmodSync(at("strategy/mine.mjs"), 0o666),
+        /mine\.mjs: everybody can write it/,
+      ],
     ];
     for (const [what, change, line] of changes) {
       await trust();

@@ -1,4 +1,7 @@
-/** One-phase with undo, as docs/writing-a-strategy.md says: what a commit replaced is kept, also by cleanup, until discardUndo. */
+/**
+ * One-phase with undo, as docs/writing-a-strategy.md says: what a commit replaced is kept, also by cleanup,
+ * until discardUndo.
+ */
 export const UNDOABLE = `import { existsSync, readFileSync, rmSync } from "node:fs";
 import { DocumentStrategy, fileOf, originalOf, replaceFile } from "./document.ts";
 export class Undoable extends DocumentStrategy {

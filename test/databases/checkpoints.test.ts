@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { SandboxRef } from "../../src/core/sandbox.ts";
-import { SqliteSnapshotStrategy } from "../../src/strategies/snapshot/sqlite-snapshot.ts";
+import { SqliteSnapshotStrategy } from "../../src/strategies/sqlite-snapshot/sqlite-snapshot.ts";
 import { buildDatabase, changeDatabase, snapshotDatabase } from "../support/sample-database.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { assertSameTree } from "../support/tree-snapshot.ts";
@@ -18,7 +18,13 @@ describe("checkpoints of a sandboxed database", () => {
     mkdirSync(here.stateDir);
     buildDatabase(here.database, { journal: "wal" });
     strategy = new SqliteSnapshotStrategy(contextIn(here.stateDir));
-    const resource = { id: "r", name: "db", type: "sqlite-database", location: here.database, properties: {} };
+    const resource = {
+      id: "r",
+      name: "db",
+      type: "sqlite-database",
+      location: here.database,
+      properties: {},
+    };
     ref = await strategy.create("01J00000000000000000000000", resource);
   });
   after(() => here[Symbol.dispose]());
@@ -47,7 +53,10 @@ describe("checkpoints of a sandboxed database", () => {
     assert.deepEqual([first.isSame, second.isSame], [false, true]);
     await assert.rejects(strategy.restoreCheckpoint(ref, "same-2"), /There is no checkpoint/);
     here.sql("INSERT INTO bare VALUES ('more')", await strategy.path(ref));
-    assert.equal((await strategy.checkpoint(ref, "same-2", { id: "same-1", mark: first.mark ?? "" })).isSame, false);
+    assert.equal(
+      (await strategy.checkpoint(ref, "same-2", { id: "same-1", mark: first.mark ?? "" })).isSame,
+      false,
+    );
     await strategy.restoreCheckpoint(ref, "same-1");
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { AtomicCommitError } from "../../src/core/errors.ts";
+import { AtomicCommitError } from "../../src/core/errors/errors.ts";
 import { DatabaseScene, PLAN } from "./database-scene.ts";
 
 const TABLES = `
@@ -114,7 +114,8 @@ describe("a database that others write to meanwhile", () => {
       using here = scene(at % 2 === 0 ? "wal" : "delete");
       await here.plan(ours);
       here.sql(theirs);
-      const dump = () => ["users", "tags", "log", "orders"].map((table) => here.rows(`SELECT * FROM ${table}`));
+      const dump = () =>
+        ["users", "tags", "log", "orders"].map((table) => here.rows(`SELECT * FROM ${table}`));
       const before = dump();
       assert.deepEqual(await conflictsOf(here), paths);
       assert.deepEqual(dump(), before, "the original changed");
@@ -173,7 +174,9 @@ describe("a database that others write to meanwhile", () => {
     using here = scene();
     await here.plan("UPDATE users SET age = age + 1; INSERT INTO tags VALUES ('z', 1)");
     await here.with(({ plans }) => plans.apply(PLAN));
-    here.sql("UPDATE users SET age = 0 WHERE id = 2; DELETE FROM tags WHERE tag = 'z'; UPDATE tags SET n = 7");
+    here.sql(
+      "UPDATE users SET age = 0 WHERE id = 2; DELETE FROM tags WHERE tag = 'z'; UPDATE tags SET n = 7",
+    );
     assert.deepEqual(await conflictsOf(here, "undo"), ["users/2"]);
     here.sql("UPDATE users SET age = 41 WHERE id = 2");
     assert.deepEqual(await conflictsOf(here, "undo"), []);
@@ -188,7 +191,9 @@ describe("a database that others write to meanwhile", () => {
     using here = scene();
     await here.plan("ALTER TABLE tags ADD COLUMN more DEFAULT 1; CREATE TABLE made(a)");
     await here.with(({ plans }) => plans.apply(PLAN));
-    here.sql("INSERT INTO made VALUES (1); CREATE INDEX theirs ON tags(n); UPDATE users SET age = 1 WHERE id = 1");
+    here.sql(
+      "INSERT INTO made VALUES (1); CREATE INDEX theirs ON tags(n); UPDATE users SET age = 1 WHERE id = 1",
+    );
     assert.deepEqual((await conflictsOf(here, "undo")).sort(), ["made/1", "theirs"]);
     here.sql("DELETE FROM made; DROP INDEX theirs");
     assert.deepEqual(await conflictsOf(here, "undo"), []);

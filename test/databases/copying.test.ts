@@ -1,11 +1,19 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { openServices } from "../../src/runtime.ts";
-import { SqliteSnapshotStrategy } from "../../src/strategies/snapshot/sqlite-snapshot.ts";
+import { SqliteSnapshotStrategy } from "../../src/strategies/sqlite-snapshot/sqlite-snapshot.ts";
 import { runDriver } from "../crash/run-driver.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { DatabaseScene, PLAN } from "./database-scene.ts";
@@ -98,7 +106,8 @@ describe("a copy of a live database", () => {
       {
         // The size is known, and nothing is copied yet.
         failpoints: "sqlite.copy-original:2=stop",
-        whenStopped: () => here.sql("INSERT INTO accounts SELECT id + 2000, 1, hex(randomblob(400)) FROM accounts"),
+        whenStopped: () =>
+          here.sql("INSERT INTO accounts SELECT id + 2000, 1, hex(randomblob(400)) FROM accounts"),
       },
     );
     assert.equal(end.failed, undefined);
@@ -128,7 +137,10 @@ describe("a copy of a live database", () => {
     using here = new DatabaseScene("a b?c#d%20'\"ü\n.db");
     writeFileSync(here.database, "");
     await here.with(({ plans }) =>
-      plans.create({ name: PLAN, resources: [{ location: here.database, name: "db", type: "sqlite-database" }] }),
+      plans.create({
+        name: PLAN,
+        resources: [{ location: here.database, name: "db", type: "sqlite-database" }],
+      }),
     );
     await here.with(({ plans }) => plans.sql(PLAN, "db", "CREATE TABLE t(a); INSERT INTO t VALUES (1)"));
     await here.with(({ plans }) => plans.apply(PLAN));
@@ -139,16 +151,25 @@ describe("a copy of a live database", () => {
 });
 
 describe("a database that can't be copied, or written to", () => {
-  const resource = (location: string) => ({ id: "r", name: "db", type: "sqlite-database", location, properties: {} });
+  const resource = (location: string) => ({
+    id: "r",
+    name: "db",
+    type: "sqlite-database",
+    location,
+    properties: {},
+  });
 
   async function refusal(here: DatabaseScene, waitMs = 10_000): Promise<string> {
     mkdirSync(here.stateDir, { recursive: true });
     const strategy = new SqliteSnapshotStrategy(contextIn(here.stateDir), { waitMs });
     let message = "";
-    await assert.rejects(strategy.create("01J00000000000000000000000", resource(here.database)), (thrown: Error) => {
-      message = thrown.message;
-      return true;
-    });
+    await assert.rejects(
+      strategy.create("01J00000000000000000000000", resource(here.database)),
+      (thrown: Error) => {
+        message = thrown.message;
+        return true;
+      },
+    );
     assert.deepEqual(readdirSync(join(here.stateDir, "sandboxes")), [], "something is left");
     return message;
   }
@@ -158,7 +179,9 @@ describe("a database that can't be copied, or written to", () => {
     writeFileSync(here.database, Buffer.alloc(4096, "not a database "));
     assert.match(await refusal(here), /is not a SQLite database, or it is encrypted/);
     await assert.rejects(
-      here.with(({ plans }) => plans.create({ resources: [{ location: here.database, type: "sqlite-database" }] })),
+      here.with(({ plans }) =>
+        plans.create({ resources: [{ location: here.database, type: "sqlite-database" }] }),
+      ),
       /is not a SQLite database, or it is encrypted/,
     );
   });
@@ -171,7 +194,10 @@ describe("a database that can't be copied, or written to", () => {
 
   it("[X4] one that stays locked is refused after a while", async () => {
     using here = filled("delete");
-    const { done } = await here.holdingLock("PRAGMA user_version = 9; SELECT 1; COMMIT; BEGIN EXCLUSIVE", 1200);
+    const { done } = await here.holdingLock(
+      "PRAGMA user_version = 9; SELECT 1; COMMIT; BEGIN EXCLUSIVE",
+      1200,
+    );
     assert.match(await refusal(here, 200), /Another program keeps the database .* locked/);
     await done;
   });
@@ -235,7 +261,11 @@ describe("a database that can't be copied, or written to", () => {
   it("[X4] no room for the copy leaves nothing", { skip: !isRoot }, async () => {
     using here = filled("wal");
     await mounted(here, "size=1m", async (folder) => {
-      const drydock = await openServices({ stateDir: join(folder, "state"), cwd: here.root, environment: {} });
+      const drydock = await openServices({
+        stateDir: join(folder, "state"),
+        cwd: here.root,
+        environment: {},
+      });
       try {
         const created = drydock.plans.create({ resources: [{ location: here.database }] });
         await assert.rejects(created, /No sandbox of .* could be made: .*(?:no space|full)/i);

@@ -49,14 +49,16 @@ const giveUpLanded: Scenario = {
 describe("a folder and a SQLite database in one plan", () => {
   it("[T2][A3][A7][A17] a crash anywhere in apply leaves both old or both new", (t) =>
     disturb(t, apply, folderAnd(ROWS), { at: LANDING }));
-  it("[T2][A3][A7][A17] so it does where definitions change", (t) => disturb(t, apply, folderAnd(SCHEMA), { at: OWN }));
+  it("[T2][A3][A7][A17] so it does where definitions change", (t) =>
+    disturb(t, apply, folderAnd(SCHEMA), { at: OWN }));
   it("[T2][A3][A7][A17] so it does with several databases", (t) =>
     disturb(t, apply, folderAnd(ROWS, SCHEMA), { at: TURNING, choose: firstAndLast }));
   it("[T2][A3][A17] a crash in undo leaves both new or both old", (t) =>
     disturb(t, undo, folderAnd(SCHEMA), { at: OWN }));
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) =>
     disturb(t, create, folderAnd(ROWS), { at: /^(?:sqlite|workspace)\./ }));
-  it("[A3][L4] a crash in rollback leaves the plan open", (t) => disturb(t, rollback, folderAnd(ROWS), { at: OWN }));
+  it("[A3][L4] a crash in rollback leaves the plan open", (t) =>
+    disturb(t, rollback, folderAnd(ROWS), { at: OWN }));
   it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) =>
     disturb(t, cancel, folderAnd(ROWS), { at: OWN }));
   it("[T2][A3] apply dies before the decision, and its recovery dies", (t) =>

@@ -48,13 +48,19 @@ export class DatabaseScene implements Disposable {
     }
   }
 
-  /** The same by another program with its own SQLite, in a process of its own, that does not wait; says what it said. */
+  /**
+   * The same by another program with its own SQLite, in a process of its own, that does not wait; says what
+   * it said.
+   */
   rival(script: string): { readonly status: number | null; readonly said: string } {
     const { status, stdout, stderr } = spawnSync("sqlite3", [this.database, script], { encoding: "utf8" });
     return { status, said: `${stdout}${stderr}`.trim() };
   }
 
-  /** Another process writes and takes its time; resolves when it has the lock, and the promise in it when it is done. */
+  /**
+   * Another process writes and takes its time; resolves when it has the lock, and the promise in it when it
+   * is done.
+   */
   async holdingLock(statement: string, milliseconds: number): Promise<{ readonly done: Promise<unknown> }> {
     const program = `const { DatabaseSync } = require("node:sqlite"); const db = new DatabaseSync(process.argv[1]);
       db.exec("BEGIN IMMEDIATE"); db.exec(process.argv[2]); console.log("locked");

@@ -5,7 +5,10 @@ import { buildDatabase, changeDatabase, snapshotDatabase } from "../support/samp
 import { assertSameTree } from "../support/tree-snapshot.ts";
 import { DatabaseScene, PLAN } from "./database-scene.ts";
 
-/** The same statements in the sandbox and in a copy of the original by themselves end in the same database; the undo in what was. */
+/**
+ * The same statements in the sandbox and in a copy of the original by themselves end in the same database;
+ * the undo in what was.
+ */
 async function assertExact(setUp: string, script: string): Promise<void> {
   using here = new DatabaseScene();
   using plain = new DatabaseScene();
@@ -114,7 +117,8 @@ describe("what lands in a database", () => {
       "DROP VIEW v; DROP TABLE t",
     ],
   ];
-  for (const [title, setUp, script] of CASES) it(`[A11] is exact: ${title}`, () => assertExact(setUp, script));
+  for (const [title, setUp, script] of CASES)
+    it(`[A11] is exact: ${title}`, () => assertExact(setUp, script));
 
   it("[A11] is exact, whatever the rows are", async () => {
     const value = fc.oneof(

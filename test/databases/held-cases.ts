@@ -68,7 +68,12 @@ export function describeHeld(kind: ServerKind): void {
       await using scene = await HeldScene.make(server);
       await scene.plan();
       const text = await scene.with(async ({ plans }) => {
-        await plans.write("p", "db", "more.sql", Buffer.from(`INSERT INTO ${scene.table} VALUES (9007199, NULL)`));
+        await plans.write(
+          "p",
+          "db",
+          "more.sql",
+          Buffer.from(`INSERT INTO ${scene.table} VALUES (9007199, NULL)`),
+        );
         return Buffer.from(await plans.read("p", "db", scene.table)).toString();
       });
       assert.deepEqual(text.trim().split("\n").sort(), [
@@ -105,9 +110,17 @@ export function describeHeld(kind: ServerKind): void {
       await using scene = await HeldScene.make(server);
       await scene.plan();
       await scene.run("UPDATE T SET v = 'mine' WHERE id = 1");
-      const scripts = ["COMMIT", "/* c */ -- d\n commit;", "ROLLBACK", "BEGIN", "SELECT 1; COMMIT", "SAVEPOINT x"];
+      const scripts = [
+        "COMMIT",
+        "/* c */ -- d\n commit;",
+        "ROLLBACK",
+        "BEGIN",
+        "SELECT 1; COMMIT",
+        "SAVEPOINT x",
+      ];
       const own = kind === "postgres" ? POSTGRES_REFUSED : MARIADB_REFUSED;
-      for (const script of [...scripts, ...own]) await assert.rejects(scene.run(script), { code: "SQL" }, script);
+      for (const script of [...scripts, ...own])
+        await assert.rejects(scene.run(script), { code: "SQL" }, script);
       assert.equal(await scene.inside(), "1|mine 2|two");
       assert.equal(await scene.original(), "1|one 2|two");
     });
@@ -217,7 +230,10 @@ export function describeHeld(kind: ServerKind): void {
       assert.equal(await scene.original(), "1|one 2|two");
       const { state, error } = await scene.status();
       assert.equal(state, "ERRORED");
-      assert.match(error ?? "", /work in this sandbox is gone: .*could not be run again.*Nothing was changed/);
+      assert.match(
+        error ?? "",
+        /work in this sandbox is gone: .*could not be run again.*Nothing was changed/,
+      );
       await scene.with(({ plans }) => plans.rollback("p"));
       assert.equal(await scene.inside(), "1|one 2|two");
     });

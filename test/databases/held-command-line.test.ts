@@ -119,7 +119,8 @@ describe("databases on servers, by the command line", { skip: whyNoServer("postg
     workplace.drydock(["plan", "create", "-r", "data", "--name", "p"], { env });
     const running = workplace.start(["plan", "sql", "p", "data", "-c", "SELECT pg_sleep(6200)"], env);
     const ended = running.ended();
-    const sleeping = "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(6200)' AND state = 'active'";
+    const sleeping =
+      "SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(6200)' AND state = 'active'";
     await until(async () => (await server.sql(sleeping)) === "1", "the server runs it");
     running.signal("SIGINT");
     const { status, stderr } = await ended;

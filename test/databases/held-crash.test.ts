@@ -16,7 +16,13 @@ const OF_FOLDERS = ["landings.flush-staged", "land.exchange", "landings.flush-la
 const CRASHES = ["held.prepare:2", "held.land:2"] as const;
 
 /** Who passes a point, by what its name begins with; who is in no other suite with servers comes first. */
-const PASSED_BY: readonly RegExp[] = [/^git[-.]/, /^sqlite[.]/, /^(?:held|holder|secrets)[.]/, /^store[.]/, /./];
+const PASSED_BY: readonly RegExp[] = [
+  /^git[-.]/,
+  /^sqlite[.]/,
+  /^(?:held|holder|secrets)[.]/,
+  /^store[.]/,
+  /./,
+];
 
 describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine", {
   skip: whyNoServer("postgres") ?? whyNoServer("mariadb") ?? false,
@@ -31,7 +37,10 @@ describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine
     servers?.maria.remove();
   });
 
-  /** All of them in a long run; else every step of a held transaction, every write of the journal, and some of the rest. */
+  /**
+   * All of them in a long run; else every step of a held transaction, every write of the journal, and some of
+   * the rest.
+   */
   function chosen(points: readonly Point[]): Point[] {
     if (IS_LONG) return [...points];
     return points.filter(({ name, pass }) => {
@@ -101,11 +110,17 @@ describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine
     const points = (await pointsOf("apply")).filter(({ name }) => name.startsWith("held."));
     await forEach(t, points, async (world, at) => {
       await world.drive("apply", { failpoints: `${at}=stop`, whenStopped: () => world.killHolder() });
-      await world.verifyWithoutWork(`holder killed at ${at}`, /work in this sandbox is gone.*Nothing was changed/);
+      await world.verifyWithoutWork(
+        `holder killed at ${at}`,
+        /work in this sandbox is gone.*Nothing was changed/,
+      );
     });
   });
 
-  /** All points in a long run; else of so many participants, or of all, the point in the middle of those that are passed. */
+  /**
+   * All points in a long run; else of so many participants, or of all, the point in the middle of those that
+   * are passed.
+   */
   function oneOfEach(points: readonly Point[], participants = PASSED_BY.length): Point[] {
     if (IS_LONG) return [...points];
     const groups = Map.groupBy(points, ({ name }) => PASSED_BY.findIndex((names) => names.test(name)));
@@ -234,7 +249,9 @@ describe("crashes of a plan over PostgreSQL, MariaDB and what is on this machine
       const kinds = await world.with(async ({ cleanup }) =>
         (await cleanup.scan()).map(({ kind, location }) => `${kind} ${location}`),
       );
-      const prepared = kinds.filter((text) => text.startsWith("prepared transaction") && text.includes(planId));
+      const prepared = kinds.filter(
+        (text) => text.startsWith("prepared transaction") && text.includes(planId),
+      );
       assert.equal(prepared.length, 2, kinds.join("\n"));
       const purged = await world.with(({ cleanup }) => cleanup.purge({ force: true }));
       assert.deepEqual(purged.failed, []);

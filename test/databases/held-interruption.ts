@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { it } from "node:test";
-import { InterruptedError } from "../../src/core/errors.ts";
+import { InterruptedError } from "../../src/core/errors/errors.ts";
 import { program } from "../end-to-end/workplace.ts";
 import type { TestServer } from "../support/database-servers.ts";
 import { HeldScene, type ServerKind, until } from "./held-scene.ts";
@@ -36,9 +36,12 @@ export function describeInterruption(kind: ServerKind, server: () => TestServer)
       await scene.run("UPDATE T SET v = 'changed' WHERE id = 1");
       const holder = scene.holder();
       const interruption = new AbortController();
-      const asked = scene.with(({ plans }) => plans.sql("p", "db", script.replaceAll(/\bT\b/g, scene.table)), {
-        signal: interruption.signal,
-      });
+      const asked = scene.with(
+        ({ plans }) => plans.sql("p", "db", script.replaceAll(/\bT\b/g, scene.table)),
+        {
+          signal: interruption.signal,
+        },
+      );
       const refused = assert.rejects(asked, InterruptedError);
       await until(async () => (await server().sql(running)) === "1", "the server runs it");
       interruption.abort();
@@ -59,9 +62,12 @@ export function describeInterruption(kind: ServerKind, server: () => TestServer)
     await scene.run("UPDATE T SET v = 'changed' WHERE id = 1");
     const holder = scene.holder();
     const rows = kind === "postgres" ? "generate_series(1, 300)" : "information_schema.columns LIMIT 300";
-    await assert.rejects(scene.run(`INSERT INTO T VALUES (3, 'three'); SELECT repeat('x', 1000000) FROM ${rows}`), {
-      code: "TOO_LARGE",
-    });
+    await assert.rejects(
+      scene.run(`INSERT INTO T VALUES (3, 'three'); SELECT repeat('x', 1000000) FROM ${rows}`),
+      {
+        code: "TOO_LARGE",
+      },
+    );
     assert.equal(scene.holder(), holder);
     assert.equal(await scene.inside(), "1|changed 2|two");
   });
@@ -70,7 +76,9 @@ export function describeInterruption(kind: ServerKind, server: () => TestServer)
     ["killed", "SIGKILL", ""],
     ["killed when Ctrl-C has it ask for the end of it", "SIGINT", "held.cancel=kill"],
   ] as const)
-    it(`[A1] ends a statement whose command is ${how}, and goes on as it was before`, { timeout: 60_000 }, async () => {
+    it(`[A1] ends a statement whose command is ${how}, and goes on as it was before`, {
+      timeout: 60_000,
+    }, async () => {
       await using scene = await HeldScene.make(server());
       await scene.plan();
       await scene.run("UPDATE T SET v = 'changed' WHERE id = 1");

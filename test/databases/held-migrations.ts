@@ -6,7 +6,10 @@ import type { Services } from "../../src/services.ts";
 import { OWNER, type TestServer } from "../support/database-servers.ts";
 import { HeldScene, type ServerKind } from "./held-scene.ts";
 
-/** Files as a migration tool writes them; T stands for the table. The schema changes where the server lets it, which is not in MariaDB. */
+/**
+ * Files as a migration tool writes them; T stands for the table. The schema changes where the server lets it,
+ * which is not in MariaDB.
+ */
 const MIGRATIONS: { readonly [kind in ServerKind]: { readonly [file: string]: string } } = {
   postgres: {
     "0001_email.sql": `CREATE TYPE T_kind AS ENUM ('user', 'guest');
@@ -42,8 +45,14 @@ const FAILING: { readonly [kind in ServerKind]: readonly [sql: string, message: 
 /** What migration files do to a server's database, together with code. */
 export function describeMigrations(kind: ServerKind, server: () => TestServer): void {
   describe("migration files and a change of code in one plan", () => {
-    /** A plan over the table and a folder with the migrations, where the code is changed and the migrations are run. */
-    async function migrate(scene: HeldScene, more: { readonly [file: string]: string } = {}): Promise<string> {
+    /**
+     * A plan over the table and a folder with the migrations, where the code is changed and the migrations
+     * are run.
+     */
+    async function migrate(
+      scene: HeldScene,
+      more: { readonly [file: string]: string } = {},
+    ): Promise<string> {
       if (kind === "postgres") await scene.rival(`ALTER TABLE T OWNER TO ${OWNER.user}`);
       const code = join(scene.folder, "code");
       mkdirSync(code);

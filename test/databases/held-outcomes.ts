@@ -15,7 +15,10 @@ export function describeOutcomes(kind: ServerKind, server: () => TestServer): vo
       return;
     }
     const [, length = "0", , data = ""] = name.split("|");
-    await server().sql(`XA ${how} '${data.slice(0, Number(length))}','${data.slice(Number(length))}'`, "mysql");
+    await server().sql(
+      `XA ${how} '${data.slice(0, Number(length))}','${data.slice(Number(length))}'`,
+      "mysql",
+    );
   }
 
   async function decided(scene: HeldScene): Promise<void> {

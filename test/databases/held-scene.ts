@@ -24,7 +24,10 @@ export async function startServer(kind: ServerKind, settings: readonly string[] 
 
 let tables = 0;
 
-/** A plan over a table of its own, with its own state directory; ended with all that belongs to it (`await using`). */
+/**
+ * A plan over a table of its own, with its own state directory; ended with all that belongs to it (`await
+ * using`).
+ */
 export class HeldScene implements AsyncDisposable {
   readonly folder = mkdtempSync(join(fastFolder(), "drydock-held-"));
   readonly stateDir: string;
@@ -49,7 +52,10 @@ export class HeldScene implements AsyncDisposable {
   }
 
   /** Opens the state, which recovers, and closes it again. */
-  async with<T>(action: (drydock: Services) => Promise<T>, options: Partial<ServicesOptions> = {}): Promise<T> {
+  async with<T>(
+    action: (drydock: Services) => Promise<T>,
+    options: Partial<ServicesOptions> = {},
+  ): Promise<T> {
     const drydock = await openServices({ stateDir: this.stateDir, cwd: "/", environment: {}, ...options });
     try {
       return await action(drydock);
@@ -114,7 +120,9 @@ export class HeldScene implements AsyncDisposable {
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
       .filter((file) =>
-        [OWNER.password, encodeURIComponent(OWNER.password)].some((text) => readFileSync(file).includes(text)),
+        [OWNER.password, encodeURIComponent(OWNER.password)].some((text) =>
+          readFileSync(file).includes(text),
+        ),
       )
       .map((file) => file.slice(this.stateDir.length + 1));
   }
@@ -129,7 +137,9 @@ export class HeldScene implements AsyncDisposable {
 /** What is left of held transactions in a state directory. */
 export function leftIn(stateDir: string): string[] {
   return ["keepers", "secrets"].flatMap((folder) =>
-    existsSync(join(stateDir, folder)) ? readdirSync(join(stateDir, folder)).map((name) => `${folder}/${name}`) : [],
+    existsSync(join(stateDir, folder))
+      ? readdirSync(join(stateDir, folder)).map((name) => `${folder}/${name}`)
+      : [],
   );
 }
 

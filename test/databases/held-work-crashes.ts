@@ -67,7 +67,8 @@ const saving: Work = {
     await assertAll(world, BEFORE, when);
     const labels = await labelsOf(world);
     assert.ok(labels.length === 0 || labels.join() === "saved", `${when}: ${labels.join()}`);
-    if (labels.length === 0) await world.with(({ checkpoints }) => checkpoints.checkpoint(PLAN, { label: "saved" }));
+    if (labels.length === 0)
+      await world.with(({ checkpoints }) => checkpoints.checkpoint(PLAN, { label: "saved" }));
     await workOn(world);
     await world.with(({ checkpoints }) => checkpoints.restore(PLAN, "saved"));
     await assertAll(world, BEFORE, `${when}, restored`);
@@ -105,7 +106,9 @@ const ALL: readonly Work[] = [
   ...(IS_LONG ? [statement("maria"), reading("pg")] : []),
 ];
 
-/** Our process dies in what is done in the sandboxes of an open plan over a folder, PostgreSQL and MariaDB. */
+/**
+ * Our process dies in what is done in the sandboxes of an open plan over a folder, PostgreSQL and MariaDB.
+ */
 export function describeWorkCrashes(servers: () => Servers): void {
   for (const work of ALL)
     it(`[C6][A3][A17] our process killed in ${work.title}: nothing lands, and the work is whole`, async (t) => {
@@ -122,7 +125,8 @@ export function describeWorkCrashes(servers: () => Servers): void {
   it("[C6][A5] a restore whose process died, and which can't be finished then, is taken back as soon as nothing hinders that", async () => {
     const world = await made(servers(), restoring);
     try {
-      // PostgreSQL is restored, MariaDB is not and can't be; meanwhile a row has come that is in the way of what was done after the checkpoint.
+      // PostgreSQL is restored, MariaDB is not and can't be; meanwhile a row has come that is in the way of
+      // what was done after the checkpoint.
       await killedAt(world, "restore-plan", "held.restore:2");
       await servers()["pg"]?.sql(`INSERT INTO ${world.table} VALUES (3, 'rival')`);
       const { done } = await world.drive("recover", { failpoints: "held.restore:2=error" });
@@ -151,7 +155,9 @@ async function made(servers: Servers, { arrange }: Work): Promise<MixedWorld> {
   }
 }
 
-/** All that are passed, in a long run; else where the holder is asked, which is seen by that it dies there. */
+/**
+ * All that are passed, in a long run; else where the holder is asked, which is seen by that it dies there.
+ */
 async function pointsOf(make: () => Promise<MixedWorld>, { operation, asks }: Work): Promise<Point[]> {
   if (!IS_LONG) return [asks];
   const world = await make();
@@ -182,7 +188,10 @@ async function workOn(world: MixedWorld): Promise<void> {
   });
 }
 
-/** What the sandboxes of the servers hold: what is to be seen in them, and how many statements of ours would land. */
+/**
+ * What the sandboxes of the servers hold: what is to be seen in them, and how many statements of ours would
+ * land.
+ */
 async function databasesOf(world: MixedWorld): Promise<{ readonly [name: string]: string }> {
   const { changes } = await world.with(({ plans }) => plans.diff(PLAN));
   const found: { [name: string]: string } = {};
@@ -194,11 +203,17 @@ async function databasesOf(world: MixedWorld): Promise<{ readonly [name: string]
 }
 
 /** Sees that all sandboxes hold the work as it was before, or as it was later. */
-async function assertAll(world: MixedWorld, expected: typeof BEFORE | typeof LATER, when: string): Promise<void> {
+async function assertAll(
+  world: MixedWorld,
+  expected: typeof BEFORE | typeof LATER,
+  when: string,
+): Promise<void> {
   assert.deepEqual(new Set(Object.values(await databasesOf(world))), new Set([expected]), when);
   await world.assertFolders(expected === LATER, when);
 }
 
 async function labelsOf(world: MixedWorld): Promise<(string | undefined)[]> {
-  return await world.with(async ({ checkpoints }) => (await checkpoints.list(PLAN)).map(({ label }) => label));
+  return await world.with(async ({ checkpoints }) =>
+    (await checkpoints.list(PLAN)).map(({ label }) => label),
+  );
 }

@@ -201,7 +201,11 @@ describe("a server that can't prepare", { skip: whyNoServer("postgres") ?? false
     const { runDriver } = await import("../crash/run-driver.ts");
     await using scene = await HeldScene.make(server);
     const { id } = await scene.with(({ plans }) =>
-      plans.create({ name: "p", allowIrreversible: true, resources: [{ location: server.url(), name: "db" }] }),
+      plans.create({
+        name: "p",
+        allowIrreversible: true,
+        resources: [{ location: server.url(), name: "db" }],
+      }),
     );
     await scene.run("UPDATE T SET v = 'maybe'");
     const end = await runDriver(
@@ -293,7 +297,10 @@ describe("MariaDB", { skip: whyNoServer("mariadb") ?? false }, () => {
     const location = server.url("app", { user: "plain", password: "p" });
     await scene.with(({ plans }) => plans.create({ name: "p", resources: [{ location, name: "db" }] }));
     await scene.run("UPDATE T SET v = 'landed'");
-    await runDriver({ operation: "apply", stateDir: scene.stateDir, plan: "p" }, { failpoints: "held.land:1=kill" });
+    await runDriver(
+      { operation: "apply", stateDir: scene.stateDir, plan: "p" },
+      { failpoints: "held.land:1=kill" },
+    );
     const [name = ""] = await server.prepared();
     const [, length = "0", , data = ""] = name.split("|");
     await server.sql(`XA COMMIT '${data.slice(0, Number(length))}','${data.slice(Number(length))}'`, "mysql");

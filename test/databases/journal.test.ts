@@ -11,13 +11,18 @@ class JournalledDatabase extends Workplace {
 
   constructor() {
     super();
-    this.#sql((db) => db.exec("PRAGMA journal_mode = delete; CREATE TABLE t(a); INSERT INTO t VALUES ('old')"));
+    this.#sql((db) =>
+      db.exec("PRAGMA journal_mode = delete; CREATE TABLE t(a); INSERT INTO t VALUES ('old')"),
+    );
     this.done("plan", "create", "--name", "p", "-r", this.database);
     this.done("plan", "sql", "p", "shop.db", "-c", "INSERT INTO t VALUES ('new')");
     this.done("plan", "apply", "p");
   }
 
-  /** Kills an undo while it holds the database, before it is decided: it has written its transaction, and its journal is there. */
+  /**
+   * Kills an undo while it holds the database, before it is decided: it has written its transaction, and its
+   * journal is there.
+   */
   dieInUndo(): void {
     for (let write = 1; ; write += 1) {
       const { status } = this.drydock(["plan", "undo", "p"], {
@@ -67,7 +72,8 @@ describe("The journal of a SQLite database after a crash", () => {
   it("[A3] [A17] goes too if nothing had been written to it yet, and if the recovery dies in removing it", () => {
     using scene = new JournalledDatabase();
     scene.dieInUndo();
-    // As if it had died between making the file and writing to it. Nothing of the transaction is in the database yet.
+    // As if it had died between making the file and writing to it. Nothing of the transaction is in the
+    // database yet.
     truncateSync(`${scene.database}-journal`);
     scene.drydock(["recover"], { env: { DRYDOCK_FAILPOINT: "sqlite.remove-journal:1=kill" } });
     assert.deepEqual(scene.beside(), ["shop.db-journal"]);

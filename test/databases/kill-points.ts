@@ -28,7 +28,11 @@ export async function passedPoints(world: MixedWorld, operation: WorldOperation)
 /** Our process dies at this point of what it does. */
 export async function killedAt(world: MixedWorld, operation: WorldOperation, at: string): Promise<void> {
   const end = await world.drive(operation, { failpoints: `${at}=kill` });
-  assert.equal(end.signal, "SIGKILL", `it was not killed at ${at}: ${end.failed?.stack ?? JSON.stringify(end.done)}`);
+  assert.equal(
+    end.signal,
+    "SIGKILL",
+    `it was not killed at ${at}: ${end.failed?.stack ?? JSON.stringify(end.done)}`,
+  );
 }
 
 export interface EachPoint {
@@ -55,7 +59,9 @@ export async function forEachPoint(
         world = await make();
         await act(world, at);
       } catch (thrown) {
-        failures.push(`${at}: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`);
+        failures.push(
+          `${at}: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`,
+        );
       } finally {
         world?.remove();
       }

@@ -32,7 +32,10 @@ for (const kind of Object.keys(DIALECTS) as readonly ServerKind[])
       await using scene = await HeldScene.make(server);
       const [own, through] = [join(server.folder, "own"), join(scene.folder, "gate")];
       mkdirSync(through);
-      await using gate = await RequestGate.open({ path: join(own, dialect.socket) }, join(through, dialect.socket));
+      await using gate = await RequestGate.open(
+        { path: join(own, dialect.socket) },
+        join(through, dialect.socket),
+      );
       const location = server.url().replace(encodeURIComponent(own), encodeURIComponent(through));
       await scene.with(({ plans }) => plans.create({ name: "p", resources: [{ location, name: "db" }] }));
       await scene.run("UPDATE T SET v = 'landed'");

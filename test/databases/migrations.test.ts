@@ -23,10 +23,16 @@ class Project implements Disposable {
 
   static make(): Project {
     const project = new Project();
-    project.place.folder("code", { "drizzle.config.ts": CONFIG, "schema.ts": SCHEMA, "package.json": "{}\n" });
+    project.place.folder("code", {
+      "drizzle.config.ts": CONFIG,
+      "schema.ts": SCHEMA,
+      "package.json": "{}\n",
+    });
     symlinkSync(PACKAGES, join(project.code, "node_modules"));
     mkdirSync(join(project.place.path, "data"));
-    const made = project.place.shell(`${DRIZZLE} generate --name first && ${DRIZZLE} migrate`, { cwd: project.code });
+    const made = project.place.shell(`${DRIZZLE} generate --name first && ${DRIZZLE} migrate`, {
+      cwd: project.code,
+    });
     assert.equal(made.status, 0, made.stderr);
     const db = new DatabaseSync(project.database);
     db.exec("PRAGMA journal_mode = wal; INSERT INTO users(name) VALUES ('Ann'), ('Bob'), ('Ann')");
@@ -37,7 +43,10 @@ class Project implements Disposable {
   copy(): Project {
     const copy = new Project();
     for (const name of ["code", "data"])
-      cpSync(join(this.place.path, name), join(copy.place.path, name), { recursive: true, verbatimSymlinks: true });
+      cpSync(join(this.place.path, name), join(copy.place.path, name), {
+        recursive: true,
+        verbatimSymlinks: true,
+      });
     return copy;
   }
 
@@ -111,7 +120,11 @@ describe("a migration tool inside 'drydock run'", () => {
 
   it("[T2] a migration that only changes rows lands too, with what the tool notes of it", () => {
     using project = template.copy();
-    project.addMigration("rows", "UPDATE users SET name = upper(name);", "INSERT INTO users(name) VALUES ('Cid');");
+    project.addMigration(
+      "rows",
+      "UPDATE users SET name = upper(name);",
+      "INSERT INTO users(name) VALUES ('Cid');",
+    );
     const ended = project.run(`echo upper > names && ${DRIZZLE} migrate`);
     assert.equal(ended.status, 0, ended.stderr + ended.stdout);
     assert.deepEqual(project.rows("SELECT group_concat(name) FROM users"), [["ANN,BOB,ANN,Cid"]]);
@@ -122,7 +135,11 @@ describe("a migration tool inside 'drydock run'", () => {
 
   it("[T2][A1] a migration that fails changes nothing anywhere", () => {
     using project = template.copy();
-    project.addMigration("unique", "DELETE FROM users WHERE id = 2;", "CREATE UNIQUE INDEX one ON users(name);");
+    project.addMigration(
+      "unique",
+      "DELETE FROM users WHERE id = 2;",
+      "CREATE UNIQUE INDEX one ON users(name);",
+    );
     const before = project.state();
     const ended = project.run(`echo unique > names && ${DRIZZLE} migrate`);
     assert.equal(ended.status, 1, ended.stderr);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ROOT_PATH } from "../../src/core/byte-path.ts";
+import { ROOT_PATH } from "../../src/core/paths/byte-path.ts";
 import type { Services } from "../../src/services.ts";
 import { openSqliteStore } from "../../src/store/sqlite-store.ts";
 import { type DriverEnd, type DriverOptions, runDriver } from "../crash/run-driver.ts";
@@ -30,7 +30,11 @@ export type WorldOperation =
 /** The arguments of a command, for the table of a world. */
 type WorldCommand = (table: string) => readonly string[];
 
-const FOLDER: WorldOptions = { strategy: "filesystem_copy", isSmall: true, places: [{ folder: fastFolder() }] };
+const FOLDER: WorldOptions = {
+  strategy: "filesystem_copy",
+  isSmall: true,
+  places: [{ folder: fastFolder() }],
+};
 /** Every kind of thing that a plan can be over, beside the servers. */
 export const ALL_KINDS: WorldOptions = {
   strategy: ["filesystem_copy", "filesystem_copy", "git_worktree", "snapshot"],
@@ -46,8 +50,8 @@ export const ALL_KINDS: WorldOptions = {
 type Servers = { readonly [name: string]: TestServer };
 
 /**
- * A plan over what is on this machine (default: a folder), PostgreSQL and MariaDB, with work in all of them; each world has tables and a state
- * directory of its own.
+ * A plan over what is on this machine (default: a folder), PostgreSQL and MariaDB, with work in all of them;
+ * each world has tables and a state directory of its own.
  */
 export class MixedWorld {
   /** What is on this machine, and the state directory. */
@@ -96,7 +100,10 @@ export class MixedWorld {
   }
 
   #resources() {
-    const databases = Object.entries(this.servers).map(([name, server]) => ({ location: server.url(), name }));
+    const databases = Object.entries(this.servers).map(([name, server]) => ({
+      location: server.url(),
+      name,
+    }));
     return [...this.local.resources(), ...databases];
   }
 
@@ -106,11 +113,18 @@ export class MixedWorld {
 
   /** Lets a process of its own do something to the plan; it may die in it. */
   async drive(operation: WorldOperation, options: DriverOptions = {}): Promise<DriverEnd> {
-    if (typeof operation === "function") return await runCommand(operation(this.table), this.stateDir, options);
-    return await runDriver({ operation, stateDir: this.stateDir, plan: PLAN, resources: this.#resources() }, options);
+    if (typeof operation === "function")
+      return await runCommand(operation(this.table), this.stateDir, options);
+    return await runDriver(
+      { operation, stateDir: this.stateDir, plan: PLAN, resources: this.#resources() },
+      options,
+    );
   }
 
-  /** After a crash in making, rolling back or ending the plan: nothing landed, and what is left of it can be used and ended. */
+  /**
+   * After a crash in making, rolling back or ending the plan: nothing landed, and what is left of it can be
+   * used and ended.
+   */
   async verifyNothingLanded(when: string): Promise<void> {
     for (let time = 1; time <= 2; time += 1) {
       const { pending } = await this.with(async ({ recovery }) => recovery);
@@ -120,7 +134,8 @@ export class MixedWorld {
     await this.with(async ({ plans }) => {
       const [open] = await plans.list();
       if (open === undefined) return;
-      for (const name of Object.keys(this.servers)) await plans.sql(PLAN, name, `SELECT * FROM ${this.table}`);
+      for (const name of Object.keys(this.servers))
+        await plans.sql(PLAN, name, `SELECT * FROM ${this.table}`);
       await plans.cancel(PLAN);
     });
     assert.deepEqual(leftIn(this.stateDir), [], `${when}: nothing is left`);
@@ -128,7 +143,9 @@ export class MixedWorld {
 
   /** On which side each resource is. */
   async sides(): Promise<{ readonly [name: string]: string }> {
-    const sides: { [name: string]: string } = { local: this.local.side(this.#expected, "all on this machine") };
+    const sides: { [name: string]: string } = {
+      local: this.local.side(this.#expected, "all on this machine"),
+    };
     for (const [name, server] of Object.entries(this.servers)) {
       const rows = await server.sql(`SELECT id, v FROM ${this.table} ORDER BY id`);
       sides[name] = rows === "1|old\n2|old" ? "old" : rows === "1|new" ? "new" : `neither: ${rows}`;
@@ -169,7 +186,10 @@ export class MixedWorld {
     }
   }
 
-  /** Recovers twice, then sees that all is on one side, nothing is left prepared or pending, and the plan can be ended or applied. */
+  /**
+   * Recovers twice, then sees that all is on one side, nothing is left prepared or pending, and the plan can
+   * be ended or applied.
+   */
   async verify(when: string): Promise<void> {
     const first = await this.with(async ({ recovery }) => recovery);
     assert.deepEqual(first.pending, [], when);
@@ -188,7 +208,10 @@ export class MixedWorld {
     this.#assertNothingLeft(when);
   }
 
-  /** The same where what held the transactions has died: either all has landed, or nothing has, and what is gone is said to be gone. */
+  /**
+   * The same where what held the transactions has died: either all has landed, or nothing has, and what is
+   * gone is said to be gone.
+   */
   async verifyWithoutWork(when: string, error: RegExp): Promise<void> {
     const { pending } = await this.with(async ({ recovery }) => recovery);
     assert.deepEqual(pending, [], when);
@@ -202,7 +225,8 @@ export class MixedWorld {
     for (const each of errors) assert.match(each, error, when);
     // A transaction that was prepared before its server died, and is rolled back, is done again.
     for (const [at, name] of Object.keys(this.servers).entries())
-      if (held[at] !== "ERRORED") assert.equal(await this.inside(name), "1|new", `${when}: the work in ${name}`);
+      if (held[at] !== "ERRORED")
+        assert.equal(await this.inside(name), "1|new", `${when}: the work in ${name}`);
     await this.with(({ plans }) => plans.cancel(PLAN));
     assert.equal(await this.side(`${when}, in the end`), "old");
     this.#assertNothingLeft(when);
@@ -210,7 +234,9 @@ export class MixedWorld {
 
   /** The work is still there. */
   async #applyAgain(when: string): Promise<void> {
-    const held = await this.with(async ({ plans }) => (await plans.show(PLAN)).resources.map(({ status }) => status));
+    const held = await this.with(async ({ plans }) =>
+      (await plans.show(PLAN)).resources.map(({ status }) => status),
+    );
     assert.ok(!held.includes("ERRORED"), `${when}: the work is still there: ${held.join(", ")}`);
     await this.with(({ plans }) => plans.apply(PLAN));
   }
@@ -222,7 +248,10 @@ export class MixedWorld {
     return (result?.rows ?? []).map((row) => row.join("|")).join(" ");
   }
 
-  /** Sees that the folders in the sandboxes hold what the world was made with, and the later work of `World`, or not. */
+  /**
+   * Sees that the folders in the sandboxes hold what the world was made with, and the later work of `World`,
+   * or not.
+   */
   async assertFolders(hasLater: boolean, when: string): Promise<void> {
     await this.with(async ({ plans }) => {
       for (const [index, { snapshot, later }] of this.local.originals.entries()) {

@@ -136,7 +136,9 @@ describe("checkpoints of a plan over folders, a checkout and databases of all ki
     await scene.set("worse");
     const homes = join(scene.base, "state/sandboxes");
     // The database comes last: all the others have been restored by then.
-    const home = readdirSync(homes).find((id) => readdirSync(join(homes, id)).some((name) => name.endsWith(".db")));
+    const home = readdirSync(homes).find((id) =>
+      readdirSync(join(homes, id)).some((name) => name.endsWith(".db")),
+    );
     const saved = join(homes, home ?? assert.fail("there is no sandbox of the database"), "checkpoints");
     rmSync(saved, { recursive: true });
     await assert.rejects(checkpoints.restore("p", "good"));

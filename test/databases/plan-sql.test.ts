@@ -12,7 +12,9 @@ describe("drydock plan sql", () => {
     place = new Workplace();
     database = join(place.path, "app.db");
     const db = new DatabaseSync(database);
-    db.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES (1, 'one'), (9007199254740993, NULL)");
+    db.exec(
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, v); INSERT INTO t VALUES (1, 'one'), (9007199254740993, NULL)",
+    );
     db.close();
     place.done("plan", "create", "--name", "p", "-r", "app.db");
   });
@@ -109,11 +111,16 @@ describe("drydock plan sql", () => {
     assert.equal(place.done("plan", "read", "p", "app.db", "t").split("\n")[0], '{"id":1,"v":"one"}');
     assert.match(place.done("plan", "read", "p", "app.db", "."), /"name":"t"/);
     assert.equal(
-      place.drydock(["plan", "write", "p", "app.db", "more.sql"], { input: "UPDATE t SET v = 'new' WHERE id = 1;" })
-        .status,
+      place.drydock(["plan", "write", "p", "app.db", "more.sql"], {
+        input: "UPDATE t SET v = 'new' WHERE id = 1;",
+      }).status,
       0,
     );
-    assertRefused(place.drydock(["plan", "write", "p", "app.db", "t"], { input: "x" }), 2, /takes statements/);
+    assertRefused(
+      place.drydock(["plan", "write", "p", "app.db", "t"], { input: "x" }),
+      2,
+      /takes statements/,
+    );
     assertRefused(place.drydock(["plan", "read", "p", "app.db", "none"]), 2, /no table called/);
     assert.match(place.done("plan", "diff", "p"), /^M {2}app\.db\/t\/1 +row/m);
   });

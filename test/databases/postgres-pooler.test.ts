@@ -6,7 +6,8 @@ import { after, before, describe, it } from "node:test";
 import { asUser, OWNER, type TestServer, whyNoServer } from "../support/database-servers.ts";
 import { HeldScene, startServer, until } from "./held-scene.ts";
 
-const whyNoPooler = spawnSync("pgbouncer", ["--version"]).error === undefined ? undefined : "pgbouncer is missing";
+const whyNoPooler =
+  spawnSync("pgbouncer", ["--version"]).error === undefined ? undefined : "pgbouncer is missing";
 
 describe("a pooler before PostgreSQL", { skip: whyNoServer("postgres") ?? whyNoPooler ?? false }, () => {
   let server: TestServer;
@@ -40,14 +41,24 @@ describe("a pooler before PostgreSQL", { skip: whyNoServer("postgres") ?? whyNoP
   }
 
   for (const [mode, sessions, note] of [
-    ["transaction", 5, /can only land in one step \(a pooler in between gives each transaction another session\)/],
-    ["transaction", 1, /can only land in one step \(a pooler in between gives each transaction another session\)/],
+    [
+      "transaction",
+      5,
+      /can only land in one step \(a pooler in between gives each transaction another session\)/,
+    ],
+    [
+      "transaction",
+      1,
+      /can only land in one step \(a pooler in between gives each transaction another session\)/,
+    ],
     ["session", 5, /^it can't be undone/m],
   ] as const)
     it(`that gives a session for each ${mode}, and has ${sessions}, is found when the plan is made`, async () => {
       await using scene = await HeldScene.make(server);
       const location = await pooler(mode, sessions);
-      const plan = await scene.with(({ plans }) => plans.create({ name: "p", resources: [{ location, name: "db" }] }));
+      const plan = await scene.with(({ plans }) =>
+        plans.create({ name: "p", resources: [{ location, name: "db" }] }),
+      );
       assert.match(plan.resources[0]?.notes?.join("\n") ?? "", note);
       await scene.run("UPDATE T SET v = 'through'");
       await scene.with(({ plans }) => plans.apply("p", { allowIrreversible: mode === "transaction" }));

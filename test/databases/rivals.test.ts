@@ -100,7 +100,9 @@ for (const journal of ["wal", "delete"])
       assert.deepEqual(here.rows("SELECT n FROM stock"), [[4], [4], [5]]);
       here.sql("UPDATE stock SET n = 77 WHERE id = 2");
       const end = await here.drive("give-up", { failpoints });
-      const { undone } = end.done as unknown as { undone: { attention: { path: string; message: string }[] }[] };
+      const { undone } = end.done as unknown as {
+        undone: { attention: { path: string; message: string }[] }[];
+      };
       assert.deepEqual(
         undone[0]?.attention.map(({ path }) => path),
         ["stock/2"],

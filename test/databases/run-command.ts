@@ -4,7 +4,10 @@ import { text } from "node:stream/consumers";
 import type { DriverEnd, DriverOptions } from "../crash/run-driver.ts";
 import { program } from "../end-to-end/workplace.ts";
 
-/** Runs a command of users as the driver of the crash suite would do something: to its end, whatever end that is. */
+/**
+ * Runs a command of users as the driver of the crash suite would do something: to its end, whatever end that
+ * is.
+ */
 export async function runCommand(
   args: readonly string[],
   stateDir: string,

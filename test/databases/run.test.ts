@@ -87,7 +87,10 @@ describe("commands and a sandboxed database", () => {
   it("[T2][A1] a migration that fails changes nothing anywhere", () => {
     using here = project();
     const { place, database, code } = here;
-    writeFileSync(join(code, "migrations", "004-broken.sql"), "INSERT INTO users(id, name) VALUES (1, 'again')");
+    writeFileSync(
+      join(code, "migrations", "004-broken.sql"),
+      "INSERT INTO users(id, name) VALUES (1, 'again')",
+    );
     const ended = place.drydock([
       "run",
       "-r",
@@ -153,14 +156,18 @@ describe("commands and a sandboxed database", () => {
     using here = project();
     const { place, database } = here;
     const stateDir = join(dirname(database), "state");
-    const inState = (...args: readonly string[]) => place.drydock(args, { env: { DRYDOCK_STATE_DIR: stateDir } });
+    const inState = (...args: readonly string[]) =>
+      place.drydock(args, { env: { DRYDOCK_STATE_DIR: stateDir } });
     const why =
       /No command can be run on .*app\.db: its folder .*data contains Drydock's state directory .*data\/state\./;
     assertRefused(inState("run", "-r", database, "--", "true"), 1, why, /--state-dir.*plan sql/);
     assert.deepEqual(JSON.parse(inState("plan", "list", "--json").stdout).plans, []);
     assert.equal(inState("plan", "create", "--name", "p", "-r", database).status, 0);
     assertRefused(inState("plan", "exec", "p", "--", "true"), 1, why, /--state-dir.*plan sql/);
-    assert.equal(inState("plan", "sql", "p", "app.db", "-c", "DELETE FROM people WHERE name = 'Ann'").status, 0);
+    assert.equal(
+      inState("plan", "sql", "p", "app.db", "-c", "DELETE FROM people WHERE name = 'Ann'").status,
+      0,
+    );
     assert.equal(inState("plan", "apply", "p").status, 0);
     assert.deepEqual(rows(database, "SELECT name FROM people"), [["Bob"]]);
   });
@@ -181,9 +188,15 @@ describe("commands and a sandboxed database", () => {
       ["people/3", "t/1"],
     );
     place.done("plan", "apply", "p");
-    assert.deepEqual([rows(database, "SELECT count(*) FROM people"), rows(second, "SELECT a FROM t")], [[[3]], [[1]]]);
+    assert.deepEqual(
+      [rows(database, "SELECT count(*) FROM people"), rows(second, "SELECT a FROM t")],
+      [[[3]], [[1]]],
+    );
     place.done("plan", "undo", "p");
-    assert.deepEqual([rows(database, "SELECT count(*) FROM people"), rows(second, "SELECT a FROM t")], [[[2]], []]);
+    assert.deepEqual(
+      [rows(database, "SELECT count(*) FROM people"), rows(second, "SELECT a FROM t")],
+      [[[2]], []],
+    );
   });
 
   it("[A14] while a command runs inside, nobody else gets at the database, and is told by whom it is used", async () => {

@@ -11,10 +11,17 @@ describe("A plan on a server that goes silent after the login", () => {
     ["postgres", "SIGTERM", () => new FakePostgres("silent")],
     ["mysql", "SIGINT", () => new FakeMysql("silent")],
   ] as const)
-    it(`[W4] is given up by ${signal}, and nothing of it is left (${scheme})`, { timeout: 60_000 }, async () => {
+    it(`[W4] is given up by ${signal}, and nothing of it is left (${scheme})`, {
+      timeout: 60_000,
+    }, async () => {
       await using server = await fake().listen();
       using place = new Workplace();
-      const create = place.start(["plan", "create", "-r", `${scheme}://ada:secret@127.0.0.1:${server.port}/data`]);
+      const create = place.start([
+        "plan",
+        "create",
+        "-r",
+        `${scheme}://ada:secret@127.0.0.1:${server.port}/data`,
+      ]);
       await create.until(() => server.hasClient);
       create.signal(signal);
       const { status, stderr } = await create.ended();

@@ -65,7 +65,11 @@ describe("a plan whose original is gone", () => {
     const entry = place.answer("plan", "log", "fix").entries.at(-1);
     assert.deepEqual([entry.event, entry.details], ["abandoned", { resources }]);
     assert.match(place.done("plan", "log", "fix"), /app: it was landing, and nobody knows how far it came/);
-    assert.equal(place.answer("cleanup", "scan").items[0].holdsWork, true, "it may have what the original had");
+    assert.equal(
+      place.answer("cleanup", "scan").items[0].holdsWork,
+      true,
+      "it may have what the original had",
+    );
     assert.equal(place.answer("cleanup", "purge").removed.length, 0);
     place.done("cleanup", "purge", "--force");
     assert.equal(readdirSync(join(place.state, "sandboxes")).includes(sandbox), false);
@@ -84,7 +88,10 @@ describe("a plan whose sandbox is gone", () => {
       rmSync(join(place.state, "sandboxes", sandbox, folder), { recursive: true });
       const { status, stderr } = place.drydock(["recover"]);
       assert.equal(status, 4, "there is something to look at");
-      assert.match(stderr, /attention: app: its sandbox is gone; what was taken out of it to land is kept; kept at/);
+      assert.match(
+        stderr,
+        /attention: app: its sandbox is gone; what was taken out of it to land is kept; kept at/,
+      );
       assert.match(place.answer("plan", "show", "fix").resources[0].error, /somebody has removed its folder/);
       place.done("plan", "cancel", "fix");
       assert.equal(place.answer("cleanup", "scan").items[0].holdsWork, true);
@@ -135,7 +142,9 @@ describe("a plan that can't be taken back", () => {
       using place = new Workplace();
       killed(place, DECIDED);
       rmSync(join(place.path, "app"), { recursive: true });
-      const dead = place.drydock(["recover", "fix", "--abandon"], { env: { DRYDOCK_FAILPOINT: `${point}=kill` } });
+      const dead = place.drydock(["recover", "fix", "--abandon"], {
+        env: { DRYDOCK_FAILPOINT: `${point}=kill` },
+      });
       assert.equal(dead.status, null, dead.stderr);
       assert.equal(JSON.parse(place.drydock(["plan", "show", "fix", "--json"]).stdout).state, state);
       const { status, stderr } = place.drydock(["recover", "fix", "--abandon"]);
@@ -152,7 +161,9 @@ describe("a plan that can't be taken back", () => {
       env: { DRYDOCK_FAILPOINT: "cleanup.remove:2=kill" },
     });
     assert.equal(dead.status, null, dead.stderr);
-    const removed = place.answer("cleanup", "purge").removed.map(({ kind }: { readonly kind: string }) => kind);
+    const removed = place
+      .answer("cleanup", "purge")
+      .removed.map(({ kind }: { readonly kind: string }) => kind);
     assert.deepEqual(removed.toSorted(), ["folder", "lock"]);
     assert.deepEqual(readdirSync(join(place.state, "sandboxes")), []);
     assertEnded(place);

@@ -117,10 +117,18 @@ describe("bad input on the command line", () => {
   it("[X5] refuses wrong arguments, and suggests the right ones", () => {
     refuses(["plna"], /^(?:error: )?Unknown command 'plna'\./, /Did you mean plan\?/);
     refuses(["plan", "aply"], /Unknown command 'aply'\./, /Did you mean apply\?/);
-    refuses(["plan", "list", "--al"], /Unknown option '--al'\./, /Did you mean --all\?.*'drydock plan list --help'/);
+    refuses(
+      ["plan", "list", "--al"],
+      /Unknown option '--al'\./,
+      /Did you mean --all\?.*'drydock plan list --help'/,
+    );
     refuses(["plan", "apply", "--digest"], /argument missing/);
     refuses(["plan", "show", "one", "two"], /Too many arguments/);
-    refuses(["plan", "create", "app"], /Too many arguments/, /with --resource\. 'drydock plan create --help'/);
+    refuses(
+      ["plan", "create", "app"],
+      /Too many arguments/,
+      /with --resource\. 'drydock plan create --help'/,
+    );
     refuses(["plan", "read", "one"], /Missing required argument 'RESOURCE'\./);
     refuses(["plan", "diff", "--stat", "--patch"], /cannot be used with/);
     refuses(["plan"], /A command is missing after 'drydock plan'\./, /create, list, show/);
@@ -162,7 +170,9 @@ describe("bad input on the command line", () => {
     assert.deepEqual(readdirSync(join(own.path, "locked")), ["app"]);
   });
 
-  it("[A10] says so when the original is on a read-only file system, and loses nothing", { skip: needsRoot }, () => {
+  it("[A10] says so when the original is on a read-only file system, and loses nothing", {
+    skip: needsRoot,
+  }, () => {
     using own = new Workplace();
     own.folder("app", { "a.txt": "a\n" });
     const script = `
@@ -198,7 +208,11 @@ describe("bad input on the command line", () => {
 
   it("[X4] says so when the state directory is no folder, or not there to be written", () => {
     assertRefused(place.drydock(["--state-dir", "app/a.txt", "plan", "list"]), 1, /is not a folder/);
-    assertRefused(place.drydock(["--state-dir", "/proc/drydock", "plan", "list"]), 1, /cannot keep its state/);
+    assertRefused(
+      place.drydock(["--state-dir", "/proc/drydock", "plan", "list"]),
+      1,
+      /cannot keep its state/,
+    );
   });
 
   it("[X4] says so when the current folder is gone", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { bytesFromPath } from "../../src/core/byte-path.ts";
+import { bytesFromPath } from "../../src/core/paths/byte-path.ts";
 import { Workplace } from "./workplace.ts";
 
 /** A name that is no text: a byte that is not UTF-8, the end of a line, and an escape of the terminal. */
@@ -32,13 +32,24 @@ describe("names that are any bytes", () => {
       "$DRYDOCK" plan apply fix > applied
       cat ${IN_BASH}/${IN_BASH} names none`;
     const { status, stdout, stderr } = place.shell(script);
-    assert.deepEqual({ status, stderr, stdout }, { status: 0, stderr: "", stdout: `new\napp/${ON_TERMINAL}\n` });
+    assert.deepEqual(
+      { status, stderr, stdout },
+      { status: 0, stderr: "", stdout: `new\napp/${ON_TERMINAL}\n` },
+    );
   });
 
   it("are escaped in JSON, and taken back escaped", () => {
     using place = new Workplace();
     const folder = strangeFolder(place);
-    const created = place.drydock(["plan", "create", "-r", "app=caf\\udce9\n\u001b[1m", "--name", "fix", "--json"]);
+    const created = place.drydock([
+      "plan",
+      "create",
+      "-r",
+      "app=caf\\udce9\n\u001b[1m",
+      "--name",
+      "fix",
+      "--json",
+    ]);
     assert.equal(created.status, 0, created.stderr);
     assert.ok(created.stdout.includes(`/${IN_JSON}"`));
     assert.equal(JSON.parse(created.stdout).resources[0].location, folder);

@@ -44,7 +44,15 @@ describe("checkpoints on the command line", () => {
     place.folder("app", files);
     const { id } = place.answer("plan", "create", "-r", "app,strategy=filesystem_copy", "--name", "fix");
     const first = place.answer("plan", "checkpoint", "fix", "--label", "first");
-    assert.deepEqual(Object.keys(first), ["planId", "id", "label", "createdAt", "automatic", "bytes", "warnings"]);
+    assert.deepEqual(Object.keys(first), [
+      "planId",
+      "id",
+      "label",
+      "createdAt",
+      "automatic",
+      "bytes",
+      "warnings",
+    ]);
     assert.deepEqual([first.planId, first.label, first.automatic, first.bytes], [id, "first", false, 0]);
     const second = place.answer("plan", "checkpoint", "fix");
     const { checkpoints } = place.answer("plan", "checkpoints", "fix");
@@ -53,7 +61,10 @@ describe("checkpoints on the command line", () => {
       [first.id, second.id],
     );
     const restored = place.answer("plan", "restore", "fix", "first");
-    assert.deepEqual([restored.planId, restored.checkpoint.id, restored.dropped], [id, first.id, [second.id]]);
+    assert.deepEqual(
+      [restored.planId, restored.checkpoint.id, restored.dropped],
+      [id, first.id, [second.id]],
+    );
     for (const [args, message] of [
       [["plan", "restore", "fix", second.id], /is no longer kept/],
       [["plan", "restore", "fix", "never"], /has no checkpoint 'never'/],
@@ -87,7 +98,11 @@ describe("checkpoints on the command line", () => {
       ["plan", "checkpoint", "fix"],
       ["plan", "restore", "fix", checkpoints[0].id],
     ]) {
-      assertRefused(place.drydock(args), 1, /'sh -c "echo up; exec sleep 60"' is running in the plan fix \(pid \d+\)/);
+      assertRefused(
+        place.drydock(args),
+        1,
+        /'sh -c "echo up; exec sleep 60"' is running in the plan fix \(pid \d+\)/,
+      );
     }
     running.signal("SIGTERM");
     await running.ended();

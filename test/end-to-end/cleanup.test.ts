@@ -37,10 +37,18 @@ describe("cleanup on the command line", () => {
     planWithWork(place, "applied");
     place.done("plan", "apply", "applied");
     assert.deepEqual(place.answer("cleanup", "scan"), { items: [] });
-    assert.deepEqual(place.answer("cleanup", "purge", "--force"), { dryRun: false, removed: [], kept: [], failed: [] });
+    assert.deepEqual(place.answer("cleanup", "purge", "--force"), {
+      dryRun: false,
+      removed: [],
+      kept: [],
+      failed: [],
+    });
     assert.equal(place.done("plan", "diff", "open", "--name-only"), "app/open.txt\n");
     place.done("plan", "undo", "applied");
-    assert.match(place.done("cleanup", "status"), /\nsandboxes +1, \d+ bytes\nundo records +0\nleft over +nothing\n$/);
+    assert.match(
+      place.done("cleanup", "status"),
+      /\nsandboxes +1, \d+ bytes\nundo records +0\nleft over +nothing\n$/,
+    );
   });
 
   it("[C1][C4] with the policy manual sandboxes stay until they are purged; a dry run removes nothing", () => {
@@ -163,7 +171,11 @@ describe("cleanup on the command line", () => {
   it("[X5] refuses an age that is none", () => {
     using place = new Workplace();
     for (const command of ["scan", "purge"])
-      assertRefused(place.drydock(["cleanup", command, "--older-than", "soon"]), 2, /'soon' is not a duration/);
+      assertRefused(
+        place.drydock(["cleanup", command, "--older-than", "soon"]),
+        2,
+        /'soon' is not a duration/,
+      );
     writeFileSync(join(place.path, "x"), "");
     assertRefused(place.drydock(["cleanup"]), 2, /A command is missing after 'drydock cleanup'/);
   });

@@ -38,7 +38,9 @@ describe("the config on the command line", () => {
     const trusted = place.drydock(["trust"], { cwd });
     assert.deepEqual(trusted, { status: 0, stdout: `Trusted ${file} as it is now.\n`, stderr: "" });
     assert.equal(list().stderr, "");
-    const asDeclared = place.drydock(["plan", "create", "-r", "web", "--allow-irreversible", "--json"], { cwd });
+    const asDeclared = place.drydock(["plan", "create", "-r", "web", "--allow-irreversible", "--json"], {
+      cwd,
+    });
     const [{ name, location, strategy, why }] = JSON.parse(asDeclared.stdout).resources;
     assert.deepEqual([name, location, strategy], ["web", cwd, "none"]);
     assert.match(why, /sandbox\.strategy in the config/);

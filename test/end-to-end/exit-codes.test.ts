@@ -29,7 +29,9 @@ describe("the exit code of a command", () => {
     const { code, details } = JSON.parse(stdout).error;
     assert.deepEqual([status, code], [3, "ATOMIC_COMMIT"]);
     assert.deepEqual(Object.keys(details), ["failed", "undone", "notUndone", "conflicts", "reason"]);
-    const paths = details.conflicts.map(({ resource, path }: { [key: string]: string }) => `${resource}/${path}`);
+    const paths = details.conflicts.map(
+      ({ resource, path }: { [key: string]: string }) => `${resource}/${path}`,
+    );
     assert.deepEqual(paths.sort(), ["app/a.txt", "app/new.txt"]);
     assert.deepEqual(place.tree("app"), before);
     place.done("plan", "rollback", "fix");
@@ -51,7 +53,11 @@ describe("the exit code of a command", () => {
     using place = new Workplace();
     planWithWork(place);
     const before = place.tree("app");
-    for (const failure of ["stage.manifest=enospc", "stage.take-out:2=error", "landings.flush-staged=error"]) {
+    for (const failure of [
+      "stage.manifest=enospc",
+      "stage.take-out:2=error",
+      "landings.flush-staged=error",
+    ]) {
       const ended = place.drydock(["plan", "apply", "fix"], { env: { DRYDOCK_FAILPOINT: failure } });
       assertRefused(ended, 1, /The plan was not applied: app: /);
       assert.deepEqual(place.tree("app"), before);
@@ -103,7 +109,9 @@ describe("the exit code of a command", () => {
   it("[A19] lists with --json what needs attention", async () => {
     using place = new Workplace();
     planWithWork(place);
-    const apply = place.start(["plan", "apply", "fix", "--json"], { DRYDOCK_FAILPOINT: "land.exchange=stop" });
+    const apply = place.start(["plan", "apply", "fix", "--json"], {
+      DRYDOCK_FAILPOINT: "land.exchange=stop",
+    });
     await apply.stopped();
     writeFileSync(join(place.path, "app/a.txt"), "rival\n");
     apply.signal("SIGCONT");
@@ -119,7 +127,10 @@ describe("the exit code of a command", () => {
 
   it("[X4] is 1 for a defect, in two lines without a trace, which --debug adds", () => {
     using place = new Workplace();
-    const broken = place.write("broken.cjs", 'Array.prototype.toSorted = () => { throw new TypeError("oh"); };\n');
+    const broken = place.write(
+      "broken.cjs",
+      'Array.prototype.toSorted = () => { throw new TypeError("oh"); };\n',
+    );
     const list = (...args: readonly string[]) =>
       place.drydock(["strategy", "list", ...args], { env: { NODE_OPTIONS: `--require ${broken}` } });
     assertRefused(list(), 1, /^error: oh$/, /This is a defect of Drydock\./);

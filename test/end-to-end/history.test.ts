@@ -19,7 +19,10 @@ describe("the log of a plan", () => {
     using place = new Workplace();
     place.folder("app", { "README.md": "hello\n" });
     place.done("plan", "create", "-r", "app", "--name", "fix");
-    assert.equal(place.drydock(["plan", "exec", "fix", "--", "sh", "-c", "echo new > README.md; exit 7"]).status, 7);
+    assert.equal(
+      place.drydock(["plan", "exec", "fix", "--", "sh", "-c", "echo new > README.md; exit 7"]).status,
+      7,
+    );
     place.done("plan", "checkpoint", "fix", "--label", "good");
     const { digest } = place.answer("plan", "diff", "fix");
     place.done("plan", "diff", "fix");
@@ -89,7 +92,10 @@ describe("undo records", () => {
     assert.ok(Date.parse(undo.until) > Date.now() + 6 * 86_400_000);
     assert.match(place.done("plan", "show", "fix"), /\nundo +possible until \S+Z\n/);
     place.done("plan", "list", "--config", "short.yaml");
-    assert.match(place.done("plan", "show", "fix"), /\nundo +not possible: its undo record is no longer kept\n/);
+    assert.match(
+      place.done("plan", "show", "fix"),
+      /\nundo +not possible: its undo record is no longer kept\n/,
+    );
     assertRefused(
       place.drydock(["plan", "undo", "fix"]),
       1,

@@ -30,7 +30,9 @@ describe("what the command line says of itself and the machine", () => {
       "init",
       "trust",
     ]);
-    const commands = [...place.done("plan", "-h").matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name = ""]) => name);
+    const commands = [...place.done("plan", "-h").matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(
+      ([, name = ""]) => name,
+    );
     assert.deepEqual(commands, [
       "create",
       "list",
@@ -81,7 +83,12 @@ describe("what the command line says of itself and the machine", () => {
       ["plan", "lst", "--help"],
       ["plan", "lst", "-h"],
     ])
-      assertRefused(place.drydock(call), 2, /Unknown command 'lst'/, /Did you mean list\? 'drydock plan --help'/);
+      assertRefused(
+        place.drydock(call),
+        2,
+        /Unknown command 'lst'/,
+        /Did you mean list\? 'drydock plan --help'/,
+      );
     assertRefused(place.drydock(["help", "nope"]), 2, /Unknown command 'nope'/, /'drydock --help'/);
     assert.equal(place.done("help", "help"), place.done("help"));
   });
@@ -152,10 +159,24 @@ describe("what the command line says of itself and the machine", () => {
 
   it("[X4] is in one line that it does not work on another platform, but for doctor", () => {
     using place = new Workplace();
-    const claim = place.write("darwin.cjs", 'Object.defineProperty(process, "platform", { value: "darwin" });\n');
+    const claim = place.write(
+      "darwin.cjs",
+      'Object.defineProperty(process, "platform", { value: "darwin" });\n',
+    );
     const env = { NODE_OPTIONS: `--require ${claim}` };
-    for (const args of [["plan", "list"], ["plan", "create"], ["recover"], ["init"], ["trust"], ["strategy", "list"]]) {
-      assertRefused(place.drydock(args, { env }), 1, /^error: Drydock works on Linux only, and this is darwin\.$/);
+    for (const args of [
+      ["plan", "list"],
+      ["plan", "create"],
+      ["recover"],
+      ["init"],
+      ["trust"],
+      ["strategy", "list"],
+    ]) {
+      assertRefused(
+        place.drydock(args, { env }),
+        1,
+        /^error: Drydock works on Linux only, and this is darwin\.$/,
+      );
     }
     assert.equal(place.drydock(["plan", "--help"], { env }).status, 0);
     const { status, stdout, stderr } = place.drydock(["doctor"], { env });

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Ended, Workplace } from "./workplace.ts";
 
-/** A machine that lets nobody mount: a user namespace without a mount namespace of its own, in which no further one can be made. */
+/**
+ * A machine that lets nobody mount: a user namespace without a mount namespace of its own, in which no
+ * further one can be made.
+ */
 function withoutMounts(place: Workplace, ...args: readonly string[]): Ended {
   const script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$DRYDOCK" "$@"';
   return place.run("unshare", ["--user", "--map-root-user", "bash", "-c", script, "drydock", ...args]);
@@ -16,7 +19,10 @@ describe("where no overlay can be mounted", () => {
     assert.equal(created.status, 0, created.stderr);
     const [{ strategy, why, path }] = JSON.parse(created.stdout).resources;
     assert.equal(strategy, "filesystem_copy");
-    assert.match(why, /passed over: snapshot: .*; overlay: kernel: .*; user-namespace: .*switched off.*; fuse: /);
+    assert.match(
+      why,
+      /passed over: snapshot: .*; overlay: kernel: .*; user-namespace: .*switched off.*; fuse: /,
+    );
     place.write(`${path.slice(place.path.length + 1)}/a.txt`, "new\n");
     assert.equal(withoutMounts(place, "plan", "apply").status, 0);
     assert.equal(place.read("app/a.txt"), "new\n");
@@ -25,11 +31,16 @@ describe("where no overlay can be mounted", () => {
   it("doctor says of each way why it does not work", () => {
     using place = new Workplace();
     const { status, stdout } = withoutMounts(place, "doctor", "--json");
-    const overlay = JSON.parse(stdout).strategies.find(({ name }: { readonly name: string }) => name === "overlay");
+    const overlay = JSON.parse(stdout).strategies.find(
+      ({ name }: { readonly name: string }) => name === "overlay",
+    );
     assert.equal(status, 1);
     assert.equal(overlay.works, false);
     assert.deepEqual(
-      overlay.ways.map(({ name, works }: { readonly name: string; readonly works: boolean }) => [name, works]),
+      overlay.ways.map(({ name, works }: { readonly name: string; readonly works: boolean }) => [
+        name,
+        works,
+      ]),
       [
         ["kernel", false],
         ["user-namespace", false],

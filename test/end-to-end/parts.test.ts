@@ -17,7 +17,12 @@ describe("plan apply --only", () => {
     place.done("plan", "sql", "fix", "data.db", "-c", "INSERT INTO t VALUES (1)");
 
     const apply = (...only: readonly string[]) => place.drydock(["plan", "apply", "fix", "--only", ...only]);
-    assertRefused(apply("src/*.ts", "READM.md"), 2, /Nothing .* is meant by 'READM\.md'/, /Did you mean README\.md\?/);
+    assertRefused(
+      apply("src/*.ts", "READM.md"),
+      2,
+      /Nothing .* is meant by 'READM\.md'/,
+      /Did you mean README\.md\?/,
+    );
     assertRefused(
       apply("data.db:t"),
       2,
@@ -26,15 +31,31 @@ describe("plan apply --only", () => {
     );
     assert.equal(place.read("app/README.md"), "hello\n");
 
-    const landed = place.answer("plan", "apply", "fix", "--only", "app:src/*.ts", "--only", "./READ*", "-m", "part");
+    const landed = place.answer(
+      "plan",
+      "apply",
+      "fix",
+      "--only",
+      "app:src/*.ts",
+      "--only",
+      "./READ*",
+      "-m",
+      "part",
+    );
     assert.deepEqual(
       [landed.planId, landed.state, landed.participants],
       [id, "open", [{ resource: "app", strategy: "filesystem_copy", outcome: "committed", changes: 2 }]],
     );
     assert.equal(place.read("app/src/app.ts"), "two\n");
     assert.match(place.done("plan", "diff", "fix", "--name-only"), /^data\.db\/t\S*\n$/);
-    assert.match(place.done("plan", "log", "fix"), /part applied .*part, only \["app:src\/\*\.ts","app:READ\*"\]/);
-    assert.match(place.done("plan", "undo", "fix"), new RegExp(`^Undid the last part of plan ${id}: 2 changes taken`));
+    assert.match(
+      place.done("plan", "log", "fix"),
+      /part applied .*part, only \["app:src\/\*\.ts","app:READ\*"\]/,
+    );
+    assert.match(
+      place.done("plan", "undo", "fix"),
+      new RegExp(`^Undid the last part of plan ${id}: 2 changes taken`),
+    );
     assert.equal(place.read("app/README.md"), "hello\n");
     assert.match(
       apply("**/*.ts").stdout,

@@ -90,7 +90,9 @@ describe("the life of a plan on the command line", () => {
     const [{ why, path, strategy }] = resources;
     assert.deepEqual(created, {
       ...{ id, name: "fix", state: "open", readOnly: true, createdAt },
-      resources: [{ name: "web", type: "fs-directory", location: app, strategy, why, status: "CREATED", path }],
+      resources: [
+        { name: "web", type: "fs-directory", location: app, strategy, why, status: "CREATED", path },
+      ],
     });
     assert.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     assert.deepEqual(place.answer("plan", "show", "fix"), created);
@@ -150,14 +152,23 @@ describe("the life of a plan on the command line", () => {
       stderr: "",
       stdout: "A  app/deep/er/data.bin  5 bytes\n",
     });
-    assert.deepEqual(write("app", "README.md"), { status: 0, stderr: "", stdout: "M  app/README.md  6 → 5 bytes\n" });
+    assert.deepEqual(write("app", "README.md"), {
+      status: 0,
+      stderr: "",
+      stdout: "M  app/README.md  6 → 5 bytes\n",
+    });
     const { resource, path, operation, kind } = JSON.parse(write("fix", "app", "x", "--json").stdout);
     assert.deepEqual([resource, path, operation, kind], ["app", "x", "added", "file"]);
     const copied = place.shell('"$DRYDOCK" plan read app deep/er/data.bin > copy.bin');
     assert.equal(copied.status, 0);
     assert.equal(place.run("cmp", ["copy.bin", "-"], { input: bytes }).status, 0);
     const read = place.answer("plan", "read", "fix", "app", "deep/er/data.bin");
-    assert.deepEqual(read, { resource: "app", path: "deep/er/data.bin", size: 5, base64: bytes.toString("base64") });
+    assert.deepEqual(read, {
+      resource: "app",
+      path: "deep/er/data.bin",
+      size: 5,
+      base64: bytes.toString("base64"),
+    });
     assert.deepEqual(place.tree("app"), { ...files, src: "/" });
   });
 

@@ -34,7 +34,11 @@ describe("recovery on the command line", () => {
     killed(place, "landings.flush-staged", "plan", "apply", "fix");
     assert.deepEqual(place.tree("app"), old);
     const { status, stdout } = place.drydock(["recover"]);
-    assert.deepEqual([status, /^took back the unfinished apply of fix \(\S+\)\n/.test(stdout)], [0, true], stdout);
+    assert.deepEqual(
+      [status, /^took back the unfinished apply of fix \(\S+\)\n/.test(stdout)],
+      [0, true],
+      stdout,
+    );
     assert.equal(place.answer("plan", "apply", "fix").participants[0].changes, 2);
     assert.deepEqual(place.tree("app"), landed);
   });

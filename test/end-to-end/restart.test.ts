@@ -4,7 +4,10 @@ import { describe, it } from "node:test";
 import { loseMounts } from "../support/remove-folder.ts";
 import { type Ended, Workplace } from "./workplace.ts";
 
-/** The machine as it is after a restart: nothing of ours is mounted any more, and the kernel has another boot id. */
+/**
+ * The machine as it is after a restart: nothing of ours is mounted any more, and the kernel has another boot
+ * id.
+ */
 class Restarted implements Disposable {
   readonly place = new Workplace();
   readonly #bootId = this.place.write("boot-id", `${randomUUID()}\n`);

@@ -22,7 +22,9 @@ function halfLanded(place: Workplace): void {
       ["new.txt", "new\n"],
     ] as const)
       place.drydock(["plan", "write", "fix", folder, path], { input });
-  const { status } = place.drydock(["plan", "apply", "fix"], { env: { DRYDOCK_FAILPOINT: "land.add:2=kill" } });
+  const { status } = place.drydock(["plan", "apply", "fix"], {
+    env: { DRYDOCK_FAILPOINT: "land.add:2=kill" },
+  });
   assert.equal(status, null);
   assert.deepEqual(
     [place.tree("app"), place.tree("settings")],
@@ -38,7 +40,11 @@ describe("an apply that can't be finished", () => {
     const { status, stdout } = place.drydock(["recover"], { env: stuck });
     assert.equal(status, 4);
     assert.match(stdout, /^pending: the apply of fix \(\S+\): settings: .*input\/output error/);
-    assert.match(place.drydock(["recover"]).stdout, /^finished the apply of fix/, "nothing is in the way any more");
+    assert.match(
+      place.drydock(["recover"]).stdout,
+      /^finished the apply of fix/,
+      "nothing is in the way any more",
+    );
     assert.deepEqual([place.tree("app"), place.tree("settings")], [landed, landed]);
   });
 
@@ -82,11 +88,14 @@ describe("an apply that can't be finished", () => {
       const { status, stdout, stderr } = place.drydock(["recover", "fix", "--abort"], { env: stuck });
       assert.equal(status, 4, stdout);
       assert.match(stdout, /^took back the unfinished apply of fix/);
-      const kept = /^attention: settings\/a\.txt: .*; kept at (?<path>\S+)$/m.exec(stderr)?.groups?.["path"] ?? "";
+      const kept =
+        /^attention: settings\/a\.txt: .*; kept at (?<path>\S+)$/m.exec(stderr)?.groups?.["path"] ?? "";
       assert.equal(readFileSync(kept, "utf8"), "rival\n", stderr);
       assert.deepEqual([place.tree("app"), place.tree("settings")], [old, old]);
       // Nobody knows the plan's own version any more, but it must not be taken for a delete.
-      const operations = place.answer("plan", "diff", "fix").changes.map(({ operation }: Change) => operation);
+      const operations = place
+        .answer("plan", "diff", "fix")
+        .changes.map(({ operation }: Change) => operation);
       assert.deepEqual(operations, ["modified", "added", "modified", "added"]);
       place.done("plan", "rollback", "fix");
       place.done("plan", "cancel", "fix");

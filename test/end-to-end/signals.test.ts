@@ -33,7 +33,9 @@ describe("a signal", () => {
   it("[A1] does not stop an apply after the decision: it finishes, and a second one is answered", async () => {
     using place = new Workplace();
     planWithWork(place);
-    const apply = place.start(["plan", "apply", "fix"], { DRYDOCK_FAILPOINT: "land.exchange=stop,land.record:1=stop" });
+    const apply = place.start(["plan", "apply", "fix"], {
+      DRYDOCK_FAILPOINT: "land.exchange=stop,land.record:1=stop",
+    });
     await apply.stopped();
     apply.signal("SIGINT", "SIGCONT");
     await apply.stopped();
@@ -47,7 +49,8 @@ describe("a signal", () => {
   it("[L8] stops a create in the middle of a copy, and nothing of it is left", async () => {
     using place = new Workplace();
     mkdirSync(join(place.path, "big"));
-    for (let number = 0; number < 2000; number += 1) writeFileSync(join(place.path, "big", `${number}`), "x\n");
+    for (let number = 0; number < 2000; number += 1)
+      writeFileSync(join(place.path, "big", `${number}`), "x\n");
     const create = place.start(["plan", "create", "-r", "big,strategy=filesystem_copy"], {
       DRYDOCK_FAILPOINT: "copy.create-file:50=stop",
     });

@@ -70,7 +70,10 @@ describe("a state directory", () => {
         /copy is a copy of .*\/state; its plans and their sandboxes belong to that one\. Nothing was done\./,
         /Use .*\/state/,
       );
-    assert.deepEqual([place.content(place.state), place.content(place.copy), place.read("app/a.txt")], before);
+    assert.deepEqual(
+      [place.content(place.state), place.content(place.copy), place.read("app/a.txt")],
+      before,
+    );
     assert.match(place.done("plan", "list"), /\bp\b/);
   });
 
@@ -98,7 +101,12 @@ describe("a state directory", () => {
     assertRefused(place.drydock(["plan", "list"], { env }), 1, /is a copy of/, /move the copy to .*\/state,/);
     execFileSync("cp", ["-a", place.copy, place.state]);
     const refused = place.drydock(["plan", "apply", "p"]);
-    assertRefused(refused, 1, /is not the one that Drydock made there: .*backup/, /run 'rm \S+\/identity\.json'/);
+    assertRefused(
+      refused,
+      1,
+      /is not the one that Drydock made there: .*backup/,
+      /run 'rm \S+\/identity\.json'/,
+    );
     rmSync(join(place.state, "identity.json"));
     place.done("plan", "apply", "p");
     assert.equal(place.read("app/a.txt"), "new\n");
@@ -107,7 +115,10 @@ describe("a state directory", () => {
   it("[X4] is refused when it is damaged, and nothing is touched", () => {
     const record = (set: string) => (place: StatePlace) => place.change(`UPDATE plans SET record = ${set}`);
     const damages: readonly (readonly [(place: StatePlace) => void, RegExp])[] = [
-      [(place) => writeFileSync(join(place.state, "drydock.db"), ""), /is damaged: it is empty, and was not before/],
+      [
+        (place) => writeFileSync(join(place.state, "drydock.db"), ""),
+        /is damaged: it is empty, and was not before/,
+      ],
       [(place) => writeFileSync(join(place.state, "drydock.db"), "garbage"), /is damaged: /],
       [(place) => writeFileSync(join(place.state, "identity.json"), "{"), /identity\.json is damaged/],
       [(place) => place.change("PRAGMA application_id = 7"), /is a database of another program/],

@@ -9,7 +9,13 @@ const RESOURCE = `${conformance}/drawer-resource.ts:makeDrawer`;
 describe("drydock strategy check", () => {
   it("[S9] reports of somebody else's strategy what holds, and what its capabilities leave out", () => {
     using place = new Workplace();
-    const report = place.answer("strategy", "check", `${conformance}/drawer.ts:DrawerStrategy`, "--resource", RESOURCE);
+    const report = place.answer(
+      "strategy",
+      "check",
+      `${conformance}/drawer.ts:DrawerStrategy`,
+      "--resource",
+      RESOURCE,
+    );
     assert.equal(report.strategy, "drawer");
     assert.deepEqual(report.failed, []);
     const groups = new Set(report.passed.map(({ group }: { group: string }) => group));
@@ -49,7 +55,11 @@ describe("drydock strategy check", () => {
     const declared = "{ module: ./strict.mjs, class: Strict, options: { colour: red } }";
     place.write("drydock.yaml", `sandbox:\n  custom_strategies:\n    mine: ${declared}\n`);
     const ended = place.drydock(["--config", "drydock.yaml", "strategy", "check", "mine"]);
-    assertRefused(ended, 2, /drydock\.yaml:3:5: strategy mine: its options are not what Strict takes: .*colour/);
+    assertRefused(
+      ended,
+      2,
+      /drydock\.yaml:3:5: strategy mine: its options are not what Strict takes: .*colour/,
+    );
   });
 
   it("refuses what it can't check, with what to do", () => {
@@ -59,9 +69,17 @@ describe("drydock strategy check", () => {
     assertRefused(check("overlai"), 2, /There is no strategy called 'overlai'/, /Did you mean overlay\?/);
     assertRefused(check("./missing.mjs:Mine"), 2, /there is no file \.\/missing\.mjs/);
     assertRefused(check("./no-class.mjs:Mine"), 2, /exports no Mine/);
-    assertRefused(check("transaction_rollback"), 2, /does not know how to make a resource of type postgres-database/);
+    assertRefused(
+      check("transaction_rollback"),
+      2,
+      /does not know how to make a resource of type postgres-database/,
+    );
     assertRefused(check("filesystem_copy", "--resource", "nowhere"), 2, /Resources can't be made there/);
-    assertRefused(check("filesystem_copy", "--resource", "./no-class.mjs:make"), 2, /exports no function make/);
+    assertRefused(
+      check("filesystem_copy", "--resource", "./no-class.mjs:make"),
+      2,
+      /exports no function make/,
+    );
     assertRefused(check("filesystem_copy", "--resource", "no-class.mjs"), 2, /Resources can't be made there/);
   });
 });

@@ -44,14 +44,18 @@ describe("the streams of a command", () => {
   it("show a person more than the id of a new plan, and lay JSON out", () => {
     using place = new Workplace();
     place.folder("app", { "a.txt": "a\n" });
-    assert.match(onTerminal(place, "plan create -r app", { NO_COLOR: "1" }), /^[0-9A-Z]{26}\napp\n {2}original {2}/);
+    assert.match(
+      onTerminal(place, "plan create -r app", { NO_COLOR: "1" }),
+      /^[0-9A-Z]{26}\napp\n {2}original {2}/,
+    );
     assert.match(onTerminal(place, "plan list --json"), /^\{\n {2}"plans": \[\n/);
   });
 
   it("show progress on a terminal, and leave nothing of it", () => {
     using place = new Workplace();
     mkdirSync(join(place.path, "big"));
-    for (let number = 0; number < 400; number += 1) writeFileSync(join(place.path, "big", `${number}`), "x\n");
+    for (let number = 0; number < 400; number += 1)
+      writeFileSync(join(place.path, "big", `${number}`), "x\n");
     const slow = {
       DRYDOCK_FAILPOINT: [100, 200, 300, 350, 360, 370, 380, 390]
         .map((nth) => `copy.create-file:${nth}=delay`)
@@ -61,7 +65,10 @@ describe("the streams of a command", () => {
     assert.match(shown, /\r\u001b\[K\w+ (?:\[[= ]{24}\] )?\d+/);
     assert.match(shown, /\r\u001b\[K[0-9A-Z]{26}\n/);
     place.done("plan", "cancel");
-    assert.equal(place.drydock(["plan", "create", "-r", "big,strategy=filesystem_copy"], { env: slow }).stderr, "");
+    assert.equal(
+      place.drydock(["plan", "create", "-r", "big,strategy=filesystem_copy"], { env: slow }).stderr,
+      "",
+    );
   });
 
   it("may lose their reader, and nobody is bothered", () => {
@@ -69,7 +76,8 @@ describe("the streams of a command", () => {
     mkdirSync(join(place.path, "big"));
     place.done("plan", "create", "-r", "big", "--name", "fix");
     const sandbox = place.done("plan", "path").trimEnd();
-    for (let number = 0; number < 1500; number += 1) writeFileSync(join(sandbox, `${number}-${"x".repeat(60)}`), "x\n");
+    for (let number = 0; number < 1500; number += 1)
+      writeFileSync(join(sandbox, `${number}-${"x".repeat(60)}`), "x\n");
     for (const how of ["", "--json", "--patch", "--stat", "--name-only"]) {
       const { stdout, stderr } = place.shell(
         `"$DRYDOCK" plan diff ${how} | head -c 10 | wc -c; echo "\${PIPESTATUS[0]}"`,
@@ -92,7 +100,8 @@ describe("the streams of a command", () => {
     mkdirSync(join(place.path, "big"));
     place.done("plan", "create", "-r", "big", "--name", "fix");
     const sandbox = place.done("plan", "path").trimEnd();
-    for (let number = 0; number < 800; number += 1) writeFileSync(join(sandbox, `${number}-${"x".repeat(80)}`), "x\n");
+    for (let number = 0; number < 800; number += 1)
+      writeFileSync(join(sandbox, `${number}-${"x".repeat(80)}`), "x\n");
     const reader = place.write(
       "reader.mjs",
       `import { spawn } from "node:child_process";

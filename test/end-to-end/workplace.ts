@@ -25,7 +25,10 @@ export interface RunOptions {
   readonly patienceMs?: number;
 }
 
-/** A temporary place to work in, with a state directory of its own; removed when it goes out of scope (`using`). */
+/**
+ * A temporary place to work in, with a state directory of its own; removed when it goes out of scope
+ * (`using`).
+ */
 export class Workplace implements Disposable {
   readonly path = realpathSync(mkdtempSync(join(tmpdir(), "drydock-end-to-end-")));
   readonly state = join(this.path, "state");
@@ -33,7 +36,12 @@ export class Workplace implements Disposable {
   /** The environment of a user who has nothing set but what a command needs. */
   get environment(): NodeJS.ProcessEnv {
     const { PATH, NODE_V8_COVERAGE, DRYDOCK_FROM_SOURCE, DRYDOCK_FAILPOINT_KILLS } = process.env;
-    const inherited = Object.entries({ PATH, NODE_V8_COVERAGE, DRYDOCK_FROM_SOURCE, DRYDOCK_FAILPOINT_KILLS });
+    const inherited = Object.entries({
+      PATH,
+      NODE_V8_COVERAGE,
+      DRYDOCK_FROM_SOURCE,
+      DRYDOCK_FAILPOINT_KILLS,
+    });
     const set = Object.fromEntries(inherited.filter(([, value]) => value !== undefined));
     return { ...set, HOME: join(this.path, "home"), DRYDOCK_STATE_DIR: this.state, DRYDOCK: program };
   }
@@ -115,7 +123,10 @@ export class Workplace implements Disposable {
     const entries = readdirSync(join(this.path, path), { recursive: true, withFileTypes: true });
     const files = entries.map((entry) => {
       const full = join(entry.parentPath, entry.name);
-      return [full.slice(join(this.path, path).length + 1), entry.isFile() ? readFileSync(full, "utf8") : "/"];
+      return [
+        full.slice(join(this.path, path).length + 1),
+        entry.isFile() ? readFileSync(full, "utf8") : "/",
+      ];
     });
     return Object.fromEntries(files.sort());
   }
@@ -154,7 +165,10 @@ export class Running {
     return this.#stderr;
   }
 
-  /** Waits until it has stopped itself at a failpoint. bin/drydock becomes Node by exec, so its pid is that of Node. */
+  /**
+   * Waits until it has stopped itself at a failpoint. bin/drydock becomes Node by exec, so its pid is that of
+   * Node.
+   */
   async stopped(): Promise<void> {
     await this.until(() => /^\S+ \(.*\) T /s.test(readFileSync(`/proc/${this.#child.pid}/stat`, "latin1")));
   }
@@ -173,7 +187,11 @@ export class Running {
   async assertRunning(): Promise<void> {
     await setTimeout(10);
     const { exitCode, signalCode } = this.#child;
-    assert.deepEqual({ exitCode, signalCode }, { exitCode: null, signalCode: null }, this.#stdout + this.#stderr);
+    assert.deepEqual(
+      { exitCode, signalCode },
+      { exitCode: null, signalCode: null },
+      this.#stdout + this.#stderr,
+    );
   }
 
   /** Gives it some input, which is not all. */
@@ -184,7 +202,9 @@ export class Running {
   /** Waits until it has taken all the input that it got, and waits for more. */
   async reading(): Promise<void> {
     await this.until(
-      () => this.#child.stdin?.writableLength === 0 && readFileSync(`/proc/${this.#child.pid}/wchan`, "latin1") !== "0",
+      () =>
+        this.#child.stdin?.writableLength === 0 &&
+        readFileSync(`/proc/${this.#child.pid}/wchan`, "latin1") !== "0",
     );
   }
 
@@ -209,7 +229,10 @@ export class Running {
   }
 }
 
-/** Checks that a command was refused: an exit code, a line that says what is wrong, one that says what to do, and no trace. */
+/**
+ * Checks that a command was refused: an exit code, a line that says what is wrong, one that says what to do,
+ * and no trace.
+ */
 export function assertRefused(ended: Ended, status: number, wrong: RegExp, hint = /\S/): void {
   const [first = "", second = "", ...others] = ended.stderr.trimEnd().split("\n");
   assert.equal(ended.status, status, ended.stderr);

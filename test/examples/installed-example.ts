@@ -36,7 +36,12 @@ export class InstalledExample implements Disposable {
   /** Checks its types against the source of this package. */
   async checkTypes(): Promise<void> {
     const compiler = join(projectRoot, "node_modules/typescript-7/bin/tsc");
-    const types = ["--typeRoots", join(projectRoot, "node_modules/@types"), "--customConditions", "drydock-source"];
+    const types = [
+      "--typeRoots",
+      join(projectRoot, "node_modules/@types"),
+      "--customConditions",
+      "drydock-source",
+    ];
     await run(this.path, process.execPath, compiler, "-p", "tsconfig.json", ...types);
   }
 

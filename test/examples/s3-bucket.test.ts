@@ -35,7 +35,8 @@ describe("The example of a strategy for S3 buckets", { skip: whyNoS3() ?? false 
     bucket = new S3Client(server, "originals");
     await bucket.makeBucket({ versioned: true });
     Object.assign(process.env, server.environment, { DRYDOCK_S3_BUCKET: bucket.bucket });
-    // In processes that are started here the package has to be the source too; they are many, and load the same.
+    // In processes that are started here the package has to be the source too; they are many, and load the
+    // same.
     process.env["NODE_COMPILE_CACHE"] = example.at("compile-cache");
     process.env["NODE_OPTIONS"] = `${process.env["NODE_OPTIONS"] ?? ""} --conditions=drydock-source`.trim();
   });
@@ -52,7 +53,11 @@ describe("The example of a strategy for S3 buckets", { skip: whyNoS3() ?? false 
       .filter((name) => name.endsWith(".ts"))
       .flatMap((name) => [...readFileSync(example.at(name), "utf8").matchAll(/from "([^.n][^"]*)"/g)])
       .map(([, module]) => module);
-    assert.deepEqual([...new Set(imports)].sort(), ["@aws-sdk/client-s3", "drydock/strategy", "drydock/testing"]);
+    assert.deepEqual([...new Set(imports)].sort(), [
+      "@aws-sdk/client-s3",
+      "drydock/strategy",
+      "drydock/testing",
+    ]);
   });
 
   it("[S9] [B9] conforms to the contract, and leaves nothing behind", async () => {
@@ -211,7 +216,11 @@ describe("The example of a strategy for S3 buckets", { skip: whyNoS3() ?? false 
       );
     }
     assert.deepEqual(await place.sides(), { ...OLD, changed: "theirs on top\n" });
-    assert.equal((await bucket.versions(`${place.prefix}/`)).length, 2, "what was there and theirs, nothing of ours");
+    assert.equal(
+      (await bucket.versions(`${place.prefix}/`)).length,
+      2,
+      "what was there and theirs, nothing of ours",
+    );
     assert.equal((await strategy.diff(ref)).changes.length, 2, "the work is in the sandbox again");
   });
 
@@ -254,16 +263,29 @@ describe("The example of a strategy for S3 buckets", { skip: whyNoS3() ?? false 
     await using place = await workshop();
     const plain = new S3Client(server, "unversioned");
     await plain.makeBucket({ versioned: false });
-    const create = (location: string) => place.drydock(["plan", "create", "-r", `${location},type=s3-bucket`]);
-    assertRefused(create("s3://unversioned/site"), 1, /bucket unversioned keeps no versions.*turn versioning on/);
+    const create = (location: string) =>
+      place.drydock(["plan", "create", "-r", `${location},type=s3-bucket`]);
+    assertRefused(
+      create("s3://unversioned/site"),
+      1,
+      /bucket unversioned keeps no versions.*turn versioning on/,
+    );
     assertRefused(create("s3://nowhere-at-all"), 1, /there is no bucket nowhere-at-all/);
   });
 
   /** A sandbox of the bucket alone, with work, and what lands it. */
   async function sandboxIn(place: BucketWorkshop) {
     const { S3BucketStrategy } = await import(example.at("s3-bucket-strategy.ts"));
-    const strategy: TwoPhaseSandboxStrategy = new S3BucketStrategy(contextIn(place.state), { timeout_seconds: 30 });
-    const resource = { id: "site", name: "site", type: "s3-bucket", location: place.location, properties: {} };
+    const strategy: TwoPhaseSandboxStrategy = new S3BucketStrategy(contextIn(place.state), {
+      timeout_seconds: 30,
+    });
+    const resource = {
+      id: "site",
+      name: "site",
+      type: "s3-bucket",
+      location: place.location,
+      properties: {},
+    };
     const ref = await strategy.create("plan", resource);
     await strategy.write(ref, "page.html", Buffer.from(NEW.changed));
     await strategy.write(ref, "made/here.txt", Buffer.from(NEW.added));
@@ -282,7 +304,10 @@ describe("The example of a strategy for S3 buckets", { skip: whyNoS3() ?? false 
     return { stateDir: place.state, config: place.config, calls: [[method, plan]] as const };
   }
 
-  /** The points at which a crash is tried: of the strategy's own the last pass, of those that change the bucket every one. */
+  /**
+   * The points at which a crash is tried: of the strategy's own the last pass, of those that change the
+   * bucket every one.
+   */
   async function pointsOf(method: "apply" | "undo"): Promise<readonly string[]> {
     await using place = await workshop();
     const plan = await arrange(place, method);

@@ -71,7 +71,10 @@ describe("When the branch moved meanwhile", () => {
     const plan = await workshop.plan();
     await plan.write("src/app.ts", "mine\n");
     repository.git("worktree", "add", "-q", "-f", "../second", "main");
-    assert.match((await plan.refusal()).message, /main is also checked out in .*second, which would not follow it/);
+    assert.match(
+      (await plan.refusal()).message,
+      /main is also checked out in .*second, which would not follow it/,
+    );
     repository.git("worktree", "remove", "../second");
     await plan.apply();
     repository.assertSound();
@@ -83,7 +86,9 @@ describe("When the branch moved meanwhile", () => {
     const plan = await workshop.plan();
     await plan.write("src/app.ts", "mine\n");
     repository.git("checkout", "-q", "-b", "other");
-    assert.deepEqual(await plan.conflicts(), [".: main was checked out when the sandbox was made, and now other is"]);
+    assert.deepEqual(await plan.conflicts(), [
+      ".: main was checked out when the sandbox was made, and now other is",
+    ]);
     repository.git("checkout", "-q", "main");
     await plan.apply();
   });
@@ -151,12 +156,15 @@ describe("An undo of what landed in a checkout", () => {
     repository.write("theirs.txt", "theirs\n");
     repository.commitAll("theirs");
     const before = stateOf(repository);
-    await assert.rejects(plan.drydock.plans.undo(plan.id), (thrown: Error & { cause?: unknown; hint?: string }) => {
-      assert.match(thrown.message, /main is at [0-9a-f]{12} and no longer at/);
-      const cause = thrown.cause instanceof SandboxConflictError ? thrown.cause : undefined;
-      assert.match(cause?.hint ?? "", new RegExp(`git revert -m 1 ${landed}`));
-      return true;
-    });
+    await assert.rejects(
+      plan.drydock.plans.undo(plan.id),
+      (thrown: Error & { cause?: unknown; hint?: string }) => {
+        assert.match(thrown.message, /main is at [0-9a-f]{12} and no longer at/);
+        const cause = thrown.cause instanceof SandboxConflictError ? thrown.cause : undefined;
+        assert.match(cause?.hint ?? "", new RegExp(`git revert -m 1 ${landed}`));
+        return true;
+      },
+    );
     assert.equal(stateOf(repository), before);
     assert.deepEqual(repository.traces(), []);
     repository.git("revert", "--no-edit", "-m", "1", landed);

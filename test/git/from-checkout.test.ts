@@ -105,7 +105,8 @@ describe("A sandbox that begins with the checkout as it is", () => {
   it("[X5] is asked for only of git checkouts, and by a word that is known", async () => {
     await using workshop = new GitWorkshop();
     const drydock = await workshop.open();
-    const create = (resource: object) => drydock.plans.create({ resources: [{ location: "app", ...resource }] });
+    const create = (resource: object) =>
+      drydock.plans.create({ resources: [{ location: "app", ...resource }] });
     await assert.rejects(create({ from: "yesterday" }), /can't begin with 'yesterday'/);
     await assert.rejects(create({ from: "checkout", type: "fs-directory" }), /is no git checkout/);
   });

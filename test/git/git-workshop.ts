@@ -8,7 +8,10 @@ import type { Services, ServicesOptions } from "../../src/services.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { TestRepository } from "../support/test-repository.ts";
 
-/** Places for one test: a state directory, and a checkout with a few files, in memory if possible. All of it goes at the end. */
+/**
+ * Places for one test: a state directory, and a checkout with a few files, in memory if possible. All of it
+ * goes at the end.
+ */
 export class GitWorkshop {
   readonly base = realpathSync(mkdtempSync(join(fastFolder(), "drydock-git-")));
   readonly stateDir = join(this.base, "state");
@@ -43,7 +46,10 @@ export class GitWorkshop {
 
   /** Refs of ours in the repository. */
   ownRefs(): string[] {
-    return this.repository.git("for-each-ref", "--format=%(refname)", "refs/drydock").split("\n").filter(Boolean);
+    return this.repository
+      .git("for-each-ref", "--format=%(refname)", "refs/drydock")
+      .split("\n")
+      .filter(Boolean);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -101,7 +107,9 @@ export class OpenPlan {
   }
 }
 
-/** The files of a folder with their content, and the state of its repository, to see that nothing has changed. */
+/**
+ * The files of a folder with their content, and the state of its repository, to see that nothing has changed.
+ */
 export function stateOf(repository: TestRepository): string {
   const script =
     "find . -path ./.git -prune -o -printf '%p %m %s %T@ %l\\n' | sort; git stash list; git status --porcelain";

@@ -100,7 +100,8 @@ describe("Hooks of the user's repository", () => {
   it("commit-msg changes the message of what lands, or refuses it, and then nothing is changed", async () => {
     await using workshop = new HookWorkshop();
     const { repository } = workshop;
-    const script = "grep -q '^TICKET-' \"$1\" || { echo no ticket >&2; exit 1; }; echo 'Seen-by: hook' >> \"$1\"";
+    const script =
+      "grep -q '^TICKET-' \"$1\" || { echo no ticket >&2; exit 1; }; echo 'Seen-by: hook' >> \"$1\"";
     workshop.hook("commit-msg", script);
     const plan = await workshop.changingPlan(ON);
     const before = stateOf(repository);
@@ -121,7 +122,8 @@ describe("Hooks of the user's repository", () => {
   it("pre-merge-commit sees in the index what would land, merged, and refuses it by what it says", async () => {
     await using workshop = new HookWorkshop();
     const { repository } = workshop;
-    const script = "git diff --cached --name-only HEAD >&2; git show :src/app.ts >&2; git show :theirs.txt >&2; exit 3";
+    const script =
+      "git diff --cached --name-only HEAD >&2; git show :src/app.ts >&2; git show :theirs.txt >&2; exit 3";
     workshop.hook("pre-merge-commit", script);
     const plan = await workshop.changingPlan(ON);
     repository.write("theirs.txt", "theirs\n");
@@ -164,11 +166,13 @@ describe("Hooks of the user's repository", () => {
   it("post-merge finds everything in its place and may use git; its failure is reported, and what landed stays", async () => {
     await using workshop = new HookWorkshop();
     const { repository } = workshop;
-    const script = "git show HEAD:src/app.ts && cat src/app.ts && git update-index --refresh && git tag seen; exit 5";
+    const script =
+      "git show HEAD:src/app.ts && cat src/app.ts && git update-index --refresh && git tag seen; exit 5";
     workshop.hook("post-merge", script);
     const plan = await workshop.changingPlan(ON);
     const { attention } = await plan.apply();
-    const said = "everything has landed, but the hook post-merge failed: export const app = 2;; export const app = 2;";
+    const said =
+      "everything has landed, but the hook post-merge failed: export const app = 2;; export const app = 2;";
     assert.deepEqual(attention, [{ resource: "app", path: ".", message: said }]);
     assert.equal((await plan.drydock.plans.show(plan.id)).state, "applied");
     assert.equal(repository.git("rev-parse", "seen"), repository.head());
@@ -191,7 +195,10 @@ describe("Hooks of the user's repository", () => {
     workshop.hook("commit-msg");
     workshop.hook("post-merge", "exec sleep 1000");
     const { attention } = await plan.apply();
-    assert.match(attention[0]?.message ?? "", /post-merge failed: .*nothing to say for 1 seconds and was ended/);
+    assert.match(
+      attention[0]?.message ?? "",
+      /post-merge failed: .*nothing to say for 1 seconds and was ended/,
+    );
     assert.equal(repository.read("src/app.ts"), "export const app = 2;\n");
     repository.assertSound();
   });

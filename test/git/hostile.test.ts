@@ -5,7 +5,10 @@ import { describe, it } from "node:test";
 import { TestRepository } from "../support/test-repository.ts";
 import { GitWorkshop, stateOf } from "./git-workshop.ts";
 
-/** What a program in the worktree does to its own repository must not reach the outside when we look at it or land it. */
+/**
+ * What a program in the worktree does to its own repository must not reach the outside when we look at it or
+ * land it.
+ */
 describe("[G7] The repository in a worktree", () => {
   it("does not make us run its programs: hooks, filters, monitors, helpers of any kind", async () => {
     await using workshop = new GitWorkshop();
@@ -110,7 +113,11 @@ describe("[G7] The repository in a worktree", () => {
     symlinkSync(join(workshop.base, "outside"), join(worktree.path, "src"));
     rmSync(join(worktree.path, ".git"), { recursive: true });
     symlinkSync(join(workshop.repository.path, ".git"), join(worktree.path, ".git"));
-    assert.deepEqual(await plan.changes(), ["added symlink src", "deleted file src/app.ts", "deleted file src/old.ts"]);
+    assert.deepEqual(await plan.changes(), [
+      "added symlink src",
+      "deleted file src/app.ts",
+      "deleted file src/old.ts",
+    ]);
     await plan.apply();
     assert.equal(workshop.repository.git("ls-tree", "HEAD", "src").startsWith("120000 blob"), true);
     assert.equal(existsSync(join(workshop.base, "outside/secret")), true);
@@ -134,7 +141,10 @@ describe("[G7] The repository in a worktree", () => {
     const plan = await workshop.plan();
     for (const path of [".git/config", ".GIT/config", ".git"]) {
       await assert.rejects(plan.write(path, "x"), /is in the sandbox's own repository/);
-      await assert.rejects(plan.drydock.plans.read(plan.id, "app", path), /is in the sandbox's own repository/);
+      await assert.rejects(
+        plan.drydock.plans.read(plan.id, "app", path),
+        /is in the sandbox's own repository/,
+      );
     }
   });
 });

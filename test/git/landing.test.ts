@@ -12,7 +12,9 @@ describe("A plan over a git checkout", () => {
     await plan.write("docs/new/page.md", "# New\n");
     (await plan.worktree()).remove("src/old.ts");
     const { participants, attention } = await plan.apply("better app\n\nwith a page");
-    assert.deepEqual(participants, [{ resource: "app", strategy: "git_worktree", outcome: "committed", changes: 3 }]);
+    assert.deepEqual(participants, [
+      { resource: "app", strategy: "git_worktree", outcome: "committed", changes: 3 },
+    ]);
     assert.deepEqual(attention, []);
     assert.equal(repository.read("src/app.ts"), "export const app = 2;\n");
     assert.equal(repository.read("docs/new/page.md"), "# New\n");
@@ -20,7 +22,10 @@ describe("A plan over a git checkout", () => {
     assert.equal(repository.status(), "");
     assert.equal(repository.git("log", "--format=%s%n%b", "-1"), "better app\nwith a page\n");
     assert.equal(repository.git("rev-list", "--count", "--merges", "HEAD"), "1");
-    assert.equal(repository.git("reflog", "-1", "--format=%gs"), `merge plan ${plan.id}: better app with a page`);
+    assert.equal(
+      repository.git("reflog", "-1", "--format=%gs"),
+      `merge plan ${plan.id}: better app with a page`,
+    );
     assert.deepEqual(workshop.ownRefs(), []);
     repository.assertSound();
   });

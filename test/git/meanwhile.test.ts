@@ -61,8 +61,8 @@ describe("While a plan over a git checkout is open", () => {
 });
 
 /**
- * Changes a file in the very second in which git has looked at it, which git sees only from the index being as young as the file. Returns when
- * that second is over; false if it never was quick enough.
+ * Changes a file in the very second in which git has looked at it, which git sees only from the index being
+ * as young as the file. Returns when that second is over; false if it never was quick enough.
  */
 async function changeUnseen(repository: TestRepository): Promise<boolean> {
   const [file, index] = [join(repository.path, "src/app.ts"), join(repository.path, ".git/index")];

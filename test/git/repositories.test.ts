@@ -20,7 +20,11 @@ async function assertRefused(workshop: GitWorkshop, location: string, why: RegEx
   assert.deepEqual(await drydock.plans.list({ all: true }), []);
 }
 
-async function landsAndIsUndone(workshop: GitWorkshop, repository: TestRepository, location: string): Promise<void> {
+async function landsAndIsUndone(
+  workshop: GitWorkshop,
+  repository: TestRepository,
+  location: string,
+): Promise<void> {
   const before = repository.git("rev-parse", "HEAD");
   const plan = await workshop.plan({ resources: [{ name: "app", location, strategy: "git_worktree" }] });
   await plan.write("landed.txt", "landed\n");
@@ -36,7 +40,9 @@ async function landsAndIsUndone(workshop: GitWorkshop, repository: TestRepositor
 }
 
 describe("[L8] git_worktree refuses", () => {
-  const refusals: { readonly [what: string]: (workshop: GitWorkshop) => readonly [location: string, why: RegExp] } = {
+  const refusals: {
+    readonly [what: string]: (workshop: GitWorkshop) => readonly [location: string, why: RegExp];
+  } = {
     "a bare repository": ({ repository }) => {
       repository.git("clone", "-q", "--bare", ".", "../bare");
       return ["bare", /is a bare repository/];
@@ -158,7 +164,9 @@ describe("git_worktree works on", () => {
     });
   }
 
-  it("a checkout that is a mount point, with the workspace inside", { skip: whyNoImages() ?? false }, async () => {
+  it("a checkout that is a mount point, with the workspace inside", {
+    skip: whyNoImages() ?? false,
+  }, async () => {
     await using workshop = new GitWorkshop();
     const mounted = mountMemory();
     try {

@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { AtomicCommitError, BusyError, GitError, type PreparedCommit, type StrategyContext } from "../../src/index.ts";
+import {
+  AtomicCommitError,
+  BusyError,
+  GitError,
+  type PreparedCommit,
+  type StrategyContext,
+} from "../../src/index.ts";
 import { GitWorktreeStrategy } from "../../src/strategies/git-worktree/git-worktree.ts";
 import { GitWorkshop, stateOf } from "./git-workshop.ts";
 
@@ -21,7 +27,13 @@ async function sandboxIn(workshop: GitWorkshop) {
   };
   const fresh = () => new GitWorktreeStrategy(context);
   const location = workshop.repository.path;
-  const ref = await fresh().create("plan", { id: "r", name: "app", type: "git-checkout", location, properties: {} });
+  const ref = await fresh().create("plan", {
+    id: "r",
+    name: "app",
+    type: "git-checkout",
+    location,
+    properties: {},
+  });
   const transaction = { id: "t1", planId: "plan", direction: "commit" } as const;
   const prepare = async (): Promise<PreparedCommit> => {
     const prepared = await fresh().prepare(ref, transaction);
@@ -209,7 +221,10 @@ describe("[G3] A git that hangs or fails", () => {
         const drydock = await workshop.open({ config: "drydock.yaml", environment });
         await assert.rejects(drydock.plans.apply(real.id), (thrown) => {
           assert.ok(thrown instanceof AtomicCommitError && thrown.cause instanceof GitError, String(thrown));
-          assert.match(thrown.message, /had nothing to say for 1 seconds|failed with exit code 99: no such luck/);
+          assert.match(
+            thrown.message,
+            /had nothing to say for 1 seconds|failed with exit code 99: no such luck/,
+          );
           return true;
         });
         assert.equal(stateOf(repository), before);

@@ -22,7 +22,16 @@ for (const actor of ACTORS) {
     it("works in the worktree, at the place that matches where it was started, and is told where that is", () => {
       using stage = checkoutFor(actor);
       const run = stage.drydock(
-        ["run", "--discard", "-r", "..", "--", "sh", "-c", 'pwd; cat b.txt; echo "$DRYDOCK_RESOURCE_PROJECT"'],
+        [
+          "run",
+          "--discard",
+          "-r",
+          "..",
+          "--",
+          "sh",
+          "-c",
+          'pwd; cat b.txt; echo "$DRYDOCK_RESOURCE_PROJECT"',
+        ],
         {
           cwd: join(stage.project, "src"),
         },

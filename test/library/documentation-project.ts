@@ -24,7 +24,9 @@ export function examplesOf(page: string): Example[] {
   }));
 }
 
-/** The examples in the comments of a file of the source, and the `ts` blocks of a page: what is only compiled. */
+/**
+ * The examples in the comments of a file of the source, and the `ts` blocks of a page: what is only compiled.
+ */
 export function snippetsOf(path: string): string[] {
   const text = readFileSync(join(root, path), "utf8").replace(/^ +[*] ?/gm, "");
   return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => code);
@@ -61,7 +63,10 @@ export class DocumentationProject implements Disposable {
     });
   }
 
-  /** What the compiler has to say of the examples, against the types of the source. Of the source itself another check speaks. */
+  /**
+   * What the compiler has to say of the examples, against the types of the source. Of the source itself
+   * another check speaks.
+   */
   check(): string[] {
     const tsc = join(root, "node_modules/typescript-7/bin/tsc");
     const { stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", this.path], { encoding: "utf8" });

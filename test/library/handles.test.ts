@@ -93,7 +93,9 @@ describe("An open Drydock", () => {
     await using drydock = await scene.open();
     assert.ok(drydock.resourceTypes.has("fs-directory"));
     assert.ok(drydock.resourceTypes.mayContain("fs-directory", "sqlite-database"));
-    assert.ok(drydock.resourceTypes.list().some(({ name }) => name === drydock.resourceTypes.get("fs-file").name));
+    assert.ok(
+      drydock.resourceTypes.list().some(({ name }) => name === drydock.resourceTypes.get("fs-file").name),
+    );
   });
 
   it("takes no failpoint from the environment, neither from that of the process nor from one that it is given", async () => {
@@ -101,7 +103,10 @@ describe("An open Drydock", () => {
     const failpoint = "store.open=error,copy.create-file=error";
     process.env["DRYDOCK_FAILPOINT"] = failpoint;
     try {
-      for (const options of [{ environment: { ...process.env } }, { stateDir: scene.at("other"), cwd: scene.path }]) {
+      for (const options of [
+        { environment: { ...process.env } },
+        { stateDir: scene.at("other"), cwd: scene.path },
+      ]) {
         await using drydock = await openDrydock({ ...scene.options, ...options });
         const plan = await drydock.plans.create({ resources: [{ location: "app", strategy: COPY }] });
         await plan.cancel();
@@ -150,7 +155,10 @@ describe("A plan of one resource", () => {
   it("is worked on without naming the resource", async () => {
     using scene = new Scene();
     await using drydock = await scene.open();
-    const plan = await drydock.plans.create({ name: "fix", resources: [{ location: "app", strategy: COPY }] });
+    const plan = await drydock.plans.create({
+      name: "fix",
+      resources: [{ location: "app", strategy: COPY }],
+    });
     assert.equal(plan.name, "fix");
     const { path, operation, kind, after } = await plan.write("file", "grün\n");
     assert.deepEqual([path, operation, kind, after?.size], ["file", "modified", "file", 6]);
@@ -170,7 +178,10 @@ describe("A plan of one resource", () => {
   it("lands, is found again by its name, and is taken back", async () => {
     using scene = new Scene();
     await using drydock = await scene.open();
-    const plan = await drydock.plans.create({ name: "fix", resources: [{ location: "app", strategy: COPY }] });
+    const plan = await drydock.plans.create({
+      name: "fix",
+      resources: [{ location: "app", strategy: COPY }],
+    });
     await plan.write("file", "new\n");
     const { digest } = await plan.diff();
     assert.equal((await plan.apply({ digest, message: "better" })).state, "applied");
@@ -230,7 +241,10 @@ describe("A plan of one resource", () => {
     using scene = new Scene();
     await using drydock = await scene.open();
     const plan = await drydock.plans.create({ resources: [{ location: "app" }] });
-    const { exitCode } = await plan.exec({ command: ["sh", "-c", "echo inside > file; exit 3"], cwd: scene.at("app") });
+    const { exitCode } = await plan.exec({
+      command: ["sh", "-c", "echo inside > file; exit 3"],
+      cwd: scene.at("app"),
+    });
     assert.equal(exitCode, 3);
     assert.equal(await textIn(plan, "file"), "inside\n");
     assert.equal(scene.text("app", "file"), "old\n");
@@ -252,7 +266,11 @@ describe("A plan of several resources", () => {
       () => plan.sandbox(),
     ];
     for (const call of calls)
-      await assert.rejects(call, { name: "UsageError", message: /has several resources/, hint: /app, settings/ });
+      await assert.rejects(call, {
+        name: "UsageError",
+        message: /has several resources/,
+        hint: /app, settings/,
+      });
     for (const name of ["app", "settings"]) await plan.resource(name).write("file", `${name}\n`);
     assert.equal((await plan.apply()).participants.length, 2);
     assert.deepEqual([scene.text("app", "file"), scene.text("settings", "file")], ["app\n", "settings\n"]);

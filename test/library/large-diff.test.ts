@@ -15,7 +15,10 @@ describe("a diff that hands over one change after the other", () => {
       writeFileSync(join(location, "folder/file"), "one\n");
       const drydock = await openDrydock({ stateDir: join(root, "state") });
       t.after(() => drydock.close());
-      const plan = await drydock.plans.create({ resources: [{ location, strategy }], allowIrreversible: true });
+      const plan = await drydock.plans.create({
+        resources: [{ location, strategy }],
+        allowIrreversible: true,
+      });
       for (const name of ["folder/file", "new", ".envrc"]) await plan.write(name, "two\n");
       const listed = await plan.diff({ paths: ["folder", ".envrc"] });
       const handed: PlanChange[] = [];

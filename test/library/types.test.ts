@@ -32,7 +32,8 @@ export type Used = [SandboxStrategy, OnePhaseSandboxStrategy, Queryable, TwoPhas
 
 /** What has to compile. */
 const RIGHT = {
-  "a one-phase strategy": 'export const it: SandboxStrategy = { ...methods, capabilities: { commit: "one-phase" } };',
+  "a one-phase strategy":
+    'export const it: SandboxStrategy = { ...methods, capabilities: { commit: "one-phase" } };',
   "a strategy that works in place":
     'export const it: SandboxStrategy = { ...methods, capabilities: { commit: "in-place" } };',
   "a two-phase strategy":
@@ -71,7 +72,10 @@ const WRONG = {
     "export declare class It implements Queryable {}",
     /TS2420: Class 'It' incorrectly implements/,
   ],
-  "metadata that is no plain data": ["export declare const it: SandboxRef<{ readonly when: Date }>;", /TS2344: Type /],
+  "metadata that is no plain data": [
+    "export declare const it: SandboxRef<{ readonly when: Date }>;",
+    /TS2344: Type /,
+  ],
   "an error code that there is not": [
     `import type { DrydockError } from "drydock";
     export const it = (error: DrydockError): boolean => error.code === "NO_SUCH_CODE";`,
@@ -90,12 +94,22 @@ const WRONG = {
 } as const;
 
 describe("the types of the library", () => {
-  const right = Object.entries(RIGHT).map(([heading, code]) => ({ heading, code: METHODS + code, output: "" }));
-  const wrong = Object.entries(WRONG).map(([heading, [code]]) => ({ heading, code: METHODS + code, output: "" }));
+  const right = Object.entries(RIGHT).map(([heading, code]) => ({
+    heading,
+    code: METHODS + code,
+    output: "",
+  }));
+  const wrong = Object.entries(WRONG).map(([heading, [code]]) => ({
+    heading,
+    code: METHODS + code,
+    output: "",
+  }));
 
   it("take what is right, and the examples of comments and of the README", () => {
     const paths = ["README.md", ...filesWithExamples()];
-    const snippets = paths.flatMap((path) => snippetsOf(path).map((code) => ({ heading: path, code, output: "" })));
+    const snippets = paths.flatMap((path) =>
+      snippetsOf(path).map((code) => ({ heading: path, code, output: "" })),
+    );
     assert.ok(paths.length > 2 && snippets.length >= paths.length);
     using project = new DocumentationProject([...right, ...snippets]);
     assert.deepEqual(project.check(), []);
@@ -105,7 +119,9 @@ describe("the types of the library", () => {
     using project = new DocumentationProject(wrong);
     const said = project.check();
     Object.entries(WRONG).forEach(([heading, [, reason]], at) => {
-      const lines = said.filter((line) => line.startsWith(`example-${at}.ts`) || line.includes(`/example-${at}.ts`));
+      const lines = said.filter(
+        (line) => line.startsWith(`example-${at}.ts`) || line.includes(`/example-${at}.ts`),
+      );
       assert.ok(lines.length > 0, `${heading} compiles`);
       assert.match(lines.join("\n"), reason, heading);
     });

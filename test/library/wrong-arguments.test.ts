@@ -57,7 +57,15 @@ const ODD: readonly unknown[] = [
 
 const TAKE_NOTHING = [
   ...["close", "recover", "doctor", "cleanup.status", "strategies.list", "resourceTypes.list"],
-  ...["plan.path", "plan.sandbox", "plan.show", "plan.undo", "plan.rollback", "plan.cancel", "plan.checkpoints"],
+  ...[
+    "plan.path",
+    "plan.sandbox",
+    "plan.show",
+    "plan.undo",
+    "plan.rollback",
+    "plan.cancel",
+    "plan.checkpoints",
+  ],
   ...["plan.log", "plan.abandon", "resource.path", "resource.sandbox"],
 ];
 
@@ -139,7 +147,9 @@ describe("[X5] what programs hand to the library", () => {
     const { drydock, plan } = await scene.open();
     for (const [name, method] of scene.functions(drydock, plan)) {
       // Whole runs of commands and of the conformance suite are for other tests.
-      const places = ["plan.exec", "run", "strategies.check"].includes(name) ? [[]] : [[], ["p"], ["x"], ["folder"]];
+      const places = ["plan.exec", "run", "strategies.check"].includes(name)
+        ? [[]]
+        : [[], ["p"], ["x"], ["folder"]];
       for (const before of places)
         for (const value of [...NONSENSE, ...ODD]) {
           const thrown = await thrownBy(() => method(...before, value));

@@ -18,7 +18,9 @@ export async function assertAllOrNothing(
   assert.deepEqual([...outcomes].sort(), ["new", "old"], "both sides of the decision were seen");
 }
 
-/** With these failpoints, which switch the flushes off, something is lost on one of the file systems at least. */
+/**
+ * With these failpoints, which switch the flushes off, something is lost on one of the file systems at least.
+ */
 export async function assertLosesWithout(
   flushes: string,
   originals: Originals,

@@ -14,7 +14,10 @@ import { Disk, FOLDERS, type RestartedDisk, type Site } from "./disk.ts";
 const noImages = whyNoImages();
 const rooted = noImages === undefined ? { timeout: 170_000 } : { skip: noImages };
 
-/** Of a restore: before it is decided that the plan goes back, in the middle of the first sandbox, between the two, and when all is said to be done. */
+/**
+ * Of a restore: before it is decided that the plan goes back, in the middle of the first sandbox, between the
+ * two, and when all is said to be done.
+ */
 const MOMENTS = [
   "checkpoint.flush:2",
   "checkpoint.begin-restore:1",
@@ -32,7 +35,9 @@ const OWN: { readonly [strategy: string]: readonly string[] } = {
 /** In a short run: on both sides of the decision, and when all is said to be done. */
 const SHORT: readonly string[] = ["checkpoint.flush:2", "checkpoint.end-restore:1", "checkpoint.remove:1"];
 const PLACES = [
-  ...["filesystem_copy", "overlay"].flatMap((strategy) => IMAGE_FILE_SYSTEMS.map((kind) => ({ strategy, kind }))),
+  ...["filesystem_copy", "overlay"].flatMap((strategy) =>
+    IMAGE_FILE_SYSTEMS.map((kind) => ({ strategy, kind })),
+  ),
   { strategy: "snapshot", kind: "btrfs" } as const,
 ].filter(({ kind }) => IS_LONG || kind === "ext4");
 
@@ -51,22 +56,30 @@ describe("A power cut", () => {
       await assertKept(disk, strategy);
     });
 
-    it(`[C6] in a restore of ${strategy} on ${kind} leaves all as it was or all as it had been`, rooted, async () => {
-      await using disk = new Disk(kind);
-      const sides = new Set<StateName>();
-      for (const moment of momentsOf(strategy)) sides.add(await sideAfter(disk, strategy, moment));
-      assert.deepEqual([...sides].sort(), ["later", "saved"], "both were seen");
-    });
+    it(
+      `[C6] in a restore of ${strategy} on ${kind} leaves all as it was or all as it had been`,
+      rooted,
+      async () => {
+        await using disk = new Disk(kind);
+        const sides = new Set<StateName>();
+        for (const moment of momentsOf(strategy)) sides.add(await sideAfter(disk, strategy, moment));
+        assert.deepEqual([...sides].sort(), ["later", "saved"], "both were seen");
+      },
+    );
   }
 
   it("[C6] does harm with the flushes switched off: so these tests can tell", rooted, async () => {
     await assertHarm((disk) => assertKept(disk, "overlay", "checkpoint.flush=skip"));
-    await assertHarm((disk) => sideAfter(disk, "overlay", "checkpoint.remove:1", "checkpoint.flush-restored=skip"));
+    await assertHarm((disk) =>
+      sideAfter(disk, "overlay", "checkpoint.remove:1", "checkpoint.flush-restored=skip"),
+    );
   });
 });
 
 function momentsOf(strategy: string): readonly string[] {
-  return IS_LONG ? [...MOMENTS, ...(OWN[strategy] ?? [])] : MOMENTS.filter((moment) => SHORT.includes(moment));
+  return IS_LONG
+    ? [...MOMENTS, ...(OWN[strategy] ?? [])]
+    : MOMENTS.filter((moment) => SHORT.includes(moment));
 }
 
 /** On one of the file systems at least. */
@@ -97,7 +110,10 @@ async function assertKept(disk: Disk, strategy: string, more = ""): Promise<void
   for (const folder of FOLDERS) assertState(restarted, folder, "saved", "after the checkpoint");
 }
 
-/** Which of the two states the whole plan is in after a power cut at this moment of a restore; what then lands is that. */
+/**
+ * Which of the two states the whole plan is in after a power cut at this moment of a restore; what then lands
+ * is that.
+ */
 async function sideAfter(disk: Disk, strategy: string, at: string, more = ""): Promise<StateName> {
   const site = disk.newSite();
   const { id, checkpoint, digests } = await planWithCheckpoint(site, strategy);
@@ -142,7 +158,10 @@ async function bringTo(state: StateName, { plans }: Services, id: string): Promi
   return (await plans.diff(id)).digest;
 }
 
-async function withDrydock<T>({ base, stateDir }: Site, action: (drydock: Services) => Promise<T>): Promise<T> {
+async function withDrydock<T>(
+  { base, stateDir }: Site,
+  action: (drydock: Services) => Promise<T>,
+): Promise<T> {
   const drydock = await openServices({ stateDir, cwd: base, environment: {} });
   try {
     return await action(drydock);
@@ -152,7 +171,8 @@ async function withDrydock<T>({ base, stateDir }: Site, action: (drydock: Servic
 }
 
 function become(folder: string, state: StateName): void {
-  for (const name of ["both", "early", "late", "new"]) rmSync(join(folder, name), { recursive: true, force: true });
+  for (const name of ["both", "early", "late", "new"])
+    rmSync(join(folder, name), { recursive: true, force: true });
   for (const [name, of] of Object.entries(STATES[state])) {
     if (name.startsWith("new/")) mkdirSync(join(folder, "new"));
     writeFileSync(join(folder, name), contentOf(of));
@@ -163,7 +183,12 @@ function contentOf(of: string): string {
   return `${of}\n`.repeat(2000);
 }
 
-function assertState(disk: RestartedDisk, folder: (typeof FOLDERS)[number], state: StateName, at: string): void {
+function assertState(
+  disk: RestartedDisk,
+  folder: (typeof FOLDERS)[number],
+  state: StateName,
+  at: string,
+): void {
   const wanted: { readonly [name: string]: string } = STATES[state];
   for (const name of ["both", "early", "late", "new/file", "new/other"]) {
     const path = join(disk.original(folder), name);

@@ -59,11 +59,16 @@ export class CutLandings {
     const somebodyFlushes = part !== undefined || moment.startsWith("stage.");
     using disk = await this.#disk.cutPower(site, { call, at: moment, more, somebodyFlushes });
     if (isUndone === true) return await this.#restartAfterUndo(disk, plan);
-    return part === undefined ? await this.#restart(disk, plan, work) : await this.#restartOverPart(disk, plan, part);
+    return part === undefined
+      ? await this.#restart(disk, plan, work)
+      : await this.#restartOverPart(disk, plan, part);
   }
 
   /** A plan with its work done, and what that is. */
-  async #plan({ base, stateDir }: Site): Promise<{ readonly plan: PlanView; readonly work: readonly string[] }> {
+  async #plan({
+    base,
+    stateDir,
+  }: Site): Promise<{ readonly plan: PlanView; readonly work: readonly string[] }> {
     for (const folder of FOLDERS) {
       (this.#originals.makeFolder ?? mkdirSync)(join(base, folder));
       this.#originals.make(join(base, folder));

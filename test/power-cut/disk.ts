@@ -25,14 +25,18 @@ export interface Moment {
   readonly at: string;
   /** Failpoints besides that one. */
   readonly more?: string;
-  /** With something of somebody else's the file system may write down what was renamed, and not yet what is in it. */
+  /**
+   * With something of somebody else's the file system may write down what was renamed, and not yet what is in
+   * it.
+   */
   readonly somebodyFlushes?: boolean;
 }
 
 /**
- * A power cut, as the disk sees it: the image of the file system on which everything lives, state directory and originals, is itself a file
- * on a file system that can copy it in an instant (reflink). The copy, taken while a call stands still, holds what had reached the disk
- * and nothing else. It is mounted over the same place, in a mount namespace of its own, and Drydock starts there as after a reboot.
+ * A power cut, as the disk sees it: the image of the file system on which everything lives, state directory
+ * and originals, is itself a file on a file system that can copy it in an instant (reflink). The copy, taken
+ * while a call stands still, holds what had reached the disk and nothing else. It is mounted over the same
+ * place, in a mount namespace of its own, and Drydock starts there as after a reboot.
  */
 export class Disk {
   readonly #host = mountImage("xfs", { megabytes: 700 });
@@ -59,7 +63,10 @@ export class Disk {
   }
 
   /** What was there before the call is on disk. */
-  async cutPower({ base, stateDir }: Site, { call, at, more = "", somebodyFlushes }: Moment): Promise<RestartedDisk> {
+  async cutPower(
+    { base, stateDir }: Site,
+    { call, at, more = "", somebodyFlushes }: Moment,
+  ): Promise<RestartedDisk> {
     execFileSync("sync", ["-f", this.#path]);
     const failpoint = [`${at}=stop`, more].filter((part) => part !== "").join();
     await using child = new DrydockProcess({ stateDir, calls: [call] }, { failpoint });
@@ -103,7 +110,10 @@ export class RestartedDisk {
     this.#parts = parts;
   }
 
-  /** Mounts the disk where nobody else sees it, and makes these calls there. What is in the originals then is shown by `original`. */
+  /**
+   * Mounts the disk where nobody else sees it, and makes these calls there. What is in the originals then is
+   * shown by `original`.
+   */
   async run(calls: readonly ChildCall[]): Promise<Shown> {
     const { snapshot, kind, path, found, base, stateDir } = this.#parts;
     rmSync(found, { recursive: true, force: true });

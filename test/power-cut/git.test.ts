@@ -22,7 +22,10 @@ const FLUSHES_OFF = [
 const noImages = whyNoImages();
 const rooted = noImages === undefined ? { timeout: 170_000 } : { skip: noImages };
 
-/** Moments of an apply to two checkouts: while their locks are taken, before the decision, and between the steps of both landings. */
+/**
+ * Moments of an apply to two checkouts: while their locks are taken, before the decision, and between the
+ * steps of both landings.
+ */
 const MOMENTS = [
   "git-lock.take:1",
   "git-lock.take:3",
@@ -83,7 +86,10 @@ function content(side: "old" | "new", at: number): string {
   return `${side} ${at}\n`.repeat(2000);
 }
 
-/** What is not as it should be: branch, index and files say the same, git finds nothing wrong, and nothing of ours is left. */
+/**
+ * What is not as it should be: branch, index and files say the same, git finds nothing wrong, and nothing of
+ * ours is left.
+ */
 function differences(repository: TestRepository, side: "old" | "new"): string[] {
   const wanted = new Map<string, string>([["dirty", "of the user\n"]]);
   for (let at = 0; at < FILES; at += 1) wanted.set(`file-${at}`, content(side, at));
@@ -120,8 +126,10 @@ function differences(repository: TestRepository, side: "old" | "new"): string[] 
 
 describe("A power cut during an apply to git checkouts", () => {
   for (const kind of fileSystems)
-    it(`[A3][T2] on ${kind} leaves all old or all new, branch, index and files, whatever the moment`, rooted, () =>
-      assertAllOrNothing(kind, checkouts, moments),
+    it(
+      `[A3][T2] on ${kind} leaves all old or all new, branch, index and files, whatever the moment`,
+      rooted,
+      () => assertAllOrNothing(kind, checkouts, moments),
     );
 
   it("[A3] would not, with the flushes switched off: so this test can tell", rooted, () =>

@@ -9,7 +9,12 @@ import type { Originals } from "./cut-landings.ts";
 
 const noImages = whyNoImages();
 const rooted = noImages === undefined ? { timeout: 170_000 } : { skip: noImages };
-const FLUSHES_OFF = ["landings.flush-staged", "landings.flush-landed", "part.flush-noted", "part.flush-settled"]
+const FLUSHES_OFF = [
+  "landings.flush-staged",
+  "landings.flush-landed",
+  "part.flush-noted",
+  "part.flush-settled",
+]
   .map((name) => `${name}=skip`)
   .join();
 /** What every strategy does when a part lands: before the decision, and after it until the sandbox knows. */
@@ -28,7 +33,9 @@ const OWN: { readonly [strategy: string]: readonly string[] } = {
 };
 /** In a short run only where a file system writes least by itself. */
 const PLACES = [
-  ...["filesystem_copy", "overlay"].flatMap((strategy) => IMAGE_FILE_SYSTEMS.map((kind) => ({ strategy, kind }))),
+  ...["filesystem_copy", "overlay"].flatMap((strategy) =>
+    IMAGE_FILE_SYSTEMS.map((kind) => ({ strategy, kind })),
+  ),
   { strategy: "snapshot", kind: "btrfs" } as const,
 ].filter((_, at) => IS_LONG || at === 0);
 

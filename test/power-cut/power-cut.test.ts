@@ -28,7 +28,10 @@ const MOMENTS = [
   "cleanup.remove:1",
 ] as const;
 
-/** Within the landing, which is the same code whatever it lands from: tried with one strategy, and with the others in a long run. */
+/**
+ * Within the landing, which is the same code whatever it lands from: tried with one strategy, and with the
+ * others in a long run.
+ */
 const WITHIN_LANDING: readonly string[] = MOMENTS.filter((moment) => moment.startsWith("land."));
 
 function momentsFor(strategy: string): readonly string[] {
@@ -50,7 +53,9 @@ const MOMENTS_OF_UNDO = [
 const SHORT_OF_UNDO: readonly string[] = ["stage.ballast:1", "land.exchange:1", "landings.flush-landed:2"];
 
 describe("A power cut", () => {
-  for (const [strategy, kind] of STRATEGIES.flatMap((each) => IMAGE_FILE_SYSTEMS.map((on) => [each, on] as const))) {
+  for (const [strategy, kind] of STRATEGIES.flatMap((each) =>
+    IMAGE_FILE_SYSTEMS.map((on) => [each, on] as const),
+  )) {
     if (!IS_LONG && (strategy !== STRATEGIES[0] || kind !== IMAGE_FILE_SYSTEMS[0])) continue;
     const moments = MOMENTS_OF_UNDO.filter((moment) => IS_LONG || SHORT_OF_UNDO.includes(moment));
     it(
@@ -60,14 +65,21 @@ describe("A power cut", () => {
     );
   }
 
-  for (const [strategy, kind] of STRATEGIES.flatMap((each) => IMAGE_FILE_SYSTEMS.map((on) => [each, on] as const))) {
-    it(`[A3] during an apply of ${strategy} on ${kind} leaves all old or all new, whatever the moment`, rooted, () =>
-      assertAllOrNothing(kind, folders(strategy), momentsFor(strategy)),
+  for (const [strategy, kind] of STRATEGIES.flatMap((each) =>
+    IMAGE_FILE_SYSTEMS.map((on) => [each, on] as const),
+  )) {
+    it(
+      `[A3] during an apply of ${strategy} on ${kind} leaves all old or all new, whatever the moment`,
+      rooted,
+      () => assertAllOrNothing(kind, folders(strategy), momentsFor(strategy)),
     );
   }
 
-  it("[A3] [A18] would not during an undo, with the flushes switched off: so this test can tell", rooted, () =>
-    assertLosesWithout(FLUSHES_OFF, { ...folders(STRATEGIES[0]), isUndone: true }, ["landings.discard:1"]),
+  it(
+    "[A3] [A18] would not during an undo, with the flushes switched off: so this test can tell",
+    rooted,
+    () =>
+      assertLosesWithout(FLUSHES_OFF, { ...folders(STRATEGIES[0]), isUndone: true }, ["landings.discard:1"]),
   );
 
   for (const strategy of STRATEGIES)

@@ -12,7 +12,10 @@ const FLUSHES_OFF = "sqlite.flush-record=skip,sqlite.flush-landed=skip";
 const noImages = whyNoImages();
 const rooted = noImages === undefined ? { timeout: 170_000 } : { skip: noImages };
 
-/** Moments of an apply of two databases: before the decision, between their transactions, and when both have landed. */
+/**
+ * Moments of an apply of two databases: before the decision, between their transactions, and when both have
+ * landed.
+ */
 const MOMENTS = [
   "sqlite.record:2",
   "sqlite.flush-record:1",
@@ -26,7 +29,12 @@ const MOMENTS = [
   "sqlite.cleanup:1",
 ] as const;
 /** After the decision, which the databases have to follow. */
-const DECIDED = ["sqlite.commit:1", "sqlite.note-landed:1", "sqlite.remove-marker:1", "sqlite.commit:2"] as const;
+const DECIDED = [
+  "sqlite.commit:1",
+  "sqlite.note-landed:1",
+  "sqlite.remove-marker:1",
+  "sqlite.commit:2",
+] as const;
 
 /** In a short run every other moment, on one file system. */
 const moments = MOMENTS.filter((_, at) => IS_LONG || at % 2 === 1);

@@ -18,14 +18,18 @@ function project(): TemporaryFolder {
   folder.write("src/index.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/strategy.ts", 'export { Shared } from "./core/shared.ts";\n');
   folder.write("src/strategies.ts", 'export { Shared } from "./core/shared.ts";\n');
-  folder.write("src/testing/victim-main.ts", "export {};\n");
+  folder.write("src/testing/process/victim-main.ts", "export {};\n");
   folder.write("src/testing/index.ts", 'export { Shared } from "../core/shared.ts";\n');
   folder.write("src/strategies/transaction-rollback/holder/holder-main.ts", 'console.log("kept");\n');
-  folder.write("src/run/launcher-main.ts", 'console.log("launched", import.meta.url.startsWith("file:"));\n');
+  folder.write(
+    "src/run/launch/launcher-main.ts",
+    'console.log("launched", import.meta.url.startsWith("file:"));\n',
+  );
   return folder;
 }
 
-const build = (folder: TemporaryFolder) => runProgram(process.execPath, ["scripts/build.ts"], { cwd: folder.path });
+const build = (folder: TemporaryFolder) =>
+  runProgram(process.execPath, ["scripts/build.ts"], { cwd: folder.path });
 
 describe("the build", () => {
   it("makes commands that are loaded on demand, entries that share their classes, and declarations that resolve", () => {
@@ -74,7 +78,8 @@ describe("the build", () => {
     build(folder);
     const program = join(folder.path, "bin/drydock");
     const cache = join(folder.path, "dist/.compile-cache");
-    const kept = () => readdirSync(cache, { recursive: true, encoding: "utf8" }).filter((name) => /[.]js-/.test(name));
+    const kept = () =>
+      readdirSync(cache, { recursive: true, encoding: "utf8" }).filter((name) => /[.]js-/.test(name));
     const first = kept();
     assert.ok(
       ["cli.js", "command-", "launch.js"].every((name) => first.some((path) => path.includes(name))),
@@ -96,7 +101,9 @@ describe("the build", () => {
     build(folder);
     const program = join(folder.path, "bin/drydock");
     const cache = join(folder.path, "dist/.compile-cache");
-    for (const name of readdirSync(cache, { recursive: true, encoding: "utf8" }).filter((path) => /[.]js-/.test(path)))
+    for (const name of readdirSync(cache, { recursive: true, encoding: "utf8" }).filter((path) =>
+      /[.]js-/.test(path),
+    ))
       folder.write(`dist/.compile-cache/${name}`, "of another version");
     assert.equal(runProgram(program, []).stdout, "Shared\n");
     rmSync(cache, { recursive: true });

@@ -35,7 +35,9 @@ describe("the documentation", () => {
 
   for (const path of documents) {
     it(`has no link in ${path} that leads nowhere`, () => {
-      const links = [...text(path).matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)].map(([, link = ""]) => link);
+      const links = [...text(path).matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)].map(
+        ([, link = ""]) => link,
+      );
       const broken = links.filter((link) => !existsSync(join(root, dirname(path), link)));
       assert.deepEqual(broken, []);
     });

@@ -33,7 +33,10 @@ describe("the list of failpoints", () => {
     assert.equal(generate(folder).status, 0);
     const text = readFileSync(join(folder.path, LIST), "utf8");
     assert.deepEqual(text.match(/(?<=^ {2}").*(?=",$)/gm), ["apply.add", "apply.exchange", "stage.rename"]);
-    assert.match(text, /^\/\/ Generated .*\n[\s\S]*export const FAILPOINT_NAMES = \[\n[\s\S]*\] as const;\n$/);
+    assert.match(
+      text,
+      /^\/\/ Generated .*\n[\s\S]*export const FAILPOINT_NAMES = \[\n[\s\S]*\] as const;\n$/,
+    );
   });
 
   it("is refused when it is stale, until it is generated again", () => {

@@ -4,24 +4,54 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { runProgram, TemporaryFolder } from "./project-copy.ts";
 
-/** Imports that break a rule: the file, what it imports, the rule ("" if it is fine), and a few words of the reason. */
+/**
+ * Imports that break a rule: the file, what it imports, the rule ("" if it is fine), and a few words of the
+ * reason.
+ */
 const IMPORTS = [
-  ["core/planted.ts", "../system/target.ts", "layer-core", "it knows nobody"],
-  ["core/planted-type.ts", "type ../system/target.ts", "layer-core", "it knows nobody"],
+  ["core/planted.ts", "../system/calls/target.ts", "layer-core", "knows no other folder"],
+  ["core/planted-type.ts", "type ../system/calls/target.ts", "layer-core", "knows no other folder"],
   ["core/planted-package.ts", "zod", "core-without-packages", "uses no npm package"],
   ["core/planted-system.ts", "node:os", "core-is-pure", "does no input or output"],
-  ["system/planted.ts", "../files/target.ts", "layer-system", "thin layer over the operating system"],
-  ["files/planted.ts", "../store/target.ts", "layer-files", "neither plans nor strategies"],
-  ["files/planted-fs.ts", "node:fs", "only-system-touches-the-system", "names its failpoint"],
-  ["files/planted-promises.ts", "node:fs/promises", "only-system-touches-the-system", "names its failpoint"],
-  ["database/planted.ts", "../store/target.ts", "layer-database", "driver interface"],
+  ["system/calls/planted.ts", "../process/target.ts", "layer-system/calls", "starts and mounts nothing"],
+  ["system/mount/planted.ts", "../../engine/tree/target.ts", "layer-system/mount", "nothing of our state"],
+  ["engine/tree/planted.ts", "../base/target.ts", "layer-engine/tree", "neither base nor sandbox"],
+  ["engine/landing/planted.ts", "../part/target.ts", "layer-engine/landing", "no kind of sandbox"],
+  ["engine/tree/planted-fs.ts", "node:fs", "only-system-touches-the-system", "names its failpoint"],
+  [
+    "engine/tree/planted-promises.ts",
+    "node:fs/promises",
+    "only-system-touches-the-system",
+    "names its failpoint",
+  ],
+  ["database/mysql/planted.ts", "../../store/target.ts", "layer-database/mysql", "one dialect"],
   ["store/planted.ts", "../config/target.ts", "layer-store", "must not act on what they describe"],
   ["config/planted.ts", "../strategies/one/target.ts", "layer-config", "must not use them"],
-  ["config/planted-process.ts", "node:child_process", "only-system-touches-the-system", "names its failpoint"],
-  ["strategies/planted.ts", "../sandboxes/target.ts", "layer-strategies", "gets all else through its context"],
+  [
+    "config/planted-process.ts",
+    "node:child_process",
+    "only-system-touches-the-system",
+    "names its failpoint",
+  ],
+  [
+    "strategies/planted.ts",
+    "../sandboxes/target.ts",
+    "layer-strategies",
+    "knows nothing of managers, plans or commits",
+  ],
   ["strategies/two/planted.ts", "../one/target.ts", "strategy-alone", "imports no other strategy"],
-  ["strategies/two/planted-store.ts", "../../store/target.ts", "strategy-without-store", "never sees the store"],
-  ["sandboxes/planted.ts", "../commit/target.ts", "layer-sandboxes", "one sandbox at a time"],
+  [
+    "strategies/two/planted-store.ts",
+    "../../store/target.ts",
+    "strategy-without-store",
+    "never sees the store",
+  ],
+  [
+    "sandboxes/planted.ts",
+    "../commit/target.ts",
+    "layer-sandboxes",
+    "what lands together is decided above it",
+  ],
   ["sandboxes/planted-koffi.ts", "koffi", "only-system-touches-the-system", "names its failpoint"],
   ["commit/planted.ts", "../plans/target.ts", "layer-commit", "whatever they are"],
   ["plans/planted.ts", "../run/target.ts", "layer-plans", "what users do"],
@@ -78,7 +108,8 @@ describe("the import rule", () => {
   it("refuses each kind of violation with its reason, and lets tests import what they need", () => {
     for (const [file, imported] of IMPORTS) {
       const [kind, path] = imported.startsWith("type ") ? ["type ", imported.slice(5)] : ["", imported];
-      if (path.endsWith("/target.ts")) folder.write(join("src", file, "..", path), "export const target = 1;\n");
+      if (path.endsWith("/target.ts"))
+        folder.write(join("src", file, "..", path), "export const target = 1;\n");
       folder.write(
         `src/${file}`,
         `import ${kind}* as planted from "${path}";\nexport type Planted = typeof planted;\n`,

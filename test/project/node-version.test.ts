@@ -7,7 +7,10 @@ import { projectRoot, runProgram, TemporaryFolder } from "./project-copy.ts";
 /** A copy of bin/ without the Node that the project installs, started with only this folder on PATH. */
 function start(folder: TemporaryFolder, path: string) {
   folder.copy("bin");
-  return runProgram(join(folder.path, "bin/drydock"), ["plan", "list"], { env: { PATH: path }, cwd: folder.path });
+  return runProgram(join(folder.path, "bin/drydock"), ["plan", "list"], {
+    env: { PATH: path },
+    cwd: folder.path,
+  });
 }
 
 /** Checks for one line that says what is wrong and one that says what to do. */
@@ -24,7 +27,9 @@ function oldNodesOnPath(): readonly string[] {
   return (process.env["PATH"] ?? "")
     .split(delimiter)
     .filter((folder) => isExecutable(join(folder, "node")))
-    .filter((folder) => Number.parseInt(runProgram(join(folder, "node"), ["--version"]).stdout.slice(1), 10) < 24);
+    .filter(
+      (folder) => Number.parseInt(runProgram(join(folder, "node"), ["--version"]).stdout.slice(1), 10) < 24,
+    );
 }
 
 function isExecutable(file: string): boolean {
@@ -59,7 +64,10 @@ describe("bin/drydock", () => {
 
   it("[X5] says so when there is no Node at all", () => {
     using folder = new TemporaryFolder();
-    assertRefused(start(folder, folder.path), /^drydock needs Node 24 or newer, and there is no node on PATH\.$/);
+    assertRefused(
+      start(folder, folder.path),
+      /^drydock needs Node 24 or newer, and there is no node on PATH\.$/,
+    );
   });
 
   it("starts from any folder and through symbolic links, on the Node of the project, whatever is on PATH", () => {

@@ -4,7 +4,16 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { projectRoot, runProgram, TemporaryFolder } from "./project-copy.ts";
 
-const SOURCES = ["src", "bin", "scripts", "docs", "schema", "tsconfig.json", "tsconfig.build.json", "package.json"];
+const SOURCES = [
+  "src",
+  "bin",
+  "scripts",
+  "docs",
+  "schema",
+  "tsconfig.json",
+  "tsconfig.build.json",
+  "package.json",
+];
 const TEXTS = ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"];
 
 /** What a program that uses the package may look like; its types must fit, and wrong ones must not. */
@@ -25,7 +34,10 @@ export class Mine extends FilesystemCopyStrategy {
 export const wrong = (strategy: SandboxStrategy): number => strategy.name;
 `;
 
-/** Counts the names that two entries share, and lists those of them that are not the same thing, and errors that have another name. */
+/**
+ * Counts the names that two entries share, and lists those of them that are not the same thing, and errors
+ * that have another name.
+ */
 const COMPARE = `
 import * as library from "drydock";
 import * as strategy from "drydock/strategy";
@@ -73,7 +85,8 @@ describe("the package", () => {
     ]) {
       assert.ok(paths.includes(path), `${path} is missing`);
     }
-    const known = /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|(?:bin|dist|docs|schema)\/.+)$/;
+    const known =
+      /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|(?:bin|dist|docs|schema)\/.+)$/;
     assert.deepEqual(
       paths.filter((path) => !known.test(path) || path.includes(".compile-cache")),
       [],
@@ -121,13 +134,17 @@ describe("the package", () => {
     const entries = names.filter((name) => !name.startsWith("shared-"));
     assert.deepEqual(entries, ["index.d.ts", "strategies.d.ts", "strategy.d.ts", "testing.d.ts"]);
     const exported = new Set(entries.flatMap((name) => exportedBy(texts.get(name) ?? "")));
-    assert.ok(exported.has("Plan") && exported.has("DrydockError") && exported.has("TwoPhaseSandboxStrategy"));
+    assert.ok(
+      exported.has("Plan") && exported.has("DrydockError") && exported.has("TwoPhaseSandboxStrategy"),
+    );
     const declared = [...texts.values()].flatMap((text) => [
       ...text.matchAll(/^(?:declare )?(?:abstract )?(?:class|interface|type|const|function) (\w+)/gm),
     ]);
     assert.ok(declared.length > 100);
     // A union is made from a list, which is shown with it.
-    const hidden = declared.flatMap(([, name = ""]) => (exported.has(name) || /^[A-Z_]+$/.test(name) ? [] : [name]));
+    const hidden = declared.flatMap(([, name = ""]) =>
+      exported.has(name) || /^[A-Z_]+$/.test(name) ? [] : [name],
+    );
     assert.deepEqual(hidden, []);
   });
 });

@@ -1,5 +1,14 @@
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -40,7 +49,10 @@ export class TemporaryFolder {
   }
 }
 
-/** Runs a program to its end, on this Node if it looks for one, and as a user would: not as part of these tests. */
+/**
+ * Runs a program to its end, on this Node if it looks for one, and as a user would: not as part of these
+ * tests.
+ */
 export function runProgram(
   program: string,
   args: readonly string[],

@@ -5,7 +5,11 @@ import { findTests } from "../../scripts/test-run.ts";
 import { runProgram, TemporaryFolder } from "./project-copy.ts";
 
 /** Runs what `npm test -- src` runs in a project that has only this test file; or another command. */
-function runTests(source: string, env: NodeJS.ProcessEnv = {}, command = [process.execPath, "scripts/test.ts", "src"]) {
+function runTests(
+  source: string,
+  env: NodeJS.ProcessEnv = {},
+  command = [process.execPath, "scripts/test.ts", "src"],
+) {
   using folder = new TemporaryFolder();
   folder.copy("scripts", "package.json");
   folder.linkPackages();
@@ -70,7 +74,9 @@ describe("the test command", () => {
     using folder = new TemporaryFolder();
     folder.copy("scripts", "package.json");
     folder.linkPackages();
-    const { status, stderr } = runProgram(process.execPath, ["scripts/test.ts", "nowhere"], { cwd: folder.path });
+    const { status, stderr } = runProgram(process.execPath, ["scripts/test.ts", "nowhere"], {
+      cwd: folder.path,
+    });
     assert.equal(status, 1);
     assert.match(stderr, /No test file has nowhere in its path/);
   });

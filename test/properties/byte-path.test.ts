@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { bytesFromPath, comparePaths, displayPath, pathFromBytes } from "../../src/core/byte-path.ts";
-import { WorkTree } from "../../src/testing/work-tree.ts";
+import { bytesFromPath, comparePaths, displayPath, pathFromBytes } from "../../src/core/paths/byte-path.ts";
+import { WorkTree } from "../../src/testing/tree/work-tree.ts";
 import { runs } from "./property-runs.ts";
 
 const anyBytes = fc.uint8Array({ minLength: 0, maxLength: 40 });
@@ -14,7 +14,9 @@ const anyBytes = fc.uint8Array({ minLength: 0, maxLength: 40 });
 const nearlyText = fc
   .array(
     fc.oneof(
-      fc.constantFrom(0xc0, 0xc2, 0xe0, 0xed, 0xa0, 0xf0, 0xf4, 0x80, 0x90, 0xbf, 0xfe, 0xff).map((byte) => [byte]),
+      fc
+        .constantFrom(0xc0, 0xc2, 0xe0, 0xed, 0xa0, 0xf0, 0xf4, 0x80, 0x90, 0xbf, 0xfe, 0xff)
+        .map((byte) => [byte]),
       fc.string({ unit: "grapheme", maxLength: 2 }).map((text) => [...Buffer.from(text)]),
     ),
     { maxLength: 12 },

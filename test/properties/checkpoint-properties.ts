@@ -37,7 +37,13 @@ export async function tryCheckpoints(strategy: FolderStrategy, trial: Checkpoint
         using folders = new FolderPair(trial.parent, losses, trial.makeOriginal);
         folders.perform([folders.original, folders.plain], built);
         trial.settle?.(folders.original);
-        const resource = { id: "r", name: "r", type: "fs-directory", location: folders.original, properties: {} };
+        const resource = {
+          id: "r",
+          name: "r",
+          type: "fs-directory",
+          location: folders.original,
+          properties: {},
+        };
         const ref = await strategy.create(ulid(), resource);
         try {
           const saved = performAndSee(folders, await strategy.path(ref), work, seesOtherwise);

@@ -8,7 +8,7 @@ import { ulid } from "ulid";
 import type { LastCheckpoint } from "../../src/core/checkpoint.ts";
 import type { SandboxStrategy } from "../../src/core/strategy.ts";
 import { FilesystemCopyStrategy } from "../../src/strategies/filesystem-copy/filesystem-copy.ts";
-import { snapshotTree, type TreeSnapshot } from "../../src/testing/tree-snapshot.ts";
+import { snapshotTree, type TreeSnapshot } from "../../src/testing/tree/tree-snapshot.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { assertSame, FolderPair } from "./folder-pair.ts";
 import { assertInTime } from "./property-runs.ts";
@@ -47,7 +47,13 @@ describe("sequences of checkpoints and restores of random work", () => {
         async (built, steps) => {
           using folders = new FolderPair(parent);
           folders.perform([folders.original], built);
-          const resource = { id: "r", name: "r", type: "fs-directory", location: folders.original, properties: {} };
+          const resource = {
+            id: "r",
+            name: "r",
+            type: "fs-directory",
+            location: folders.original,
+            properties: {},
+          };
           const ref = await strategy.create(ulid(), resource);
           try {
             const path = await strategy.path(ref);

@@ -17,5 +17,9 @@ describe("checkpoints of random work", () => {
   after(() => rmSync(parent, { recursive: true, force: true }));
 
   it("[C6] bring back exactly that state, and exactly that lands", () =>
-    tryCheckpoints(new FilesystemCopyStrategy(contextIn(join(parent, "state"))), { parent, count: 40, seconds: 10 }));
+    tryCheckpoints(new FilesystemCopyStrategy(contextIn(join(parent, "state"))), {
+      parent,
+      count: 40,
+      seconds: 10,
+    }));
 });

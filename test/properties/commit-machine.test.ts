@@ -15,13 +15,18 @@ const participants = fc
     "in-place": fc.array(fc.constant(true), { maxLength: 1 }),
   })
   .map((byKind) =>
-    Object.entries(byKind).flatMap(([kind, all]) => all.map((hasWork) => ({ kind: kind as ParticipantKind, hasWork }))),
+    Object.entries(byKind).flatMap(([kind, all]) =>
+      all.map((hasWork) => ({ kind: kind as ParticipantKind, hasWork })),
+    ),
   );
 
 /** What happens to the steps of each life, one process after the other. */
 const lives = fc.array(fc.array(fc.constantFrom(...FATES), { maxLength: 12 }), { maxLength: 6 });
 
-/** Lives until it is over: those given, then one to which nothing happens, with a person settling what is in doubt. */
+/**
+ * Lives until it is over: those given, then one to which nothing happens, with a person settling what is in
+ * doubt.
+ */
 function live(
   world: CommitWorld,
   fates: readonly (readonly Fate[])[],
@@ -141,10 +146,15 @@ describe("the commit machine, against a simple model", () => {
   });
 });
 
-/** The order in which the last life took back; each life may begin anew with what the one before had not recorded. */
+/**
+ * The order in which the last life took back; each life may begin anew with what the one before had not
+ * recorded.
+ */
 function takenBackInOneLife(deeds: readonly string[]): number[] {
   const from = deeds.findLastIndex((deed) => !deed.startsWith("take-back") && deed !== "abort");
-  const indexes = deeds.slice(from + 1).flatMap((deed) => (deed === "abort" ? [] : [Number(deed.split(" ")[1])]));
+  const indexes = deeds
+    .slice(from + 1)
+    .flatMap((deed) => (deed === "abort" ? [] : [Number(deed.split(" ")[1])]));
   const restart = indexes.findLastIndex((index, at) => at > 0 && index >= (indexes[at - 1] as number));
   return indexes.slice(Math.max(0, restart));
 }

@@ -2,8 +2,9 @@ import { advance, type CommitEvent, type Effect, nextEffect } from "../../src/co
 import type { Participant, ParticipantKind, TransactionRecord } from "../../src/core/transaction.ts";
 
 /**
- * A simple model of everything around the commit machine: participants that are in one of three states, a journal of which a power cut
- * takes what was not durable, and a driver that does what the machine says until something happens to it.
+ * A simple model of everything around the commit machine: participants that are in one of three states, a
+ * journal of which a power cut takes what was not durable, and a driver that does what the machine says until
+ * something happens to it.
  */
 
 /** Where the work of a participant is. */
@@ -22,8 +23,17 @@ interface Save {
   readonly durable: boolean;
 }
 
-/** The saves that the protocol needs on disk before it goes on; and a failure, where one is known that can't be taken back. */
-const DURABLE: ReadonlySet<CommitEvent["was"]> = new Set(["started", "committed", "decided", "finished", "settled"]);
+/**
+ * The saves that the protocol needs on disk before it goes on; and a failure, where one is known that can't
+ * be taken back.
+ */
+const DURABLE: ReadonlySet<CommitEvent["was"]> = new Set([
+  "started",
+  "committed",
+  "decided",
+  "finished",
+  "settled",
+]);
 
 export class CommitWorld {
   readonly places: Place[];
@@ -59,7 +69,10 @@ export class CommitWorld {
     }
   }
 
-  /** Does all of a batch. One that fails stops no other, but leaves the rest of the transaction to the next process. */
+  /**
+   * Does all of a batch. One that fails stops no other, but leaves the rest of the transaction to the next
+   * process.
+   */
   #batch(effect: Batch, nextFate: () => Fate): void {
     this.#assertWhole(effect);
     let hasFailed = false;
@@ -71,13 +84,17 @@ export class CommitWorld {
     if (hasFailed) throw new Died();
   }
 
-  /** A batch has each participant that it can mean, once and in its order; how the machine finds them is its own matter. */
+  /**
+   * A batch has each participant that it can mean, once and in its order; how the machine finds them is its
+   * own matter.
+   */
   #assertWhole({ do: what, indexes }: Batch): void {
     const order = what === "land" ? indexes : indexes.toReversed();
     if (order.some((index, at) => at > 0 && index <= (order[at - 1] as number)))
       throw new Error(`The batch to ${what} has the order ${indexes.join(", ")}.`);
     const misplaced = this.places.findIndex((place, index) => place === "staged" && !indexes.includes(index));
-    if (misplaced >= 0) throw new Error(`The batch to ${what} ${indexes.join(", ")} leaves out ${misplaced}.`);
+    if (misplaced >= 0)
+      throw new Error(`The batch to ${what} ${indexes.join(", ")} leaves out ${misplaced}.`);
   }
 
   settle(how: "commit" | "abort"): void {
@@ -98,7 +115,10 @@ export class CommitWorld {
     throw new Died();
   }
 
-  /** Before the decision a failure is one of the whole; after it, and while taking back, the rest is left to recovery. */
+  /**
+   * Before the decision a failure is one of the whole; after it, and while taking back, the rest is left to
+   * recovery.
+   */
   #failure(effect: Effect): void {
     if (this.record.phase !== "preparing") throw new Died();
     // A commit that failed may have happened.
@@ -114,7 +134,8 @@ export class CommitWorld {
     this.deeds.push([effect.do, ...indexes].join(" "));
     switch (effect.do) {
       case "prepare":
-        if (this.#hasWork[effect.index] !== true) return { was: "prepared", index: effect.index, prepared: null };
+        if (this.#hasWork[effect.index] !== true)
+          return { was: "prepared", index: effect.index, prepared: null };
         this.#move(effect.index, ["sandbox", "staged"], "staged");
         return { was: "prepared", index: effect.index, prepared: { changes: 1, data: {} } };
       case "start-reversible":
@@ -146,7 +167,8 @@ export class CommitWorld {
   }
 
   #takeBack(index: number): void {
-    const from: readonly Place[] = this.kinds[index] === "two-phase" ? ["sandbox", "staged"] : ["sandbox", "original"];
+    const from: readonly Place[] =
+      this.kinds[index] === "two-phase" ? ["sandbox", "staged"] : ["sandbox", "original"];
     this.#move(index, from, "sandbox");
   }
 
@@ -158,7 +180,9 @@ export class CommitWorld {
   }
 
   #hasIrreversibleBegun(): boolean {
-    return this.record.participants.some(({ kind, status }) => kind === "irreversible" && status !== "waiting");
+    return this.record.participants.some(
+      ({ kind, status }) => kind === "irreversible" && status !== "waiting",
+    );
   }
 
   #save(event: CommitEvent, durable = DURABLE.has(event.was)): void {
@@ -176,7 +200,13 @@ function newRecord(kinds: readonly ParticipantKind[]): TransactionRecord {
     phase: "preparing",
     participants: kinds.map(
       (kind, index): Participant => ({
-        ref: { sandboxId: `s${index}`, planId: "p", resourceId: `r${index}`, strategyName: kind, metadata: {} },
+        ref: {
+          sandboxId: `s${index}`,
+          planId: "p",
+          resourceId: `r${index}`,
+          strategyName: kind,
+          metadata: {},
+        },
         resource: `r${index}`,
         kind,
         status: "waiting",

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import type { Loss } from "../../src/core/capabilities.ts";
-import { SystemCallError } from "../../src/core/errors.ts";
-import { OWN_NAME } from "../../src/files/workspace.ts";
-import { compareSnapshots, snapshotTree, type TreeSnapshot } from "../../src/testing/tree-snapshot.ts";
-import { WorkTree } from "../../src/testing/work-tree.ts";
+import { SystemCallError } from "../../src/core/errors/errors.ts";
+import { OWN_NAME } from "../../src/engine/workspace/workspace.ts";
+import { compareSnapshots, snapshotTree, type TreeSnapshot } from "../../src/testing/tree/tree-snapshot.ts";
+import { WorkTree } from "../../src/testing/tree/work-tree.ts";
 import { removeWithSubvolumes } from "../support/subvolumes.ts";
 import { type Operation, perform, REPOSITORY } from "./tree-operations.ts";
 
@@ -20,10 +20,14 @@ export class FolderPair {
   #era = 0;
 
   /**
-   * `losses`: what the strategy can't keep, so that the plain folder does without it too, or it is not compared. `makeOriginal` makes an empty
-   * original.
+   * `losses`: what the strategy can't keep, so that the plain folder does without it too, or it is not
+   * compared. `makeOriginal` makes an empty original.
    */
-  constructor(parent = tmpdir(), losses: readonly Loss[] = [], makeOriginal: (path: string) => void = mkdirSync) {
+  constructor(
+    parent = tmpdir(),
+    losses: readonly Loss[] = [],
+    makeOriginal: (path: string) => void = mkdirSync,
+  ) {
     this.#losses = losses;
     this.#base = mkdtempSync(join(parent, "drydock-property-"));
     this.original = join(this.#base, "original");
@@ -60,8 +64,9 @@ export class FolderPair {
 }
 
 /**
- * Does the same in a sandbox and in the plain folder; returns what the sandbox has to be then. Where programs see otherwise than in a plain
- * folder, that is what they saw; and what they could not do at all is not tried.
+ * Does the same in a sandbox and in the plain folder; returns what the sandbox has to be then. Where programs
+ * see otherwise than in a plain folder, that is what they saw; and what they could not do at all is not
+ * tried.
  */
 export function performAndSee(
   folders: FolderPair,

@@ -11,9 +11,9 @@ import { tryCheckpoints } from "./checkpoint-properties.ts";
 import { PropertyPlace } from "./landing-properties.ts";
 
 /**
- * What git does not keep, which the strategy declares, is not compared. A fifo in the checkout is not in the worktree, and would be in the way of
- * what is made there under its name; and git does not work in a checkout of somebody else's. Programs do not find empty folders in a worktree, so
- * what has to land is what they see.
+ * What git does not keep, which the strategy declares, is not compared. A fifo in the checkout is not in the
+ * worktree, and would be in the way of what is made there under its name; and git does not work in a checkout
+ * of somebody else's. Programs do not find empty folders in a worktree, so what has to land is what they see.
  */
 const TRIED = { without: { building: ["fifo", "chown"], work: [] }, seesOtherwise: true } as const;
 
@@ -57,7 +57,8 @@ describe("random work in random checkouts", () => {
     rmSync(parent, { recursive: true, force: true });
   });
 
-  it("[A11] lands as it is in the worktree, and undo brings back exactly what was", () => place.landsAndUndoes(20, 3));
+  it("[A11] lands as it is in the worktree, and undo brings back exactly what was", () =>
+    place.landsAndUndoes(20, 3));
 
   it("[A7] a dry run changes neither the original nor the sandbox, and what lands after it is the same", () =>
     place.survivesDryRuns(8, 1));

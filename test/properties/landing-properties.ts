@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import fc from "fast-check";
-import { isAtOrBelow } from "../../src/core/byte-path.ts";
 import type { Loss } from "../../src/core/capabilities.ts";
 import type { Change } from "../../src/core/change.ts";
-import { UsageError } from "../../src/core/errors.ts";
+import { UsageError } from "../../src/core/errors/errors.ts";
+import { isAtOrBelow } from "../../src/core/paths/byte-path.ts";
 import type { SandboxStrategy, StrategyContext } from "../../src/core/strategy.ts";
 import { openServices } from "../../src/runtime.ts";
 import type { Services } from "../../src/services.ts";
-import { compareSnapshots, type TreeSnapshot } from "../../src/testing/tree-snapshot.ts";
+import { compareSnapshots, type TreeSnapshot } from "../../src/testing/tree/tree-snapshot.ts";
 import { assertSame, FolderPair, performAndSee, snapshotOf } from "./folder-pair.ts";
 import { assertInTime } from "./property-runs.ts";
 import { buildingOperations, type Operation, type OperationName, operations } from "./tree-operations.ts";
@@ -21,7 +21,10 @@ export interface Subject {
   readonly losses?: readonly Loss[];
   /** Operations that it is not tried with, when a tree is made and when work is done in it. */
   readonly without?: { readonly building: readonly OperationName[]; readonly work: readonly OperationName[] };
-  /** What has to land is what programs saw at the end of their work, which is not what they would have seen in a plain folder. */
+  /**
+   * What has to land is what programs saw at the end of their work, which is not what they would have seen in
+   * a plain folder.
+   */
   readonly seesOtherwise?: boolean;
   /** Makes an empty original. Default: a folder. */
   readonly makeOriginal?: (path: string) => void;
@@ -60,7 +63,9 @@ export class PropertyPlace {
     this.#losses = subject.losses ?? [];
   }
 
-  /** Random work in random trees lands exactly as in a plain folder, and undo brings back exactly what was. */
+  /**
+   * Random work in random trees lands exactly as in a plain folder, and undo brings back exactly what was.
+   */
   async landsAndUndoes(count: number, seconds: number): Promise<void> {
     await this.#try(8, 14, { count, seconds }, async (folders, work) => {
       const start = folders.snapshot();
@@ -100,7 +105,8 @@ export class PropertyPlace {
       const { changes } = await this.drydock.plans.diff(plan);
       const named = new Set(changes.map(({ path }) => path));
       for (const path of new Set([...was.keys(), ...is.keys()])) {
-        if (this.#differs(was, is, path)) assert.ok(named.has(path), `${path} differs and is not in the diff`);
+        if (this.#differs(was, is, path))
+          assert.ok(named.has(path), `${path} differs and is not in the diff`);
       }
       for (const { path, operation } of changes) {
         assert.equal(operation, operationFor(this.#kindIn(was, path), this.#kindIn(is, path)), path);
@@ -110,8 +116,8 @@ export class PropertyPlace {
   }
 
   /**
-   * A random part of random work lands by itself, then maybe another, then the rest: the originals end as if all had landed at once, whatever is taken back
-   * in between; what the sandbox shows never changes.
+   * A random part of random work lands by itself, then maybe another, then the rest: the originals end as if
+   * all had landed at once, whatever is taken back in between; what the sandbox shows never changes.
    */
   async landsInParts(count: number, seconds: number): Promise<void> {
     await this.#try(8, 12, { count, seconds }, async (folders, work, dice) => {
@@ -128,7 +134,8 @@ export class PropertyPlace {
         assertSame(await this.#pathOf(plan), worked, `the sandbox after ${only} landed`, this.#losses);
         const left = (await this.drydock.plans.diff(plan)).changes.map(({ path }) => path);
         // A new folder comes with the only thing in it.
-        const isNewAbove = ({ path, operation }: Change) => isAtOrBelow(only, path) && operation !== "modified";
+        const isNewAbove = ({ path, operation }: Change) =>
+          isAtOrBelow(only, path) && operation !== "modified";
         const rest = changes.filter((change) => !isAtOrBelow(change.path, only) && !isNewAbove(change));
         assert.deepEqual(
           left,
@@ -166,7 +173,8 @@ export class PropertyPlace {
       assert.equal(state, "open");
       return only;
     } catch (thrown) {
-      const cause = thrown instanceof Error && thrown.cause instanceof UsageError ? thrown.cause.code : undefined;
+      const cause =
+        thrown instanceof Error && thrown.cause instanceof UsageError ? thrown.cause.code : undefined;
       if (cause === "PART_OF_FOLDER" || cause === "PART_OF_FILE") return undefined;
       throw thrown;
     }

@@ -25,7 +25,8 @@ describe("random work in random trees", () => {
   it("[A7] a dry run changes neither the original nor the sandbox, and what lands after it is the same", () =>
     place.survivesDryRuns(40, 10));
 
-  it("[A11] lands in parts as it does at once, and each part can be taken back", () => place.landsInParts(40, 4));
+  it("[A11] lands in parts as it does at once, and each part can be taken back", () =>
+    place.landsInParts(40, 4));
 
   it("[D1] the diff names what differs, and nothing else", () => place.showsWhatDiffers(40, 10));
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Loss, withDefaults } from "../../src/core/capabilities.ts";
 import { OverlayStrategy } from "../../src/strategies/overlay/overlay.ts";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
-import { mountsBelow } from "../../src/system/mount-table.ts";
+import { mountsBelow } from "../../src/system/mount/mount-table.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import { contextIn } from "../support/strategy-context.ts";
@@ -13,7 +13,12 @@ import { PropertyPlace } from "./landing-properties.ts";
 import type { OperationName } from "./tree-operations.ts";
 
 /** Tries a property of `overlay`, mounted in one way, so many times; fails by throwing. */
-const [way, property = "", count = "0", seconds = "0"] = process.argv.slice(2) as [OverlayWay, string, string, string];
+const [way, property = "", count = "0", seconds = "0"] = process.argv.slice(2) as [
+  OverlayWay,
+  string,
+  string,
+  string,
+];
 const parent = mkdtempSync(join(fastFolder(), "drydock-overlay-property-"));
 mkdirSync(join(parent, "state"));
 try {
@@ -28,7 +33,8 @@ try {
 async function tryProperty(times: number, limit: number): Promise<void> {
   const strategy = new OverlayStrategy(contextIn(join(parent, "state")), [way]);
   const losses = withDefaults(strategy.capabilities).loses;
-  // fuse-overlayfs 1.10 has faults that programs see: a name is still found, though not listed, after its folder was deleted and made again.
+  // fuse-overlayfs 1.10 has faults that programs see: a name is still found, though not listed, after its
+  // folder was deleted and made again.
   const seesOtherwise = way === "fuse";
   const without = avoided(losses);
   if (property === "checkpoints")
@@ -50,9 +56,13 @@ async function tryProperty(times: number, limit: number): Promise<void> {
 }
 
 /**
- * What is lost can't be compared. fuse-overlayfs does not keep those names together either that a program makes of one file.
+ * What is lost can't be compared. fuse-overlayfs does not keep those names together either that a program
+ * makes of one file.
  */
-function avoided(losses: readonly Loss[]): { building: readonly OperationName[]; work: readonly OperationName[] } {
+function avoided(losses: readonly Loss[]): {
+  building: readonly OperationName[];
+  work: readonly OperationName[];
+} {
   const building: OperationName[] = [];
   if (losses.includes("linked-files")) building.push("hardLink");
   if (losses.includes("special-files")) building.push("fifo");

@@ -1,9 +1,18 @@
 import { describe, it } from "node:test";
-import { BY_FUSE, BY_FUSE_OF_USER, BY_KERNEL, IN_USER_NAMESPACE, runOverlay } from "../support/overlay-runs.ts";
+import {
+  BY_FUSE,
+  BY_FUSE_OF_USER,
+  BY_KERNEL,
+  IN_USER_NAMESPACE,
+  runOverlay,
+} from "../support/overlay-runs.ts";
 
 const PROPERTIES = [
   ["landing", "[A11] lands exactly as in a plain folder, and undo brings back exactly what was"],
-  ["dry-run", "[A7] a dry run changes neither the original nor the sandbox, and what lands after it is the same"],
+  [
+    "dry-run",
+    "[A7] a dry run changes neither the original nor the sandbox, and what lands after it is the same",
+  ],
   ["parts", "[A11] lands in parts as it does at once, and each part can be taken back"],
   ["diff", "[D1] the diff names what differs, and nothing else"],
   ["checkpoints", "[C6] checkpoints bring back exactly that state, and exactly that lands"],

@@ -14,7 +14,8 @@ interface Landing {
 }
 
 /**
- * What a plan and its originals have to be, in memory: every step gives another one. A step that can't be done, or has to be refused, gives the same.
+ * What a plan and its originals have to be, in memory: every step gives another one. A step that can't be
+ * done, or has to be refused, gives the same.
  */
 export class PlanModel {
   readonly originals: State;
@@ -71,7 +72,9 @@ export class PlanModel {
   /** An overlay does not take back what its sandbox went on from. */
   get refusesUndo(): boolean {
     const part = this.landings.at(-1)?.part;
-    return this.state === "open" && part?.name === "view" && this.sandboxes["view"]?.[part.key] !== part.value;
+    return (
+      this.state === "open" && part?.name === "view" && this.sandboxes["view"]?.[part.key] !== part.value
+    );
   }
 
   undo(): PlanModel {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
-import { AtomicCommitError } from "../../src/core/errors.ts";
+import { AtomicCommitError } from "../../src/core/errors/errors.ts";
 import type { Services } from "../../src/services.ts";
 import { type DriverRequest, runDriver } from "../crash/run-driver.ts";
 import { FAILPOINT_NAMES } from "../failpoint-names.ts";
@@ -51,7 +51,9 @@ class Sequence {
   async begin(): Promise<void> {
     this.#world.plan = `plan-${this.#next()}`;
     this.#model = PlanModel.over(this.#model.originals);
-    await this.#world.with(({ plans }) => plans.create({ name: this.#world.plan, resources: this.#world.resources() }));
+    await this.#world.with(({ plans }) =>
+      plans.create({ name: this.#world.plan, resources: this.#world.resources() }),
+    );
   }
 
   async perform({ do: what, on, at, crash }: Step): Promise<void> {
@@ -100,7 +102,14 @@ class Sequence {
     const value = `executed ${this.#next()}`;
     const { folders } = this.#world;
     const targets = folders.map((name) => `${this.#world.location(name)}/${key}`);
-    const command = ["sh", "-c", 'v=$1; shift; for f; do printf %s "$v" > "$f"; done', "sh", value, ...targets];
+    const command = [
+      "sh",
+      "-c",
+      'v=$1; shift; for f; do printf %s "$v" > "$f"; done',
+      "sh",
+      value,
+      ...targets,
+    ];
     const { exitCode } = await this.#world.with((drydock) => drydock.exec(this.#world.plan, { command }));
     assert.equal(exitCode, 0);
     this.#model = folders.reduce((model, name) => model.set(name, key, value), this.#model);
@@ -115,7 +124,9 @@ class Sequence {
     );
   }
 
-  /** One sandbox after the other is rolled back, so a crash may leave some; the next rollback does the rest. */
+  /**
+   * One sandbox after the other is rolled back, so a crash may leave some; the next rollback does the rest.
+   */
   async #rollback(crash: number | null): Promise<void> {
     const { plan } = this.#world;
     if (crash !== null) await this.#die({ operation: "rollback" }, crash);
@@ -125,7 +136,10 @@ class Sequence {
 
   async #refusedUndo(): Promise<void> {
     const undo = this.#world.with(({ plans }) => plans.undo(this.#world.plan));
-    await assert.rejects(undo, (thrown) => thrown instanceof AtomicCommitError && thrown.conflicts.length > 0);
+    await assert.rejects(
+      undo,
+      (thrown) => thrown instanceof AtomicCommitError && thrown.conflicts.length > 0,
+    );
   }
 
   /** Does it here; or in a process that dies: then it is done wholly or not at all. */

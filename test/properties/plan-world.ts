@@ -32,8 +32,8 @@ const ON_IMAGE: readonly Name[] = ["clone", "frozen"];
 const FOLDERS: readonly Name[] = ["copy", "view", ...ON_IMAGE];
 
 /**
- * A folder that is copied, one through an overlay, a git checkout and a SQLite database, and a plan over all of them; where btrfs can be mounted also a
- * folder whose files are cloned and a subvolume.
+ * A folder that is copied, one through an overlay, a git checkout and a SQLite database, and a plan over all
+ * of them; where btrfs can be mounted also a folder whose files are cloned and a subvolume.
  */
 export class PlanWorld {
   /** The name of the plan that is worked on. */
@@ -46,7 +46,9 @@ export class PlanWorld {
   /** `image` is where a btrfs is mounted. */
   constructor(image: string | undefined) {
     this.#onImage = image === undefined ? undefined : mkdtempSync(join(image, "sequence-"));
-    this.names = (Object.keys(STRATEGIES) as Name[]).filter((name) => image !== undefined || !ON_IMAGE.includes(name));
+    this.names = (Object.keys(STRATEGIES) as Name[]).filter(
+      (name) => image !== undefined || !ON_IMAGE.includes(name),
+    );
     for (const name of this.names) this.#build(name);
   }
 
@@ -89,7 +91,9 @@ export class PlanWorld {
   async set({ plans }: Services, name: Name, key: string, value: string | undefined): Promise<void> {
     if (name === "data") {
       const change =
-        value === undefined ? `DELETE FROM t WHERE k = '${key}'` : `REPLACE INTO t VALUES ('${key}', '${value}')`;
+        value === undefined
+          ? `DELETE FROM t WHERE k = '${key}'`
+          : `REPLACE INTO t VALUES ('${key}', '${value}')`;
       await plans.sql(this.plan, name, change);
       return;
     }

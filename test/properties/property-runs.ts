@@ -4,7 +4,10 @@ const isLong = process.env["DRYDOCK_TEST"] === "long";
 /** `SEED` or `SEED,PATH` as a failure prints them: tries that again. */
 const [seed, path] = (process.env["DRYDOCK_TEST_SEED"] ?? "").split(",");
 
-/** How often a property is tried, and for how long at most. `DRYDOCK_TEST=long` tries fifty times as often, without a limit. */
+/**
+ * How often a property is tried, and for how long at most. `DRYDOCK_TEST=long` tries fifty times as often,
+ * without a limit.
+ */
 export function runs(
   count: number,
   seconds: number,
@@ -23,14 +26,21 @@ export function runs(
   };
 }
 
-/** So long a counterexample is made smaller. Each try is a run of its own: without an end, a failure in a long run would look like one that hangs. */
+/**
+ * So long a counterexample is made smaller. Each try is a run of its own: without an end, a failure in a long
+ * run would look like one that hangs.
+ */
 const SHRINK_MS = 60_000;
 
 /**
- * Tries a property as often and as long as `runs` says. Out of time, the run that is under way still goes to its end: the
- * limit of fast-check would leave it behind, at work in folders that the test then removes.
+ * Tries a property as often and as long as `runs` says. Out of time, the run that is under way still goes to
+ * its end: the limit of fast-check would leave it behind, at work in folders that the test then removes.
  */
-export async function assertInTime<T>(property: fc.IAsyncProperty<T>, count: number, seconds: number): Promise<void> {
+export async function assertInTime<T>(
+  property: fc.IAsyncProperty<T>,
+  count: number,
+  seconds: number,
+): Promise<void> {
   const { interruptAfterTimeLimit, ...parameters } = runs(count, seconds);
   let end = Date.now() + (interruptAfterTimeLimit ?? Number.POSITIVE_INFINITY);
   let hasFailed = false;

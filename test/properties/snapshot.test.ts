@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { SnapshotStrategy } from "../../src/strategies/snapshot/snapshot.ts";
+import { SnapshotStrategy } from "../../src/strategies/btrfs-snapshot/snapshot.ts";
 import { type MountedImage, mountImage, whyNoImages } from "../support/file-systems.ts";
 import { contextIn } from "../support/strategy-context.ts";
 import { makeSubvolume, subvolumesOf } from "../support/subvolumes.ts";
@@ -16,7 +16,10 @@ describe("random work in random trees, in a snapshot", { skip: whyNoImages() ?? 
   before(async () => {
     image = mountImage("btrfs", { megabytes: 512 });
     for (const name of ["work", "checkpoints", "checkpoints/state"]) mkdirSync(join(image.path, name));
-    place = await PropertyPlace.open(join(image.path, "work"), { strategy: "snapshot", makeOriginal: makeSubvolume });
+    place = await PropertyPlace.open(join(image.path, "work"), {
+      strategy: "snapshot",
+      makeOriginal: makeSubvolume,
+    });
   });
 
   after(async () => {
@@ -30,7 +33,8 @@ describe("random work in random trees, in a snapshot", { skip: whyNoImages() ?? 
   it("[A7] a dry run changes neither the original nor the sandbox, and what lands after it is the same", () =>
     place.survivesDryRuns(30, 4));
 
-  it("[A11] lands in parts as it does at once, and each part can be taken back", () => place.landsInParts(40, 3));
+  it("[A11] lands in parts as it does at once, and each part can be taken back", () =>
+    place.landsInParts(40, 3));
 
   it("[D1] the diff names what differs, and nothing else", () => place.showsWhatDiffers(40, 5));
 

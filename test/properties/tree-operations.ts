@@ -1,12 +1,13 @@
 import fc from "fast-check";
-import { isAtOrBelow, joinPath, parentPath, ROOT_PATH } from "../../src/core/byte-path.ts";
 import type { Loss } from "../../src/core/capabilities.ts";
-import type { EntryKind, Time } from "../../src/system/facts.ts";
-import type { WorkTree } from "../../src/testing/work-tree.ts";
+import { isAtOrBelow, joinPath, parentPath, ROOT_PATH } from "../../src/core/paths/byte-path.ts";
+import type { EntryKind, Time } from "../../src/system/calls/facts.ts";
+import type { WorkTree } from "../../src/testing/tree/work-tree.ts";
 
 /**
- * Random things that programs do to folders. An operation names what it acts on by a number, which becomes a path of the tree as it is at
- * that moment: so every sequence makes sense in every tree, does the same in equal trees, and goes on making sense when it is shrunk.
+ * Random things that programs do to folders. An operation names what it acts on by a number, which becomes a
+ * path of the tree as it is at that moment: so every sequence makes sense in every tree, does the same in
+ * equal trees, and goes on making sense when it is shrunk.
  */
 const IS_ROOT = process.geteuid?.() === 0;
 const NAMES = [
@@ -95,7 +96,9 @@ class LiveTree {
 
   /** A path in some folder. */
   path({ to, value }: Operation): string {
-    const names = this.losses.includes("long-names") ? NAMES.filter((name) => name.length <= LONGEST_FOR_ALL) : NAMES;
+    const names = this.losses.includes("long-names")
+      ? NAMES.filter((name) => name.length <= LONGEST_FOR_ALL)
+      : NAMES;
     return joinPath(this.folder(to), pick(names, value) as string);
   }
 
@@ -122,7 +125,9 @@ const ACTIONS = {
     onFile(scene, on, (path) => scene.tree.writeAt(path, FAR + value * 1024, "far")),
   mkdir: (scene: LiveTree, operation: Operation) => scene.tree.makeFolder(scene.freePath(operation)),
   removeEmpty: (scene: LiveTree, { on }: Operation) => {
-    const empty = scene.entries.filter(({ path, kind }) => kind === "directory" && scene.tree.names(path).length === 0);
+    const empty = scene.entries.filter(
+      ({ path, kind }) => kind === "directory" && scene.tree.names(path).length === 0,
+    );
     const found = pick(empty, on);
     if (found !== undefined) scene.tree.remove(found.path);
   },
@@ -201,7 +206,9 @@ export function operations(
   maxLength: number,
   without: readonly OperationName[] = [],
 ): fc.Arbitrary<readonly Operation[]> {
-  const operation = operationOf((Object.keys(ACTIONS) as OperationName[]).filter((name) => !without.includes(name)));
+  const operation = operationOf(
+    (Object.keys(ACTIONS) as OperationName[]).filter((name) => !without.includes(name)),
+  );
   return fc.array(operation, { maxLength, size: "max" });
 }
 

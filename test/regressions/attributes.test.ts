@@ -20,7 +20,9 @@ describe("Extended attributes in a diff", () => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), "drydock-attributes-")));
     mkdirSync(join(folder, "app"));
     drydock = await openDrydock({ stateDir: join(folder, "state") });
-    plan = await drydock.plans.create({ resources: [{ location: join(folder, "app"), strategy: "filesystem_copy" }] });
+    plan = await drydock.plans.create({
+      resources: [{ location: join(folder, "app"), strategy: "filesystem_copy" }],
+    });
     sandbox = await plan.path();
   });
   afterEach(async () => {

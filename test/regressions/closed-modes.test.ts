@@ -56,7 +56,8 @@ class OrdinaryUser implements Disposable {
     for (const folder of ["w", "w/d"]) mkdirSync(join(this.path, folder));
     writeFileSync(join(this.path, "w/d/f"), "x\n");
     writeFileSync(join(this.path, "w/secret"), "s\n");
-    for (const path of [".", "w", "w/d", "w/d/f", "w/secret"]) chownSync(join(this.path, path), NOBODY, NOBODY);
+    for (const path of [".", "w", "w/d", "w/d/f", "w/secret"])
+      chownSync(join(this.path, path), NOBODY, NOBODY);
     chmodSync(this.path, 0o755);
   }
 
@@ -176,12 +177,15 @@ describe("Work that its own user may not look into", needsRoot, () => {
     assert.deepEqual(user.tree(), CLOSED);
     assert.equal(user.drydock(["plan", "undo", "fix"], "closed.set:1").signal, "SIGKILL");
     user.done("recover");
-    if (JSON.parse(user.done("plan", "show", "fix", "--json")).state === "applied") user.done("plan", "undo", "fix");
+    if (JSON.parse(user.done("plan", "show", "fix", "--json")).state === "applied")
+      user.done("plan", "undo", "fix");
     assert.deepEqual(user.tree(), OLD);
     assert.deepEqual(user.notes(), []);
   });
 
-  it("[W4] [A11] lives its whole life in an overlay by fuse-overlayfs", { skip: BY_FUSE_OF_USER.skip }, async () => {
+  it("[W4] [A11] lives its whole life in an overlay by fuse-overlayfs", {
+    skip: BY_FUSE_OF_USER.skip,
+  }, async () => {
     await runOverlay(BY_FUSE_OF_USER, "test/regressions/closed-run.ts", [BY_FUSE_OF_USER.way]);
   });
 

@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { OverlayStrategy } from "../../src/strategies/overlay/overlay.ts";
@@ -7,7 +15,10 @@ import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 import { contextIn } from "../support/strategy-context.ts";
 
-/** Runs as a user without privilege, over `overlay` mounted in one way: leaves what its own user may not look into, and goes through the life of the sandbox. */
+/**
+ * Runs as a user without privilege, over `overlay` mounted in one way: leaves what its own user may not look
+ * into, and goes through the life of the sandbox.
+ */
 const [way = ""] = process.argv.slice(2);
 const base = mkdtempSync(join(tmpdir(), "drydock-closed-run-"));
 const original = join(base, "w");

@@ -15,8 +15,8 @@ export async function actDuring(task: ChildTask, failpoint: string, act: () => v
 }
 
 /**
- * Runs a few statements that know `drydock` in a process of its own that a failpoint is to kill, for calls that are not those of plans.
- * Gives the signal it died by.
+ * Runs a few statements that know `drydock` in a process of its own that a failpoint is to kill, for calls
+ * that are not those of plans. Gives the signal it died by.
  */
 export function dieDuring(stateDir: string, statements: string, failpoint: string): NodeJS.Signals | null {
   const script = `

@@ -9,8 +9,8 @@ import { mountImage, whyNoImages } from "../support/file-systems.ts";
 const MOST_TRIES = 500;
 
 /**
- * Makes something anew, in the place of what is there, until it has the number of the inode that was there first. What got another number goes
- * aside: ext4 gives the lowest one that is free.
+ * Makes something anew, in the place of what is there, until it has the number of the inode that was there
+ * first. What got another number goes aside: ext4 gives the lowest one that is free.
  */
 function makeAgain(path: string, make: () => void, aside: string): void {
   const { ino } = statSync(path);
@@ -25,15 +25,17 @@ function makeAgain(path: string, make: () => void, aside: string): void {
 }
 
 describe("An inode whose number was another's before", { skip: whyNoImages() ?? false }, () => {
-  // Came from: a folder of a copy was known by its number alone. Replaced by one with the same number it counted as the old one, and was merged
-  // with what others had added to the original's.
+  // Came from: a folder of a copy was known by its number alone. Replaced by one with the same number it
+  // counted as the old one, and was merged with what others had added to the original's.
   it("[A15] is another folder, whose replacement is in conflict with what others add to the first", async () => {
     using image = mountImage("ext4");
     await using workshop = new Workshop({ parent: image.path });
     mkdirSync(workshop.at("a/folder"));
     workshop.write("a/folder/file", "old");
     const drydock = await workshop.open();
-    const { id } = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
+    const { id } = await drydock.plans.create({
+      resources: [{ location: "a", strategy: "filesystem_copy" }],
+    });
     const folder = join(await drydock.plans.path(id), "folder");
     makeAgain(folder, () => mkdirSync(folder), workshop.at("aside"));
     writeFileSync(join(folder, "mine"), "new");

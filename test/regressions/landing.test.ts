@@ -44,7 +44,8 @@ describe("A commit that fails half way", () => {
     assert.deepEqual([workshop.text("a/2"), workshop.text("a/gone")], ["new 2", undefined]);
   });
 
-  // Came from: a landing that could never finish could not be given up either, and blocked its originals for good.
+  // Came from: a landing that could never finish could not be given up either, and blocked its originals for
+  // good.
   it("[A7] can be given up: originals are as they were, the work is in the sandboxes", async () => {
     await using workshop = new Workshop();
     const before = await workshop.open();
@@ -59,7 +60,10 @@ describe("A commit that fails half way", () => {
       ["show", plan.id],
       ["settle", plan.id, "abort"],
     ] as const;
-    const end = await runProcess({ stateDir: workshop.stateDir, calls }, { failpoint: "land.exchange=error" });
+    const end = await runProcess(
+      { stateDir: workshop.stateDir, calls },
+      { failpoint: "land.exchange=error" },
+    );
     const [, apply, show] = end.answers;
     assert.match(JSON.stringify(apply), /not all of it could be finished yet/);
     assert.match(JSON.stringify(show), /"state":"applying"/);
@@ -79,9 +83,16 @@ describe("A commit that fails half way", () => {
     it(`[A16] is in doubt: ${method} is refused and harmless`, async () => {
       await using workshop = new Workshop();
       const before = await workshop.open([irreversible()]);
-      const resources = [{ location: "a", strategy: "filesystem_copy" }, letterbox("mail", "irreversible_mail")];
+      const resources = [
+        { location: "a", strategy: "filesystem_copy" },
+        letterbox("mail", "irreversible_mail"),
+      ];
       const plan = await planWithWork(before, resources, { allowIrreversible: true });
-      const task = { stateDir: workshop.stateDir, mailboxes: [irreversible()], calls: [["apply", plan.id]] as const };
+      const task = {
+        stateDir: workshop.stateDir,
+        mailboxes: [irreversible()],
+        calls: [["apply", plan.id]] as const,
+      };
       assert.equal((await runProcess(task, { failpoint: "mailbox.sent=kill" })).signal, "SIGKILL");
       const drydock = await workshop.open([irreversible()]);
       assert.equal(drydock.recovery.pending[0]?.inDoubt, true);
@@ -94,7 +105,8 @@ describe("A commit that fails half way", () => {
 });
 
 describe("What dies on the way", () => {
-  // Came from: after a rollback that had died, a failed apply could not be taken back, and the plan could not even be cancelled.
+  // Came from: after a rollback that had died, a failed apply could not be taken back, and the plan could not
+  // even be cancelled.
   it("[A3] as a rollback blocks nothing", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
@@ -147,7 +159,8 @@ describe("A rival", () => {
     const plan = await before.plans.create({
       resources: [{ location: "above/original", strategy: "filesystem_copy" }],
     });
-    for (const name of ["file", "added"]) await before.plans.write(plan.id, "original", name, Buffer.from("agent"));
+    for (const name of ["file", "added"])
+      await before.plans.write(plan.id, "original", name, Buffer.from("agent"));
     const end = await actDuring(applyTask(workshop, plan.id), "landings.flush-staged=stop", () => {
       renameSync(workshop.at("above"), workshop.at("away"));
       symlinkSync("victim", workshop.at("above"));
@@ -202,7 +215,9 @@ describe("A rival", () => {
       await using workshop = new Workshop();
       symlinkSync("old.txt", workshop.at("a/link"));
       const drydock = await workshop.open();
-      const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
+      const plan = await drydock.plans.create({
+        resources: [{ location: "a", strategy: "filesystem_copy" }],
+      });
       const sandbox = await drydock.plans.path(plan.id);
       linkSync(join(sandbox, name), join(sandbox, "second-name"));
       rmSync(workshop.at(`a/${name}`));
@@ -222,7 +237,8 @@ describe("A rival", () => {
 });
 
 describe("A file with names in two resources", () => {
-  // Came from: landing one resource moved the change time that the other one's names show; deletes there counted as somebody's changes.
+  // Came from: landing one resource moved the change time that the other one's names show; deletes there
+  // counted as somebody's changes.
   it("[A11] [A18] changes in one, goes in the other, and comes back by undo", async () => {
     await using workshop = new Workshop();
     writeFileSync(workshop.at("a/shared"), "shared");
@@ -246,7 +262,8 @@ describe("A file with names in two resources", () => {
       assertSameTree(snapshotTree(workshop.at(folder)), originals[at] ?? new Map(), folder);
   });
 
-  // Came from: the same, where the name goes with its folder; what was then left alone could not be undone: "the record is damaged".
+  // Came from: the same, where the name goes with its folder; what was then left alone could not be undone:
+  // "the record is damaged".
   it("[A18] comes back by undo with the folder that it is in", async () => {
     await using workshop = new Workshop();
     mkdirSync(workshop.at("b/folder"));

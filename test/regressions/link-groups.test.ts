@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { appendFileSync, chmodSync, linkSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { ApplyResult } from "../../src/index.ts";
@@ -16,7 +25,8 @@ const WORK: { readonly [what: string]: (file: string) => void } = {
 };
 
 describe("A deleted folder with another name of a file of another resource", () => {
-  // Came from: landing the other name moved the change time of both, which looked as if a rival had changed the folder.
+  // Came from: landing the other name moved the change time of both, which looked as if a rival had changed
+  // the folder.
   for (const [what, work] of Object.entries(WORK))
     it(`[A11] is deleted, though the plan ${what} that file first, and comes back`, async () => {
       await using workshop = new Workshop();

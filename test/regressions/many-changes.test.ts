@@ -6,7 +6,8 @@ import { letterbox, reversible, Workshop } from "../commit/workshop.ts";
 const MANY = 200_000;
 
 describe("A diff with very many changes", () => {
-  // Came from: all changes of a resource were handed on as the arguments of one call, which overflowed the stack.
+  // Came from: all changes of a resource were handed on as the arguments of one call, which overflowed the
+  // stack.
   it("[D1] shows all of them", async () => {
     await using workshop = new Workshop();
     const strategy = reversible({ changes: MANY });

@@ -16,7 +16,8 @@ const isOneFileSystem = statSync("/dev/shm", { throwIfNoEntry: false })?.dev ===
 const needsTwo = isOneFileSystem ? { skip: "the temporary folder is in memory too" } : {};
 
 describe("An original that is more than one file system", () => {
-  // Came from: a nested subvolume has the mount of the folder around it, so the landing found out half way that it can't rename into it.
+  // Came from: a nested subvolume has the mount of the folder around it, so the landing found out half way
+  // that it can't rename into it.
   it("[A10] is refused before anything lands, where it is a btrfs subvolume", needsImages, async () => {
     const image = mountImage("btrfs");
     try {
@@ -26,11 +27,14 @@ describe("An original that is more than one file system", () => {
       execFileSync("btrfs", ["subvolume", "create", join(original, "nested")], { stdio: "ignore" });
       for (const path of ["file", "nested/file"]) writeFileSync(join(original, path), "old");
       const drydock = await workshop.open([], { stateDir: join(image.path, "state") });
-      const plan = await drydock.plans.create({ resources: [{ location: original, strategy: "filesystem_copy" }] });
+      const plan = await drydock.plans.create({
+        resources: [{ location: original, strategy: "filesystem_copy" }],
+      });
       for (const path of ["file", "nested/file"])
         await drydock.plans.write(plan.id, "original", path, Buffer.from("new"));
       await assert.rejects(drydock.plans.apply(plan.id), /nested is another file system/);
-      for (const path of ["file", "nested/file"]) assert.equal(readFileSync(join(original, path), "utf8"), "old");
+      for (const path of ["file", "nested/file"])
+        assert.equal(readFileSync(join(original, path), "utf8"), "old");
       assert.equal((await drydock.plans.show(plan.id)).state, "open");
       await drydock.plans.cancel(plan.id);
       await drydock.close();
@@ -39,32 +43,39 @@ describe("An original that is more than one file system", () => {
     }
   });
 
-  // Came from: link groups were found by inode number alone, so files of two file systems became one in the sandbox.
-  it("[A11] is copied with every file's own content, though inode numbers are the same", needsRoot, async () => {
-    await using workshop = new Workshop();
-    const [outer, inner] = [workshop.at("a"), workshop.at("a/inner")];
-    execFileSync("mount", ["-t", "tmpfs", "tmpfs", outer]);
-    try {
-      mkdirSync(inner);
-      execFileSync("mount", ["-t", "tmpfs", "tmpfs", inner]);
-      const outside = linkedFiles(outer, "outer", 20);
-      const inside = linkedFiles(inner, "inner", 40);
-      assert.ok(
-        inside.some((ino) => outside.includes(ino)),
-        "numbers are used twice",
-      );
-      const drydock = await workshop.open([], { stateDir: workshop.at("state") });
-      const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
-      const sandbox = await drydock.plans.path(plan.id);
-      for (const [at] of inside.entries())
-        assert.equal(readFileSync(join(sandbox, `inner/inner${at}`), "utf8"), `inner ${at}`);
-      for (const [at] of outside.entries())
-        assert.equal(readFileSync(join(sandbox, `outer${at}`), "utf8"), `outer ${at}`);
-      assert.deepEqual((await drydock.plans.diff(plan.id)).changes, []);
-    } finally {
-      execFileSync("umount", ["--recursive", "--lazy", outer]);
-    }
-  });
+  // Came from: link groups were found by inode number alone, so files of two file systems became one in the
+  // sandbox.
+  it(
+    "[A11] is copied with every file's own content, though inode numbers are the same",
+    needsRoot,
+    async () => {
+      await using workshop = new Workshop();
+      const [outer, inner] = [workshop.at("a"), workshop.at("a/inner")];
+      execFileSync("mount", ["-t", "tmpfs", "tmpfs", outer]);
+      try {
+        mkdirSync(inner);
+        execFileSync("mount", ["-t", "tmpfs", "tmpfs", inner]);
+        const outside = linkedFiles(outer, "outer", 20);
+        const inside = linkedFiles(inner, "inner", 40);
+        assert.ok(
+          inside.some((ino) => outside.includes(ino)),
+          "numbers are used twice",
+        );
+        const drydock = await workshop.open([], { stateDir: workshop.at("state") });
+        const plan = await drydock.plans.create({
+          resources: [{ location: "a", strategy: "filesystem_copy" }],
+        });
+        const sandbox = await drydock.plans.path(plan.id);
+        for (const [at] of inside.entries())
+          assert.equal(readFileSync(join(sandbox, `inner/inner${at}`), "utf8"), `inner ${at}`);
+        for (const [at] of outside.entries())
+          assert.equal(readFileSync(join(sandbox, `outer${at}`), "utf8"), `outer ${at}`);
+        assert.deepEqual((await drydock.plans.diff(plan.id)).changes, []);
+      } finally {
+        execFileSync("umount", ["--recursive", "--lazy", outer]);
+      }
+    },
+  );
 });
 
 describe("A workspace beside its original, because the state directory is on another file system", () => {
@@ -84,11 +95,16 @@ describe("A workspace beside its original, because the state directory is on ano
         (await drydock.plans.path(small.id)).startsWith(workshop.at("a/folder")),
         "it lies beside the original",
       );
-      const large = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
+      const large = await drydock.plans.create({
+        resources: [{ location: "a", strategy: "filesystem_copy" }],
+      });
       rmSync(join(await drydock.plans.path(large.id), "folder"), { recursive: true });
       await assert.rejects(drydock.plans.apply(large.id), AtomicCommitError);
       assert.equal(workshop.text("a/folder/original/file"), "old");
-      assert.equal(Buffer.from(await drydock.plans.read(small.id, "original", "file")).toString(), "not applied yet");
+      assert.equal(
+        Buffer.from(await drydock.plans.read(small.id, "original", "file")).toString(),
+        "not applied yet",
+      );
       await drydock.plans.apply(small.id);
       assert.equal(workshop.text("a/folder/original/file"), "not applied yet");
     } finally {

@@ -63,7 +63,12 @@ for (const { way, title, skip } of [BY_KERNEL, BY_FUSE])
       const prepared = await strategy.prepare(ref, commit);
       assert.ok(prepared !== null);
       await strategy.commitPrepared(ref, commit, prepared);
-      const undo: Transaction = { id: "undo", planId: "plan", direction: "undo", undoes: { id: "commit", prepared } };
+      const undo: Transaction = {
+        id: "undo",
+        planId: "plan",
+        direction: "undo",
+        undoes: { id: "commit", prepared },
+      };
       const back = await strategy.prepare(ref, undo);
       assert.ok(back !== null);
       await strategy.commitPrepared(ref, undo, back);

@@ -17,13 +17,14 @@ import { afterEach, beforeEach, describe, it } from "node:test";
 import { openServices } from "../../src/runtime.ts";
 import type { Services } from "../../src/services.ts";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
-import { systemProgram } from "../../src/system/programs.ts";
+import { systemProgram } from "../../src/system/process/programs.ts";
 import { whyNoFuse } from "../support/file-systems.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import { loseMounts, removeFolder } from "../support/remove-folder.ts";
 
 const needsRoot = process.geteuid?.() === 0 ? false : "not root, so nothing can be mounted";
-const needsFuse = whyNoFuse() ?? (systemProgram("fuse-overlayfs") === undefined ? "no fuse-overlayfs here" : false);
+const needsFuse =
+  whyNoFuse() ?? (systemProgram("fuse-overlayfs") === undefined ? "no fuse-overlayfs here" : false);
 const NAMES = ["names/first", "names/second", "other/third"] as const;
 const SKIPS: readonly (readonly [OverlayWay, string | false])[] = [
   ["kernel", needsRoot],
@@ -49,7 +50,9 @@ describe("A file with several names, changed through one of them", () => {
   });
 
   async function planIn(way: OverlayWay): Promise<{ readonly id: string; readonly path: string }> {
-    const strategies = [(context: ConstructorParameters<typeof OneWayOverlay>[0]) => new OneWayOverlay(context, [way])];
+    const strategies = [
+      (context: ConstructorParameters<typeof OneWayOverlay>[0]) => new OneWayOverlay(context, [way]),
+    ];
     drydock = await openServices({ stateDir: join(base, "state"), cwd: base, environment: {}, strategies });
     const resources = [{ location: original, strategy: "overlay_in_one_way" }];
     const { id } = await drydock.plans.create({ resources });

@@ -16,7 +16,7 @@ import {
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { Services } from "../../src/services.ts";
-import { openLiveMount } from "../../src/system/live-mounts.ts";
+import { openLiveMount } from "../../src/system/mount/live-mounts.ts";
 import { Workshop } from "../commit/workshop.ts";
 import { Running } from "../end-to-end/workplace.ts";
 import { ACTORS, Stage } from "../run/stage.ts";
@@ -27,7 +27,8 @@ const NEEDS_ROOT = process.geteuid?.() === 0 ? false : "not root, so nothing can
 
 describe("A rival's change of a folder while a program in the sandbox works in it", () => {
   for (const actor of ACTORS) {
-    // Came from: a folder that was gone when the program ended counted as made by it, and came back with only what it had changed.
+    // Came from: a folder that was gone when the program ended counted as made by it, and came back with only
+    // what it had changed.
     it(`[A15] is a conflict if he deletes the folder, run by ${actor}`, async () => {
       using stage = new Stage(actor);
       const { status, stderr } = await runMeanwhile(stage, "echo more >> d/f", () =>
@@ -40,18 +41,22 @@ describe("A rival's change of a folder while a program in the sandbox works in i
   }
 
   for (const actor of ACTORS) {
-    // Came from: the mode of a folder was noted when the program ended, so what the rival had closed was opened again as if by the plan.
+    // Came from: the mode of a folder was noted when the program ended, so what the rival had closed was
+    // opened again as if by the plan.
     it(`[A15] is a conflict if he closes the folder, run by ${actor}`, async () => {
       using stage = new Stage(actor);
       const folder = join(stage.project, "d");
-      const { status, stderr } = await runMeanwhile(stage, "echo new > d/new", () => chmodSync(folder, 0o700));
+      const { status, stderr } = await runMeanwhile(stage, "echo new > d/new", () =>
+        chmodSync(folder, 0o700),
+      );
       assert.equal(status, 3, stderr);
       assert.match(stderr, /project\/d: mode, owner or attributes changed/);
       assert.equal(statSync(folder).mode & 0o777, 0o700);
     });
   }
 
-  // Came from: the identity of a folder was noted when the program ended, so an older folder that was moved there meanwhile was taken for it.
+  // Came from: the identity of a folder was noted when the program ended, so an older folder that was moved
+  // there meanwhile was taken for it.
   it("[A15] is a conflict if he puts another folder in its place", { skip: NEEDS_ROOT }, async () => {
     using stage = new Stage("root");
     const { status, stderr } = await runMeanwhile(stage, "echo more >> d/f; rm d/g", () => {
@@ -65,7 +70,10 @@ describe("A rival's change of a folder while a program in the sandbox works in i
   });
 });
 
-/** Runs a script over a project with folders `d` and `next`, and lets a rival act when it is done but has not ended. */
+/**
+ * Runs a script over a project with folders `d` and `next`, and lets a rival act when it is done but has not
+ * ended.
+ */
 async function runMeanwhile(stage: Stage, script: string, act: () => void) {
   for (const folder of ["d", "next"])
     for (const name of ["f", "g"]) stage.write(`project/${folder}/${name}`, `${name} of ${folder}\n`);
@@ -78,7 +86,8 @@ async function runMeanwhile(stage: Stage, script: string, act: () => void) {
 }
 
 describe("What a command did", () => {
-  // Came from: whatever failed after the command had ended was taken for a failure to start it, and its plan was cancelled.
+  // Came from: whatever failed after the command had ended was taken for a failure to start it, and its plan
+  // was cancelled.
   it("[A7] is kept when something fails after its end", { skip: NEEDS_ROOT }, () => {
     using stage = new Stage("root");
     const env = { DRYDOCK_FAILPOINT: "overlay.unmount=error" };
@@ -92,7 +101,8 @@ describe("What a command did", () => {
 
 for (const actor of ACTORS) {
   describe(`A command inside, run by ${actor},`, () => {
-    // Came from: descriptors that Drydock was started with were passed on, and a folder among them is a way out.
+    // Came from: descriptors that Drydock was started with were passed on, and a folder among them is a way
+    // out.
     it("[X7] gets no descriptor that Drydock was started with but its streams", () => {
       using stage = new Stage(actor);
       stage.write("outside/x", "safe\n");
@@ -103,7 +113,8 @@ for (const actor of ACTORS) {
       assert.equal(stage.read("outside/x"), "safe\n");
     });
 
-    // Came from: programs that put a command inside have privileges, and loaded a library that an earlier command had left in the sandbox.
+    // Came from: programs that put a command inside have privileges, and loaded a library that an earlier
+    // command had left in the sandbox.
     it("[X7] can't leave a library that is loaded before the next command has lost its privileges", () => {
       using stage = new Stage(actor);
       stage.write("project/lib/", "");
@@ -115,15 +126,22 @@ for (const actor of ACTORS) {
         "for name in libmount.so.1 libblkid.so.1 libcap-ng.so.0; do echo no library > lib/$name; done",
       );
       assert.equal(planted.status, 0, planted.stderr);
-      assert.deepEqual(exec("echo $LD_LIBRARY_PATH"), { status: 0, stdout: `${env.LD_LIBRARY_PATH}\n`, stderr: "" });
+      assert.deepEqual(exec("echo $LD_LIBRARY_PATH"), {
+        status: 0,
+        stdout: `${env.LD_LIBRARY_PATH}\n`,
+        stderr: "",
+      });
       stage.done("plan", "cancel", id);
     });
   });
 }
 
 describe("A sandbox by overlay", () => {
-  // Came from: only the mount knows that a file was changed through another of its names, and reading did not ask it.
-  it("[A11] is read as programs see it, also by another name of a changed file", { skip: NEEDS_ROOT }, async () => {
+  // Came from: only the mount knows that a file was changed through another of its names, and reading did not
+  // ask it.
+  it("[A11] is read as programs see it, also by another name of a changed file", {
+    skip: NEEDS_ROOT,
+  }, async () => {
     await using workshop = new Workshop();
     linkSync(workshop.at("a/old.txt"), workshop.at("a/other.txt"));
     const drydock = await workshop.open();
@@ -134,7 +152,8 @@ describe("A sandbox by overlay", () => {
     assert.equal(Buffer.from(read).toString(), "changed\n");
   });
 
-  // Came from: a second mount of the same layers was made, and what was done in one was not seen in the other.
+  // Came from: a second mount of the same layers was made, and what was done in one was not seen in the
+  // other.
   it("[O4] is not mounted twice, and who has it is named", { skip: NEEDS_ROOT }, async () => {
     using stage = new Stage("root");
     assert.equal(stage.drydock(["run", "--keep", "--", "touch", "new"]).status, 0);
@@ -152,7 +171,8 @@ describe("A sandbox by overlay", () => {
     stage.done("plan", "cancel", plan.id);
   });
 
-  // Came from: while a sandbox was emptied nothing said how it is mounted, so one that a crash interrupted became the kernel's.
+  // Came from: while a sandbox was emptied nothing said how it is mounted, so one that a crash interrupted
+  // became the kernel's.
   it("[L2] is mounted as before after a rollback that was interrupted", { skip: BY_FUSE.skip }, async () => {
     await using workshop = new Workshop();
     const plan = await fusePlan(await openWithFuse(workshop));
@@ -180,7 +200,8 @@ describe("A sandbox by overlay", () => {
     assert.equal(workshop.text("a/old.txt"), "written\n");
   });
 
-  // Came from: a program that renames the folder above its sandbox, and puts a link there, had writes land where the link led to.
+  // Came from: a program that renames the folder above its sandbox, and puts a link there, had writes land
+  // where the link led to.
   it("[X1] is not taken for what is found in its place", async () => {
     await using workshop = new Workshop();
     mkdirSync(workshop.at("a/project"));
@@ -197,7 +218,10 @@ describe("A sandbox by overlay", () => {
 });
 
 async function openWithFuse(workshop: Workshop, environment: NodeJS.ProcessEnv = {}): Promise<Services> {
-  return await workshop.open([], { environment, strategies: [(context) => new OneWayOverlay(context, ["fuse"])] });
+  return await workshop.open([], {
+    environment,
+    strategies: [(context) => new OneWayOverlay(context, ["fuse"])],
+  });
 }
 
 function fusePlan(drydock: Services) {
@@ -227,14 +251,19 @@ describe("Folders that were deleted and made again as they were", { skip: NEEDS_
   it("[A11] land with their times, the inner ones too", () => {
     using stage = new Stage("root");
     mkdirSync(join(stage.project, "outer/inner"), { recursive: true });
-    const script = "rm -r outer && mkdir -p outer/inner && touch -d 1999-12-31T23:59:58Z outer/inner; rm a.txt";
+    const script =
+      "rm -r outer && mkdir -p outer/inner && touch -d 1999-12-31T23:59:58Z outer/inner; rm a.txt";
     stage.drydock(["run", "--apply", "--", "sh", "-c", script]);
-    assert.equal(statSync(join(stage.project, "outer/inner")).mtime.toISOString(), "1999-12-31T23:59:58.000Z");
+    assert.equal(
+      statSync(join(stage.project, "outer/inner")).mtime.toISOString(),
+      "1999-12-31T23:59:58.000Z",
+    );
   });
 });
 
 describe("A file with several names", { skip: NEEDS_ROOT }, () => {
-  // Came from: without a mount only the name that was written got the new content, and the others kept the old one.
+  // Came from: without a mount only the name that was written got the new content, and the others kept the
+  // old one.
   it("[A11] keeps them together when it is written without a mount", async () => {
     await using workshop = new Workshop();
     mkdirSync(workshop.at("a/sub"));
@@ -242,7 +271,10 @@ describe("A file with several names", { skip: NEEDS_ROOT }, () => {
     const drydock = await workshop.open();
     const { id } = await drydock.plans.create({ resources: [{ location: "a" }], withoutPaths: true });
     await drydock.plans.write(id, "a", "old.txt", Buffer.from("through one name\n"));
-    assert.equal(Buffer.from(await drydock.plans.read(id, "a", "sub/again")).toString(), "through one name\n");
+    assert.equal(
+      Buffer.from(await drydock.plans.read(id, "a", "sub/again")).toString(),
+      "through one name\n",
+    );
     await drydock.plans.apply(id);
     assert.equal(workshop.text("a/sub/again"), "through one name\n");
     assert.equal(statSync(workshop.at("a/old.txt")).ino, statSync(workshop.at("a/sub/again")).ino);
@@ -250,7 +282,8 @@ describe("A file with several names", { skip: NEEDS_ROOT }, () => {
 });
 
 describe("A command", { skip: NEEDS_ROOT }, () => {
-  // Came from: the programs that put a command inside loaded what an earlier command had left in a sandbox of /etc.
+  // Came from: the programs that put a command inside loaded what an earlier command had left in a sandbox of
+  // /etc.
   for (const folder of ["/etc", "/usr", "/usr/lib"]) {
     it(`is run with ${folder} in a sandbox, because nothing of it is loaded before all privileges are gone`, () => {
       using stage = new Stage("root");
@@ -264,7 +297,8 @@ describe("A command", { skip: NEEDS_ROOT }, () => {
     });
   }
 
-  // Came from: everything that a command runs in the process group of Drydock could be ended by it, and the group with it.
+  // Came from: everything that a command runs in the process group of Drydock could be ended by it, and the
+  // group with it.
   it("[X7] can't end who started it by a signal to its process group", () => {
     using stage = new Stage("root");
     const { status } = stage.drydock(["run", "--discard", "--", "sh", "-c", "kill -9 0"]);

@@ -25,7 +25,8 @@ import { actDuring } from "./during-call.ts";
 const needsRoot = process.geteuid?.() === 0 ? {} : { skip: "not root, so no capability can be set" };
 
 describe("What is in a sandbox", () => {
-  // Came from: a dry run took a file that was held open for writing for one that could not be given back, and left a copy beside it.
+  // Came from: a dry run took a file that was held open for writing for one that could not be given back, and
+  // left a copy beside it.
   it("[A7] is as before after a dry run, also what is held open for writing", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
@@ -44,14 +45,17 @@ describe("What is in a sandbox", () => {
     assert.equal(workshop.text("a/old.txt"), "old of a\nand more\n");
   });
 
-  // Came from: set-id bits were looked for before the entry was taken out of the sandbox, so one set in between landed.
+  // Came from: set-id bits were looked for before the entry was taken out of the sandbox, so one set in
+  // between landed.
   it("[A12] lands without a set-id bit that came after the look at it", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
     const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
     const tool = join(await drydock.plans.path(plan.id), "tool");
     writeFileSync(tool, "#!/bin/sh\n");
-    const end = await actDuring(applyTask(workshop, plan.id), "stage.record:1=stop", () => chmodSync(tool, 0o4755));
+    const end = await actDuring(applyTask(workshop, plan.id), "stage.record:1=stop", () =>
+      chmodSync(tool, 0o4755),
+    );
     assert.equal(lastResult<{ state: string }>(end).state, "applied");
     assert.equal(lstatSync(workshop.at("a/tool")).mode & 0o7000, 0);
   });
@@ -63,11 +67,14 @@ describe("What is in a sandbox", () => {
     async () => {
       await using workshop = new Workshop();
       const drydock = await workshop.open();
-      const plan = await drydock.plans.create({ resources: [{ location: "a", strategy: "filesystem_copy" }] });
+      const plan = await drydock.plans.create({
+        resources: [{ location: "a", strategy: "filesystem_copy" }],
+      });
       const hand = new TreeHand(await drydock.plans.path(plan.id), "after");
       hand.file("program", "#!/bin/sh\n", 0o755);
       hand.file("not-yet", "#!/bin/sh\n", 0o644);
-      for (const name of ["old.txt", "program", "not-yet"]) hand.xattr(name, "security.capability", setUidCapability());
+      for (const name of ["old.txt", "program", "not-yet"])
+        hand.xattr(name, "security.capability", setUidCapability());
       const { changes } = await drydock.plans.diff(plan.id);
       assert.match(changes.find(({ path }) => path === "old.txt")?.warnings?.join() ?? "", /capability/);
       await drydock.plans.apply(plan.id);
@@ -77,7 +84,8 @@ describe("What is in a sandbox", () => {
     },
   );
 
-  // Came from: the digest was compared before the plan was locked, so what landed could be something else than what was reviewed.
+  // Came from: the digest was compared before the plan was locked, so what landed could be something else
+  // than what was reviewed.
   it("[A12] lands only as reviewed: the digest is compared once nobody else can have the plan", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
@@ -111,7 +119,8 @@ describe("What is in a sandbox", () => {
 });
 
 describe("A folder deeper than any stack", () => {
-  // Came from: a sandbox with one could not be looked at, applied or even removed: "An error was suppressed during disposal".
+  // Came from: a sandbox with one could not be looked at, applied or even removed: "An error was suppressed
+  // during disposal".
   it("[D1] in a sandbox is refused with what to do, and does not hinder the cancelling", async () => {
     await using scene = new Scene(mkdtempSync(join(fastFolder(), "drydock-deep-")));
     const { drydock, plan, sandbox } = await scene.plan();

@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type ApplyResult, AtomicCommitError, PlanStateError } from "../../src/index.ts";
@@ -9,7 +18,8 @@ import { lastResult, runProcess } from "../rivals/drydock-process.ts";
 import { actDuring, dieDuring } from "./during-call.ts";
 
 describe("The undo record of an applied plan", () => {
-  // Came from: getOrCreate on an applied plan made a new sandbox over the undo record, with the only copy of what was deleted in it.
+  // Came from: getOrCreate on an applied plan made a new sandbox over the undo record, with the only copy of
+  // what was deleted in it.
   it("[A18] survives that its sandbox is asked for again", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
@@ -21,7 +31,8 @@ describe("The undo record of an applied plan", () => {
     assert.equal(workshop.text("a/old.txt"), "old of a\n");
   });
 
-  // Came from: the rename of an undo moved the change time of what it brought back, which then counted as somebody else's change.
+  // Came from: the rename of an undo moved the change time of what it brought back, which then counted as
+  // somebody else's change.
   it("[A18] serves after a later plan was applied and undone", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
@@ -61,7 +72,8 @@ describe("The undo record of an applied plan", () => {
     assert.equal(workshop.text("a/old.txt"), "older");
   });
 
-  // Came from: a strategy that had committed twice took the first landing for somebody else's change when it rolled the second back.
+  // Came from: a strategy that had committed twice took the first landing for somebody else's change when it
+  // rolled the second back.
   it("[A18] of two commits of one sandbox takes both back", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
@@ -88,7 +100,8 @@ describe("rollbackAll of an applied plan", () => {
     assert.equal((await drydock.plans.show(plan)).state, "undone");
   });
 
-  // Came from: with kept sandboxes a rollback that died while it cleaned up could not be finished: "the undo record is damaged".
+  // Came from: with kept sandboxes a rollback that died while it cleaned up could not be finished: "the undo
+  // record is damaged".
   it("[A3] finishes after it died at its end", async () => {
     await using workshop = new Workshop();
     workshop.write("manual.yaml", "sandbox:\n  cleanup: manual\n");
@@ -127,11 +140,14 @@ describe("An undo", () => {
     await drydock.plans.write(plan.id, "a", "new.txt", Buffer.from("the plan's"));
     await drydock.plans.apply(plan.id);
     const task = { stateDir: workshop.stateDir, config, calls: [["undo", plan.id]] as const };
-    const end = await actDuring(task, "land.remove=stop", () => workshop.write("a/new.txt", "the rival's, longer"));
+    const end = await actDuring(task, "land.remove=stop", () =>
+      workshop.write("a/new.txt", "the rival's, longer"),
+    );
     assert.equal(keptTextOf(lastResult<ApplyResult>(end), "new.txt"), "the rival's, longer");
   });
 
-  // Came from: undo could never finish (EEXIST) after a rival had taken the place of an added file, and blocked the original for good.
+  // Came from: undo could never finish (EEXIST) after a rival had taken the place of an added file, and
+  // blocked the original for good.
   it("[A19] gives back what a rival had put in the place of an addition", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
@@ -147,7 +163,8 @@ describe("An undo", () => {
     await applied(drydock, "the original is free again");
   });
 
-  // Came from: a slot that had held a rival's version was kept for good after the undo had given it back, and named though it was gone.
+  // Came from: a slot that had held a rival's version was kept for good after the undo had given it back, and
+  // named though it was gone.
   it("[A17] [A19] leaves nothing behind once a rival's version is back in its place", async () => {
     await using workshop = new Workshop();
     const drydock = await workshop.open();
@@ -162,7 +179,8 @@ describe("An undo", () => {
   });
 
   for (const failpoint of ["land.record=kill", "landings.flush-landed=kill"]) {
-    // Came from: recovery took the moment of its own end for the end of the landing, so what was edited in between was removed by undo.
+    // Came from: recovery took the moment of its own end for the end of the landing, so what was edited in
+    // between was removed by undo.
     it(`[A3] [A18] never takes what was edited after a crash at ${failpoint} and before the recovery`, async () => {
       await using workshop = new Workshop();
       const before = await workshop.open();
@@ -175,7 +193,8 @@ describe("An undo", () => {
       const drydock = await workshop.open();
       assert.equal(drydock.recovery.finished[0]?.planId, plan.id);
       await assert.rejects(drydock.plans.undo(plan.id), AtomicCommitError);
-      for (const name of ["file", "more"]) assert.equal(workshop.text(`a/new/deep/${name}`), "the work of a day");
+      for (const name of ["file", "more"])
+        assert.equal(workshop.text(`a/new/deep/${name}`), "the work of a day");
     });
   }
 });

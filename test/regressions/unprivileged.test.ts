@@ -13,7 +13,8 @@ const NOBODY = 65534;
 const needsRoot = process.geteuid?.() === 0 ? {} : { skip: "not root, so nobody else can be asked to work" };
 
 describe("A user without privilege", needsRoot, () => {
-  // Came from: the kernel refuses new names of somebody else's file, which showed half way through the landing and blocked the original.
+  // Came from: the kernel refuses new names of somebody else's file, which showed half way through the
+  // landing and blocked the original.
   it("[A10] is told before anything lands that no other name of somebody else's file can be made", async () => {
     await using place = new NobodysPlace();
     chownSync(place.at("a/old.txt"), 0, 0);
@@ -29,7 +30,8 @@ describe("A user without privilege", needsRoot, () => {
     assert.equal(lastResult<PlanView>(await place.run(["show", plan.id])).state, "open");
   });
 
-  // Came from: a read-only folder that was opened up for the landing, and whose mode the plan changes, looked as if a rival had changed it.
+  // Came from: a read-only folder that was opened up for the landing, and whose mode the plan changes, looked
+  // as if a rival had changed it.
   it("[A11] changes the mode of a read-only folder and what is in it, and takes both back", async () => {
     await using place = new NobodysPlace();
     mkdirSync(place.at("a/closed"));
@@ -48,7 +50,8 @@ describe("A user without privilege", needsRoot, () => {
     assert.equal(place.text("a/closed/new"), undefined);
   });
 
-  // Came from: it showed as a bare EACCES on a path of Drydock's own, after things had been taken out of the sandbox.
+  // Came from: it showed as a bare EACCES on a path of Drydock's own, after things had been taken out of the
+  // sandbox.
   for (const [what, make] of [
     ["a new file of mode 0200", (path: string) => writeFileSync(path, "secret", { mode: 0o200 })],
     ["a new folder of mode 0000", (path: string) => mkdirSync(path, { mode: 0 })],
@@ -70,7 +73,8 @@ describe("A user without privilege", needsRoot, () => {
       assert.equal(existsSync(place.at("a/closed")), false);
     });
 
-  // Came from: what landed in the place of somebody else's file was the user's own, and only the numbers of the owners said so.
+  // Came from: what landed in the place of somebody else's file was the user's own, and only the numbers of
+  // the owners said so.
   it("[D4] is warned that somebody else's file that he changes will be his", async () => {
     await using place = new NobodysPlace();
     writeFileSync(place.at("a/roots"), "roots", { mode: 0o644 });

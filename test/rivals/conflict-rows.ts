@@ -14,7 +14,10 @@ import {
 } from "node:fs";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 
-/** One row of the conflict table: what the plan does, what somebody else does to the original, which paths conflict. */
+/**
+ * One row of the conflict table: what the plan does, what somebody else does to the original, which paths
+ * conflict.
+ */
 export interface ConflictRow {
   readonly title: string;
   readonly plan: (at: (path: string) => string) => void;
@@ -65,7 +68,12 @@ export const CONFLICT_ROWS: readonly ConflictRow[] = [
     rival: (at) => renameSync(at("spare"), at("file")),
     conflicts: ["file"],
   },
-  { title: "modified by the plan, deleted by another", ...writing("file"), rival: remove("file"), conflicts: ["file"] },
+  {
+    title: "modified by the plan, deleted by another",
+    ...writing("file"),
+    rival: remove("file"),
+    conflicts: ["file"],
+  },
   {
     title: "modified by the plan, which also deletes something else, and deleted by another",
     plan: (at) => {
@@ -157,7 +165,9 @@ export const CONFLICT_ROWS: readonly ConflictRow[] = [
   },
   {
     title: "the same folder added by both",
-    unknownTo: { fuse: "a new folder has the same marks as one that replaces another, so it is called a conflict" },
+    unknownTo: {
+      fuse: "a new folder has the same marks as one that replaces another, so it is called a conflict",
+    },
     plan: addFolder("the plan's\n"),
     rival: addFolder("the plan's\n"),
     conflicts: [],

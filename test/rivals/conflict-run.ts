@@ -1,6 +1,8 @@
 import { IN_A_USER_NAMESPACE, judge, rowsFor } from "./dispute.ts";
 
-/** Goes through the conflict table in the user namespace that this process is in; prints a line for each row. */
+/**
+ * Goes through the conflict table in the user namespace that this process is in; prints a line for each row.
+ */
 for (const row of rowsFor(IN_A_USER_NAMESPACE)) {
   try {
     await judge(row, IN_A_USER_NAMESPACE);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { AtomicCommitError } from "../../src/index.ts";
-import { systemProgram } from "../../src/system/programs.ts";
+import { systemProgram } from "../../src/system/process/programs.ts";
 import { whyNoFuse } from "../support/file-systems.ts";
 import { IN_USER_NAMESPACE, runOverlay } from "../support/overlay-runs.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
@@ -10,7 +10,8 @@ import { Dispute, IN_A_USER_NAMESPACE, judge, ONE_WAY, rowsFor, type Way } from 
 
 const text = (path: string) => readFileSync(path, "utf8");
 
-const needsFuse = whyNoFuse() ?? (systemProgram("fuse-overlayfs") === undefined ? "no fuse-overlayfs here" : false);
+const needsFuse =
+  whyNoFuse() ?? (systemProgram("fuse-overlayfs") === undefined ? "no fuse-overlayfs here" : false);
 const needsRoot = process.geteuid?.() === 0 ? false : "not root, so nothing can be mounted";
 const WAYS: readonly Way[] = [
   { title: "a copy", strategy: "filesystem_copy" },
@@ -31,7 +32,9 @@ describe(`The conflict table, for work in an overlay ${IN_USER_NAMESPACE.title}`
   skip: IN_USER_NAMESPACE.skip,
 }, () => {
   it("[A15] holds, row by row, where copies do not say what they are of", async () => {
-    const verdicts = (await runOverlay(IN_USER_NAMESPACE, "test/rivals/conflict-run.ts", [])).trim().split("\n");
+    const verdicts = (await runOverlay(IN_USER_NAMESPACE, "test/rivals/conflict-run.ts", []))
+      .trim()
+      .split("\n");
     assert.equal(verdicts.length, rowsFor(IN_A_USER_NAMESPACE).length);
     assert.deepEqual(
       verdicts.filter((verdict) => verdict !== "as in the table"),
@@ -43,8 +46,10 @@ describe(`The conflict table, for work in an overlay ${IN_USER_NAMESPACE.title}`
 describe("Two who change the same folder", () => {
   it("[A15] a folder's time is the plan's where nobody else changed the folder, and stays where somebody did", async () => {
     await using dispute = await Dispute.begin();
-    for (const folder of ["folder", "twin"]) writeFileSync(dispute.inSandbox(`${folder}/planned`), "planned\n");
-    for (const folder of ["folder", "twin"]) utimesSync(dispute.inSandbox(folder), 1_000_000_000, 1_000_000_000);
+    for (const folder of ["folder", "twin"])
+      writeFileSync(dispute.inSandbox(`${folder}/planned`), "planned\n");
+    for (const folder of ["folder", "twin"])
+      utimesSync(dispute.inSandbox(folder), 1_000_000_000, 1_000_000_000);
     writeFileSync(dispute.inOriginal("twin/mine"), "mine\n");
     await dispute.drydock.plans.apply(dispute.planId);
     assert.equal(statSync(dispute.inOriginal("folder")).mtimeMs, 1_000_000_000_000);

@@ -13,7 +13,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-/** Something that a rival has put where the plan works: it must be there afterwards, or be kept where the result says. */
+/**
+ * Something that a rival has put where the plan works: it must be there afterwards, or be kept where the
+ * result says.
+ */
 export interface Claim {
   readonly path: string;
   /** Found in a file at the path, or in one below it. */
@@ -22,7 +25,10 @@ export interface Claim {
 
 const PLAN_MARK = "the plan's\n";
 
-/** Makes an original in which everything that a plan can do can be disputed, and a folder outside that nobody may touch. */
+/**
+ * Makes an original in which everything that a plan can do can be disputed, and a folder outside that nobody
+ * may touch.
+ */
 export function buildContestedTree(base: string): void {
   const original = join(base, "original");
   mkdirSync(original);
@@ -30,7 +36,12 @@ export function buildContestedTree(base: string): void {
     writeFileSync(join(original, `${name}.txt`), "0123456789\n");
   for (const name of ["goes-in-place", "goes-replaced", "goes-mode"])
     writeFileSync(join(original, `${name}.txt`), "old\n");
-  for (const folder of ["goes-added-to", "goes-changed-below", "new-folder-added-to", "new-folder-changed-below"]) {
+  for (const folder of [
+    "goes-added-to",
+    "goes-changed-below",
+    "new-folder-added-to",
+    "new-folder-changed-below",
+  ]) {
     mkdirSync(join(original, folder, "sub"), { recursive: true });
     writeFileSync(join(original, folder, "sub", "inner.txt"), "inner\n");
   }
@@ -39,7 +50,8 @@ export function buildContestedTree(base: string): void {
     for (const name of ["1.txt", "2.txt"]) writeFileSync(join(original, folder, name), `old ${name}\n`);
   }
   mkdirSync(join(base, "outside"));
-  for (const name of ["1.txt", "2.txt", "added.txt"]) writeFileSync(join(base, "outside", name), "not yours\n");
+  for (const name of ["1.txt", "2.txt", "added.txt"])
+    writeFileSync(join(base, "outside", name), "not yours\n");
 }
 
 /** What the plan does, in its sandbox. */
@@ -49,7 +61,13 @@ export function workInSandbox(sandbox: string): void {
   rmSync(join(sandbox, "retyped.txt"));
   symlinkSync("in-place.txt", join(sandbox, "retyped.txt"));
   chmodSync(join(sandbox, "metadata.txt"), 0o600);
-  for (const name of ["goes-in-place.txt", "goes-replaced.txt", "goes-mode.txt", "goes-added-to", "goes-changed-below"])
+  for (const name of [
+    "goes-in-place.txt",
+    "goes-replaced.txt",
+    "goes-mode.txt",
+    "goes-added-to",
+    "goes-changed-below",
+  ])
     rmSync(join(sandbox, name), { recursive: true });
   for (const folder of ["new-folder-added-to", "new-folder-changed-below"]) {
     // Made before the old one goes, so that it can't get the old one's inode and look like the same folder.
@@ -72,7 +90,11 @@ export function workInSandbox(sandbox: string): void {
 export function actAsRival(base: string): Claim[] {
   const original = join(base, "original");
   const claims: Claim[] = [];
-  const write = (path: string, text: string, how: typeof writeFileSync | typeof appendFileSync = writeFileSync) => {
+  const write = (
+    path: string,
+    text: string,
+    how: typeof writeFileSync | typeof appendFileSync = writeFileSync,
+  ) => {
     how(join(original, path), text);
     return text;
   };

@@ -6,7 +6,10 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { openServices } from "../../src/runtime.ts";
 
-/** Goes down, making folders on the way, until the path is longer than the kernel can name; then waits, and at the end makes a file. */
+/**
+ * Goes down, making folders on the way, until the path is longer than the kernel can name; then waits, and at
+ * the end makes a file.
+ */
 const GO_DEEP = `cd "$1"; n=$(printf '%0200d' 0); for i in $(seq 25); do mkdir -p $n && cd -P ./$n; done
 echo ready; read line; echo late > late.txt; echo done`;
 
@@ -18,7 +21,9 @@ describe("A process that works in a folder too deep to be named", () => {
       try {
         for (const folder of ["original", "elsewhere"]) mkdirSync(join(base, folder));
         writeFileSync(join(base, "original", "file"), "old\n");
-        const plan = await drydock.plans.create({ resources: [{ location: "original", strategy: "filesystem_copy" }] });
+        const plan = await drydock.plans.create({
+          resources: [{ location: "original", strategy: "filesystem_copy" }],
+        });
         const sandbox = await drydock.plans.path(plan.id);
         mkdirSync(join(sandbox, "new"));
         writeFileSync(join(sandbox, "new", "inner"), "planned\n");

@@ -51,17 +51,26 @@ export async function judge(row: ConflictRow, way: Way): Promise<void> {
   await (row.conflicts.length === 0 ? assertLands(dispute, row) : assertConflicts(dispute, row));
 }
 
-async function assertLands({ drydock, planId, inOriginal }: Dispute, { afterwards }: ConflictRow): Promise<void> {
+async function assertLands(
+  { drydock, planId, inOriginal }: Dispute,
+  { afterwards }: ConflictRow,
+): Promise<void> {
   const { attention } = await drydock.plans.apply(planId);
   assert.deepEqual(attention, []);
   afterwards?.(inOriginal);
 }
 
-async function assertConflicts({ drydock, planId, inOriginal }: Dispute, { conflicts }: ConflictRow): Promise<void> {
+async function assertConflicts(
+  { drydock, planId, inOriginal }: Dispute,
+  { conflicts }: ConflictRow,
+): Promise<void> {
   const before = snapshotTree(inOriginal("."));
   const work = await drydock.plans.diff(planId);
   await assert.rejects(drydock.plans.apply(planId), (error: unknown) => {
-    assert.ok(error instanceof AtomicCommitError && error.cause instanceof SandboxConflictError, String(error));
+    assert.ok(
+      error instanceof AtomicCommitError && error.cause instanceof SandboxConflictError,
+      String(error),
+    );
     assert.deepEqual(
       error.conflicts.map(({ resource, path }) => `${resource}: ${path}`).sort(),
       conflicts.map((path) => `original: ${path}`),
@@ -100,7 +109,12 @@ export class Dispute {
     for (const name of ["file", "spare"]) writeFileSync(join(original, name), `${name}\n`);
     symlinkSync("file", join(original, "link"));
     const strategies = [(context: StrategyContext) => new OneWayOverlay(context, way.ways)];
-    const drydock = await openServices({ stateDir: join(base, "state"), cwd: base, environment: {}, strategies });
+    const drydock = await openServices({
+      stateDir: join(base, "state"),
+      cwd: base,
+      environment: {},
+      strategies,
+    });
     const resources = [{ location: "original", strategy: way.strategy }];
     const { id } = await drydock.plans.create({ resources, withoutPaths: true });
     const dispute = new Dispute(drydock, id, base, way);
@@ -111,7 +125,8 @@ export class Dispute {
   /** Does what the plan does. */
   async work({ plan, writes = [] }: ConflictRow): Promise<void> {
     if (this.#way.isWritten === true)
-      for (const path of writes) await this.drydock.plans.write(this.planId, "original", path, Buffer.from(PLANNED));
+      for (const path of writes)
+        await this.drydock.plans.write(this.planId, "original", path, Buffer.from(PLANNED));
     else if (this.#way.areEnded === true) await this.#workInside(plan);
     else plan(this.inSandbox);
   }

@@ -4,7 +4,9 @@ import { openServices } from "../../src/runtime.ts";
 import type { ServicesOptions } from "../../src/services.ts";
 import { Mailbox, type MailboxOptions } from "../commit/mailbox.ts";
 
-/** What a process of its own is to do: open the state directory, then make these calls, one after the other. */
+/**
+ * What a process of its own is to do: open the state directory, then make these calls, one after the other.
+ */
 export interface ChildTask {
   readonly stateDir: string;
   readonly command?: string;
@@ -13,7 +15,10 @@ export interface ChildTask {
   readonly calls: readonly ChildCall[];
 }
 
-/** A method of `plans`; "recover" and "settle" are Drydock's own, "checkpoint" and "restore" of its checkpoints. Bytes are given as text. */
+/**
+ * A method of `plans`; "recover" and "settle" are Drydock's own, "checkpoint" and "restore" of its
+ * checkpoints. Bytes are given as text.
+ */
 export type ChildCall = readonly [method: string, ...args: readonly unknown[]];
 
 /** One line for each call, the opening being the first. */
@@ -44,13 +49,17 @@ async function main(task: ChildTask): Promise<void> {
     checkpoint: drydock.checkpoints.checkpoint.bind(drydock.checkpoints),
     restore: drydock.checkpoints.restore.bind(drydock.checkpoints),
   };
-  const plans = drydock.plans as unknown as { readonly [name: string]: (...args: unknown[]) => Promise<unknown> };
+  const plans = drydock.plans as unknown as {
+    readonly [name: string]: (...args: unknown[]) => Promise<unknown>;
+  };
   try {
     for (const [method, ...args] of task.calls) {
       if (method === "write") args.push(Buffer.from(String(args.pop())));
       try {
         const action = own[method];
-        say({ result: await (action === undefined ? plans[method]?.(...args) : action(...(args as never[]))) });
+        say({
+          result: await (action === undefined ? plans[method]?.(...args) : action(...(args as never[]))),
+        });
       } catch (thrown) {
         if (!(thrown instanceof DrydockError)) throw thrown;
         const { name, code, message, hint, details } = thrown;

@@ -22,7 +22,10 @@ export interface ProcessEnd {
   readonly stderr: string;
 }
 
-/** A process of its own that works with Drydock; it may stop at failpoints, and be continued, signalled or killed. */
+/**
+ * A process of its own that works with Drydock; it may stop at failpoints, and be continued, signalled or
+ * killed.
+ */
 export class DrydockProcess {
   readonly #child: ChildProcess;
   readonly #end: Promise<ProcessEnd>;
@@ -58,7 +61,8 @@ export class DrydockProcess {
 
   /** The same, where it has to stop. */
   async mustStop(): Promise<void> {
-    if (!(await this.stops())) throw new Error(`It did not stop: ${JSON.stringify((await this.#end).answers)}`);
+    if (!(await this.stops()))
+      throw new Error(`It did not stop: ${JSON.stringify((await this.#end).answers)}`);
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -78,7 +78,9 @@ describe("A process that goes on working in a sandbox", () => {
       mkdirSync(join(base, "original"));
       buildRichTree(join(base, "original"));
       const drydock = await openServices({ stateDir: join(base, "state"), cwd: base, environment: {} });
-      const plan = await drydock.plans.create({ resources: [{ location: "original", strategy: "filesystem_copy" }] });
+      const plan = await drydock.plans.create({
+        resources: [{ location: "original", strategy: "filesystem_copy" }],
+      });
       const sandbox = await drydock.plans.path(plan.id);
       changeRichTree(sandbox);
       await drydock.close();
@@ -127,7 +129,9 @@ class Scene {
     writeFileSync(join(base, "original", "file"), "old\n");
     writeFileSync(join(base, "drydock.yaml"), `sandbox: { cleanup: ${cleanup} }\n`);
     const drydock = await openServices({ stateDir: join(base, "state"), cwd: base, environment: {} });
-    const plan = await drydock.plans.create({ resources: [{ location: "original", strategy: "filesystem_copy" }] });
+    const plan = await drydock.plans.create({
+      resources: [{ location: "original", strategy: "filesystem_copy" }],
+    });
     await drydock.plans.write(plan.id, "original", "file", Buffer.from(PLANNED));
     await drydock.plans.write(plan.id, "original", "new/inner", Buffer.from(PLANNED));
     const sandbox = await drydock.plans.path(plan.id);

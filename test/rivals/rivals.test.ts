@@ -6,7 +6,14 @@ import { before, describe, it } from "node:test";
 import type { ApplyResult } from "../../src/index.ts";
 import { openServices } from "../../src/runtime.ts";
 import { removeFolder } from "../support/remove-folder.ts";
-import { actAsRival, buildContestedTree, type Claim, holds, textsIn, workInSandbox } from "./contested-tree.ts";
+import {
+  actAsRival,
+  buildContestedTree,
+  type Claim,
+  holds,
+  textsIn,
+  workInSandbox,
+} from "./contested-tree.ts";
 import { DrydockProcess, type ProcessEnd, runProcess } from "./drydock-process.ts";
 
 type Attention = ApplyResult["attention"];
@@ -48,7 +55,9 @@ describe("A rival who acts while a plan is landing", () => {
   it("[A19] [X1] loses nothing, is named, and makes us write nowhere else, at every failpoint from staging to the end", async () => {
     await inParallel(moments, async (moment) => {
       await using contest = await Contest.begin();
-      await using child = new DrydockProcess(contest.task, { failpoint: `${moment.point}:${moment.nth}=stop` });
+      await using child = new DrydockProcess(contest.task, {
+        failpoint: `${moment.point}:${moment.nth}=stop`,
+      });
       if (!(await child.stops())) {
         // How often the clock is asked depends on the clock.
         assert.match(moment.point, /^barrier[.]/);
@@ -65,7 +74,9 @@ describe("A rival who acts while a plan is landing", () => {
     const some = moments.filter(({ isDecided, point }) => isDecided && /^land/.test(point));
     await inParallel(some, async (moment) => {
       await using contest = await Contest.begin();
-      await using child = new DrydockProcess(contest.task, { failpoint: `${moment.point}:${moment.nth}=stop` });
+      await using child = new DrydockProcess(contest.task, {
+        failpoint: `${moment.point}:${moment.nth}=stop`,
+      });
       await child.mustStop();
       contest.rivalActs();
       child.signal("SIGKILL");
@@ -91,7 +102,9 @@ class Contest {
     const contest = new Contest();
     buildContestedTree(contest.base);
     const drydock = await openServices({ stateDir: contest.stateDir, cwd: contest.base, environment: {} });
-    const plan = await drydock.plans.create({ resources: [{ location: "original", strategy: "filesystem_copy" }] });
+    const plan = await drydock.plans.create({
+      resources: [{ location: "original", strategy: "filesystem_copy" }],
+    });
     workInSandbox(await drydock.plans.path(plan.id));
     await drydock.close();
     contest.planId = plan.id;
@@ -116,13 +129,21 @@ class Contest {
       const isKept = kept.some((place) => place !== undefined && holds(place, marker));
       assert.ok(isKept, `${at}: the rival's ${path} is lost; attention: ${JSON.stringify(attention)}`);
     }
-    // Between the look at a mode and the chmod there is no way to notice: the kernel has no exchange for modes.
+    // Between the look at a mode and the chmod there is no way to notice: the kernel has no exchange for
+    // modes.
     if (!moment.point.startsWith("metadata."))
-      assert.equal(lstatSync(join(this.base, "original", "metadata.txt")).mode & 0o777, 0o640, `${at}: metadata.txt`);
+      assert.equal(
+        lstatSync(join(this.base, "original", "metadata.txt")).mode & 0o777,
+        0o640,
+        `${at}: metadata.txt`,
+      );
     if (!moment.isBeforeLanding || !moment.isDecided) return;
     const named = new Set(attention.map(({ path }) => path));
     const disputed = [...this.#claims.map(({ path }) => path), "deleted.txt", "mode.txt", "metadata.txt"];
-    const gone = ["moved", "moved-out", "swapped"].flatMap((folder) => [`${folder}/1.txt`, `${folder}/added.txt`]);
+    const gone = ["moved", "moved-out", "swapped"].flatMap((folder) => [
+      `${folder}/1.txt`,
+      `${folder}/added.txt`,
+    ]);
     for (const path of [...disputed, ...gone]) assert.ok(named.has(path), `${at}: ${path} is not named`);
     for (const path of named) assert.ok(!path.startsWith("last"), `${at}: ${path} was not disputed`);
   }
@@ -165,8 +186,9 @@ function momentsOf(trace: string): Moment[] {
   });
   const eligible = all.filter(({ at }) => at >= staging);
   if (LONG) return eligible;
-  return [...Map.groupBy(eligible, ({ point, isDecided }) => `${point} ${isDecided}`).values()].flatMap((group) =>
-    [...new Set([0, Math.floor(group.length / 2), group.length - 1])].flatMap((at) => group[at] ?? []),
+  return [...Map.groupBy(eligible, ({ point, isDecided }) => `${point} ${isDecided}`).values()].flatMap(
+    (group) =>
+      [...new Set([0, Math.floor(group.length / 2), group.length - 1])].flatMap((at) => group[at] ?? []),
   );
 }
 

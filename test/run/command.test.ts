@@ -60,7 +60,10 @@ for (const actor of ACTORS) {
       assert.equal(status, 7);
       assert.equal(stderr, "hello\n");
       const { planId, exitCode, outcome, diff, scratch } = JSON.parse(stdout);
-      assert.deepEqual({ exitCode, outcome, scratch }, { exitCode: 7, outcome: "kept", scratch: { files: 1 } });
+      assert.deepEqual(
+        { exitCode, outcome, scratch },
+        { exitCode: 7, outcome: "kept", scratch: { files: 1 } },
+      );
       assert.deepEqual(
         diff.changes.map(({ path }: { path: string }) => path),
         ["b"],
@@ -148,7 +151,9 @@ for (const actor of ACTORS) {
         join(stage.home, "inner.sh"),
         "trap 'echo caught > b.txt; exit 5' INT; echo up; while :; do sleep 0.05; done",
       );
-      const terminal = stage.terminal(`trap : INT; "$DRYDOCK" run --keep -- sh "$HOME/inner.sh"; echo "code $?"`);
+      const terminal = stage.terminal(
+        `trap : INT; "$DRYDOCK" run --keep -- sh "$HOME/inner.sh"; echo "code $?"`,
+      );
       await terminal.until(() => terminal.stdout.includes("up"));
       terminal.input("\u0003");
       const { stdout } = await terminal.ended();
@@ -186,7 +191,16 @@ for (const actor of ACTORS) {
 
     it("is applied with --apply only if it succeeded, and closes a plan in which nothing changed", () => {
       using stage = new Stage(actor);
-      const failed = stage.drydock(["run", "--apply", "--name", "failed", "--", "sh", "-c", "echo 2 > a.txt; exit 6"]);
+      const failed = stage.drydock([
+        "run",
+        "--apply",
+        "--name",
+        "failed",
+        "--",
+        "sh",
+        "-c",
+        "echo 2 > a.txt; exit 6",
+      ]);
       assert.equal(failed.status, 6);
       assert.match(failed.stderr, /Not applied, because the command ended with exit code 6; kept as plan/);
       assert.equal(stage.read("project/a.txt"), "one\n");
@@ -222,7 +236,15 @@ for (const actor of ACTORS) {
     it("keeps its plan from being applied, rolled back or cancelled, and is named", async () => {
       using stage = new Stage(actor);
       const id = stage.done("plan", "create", "-r", stage.project).trim();
-      const running = stage.start(["plan", "exec", id, "--", "sh", "-c", "echo 2 > a.txt; echo ready; read line"]);
+      const running = stage.start([
+        "plan",
+        "exec",
+        id,
+        "--",
+        "sh",
+        "-c",
+        "echo 2 > a.txt; echo ready; read line",
+      ]);
       await running.until(() => running.stdout.includes("ready"));
       for (const command of ["apply", "rollback", "cancel"]) {
         const ended = stage.drydock(["plan", command, id]);
@@ -278,7 +300,11 @@ for (const actor of ACTORS) {
       const id = stage.done("plan", "create", "-r", stage.project, "--read-only").trim();
       assertRefused(stage.drydock(["plan", "exec", id, "--", "true"]), 2, /read-only/);
       stage.done("plan", "cancel", id);
-      assertRefused(stage.drydock(["plan", "exec", id, "--", "true"]), id === "" ? 2 : 2, /read-only|cancelled/);
+      assertRefused(
+        stage.drydock(["plan", "exec", id, "--", "true"]),
+        id === "" ? 2 : 2,
+        /read-only|cancelled/,
+      );
       assertRefused(stage.drydock(["run"]), 2, /no command/);
       assertRefused(stage.drydock(["run", "--"]), 2, /no command/);
       assertRefused(stage.drydock(["plan", "exec", "a", "b", "--", "true"]), 2, /Only one plan/);

@@ -27,7 +27,8 @@ describe("Drydock is killed while it runs a command", () => {
     for (const point of POINTS.filter((name) => actor === "root" || OF_USERS.includes(name))) {
       it(`by ${actor}, at ${point}: nothing is lost, and the next calls clean up`, () => {
         using stage = new Stage(actor);
-        if (point === "run.group-sweep") stage.drydock(LIMITED, { env: { DRYDOCK_FAILPOINT: "run.group-add=kill" } });
+        if (point === "run.group-sweep")
+          stage.drydock(LIMITED, { env: { DRYDOCK_FAILPOINT: "run.group-add=kill" } });
         const call = point === "run.scratch-clear" ? secondCommand(stage) : (CALLS[point] ?? RUN);
         const { status } = stage.drydock(call, { env: { DRYDOCK_FAILPOINT: `${point}=kill` } });
         assert.equal(status, null, "it was not killed");

@@ -5,7 +5,9 @@ export function groupsOf(pid: number | undefined): readonly string[] {
   return groups().filter((path) => makerOf(path) === String(pid));
 }
 
-/** Those of any Drydock that has ended. Only for tests that are the only ones to kill one that makes groups. */
+/**
+ * Those of any Drydock that has ended. Only for tests that are the only ones to kill one that makes groups.
+ */
 export function groupsLeft(): readonly string[] {
   return groups().filter((path) => !isAlive(makerOf(path)));
 }

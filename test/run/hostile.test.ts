@@ -5,7 +5,8 @@ import { describe, it } from "node:test";
 import { ACTORS, Stage } from "./stage.ts";
 
 /**
- * What a hostile command tries. Each line must fail; one that works says so. Tried by root, it is tried with all the rights that root has inside.
+ * What a hostile command tries. Each line must fail; one that works says so. Tried by root, it is tried with
+ * all the rights that root has inside.
  */
 const ATTEMPTS: { readonly [what: string]: string } = {
   "unmount what hides": `umount "$STATE" || umount -l "$STATE"`,
@@ -81,7 +82,9 @@ for (const actor of ACTORS) {
         DISK_NUMBERS: numbers,
         HOST_PID: String(process.pid),
       };
-      const ran = stage.drydock(["run", "--keep", "--", "sh", "-c", `${lines.join("\n")}\necho done`], { env });
+      const ran = stage.drydock(["run", "--keep", "--", "sh", "-c", `${lines.join("\n")}\necho done`], {
+        env,
+      });
       // What goes to a scratch layer is no way out: the files in the temporary folder around the project.
       const worked = ran.stdout.split("\n").filter((line) => !/write through/.test(line));
       assert.deepEqual(worked, ["done", ""], ran.stderr);
@@ -130,7 +133,10 @@ function rootDisk(): { readonly disk: string; readonly numbers: string } {
     readFileSync("/proc/self/mountinfo", "utf8")
       .split("\n")
       .find((text) => text.split(" ")[4] === "/") ?? "";
-  return { disk: line.split(" - ")[1]?.split(" ")[1] ?? "", numbers: (line.split(" ")[2] ?? "").replace(":", " ") };
+  return {
+    disk: line.split(" - ")[1]?.split(" ")[1] ?? "",
+    numbers: (line.split(" ")[2] ?? "").replace(":", " "),
+  };
 }
 
 function hostFacts(): object {

@@ -26,7 +26,8 @@ for (const actor of ACTORS) {
     it("[I5] a fork bomb is refused beyond the limit, and nothing else suffers", async () => {
       using stage = new Stage(actor);
       const plan = stage.done("plan", "create", "-r", stage.project).trim();
-      const exec = (...limits: readonly string[]) => stage.start(["plan", "exec", plan, ...limits, "--", ...BOMB]);
+      const exec = (...limits: readonly string[]) =>
+        stage.start(["plan", "exec", plan, ...limits, "--", ...BOMB]);
       const first = exec("--limit", "processes=20");
       assert.equal(await forked(first), 19, "the command itself is one of the 20");
       const outside = stage.shell("for i in $(seq 50); do sleep 0.1 & done; wait; echo fine");
@@ -48,7 +49,17 @@ for (const actor of ACTORS) {
       using stage = new Stage(actor);
       const fill = (...options: readonly string[]) =>
         stage.drydock(
-          ["run", "--apply", "--limit", "scratch=8m", ...options, "--", "sh", "-c", `echo 2 > a.txt; ${FILL}`],
+          [
+            "run",
+            "--apply",
+            "--limit",
+            "scratch=8m",
+            ...options,
+            "--",
+            "sh",
+            "-c",
+            `echo 2 > a.txt; ${FILL}`,
+          ],
           {
             env: { F: options.includes("--strict") ? "/tmp/f" : `${stage.home}/f` },
           },
@@ -75,7 +86,15 @@ for (const actor of ACTORS) {
 
     it("[X5] refuses what is not a limit, and says how to write one", () => {
       using stage = new Stage(actor);
-      for (const limit of ["processes", "processes=0", "processes=1k", "disk=1g", "=", "memory=1.5g", "scratch=0m"])
+      for (const limit of [
+        "processes",
+        "processes=0",
+        "processes=1k",
+        "disk=1g",
+        "=",
+        "memory=1.5g",
+        "scratch=0m",
+      ])
         assertRefused(
           stage.drydock(["run", "--limit", limit, "--", "true"]),
           2,
@@ -86,7 +105,9 @@ for (const actor of ACTORS) {
   });
 }
 
-describe("Limits of a command that only root can have", { skip: !ACTORS.includes("root") && "needs root" }, () => {
+describe("Limits of a command that only root can have", {
+  skip: !ACTORS.includes("root") && "needs root",
+}, () => {
   it("[I5] a command that takes too much memory is ended with everything it started, and says so", async () => {
     using stage = new Stage("root");
     const script = `echo 2 > a.txt; ${HOG}; sleep 300`;
@@ -104,7 +125,16 @@ describe("Limits of a command that only root can have", { skip: !ACTORS.includes
   it("[I5] a command that could not start all its processes says so, and does not land unseen", () => {
     using stage = new Stage("root");
     const script = `echo 2 > a.txt; perl -e 'fork for 1..5; sleep 1'; exit 0`;
-    const { status, stderr } = stage.drydock(["run", "--apply", "--limit", "processes=10", "--", "sh", "-c", script]);
+    const { status, stderr } = stage.drydock([
+      "run",
+      "--apply",
+      "--limit",
+      "processes=10",
+      "--",
+      "sh",
+      "-c",
+      script,
+    ]);
     assert.equal(status, 1, stderr);
     assert.match(stderr, /^The command met its limit of 10 processes: it could not start more\.$/m);
     assert.equal(stage.read("project/a.txt"), "one\n");
@@ -113,7 +143,12 @@ describe("Limits of a command that only root can have", { skip: !ACTORS.includes
   it("[I5] refuses a limit in which nothing can be started", async () => {
     using stage = new Stage("root");
     const running = stage.start(["run", "--limit", "memory=64k", "--", "true"]);
-    assertRefused(await running.ended(), 1, /can't be started within its memory limit of 64k\./, /--limit memory=/);
+    assertRefused(
+      await running.ended(),
+      1,
+      /can't be started within its memory limit of 64k\./,
+      /--limit memory=/,
+    );
     assert.deepEqual(stage.answer("plan", "list").plans, []);
     assert.deepEqual(groupsOf(running.pid), []);
   });

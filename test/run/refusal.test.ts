@@ -18,7 +18,12 @@ describe("Where a machine does not let commands be put inside", () => {
         ...["sh", program, ...args],
       ]);
     const refused = limited("run", "-r", `${stage.project},strategy=filesystem_copy`, "--", "true");
-    assertRefused(refused, 1, /could not be put inside: unshare: .*No space left/, /does not allow it.*doctor/);
+    assertRefused(
+      refused,
+      1,
+      /could not be put inside: unshare: .*No space left/,
+      /does not allow it.*doctor/,
+    );
     assert.deepEqual(readdirSync(join(stage.state, "sandboxes")), []);
     assert.deepEqual(readdirSync(join(stage.state, "runs")), []);
     const { status, stdout } = limited("doctor");

@@ -46,14 +46,18 @@ export class Stage extends Workplace {
     const [first = program, ...rest] = [...this.#prefix(), program, ...args];
     const stdio = ["pipe", "pipe", "pipe"] as const;
     const environment = { ...this.environment, ...env };
-    return this.#watched(new Running(spawn(first, rest, { cwd: this.project, env: environment, stdio: [...stdio] })));
+    return this.#watched(
+      new Running(spawn(first, rest, { cwd: this.project, env: environment, stdio: [...stdio] })),
+    );
   }
 
   /** Starts a script of bash at a terminal of its own; what is typed there is its input. */
   terminal(script: string): Running {
     const [first = "script", ...rest] = [...this.#prefix(), "script", "-qec", script, "/dev/null"];
     const env = { ...this.environment, SHELL: "/bin/bash", TERM: "xterm" };
-    return this.#watched(new Running(spawn(first, rest, { cwd: this.project, env, stdio: ["pipe", "pipe", "pipe"] })));
+    return this.#watched(
+      new Running(spawn(first, rest, { cwd: this.project, env, stdio: ["pipe", "pipe", "pipe"] })),
+    );
   }
 
   #watched(running: Running): Running {

@@ -10,14 +10,25 @@ for (const actor of ACTORS) {
     it("shows the sandbox at the path of the original", () => {
       using stage = new Stage(actor);
       const path = join(stage.project, "a.txt");
-      const said = stage.insideDone(`pwd; echo two >> '${path}'; cat a.txt; cat '${path}'`, "-r", stage.project);
+      const said = stage.insideDone(
+        `pwd; echo two >> '${path}'; cat a.txt; cat '${path}'`,
+        "-r",
+        stage.project,
+      );
       assert.equal(said, `${stage.project}\none\ntwo\none\ntwo\n`);
       assert.equal(stage.read("project/a.txt"), "one\n");
     });
 
     it("is the current folder without -r, and the command starts in it", () => {
       using stage = new Stage(actor);
-      const { status, stderr, stdout } = stage.drydock(["run", "--apply", "--", "sh", "-c", "pwd; echo two > b.txt"]);
+      const { status, stderr, stdout } = stage.drydock([
+        "run",
+        "--apply",
+        "--",
+        "sh",
+        "-c",
+        "pwd; echo two > b.txt",
+      ]);
       assert.equal(status, 0, stderr);
       assert.equal(stdout, `${stage.project}\n`);
       assert.deepEqual(stage.tree("project"), { "a.txt": "one\n", "b.txt": "two\n" });
@@ -89,7 +100,16 @@ for (const actor of ACTORS) {
       stage.write("project/b.txt", "b\n");
       stage.give();
       const file = join(stage.project, "a.txt");
-      const { status, stderr } = stage.drydock(["run", "--apply", "-r", file, "--", "sh", "-c", "echo two >> a.txt"]);
+      const { status, stderr } = stage.drydock([
+        "run",
+        "--apply",
+        "-r",
+        file,
+        "--",
+        "sh",
+        "-c",
+        "echo two >> a.txt",
+      ]);
       assert.equal(status, 0, stderr);
       assert.deepEqual(stage.tree("project"), { "a.txt": "one\ntwo\n", "b.txt": "b\n" });
     });

@@ -28,7 +28,10 @@ clean:
 .PHONY: clean
 `;
 
-/** Writes a program of many parts in C, with what `make` needs. It prints the sum of the numbers of its first parts. */
+/**
+ * Writes a program of many parts in C, with what `make` needs. It prints the sum of the numbers of its first
+ * parts.
+ */
 export function buildProject(folder: string, parts: number): void {
   for (const name of ["src", "include"]) mkdirSync(join(folder, name), { recursive: true });
   const numbers = Array.from({ length: parts }, (_, at) => at);
@@ -36,7 +39,8 @@ export function buildProject(folder: string, parts: number): void {
   const write = (path: string, text: string) => writeFileSync(join(folder, path), text);
   write("Makefile", MAKEFILE);
   write("include/parts.h", numbers.map((at) => `int part_${at}(void);\n`).join(""));
-  for (const at of numbers) write(`src/part-${at}.c`, `#include "parts.h"\nint part_${at}(void) { return ${at}; }\n`);
+  for (const at of numbers)
+    write(`src/part-${at}.c`, `#include "parts.h"\nint part_${at}(void) { return ${at}; }\n`);
   const sum = summed.map((at) => `part_${at}()`).join(" + ");
   write(
     "src/main.c",

@@ -24,7 +24,10 @@ class HostileStage extends Stage {
   /** Runs a script of sh inside, and lands what it did. */
   land(script: string): string {
     const env = { OUTSIDE: this.outside };
-    const { status, stderr } = this.drydock(["run", "--apply", "--name", "hostile", "--", "sh", "-c", script], { env });
+    const { status, stderr } = this.drydock(
+      ["run", "--apply", "--name", "hostile", "--", "sh", "-c", script],
+      { env },
+    );
     assert.equal(status, 0, stderr);
     return stderr;
   }
@@ -63,7 +66,10 @@ for (const actor of ACTORS) {
       scene.done("plan", "cancel", id);
       scene.land("echo hostile > folder/inner; rm -rf deep/out/*; rm file; echo mine > file");
       assertSameTree(snapshotTree(scene.outside), outside, "the outside changed");
-      assert.deepEqual([lstatSync(join(scene.project, "file")).isFile(), scene.read("project/file")], [true, "mine\n"]);
+      assert.deepEqual(
+        [lstatSync(join(scene.project, "file")).isFile(), scene.read("project/file")],
+        [true, "mine\n"],
+      );
     });
 
     it("[X1] a file outside gets no name inside, and one with a name outside is not changed there", () => {

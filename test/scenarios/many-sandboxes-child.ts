@@ -7,7 +7,10 @@ import type { Services } from "../../src/services.ts";
 
 /** What a process of its own does with many sandboxes over one folder. */
 export type ManyTask =
-  /** Makes so many at once, says so, waits for a line, then lands those with an even number and throws the others away. */
+  /**
+   * Makes so many at once, says so, waits for a line, then lands those with an even number and throws the
+   * others away.
+   */
   | {
       readonly does: "crowd";
       readonly stateDir: string;
@@ -15,7 +18,12 @@ export type ManyTask =
       readonly numbers: readonly number[];
     }
   /** Makes, lands and takes back one after the other, and says what that cost the process. */
-  | { readonly does: "sequence"; readonly stateDir: string; readonly original: string; readonly plans: number };
+  | {
+      readonly does: "sequence";
+      readonly stateDir: string;
+      readonly original: string;
+      readonly plans: number;
+    };
 
 /** What a process holds, after its garbage is collected. */
 export interface Held {
@@ -43,7 +51,8 @@ async function crowd({ plans }: Services, original: string, numbers: readonly nu
   }
   console.log("ready");
   await createInterface({ input: process.stdin })[Symbol.asyncIterator]().next();
-  for (const { number, id } of made) await patiently(() => (number % 2 === 0 ? plans.apply(id) : plans.cancel(id)));
+  for (const { number, id } of made)
+    await patiently(() => (number % 2 === 0 ? plans.apply(id) : plans.cancel(id)));
 }
 
 /** So many processes want the same folder that one may be refused after a long wait. */

@@ -80,7 +80,12 @@ describe("Many sandboxes over one folder", { skip: NEEDS_ROOT }, () => {
 
   it("[A17] 200 one after the other cost a process no memory and no open file, and leave nothing", async (t) => {
     using place = new Place();
-    const task: ManyTask = { does: "sequence", stateDir: place.stateDir, original: place.original, plans: 200 };
+    const task: ManyTask = {
+      does: "sequence",
+      stateDir: place.stateDir,
+      original: place.original,
+      plans: 200,
+    };
     const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", ...programOf(task)]);
     const [before, after] = JSON.parse(stdout) as [Held, Held];
     assert.equal(after.openFiles, before.openFiles);
@@ -93,7 +98,10 @@ describe("Many sandboxes over one folder", { skip: NEEDS_ROOT }, () => {
   });
 });
 
-/** They are taken back in another order than they landed in, so each finds folders that others have changed since. */
+/**
+ * They are taken back in another order than they landed in, so each finds folders that others have changed
+ * since.
+ */
 function withoutFolderTimes(original: string): TreeSnapshot {
   const lines = [...snapshotTree(original)];
   return new Map(lines.map(([path, line]) => [path, line.replace(/^(folder .*) mtime=\d+/, "$1")]));

@@ -9,7 +9,10 @@ import { type Mounted, mountImage, mountMemory, whyNoImages } from "../support/f
 import { unmount } from "../support/remove-folder.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
 
-/** Where an original can be: a file system of its own, of which it is the top, or a folder in it. Each works, or is refused with the reason. */
+/**
+ * Where an original can be: a file system of its own, of which it is the top, or a folder in it. Each works,
+ * or is refused with the reason.
+ */
 const SKIP = whyNoImages() ?? false;
 const KINDS = ["tmpfs", "ext4", "xfs", "btrfs"] as const;
 type Kind = (typeof KINDS)[number];
@@ -106,10 +109,12 @@ describe("An original on an overlay, as in a container", { skip: SKIP }, () => {
   it("[L8][X4] is refused with the reason, and nothing is made", () => {
     using stage = new Stage("root");
     using memory = mountMemory();
-    const [lower = "", upper = "", work = "", merged = ""] = ["lower", "upper", "work", "merged"].map((name) => {
-      mkdirSync(join(memory.path, name));
-      return join(memory.path, name);
-    });
+    const [lower = "", upper = "", work = "", merged = ""] = ["lower", "upper", "work", "merged"].map(
+      (name) => {
+        mkdirSync(join(memory.path, name));
+        return join(memory.path, name);
+      },
+    );
     for (const below of [".", FOLDER]) fill(join(lower, below));
     const layers = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
     execFileSync("mount", ["-t", "overlay", "drydock-test", "-o", layers, merged]);
@@ -136,7 +141,9 @@ describe("An original on an overlay, as in a container", { skip: SKIP }, () => {
   });
 });
 
-/** Made by mkfs, and root's; and where Drydock keeps its things if there is no other place on the same mount. */
+/**
+ * Made by mkfs, and root's; and where Drydock keeps its things if there is no other place on the same mount.
+ */
 function isNobodysData(path: string): boolean {
   return path === "lost+found" || path.startsWith(".drydock-");
 }

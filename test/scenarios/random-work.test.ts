@@ -6,9 +6,10 @@ import { buildProject, COMPILER_ENVIRONMENT } from "./compiled-project.ts";
 import { assertSameWork } from "./same-work.ts";
 
 /**
- * Random work with the tools that people have, over a few places, so that steps meet. A step that fails, because what it needs is not there, fails
- * in both trees. Places are moved only where the tools move what the kernel does not (`mv` copies a folder of a lower layer, and so parts a file in it
- * from its names elsewhere): hard links stay in one folder, that is not moved.
+ * Random work with the tools that people have, over a few places, so that steps meet. A step that fails,
+ * because what it needs is not there, fails in both trees. Places are moved only where the tools move what
+ * the kernel does not (`mv` copies a folder of a lower layer, and so parts a file in it from its names
+ * elsewhere): hard links stay in one folder, that is not moved.
  */
 const PLACES = ["a", "b", "a/inner", "b/inner", "src", "build", "tree/one", "tree/two"] as const;
 const FILES = ["a/file", "b/file", "src/part-1.c", "tree/one/1", "tree/two/2", "a.txt", "Makefile"] as const;
@@ -29,9 +30,13 @@ function steps(actor: Actor): fc.Arbitrary<string> {
     fc.tuple(place, place).map(([from, to]) => `mv ${from} ${to}`),
     fc.tuple(place, place).map(([from, to]) => `rm -rf ${to} && mv -T ${from} ${to}`),
     fc.tuple(place, number).map(([at, seconds]) => `touch -d @${seconds} ${at}`),
-    fc.tuple(place, fc.constantFrom("u+w,go-w", "g-r,o=", "a+rX")).map(([at, mode]) => `chmod -R ${mode} ${at}`),
+    fc
+      .tuple(place, fc.constantFrom("u+w,go-w", "g-r,o=", "a+rX"))
+      .map(([at, mode]) => `chmod -R ${mode} ${at}`),
     fc.tuple(place).map(([at]) => `find ${at} -type f -name '*1*' -delete`),
-    fc.tuple(place).map(([at]) => `tar --sort=name --mtime=@9 -czf packed.tgz ${at} && tar -xzf packed.tgz -C tree`),
+    fc
+      .tuple(place)
+      .map(([at]) => `tar --sort=name --mtime=@9 -czf packed.tgz ${at} && tar -xzf packed.tgz -C tree`),
     fc.tuple(file, number).map(([path, size]) => `truncate -s ${size} ${path}`),
     fc.tuple(file, number).map(([path, text]) => `echo ${text} >> ${path}`),
     fc.tuple(file, number).map(([path, text]) => `sed -i '1i /* ${text} */' ${path}`),

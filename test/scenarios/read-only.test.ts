@@ -6,13 +6,23 @@ import { ACTORS, Stage } from "../run/stage.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
 
 /**
- * What an overlay copied up carries a mark, and so does what is moved after that. Without privilege a mark on what is read-only, though it is one's own, can't
- * be taken off as it is.
+ * What an overlay copied up carries a mark, and so does what is moved after that. Without privilege a mark on
+ * what is read-only, though it is one's own, can't be taken off as it is.
  */
-const MOVES = "mv file moved; mv folder moved-folder; chmod 444 plain; rm -r emptied; mkdir emptied; chmod 555 emptied";
-const MODES = { moved: 0o444, "moved-folder": 0o555, "moved-folder/inner": 0o444, plain: 0o444, emptied: 0o555 };
+const MOVES =
+  "mv file moved; mv folder moved-folder; chmod 444 plain; rm -r emptied; mkdir emptied; chmod 555 emptied";
+const MODES = {
+  moved: 0o444,
+  "moved-folder": 0o555,
+  "moved-folder/inner": 0o444,
+  plain: 0o444,
+  emptied: 0o555,
+};
 
-/** Right before the mark of the folder goes, and before that of the file: without privilege each is opened up before and closed after. */
+/**
+ * Right before the mark of the folder goes, and before that of the file: without privilege each is opened up
+ * before and closed after.
+ */
 const PASSES = { root: [1, 2], user: [2, 5] } as const;
 
 for (const actor of ACTORS)
@@ -22,8 +32,15 @@ for (const actor of ACTORS)
       const before = snapshotTree(stage.project);
       const id = stage.done("plan", "create", "-r", stage.project).trim();
       assert.equal(
-        stage.drydock(["plan", "exec", id, "--", "sh", "-c", `chmod 755 folder; ${MOVES}; chmod 555 moved-folder`])
-          .status,
+        stage.drydock([
+          "plan",
+          "exec",
+          id,
+          "--",
+          "sh",
+          "-c",
+          `chmod 755 folder; ${MOVES}; chmod 555 moved-folder`,
+        ]).status,
         0,
       );
       for (const pass of PASSES[actor]) {
@@ -44,7 +61,8 @@ for (const actor of ACTORS)
 
 function prepared(actor: (typeof ACTORS)[number]): Stage {
   const stage = new Stage(actor);
-  for (const path of ["file", "folder/inner", "plain", "emptied/inner"]) stage.write(`project/${path}`, `${path}\n`);
+  for (const path of ["file", "folder/inner", "plain", "emptied/inner"])
+    stage.write(`project/${path}`, `${path}\n`);
   stage.give();
   assert.equal(stage.run("sh", ["-c", "chmod 444 file folder/inner && chmod 555 folder"]).status, 0);
   return stage;

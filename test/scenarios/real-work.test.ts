@@ -60,7 +60,10 @@ for (const actor of ACTORS) {
       using stage = new Stage(actor);
       const upstream = join(stage.project, "upstream");
       mkdirSync(upstream);
-      execFileSync("sh", ["-ec", UPSTREAM], { cwd: upstream, env: { ...stage.environment, ...GIT_ENVIRONMENT } });
+      execFileSync("sh", ["-ec", UPSTREAM], {
+        cwd: upstream,
+        env: { ...stage.environment, ...GIT_ENVIRONMENT },
+      });
       execFileSync("git", ["clone", "-q", upstream, join(stage.project, "known")], {
         env: { ...stage.environment, ...GIT_ENVIRONMENT },
       });
@@ -156,7 +159,10 @@ function tar(args: readonly string[]): void {
   });
 }
 
-/** What the machine's own npm needs to find its registry. Not what an npm that runs the tests sets: it would lead to its own cache. */
+/**
+ * What the machine's own npm needs to find its registry. Not what an npm that runs the tests sets: it would
+ * lead to its own cache.
+ */
 function npmEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => /proxy$|^NODE_EXTRA_CA_CERTS$/i.test(name));
   const { stdout } = spawnSync("npm", ["config", "get", "registry"], { encoding: "utf8" });

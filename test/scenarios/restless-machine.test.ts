@@ -7,8 +7,9 @@ import { ACTORS, Stage } from "../run/stage.ts";
 import { whyNoImages } from "../support/file-systems.ts";
 
 /**
- * While commands are run, somebody mounts and unmounts all the time in the temporary folder, which they see: as when containers come and go. All of it
- * in a mount namespace of its own, so that other tests do not see it.
+ * While commands are run, somebody mounts and unmounts all the time in the temporary folder, which they see:
+ * as when containers come and go. All of it in a mount namespace of its own, so that other tests do not see
+ * it.
  */
 const SCRIPT = `
   point=$1; shift
@@ -23,7 +24,9 @@ const SCRIPT = `
   kill $!`;
 
 for (const actor of ACTORS)
-  describe(`Commands run by ${actor} while others mount and unmount`, { skip: whyNoImages() ?? false }, () => {
+  describe(`Commands run by ${actor} while others mount and unmount`, {
+    skip: whyNoImages() ?? false,
+  }, () => {
     it("start all the same, and land what they do", () => {
       using stage = new Stage(actor);
       const point = join(stage.path, "point");
@@ -31,13 +34,17 @@ for (const actor of ACTORS)
       const { uid, gid } = statSync(stage.project);
       const user = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--"];
       const alone = ["--mount", "--propagation", "private", "bash", "-c", SCRIPT, "bash", point];
-      const { status, stderr } = spawnSync("unshare", [...alone, ...user, stage.environment["DRYDOCK"] ?? ""], {
-        cwd: stage.project,
-        env: stage.environment,
-        encoding: "utf8",
-        stdio: ["ignore", "ignore", "pipe"],
-        timeout: 120_000,
-      });
+      const { status, stderr } = spawnSync(
+        "unshare",
+        [...alone, ...user, stage.environment["DRYDOCK"] ?? ""],
+        {
+          cwd: stage.project,
+          env: stage.environment,
+          encoding: "utf8",
+          stdio: ["ignore", "ignore", "pipe"],
+          timeout: 120_000,
+        },
+      );
       assert.equal(status, 0, stderr);
     });
   });

@@ -7,16 +7,20 @@ import { removeFolder } from "../support/remove-folder.ts";
 import { assertSameTree, snapshotTree, type TreeSnapshot } from "../support/tree-snapshot.ts";
 
 /**
- * Does work twice, at the same paths: directly, in a copy of the project; then in the project itself, inside `drydock run --apply`. Both trees have to be
- * equal in everything that a snapshot tells apart, with one exception: where a tool leaves the time of the clock, so that both can't be
- * equal, it has to be a time of the work in both. What landed has also to be just as the work left it inside, times to the nanosecond; and
+ * Does work twice, at the same paths: directly, in a copy of the project; then in the project itself, inside
+ * `drydock run --apply`. Both trees have to be equal in everything that a snapshot tells apart, with one
+ * exception: where a tool leaves the time of the clock, so that both can't be equal, it has to be a time of
+ * the work in both. What landed has also to be just as the work left it inside, times to the nanosecond; and
  * an undo has to bring back everything as it was.
  */
 export interface Work {
   /** A script of sh; it ends at the first command that fails. */
   readonly script: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Files whose content can't be equal because it holds inode numbers and times; all else of them is compared. */
+  /**
+   * Files whose content can't be equal because it holds inode numbers and times; all else of them is
+   * compared.
+   */
   readonly unequal?: RegExp;
 }
 
@@ -37,7 +41,11 @@ export function assertSameWork(stage: Stage, { script, env = {}, unequal = /(?!)
   assert.match(ran.stderr, / overlay\n/);
   const [, leftInside = ""] = ran.stdout.split(`${LISTING}\n`);
   assertSameLines(stage.run("sh", ["-ec", LIST]).stdout, leftInside);
-  assertSameTree(comparable(snapshotTree(stage.project), start, unequal), direct, `not as done directly by\n${script}`);
+  assertSameTree(
+    comparable(snapshotTree(stage.project), start, unequal),
+    direct,
+    `not as done directly by\n${script}`,
+  );
   assertSameTree(snapshotTree(stage.home), home, "the home changed");
   undo(stage);
   assertSameTree(snapshotTree(stage.project), before, "not undone");
@@ -76,7 +84,9 @@ function doneDirectly(stage: Stage, script: string, env: NodeJS.ProcessEnv, uneq
 /** The same picture with "work" for every time since the start. */
 function comparable(snapshot: TreeSnapshot, start: bigint, unequal: RegExp): TreeSnapshot {
   const lines = [...snapshot].map(([path, line]): [string, string] => {
-    const timed = line.replace(/mtime=(-?\d+)/, (whole, time) => (BigInt(time) < start ? whole : "mtime=work"));
+    const timed = line.replace(/mtime=(-?\d+)/, (whole, time) =>
+      BigInt(time) < start ? whole : "mtime=work",
+    );
     return [path, unequal.test(path) ? timed.replace(/ sha256=\w+/, "") : timed];
   });
   return new Map(lines);

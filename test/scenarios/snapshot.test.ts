@@ -21,7 +21,8 @@ class OnBtrfs extends Stage {
     this.original = join(this.image.path, "original");
     makeSubvolume(this.original);
     mkdirSync(join(this.original, "folder"));
-    for (const path of ["file", "folder/file", "folder/gone"]) writeFileSync(join(this.original, path), "old\n");
+    for (const path of ["file", "folder/file", "folder/gone"])
+      writeFileSync(join(this.original, path), "old\n");
     execFileSync("chown", ["-R", `--reference=${this.project}`, this.original]);
   }
 
@@ -75,7 +76,10 @@ describe("A subvolume of btrfs", { skip: whyNoImages() ?? false }, () => {
       assertSameTree(place.picture(), before, "before it lands");
       assert.match(place.succeeds("plan", "diff", "plan"), /more\/file/);
       place.succeeds("plan", "rollback", "plan");
-      assert.equal(readFileSync(join(place.succeeds("plan", "path", "plan").trim(), "file"), "utf8"), "old\n");
+      assert.equal(
+        readFileSync(join(place.succeeds("plan", "path", "plan").trim(), "file"), "utf8"),
+        "old\n",
+      );
       place.succeeds("plan", "exec", "plan", "--", "sh", "-ec", WORK);
       place.succeeds("plan", "apply", "plan");
       assert.deepEqual(readdirSync(join(place.original, "folder")), []);
@@ -90,7 +94,12 @@ describe("A subvolume of btrfs", { skip: whyNoImages() ?? false }, () => {
   it("[S5][X4] is not snapshot for a user who could not delete it, or whose it is not, and that is said", () => {
     using place = new OnBtrfs("user");
     const refused = (reason: RegExp) =>
-      assertRefused(place.on("plan", "create", "-r", "name=.,strategy=snapshot"), 1, reason, /another strategy/);
+      assertRefused(
+        place.on("plan", "create", "-r", "name=.,strategy=snapshot"),
+        1,
+        reason,
+        /another strategy/,
+      );
     refused(/is not mounted with user_subvol_rm_allowed, so only root could delete a snapshot of it/);
     chownSync(place.original, 0, 0);
     refused(/the subvolume \S+ belongs to another user/);

@@ -11,9 +11,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { UnsupportedError } from "../../src/core/errors.ts";
+import { UnsupportedError } from "../../src/core/errors/errors.ts";
 import type { Services } from "../../src/services.ts";
-import { compareSnapshots, snapshotTree } from "../../src/testing/tree-snapshot.ts";
+import { compareSnapshots, snapshotTree } from "../../src/testing/tree/tree-snapshot.ts";
 import { Workshop } from "../commit/workshop.ts";
 import { GitWorkshop } from "../git/git-workshop.ts";
 import { type ImageFileSystem, mountImage, whyNoImages } from "../support/file-systems.ts";

@@ -8,10 +8,18 @@ import { ACTORS, Stage } from "../run/stage.ts";
 import { assertSameTree, snapshotTree, type TreeSnapshot } from "../support/tree-snapshot.ts";
 
 /**
- * While a plan lands, with a delay at each step, a rival swaps a folder on the way for a link to a place outside that looks the same, and back, all
- * the time. Nothing may be written, removed or read there; and what lands is all or nothing.
+ * While a plan lands, with a delay at each step, a rival swaps a folder on the way for a link to a place
+ * outside that looks the same, and back, all the time. Nothing may be written, removed or read there; and
+ * what lands is all or nothing.
  */
-const DELAYS = ["stage.take-out", "landings.flush-staged", "land.exchange", "land.add", "land.remove", "land.times"]
+const DELAYS = [
+  "stage.take-out",
+  "landings.flush-staged",
+  "land.exchange",
+  "land.add",
+  "land.remove",
+  "land.times",
+]
   .map((point) => `${point}=delay`)
   .join(",");
 const SECRET = "secret of the outside";
@@ -39,11 +47,17 @@ class SwappingStage extends Stage {
     return id;
   }
 
-  /** Lands the plan while the rival is at it, once a step has been reached; what he swapped is back in its place afterwards. */
+  /**
+   * Lands the plan while the rival is at it, once a step has been reached; what he swapped is back in its
+   * place afterwards.
+   */
   async applyAgainst(id: string, victim: string, decoy: string, from: string) {
     const trace = this.write("trace", "");
     chmodSync(trace, 0o666);
-    const apply = this.start(["plan", "apply", id], { DRYDOCK_FAILPOINT: DELAYS, DRYDOCK_FAILPOINT_TRACE: trace });
+    const apply = this.start(["plan", "apply", id], {
+      DRYDOCK_FAILPOINT: DELAYS,
+      DRYDOCK_FAILPOINT_TRACE: trace,
+    });
     const ended = apply.ended();
     await apply.until(() => this.read("trace").includes(` ${from}`));
     let isOver = false;
@@ -98,13 +112,14 @@ function outcomes(scene: SwappingStage): { readonly [path: string]: "landed" | "
 }
 
 /**
- * All landed or none, once nothing disturbs, but for paths that the rival kept from landing at the last moment: the apply, or
- * the recovery that finished it, names them, and what was to come is kept.
+ * All landed or none, once nothing disturbs, but for paths that the rival kept from landing at the last
+ * moment: the apply, or the recovery that finished it, names them, and what was to come is kept.
  */
 function landedOrNot(scene: SwappingStage, before: TreeSnapshot, stderr: string): "landed" | "untouched" {
   const said = stderr + scene.drydock(["recover"]).stderr;
   const named = [...said.matchAll(/^attention: original\/(\S+): .*?(?:kept at (\S+))?$/gm)];
-  for (const [, path, kept] of named) assert.ok(kept === undefined ? path === "folder/gone" : existsSync(kept), path);
+  for (const [, path, kept] of named)
+    assert.ok(kept === undefined ? path === "folder/gone" : existsSync(kept), path);
   const paths = named.map(([, path]) => path);
   const others = Object.entries(outcomes(scene)).filter(([path]) => !paths.includes(path));
   const outcome = others[0]?.[1] ?? "landed";
@@ -119,7 +134,9 @@ function landedOrNot(scene: SwappingStage, before: TreeSnapshot, stderr: string)
 
 /** Who swaps a folder in the original changes its time. */
 function withoutRootTime(snapshot: TreeSnapshot): TreeSnapshot {
-  return new Map([...snapshot].map(([path, line]) => [path, path === "." ? line.replace(/mtime=\d+/, "") : line]));
+  return new Map(
+    [...snapshot].map(([path, line]) => [path, path === "." ? line.replace(/mtime=\d+/, "") : line]),
+  );
 }
 
 /** From when on the rival swaps: before anything has been looked at, or when it is decided and lands. */
@@ -146,7 +163,8 @@ for (const actor of ACTORS) {
           assertSameTree(snapshotTree(scene.outside), outside, "the outside changed");
           const outcome = landedOrNot(scene, before, stderr);
           t.diagnostic(`${outcome}, exit code ${status}`);
-          // What was decided while the rival kept the original away is finished by who comes next, and said to be under way until then.
+          // What was decided while the rival kept the original away is finished by who comes next, and said
+          // to be under way until then.
           const needsLook = /^attention: |not all of it could be finished yet/m.test(stderr);
           if (outcome === "landed") return assert.equal(status, needsLook ? 4 : 0, stderr);
           assert.notEqual(status, 0);

@@ -7,18 +7,22 @@ import type { Services } from "../../src/services.ts";
 import { Scene } from "./scene.ts";
 
 /** Ways to fail, through the public interface. */
-const FAILURES: { readonly [what: string]: (scene: Scene, drydock: Services, plan: string) => Promise<unknown> } = {
+const FAILURES: {
+  readonly [what: string]: (scene: Scene, drydock: Services, plan: string) => Promise<unknown>;
+} = {
   "an unknown plan": (_scene, drydock) => drydock.plans.show("no-such-plan"),
   "an empty plan": (_scene, drydock) => drydock.plans.show(""),
   "an unknown resource": (_scene, drydock, plan) => drydock.plans.read(plan, "nothing", "file"),
   "a missing file": (_scene, drydock, plan) => drydock.plans.read(plan, "original", "no/such/file"),
   "a folder where a file is meant": (_scene, drydock, plan) => drydock.plans.read(plan, "original", "folder"),
   "a path that leads out": (_scene, drydock, plan) => drydock.plans.read(plan, "original", "../x"),
-  "a missing resource": (_scene, drydock) => drydock.plans.create({ resources: [{ location: "/no/such/place" }] }),
+  "a missing resource": (_scene, drydock) =>
+    drydock.plans.create({ resources: [{ location: "/no/such/place" }] }),
   "the root": (_scene, drydock) => drydock.plans.create({ resources: [{ location: "/" }] }),
   "an unknown strategy": (_scene, drydock) =>
     drydock.plans.create({ resources: [{ location: "outside", strategy: "x" }] }),
-  "a long path": (_scene, drydock) => drydock.plans.create({ resources: [{ location: `/${"x/".repeat(2500)}` }] }),
+  "a long path": (_scene, drydock) =>
+    drydock.plans.create({ resources: [{ location: `/${"x/".repeat(2500)}` }] }),
   "a conflict": async (scene, drydock, plan) => {
     await drydock.plans.write(plan, "original", "file", Buffer.from("planned\n"));
     writeFileSync(scene.at("original/file"), "mine\n");
@@ -42,7 +46,8 @@ const FAILURES: { readonly [what: string]: (scene: Scene, drydock: Services, pla
       writeFileSync(scene.at(`state/${name}`), "garbage".repeat(999));
     await openServices({ stateDir: scene.stateDir, environment: {} });
   },
-  "a state directory that is a file": (scene) => openServices({ stateDir: scene.at("original/file"), environment: {} }),
+  "a state directory that is a file": (scene) =>
+    openServices({ stateDir: scene.at("original/file"), environment: {} }),
   "a state directory that others can write": async (scene) => {
     mkdirSync(scene.at("open-state"));
     chmodSync(scene.at("open-state"), 0o777);

@@ -20,7 +20,9 @@ for (const actor of ACTORS) {
         const notes = stage.write("notes", NOTES);
         stage.give();
         const before = factsOf(notes);
-        const { stdout, stderr } = stage.shell(`"$DRYDOCK" run --discard ${mode} -- ${change} 0 < '${notes}'`);
+        const { stdout, stderr } = stage.shell(
+          `"$DRYDOCK" run --discard ${mode} -- ${change} 0 < '${notes}'`,
+        );
         assert.match(stdout, /^trying\n/, stderr);
         assert.equal(stage.read("notes"), NOTES);
         assert.deepEqual(factsOf(notes), before, stdout);
@@ -82,7 +84,8 @@ for (const actor of ACTORS) {
       using stage = new Stage(actor);
       const notes = stage.write("notes", NOTES);
       stage.give();
-      const script = "for fd in 3 4 5 6 7 8 9 20 30; do [ -e /proc/$$/fd/$fd ] && echo $fd; done; echo looked";
+      const script =
+        "for fd in 3 4 5 6 7 8 9 20 30; do [ -e /proc/$$/fd/$fd ] && echo $fd; done; echo looked";
       const { stdout, stderr } = stage.shell(
         `"$DRYDOCK" run --discard -- bash -c '${script}' 5< '${notes}' 6>> '${notes}' 20<> '${notes}' 30< /`,
       );
@@ -151,7 +154,9 @@ class LoopDevice implements Disposable {
   #isOpen = true;
 
   constructor(image: string) {
-    const { status, stdout, stderr } = spawnSync("losetup", ["--find", "--show", image], { encoding: "utf8" });
+    const { status, stdout, stderr } = spawnSync("losetup", ["--find", "--show", image], {
+      encoding: "utf8",
+    });
     assert.equal(status, 0, stderr);
     this.path = stdout.trim();
   }

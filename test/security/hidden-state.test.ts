@@ -50,7 +50,8 @@ const SEARCH = `
 
 describe("A workspace beside an original", () => {
   it("[X7] is not there inside, also after the folder that it is in was moved away", {
-    skip: process.geteuid?.() !== 0 && "only root mounts another disk, and can move what something is mounted in",
+    skip:
+      process.geteuid?.() !== 0 && "only root mounts another disk, and can move what something is mounted in",
   }, () => {
     using stage = new Stage("root");
     // On another disk than the state directory, so that what lands is moved on the same one.

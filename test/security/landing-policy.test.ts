@@ -18,7 +18,8 @@ describe("What gives power over the machine", () => {
     const diff = await drydock.plans.diff(plan.id);
     for (const path of ["setuid", "setgid", "deep/setuid", "file"])
       assert.match(warningsOf(diff, path), /set-id bits/, path);
-    for (const path of ["device", "deep/device", "block"]) assert.match(warningsOf(diff, path), /device/, path);
+    for (const path of ["device", "deep/device", "block"])
+      assert.match(warningsOf(diff, path), /device/, path);
     assert.equal(warningsOf(diff, "shared-folder"), "");
     await drydock.plans.apply(plan.id);
     for (const path of ["setuid", "setgid", "deep/setuid"])
@@ -26,7 +27,11 @@ describe("What gives power over the machine", () => {
     assert.equal(lstatSync(scene.at("original/file")).mode & 0o6000, 0);
     for (const path of ["device", "deep/device", "block"])
       assert.equal(lstatSync(scene.at(`original/${path}`), { throwIfNoEntry: false }), undefined, path);
-    assert.equal(lstatSync(scene.at("original/shared-folder")).mode & 0o7777, 0o2775, "it only says which group");
+    assert.equal(
+      lstatSync(scene.at("original/shared-folder")).mode & 0o7777,
+      0o2775,
+      "it only says which group",
+    );
   });
 
   it("[A12] lands where the config allows it", needsRoot, async () => {
@@ -65,7 +70,9 @@ describe("What gives power over the machine", () => {
 });
 
 describe("Fifos, sockets and devices", () => {
-  it("[D5] hang and crash nothing: create, diff, patch, read, write, apply, undo", { timeout: 60_000 }, async () => {
+  it("[D5] hang and crash nothing: create, diff, patch, read, write, apply, undo", {
+    timeout: 60_000,
+  }, async () => {
     await using scene = new Scene();
     execFileSync("mkfifo", [scene.at("original/fifo"), scene.at("original/goes")]);
     const server = createServer().listen(scene.at("original/socket"));

@@ -10,17 +10,20 @@ import { Stage } from "../run/stage.ts";
  * itself and for the next one; what starts the next one, and has privileges until then, must not load it. All
  * of this happens in namespaces in which /etc is a copy.
  */
-const PLACES: { readonly [where: string]: { readonly resources: readonly string[]; readonly env: NodeJS.ProcessEnv } } =
-  {
-    "the scratch layer of a home that is /etc": { resources: [], env: { HOME: "/etc" } },
-    "a sandbox of /etc": { resources: ["/etc"], env: {} },
-    "sandboxes of single files": {
-      resources: ["/etc/ld.so.cache,strategy=filesystem_copy", "/etc/nsswitch.conf,strategy=filesystem_copy"],
-      env: {},
-    },
-  };
+const PLACES: {
+  readonly [where: string]: { readonly resources: readonly string[]; readonly env: NodeJS.ProcessEnv };
+} = {
+  "the scratch layer of a home that is /etc": { resources: [], env: { HOME: "/etc" } },
+  "a sandbox of /etc": { resources: ["/etc"], env: {} },
+  "sandboxes of single files": {
+    resources: ["/etc/ld.so.cache,strategy=filesystem_copy", "/etc/nsswitch.conf,strategy=filesystem_copy"],
+    env: {},
+  },
+};
 
-/** The first process inside has this one more, of no use to it: a process can't trace one that may do more. */
+/**
+ * The first process inside has this one more, of no use to it: a process can't trace one that may do more.
+ */
 const WAKE_ALARM = 1n << 35n;
 
 describe("What programs load by themselves", () => {
@@ -32,13 +35,22 @@ describe("What programs load by themselves", () => {
     for (const [where, { resources, env }] of Object.entries(PLACES))
       await test.test(`in ${where}`, () => {
         const given = [stage.project, ...resources].map((resource) => `-r '${resource}'`).join(" ");
-        const { status, stdout, stderr } = stage.run("unshare", ["--mount", "sh", "-c", script(stage, given)], { env });
+        const { status, stdout, stderr } = stage.run(
+          "unshare",
+          ["--mount", "sh", "-c", script(stage, given)],
+          { env },
+        );
         assert.equal(status, 0, stderr);
         const held = capabilities(stdout);
         const own = held.at(-1);
         // A command that is refused loads nothing.
         if (own === undefined) assert.match(stderr, /^error: .*\/etc/m);
-        else assert.deepEqual(new Set(held.filter((each) => (each & ~own & ~WAKE_ALARM) !== 0n)), new Set(), stdout);
+        else
+          assert.deepEqual(
+            new Set(held.filter((each) => (each & ~own & ~WAKE_ALARM) !== 0n)),
+            new Set(),
+            stdout,
+          );
         assert.ok(!existsSync(join(stage.project, "loaded")), "it was loaded outside of the view");
       });
   });

@@ -45,9 +45,16 @@ for (const actor of ACTORS) {
     it("[X7] does not keep the next command from starting: folders above what is mounted can't be moved", () => {
       using stage = new Stage(actor);
       const { work, app, plan } = planBelowHome(stage, { sandboxed: "" });
-      const moved = exec(stage, plan, `${rename(work, `${work}.moved`)} && echo moved; rmdir '${work}' || echo kept`);
+      const moved = exec(
+        stage,
+        plan,
+        `${rename(work, `${work}.moved`)} && echo moved; rmdir '${work}' || echo kept`,
+      );
       assert.equal(moved.stdout, "kept\n");
-      assert.deepEqual([exec(stage, plan, `ls '${app}'`).stdout, exec(stage, plan, "true").status], ["sandboxed\n", 0]);
+      assert.deepEqual(
+        [exec(stage, plan, `ls '${app}'`).stdout, exec(stage, plan, "true").status],
+        ["sandboxed\n", 0],
+      );
     });
 
     it("[X7] is not put there from a namespace without the mount, in the place of an empty folder", () => {

@@ -25,12 +25,15 @@ describe("A file system that can't exchange two names", { skip: whyNoFuse() ?? f
         await using scene = new Scene(join(mounted.path, "scene"));
         const untouched = snapshotTree(scene.at("original"));
         const drydock = await scene.open(stateIsElsewhere ? { stateDir: elsewhere.stateDir } : {});
-        await assert.rejects(drydock.plans.create({ resources: [{ location: scene.at(path) }] }), (thrown) => {
-          assert.ok(thrown instanceof SandboxCreationError, String(thrown));
-          assert.match(thrown.message, /can't exchange two files in one step/);
-          assert.match(thrown.hint, /RENAME_EXCHANGE/);
-          return true;
-        });
+        await assert.rejects(
+          drydock.plans.create({ resources: [{ location: scene.at(path) }] }),
+          (thrown) => {
+            assert.ok(thrown instanceof SandboxCreationError, String(thrown));
+            assert.match(thrown.message, /can't exchange two files in one step/);
+            assert.match(thrown.hint, /RENAME_EXCHANGE/);
+            return true;
+          },
+        );
         assertSameTree(snapshotTree(scene.at("original")), untouched, "the original");
         const places = [dirname(scene.at("original")), join(drydock.stateDir, "sandboxes")];
         assert.deepEqual(

@@ -17,53 +17,61 @@ const rooted = noImages === undefined ? {} : { skip: noImages };
 describe("What would stop a landing", () => {
   for (const flag of ["i", "a"]) {
     for (const path of ["file", "folder"]) {
-      it(`[A10] a ${path} with the attribute +${flag} is found before anything is changed`, rooted, async () => {
-        const image = mountImage("ext4");
-        try {
-          await using scene = new Scene(join(image.path, "scene"));
-          // Before the plan is made: setting it moves the change time, which would be a conflict already.
-          execFileSync("chattr", [`+${flag}`, scene.at(`original/${path}`)]);
+      it(
+        `[A10] a ${path} with the attribute +${flag} is found before anything is changed`,
+        rooted,
+        async () => {
+          const image = mountImage("ext4");
           try {
-            const { drydock, plan } = await scene.plan();
-            for (const name of ["another", "file", "folder/inner"])
-              await drydock.plans.write(plan.id, "original", name, Buffer.from("planned\n"));
-            const before = snapshotTree(scene.at("original"));
-            const error = await failureOf(drydock.plans.apply(plan.id));
-            assert.match(error.message, new RegExp(`original/${path} is immutable`));
-            assertSameTree(snapshotTree(scene.at("original")), before, "the original");
-            assert.equal((await drydock.plans.show(plan.id)).state, "open");
+            await using scene = new Scene(join(image.path, "scene"));
+            // Before the plan is made: setting it moves the change time, which would be a conflict already.
+            execFileSync("chattr", [`+${flag}`, scene.at(`original/${path}`)]);
+            try {
+              const { drydock, plan } = await scene.plan();
+              for (const name of ["another", "file", "folder/inner"])
+                await drydock.plans.write(plan.id, "original", name, Buffer.from("planned\n"));
+              const before = snapshotTree(scene.at("original"));
+              const error = await failureOf(drydock.plans.apply(plan.id));
+              assert.match(error.message, new RegExp(`original/${path} is immutable`));
+              assertSameTree(snapshotTree(scene.at("original")), before, "the original");
+              assert.equal((await drydock.plans.show(plan.id)).state, "open");
+            } finally {
+              execFileSync("chattr", [`-${flag}`, scene.at(`original/${path}`)]);
+            }
           } finally {
-            execFileSync("chattr", [`-${flag}`, scene.at(`original/${path}`)]);
+            image.remove();
           }
-        } finally {
-          image.remove();
-        }
-      });
+        },
+      );
     }
   }
 
-  it("[A10] a full file system is found before anything is changed, and with room again it lands", rooted, async () => {
-    const image = mountImage("ext4", { megabytes: 16 });
-    try {
-      await using elsewhere = new Scene();
-      await using scene = new Scene(join(image.path, "scene"));
-      const { drydock, plan, sandbox } = await scene.plan({ stateDir: elsewhere.stateDir });
-      await drydock.plans.write(plan.id, "original", "file", Buffer.alloc(100_000, "p"));
-      mkdirSync(join(sandbox, "new"));
-      for (let at = 0; at < 50; at += 1) writeFileSync(join(sandbox, "new", `file-${at}`), "planned\n");
-      const before = snapshotTree(scene.at("original"));
-      fill(join(image.path, "filler"));
-      const error = await failureOf(drydock.plans.apply(plan.id));
-      assert.deepEqual(error.conflicts, []);
-      assertSameTree(snapshotTree(scene.at("original")), before, "the original");
-      rmSync(join(image.path, "filler"));
-      await drydock.recover();
-      assert.equal((await drydock.plans.apply(plan.id)).state, "applied");
-      assert.equal(readdirSync(scene.at("original/new")).length, 50);
-    } finally {
-      image.remove();
-    }
-  });
+  it(
+    "[A10] a full file system is found before anything is changed, and with room again it lands",
+    rooted,
+    async () => {
+      const image = mountImage("ext4", { megabytes: 16 });
+      try {
+        await using elsewhere = new Scene();
+        await using scene = new Scene(join(image.path, "scene"));
+        const { drydock, plan, sandbox } = await scene.plan({ stateDir: elsewhere.stateDir });
+        await drydock.plans.write(plan.id, "original", "file", Buffer.alloc(100_000, "p"));
+        mkdirSync(join(sandbox, "new"));
+        for (let at = 0; at < 50; at += 1) writeFileSync(join(sandbox, "new", `file-${at}`), "planned\n");
+        const before = snapshotTree(scene.at("original"));
+        fill(join(image.path, "filler"));
+        const error = await failureOf(drydock.plans.apply(plan.id));
+        assert.deepEqual(error.conflicts, []);
+        assertSameTree(snapshotTree(scene.at("original")), before, "the original");
+        rmSync(join(image.path, "filler"));
+        await drydock.recover();
+        assert.equal((await drydock.plans.apply(plan.id)).state, "applied");
+        assert.equal(readdirSync(scene.at("original/new")).length, 50);
+      } finally {
+        image.remove();
+      }
+    },
+  );
 
   it("[A10] what the user may not change is found before anything is changed", rooted, async () => {
     await using scene = new Scene();
@@ -73,7 +81,10 @@ describe("What would stop a landing", () => {
       {
         stateDir: scene.stateDir,
         calls: [
-          ["create", { name: "p", resources: [{ location: scene.at("original"), strategy: "filesystem_copy" }] }],
+          [
+            "create",
+            { name: "p", resources: [{ location: scene.at("original"), strategy: "filesystem_copy" }] },
+          ],
         ],
       },
       { wrapper: AS_NOBODY },
@@ -115,7 +126,10 @@ describe("What would stop a landing", () => {
         runProcess({ stateDir: scene.stateDir, calls }, { wrapper: AS_NOBODY });
       const sandbox = lastResult<string>(
         await run(
-          ["create", { name: "p", resources: [{ location: scene.at("original"), strategy: "filesystem_copy" }] }],
+          [
+            "create",
+            { name: "p", resources: [{ location: scene.at("original"), strategy: "filesystem_copy" }] },
+          ],
           ["path", "p"],
         ),
       );

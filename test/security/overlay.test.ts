@@ -12,12 +12,9 @@ describe("An original on an overlay", () => {
   it("[L8] is refused with the reason, and nothing is made", { skip: NEEDS_ROOT }, async () => {
     // On a tmpfs: an overlay's upper layer may not itself be on an overlay.
     const folder = realpathSync(mkdtempSync("/dev/shm/drydock-overlay-"));
-    const [lower, upper, work, merged] = ["lower", "upper", "work", "merged"].map((name) => join(folder, name)) as [
-      string,
-      string,
-      string,
-      string,
-    ];
+    const [lower, upper, work, merged] = ["lower", "upper", "work", "merged"].map((name) =>
+      join(folder, name),
+    ) as [string, string, string, string];
     for (const path of [lower, upper, work, merged]) mkdirSync(path);
     writeFileSync(join(lower, "f"), "content");
     execFileSync("mount", [
@@ -30,7 +27,10 @@ describe("An original on an overlay", () => {
     ]);
     const drydock = await openDrydock({ stateDir: join(folder, "state") });
     try {
-      await assert.rejects(drydock.plans.create({ resources: [{ location: merged }] }), /is on an overlay file system/);
+      await assert.rejects(
+        drydock.plans.create({ resources: [{ location: merged }] }),
+        /is on an overlay file system/,
+      );
       assert.deepEqual(await drydock.plans.list({ all: true }), []);
       assert.deepEqual(readdirSync(merged), ["f"]);
     } finally {

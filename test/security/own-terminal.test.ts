@@ -43,7 +43,9 @@ for (const actor of ACTORS) {
     it("[I7] is not shared with Drydock, which goes on when the command ends its whole group", async () => {
       using stage = new Stage(actor);
       const shell = await OuterShell.open(stage);
-      const said = await shell.run(`"$DRYDOCK" run --keep -- sh -c 'echo two > b.txt; kill -9 0'; echo "code $?"`);
+      const said = await shell.run(
+        `"$DRYDOCK" run --keep -- sh -c 'echo two > b.txt; kill -9 0'; echo "code $?"`,
+      );
       assert.match(said, /Kept as plan .*code 137\r\n/s);
     });
 

@@ -42,7 +42,9 @@ describe("A path", () => {
       const { drydock, plan, sandbox } = await scene.plan();
       const before = [snapshotTree(sandbox), snapshotTree(scene.at("outside"))] as const;
       await assert.rejects(drydock.plans.read(plan.id, "original", path), { code: "BAD_PATH" });
-      await assert.rejects(drydock.plans.write(plan.id, "original", path, Buffer.from("x")), { code: "BAD_PATH" });
+      await assert.rejects(drydock.plans.write(plan.id, "original", path, Buffer.from("x")), {
+        code: "BAD_PATH",
+      });
       assertSameTree(snapshotTree(sandbox), before[0], "the sandbox");
       assertSameTree(snapshotTree(scene.at("outside")), before[1], "outside");
     });
@@ -68,7 +70,9 @@ describe("A path", () => {
     });
     for (const path of BAD_PATHS) {
       await assert.rejects(drydock.plans.read(plan.id, "mail", path), { code: "BAD_PATH" });
-      await assert.rejects(drydock.plans.write(plan.id, "mail", path, Buffer.from("x")), { code: "BAD_PATH" });
+      await assert.rejects(drydock.plans.write(plan.id, "mail", path, Buffer.from("x")), {
+        code: "BAD_PATH",
+      });
     }
     assert.deepEqual(seen, []);
   });
@@ -103,7 +107,10 @@ describe("A link that somebody planted", () => {
       assert.equal(lstatSync(scene.at(`original/${path.split("/")[0]}`)).isSymbolicLink(), true);
       assertSameTree(snapshotTree(scene.at("outside")), outside, "outside");
       await drydock.plans.undo(plan.id);
-      assert.equal(readFileSync(scene.at(`original/${path}`), "utf8"), what === "a file" ? "file\n" : "inner\n");
+      assert.equal(
+        readFileSync(scene.at(`original/${path}`), "utf8"),
+        what === "a file" ? "file\n" : "inner\n",
+      );
       assertSameTree(snapshotTree(scene.at("outside")), outside, "outside");
     });
   }

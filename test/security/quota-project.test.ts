@@ -7,7 +7,10 @@ import { type MountedImage, mountImage, whyNoImages } from "../support/file-syst
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";
 import { Scene } from "./scene.ts";
 
-/** Into a folder of a quota project the kernel lets nothing of another one be renamed, whether quotas are switched on or not. */
+/**
+ * Into a folder of a quota project the kernel lets nothing of another one be renamed, whether quotas are
+ * switched on or not.
+ */
 describe("A quota project", { skip: whyNoImages() ?? false }, () => {
   let image: MountedImage;
   before(() => {
@@ -19,7 +22,9 @@ describe("A quota project", { skip: whyNoImages() ?? false }, () => {
   it("[A10] inside the original is found before anything is changed", async () => {
     await using scene = newScene("inside");
     putIntoProject(scene.at("original/folder"), 42);
-    assert.throws(() => renameSync(scene.at("outside/inner"), scene.at("original/folder/moved")), { code: "EXDEV" });
+    assert.throws(() => renameSync(scene.at("outside/inner"), scene.at("original/folder/moved")), {
+      code: "EXDEV",
+    });
     const { drydock, plan } = await scene.plan();
     for (const path of ["file", "folder/inner", "folder/added"])
       await drydock.plans.write(plan.id, "original", path, Buffer.from("planned\n"));

@@ -35,7 +35,10 @@ describe("An unsafe resource", () => {
       const { drydock, sandbox } = await scene.plan();
       const unsafe = location(scene, sandbox);
       const before = readdirSync(scene.stateDir, { recursive: true }).length;
-      for (const resources of [[{ location: unsafe }], [{ location: "outside" }, { name: "n", location: unsafe }]]) {
+      for (const resources of [
+        [{ location: unsafe }],
+        [{ location: "outside" }, { name: "n", location: unsafe }],
+      ]) {
         await assert.rejects(drydock.plans.create({ resources }), (error: unknown) => {
           assert.ok(error instanceof UsageError);
           assert.equal(error.code, "UNSAFE_RESOURCE");

@@ -6,7 +6,10 @@ import { openServices } from "../../src/runtime.ts";
 import type { Services, ServicesOptions } from "../../src/services.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 
-/** Places for one test: `original` with a few files, `outside` with a secret, and a state directory. All of it goes at the end. */
+/**
+ * Places for one test: `original` with a few files, `outside` with a secret, and a state directory. All of it
+ * goes at the end.
+ */
 export class Scene {
   readonly base: string;
   readonly #open: Services[] = [];
@@ -29,7 +32,12 @@ export class Scene {
   }
 
   async open(options: ServicesOptions = {}): Promise<Services> {
-    const drydock = await openServices({ stateDir: this.stateDir, cwd: this.base, environment: {}, ...options });
+    const drydock = await openServices({
+      stateDir: this.stateDir,
+      cwd: this.base,
+      environment: {},
+      ...options,
+    });
     this.#open.push(drydock);
     return drydock;
   }

@@ -35,7 +35,9 @@ describe("What tools run by themselves", () => {
         { path: "deep/er/.VSCode/tasks.json", tool: "VS Code", needsWord: true },
       ],
     );
-    const warned = diff.changes.filter(({ warnings = [] }) => warnings.some((text) => /^runs by itself: /.test(text)));
+    const warned = diff.changes.filter(({ warnings = [] }) =>
+      warnings.some((text) => /^runs by itself: /.test(text)),
+    );
     assert.deepEqual(
       warned.map(({ path }) => path),
       files,
@@ -43,7 +45,10 @@ describe("What tools run by themselves", () => {
     assert.deepEqual(await refused(drydock, plan.id), files);
     assert.deepEqual(await refused(drydock, plan.id, { dryRun: true }), files);
     assert.deepEqual(await refused(drydock, plan.id, { digest: diff.digest }), files);
-    assert.deepEqual(await refused(drydock, plan.id, { allow: [".git/**", "other:**"] }), [files[0], files[3]]);
+    assert.deepEqual(await refused(drydock, plan.id, { allow: [".git/**", "other:**"] }), [
+      files[0],
+      files[3],
+    ]);
     assert.equal(existsSync(scene.at("original/ordinary.ts")), false);
     assert.equal((await drydock.plans.show(plan.id)).state, "open");
     await drydock.plans.apply(plan.id, { allow: ["original:.git", "**/.VSCode", ".envrc"] });
@@ -84,7 +89,14 @@ describe("What tools run by themselves", () => {
     const { selfRunning } = await drydock.plans.diff(plan.id);
     const shown = (needs: boolean) =>
       selfRunning.filter(({ needsWord }) => needsWord === needs).map(({ path }) => path);
-    const waiting = [".claude", ".envrc", ".githooks/pre-push", ".husky/old", "nested/.git", "nested/.vscode"];
+    const waiting = [
+      ".claude",
+      ".envrc",
+      ".githooks/pre-push",
+      ".husky/old",
+      "nested/.git",
+      "nested/.vscode",
+    ];
     assert.deepEqual(shown(true), waiting);
     assert.deepEqual(shown(false), [".git/hooks/gone"], "what is deleted is named, and needs no word");
     assert.deepEqual(await refused(drydock, plan.id), waiting);
@@ -111,7 +123,11 @@ describe("What tools run by themselves", () => {
       selfRunning.map(({ resource, path, tool }) => `${resource} ${path} ${tool}`),
       [".bashrc . shells", "hooks post-merge git"],
     );
-    assert.deepEqual(await refused(drydock, plan.id, { digest }), [".", "post-merge"], "all resources are named");
+    assert.deepEqual(
+      await refused(drydock, plan.id, { digest }),
+      [".", "post-merge"],
+      "all resources are named",
+    );
     assert.deepEqual(await refused(drydock, plan.id, { allow: ["hooks:."] }), ["."]);
     assert.equal(readFileSync(scene.at("home/.bashrc"), "utf8"), "home/.bashrc\n");
     await drydock.plans.apply(plan.id, { allow: ["hooks:.", ".bashrc:."] });
@@ -120,7 +136,10 @@ describe("What tools run by themselves", () => {
 
   it("[X9] lands where the config allows it, and the diff still names it", async () => {
     await using scene = new Scene();
-    writeFileSync(scene.at("drydock.yaml"), "sandbox: { allow_self_running: ['**/.envrc', 'original:.vscode'] }\n");
+    writeFileSync(
+      scene.at("drydock.yaml"),
+      "sandbox: { allow_self_running: ['**/.envrc', 'original:.vscode'] }\n",
+    );
     const { drydock, plan, sandbox } = await scene.plan({ config: scene.at("drydock.yaml") });
     for (const path of ["a/.envrc", ".vscode/tasks.json", ".mcp.json"]) put(sandbox, path);
     const { selfRunning } = await drydock.plans.diff(plan.id);

@@ -20,7 +20,9 @@ for (const actor of ACTORS) {
       using stage = new Stage(actor);
       await using listener = await Listener.start();
       for (const env of [{}, { HOME: listener.folder }]) {
-        const { stdout, stderr } = stage.drydock(["run", "--strict", "--", "sh", "-c", listener.call], { env });
+        const { stdout, stderr } = stage.drydock(["run", "--strict", "--", "sh", "-c", listener.call], {
+          env,
+        });
         assert.deepEqual(attempts(stdout), { refused: ALL, done: [] }, stderr);
       }
       assert.deepEqual(await listener.heard(), []);
@@ -60,7 +62,8 @@ const OWN_SOCKETS = perlLine(`
 function attempts(stdout: string): { readonly refused: readonly string[]; readonly done: readonly string[] } {
   const lines = stdout.split("\n");
   assert.equal(lines[0], "trying");
-  const ending = (end: string) => lines.filter((line) => line.endsWith(end)).map((line) => line.slice(0, -end.length));
+  const ending = (end: string) =>
+    lines.filter((line) => line.endsWith(end)).map((line) => line.slice(0, -end.length));
   return { refused: ending(": refused"), done: ending(": done") };
 }
 

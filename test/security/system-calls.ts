@@ -9,7 +9,15 @@ import { join } from "node:path";
  */
 const NUMBERS: { readonly [arch: string]: { readonly [call: string]: number } } = {
   x64: {
-    ...{ ptrace: 101, pivot_root: 155, mount: 165, umount2: 166, setxattr: 188, add_key: 248, request_key: 249 },
+    ...{
+      ptrace: 101,
+      pivot_root: 155,
+      mount: 165,
+      umount2: 166,
+      setxattr: 188,
+      add_key: 248,
+      request_key: 249,
+    },
     ...{ keyctl: 250, unlinkat: 263, symlinkat: 266, unshare: 272, renameat2: 316 },
   },
   arm64: {

@@ -34,7 +34,8 @@ describe("What we make", () => {
   it("[X3] in the state directory is for its owner alone", async () => {
     await using scene = new Scene();
     const { sandbox } = await scene.plan();
-    for (const name of ["state", "state/sandboxes"]) assert.equal(lstatSync(scene.at(name)).mode & 0o777, 0o700, name);
+    for (const name of ["state", "state/sandboxes"])
+      assert.equal(lstatSync(scene.at(name)).mode & 0o777, 0o700, name);
     assert.equal(lstatSync(join(sandbox, "..")).mode & 0o777, 0o700);
     for (const name of readdirSync(scene.stateDir).filter((file) => file.startsWith("drydock.db")))
       assert.equal(lstatSync(scene.at(`state/${name}`)).mode & 0o077, 0, name);

@@ -6,8 +6,9 @@ const root = join(import.meta.dirname, "../..");
 const bundles = new Map<string, string>();
 
 /**
- * A program of the tests, by its path in the project, bundled once for each run of the tests, or for each test process where that is all
- * that runs: it then starts in a third of the time. Beneath node_modules, where it finds koffi.
+ * A program of the tests, by its path in the project, bundled once for each run of the tests, or for each
+ * test process where that is all that runs: it then starts in a third of the time. Beneath node_modules,
+ * where it finds koffi.
  */
 export function bundledProgram(source: string): string {
   const known = bundles.get(source);

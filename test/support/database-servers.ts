@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import mysql from "mysql2/promise";
@@ -14,8 +22,9 @@ export const OWNER = { user: "owner", password: "s3cret/&word" } as const;
 export const READER = { user: "reader", password: "only-l00king" } as const;
 
 /**
- * A real server of a test's own: a private folder, a private socket, no port. Stopped also when the test process dies. Its folder is in memory: a server that
- * is killed loses nothing there that it had written, as on a disk, and its flushes take no time.
+ * A real server of a test's own: a private folder, a private socket, no port. Stopped also when the test
+ * process dies. Its folder is in memory: a server that is killed loses nothing there that it had written, as
+ * on a disk, and its flushes take no time.
  */
 export abstract class TestServer {
   readonly folder: string;
@@ -75,10 +84,14 @@ export abstract class TestServer {
   async start(): Promise<void> {
     const [file, ...args] = this.command();
     const log = join(this.folder, "own", "log");
-    const child = spawn("sh", ["-c", 'exec >>"$1" 2>&1; shift; exec "$@"', "sh", log, ...asUser(file, args)], {
-      stdio: "ignore",
-      cwd: join(this.folder, "own"),
-    });
+    const child = spawn(
+      "sh",
+      ["-c", 'exec >>"$1" 2>&1; shift; exec "$@"', "sh", log, ...asUser(file, args)],
+      {
+        stdio: "ignore",
+        cwd: join(this.folder, "own"),
+      },
+    );
     this.#process = child;
     for (let tries = 0; !(await this.isUp()); tries += 1) {
       if (child.exitCode !== null || tries > 1500)
@@ -123,7 +136,16 @@ export class TestPostgres extends TestServer {
   protected override readonly stopSignal = "SIGINT";
 
   protected makeData(): void {
-    run(postgresProgram("initdb"), ["-D", this.data, "-U", "admin", "--auth=trust", "--no-sync", "-E", "UTF8"]);
+    run(postgresProgram("initdb"), [
+      "-D",
+      this.data,
+      "-U",
+      "admin",
+      "--auth=trust",
+      "--no-sync",
+      "-E",
+      "UTF8",
+    ]);
     const hba = "local all admin trust\nlocal all all scram-sha-256\n";
     writeFileSync(join(this.data, "pg_hba.conf"), hba);
   }
@@ -141,12 +163,22 @@ export class TestPostgres extends TestServer {
 
   protected isUp(): boolean {
     return (
-      spawnSync(postgresProgram("pg_isready"), ["-q", "-h", join(this.folder, "own"), "-U", "admin", "-d", "postgres"])
-        .status === 0
+      spawnSync(postgresProgram("pg_isready"), [
+        "-q",
+        "-h",
+        join(this.folder, "own"),
+        "-U",
+        "admin",
+        "-d",
+        "postgres",
+      ]).status === 0
     );
   }
 
-  url(database = "app", { user, password }: { readonly user: string; readonly password: string } = OWNER): string {
+  url(
+    database = "app",
+    { user, password }: { readonly user: string; readonly password: string } = OWNER,
+  ): string {
     const login = `${user}:${encodeURIComponent(password)}`;
     return `postgres://${login}@/${database}?host=${encodeURIComponent(join(this.folder, "own"))}`;
   }
@@ -206,7 +238,10 @@ export class TestMariadb extends TestServer {
     }
   }
 
-  url(database = "app", { user, password }: { readonly user: string; readonly password: string } = OWNER): string {
+  url(
+    database = "app",
+    { user, password }: { readonly user: string; readonly password: string } = OWNER,
+  ): string {
     return `mysql://${user}:${encodeURIComponent(password)}@/${database}?socket=${encodeURIComponent(this.#socket)}`;
   }
 
@@ -245,7 +280,11 @@ export class TestMariadb extends TestServer {
   }
 
   #options(): readonly string[] {
-    const small = ["--innodb-log-file-size=4M", "--innodb-buffer-pool-size=16M", "--aria-pagecache-buffer-size=1M"];
+    const small = [
+      "--innodb-log-file-size=4M",
+      "--innodb-buffer-pool-size=16M",
+      "--aria-pagecache-buffer-size=1M",
+    ];
     return [
       "--no-defaults",
       `--datadir=${this.data}`,
@@ -271,7 +310,9 @@ export function whyNoServer(kind: "postgres" | "mariadb"): string | undefined {
 function postgresFolder(): string | undefined {
   const root = "/usr/lib/postgresql";
   const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => Number(b) - Number(a)) : [];
-  return versions.map((version) => join(root, version, "bin")).find((folder) => existsSync(join(folder, "initdb")));
+  return versions
+    .map((version) => join(root, version, "bin"))
+    .find((folder) => existsSync(join(folder, "initdb")));
 }
 
 function postgresProgram(name: string): string {
@@ -296,7 +337,9 @@ function run(file: string, args: readonly string[], input?: string): string {
     ...(input !== undefined && { input }),
   });
   if (status !== 0)
-    throw new Error(`${file} ${args.join(" ").slice(0, 300)} failed: ${error?.message ?? stderr.slice(-1000)}`);
+    throw new Error(
+      `${file} ${args.join(" ").slice(0, 300)} failed: ${error?.message ?? stderr.slice(-1000)}`,
+    );
   return stdout;
 }
 

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { failedWith } from "../../src/system/errno.ts";
+import { failedWith } from "../../src/system/calls/errno.ts";
 
 /**
  * Ends every process whose environment names this folder: what a failed test, or a command that got out, has

@@ -4,7 +4,10 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 /** What a server does once somebody is in, or before it lets him in. */
 export type Behaviour = "silent" | "flood" | "asks in the clear" | "asks under its key" | "deaf";
 
-/** A server of our own on 127.0.0.1 that speaks just enough of a protocol to get somebody to wait for it, or to tell it something. */
+/**
+ * A server of our own on 127.0.0.1 that speaks just enough of a protocol to get somebody to wait for it, or
+ * to tell it something.
+ */
 abstract class FakeServer implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -105,7 +108,13 @@ function int32(value: number): Buffer {
 }
 
 const ready = message("Z", Buffer.from("I"));
-const oneField = Buffer.concat([Buffer.of(0, 1), Buffer.from("c\0"), Buffer.alloc(6), int32(25), Buffer.alloc(8)]);
+const oneField = Buffer.concat([
+  Buffer.of(0, 1),
+  Buffer.from("c\0"),
+  Buffer.alloc(6),
+  int32(25),
+  Buffer.alloc(8),
+]);
 const oneValue = Buffer.concat([Buffer.of(0, 1), int32(200), Buffer.alloc(200, "x")]);
 
 export class FakeMysql extends FakeServer {

@@ -1,14 +1,24 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mountsBelow, unmount } from "./remove-folder.ts";
 
 /**
- * File systems of their own for tests: an image file, mounted by a loop device that goes with the mount. Each run keeps its images in a
- * folder whose name holds its process and that process's start time; they go with the test, at the latest with the process, and what a
- * killed run left is swept away by the next one that makes an image.
+ * File systems of their own for tests: an image file, mounted by a loop device that goes with the mount. Each
+ * run keeps its images in a folder whose name holds its process and that process's start time; they go with
+ * the test, at the latest with the process, and what a killed run left is swept away by the next one that
+ * makes an image.
  */
 export const IMAGE_FILE_SYSTEMS = ["ext4", "xfs", "btrfs"] as const;
 export type ImageFileSystem = (typeof IMAGE_FILE_SYSTEMS)[number];
@@ -45,7 +55,10 @@ export function whyNoImages(): string | undefined {
 }
 
 /** Makes and mounts an empty file system. */
-export function mountImage(kind: ImageFileSystem, options: { readonly megabytes?: number } = {}): MountedImage {
+export function mountImage(
+  kind: ImageFileSystem,
+  options: { readonly megabytes?: number } = {},
+): MountedImage {
   const path = newMountPoint(kind);
   const image = `${path}.img`;
   const fd = openSync(image, "wx");
@@ -71,7 +84,10 @@ export function whyNoFuse(): string | undefined {
   return undefined;
 }
 
-/** Mounts an empty file system that can't exchange two names, as many that are programs (FUSE) can't: another folder, seen through bindfs. */
+/**
+ * Mounts an empty file system that can't exchange two names, as many that are programs (FUSE) can't: another
+ * folder, seen through bindfs.
+ */
 export function mountWithoutExchange(): Mounted {
   const path = newMountPoint("bindfs");
   const behind = `${path}.behind`;

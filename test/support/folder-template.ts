@@ -3,8 +3,9 @@ import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Makes a folder once for each run of the tests, and copies it for everybody else who wants one like it: what is expensive to
- * make, such as the data of a database server. Where a test process runs alone, it makes its own.
+ * Makes a folder once for each run of the tests, and copies it for everybody else who wants one like it: what
+ * is expensive to make, such as the data of a database server. Where a test process runs alone, it makes its
+ * own.
  */
 export async function fromTemplate(name: string, folder: string, make: () => Promise<void>): Promise<void> {
   const shared = process.env["DRYDOCK_TEST_TEMPLATES"];

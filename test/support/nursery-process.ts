@@ -2,16 +2,18 @@ import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import koffi from "koffi";
 
 /**
- * The inside of a nursery: a process that has loaded a program, and forks itself for each run of it. Most of the time of a process that is
- * soon to be killed goes into starting Node, and into code that runs for the first time; a fork has all that behind it.
+ * The inside of a nursery: a process that has loaded a program, and forks itself for each run of it. Most of
+ * the time of a process that is soon to be killed goes into starting Node, and into code that runs for the
+ * first time; a fork has all that behind it.
  *
- * Requests come in by its standard input, a line of JSON each. For each it forks a minder, which forks the child and waits for it: so any
- * number of children can be under way while the nursery only reads. A minder writes two lines to the nursery's output: the child's pid when
- * it is there, and how it ended. What the child says goes to files.
+ * Requests come in by its standard input, a line of JSON each. For each it forks a minder, which forks the
+ * child and waits for it: so any number of children can be under way while the nursery only reads. A minder
+ * writes two lines to the nursery's output: the child's pid when it is there, and how it ended. What the
+ * child says goes to files.
  *
- * What makes it possible in Node: V8 is told to use no threads, since a fork has only the one that called it; V8 keeps its heap out of
- * forks, which is taken back right before each; libuv can go on in a fork if it is told. What Node would do at its exit, waiting for
- * threads that are not there, a child leaves out.
+ * What makes it possible in Node: V8 is told to use no threads, since a fork has only the one that called it;
+ * V8 keeps its heap out of forks, which is taken back right before each; libuv can go on in a fork if it is
+ * told. What Node would do at its exit, waiting for threads that are not there, a child leaves out.
  */
 export const NURSERY_FLAGS = ["--single-threaded", "--v8-pool-size=0", "--disable-sigusr1"] as const;
 

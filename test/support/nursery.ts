@@ -34,7 +34,9 @@ export class Nursery {
     process.once("exit", () => rmSync(this.#folder, { recursive: true, force: true }));
     this.#process.once("error", (error) => this.#fail(error));
     this.#process.stdin?.once("error", (error) => this.#fail(error));
-    this.#process.once("exit", (code, signal) => this.#fail(new Error(`the nursery has ended: ${signal ?? code}`)));
+    this.#process.once("exit", (code, signal) =>
+      this.#fail(new Error(`the nursery has ended: ${signal ?? code}`)),
+    );
     if (this.#process.stdout !== null)
       createInterface({ input: this.#process.stdout }).on("line", (line) => this.#hear(JSON.parse(line)));
     this.#mayEnd();
@@ -66,7 +68,9 @@ export class Nursery {
       const status = await ended;
       isAlive = false;
       await acted;
-      const [stdout = "", stderr = ""] = [".out", ".err"].map((suffix) => readFileSync(output + suffix, "utf8"));
+      const [stdout = "", stderr = ""] = [".out", ".err"].map((suffix) =>
+        readFileSync(output + suffix, "utf8"),
+      );
       return { signal: signalOf(status), stdout, stderr };
     } finally {
       for (const suffix of [".out", ".err"]) rmSync(output + suffix, { force: true });

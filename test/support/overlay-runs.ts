@@ -3,11 +3,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
-import { systemProgram } from "../../src/system/programs.ts";
+import { systemProgram } from "../../src/system/process/programs.ts";
 
 /**
- * The ways in which the suites run over `overlay`, each with the programs to start a process with that can go this way. Each is in a mount
- * namespace of its own: what is mounted there goes with it however it ends, and a namespace that another test makes has no copy of it.
+ * The ways in which the suites run over `overlay`, each with the programs to start a process with that can go
+ * this way. Each is in a mount namespace of its own: what is mounted there goes with it however it ends, and
+ * a namespace that another test makes has no copy of it.
  */
 export interface OverlayRun {
   readonly title: string;
@@ -32,9 +33,19 @@ const needsFuse =
   (systemProgram("fuse-overlayfs") === undefined ? "fuse-overlayfs is not installed" : false) ||
   (existsSync("/dev/fuse") ? false : "no FUSE here");
 
-export const BY_KERNEL: OverlayRun = { title: "by the kernel, as root", way: "kernel", by: ALONE, skip: needsRoot };
+export const BY_KERNEL: OverlayRun = {
+  title: "by the kernel, as root",
+  way: "kernel",
+  by: ALONE,
+  skip: needsRoot,
+};
 
-export const BY_FUSE: OverlayRun = { title: "by fuse-overlayfs, as root", way: "fuse", by: ALONE, skip: needsFuse };
+export const BY_FUSE: OverlayRun = {
+  title: "by fuse-overlayfs, as root",
+  way: "fuse",
+  by: ALONE,
+  skip: needsFuse,
+};
 
 export const IN_USER_NAMESPACE: OverlayRun = {
   title: "by the kernel in a user namespace, without privilege",
@@ -53,7 +64,11 @@ export const BY_FUSE_OF_USER: OverlayRun = {
 export const OVERLAY_RUNS: readonly OverlayRun[] = [BY_KERNEL, IN_USER_NAMESPACE, BY_FUSE, BY_FUSE_OF_USER];
 
 /** How to start a program of the tests, by its path in the project, in this way. */
-export function overlayCommand(run: OverlayRun, source: string, environment: { readonly [name: string]: string }) {
+export function overlayCommand(
+  run: OverlayRun,
+  source: string,
+  environment: { readonly [name: string]: string },
+) {
   const program = join(import.meta.dirname, "../..", source);
   const [command = "", ...args] = [...run.by, process.execPath, program];
   const { NODE_OPTIONS: _, DRYDOCK_FAILPOINT: __, NODE_TEST_CONTEXT: ___, ...inherited } = process.env;

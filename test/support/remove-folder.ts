@@ -1,7 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 
-/** Removes a folder with all that is in it, after whatever a test left mounted there is unmounted: removing would go on into it. */
+/**
+ * Removes a folder with all that is in it, after whatever a test left mounted there is unmounted: removing
+ * would go on into it.
+ */
 export function removeFolder(path: string): void {
   for (const point of mountsBelow(path)) unmount(point);
   rmSync(path, { recursive: true, force: true });
@@ -17,8 +20,8 @@ export function mountsBelow(path: string): string[] {
 }
 
 /**
- * Ends the mounts below a path as a restart of the machine does. A namespace that another test made meanwhile keeps its copies of them: those
- * are closed to writing, so that they count as gone.
+ * Ends the mounts below a path as a restart of the machine does. A namespace that another test made meanwhile
+ * keeps its copies of them: those are closed to writing, so that they count as gone.
  */
 export function loseMounts(path: string): void {
   for (const point of mountsBelow(path)) {

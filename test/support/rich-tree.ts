@@ -1,9 +1,10 @@
-import { ROOT_PATH } from "../../src/core/byte-path.ts";
+import { ROOT_PATH } from "../../src/core/paths/byte-path.ts";
 import { TreeHand } from "./tree-hand.ts";
 
 /**
- * A small tree with every kind of entry, and a change of it that does everything that can be done: the tree that whatever promises "all or
- * nothing" and "exactly as it was" is tried on. Both are the same in every attribute each time they are made.
+ * A small tree with every kind of entry, and a change of it that does everything that can be done: the tree
+ * that whatever promises "all or nothing" and "exactly as it was" is tried on. Both are the same in every
+ * attribute each time they are made.
  */
 const IS_ROOT = process.geteuid?.() === 0;
 const BYTES_NAME = "names/b\udcff\udcfeytes";
@@ -88,7 +89,8 @@ function buildFolders(hand: TreeHand): void {
   hand.hardLink("deleted/second-name", "deleted/deep/file");
   hand.node("deleted/fifo", "fifo");
   // Files with another name that stays: edited, with other metadata, with one more name.
-  for (const group of ["changed", "moved-mode", "growing"]) hand.hardLink(`deleted/${group}-0`, `links/${group}-1`);
+  for (const group of ["changed", "moved-mode", "growing"])
+    hand.hardLink(`deleted/${group}-0`, `links/${group}-1`);
   hand.folder("read-only/deep");
   for (const name of ["edit", "gone", "deep/edit"]) hand.file(`read-only/${name}`, `${name}\n`, 0o444);
   hand.mode("read-only/deep", 0o500);

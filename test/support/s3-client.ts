@@ -20,8 +20,8 @@ export interface S3Login {
 }
 
 /**
- * Somebody else who uses a bucket: plain requests, signed by hand (AWS Signature Version 4), so that what a strategy did is not seen by the library that
- * it did it with.
+ * Somebody else who uses a bucket: plain requests, signed by hand (AWS Signature Version 4), so that what a
+ * strategy did is not seen by the library that it did it with.
  */
 export class S3Client {
   readonly bucket: string;
@@ -39,14 +39,20 @@ export class S3Client {
   }
 
   /** Returns the id of the version. */
-  async put(key: string, content: string, headers: { readonly [name: string]: string } = {}): Promise<string> {
+  async put(
+    key: string,
+    content: string,
+    headers: { readonly [name: string]: string } = {},
+  ): Promise<string> {
     const answer = await this.#ask("PUT", key, {}, { body: content, headers });
     return answer.headers.get("x-amz-version-id") ?? "";
   }
 
   /** Undefined if there is no such object. */
   async get(key: string, versionId?: string): Promise<Buffer | undefined> {
-    const answer = await this.#ask("GET", key, versionId === undefined ? {} : { versionId }, { missing: true });
+    const answer = await this.#ask("GET", key, versionId === undefined ? {} : { versionId }, {
+      missing: true,
+    });
     return answer.status === 404 ? undefined : answer.body;
   }
 
@@ -139,8 +145,12 @@ export class S3Client {
     const names = Object.keys(headers).join(";");
     const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}\n`);
     const request = [method, path, parameters, lines.join(""), names, "UNSIGNED-PAYLOAD"].join("\n");
-    const toSign = ["AWS4-HMAC-SHA256", time, scope, createHash("sha256").update(request).digest("hex")].join("\n");
-    const key = scope.split("/").reduce((secret: Buffer, part) => hmac(secret, part), Buffer.from(`AWS4${secretKey}`));
+    const toSign = ["AWS4-HMAC-SHA256", time, scope, createHash("sha256").update(request).digest("hex")].join(
+      "\n",
+    );
+    const key = scope
+      .split("/")
+      .reduce((secret: Buffer, part) => hmac(secret, part), Buffer.from(`AWS4${secretKey}`));
     const authorization = `AWS4-HMAC-SHA256 Credential=${accessKey}/${scope}, SignedHeaders=${names}, Signature=${hmac(key, toSign).toString("hex")}`;
     return { ...headers, authorization };
   }
@@ -151,7 +161,10 @@ function hmac(key: Buffer, text: string): Buffer {
 }
 
 function encoded(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 function tagIn(xml: string, tag: string): string {

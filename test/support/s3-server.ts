@@ -12,9 +12,10 @@ const PROGRAMS = ["ceph-mon", "ceph-osd", "radosgw", "radosgw-admin", "monmaptoo
 const PATIENCE_MS = 120_000;
 
 /**
- * A real S3 server of a test's own, on loopback: a Ceph monitor, an object store in memory and the gateway before it, all in one folder and on ports
- * that were free. The map of the one store and the key of all three are made beforehand, and proposals do not wait for more, so that it is up in seconds.
- * They end with the test process, however that ends.
+ * A real S3 server of a test's own, on loopback: a Ceph monitor, an object store in memory and the gateway
+ * before it, all in one folder and on ports that were free. The map of the one store and the key of all three
+ * are made beforehand, and proposals do not wait for more, so that it is up in seconds. They end with the
+ * test process, however that ends.
  */
 export class TestS3 {
   readonly accessKey = "TESTKEY";
@@ -66,9 +67,25 @@ export class TestS3 {
     for (const name of ["mon", "osd", "rgw", "run"]) mkdirSync(this.#at(name));
     writeFileSync(this.#at("keyring"), keyring(), { mode: 0o600 });
     writeFileSync(this.#at("ceph.conf"), this.#settings(fsid, monitor));
-    this.#run("monmaptool", "--create", "--fsid", fsid, "--addv", "a", `[v2:127.0.0.1:${monitor}]`, this.#at("monmap"));
+    this.#run(
+      "monmaptool",
+      "--create",
+      "--fsid",
+      fsid,
+      "--addv",
+      "a",
+      `[v2:127.0.0.1:${monitor}]`,
+      this.#at("monmap"),
+    );
     this.#run("osdmaptool", "--createsimple", "1", this.#at("osdmap"));
-    const maps = ["--monmap", this.#at("monmap"), "--osdmap", this.#at("osdmap"), "--keyring", this.#at("keyring")];
+    const maps = [
+      "--monmap",
+      this.#at("monmap"),
+      "--osdmap",
+      this.#at("osdmap"),
+      "--keyring",
+      this.#at("keyring"),
+    ];
     this.#run("ceph-mon", "--mkfs", "-i", "a", "--fsid", fsid, ...maps);
     this.#daemon("ceph-mon", "-i", "a");
     this.#run("ceph-osd", "--mkfs", "-i", "0", "--osd-uuid", randomUUID());
@@ -83,13 +100,17 @@ export class TestS3 {
       if (gateway.exitCode !== null) break;
       if (await answers(this.endpoint)) return;
     }
-    throw new Error(`The S3 server does not start: ${readFileSync(this.#at("radosgw.out"), "utf8").slice(-2000)}`);
+    throw new Error(
+      `The S3 server does not start: ${readFileSync(this.#at("radosgw.out"), "utf8").slice(-2000)}`,
+    );
   }
 
   #daemon(program: string, ...args: readonly string[]): ChildProcess {
     const script = 'exec >"$1" 2>&1; shift; exec setpriv --pdeathsig KILL -- "$@"';
     const command = [program, "-c", this.#at("ceph.conf"), "-f", ...args];
-    const daemon = spawn("sh", ["-c", script, "sh", this.#at(`${program}.out`), ...command], { stdio: "ignore" });
+    const daemon = spawn("sh", ["-c", script, "sh", this.#at(`${program}.out`), ...command], {
+      stdio: "ignore",
+    });
     this.#daemons.push(daemon);
     return daemon;
   }
@@ -99,7 +120,8 @@ export class TestS3 {
       encoding: "utf8",
       timeout: PATIENCE_MS,
     });
-    if (status !== 0) throw new Error(`${program} ${args.join(" ")}: ${error?.message ?? stderr.slice(-2000)}`);
+    if (status !== 0)
+      throw new Error(`${program} ${args.join(" ")}: ${error?.message ?? stderr.slice(-2000)}`);
   }
 
   #settings(fsid: string, monitor: number): string {
@@ -148,12 +170,19 @@ rgw override bucket index max shards = 1
 /** Why there is no S3 server to test with; undefined if there is. */
 export function whyNoS3(): string | undefined {
   const missing = PROGRAMS.filter((program) => spawnSync(program, ["--version"]).error !== undefined);
-  return missing.length === 0 ? undefined : `${missing.join(", ")} (Debian: ceph-mon ceph-osd radosgw) is missing`;
+  return missing.length === 0
+    ? undefined
+    : `${missing.join(", ")} (Debian: ceph-mon ceph-osd radosgw) is missing`;
 }
 
-/** One key for all. A key is its type (1: AES), the time it was made in seconds and nanoseconds, its length, and 16 random bytes. */
+/**
+ * One key for all. A key is its type (1: AES), the time it was made in seconds and nanoseconds, its length,
+ * and 16 random bytes.
+ */
 function keyring(): string {
-  const key = Buffer.concat([Buffer.from([1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 16, 0]), randomBytes(16)]).toString("base64");
+  const key = Buffer.concat([Buffer.from([1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 16, 0]), randomBytes(16)]).toString(
+    "base64",
+  );
   const caps = {
     "mon.": ['mon = "allow *"'],
     "osd.0": ['mon = "allow profile osd"', 'osd = "allow *"'],

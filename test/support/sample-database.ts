@@ -58,15 +58,26 @@ export function changeDatabase(path: string, { change }: Pick<SampleDatabase, "c
     );
 }
 
-/** Everything that a program could tell apart in it, as lines of text: definitions, rows with their types, and settings. */
+/**
+ * Everything that a program could tell apart in it, as lines of text: definitions, rows with their types, and
+ * settings.
+ */
 export function snapshotDatabase(path: string): TreeSnapshot {
   const db = new DatabaseSync(path, { enableForeignKeyConstraints: false });
   try {
     const lines = new Map<string, string>();
     // SQLite makes the table of last ids by itself, and never lets go of it.
-    const objects = "SELECT type, name, sql FROM sqlite_schema WHERE name <> 'sqlite_sequence' ORDER BY type, name";
+    const objects =
+      "SELECT type, name, sql FROM sqlite_schema WHERE name <> 'sqlite_sequence' ORDER BY type, name";
     for (const { type, name, sql } of rowsOf(db, objects)) lines.set(`${type} ${name}`, String(sql));
-    for (const pragma of ["page_size", "auto_vacuum", "journal_mode", "encoding", "user_version", "application_id"])
+    for (const pragma of [
+      "page_size",
+      "auto_vacuum",
+      "journal_mode",
+      "encoding",
+      "user_version",
+      "application_id",
+    ])
       lines.set(pragma, JSON.stringify(rowsOf(db, `PRAGMA ${pragma}`)));
     for (const check of ["integrity_check", "foreign_key_check"])
       lines.set(check, JSON.stringify(rowsOf(db, `PRAGMA ${check}`)));

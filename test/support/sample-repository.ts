@@ -21,7 +21,10 @@ import type { TreeSnapshot } from "./tree-snapshot.ts";
 const NOTHING_DERIVED = ["-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"];
 let built: string | undefined;
 
-/** A checkout in the middle of somebody's own work: dirty, staged, untracked, ignored and stashed things that no plan may touch. */
+/**
+ * A checkout in the middle of somebody's own work: dirty, staged, untracked, ignored and stashed things that
+ * no plan may touch.
+ */
 export function buildRepository(root: string): void {
   // Made once for each process, and copied: that is one git instead of a dozen.
   if (built === undefined) {

@@ -1,6 +1,9 @@
 import { TreeHand } from "./tree-hand.ts";
 
-/** A tree with one entry for each thing that a landing can do to an entry, where the rich one would only cost time. */
+/**
+ * A tree with one entry for each thing that a landing can do to an entry, where the rich one would only cost
+ * time.
+ */
 export function buildSmallTree(root: string): void {
   const hand = new TreeHand(root, "before");
   for (const name of ["edit", "gone", "mode", "same"]) hand.file(name, `${name}\n`);

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { basename, dirname } from "node:path";
-import { removeTree } from "../../src/files/remove-tree.ts";
+import { removeTree } from "../../src/engine/tree/remove-tree.ts";
+import { Folder } from "../../src/system/calls/folder.ts";
 import { failpoint } from "../../src/system/failpoints.ts";
-import { Folder } from "../../src/system/folder.ts";
 
 /** Makes an empty subvolume of btrfs. */
 export function makeSubvolume(path: string): void {

@@ -48,10 +48,12 @@ export class TestRepository {
   /** Runs git in it, and returns what it says, without the end of the last line. */
   git(...args: readonly string[]): string {
     const stdio = ["ignore", "pipe", "pipe"] as const;
-    return execFileSync("git", args, { cwd: this.path, encoding: "utf8", env: ENVIRONMENT, stdio: [...stdio] }).replace(
-      /\n$/,
-      "",
-    );
+    return execFileSync("git", args, {
+      cwd: this.path,
+      encoding: "utf8",
+      env: ENVIRONMENT,
+      stdio: [...stdio],
+    }).replace(/\n$/, "");
   }
 
   write(path: string, content: string): void {

@@ -2,17 +2,17 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { baseName, bytesFromPath, displayPath, parentPath } from "../../src/core/byte-path.ts";
-import { type BaseFacts, Baseline } from "../../src/files/baseline.ts";
-import { BaselineBuilder } from "../../src/files/baseline-builder.ts";
-import type { ChangeSet, TreeChange } from "../../src/files/change-set.ts";
-import { type CopyOptions, copyTree } from "../../src/files/copy-tree.ts";
-import { runAtOnce } from "../../src/files/pace.ts";
-import { sameFileContent } from "../../src/files/same-entry.ts";
-import { diffTree } from "../../src/files/tree-diff.ts";
-import type { Facts } from "../../src/system/facts.ts";
+import { baseName, bytesFromPath, displayPath, parentPath } from "../../src/core/paths/byte-path.ts";
+import { type BaseFacts, Baseline } from "../../src/engine/base/baseline.ts";
+import { BaselineBuilder } from "../../src/engine/base/baseline-builder.ts";
+import type { ChangeSet, TreeChange } from "../../src/engine/changes/change-set.ts";
+import { diffTree } from "../../src/engine/changes/tree-diff.ts";
+import { type CopyOptions, copyTree } from "../../src/engine/tree/copy-tree.ts";
+import { sameFileContent } from "../../src/engine/tree/same-entry.ts";
+import { runAtOnce } from "../../src/engine/work/pace.ts";
+import type { Facts } from "../../src/system/calls/facts.ts";
+import { Folder } from "../../src/system/calls/folder.ts";
 import { failpoint } from "../../src/system/failpoints.ts";
-import { Folder } from "../../src/system/folder.ts";
 
 const POINT = failpoint("test.fixture");
 
@@ -78,7 +78,9 @@ export class TreeFixture {
     return now !== undefined && now.ino === before.ino && now.ctime.join() === before.ctime?.join();
   }
 
-  /** The changes as a list to compare: "modified file a/b", with what of its metadata changed if that is all. */
+  /**
+   * The changes as a list to compare: "modified file a/b", with what of its metadata changed if that is all.
+   */
   changes(only?: string, tick?: (entries: number) => void): string[] {
     return this.diff(only, tick).changes.map(describeChange);
   }
@@ -94,5 +96,7 @@ export class TreeFixture {
 
 function describeChange({ path, operation, before, after, parts }: TreeChange): string {
   const kind = operation === "typechanged" ? `${before?.kind} to ${after?.kind}` : (after ?? before)?.kind;
-  return [operation, kind, displayPath(path), ...(parts === undefined ? [] : [`(${parts.join(", ")})`])].join(" ");
+  return [operation, kind, displayPath(path), ...(parts === undefined ? [] : [`(${parts.join(", ")})`])].join(
+    " ",
+  );
 }

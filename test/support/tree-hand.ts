@@ -14,17 +14,18 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { baseName, bytesFromPath, parentPath, ROOT_PATH } from "../../src/core/byte-path.ts";
-import type { Facts, Time } from "../../src/system/facts.ts";
+import { baseName, bytesFromPath, parentPath, ROOT_PATH } from "../../src/core/paths/byte-path.ts";
+import type { Facts, Time } from "../../src/system/calls/facts.ts";
+import { Folder } from "../../src/system/calls/folder.ts";
+import { writeXattrs } from "../../src/system/calls/xattrs.ts";
 import { failpoint } from "../../src/system/failpoints.ts";
-import { Folder } from "../../src/system/folder.ts";
-import { writeXattrs } from "../../src/system/xattrs.ts";
 
 const POINT = failpoint("test.fixture");
 
 /**
- * Makes and changes a tree so that the outcome is the same in every attribute whenever and wherever it is done: whatever it touches, and
- * the folder around it, gets a time in `finish` that follows from its path and the name of the phase. Paths are as in byte-path.ts.
+ * Makes and changes a tree so that the outcome is the same in every attribute whenever and wherever it is
+ * done: whatever it touches, and the folder around it, gets a time in `finish` that follows from its path and
+ * the name of the phase. Paths are as in byte-path.ts.
  */
 export class TreeHand {
   readonly #root: string;
@@ -86,7 +87,8 @@ export class TreeHand {
 
   remove(path: string): void {
     rmSync(this.full(path), { recursive: true });
-    for (const known of this.#touched) if (known === path || known.startsWith(`${path}/`)) this.#touched.delete(known);
+    for (const known of this.#touched)
+      if (known === path || known.startsWith(`${path}/`)) this.#touched.delete(known);
     this.#touched.add(parentPath(path));
   }
 
@@ -115,7 +117,13 @@ export class TreeHand {
     const present = { [name]: "" };
     const bytes = Buffer.from(value as string);
     this.#inParent(path, (parent, entry) =>
-      writeXattrs(POINT, parent, entry, bytes.length === 0 ? {} : { [name]: bytes.toString("base64") }, present),
+      writeXattrs(
+        POINT,
+        parent,
+        entry,
+        bytes.length === 0 ? {} : { [name]: bytes.toString("base64") },
+        present,
+      ),
     );
   }
 

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { closeSync, constants, lstatSync, openSync, readdirSync, readlinkSync, readSync } from "node:fs";
-import { bytesFromPath, joinPath, pathFromBytes, ROOT_PATH } from "../../src/core/byte-path.ts";
-import { Folder } from "../../src/system/folder.ts";
-import { calls } from "../../src/system/native.ts";
-import { readXattrs } from "../../src/system/xattrs.ts";
+import { bytesFromPath, joinPath, pathFromBytes, ROOT_PATH } from "../../src/core/paths/byte-path.ts";
+import { Folder } from "../../src/system/calls/folder.ts";
+import { calls } from "../../src/system/calls/native.ts";
+import { readXattrs } from "../../src/system/calls/xattrs.ts";
 
 /**
- * An exact picture of a tree, the root included: one line of text for each path, with everything that a user could tell apart: kind,
- * content, mode, owner, modification time to the nanosecond, extended attributes (ACLs too), which names are one file, where the holes
- * are, link targets, device numbers. Not in it: inode numbers and change times, which nobody can keep.
+ * An exact picture of a tree, the root included: one line of text for each path, with everything that a user
+ * could tell apart: kind, content, mode, owner, modification time to the nanosecond, extended attributes
+ * (ACLs too), which names are one file, where the holes are, link targets, device numbers. Not in it: inode
+ * numbers and change times, which nobody can keep.
  */
 export type TreeSnapshot = ReadonlyMap<string, string>;
 
@@ -18,7 +19,7 @@ export interface SnapshotOptions {
   readonly ignore?: (path: string) => boolean;
 }
 
-/** Takes the picture. Paths are as in src/core/byte-path.ts. */
+/** Takes the picture. Paths are as in src/core/paths/byte-path.ts. */
 export function snapshotTree(root: string, options: SnapshotOptions = {}): TreeSnapshot {
   const snapshot = new Map<string, string>();
   const firstNames = new Map<string, string>();
@@ -48,9 +49,11 @@ export function treeDifferences(actual: TreeSnapshot, expected: TreeSnapshot): s
   for (const [path, line] of expected) {
     const found = actual.get(path);
     if (found === undefined) lines.push(`missing: ${JSON.stringify(path)} (${line})`);
-    else if (found !== line) lines.push(`differs: ${JSON.stringify(path)}\n    is     ${found}\n    should ${line}`);
+    else if (found !== line)
+      lines.push(`differs: ${JSON.stringify(path)}\n    is     ${found}\n    should ${line}`);
   }
-  for (const [path, line] of actual) if (!expected.has(path)) lines.push(`too much: ${JSON.stringify(path)} (${line})`);
+  for (const [path, line] of actual)
+    if (!expected.has(path)) lines.push(`too much: ${JSON.stringify(path)} (${line})`);
   return lines;
 }
 
@@ -75,7 +78,8 @@ function describeEntry(
     `mtime=${stats.mtimeNs}`,
   ];
   if (stats.isFile()) parts.push(`size=${stats.size}`, describeContent(bytes, Number(stats.size)));
-  if (stats.isSymbolicLink()) parts.push(`to=${JSON.stringify(pathFromBytes(readlinkSync(bytes, "buffer")))}`);
+  if (stats.isSymbolicLink())
+    parts.push(`to=${JSON.stringify(pathFromBytes(readlinkSync(bytes, "buffer")))}`);
   if (stats.isCharacterDevice() || stats.isBlockDevice()) parts.push(`device=${stats.rdev}`);
   if (!stats.isDirectory() && stats.nlink > 1n) {
     const identity = `${stats.dev}:${stats.ino}`;

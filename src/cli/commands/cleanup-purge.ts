@@ -3,7 +3,7 @@ import { parseDuration } from "../../config/duration.ts";
 import type { Services } from "../../services.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
-import { purgeLines } from "../render/cleanup-lines.ts";
+import { purgeLines } from "../render/machine/cleanup-lines.ts";
 import { change } from "../session.ts";
 
 interface PurgeOptions {

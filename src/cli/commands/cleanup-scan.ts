@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { parseDuration } from "../../config/duration.ts";
 import type { CommandContext } from "../command-context.ts";
-import { cleanupItemLines } from "../render/cleanup-lines.ts";
+import { cleanupItemLines } from "../render/machine/cleanup-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock cleanup scan [--older-than AGE]` */

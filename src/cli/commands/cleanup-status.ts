@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
-import { cleanupStatusLines } from "../render/cleanup-lines.ts";
+import { cleanupStatusLines } from "../render/machine/cleanup-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock cleanup status` */

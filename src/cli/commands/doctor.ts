@@ -1,10 +1,10 @@
 import { release } from "node:os";
 import type { Command } from "commander";
-import { type DrydockError, StateError, UnsupportedError } from "../../core/errors.ts";
+import { type DrydockError, StateError, UnsupportedError } from "../../core/errors/errors.ts";
 import type { DoctorReport } from "../../plans/doctor.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
-import { doctorLines } from "../render/doctor-lines.ts";
+import { doctorLines } from "../render/machine/doctor-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock doctor` */

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import type { Command } from "commander";
-import { CONFIG_FILE_NAME } from "../../config/config-file.ts";
-import { displayPath } from "../../core/byte-path.ts";
-import { UsageError } from "../../core/errors.ts";
-import { failedWith } from "../../system/errno.ts";
+import { CONFIG_FILE_NAME } from "../../config/yaml/config-file.ts";
+import { UsageError } from "../../core/errors/errors.ts";
+import { displayPath } from "../../core/paths/byte-path.ts";
+import { failedWith } from "../../system/calls/errno.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { realPathOf } from "../../system/data/locations.ts";
+import { createWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { Folder } from "../../system/folder.ts";
-import { realPathOf } from "../../system/locations.ts";
-import { createWhole } from "../../system/whole-file.ts";
 import type { CommandContext } from "../command-context.ts";
 
 /** `drydock init` */

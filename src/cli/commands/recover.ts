@@ -1,12 +1,12 @@
 import { type Command, Option } from "commander";
-import type { AbandonReport } from "../../commit/abandonment.ts";
+import type { AbandonReport } from "../../commit/cleanup/abandonment.ts";
 import type { RecoveryReport } from "../../commit/recovery.ts";
-import { UsageError } from "../../core/errors.ts";
+import { UsageError } from "../../core/errors/errors.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
-import { abandonLines } from "../render/abandon-lines.ts";
-import { attentionLine } from "../render/attention-line.ts";
-import { recoveryLines } from "../render/recovery-lines.ts";
+import { abandonLines } from "../render/machine/abandon-lines.ts";
+import { recoveryLines } from "../render/machine/recovery-lines.ts";
+import { attentionLine } from "../render/plan/attention-line.ts";
 import { change } from "../session.ts";
 
 interface RecoverOptions {
@@ -19,8 +19,12 @@ interface RecoverOptions {
 export function define(command: Command, context: CommandContext): void {
   command
     .argument("[PLAN]", "a plan that is in doubt, or can't be settled")
-    .addOption(new Option("--commit", "what is in doubt did land: finish the rest").conflicts(["abort", "abandon"]))
-    .addOption(new Option("--abort", "what is in doubt did not land: take the rest back").conflicts("abandon"))
+    .addOption(
+      new Option("--commit", "what is in doubt did land: finish the rest").conflicts(["abort", "abandon"]),
+    )
+    .addOption(
+      new Option("--abort", "what is in doubt did not land: take the rest back").conflicts("abandon"),
+    )
     .addOption(new Option("--abandon", "end the plan as it is, and say what may be left of it"))
     .action(async (plan: string | undefined, options: RecoverOptions) => {
       const how = decision(plan, options);
@@ -28,7 +32,8 @@ export function define(command: Command, context: CommandContext): void {
         context,
         plan,
         async (drydock) => {
-          if (plan === undefined || how === undefined) print(context, drydock.recovery, await drydock.recover());
+          if (plan === undefined || how === undefined)
+            print(context, drydock.recovery, await drydock.recover());
           else if (how === "abandon") printAbandoned(context, await drydock.abandon(plan));
           else print(context, drydock.recovery, await drydock.settle(plan, how));
         },
@@ -39,10 +44,15 @@ export function define(command: Command, context: CommandContext): void {
 
 type Decision = "commit" | "abort" | "abandon";
 
-function decision(plan: string | undefined, { commit, abort, abandon }: RecoverOptions): Decision | undefined {
+function decision(
+  plan: string | undefined,
+  { commit, abort, abandon }: RecoverOptions,
+): Decision | undefined {
   const how = commit ? "commit" : abort ? "abort" : abandon ? "abandon" : undefined;
   if (plan === undefined && how !== undefined) {
-    throw new UsageError(`A plan is missing for --${how}.`, { hint: `Name it: drydock recover PLAN --${how}` });
+    throw new UsageError(`A plan is missing for --${how}.`, {
+      hint: `Name it: drydock recover PLAN --${how}`,
+    });
   }
   if (plan !== undefined && how === undefined) {
     throw new UsageError("It is missing how the plan is to be settled.", {
@@ -52,7 +62,10 @@ function decision(plan: string | undefined, { commit, abort, abandon }: RecoverO
   return how;
 }
 
-/** Opening the state already recovers, so what that did is part of the answer. What is pending is what is still pending now. */
+/**
+ * Opening the state already recovers, so what that did is part of the answer. What is pending is what is
+ * still pending now.
+ */
 function print(context: CommandContext, opening: RecoveryReport, now: RecoveryReport): void {
   const { output } = context;
   const report: RecoveryReport = {
@@ -66,13 +79,22 @@ function print(context: CommandContext, opening: RecoveryReport, now: RecoveryRe
   if (attentionIn(report).length > 0 || report.pending.length > 0) context.exitWith(EXIT.attention);
 }
 
-/** Whatever is left, or has landed of a plan that is over without having landed as a whole, is for a person to look at. */
+/**
+ * Whatever is left, or has landed of a plan that is over without having landed as a whole, is for a person to
+ * look at.
+ */
 function printAbandoned(context: CommandContext, report: AbandonReport): void {
   context.result(report, () => abandonLines(report));
-  const isClean = report.resources.every(({ original, left }) => original === "untouched" && left.length === 0);
+  const isClean = report.resources.every(
+    ({ original, left }) => original === "untouched" && left.length === 0,
+  );
   if (!isClean) context.exitWith(EXIT.attention);
 }
 
-function attentionIn({ finished, undone, pending }: RecoveryReport): RecoveryReport["finished"][number]["attention"] {
+function attentionIn({
+  finished,
+  undone,
+  pending,
+}: RecoveryReport): RecoveryReport["finished"][number]["attention"] {
   return [...finished, ...undone, ...pending].flatMap((plan) => plan.attention);
 }

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { nearestName } from "../../config/nearest-name.ts";
-import { displayPath } from "../../core/byte-path.ts";
-import { UsageError } from "../../core/errors.ts";
-import type { ResourceTypes } from "../../core/resource-types.ts";
+import { UsageError } from "../../core/errors/errors.ts";
+import { displayPath } from "../../core/paths/byte-path.ts";
+import type { ResourceTypes } from "../../core/resource/resource-types.ts";
+import { nearestName } from "../../core/values/nearest-name.ts";
 import type { CommandContext } from "../command-context.ts";
-import { resourceTypeView, typeLines } from "../render/resource-type-lines.ts";
+import { resourceTypeView, typeLines } from "../render/machine/resource-type-lines.ts";
 import { look } from "../session.ts";
 
 /** `drydock resource-type show TYPE` */

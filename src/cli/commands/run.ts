@@ -1,20 +1,20 @@
 import { type Command, Option } from "commander";
-import { baseName } from "../../core/byte-path.ts";
-import type { Limits } from "../../core/limits.ts";
+import { baseName } from "../../core/paths/byte-path.ts";
+import type { Limits } from "../../core/values/limits.ts";
 import type { ResourceRequest } from "../../plans/plan-views.ts";
 import type { RunDecision, RunFinding } from "../../run/run-once.ts";
-import { addAllowOption, askToAllow, canAsk } from "../allow-option.ts";
 import { reportAttention } from "../apply-outcome.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
-import { innerCommand } from "../inner-command.ts";
-import { addLimitOption } from "../limit-option.ts";
-import { ask } from "../question.ts";
-import { findingLines, outcomeLines } from "../render/run-lines.ts";
-import { addResourceOption, resourceRequests } from "../resource-requests.ts";
+import { addAllowOption, askToAllow, canAsk } from "../options/allow-option.ts";
+import { innerCommand } from "../options/inner-command.ts";
+import { addLimitOption } from "../options/limit-option.ts";
+import { addResourceOption, resourceRequests } from "../options/resource-requests.ts";
+import { findingLines, outcomeLines } from "../render/plan/run-lines.ts";
 import { RunningSignals } from "../running-signals.ts";
 import { change } from "../session.ts";
 import { startLauncher } from "../start-launcher.ts";
+import { ask } from "../terminal/question.ts";
 
 interface RunOptions {
   readonly resource?: readonly string[];
@@ -29,21 +29,32 @@ interface RunOptions {
   readonly allow?: readonly string[];
 }
 
-/** A plain folder, also where it is a git checkout: what git ignores is to land too. Whatever it is called, one can work in it. */
+/**
+ * A plain folder, also where it is a git checkout: what git ignores is to land too. Whatever it is called,
+ * one can work in it.
+ */
 function currentFolder(cwd: string): ResourceRequest {
   const name = baseName(cwd).replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "_");
   return { location: ".", type: "fs-directory", ...(name.trim() !== "" && { name: name.slice(0, 100) }) };
 }
 
-/** `drydock run [-r …]… [--name N] [--apply | --discard | --keep] [--no-network] [--strict] [--limit NAME=VALUE]… [--allow-irreversible] [--allow PATTERN]… -- COMMAND…` */
+/**
+ * `drydock run [-r …]… [--name N] [--apply | --discard | --keep] [--no-network] [--strict] [--limit
+ * NAME=VALUE]… [--allow-irreversible] [--allow PATTERN]… -- COMMAND…`
+ */
 export function define(command: Command, context: CommandContext): void {
   addLimitOption(addResourceOption(command.usage("[options] -- COMMAND…")))
     .argument("[COMMAND...]", "what to run")
     .option("--name <name>", "what the plan is called")
-    .addOption(new Option("--apply", "land the changes if the command succeeds").conflicts(["discard", "keep"]))
+    .addOption(
+      new Option("--apply", "land the changes if the command succeeds").conflicts(["discard", "keep"]),
+    )
     .addOption(new Option("--discard", "throw the changes away").conflicts(["apply", "keep"]))
     .addOption(
-      new Option("--keep", "keep the changes as a plan (default without a terminal)").conflicts(["apply", "discard"]),
+      new Option("--keep", "keep the changes as a plan (default without a terminal)").conflicts([
+        "apply",
+        "discard",
+      ]),
     )
     .option("--no-network", "without the network")
     .option("--strict", "only the resources are writable, and daemons can't be reached")
@@ -82,7 +93,8 @@ async function run(context: CommandContext, inner: readonly string[], options: R
       decide: async (finding) => {
         atCommand.dispose();
         context.exitWith(finding.exitCode);
-        if (!context.options.json) for (const line of findingLines(finding, output.errorStyles)) output.notice(line);
+        if (!context.options.json)
+          for (const line of findingLines(finding, output.errorStyles)) output.notice(line);
         return await decide(context, options, finding);
       },
       onKept: (planId) => {
@@ -99,7 +111,11 @@ async function run(context: CommandContext, inner: readonly string[], options: R
 }
 
 /** What was asked for; at a terminal it is asked. */
-async function decide(context: CommandContext, options: RunOptions, finding: RunFinding): Promise<RunDecision> {
+async function decide(
+  context: CommandContext,
+  options: RunOptions,
+  finding: RunFinding,
+): Promise<RunDecision> {
   const { json, yes } = context.options;
   if (options.discard) return "discard";
   if (options.apply || (yes && !options.keep && !json))
@@ -110,8 +126,15 @@ async function decide(context: CommandContext, options: RunOptions, finding: Run
   return /^d(?:iscard)?$/.test(answer) ? "discard" : "keep";
 }
 
-/** To apply what tools run by themselves takes the user's word. The apply itself sees to that; at a terminal it is asked for before. */
-async function withWord(context: CommandContext, { diff }: RunFinding, without: RunDecision): Promise<RunDecision> {
+/**
+ * To apply what tools run by themselves takes the user's word. The apply itself sees to that; at a terminal
+ * it is asked for before.
+ */
+async function withWord(
+  context: CommandContext,
+  { diff }: RunFinding,
+  without: RunDecision,
+): Promise<RunDecision> {
   const waiting = diff.selfRunning.filter(({ needsWord }) => needsWord);
   if (waiting.length === 0 || !canAsk(context)) return "apply";
   const allow = await askToAllow(waiting);

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { CaseResult } from "../../testing/run-conformance.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
-import { conformanceLines } from "../render/conformance-lines.ts";
+import { conformanceLines } from "../render/machine/conformance-lines.ts";
 import { change } from "../session.ts";
 
 /** `drydock strategy check NAME` */

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
-import { oneLine } from "../printable.ts";
-import { strategyLines } from "../render/strategy-lines.ts";
+import { strategyLines } from "../render/machine/strategy-lines.ts";
 import { look } from "../session.ts";
+import { oneLine } from "../terminal/printable.ts";
 
 /** `drydock strategy list` */
 export function define(command: Command, context: CommandContext): void {
@@ -17,7 +17,12 @@ export function define(command: Command, context: CommandContext): void {
           ...(version !== undefined && { version }),
           ...capabilities,
         })),
-        unusable: all.unusable.map(({ name, error: { code, message, hint } }) => ({ name, code, message, hint })),
+        unusable: all.unusable.map(({ name, error: { code, message, hint } }) => ({
+          name,
+          code,
+          message,
+          hint,
+        })),
       };
     });
     // What a config declares and can't be used is wrong use, and yet the others are there.

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { nearestConfig } from "../../config/find.ts";
-import { displayPath } from "../../core/byte-path.ts";
-import { UsageError } from "../../core/errors.ts";
+import { UsageError } from "../../core/errors/errors.ts";
+import { displayPath } from "../../core/paths/byte-path.ts";
 import type { CommandContext } from "../command-context.ts";
-import { unescapePath } from "../escaped-path.ts";
-import { trustLines } from "../render/trust-lines.ts";
+import { unescapePath } from "../options/escaped-path.ts";
+import { trustLines } from "../render/machine/trust-lines.ts";
 import { change } from "../session.ts";
 
 /** `drydock trust [FILE]` */
@@ -12,7 +12,8 @@ export function define(command: Command, context: CommandContext): void {
   command
     .argument("[FILE]", "the config; default: the nearest drydock.yaml upward from the current folder")
     .action(async (given?: string) => {
-      const file = given === undefined ? (context.options.config ?? nearest(context.cwd)) : unescapePath(given);
+      const file =
+        given === undefined ? (context.options.config ?? nearest(context.cwd)) : unescapePath(given);
       // Opened with this very config, so that one that makes no sense is refused, with its line.
       context.options = { ...context.options, config: file };
       const trusted = await change(context, undefined, (drydock) => drydock.trust(file));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { withDefaults } from "../../core/capabilities.ts";
-import { doctorLines } from "./doctor-lines.ts";
-import { strategyLines } from "./strategy-lines.ts";
+import { doctorLines } from "./machine/doctor-lines.ts";
+import { strategyLines } from "./machine/strategy-lines.ts";
 import { NO_STYLES } from "./styles.ts";
 
 describe("the machine for people", () => {
@@ -41,8 +41,16 @@ describe("the machine for people", () => {
 
   it("[S7] is what each strategy declares of itself", () => {
     const strategies = [
-      { name: "overlay", builtIn: true, ...withDefaults({ commit: "two-phase", strength: 40, isolation: "view" }) },
-      { name: "mine", builtIn: false, ...withDefaults({ commit: "one-phase", resourceTypes: ["fs-file", "x"] }) },
+      {
+        name: "overlay",
+        builtIn: true,
+        ...withDefaults({ commit: "two-phase", strength: 40, isolation: "view" }),
+      },
+      {
+        name: "mine",
+        builtIn: false,
+        ...withDefaults({ commit: "one-phase", resourceTypes: ["fs-file", "x"] }),
+      },
     ];
     assert.deepEqual(strategyLines(strategies, NO_STYLES), [
       "NAME     STRENGTH  COMMIT     UNDO  CHECKPOINT  ISOLATION  FOR",

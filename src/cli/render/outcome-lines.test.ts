@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ApplyResult } from "../../plans/plan-views.ts";
-import { applyLines, undoLines } from "./apply-lines.ts";
-import { attentionLine } from "./attention-line.ts";
-import { recoveryLines } from "./recovery-lines.ts";
+import { recoveryLines } from "./machine/recovery-lines.ts";
+import { applyLines, undoLines } from "./plan/apply-lines.ts";
+import { attentionLine } from "./plan/attention-line.ts";
 import { NO_STYLES } from "./styles.ts";
 
 const result: ApplyResult = {

@@ -11,7 +11,14 @@ export interface Styles {
 const plain = (text: string): string => text;
 
 /** Text as it is. */
-export const NO_STYLES: Styles = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, cyan: plain };
+export const NO_STYLES: Styles = {
+  bold: plain,
+  dim: plain,
+  red: plain,
+  green: plain,
+  yellow: plain,
+  cyan: plain,
+};
 
 /** Text with the escape sequences that every terminal knows. */
 export const ANSI_STYLES: Styles = {

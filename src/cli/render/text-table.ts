@@ -9,7 +9,8 @@ export function textTable(rows: readonly (readonly (Cell | string)[])[]): readon
   const cells = rows.map((row) => row.map((cell) => (typeof cell === "string" ? { text: cell } : cell)));
   const widths: number[] = [];
   for (const row of cells) {
-    for (const [column, { text }] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, textWidth(text));
+    for (const [column, { text }] of row.entries())
+      widths[column] = Math.max(widths[column] ?? 0, textWidth(text));
   }
   return cells.map((row) => renderRow(row, widths));
 }

@@ -1,16 +1,16 @@
-import { SandboxCreationError } from "../../core/errors.ts";
-import type { Resource } from "../../core/resource.ts";
+import { SandboxCreationError } from "../../core/errors/errors.ts";
+import type { Resource } from "../../core/resource/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type { StrategyContext } from "../../core/strategy.ts";
 import type { ProbeResult } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
-import { CopyingStrategy } from "../../files/copying-strategy.ts";
-import { canShareBlocks } from "../../files/reflink-probe.ts";
-import { scopeOf } from "../../files/scope.ts";
+import { canShareBlocks } from "../../engine/workspace/reflink-probe.ts";
+import { scopeOf } from "../../engine/workspace/scope.ts";
+import { CopyingStrategy } from "../folder/copying-strategy.ts";
 
 /**
- * A copy that shares its blocks with the original until one of them is changed (reflink): takes hardly any room, and the time of making
- * the names. Only where the file system can: btrfs, xfs, bcachefs.
+ * A copy that shares its blocks with the original until one of them is changed (reflink): takes hardly any
+ * room, and the time of making the names. Only where the file system can: btrfs, xfs, bcachefs.
  */
 export class CopyOnWriteStrategy extends CopyingStrategy {
   constructor(context: StrategyContext) {
@@ -42,6 +42,9 @@ export class CopyOnWriteStrategy extends CopyingStrategy {
   override async probe(resource: Resource): Promise<ProbeResult> {
     const scope = scopeOf(resource);
     if (canShareBlocks(this.context.stateDir, scope)) return { works: true };
-    return { works: false, reason: `the file system of ${scope.root} can't share blocks between files (no reflink)` };
+    return {
+      works: false,
+      reason: `the file system of ${scope.root} can't share blocks between files (no reflink)`,
+    };
   }
 }

@@ -1,4 +1,4 @@
-import { InterruptedError, UnsupportedError } from "../../core/errors.ts";
+import { InterruptedError, UnsupportedError } from "../../core/errors/errors.ts";
 
 /** How long a call may still take once the user has interrupted. */
 const AFTER_INTERRUPTION_MS = 5_000;
@@ -15,14 +15,17 @@ export interface StrategyCall {
 }
 
 /**
- * Bounds how long calls of one instance of a strategy take. A call that did not end in time may still be at work, so
- * this process calls nothing on that instance again. The instance is told by its signal.
+ * Bounds how long calls of one instance of a strategy take. A call that did not end in time may still be at
+ * work, so this process calls nothing on that instance again. The instance is told by its signal.
  */
 export class CallLimit {
   readonly #milliseconds: number;
   readonly #user: AbortSignal;
   readonly #late = new AbortController();
-  /** What an interruption does to each call under way. One listener serves all: its own would cost more than a call. */
+  /**
+   * What an interruption does to each call under way. One listener serves all: its own would cost more than a
+   * call.
+   */
   readonly #interruptible = new Set<() => void>();
   #givenUp: string | undefined;
 
@@ -39,7 +42,10 @@ export class CallLimit {
     return AbortSignal.any([this.#user, this.#late.signal]);
   }
 
-  /** Runs a call; gives it up when it takes too long. The timer also keeps the process alive for a call that never ends. */
+  /**
+   * Runs a call; gives it up when it takes too long. The timer also keeps the process alive for a call that
+   * never ends.
+   */
   async within<T>(call: StrategyCall, action: () => Promise<T>): Promise<T> {
     this.#assertAnswering(call);
     const { promise: tooLate, reject } = Promise.withResolvers<never>();
@@ -51,7 +57,10 @@ export class CallLimit {
     let timer = setTimeout(() => giveUp(this.#timeout(call)), this.#milliseconds);
     const interrupted = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => giveUp(new InterruptedError()), Math.min(AFTER_INTERRUPTION_MS, this.#milliseconds));
+      timer = setTimeout(
+        () => giveUp(new InterruptedError()),
+        Math.min(AFTER_INTERRUPTION_MS, this.#milliseconds),
+      );
     };
     if (!call.finishes) this.#interruptible.add(interrupted);
     if (!call.finishes && this.#user.aborted) interrupted();
@@ -73,9 +82,12 @@ export class CallLimit {
 
   #timeout({ strategy, method }: StrategyCall): UnsupportedError {
     const seconds = this.#milliseconds / 1000;
-    return new UnsupportedError(`${method} of the strategy ${strategy} did not end within ${seconds} seconds.`, {
-      hint: `Mend that strategy, or give it more time by sandbox.custom_strategies.${strategy}.timeout.`,
-      code: "STRATEGY_TIMEOUT",
-    });
+    return new UnsupportedError(
+      `${method} of the strategy ${strategy} did not end within ${seconds} seconds.`,
+      {
+        hint: `Mend that strategy, or give it more time by sandbox.custom_strategies.${strategy}.timeout.`,
+        code: "STRATEGY_TIMEOUT",
+      },
+    );
   }
 }

@@ -1,7 +1,7 @@
-import { UsageError } from "../../core/errors.ts";
-import { copyPlain } from "../../core/plain-data.ts";
+import { UsageError } from "../../core/errors/errors.ts";
 import { type MadeWith, type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
 import type { SandboxStrategy } from "../../core/strategy.ts";
+import { copyPlain } from "../../core/values/plain-data.ts";
 import { CallLimit } from "./call-limit.ts";
 import { nonsense } from "./foreign-errors.ts";
 import { type Answer, type ArgumentsOf, answerOf, METHODS, type MethodName } from "./method-table.ts";
@@ -17,8 +17,8 @@ interface CalledStrategy {
 type AskedSandbox = Omit<SandboxRef, "metadata" | "capabilities">;
 
 /**
- * How one instance of a strategy of the user's own is called: every call is bounded in time, gets copies of what
- * Drydock keeps, and has its answer checked.
+ * How one instance of a strategy of the user's own is called: every call is bounded in time, gets copies of
+ * what Drydock keeps, and has its answer checked.
  */
 export class CustomCalls {
   readonly limit: CallLimit;
@@ -46,14 +46,17 @@ export class CustomCalls {
   }
 
   /**
-   * The reference of a sandbox that this instance is making right now, as it may be recorded. An instance may record
-   * no other sandbox: it could take over those of other plans.
+   * The reference of a sandbox that this instance is making right now, as it may be recorded. An instance may
+   * record no other sandbox: it could take over those of other plans.
    */
   async refInMaking(value: unknown): Promise<SandboxRef> {
-    const hint = "Call recordIntent in create, with the ref that create is going to return; sandboxIdFor gives its id.";
+    const hint =
+      "Call recordIntent in create, with the ref that create is going to return; sandboxIdFor gives its id.";
     const checked = (await this.#results()).checkedAnswer("create", value);
     if ("problem" in checked)
-      throw new UsageError(`An intent is recorded by a ref that makes no sense: ${checked.problem}.`, { hint });
+      throw new UsageError(`An intent is recorded by a ref that makes no sense: ${checked.problem}.`, {
+        hint,
+      });
     const asked = this.#asked.get(checked.answer.sandboxId);
     if (asked !== undefined && differenceOf(checked.answer, asked) === undefined)
       return { ...checked.answer, ...asked };
@@ -63,7 +66,11 @@ export class CustomCalls {
     });
   }
 
-  async #checked<M extends MethodName>(to: CalledStrategy, method: M, args: ArgumentsOf<M>): Promise<Answer<M>> {
+  async #checked<M extends MethodName>(
+    to: CalledStrategy,
+    method: M,
+    args: ArgumentsOf<M>,
+  ): Promise<Answer<M>> {
     const { checkedAnswer } = await this.#results();
     const { finishes = false, nothing, reported } = METHODS[method];
     // A diff is checked as a whole, so that it is not handed over change by change.
@@ -86,7 +93,10 @@ export class CustomCalls {
   }
 }
 
-function askedSandbox({ name, madeWith }: CalledStrategy, [planId, { id }]: ArgumentsOf<"create">): AskedSandbox {
+function askedSandbox(
+  { name, madeWith }: CalledStrategy,
+  [planId, { id }]: ArgumentsOf<"create">,
+): AskedSandbox {
   const ids = { sandboxId: sandboxIdFor(planId, id), planId, resourceId: id };
   return { ...ids, strategyName: name, ...(Object.keys(madeWith).length > 0 && { madeWith }) };
 }

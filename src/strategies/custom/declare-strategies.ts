@@ -1,5 +1,5 @@
 import { type CustomStrategy, DEFAULT_CALL_LIMIT_MS } from "../../config/settings.ts";
-import { DrydockError, StrategyUnavailableError } from "../../core/errors.ts";
+import { DrydockError, StrategyUnavailableError } from "../../core/errors/errors.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type { IntendedPlace, SandboxStrategy, StrategyContext } from "../../core/strategy.ts";
 import type { LoadedStrategy, StrategyMaker } from "../registered-strategy.ts";
@@ -17,7 +17,10 @@ export interface CustomParts {
 }
 
 /** Registers a strategy that a program brings along. */
-export function registerCustom(parts: CustomParts, make: (context: StrategyContext) => SandboxStrategy): void {
+export function registerCustom(
+  parts: CustomParts,
+  make: (context: StrategyContext) => SandboxStrategy,
+): void {
   const custom = new CustomCalls(DEFAULT_CALL_LIMIT_MS, parts.context.signal);
   const strategy: SandboxStrategy = make(contextFor(parts, custom, () => strategy.name));
   parts.registry.register(strategy, custom);
@@ -43,19 +46,32 @@ async function load(parts: CustomParts, declared: CustomStrategy, options: Optio
   const custom = new CustomCalls(limitMilliseconds, parts.context.signal);
   const context = contextFor(parts, custom, () => name);
   try {
-    const strategy = await custom.limit.within({ strategy: name, method: "loading", finishes: false }, async () =>
-      (await makerOf(declared, options)).make(context),
+    const strategy = await custom.limit.within(
+      { strategy: name, method: "loading", finishes: false },
+      async () => (await makerOf(declared, options)).make(context),
     );
     return { strategy, custom };
   } catch (thrown) {
     if (!(thrown instanceof DrydockError) || thrown.code !== "STRATEGY_TIMEOUT") throw thrown;
     const { message, hint } = thrown;
-    throw new StrategyUnavailableError(message, { hint, strategy: name, code: "STRATEGY_MODULE", cause: thrown });
+    throw new StrategyUnavailableError(message, {
+      hint,
+      strategy: name,
+      code: "STRATEGY_MODULE",
+      cause: thrown,
+    });
   }
 }
 
-/** What a strategy of the user's own gets: it records only its own sandboxes, and is told when it took too long. */
-function contextFor({ context, recordLoss }: CustomParts, custom: CustomCalls, name: () => string): StrategyContext {
+/**
+ * What a strategy of the user's own gets: it records only its own sandboxes, and is told when it took too
+ * long.
+ */
+function contextFor(
+  { context, recordLoss }: CustomParts,
+  custom: CustomCalls,
+  name: () => string,
+): StrategyContext {
   return {
     ...context,
     signal: custom.limit.signal,

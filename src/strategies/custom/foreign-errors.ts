@@ -1,13 +1,13 @@
-import { DrydockError, messageOf, SandboxCommitError } from "../../core/errors.ts";
-import { type PlainError, reviveError } from "../../core/revive-error.ts";
+import { DrydockError, messageOf, SandboxCommitError } from "../../core/errors/errors.ts";
+import { type PlainError, reviveError } from "../../core/errors/revive-error.ts";
 import { METHODS, type MethodName } from "./method-table.ts";
 
 const BLAME = "This is a defect of that strategy; --debug shows where.";
 
 /**
- * The error for whatever a method of a strategy threw. An error of ours passes as it is. So does one of another copy
- * of this package, or of a strategy that imports none and says by `name` what it means: it is made anew as ours.
- * Anything else becomes an error that names the strategy. The cause is kept once.
+ * The error for whatever a method of a strategy threw. An error of ours passes as it is. So does one of
+ * another copy of this package, or of a strategy that imports none and says by `name` what it means: it is
+ * made anew as ours. Anything else becomes an error that names the strategy. The cause is kept once.
  */
 export function errorFrom(thrown: unknown, method: MethodName, strategy: string): DrydockError {
   try {

@@ -1,5 +1,5 @@
-import { StrategyUnavailableError } from "../../core/errors.ts";
-import { assertResourcePath } from "../../core/resource-path.ts";
+import { StrategyUnavailableError } from "../../core/errors/errors.ts";
+import { assertResourcePath } from "../../core/resource/resource-path.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type { RegisteredStrategy } from "../registered-strategy.ts";
 import { errorFrom } from "./foreign-errors.ts";
@@ -17,10 +17,10 @@ import {
 export type FindStrategy = (subject: Subject) => Promise<RegisteredStrategy>;
 
 /**
- * Stands between Drydock and a strategy, so that the rules hold whatever the strategy does: a strategy is loaded
- * when it is first called, paths are checked, a sandbox is only touched by the version that made it, and whatever
- * is thrown becomes an error of ours that names the strategy. `CustomCalls` adds what holds for a strategy of the
- * user's own.
+ * Stands between Drydock and a strategy, so that the rules hold whatever the strategy does: a strategy is
+ * loaded when it is first called, paths are checked, a sandbox is only touched by the version that made it,
+ * and whatever is thrown becomes an error of ours that names the strategy. `CustomCalls` adds what holds for
+ * a strategy of the user's own.
  */
 export type GuardedStrategy = {
   readonly [M in MethodName]: (...args: ArgumentsOf<M>) => Promise<Answer<M>>;
@@ -44,7 +44,11 @@ export function guarded(find: FindStrategy): GuardedStrategy {
   };
 }
 
-async function call<M extends MethodName>(find: FindStrategy, method: M, given: ArgumentsOf<M>): Promise<Answer<M>> {
+async function call<M extends MethodName>(
+  find: FindStrategy,
+  method: M,
+  given: ArgumentsOf<M>,
+): Promise<Answer<M>> {
   const { about, takesPath, anyVersion } = METHODS[method];
   const args = takesPath === true ? withCheckedPath(given) : given;
   const subject = about === undefined ? { ref: args[0] as SandboxRef } : about(...args);

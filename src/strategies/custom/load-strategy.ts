@@ -1,10 +1,10 @@
-import { fileUrlOf, importerIn, packageUrlOf } from "../../config/module-location.ts";
-import { nearestName } from "../../config/nearest-name.ts";
 import type { CustomStrategy } from "../../config/settings.ts";
-import { displayPath } from "../../core/byte-path.ts";
-import type { ErrorCode } from "../../core/error-codes.ts";
-import { messageOf, StrategyUnavailableError } from "../../core/errors.ts";
+import { fileUrlOf, importerIn, packageUrlOf } from "../../config/trust/module-location.ts";
+import type { ErrorCode } from "../../core/errors/error-codes.ts";
+import { messageOf, StrategyUnavailableError } from "../../core/errors/errors.ts";
+import { displayPath } from "../../core/paths/byte-path.ts";
 import type { SandboxStrategy, StrategyContext } from "../../core/strategy.ts";
+import { nearestName } from "../../core/values/nearest-name.ts";
 import type { StrategyMaker } from "../registered-strategy.ts";
 import { checkOptions } from "./strategy-options.ts";
 
@@ -19,9 +19,10 @@ interface StrategyClass {
 }
 
 /**
- * Loads the class of a strategy that a config or a command line names. `module` is a path relative to `folder`, or a
- * package that is installed there: JavaScript or, in a file of the user's own, TypeScript whose types Node can leave
- * out. Everything that can go wrong is a `StrategyUnavailableError` of its own, with the place in the config.
+ * Loads the class of a strategy that a config or a command line names. `module` is a path relative to
+ * `folder`, or a package that is installed there: JavaScript or, in a file of the user's own, TypeScript
+ * whose types Node can leave out. Everything that can go wrong is a `StrategyUnavailableError` of its own,
+ * with the place in the config.
  */
 export async function loadStrategyClass(
   declared: CustomStrategy,
@@ -32,7 +33,9 @@ export async function loadStrategyClass(
   const found = exportOf(declared, exports);
   const checked = await checkOptions(found.optionsSchema, options ?? {}, (problem) => {
     const what = `its options are not what ${className} takes: ${problem}`;
-    return unavailable(declared, "STRATEGY_OPTIONS", what, { hint: `Correct options: of ${name} in the config.` });
+    return unavailable(declared, "STRATEGY_OPTIONS", what, {
+      hint: `Correct options: of ${name} in the config.`,
+    });
   });
   const make = (context: StrategyContext) => {
     try {
@@ -78,7 +81,10 @@ function missing({ module, folder }: DeclaredModule): { readonly what: string; r
   return { what: `there is no package ${shown}`, hint };
 }
 
-function broken({ module }: DeclaredModule, thrown: unknown): { readonly what: string; readonly hint: string } {
+function broken(
+  { module }: DeclaredModule,
+  thrown: unknown,
+): { readonly what: string; readonly hint: string } {
   const [problem = ""] = messageOf(thrown).split("\n", 1);
   const { code } = (thrown ?? {}) as { readonly code?: unknown };
   const hint =
@@ -98,7 +104,9 @@ function exportOf(declared: CustomStrategy, exports: Exports): StrategyClass {
   throw unavailable(
     declared,
     "STRATEGY_EXPORT",
-    found === undefined ? `${module} exports no ${className}` : `what ${module} exports as ${className} is no class`,
+    found === undefined
+      ? `${module} exports no ${className}`
+      : `what ${module} exports as ${className} is no class`,
     {
       hint:
         (nearest === undefined ? "" : `Did you mean ${nearest}? `) +
@@ -113,5 +121,9 @@ function unavailable(
   what: string,
   options: { readonly hint: string; readonly cause?: unknown },
 ): StrategyUnavailableError {
-  return new StrategyUnavailableError(`${place}: strategy ${name}: ${what}`, { ...options, strategy: name, code });
+  return new StrategyUnavailableError(`${place}: strategy ${name}: ${what}`, {
+    ...options,
+    strategy: name,
+    code,
+  });
 }

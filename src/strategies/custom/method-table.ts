@@ -5,11 +5,16 @@ import {
   SandboxRollbackError,
   UnsupportedError,
   UsageError,
-} from "../../core/errors.ts";
+} from "../../core/errors/errors.ts";
 import type { ProgramView } from "../../core/program-view.ts";
-import type { Resource } from "../../core/resource.ts";
+import type { Resource } from "../../core/resource/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
-import type { Attention, CommitResult, SandboxStrategy, TwoPhaseSandboxStrategy } from "../../core/strategy.ts";
+import type {
+  Attention,
+  CommitResult,
+  SandboxStrategy,
+  TwoPhaseSandboxStrategy,
+} from "../../core/strategy.ts";
 import type { StrategyWay } from "../../core/strategy-abilities.ts";
 
 /** Every method of the contract, the optional ones too. */
@@ -25,7 +30,9 @@ interface Answers {
   readonly enter: ProgramView | undefined;
   readonly ways: readonly StrategyWay[] | undefined;
 }
-export type Answer<M extends MethodName> = M extends keyof Answers ? Answers[M] : Awaited<ReturnType<Contract[M]>>;
+export type Answer<M extends MethodName> = M extends keyof Answers
+  ? Answers[M]
+  : Awaited<ReturnType<Contract[M]>>;
 
 /** How an error of a strategy is made where it throws none of ours. */
 export type ErrorType = new (message: string, options: object) => DrydockError;
@@ -52,15 +59,18 @@ interface MethodRule<M extends MethodName> {
   /** What it means that a strategy lacks the method, or returns nothing from it. Default: undefined. */
   readonly nothing?: (args: ArgumentsOf<M>, strategy: SandboxStrategy) => Answer<M> | Promise<Answer<M>>;
   /**
-   * When the method returns, the world has changed, whatever it says. An answer that makes no sense is then no
-   * failure: this adds it to what a person should look at.
+   * When the method returns, the world has changed, whatever it says. An answer that makes no sense is then
+   * no failure: this adds it to what a person should look at.
    */
   readonly reported?: (answer: Answer<M>, attention: Attention) => Answer<M>;
 }
 
 const inCommit = (done: CommitResult, more: Attention) => ({ ...done, attention: [...done.attention, more] });
 
-/** What Drydock has to know of each method of the contract (core/strategy.ts) to call it. The one list of them. */
+/**
+ * What Drydock has to know of each method of the contract (core/strategy.ts) to call it. The one list of
+ * them.
+ */
 export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
   create: { required: "always", error: SandboxCreationError, about: (_, resource) => ({ resource }) },
   read: { required: "always", takesPath: true },
@@ -116,11 +126,17 @@ export async function answerOf<M extends MethodName>(
 ): Promise<Answer<M>> {
   const { required, nothing } = METHODS[method];
   // The registry has checked that what is there can be called.
-  const members = strategy as unknown as { readonly [name in M]?: (...args: ArgumentsOf<M>) => Promise<Answer<M>> };
+  const members = strategy as unknown as {
+    readonly [name in M]?: (...args: ArgumentsOf<M>) => Promise<Answer<M>>;
+  };
   if (members[method] === undefined && required !== undefined)
-    throw new UnsupportedError(`The strategy has no ${method}.`, { hint: "Only one that is two-phase has it." });
+    throw new UnsupportedError(`The strategy has no ${method}.`, {
+      hint: "Only one that is two-phase has it.",
+    });
   const answer = await members[method]?.(...args);
-  return answer === undefined && nothing !== undefined ? await nothing(args, strategy) : (answer as Answer<M>);
+  return answer === undefined && nothing !== undefined
+    ? await nothing(args, strategy)
+    : (answer as Answer<M>);
 }
 
 function takesNoStatements(): never {
@@ -131,7 +147,10 @@ function takesNoStatements(): never {
 }
 
 /** A strategy without views of its own shows programs what is at its path. */
-async function viewOfPath([ref]: readonly [SandboxRef], strategy: SandboxStrategy): Promise<ProgramView | undefined> {
+async function viewOfPath(
+  [ref]: readonly [SandboxRef],
+  strategy: SandboxStrategy,
+): Promise<ProgramView | undefined> {
   const path = await strategy.path?.(ref);
   return path?.startsWith("/") === true ? { kind: "place", path } : undefined;
 }

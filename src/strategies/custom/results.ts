@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { CAPABILITIES } from "../../core/capabilities.ts";
 import { CHANGE_KINDS, CHANGE_OPERATIONS } from "../../core/change.ts";
-import { messageOf } from "../../core/errors.ts";
-import { copyPlain } from "../../core/plain-data.ts";
+import { messageOf } from "../../core/errors/errors.ts";
+import { copyPlain } from "../../core/values/plain-data.ts";
 import type { Answer, MethodName } from "./method-table.ts";
 import { problemsIn } from "./strategy-options.ts";
 
 /**
- * What the methods of a strategy of the user's own may return. Everything but bytes and the values of databases is
- * plain data: what would become something else in JSON (a Date, NaN) is refused, with the place where it is.
+ * What the methods of a strategy of the user's own may return. Everything but bytes and the values of
+ * databases is plain data: what would become something else in JSON (a Date, NaN) is refused, with the place
+ * where it is.
  */
 
 /** Both go into every record of a commit. */
@@ -29,12 +30,22 @@ const change = z.looseObject({
 const attention = z.array(z.object({ path: text, message: text, keptAt: text.optional() }));
 const committed = z.object({ changes: count, attention: attention.default([]) });
 const capabilities = z.object({
-  ...{ commit: capability("commit"), undo: capability("undo").optional(), partial: capability("partial").optional() },
+  ...{
+    commit: capability("commit"),
+    undo: capability("undo").optional(),
+    partial: capability("partial").optional(),
+  },
 });
 const variables = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().regex(/^[^\0]*$/));
 
 const ref = z.object({
-  ...{ sandboxId: text, planId: text, resourceId: text, metadata: data, capabilities: capabilities.optional() },
+  ...{
+    sandboxId: text,
+    planId: text,
+    resourceId: text,
+    metadata: data,
+    capabilities: capabilities.optional(),
+  },
 });
 
 /** What comes back from each method that returns something. */
@@ -49,7 +60,9 @@ const RESULTS: { readonly [M in MethodName as Answer<M> extends void ? never : M
   prepare: plain(z.object({ changes: count, data, warnings: lines.optional() }).nullable(), LONGEST_PREPARED),
   commitPrepared: plain(committed),
   rollbackPrepared: plain(attention),
-  query: z.array(z.object({ columns: z.array(z.string()), rows: z.array(z.array(z.unknown())), changes: count })),
+  query: z.array(
+    z.object({ columns: z.array(z.string()), rows: z.array(z.array(z.unknown())), changes: count }),
+  ),
   path: text.regex(/^(?:\/|[A-Za-z][A-Za-z0-9+.-]*:)/, "it is neither an absolute path nor a URL").optional(),
   enter: plain(
     z.discriminatedUnion("kind", [

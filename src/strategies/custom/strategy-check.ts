@@ -1,5 +1,5 @@
 import { CAPABILITIES } from "../../core/capabilities.ts";
-import { messageOf, StrategyUnavailableError } from "../../core/errors.ts";
+import { messageOf, StrategyUnavailableError } from "../../core/errors/errors.ts";
 import type { SandboxStrategy } from "../../core/strategy.ts";
 import { METHOD_NAMES, requiredMethods } from "./method-table.ts";
 
@@ -8,7 +8,10 @@ type Members = { readonly [member: string]: unknown };
 const HINT = "See docs/writing-a-strategy.md for what a strategy has to have.";
 
 /** Refuses what is no strategy before it is called, and names everything that is wrong at once. */
-export function assertStrategy(candidate: unknown, name: string | undefined): asserts candidate is SandboxStrategy {
+export function assertStrategy(
+  candidate: unknown,
+  name: string | undefined,
+): asserts candidate is SandboxStrategy {
   const shown = name ?? shownName(candidate);
   if (candidate === null || typeof candidate !== "object")
     throw bad(shown, "A strategy has to be an object.", "Export a class and register an instance of it.");
@@ -53,12 +56,14 @@ function combinationProblems({ commit, undo, partial, checkpoint }: Members): re
     problems.push("capabilities.checkpoint (what is one-phase with undo has to have checkpoints)");
   if (partial === true && (commit !== "two-phase" || undo === false))
     problems.push("capabilities.partial (only what is two-phase and has undo can land in parts)");
-  if (commit === "in-place" && undo === true) problems.push("a commit step (what is in-place can't have undo)");
+  if (commit === "in-place" && undo === true)
+    problems.push("a commit step (what is in-place can't have undo)");
   return problems;
 }
 
 function shownName(candidate: unknown): string {
-  const name = typeof candidate === "object" && candidate !== null ? (candidate as Members)["name"] : undefined;
+  const name =
+    typeof candidate === "object" && candidate !== null ? (candidate as Members)["name"] : undefined;
   return typeof name === "string" ? name : "without a name";
 }
 

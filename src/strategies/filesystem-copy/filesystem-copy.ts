@@ -1,10 +1,10 @@
 import type { StrategyContext } from "../../core/strategy.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
-import { CopyingStrategy } from "../../files/copying-strategy.ts";
+import { CopyingStrategy } from "../folder/copying-strategy.ts";
 
 /**
- * A full copy of the original. Costs as much as copying it, works on every file system that can exchange files, and shares nothing with
- * the original, not even blocks.
+ * A full copy of the original. Costs as much as copying it, works on every file system that can exchange
+ * files, and shares nothing with the original, not even blocks.
  */
 export class FilesystemCopyStrategy extends CopyingStrategy {
   constructor(context: StrategyContext) {

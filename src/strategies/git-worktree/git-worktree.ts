@@ -1,9 +1,14 @@
-import { isAtOrBelow } from "../../core/byte-path.ts";
 import type { Change, DiffView } from "../../core/change.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
-import { InterruptedError, messageOf, SandboxStateError, UnsupportedError } from "../../core/errors.ts";
+import {
+  InterruptedError,
+  messageOf,
+  SandboxStateError,
+  UnsupportedError,
+} from "../../core/errors/errors.ts";
+import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import type { ProgramView } from "../../core/program-view.ts";
-import type { Resource } from "../../core/resource.ts";
+import type { Resource } from "../../core/resource/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
 import type {
   Attention,
@@ -15,43 +20,56 @@ import type {
 } from "../../core/strategy.ts";
 import type { ProbeResult } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
-import { commitAlone } from "../../files/commit-alone.ts";
-import { Landings } from "../../files/landings.ts";
-import { LongWork } from "../../files/long-work.ts";
-import { removeTree } from "../../files/remove-tree.ts";
-import { RestoredTimes } from "../../files/restored-times.ts";
-import { assertSameBoot, notCreated, notRolledBack, openPlaceOf, placeOf } from "../../files/sandbox-reference.ts";
-import { beginRestore, dropCheckpoints, removeCheckpoint } from "../../files/tree-checkpoints.ts";
-import { choosePlace, findPlace, makeWorkspace, openWorkspace, removeWorkspace } from "../../files/workspace.ts";
-import { readFileBelow, writeFileBelow } from "../../files/writing.ts";
-import { writtenChange } from "../../files/written-change.ts";
+import { beginRestore, dropCheckpoints, removeCheckpoint } from "../../engine/checkpoint/tree-checkpoints.ts";
+import { Landings } from "../../engine/landing/landings.ts";
+import {
+  assertSameBoot,
+  notCreated,
+  notRolledBack,
+  openPlaceOf,
+  placeOf,
+} from "../../engine/sandbox/sandbox-reference.ts";
+import { readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
+import { writtenChange } from "../../engine/show/written-change.ts";
+import { RestoredTimes } from "../../engine/touches/restored-times.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
+import { LongWork } from "../../engine/work/long-work.ts";
+import {
+  choosePlace,
+  findPlace,
+  makeWorkspace,
+  openWorkspace,
+  removeWorkspace,
+} from "../../engine/workspace/workspace.ts";
+import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { Folder } from "../../system/folder.ts";
-import { Git } from "../../system/git.ts";
-import { currentBootId } from "../../system/process-identity.ts";
-import { baseContent } from "./base-content.ts";
-import { assertPlainPath, type FoundCheckout, findCheckout, gitVersion } from "./checkout.ts";
-import { finishRestoring, saveWorktree } from "./checkpoints.ts";
-import { GitLandings } from "./git-landings.ts";
-import { LandingFolder } from "./landing-record.ts";
+import { Git } from "../../system/process/git.ts";
+import { currentBootId } from "../../system/process/process-identity.ts";
+import { commitAlone } from "../folder/commit-alone.ts";
+import { assertPlainPath, type FoundCheckout, findCheckout, gitVersion } from "./checkout/checkout.ts";
+import { UserHooks } from "./checkout/user-hooks.ts";
+import { finishRestoring, saveWorktree } from "./checkpoint/checkpoints.ts";
+import { GitLandings } from "./landing/git-landings.ts";
+import { LandingFolder } from "./landing/landing-record.ts";
 import { GIT_LANDINGS, WORKTREE } from "./layout.ts";
-import { makeWorktree } from "./make-worktree.ts";
-import { workBranch } from "./repositories.ts";
-import { dropRefs, refsOf } from "./repository-refs.ts";
+import { workBranch } from "./repository/repositories.ts";
+import { dropRefs, refsOf } from "./repository/repository-refs.ts";
 import { checkoutOf, startFrom, startOf, workPath } from "./sandbox-facts.ts";
 import { SandboxParts } from "./sandbox-parts.ts";
 import { isFinished, isStale, markFresh, markStale, readRecord } from "./sandbox-record.ts";
-import { UserHooks } from "./user-hooks.ts";
-import { workDiff } from "./work-diff.ts";
+import { baseContent } from "./worktree/base-content.ts";
+import { makeWorktree } from "./worktree/make-worktree.ts";
+import { workDiff } from "./worktree/work-diff.ts";
 
 const TRIM = failpoint("git.cleanup");
 /** What stays of a sandbox until an undo is no longer wanted. */
 const UNDO_RECORDS = ["landings", GIT_LANDINGS];
 
 /**
- * A git checkout: the work is done in a worktree and a repository of its own, on a branch of its own, and lands as a merge into the branch that
- * was checked out. The checkout follows: its files by the exchange that all folders land with, its index and branch under git's own locks. What the user has not
- * committed is his and is never touched. layout.ts says what a sandbox consists of.
+ * A git checkout: the work is done in a worktree and a repository of its own, on a branch of its own, and
+ * lands as a merge into the branch that was checked out. The checkout follows: its files by the exchange that
+ * all folders land with, its index and branch under git's own locks. What the user has not committed is his
+ * and is never touched. layout.ts says what a sandbox consists of.
  */
 export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
   readonly name = "git_worktree";
@@ -118,7 +136,11 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
       { kind: "ref", location: `${checkout.commonDir}:${refs}` },
     ]);
     try {
-      using parts = new SandboxParts(this.#git, checkout, makeWorkspace(this.#context.stateDir, sandboxId, place));
+      using parts = new SandboxParts(
+        this.#git,
+        checkout,
+        makeWorkspace(this.#context.stateDir, sandboxId, place),
+      );
       await this.#make(ref, parts, found);
       return ref;
     } catch (thrown) {
@@ -169,14 +191,21 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
     }
     using parts = await this.#open(ref);
     const record = readRecord(parts.workspace);
-    if (transaction.afterRestart !== true) assertSameBoot({ isFromEarlierBoot: record.bootId !== currentBootId() });
+    if (transaction.afterRestart !== true)
+      assertSameBoot({ isFromEarlierBoot: record.bootId !== currentBootId() });
     return await this.#landings(ref, parts).prepare(transaction, record);
   }
 
-  async commitPrepared(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<CommitResult> {
+  async commitPrepared(
+    ref: SandboxRef,
+    _transaction: Transaction,
+    prepared: PreparedCommit,
+  ): Promise<CommitResult> {
     using parts = this.#parts(ref);
     markStale(parts.workspace);
-    const attention = await this.#landings(ref, parts, this.#work.counter("landing", prepared.changes)).run(prepared);
+    const attention = await this.#landings(ref, parts, this.#work.counter("landing", prepared.changes)).run(
+      prepared,
+    );
     return { changes: prepared.changes, attention };
   }
 
@@ -304,7 +333,8 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
       refs: String(ref.metadata["refs"]),
       branch: workBranch(ref.planId),
       signal: this.#context.signal,
-      onProgress: (done: number, total: number) => this.#context.progress({ task: "checking out", done, total }),
+      onProgress: (done: number, total: number) =>
+        this.#context.progress({ task: "checking out", done, total }),
     };
     await makeWorktree(parts, options, found);
   }

@@ -1,9 +1,9 @@
-import { ROOT_PATH } from "../../core/byte-path.ts";
-import { UsageError } from "../../core/errors.ts";
-import type { Resource } from "../../core/resource.ts";
-import { assertResourcePath } from "../../core/resource-path.ts";
+import { UsageError } from "../../core/errors/errors.ts";
+import { ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { Resource } from "../../core/resource/resource.ts";
+import { assertResourcePath } from "../../core/resource/resource-path.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
-import type { Checkout } from "./checkout.ts";
+import type { Checkout } from "./checkout/checkout.ts";
 import { DOT_GIT } from "./layout.ts";
 import { STARTS, type Start } from "./sandbox-record.ts";
 

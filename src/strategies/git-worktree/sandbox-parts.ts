@@ -1,7 +1,7 @@
-import { openOriginal } from "../../files/sandbox-reference.ts";
-import { Folder } from "../../system/folder.ts";
-import type { Git, GitPlace } from "../../system/git.ts";
-import { type Checkout, placeOfCheckout } from "./checkout.ts";
+import { openOriginal } from "../../engine/sandbox/sandbox-reference.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import type { Git, GitPlace } from "../../system/process/git.ts";
+import { type Checkout, placeOfCheckout } from "./checkout/checkout.ts";
 import { REPOSITORY, WORKTREE } from "./layout.ts";
 
 /** A sandbox's workspace, open, with what is needed to run git on what is in it. */

@@ -1,7 +1,7 @@
-import { StateError } from "../../core/errors.ts";
+import { StateError } from "../../core/errors/errors.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { Folder } from "../../system/folder.ts";
-import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
 import { SANDBOX, STALE } from "./layout.ts";
 
 const POINTS = {
@@ -23,7 +23,9 @@ export type Start = (typeof STARTS)[number];
 export interface SandboxRecord {
   /** The commit that the worktree began with. */
   readonly base: string;
-  /** The commit that was checked out. The same as the base, unless the sandbox began with uncommitted files. */
+  /**
+   * The commit that was checked out. The same as the base, unless the sandbox began with uncommitted files.
+   */
   readonly head: string;
   /** The branch that was checked out, or "HEAD" for none. What lands lands there. */
   readonly ref: string;
@@ -53,7 +55,8 @@ export function isStale(workspace: Folder): boolean {
 }
 
 export function markStale(workspace: Folder): void {
-  if (isFinished(workspace) && !isStale(workspace)) writeWhole(POINTS.stale, workspace, STALE, Buffer.alloc(0));
+  if (isFinished(workspace) && !isStale(workspace))
+    writeWhole(POINTS.stale, workspace, STALE, Buffer.alloc(0));
 }
 
 export function markFresh(workspace: Folder): void {

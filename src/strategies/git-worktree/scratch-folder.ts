@@ -1,7 +1,7 @@
-import { removeTree } from "../../files/remove-tree.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
+import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { Folder } from "../../system/folder.ts";
-import { newId } from "../../system/new-id.ts";
+import { newId } from "../../system/state/new-id.ts";
 
 const POINTS = { make: failpoint("git.scratch-folder"), remove: failpoint("git.remove-scratch") };
 

@@ -1,4 +1,3 @@
-import { ROOT_PATH } from "../../core/byte-path.ts";
 import { type Change, type DiffView, diffViewOf, type TakeChange } from "../../core/change.ts";
 import {
   messageOf,
@@ -6,23 +5,25 @@ import {
   SandboxRollbackError,
   SandboxStateError,
   UnsupportedError,
-} from "../../core/errors.ts";
-import type { Resource } from "../../core/resource.ts";
+} from "../../core/errors/errors.ts";
+import { ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { Resource } from "../../core/resource/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
 import type { CommitResult, OnePhaseSandboxStrategy, StrategyContext } from "../../core/strategy.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
-import { shownChanges } from "../../files/diff-view.ts";
-import { runInTurns } from "../../files/pace.ts";
-import { RecordedTree } from "../../files/recorded-tree.ts";
-import { scopeFrom } from "../../files/sandbox-reference.ts";
-import { scopeOf, toEnginePath, toResourcePath } from "../../files/scope.ts";
-import { readFileBelow, writeFileBelow } from "../../files/writing.ts";
-import { writtenChange } from "../../files/written-change.ts";
-import { Folder } from "../../system/folder.ts";
+import { scopeFrom } from "../../engine/sandbox/sandbox-reference.ts";
+import { readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
+import { shownChanges } from "../../engine/show/diff-view.ts";
+import { writtenChange } from "../../engine/show/written-change.ts";
+import { runInTurns } from "../../engine/work/pace.ts";
+import { scopeOf, toEnginePath, toResourcePath } from "../../engine/workspace/scope.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { RecordedTree } from "./recorded-tree.ts";
 
 /**
- * No isolation: the original itself is worked on. It can show what changed since the plan was made, by a record of what every entry was,
- * but it holds no copy, so nothing can be taken back. Only used where the user said so.
+ * No isolation: the original itself is worked on. It can show what changed since the plan was made, by a
+ * record of what every entry was, but it holds no copy, so nothing can be taken back. Only used where the
+ * user said so.
  */
 export class NoneStrategy implements OnePhaseSandboxStrategy {
   readonly name = "none";

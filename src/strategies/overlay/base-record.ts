@@ -1,20 +1,21 @@
-import { joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import type { BaseFacts } from "../../files/baseline.ts";
-import { LastParsed } from "../../files/last-parsed.ts";
-import { OWN_NAME } from "../../files/workspace.ts";
-import { failedWith } from "../../system/errno.ts";
-import { type Facts, identityKey, isDevice } from "../../system/facts.ts";
+import { joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { BaseFacts } from "../../engine/base/baseline.ts";
+import { LastParsed } from "../../engine/workspace/last-parsed.ts";
+import { OWN_NAME } from "../../engine/workspace/workspace.ts";
+import { failedWith } from "../../system/calls/errno.ts";
+import { type Facts, identityKey, isDevice } from "../../system/calls/facts.ts";
+import { type FileHandle, factsOfHandle, handleOf } from "../../system/calls/file-handles.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { readXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
+import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { type FileHandle, factsOfHandle, handleOf } from "../../system/file-handles.ts";
-import type { Folder } from "../../system/folder.ts";
-import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
-import { readXattrs, type Xattrs } from "../../system/xattrs.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 
 /**
- * What the original had at the paths where the upper layer has something of its own. An overlay keeps no copy of the tree, and a copied-up file does
- * not say what it is a copy of; so this is noted when a program has ended and after each write of ours. What is in the upper layer and not
- * noted had nothing below it: if there is something in the original now, somebody else has put it there.
+ * What the original had at the paths where the upper layer has something of its own. An overlay keeps no copy
+ * of the tree, and a copied-up file does not say what it is a copy of; so this is noted when a program has
+ * ended and after each write of ours. What is in the upper layer and not noted had nothing below it: if there
+ * is something in the original now, somebody else has put it there.
  *
  * Format of the file `base` in the workspace: JSON, { PATH: BaseFacts }. As large as the change.
  */
@@ -37,9 +38,15 @@ interface Hidden {
 export class BaseRecord {
   readonly #noted: Map<string, BaseFacts>;
   readonly #unfounded: Unfounded[] = [];
-  /** Whether the upper layer deletes or replaces anything of the lower one: it may be that, under another name. */
+  /**
+   * Whether the upper layer deletes or replaces anything of the lower one: it may be that, under another
+   * name.
+   */
   #isAnyGone = false;
-  /** Of copies that do not say what they are of: the inode of the first file of the lower layer that each covers, by its own inode. */
+  /**
+   * Of copies that do not say what they are of: the inode of the first file of the lower layer that each
+   * covers, by its own inode.
+   */
   readonly #coveredBy = new Map<number, number>();
   /** Folders of the lower layer that the upper one deletes or replaces. */
   readonly #hiddenFolders: string[] = [];
@@ -72,7 +79,9 @@ export class BaseRecord {
     return this.#noted.get(path);
   }
 
-  /** Notes what the lower layer has, if it was not noted before: the first note is what the work began with. */
+  /**
+   * Notes what the lower layer has, if it was not noted before: the first note is what the work began with.
+   */
   note(path: string, lower: Folder, name: string, facts: Facts, changedBefore = false): void {
     if (this.#noted.has(path)) return;
     this.#noted.set(path, { ...baseFacts(lower, name, facts), ...(changedBefore && { changedBefore }) });
@@ -105,7 +114,10 @@ export class BaseRecord {
     this.#isChanged = false;
   }
 
-  /** Notes everything that the upper layer covers now. `isAfterBarrier` tells whether somebody changed it since the sandbox was made. */
+  /**
+   * Notes everything that the upper layer covers now. `isAfterBarrier` tells whether somebody changed it
+   * since the sandbox was made.
+   */
   noteAll(
     upper: Folder,
     lower: Folder,
@@ -127,7 +139,10 @@ export class BaseRecord {
       if (!this.#isMoved(copy, lower, hidden)) this.#noteVanished(copy.path, copy.facts);
   }
 
-  /** Whether a copy with nothing below it was moved to its place, and is not what somebody has removed from there. */
+  /**
+   * Whether a copy with nothing below it was moved to its place, and is not what somebody has removed from
+   * there.
+   */
   #isMoved({ path, facts, origin }: Unfounded, lower: Folder, hidden: Hidden): boolean {
     if (origin === "here") return false;
     if (origin !== "unknown") {
@@ -135,7 +150,8 @@ export class BaseRecord {
       return source !== undefined && hidden.files.has(identityKey(source));
     }
     if (!this.#isAnyGone) return false;
-    // Nobody can have removed anything from a folder that did not change. In another one, only what looks like something that is covered was moved for sure.
+    // Nobody can have removed anything from a folder that did not change. In another one, only what looks
+    // like something that is covered was moved for sure.
     const folder = lower.factsBelow(path.includes("/") ? parentPath(path) : ROOT_PATH);
     return folder === undefined || !this.#isAfterBarrier(folder) || hidden.looks.has(lookOf(facts));
   }
@@ -151,7 +167,10 @@ export class BaseRecord {
     return hidden;
   }
 
-  /** Something of the lower layer was copied up here, and nothing is there any more: the note fits no file, so that it counts as gone. */
+  /**
+   * Something of the lower layer was copied up here, and nothing is there any more: the note fits no file, so
+   * that it counts as gone.
+   */
   #noteVanished(path: string, facts: Facts, xattrs: Xattrs = {}): void {
     const { kind, mode, uid, gid, size, mtime } = facts;
     const identity = { ino: 0, btime: [0, 0] } as const;
@@ -159,7 +178,10 @@ export class BaseRecord {
     this.#isChanged = true;
   }
 
-  /** Remembers what has nothing below it but was copied up, from here or, if it was moved since, from elsewhere. */
+  /**
+   * Remembers what has nothing below it but was copied up, from here or, if it was moved since, from
+   * elsewhere.
+   */
   #suspect(upper: Folder, name: string, path: string, facts: Facts, marks: LayerMarks): void {
     if (this.#noted.has(path)) return;
     if (facts.kind === "directory") this.#suspectFolder(upper, name, path, facts, marks);
@@ -175,9 +197,11 @@ export class BaseRecord {
   #suspectFolder(upper: Folder, name: string, path: string, facts: Facts, marks: LayerMarks): void {
     try {
       using folder = upper.openChild(name);
-      if (!marks.isOpaque(folder) && marks.isCopiedUp(folder)) this.#noteVanishedFolder(folder, path, facts, marks);
+      if (!marks.isOpaque(folder) && marks.isCopiedUp(folder))
+        this.#noteVanishedFolder(folder, path, facts, marks);
     } catch (thrown) {
-      // Without privilege nothing is known of a folder that a program has closed; landing it is refused anyway.
+      // Without privilege nothing is known of a folder that a program has closed; landing it is refused
+      // anyway.
       if (!failedWith(thrown, "EACCES")) throw thrown;
     }
   }
@@ -214,7 +238,8 @@ export class BaseRecord {
   ): void {
     const { name, lowerName, path, above, below } = entry;
     if (above.kind === "directory") this.#suspect(upper, name, path, above, marks);
-    this.#isAnyGone ||= above.kind !== "file" || !marks.isCopyOfUnknown(upper, name) || this.#isAlsoOver(above, below);
+    this.#isAnyGone ||=
+      above.kind !== "file" || !marks.isCopyOfUnknown(upper, name) || this.#isAlsoOver(above, below);
     if (below.kind === "directory") this.#hiddenFolders.push(path);
     this.note(path, lower, lowerName, below);
   }
@@ -271,7 +296,10 @@ function lookOf({ size, mtime }: Facts | BaseFacts): string {
   return `${size} ${mtime.join(".")}`;
 }
 
-/** What an entry is now, as the base of work on it. Without its change time: whether it changed since is for the barrier to tell. */
+/**
+ * What an entry is now, as the base of work on it. Without its change time: whether it changed since is for
+ * the barrier to tell.
+ */
 export function baseFacts(folder: Folder, name: string, facts: Facts): BaseFacts {
   const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, rdev } = facts;
   return {

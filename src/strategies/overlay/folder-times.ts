@@ -1,12 +1,13 @@
-import { baseName, foldersAbove, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import type { Time } from "../../system/facts.ts";
+import { baseName, foldersAbove, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { Folder } from "../../system/folder.ts";
-import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
 
 /**
- * The times that folders of the upper layer have to keep while names are put into them that nobody is to notice. A crash on the way would
- * leave the time of that; so they are noted first, and given again by whoever goes on.
+ * The times that folders of the upper layer have to keep while names are put into them that nobody is to
+ * notice. A crash on the way would leave the time of that; so they are noted first, and given again by
+ * whoever goes on.
  *
  * Format of the file `times` in the workspace: JSON, { PATH: mtime }.
  */
@@ -34,7 +35,9 @@ export function keepingFolderTimes(
   workspace.removeFile(POINTS.forget, TIMES);
 }
 
-/** Of every folder on the way to these paths: as the upper layer has it, or as it is going to be copied up. */
+/**
+ * Of every folder on the way to these paths: as the upper layer has it, or as it is going to be copied up.
+ */
 function timesOf(upper: Folder, lower: Folder, paths: readonly string[]): { [path: string]: Time } {
   const times: { [path: string]: Time } = {};
   for (const path of new Set(paths.flatMap(foldersAbove))) {
@@ -47,5 +50,6 @@ function timesOf(upper: Folder, lower: Folder, paths: readonly string[]): { [pat
 function giveTime(upper: Folder, path: string, mtime: Time): void {
   using parent = upper.openBelowIfThere(parentPath(path));
   const name = baseName(path);
-  if (parent?.facts(name)?.kind === "directory" || path === ROOT_PATH) parent?.setTimes(POINTS.give, name, { mtime });
+  if (parent?.facts(name)?.kind === "directory" || path === ROOT_PATH)
+    parent?.setTimes(POINTS.give, name, { mtime });
 }

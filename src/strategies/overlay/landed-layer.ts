@@ -1,30 +1,40 @@
-import { baseName, foldersAbove, joinPath, nearest, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import type { BaseFacts } from "../../files/baseline.ts";
-import type { LandedPart } from "../../files/landed-part.ts";
-import type { ManifestEntry } from "../../files/manifest.ts";
-import { moveEntry } from "../../files/move-entry.ts";
-import { removeTree } from "../../files/remove-tree.ts";
-import { sameTime } from "../../system/facts.ts";
+import {
+  baseName,
+  foldersAbove,
+  joinPath,
+  nearest,
+  parentPath,
+  ROOT_PATH,
+} from "../../core/paths/byte-path.ts";
+import type { BaseFacts } from "../../engine/base/baseline.ts";
+import type { LandedPart } from "../../engine/landing/landed-part.ts";
+import type { ManifestEntry } from "../../engine/manifest/manifest.ts";
+import { moveEntry } from "../../engine/tree/move-entry.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
+import { sameTime } from "../../system/calls/facts.ts";
+import { handleOf } from "../../system/calls/file-handles.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { handleOf } from "../../system/file-handles.ts";
-import type { Folder } from "../../system/folder.ts";
-import { parsed, readWhole, writeWhole } from "../../system/whole-file.ts";
 import { type BaseRecord, baseFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 import type { LayerWriter } from "./layer-writing.ts";
 
 /**
- * An upper layer of which a part has landed: the lower one shows that now, so it leaves the upper one, with its marks, and waits in the landing's folder
- * in case the part is taken back. Then it returns as it was.
+ * An upper layer of which a part has landed: the lower one shows that now, so it leaves the upper one, with
+ * its marks, and waits in the landing's folder in case the part is taken back. Then it returns as it was.
  *
- *   rest    JSON: which names of the upper layer wait in which slot, and what was noted of what they covered (base-record.ts)
+ *   rest    JSON: which names of the upper layer wait in which slot, and what was noted of what they covered
+ *           (base-record.ts)
  *   own/N   what the upper layer had for entry N of the manifest
  * Folders keep their times in either direction.
  *
- * A file that was moved says what it is a copy of, and it is known that the upper layer hides that. When what hides it has landed, nobody could tell such a file any more from one
- * whose original somebody else has removed; and if that only got other metadata, the kernel would take both for names of one file, as fuse-overlayfs does with whatever is by now at
- * the path that such a file says it is from. So moved files stop saying it.
+ * A file that was moved says what it is a copy of, and it is known that the upper layer hides that. When what
+ * hides it has landed, nobody could tell such a file any more from one whose original somebody else has
+ * removed; and if that only got other metadata, the kernel would take both for names of one file, as
+ * fuse-overlayfs does with whatever is by now at the path that such a file says it is from. So moved files
+ * stop saying it.
  */
 interface Rest {
   readonly names: readonly { readonly slot: number; readonly path: string }[];
@@ -151,7 +161,10 @@ function forgetOrigins({ upper, lower, record, marks }: Layers): void {
     for (const name of folder?.names() ?? []) {
       const path = joinPath(at, name);
       if (folder?.facts(name)?.kind === "directory") waiting.push(path);
-      else if (folder !== undefined && isMoved({ folder, below, name, path }, record.get(path) !== undefined, marks))
+      else if (
+        folder !== undefined &&
+        isMoved({ folder, below, name, path }, record.get(path) !== undefined, marks)
+      )
         marks.forgetOriginOf(POINTS.forget, folder, name);
     }
   }
@@ -173,7 +186,10 @@ function moveTime(record: BaseRecord, path: string, from: BaseFacts["mtime"], to
 }
 
 /** The paths that leave the layer with all that is in them, and the folders that stay. */
-function byPlace(entries: readonly ManifestEntry[]): { leave: ReadonlySet<string>; stay: readonly ManifestEntry[] } {
+function byPlace(entries: readonly ManifestEntry[]): {
+  leave: ReadonlySet<string>;
+  stay: readonly ManifestEntry[];
+} {
   return {
     leave: new Set(entries.filter(leavesLayer).map(({ path }) => path)),
     stay: entries.filter((entry) => !leavesLayer(entry)),

@@ -1,12 +1,17 @@
-import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import type { BaseFacts } from "../../files/baseline.ts";
-import type { ChangeSet } from "../../files/change-set.ts";
-import { type BaseSide, ChangeSetBuilder, type NowSide, type Pair } from "../../files/change-set-builder.ts";
-import { assertNotTooDeep } from "../../files/depth-limit.ts";
-import { sameFileContent } from "../../files/same-entry.ts";
-import { OWN_NAME } from "../../files/workspace.ts";
-import { type Facts, sameIdentity } from "../../system/facts.ts";
-import type { Folder } from "../../system/folder.ts";
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { BaseFacts } from "../../engine/base/baseline.ts";
+import type { ChangeSet } from "../../engine/changes/change-set.ts";
+import {
+  type BaseSide,
+  ChangeSetBuilder,
+  type NowSide,
+  type Pair,
+} from "../../engine/changes/change-set-builder.ts";
+import { assertNotTooDeep } from "../../engine/tree/depth-limit.ts";
+import { sameFileContent } from "../../engine/tree/same-entry.ts";
+import { OWN_NAME } from "../../engine/workspace/workspace.ts";
+import { type Facts, sameIdentity } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
 import { type BaseRecord, baseFacts } from "./base-record.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 import type { LinkedName } from "./linked-names.ts";
@@ -15,20 +20,29 @@ import type { LinkedName } from "./linked-names.ts";
 export interface LayerDiffOptions {
   readonly marks: LayerMarks;
   readonly record: BaseRecord;
-  /** Programs may be at work, so not all that the upper layer covers is noted yet: the original as it is counts as the base. */
+  /**
+   * Programs may be at work, so not all that the upper layer covers is noted yet: the original as it is
+   * counts as the base.
+   */
   readonly isLive: boolean;
   /** If the resource is a single file: its name. */
   readonly only?: string;
   /** Whether an entry of the original, as it is now, is still what was there when the sandbox was made. */
   readonly isStillBase: (now: Facts | undefined, base: BaseFacts) => boolean;
   readonly workspace: Folder;
-  /** While programs are at work: names of files that were changed through another of their names (linked-names.ts). */
+  /**
+   * While programs are at work: names of files that were changed through another of their names
+   * (linked-names.ts).
+   */
   readonly linkedNames?: () => readonly LinkedName[];
   /** Called now and then with the number of entries looked at; throws to stop. */
   readonly tick?: (entries: number) => void;
 }
 
-/** Finds the changes that an upper layer makes. Walks only the upper layer, and what it replaces or deletes as a whole. */
+/**
+ * Finds the changes that an upper layer makes. Walks only the upper layer, and what it replaces or deletes as
+ * a whole.
+ */
 export function diffLayers(upper: Folder, lower: Folder, options: LayerDiffOptions): ChangeSet {
   const diff = new LayerDiff(options);
   diff.root(upper, lower);
@@ -54,7 +68,10 @@ type LayerPair = Pair<LowerSide, UpperSide>;
 class LayerDiff {
   readonly #options: LayerDiffOptions;
   readonly #builder: ChangeSetBuilder<LowerSide, UpperSide>;
-  /** The base of the first name that is as in the original, of each file of the upper layer with several names. */
+  /**
+   * The base of the first name that is as in the original, of each file of the upper layer with several
+   * names.
+   */
   readonly #firstNames = new Map<number, BaseFacts>();
 
   constructor(options: LayerDiffOptions) {
@@ -110,7 +127,10 @@ class LayerDiff {
     else if (below !== undefined) this.#deleted(path, lower, below, facts);
   }
 
-  /** The contents of a folder of one layer, or of folders of both layers of which the upper one hides the lower. */
+  /**
+   * The contents of a folder of one layer, or of folders of both layers of which the upper one hides the
+   * lower.
+   */
   #replaced(path: string, above: Folder | undefined, below: Folder | undefined): void {
     const hidden = new Set(this.#names(path, above));
     for (const name of hidden) {
@@ -164,7 +184,8 @@ class LayerDiff {
   }
 
   #hasBaseContent({ base, now }: LayerPair): boolean {
-    if (base.folder === undefined || !this.#options.isStillBase(base.folder.facts(base.name), base.facts)) return false;
+    if (base.folder === undefined || !this.#options.isStillBase(base.folder.facts(base.name), base.facts))
+      return false;
     return now.facts.size === 0 || sameFileContent(base.folder, base.name, now.folder, now.name);
   }
 

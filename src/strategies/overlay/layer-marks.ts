@@ -1,29 +1,33 @@
-import { bytesFromPath, pathFromBytes, ROOT_PATH } from "../../core/byte-path.ts";
-import { unlessFailed } from "../../system/errno.ts";
-import type { Facts } from "../../system/facts.ts";
+import { bytesFromPath, pathFromBytes, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { unlessFailed } from "../../system/calls/errno.ts";
+import type { Facts } from "../../system/calls/facts.ts";
+import type { FileHandle } from "../../system/calls/file-handles.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { readLayerMark, writeXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
-import type { FileHandle } from "../../system/file-handles.ts";
-import type { Folder } from "../../system/folder.ts";
-import { readLayerMark, writeXattrs, type Xattrs } from "../../system/xattrs.ts";
 import type { OverlayWay } from "./ways.ts";
 
 /**
  * How an upper layer says what is gone and what is hidden: the marks of overlayfs and of fuse-overlayfs.
  *
- * - A *whiteout* says that a name of the lower layer is gone: a character device 0:0; an empty file with the attribute `whiteout`; and, made
- *   by fuse-overlayfs where it can make no device, an entry `.wh.NAME`.
- * - An *opaque* folder hides what the lower layer has at its place: the attribute `opaque`, "y"; of fuse-overlayfs also an entry
- *   `.wh..wh..opq` in it.
- * - *origin* is on what was copied up from the lower layer, for folders always. fuse-overlayfs makes every folder opaque that it did not
- *   copy up.
- * Attributes begin with `trusted.overlay.` where root mounts, `user.overlay.` in a user namespace, `user.fuseoverlayfs.` (or as root
- * `trusted.overlay.`) with fuse-overlayfs. A program inside can't set those of its own sandbox.
+ * - A *whiteout* says that a name of the lower layer is gone: a character device 0:0; an empty file with the
+ *   attribute `whiteout`; and, made by fuse-overlayfs where it can make no device, an entry `.wh.NAME`.
+ * - An *opaque* folder hides what the lower layer has at its place: the attribute `opaque`, "y"; of
+ *   fuse-overlayfs also an entry `.wh..wh..opq` in it.
+ * - *origin* is on what was copied up from the lower layer, for folders always. fuse-overlayfs makes every
+ *   folder opaque that it did not copy up.
+ * Attributes begin with `trusted.overlay.` where root mounts, `user.overlay.` in a user namespace,
+ * `user.fuseoverlayfs.` (or as root `trusted.overlay.`) with fuse-overlayfs. A program inside can't set those
+ * of its own sandbox.
  */
 const FUSE_NAME = /^\.wh\./;
 const FUSE_OPAQUE = new Set([".wh..wh..opq", ".wh..opq"]);
 const YES = Buffer.from("y").toString("base64");
 
-/** The handle in an overlay's own form of it: version, magic 0xfb, length, flags, type, the file system's UUID, the bytes. */
+/**
+ * The handle in an overlay's own form of it: version, magic 0xfb, length, flags, type, the file system's
+ * UUID, the bytes.
+ */
 export function originHandle(bytes: Buffer): FileHandle | undefined {
   const HEADER = 21;
   if (bytes.length <= HEADER || bytes[1] !== 0xfb) return undefined;
@@ -54,14 +58,19 @@ export class LayerMarks {
     return facts.kind === "file" && facts.size === 0 && this.#markOf(folder, name, "whiteout") !== undefined;
   }
 
-  /** The same for those marks that programs can make overlays leave: attributes of whiteouts only layers from elsewhere have. */
+  /**
+   * The same for those marks that programs can make overlays leave: attributes of whiteouts only layers from
+   * elsewhere have.
+   */
   isMarkByItself(name: string, facts: Facts): boolean {
     return (facts.kind === "device" && facts.rdev === "0:0") || (this.#isFuse && FUSE_NAME.test(name));
   }
 
   /** The name of the lower layer that is gone because of an entry `.wh.NAME`. */
   whitenedName(name: string): string | undefined {
-    return this.#isFuse && FUSE_NAME.test(name) && !FUSE_OPAQUE.has(name) ? name.slice(".wh.".length) : undefined;
+    return this.#isFuse && FUSE_NAME.test(name) && !FUSE_OPAQUE.has(name)
+      ? name.slice(".wh.".length)
+      : undefined;
   }
 
   /** The names that an entry of the upper layer can have that is about this name. */
@@ -87,7 +96,10 @@ export class LayerMarks {
     return this.#isFuse ? {} : { [`${this.#prefixes[0]}origin`]: "" };
   }
 
-  /** What a folder that we make where nothing is in the lower layer is marked with: one without a mark is, to fuse-overlayfs, copied up. */
+  /**
+   * What a folder that we make where nothing is in the lower layer is marked with: one without a mark is, to
+   * fuse-overlayfs, copied up.
+   */
   get made(): Xattrs {
     return this.#isFuse ? this.opaque : {};
   }
@@ -141,7 +153,10 @@ export class LayerMarks {
   }
 }
 
-/** Without privilege the attributes of a file that nobody may read can't be read either; then nothing is known of it. */
+/**
+ * Without privilege the attributes of a file that nobody may read can't be read either; then nothing is known
+ * of it.
+ */
 function readableMark(folder: Folder, name: string, key: string): string | undefined {
   return unlessFailed(["EACCES"], () => readLayerMark(folder, name, key));
 }

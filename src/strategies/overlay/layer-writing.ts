@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import { UsageError } from "../../core/errors.ts";
-import { copyEntry } from "../../files/copy-tree.ts";
-import { giveMetadata } from "../../files/metadata.ts";
-import { runAtOnce } from "../../files/pace.ts";
-import type { WrittenFile } from "../../files/sandbox-tree.ts";
-import { assertFile, writeFileBelow } from "../../files/writing.ts";
-import type { Facts } from "../../system/facts.ts";
+import { UsageError } from "../../core/errors/errors.ts";
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
+import { assertFile, writeFileBelow } from "../../engine/sandbox/writing.ts";
+import { copyEntry } from "../../engine/tree/copy-tree.ts";
+import { giveMetadata } from "../../engine/tree/metadata.ts";
+import { runAtOnce } from "../../engine/work/pace.ts";
+import type { Facts } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { readXattrs, writeXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { Folder } from "../../system/folder.ts";
-import { readXattrs, writeXattrs, type Xattrs } from "../../system/xattrs.ts";
 import type { BaseRecord } from "./base-record.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 
@@ -22,11 +22,16 @@ const POINTS = {
   whiteout: failpoint("overlay.remove-whiteout"),
 };
 
-/** The upper layer as something to write to while nothing is mounted: does what the kernel does under a mount. */
+/**
+ * The upper layer as something to write to while nothing is mounted: does what the kernel does under a mount.
+ */
 export class LayerWriter {
   readonly #marks: LayerMarks;
   readonly #record: BaseRecord;
-  /** The workspace: on the same mount, and nobody's data. What a crash could leave half done is made here, and the record is kept here. */
+  /**
+   * The workspace: on the same mount, and nobody's data. What a crash could leave half done is made here, and
+   * the record is kept here.
+   */
   readonly #scratch: Folder;
 
   constructor(marks: LayerMarks, record: BaseRecord, scratch: Folder) {
@@ -38,10 +43,15 @@ export class LayerWriter {
   /** Writes one file, with the folders on the way. */
   write(upper: Folder, lower: Folder, path: string, bytes: Uint8Array): WrittenFile {
     if (path === ROOT_PATH) return writeFileBelow(upper, path, bytes, this.#scratch);
-    return this.inFolder(upper, lower, path, (folder, below) => this.#file(folder, below, path, baseName(path), bytes));
+    return this.inFolder(upper, lower, path, (folder, below) =>
+      this.#file(folder, below, path, baseName(path), bytes),
+    );
   }
 
-  /** Makes another name of a file where the lower layer has one. The time of the folder is for the caller to keep. */
+  /**
+   * Makes another name of a file where the lower layer has one. The time of the folder is for the caller to
+   * keep.
+   */
   link(upper: Folder, lower: Folder, path: string, from: Folder, existing: string): void {
     this.inFolder(upper, lower, path, (folder, below) => {
       const name = baseName(path);
@@ -115,7 +125,13 @@ export class LayerWriter {
     this.#scratch.removeFile(POINTS.whiteout, aside);
   }
 
-  #file(upper: Folder, lower: Folder | undefined, path: string, name: string, bytes: Uint8Array): WrittenFile {
+  #file(
+    upper: Folder,
+    lower: Folder | undefined,
+    path: string,
+    name: string,
+    bytes: Uint8Array,
+  ): WrittenFile {
     const above = upper.facts(name);
     if (above !== undefined && this.#marks.isMark(upper, name, above)) {
       const aside = asideName();

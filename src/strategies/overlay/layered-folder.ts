@@ -1,9 +1,12 @@
-import { ROOT_PATH } from "../../core/byte-path.ts";
-import type { Facts } from "../../system/facts.ts";
-import type { Folder } from "../../system/folder.ts";
+import { ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { Facts } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 
-/** One folder as programs see it through the layers: what is in the upper one, over what the lower one has and the upper one does not hide. */
+/**
+ * One folder as programs see it through the layers: what is in the upper one, over what the lower one has and
+ * the upper one does not hide.
+ */
 export class LayeredFolder {
   readonly upper: Folder | undefined;
   readonly lower: Folder | undefined;
@@ -39,7 +42,8 @@ export class LayeredFolder {
   open(name: string): LayeredFolder | undefined {
     const found = this.find(name);
     if (found?.facts.kind !== "directory") return undefined;
-    if (found.folder !== this.upper) return new LayeredFolder(undefined, found.folder.openChild(name), this.#marks);
+    if (found.folder !== this.upper)
+      return new LayeredFolder(undefined, found.folder.openChild(name), this.#marks);
     const upper = found.folder.openChild(name);
     const lower = this.#marks.isOpaque(upper) ? undefined : this.lower?.openBelowIfThere(name);
     return new LayeredFolder(upper, lower, this.#marks);

@@ -1,22 +1,22 @@
-import { baseName, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import type { Conflict } from "../../core/errors.ts";
-import type { BaseFacts } from "../../files/baseline.ts";
-import type { ChangeSet } from "../../files/change-set.ts";
-import type { LandedPart } from "../../files/landed-part.ts";
-import { giveMetadata } from "../../files/metadata.ts";
-import { type Ages, isSince, isStillBase } from "../../files/original-state.ts";
-import type { Steps } from "../../files/pace.ts";
-import { removeTree } from "../../files/remove-tree.ts";
-import { SandboxNotes } from "../../files/sandbox-notes.ts";
-import type { SandboxTree, WrittenFile } from "../../files/sandbox-tree.ts";
-import type { Scope } from "../../files/scope.ts";
-import { OWN_NAME } from "../../files/workspace.ts";
-import { notThere, readFileBelow, writeThroughMount } from "../../files/writing.ts";
-import { type Facts, sameIdentity, type Time } from "../../system/facts.ts";
+import type { Conflict } from "../../core/errors/errors.ts";
+import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { BaseFacts } from "../../engine/base/baseline.ts";
+import { type Ages, isSince, isStillBase } from "../../engine/base/original-state.ts";
+import type { ChangeSet } from "../../engine/changes/change-set.ts";
+import type { LandedPart } from "../../engine/landing/landed-part.ts";
+import type { SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
+import { notThere, readFileBelow, writeThroughMount } from "../../engine/sandbox/writing.ts";
+import { giveMetadata } from "../../engine/tree/metadata.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
+import type { Steps } from "../../engine/work/pace.ts";
+import { SandboxNotes } from "../../engine/workspace/sandbox-notes.ts";
+import type { Scope } from "../../engine/workspace/scope.ts";
+import { OWN_NAME } from "../../engine/workspace/workspace.ts";
+import { type Facts, sameIdentity, type Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { readXattrs } from "../../system/calls/xattrs.ts";
+import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { Folder } from "../../system/folder.ts";
-import { writeWhole } from "../../system/whole-file.ts";
-import { readXattrs } from "../../system/xattrs.ts";
 import { BaseRecord, baseFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
 import { inTheWay, type Layers, landLayer, noteLayer, returnLayer } from "./landed-layer.ts";
@@ -37,7 +37,8 @@ import type { OverlayWay } from "./ways.ts";
  *   base      what the original had at the paths that the upper layer covers (base-record.ts)
  *   times     times of folders, while they have to be kept (folder-times.ts)
  *   entered   there from before programs can get in until, after the last of them, `base` is noted anew
- *   sandbox   sandbox-notes.ts, with the way it is mounted; written last: without it the workspace is not finished
+ *   sandbox   sandbox-notes.ts, with the way it is mounted; written last: without it the workspace is not
+ *             finished
  *   stale     sandbox-notes.ts
  */
 const POINTS = {
@@ -120,7 +121,8 @@ export class LayeredTree implements SandboxTree {
   *make(original: Folder): Steps {
     // One that is made anew is mounted as it was before: its marks have to be understood by who mounted it.
     const way = this.isFinished ? this.way : this.#chooseWay();
-    // Only a stale one is made anew, and stays stale until it is: that it is finished, and the way, need not be forgotten meanwhile.
+    // Only a stale one is made anew, and stays stale until it is: that it is finished, and the way, need not
+    // be forgotten meanwhile.
     for (const name of [ENTERED, UPPER, WORK]) removeTree(POINTS.removeOld, this.#workspace, name);
     using upper = this.#workspace.ensureFolder(POINTS.upper, UPPER);
     const facts = original.ownFacts();
@@ -147,8 +149,8 @@ export class LayeredTree implements SandboxTree {
   }
 
   /**
-   * The kernel notes on the upper layer which folder the lower one is, and mounts it over no other. Whether somebody has put another in its
-   * place is for the landing to say; the work can be looked at in any case.
+   * The kernel notes on the upper layer which folder the lower one is, and mounts it over no other. Whether
+   * somebody has put another in its place is for the landing to say; the work can be looked at in any case.
    */
   forgetLower(): void {
     using upper = this.openOwn();

@@ -1,5 +1,6 @@
 /**
- * The names of an overlay in its workspace. The marks that others may leave beside them belong to those who leave them.
+ * The names of an overlay in its workspace. The marks that others may leave beside them belong to those who
+ * leave them.
  */
 
 /** The upper layer: the work. */

@@ -1,19 +1,20 @@
-import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import { OWN_NAME } from "../../files/workspace.ts";
-import type { Facts } from "../../system/facts.ts";
-import { type FileHandle, handleOf } from "../../system/file-handles.ts";
-import type { Folder } from "../../system/folder.ts";
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { OWN_NAME } from "../../engine/workspace/workspace.ts";
+import type { Facts } from "../../system/calls/facts.ts";
+import { type FileHandle, handleOf } from "../../system/calls/file-handles.ts";
+import type { Folder } from "../../system/calls/folder.ts";
 import { type LayerMarks, originHandle } from "./layer-marks.ts";
 import { LayeredFolder } from "./layered-folder.ts";
 import { UPPER, WORK } from "./layout.ts";
 
 /**
- * The kernel's overlay keeps names together that share a file (index=on): when a file is changed through one of its names, only that name
- * is in the upper layer, and the copy has another one in the index, `work/index`, called after the file of the lower layer. Programs see the
- * copy under all its names. When they have ended, every such name gets its place in the upper layer, which then says all by itself.
+ * The kernel's overlay keeps names together that share a file (index=on): when a file is changed through one
+ * of its names, only that name is in the upper layer, and the copy has another one in the index,
+ * `work/index`, called after the file of the lower layer. Programs see the copy under all its names. When
+ * they have ended, every such name gets its place in the upper layer, which then says all by itself.
  *
- * fuse-overlayfs shows the copy under all names too, has no index, and the name in the upper layer need not even be the one that was used; but
- * the copy says which path of the lower layer it is of.
+ * fuse-overlayfs shows the copy under all names too, has no index, and the name in the upper layer need not
+ * even be the one that was used; but the copy says which path of the lower layer it is of.
  */
 export interface LinkedName {
   /** Where programs see the copy, and only the lower layer has a name. */
@@ -61,7 +62,10 @@ function indexedCopies(workspace: Folder): Map<FileHandle, string> {
   return copies;
 }
 
-/** Those in the upper layer that are of a file with several names. Several copies of one file say nothing about its other names. */
+/**
+ * Those in the upper layer that are of a file with several names. Several copies of one file say nothing
+ * about its other names.
+ */
 function copiesByOrigin(upper: Folder, lower: Folder, marks: LayerMarks): Map<FileHandle, string> {
   const copies = new Map<FileHandle, { readonly path: string; readonly ino: number }>();
   const several = new Set<FileHandle>();
@@ -72,7 +76,9 @@ function copiesByOrigin(upper: Folder, lower: Folder, marks: LayerMarks): Map<Fi
     else copies.set(handle, { path, ino });
   }
   return new Map(
-    [...copies].flatMap(([handle, { path }]) => (several.has(handle) ? [] : [[handle, joinPath(UPPER, path)]])),
+    [...copies].flatMap(([handle, { path }]) =>
+      several.has(handle) ? [] : [[handle, joinPath(UPPER, path)]],
+    ),
   );
 }
 
@@ -101,7 +107,9 @@ function* upperOrigins(upper: Folder, marks: LayerMarks, path: string): Generato
 function linkedHandle(lower: Folder, path: string): FileHandle | undefined {
   using folder = lower.openBelowIfThere(parentPath(path));
   const facts = folder?.facts(baseName(path));
-  return folder === undefined || facts === undefined || facts.nlink < 2 ? undefined : handleOf(folder, baseName(path));
+  return folder === undefined || facts === undefined || facts.nlink < 2
+    ? undefined
+    : handleOf(folder, baseName(path));
 }
 
 interface NamedHandle {
@@ -139,7 +147,12 @@ function* inFolder(
     yield* lowerNames(above, below, marks, path);
 }
 
-function* handleOfLinked(lower: Folder, name: string, { nlink }: Facts, path: string): Generator<NamedHandle> {
+function* handleOfLinked(
+  lower: Folder,
+  name: string,
+  { nlink }: Facts,
+  path: string,
+): Generator<NamedHandle> {
   const handle = nlink > 1 ? handleOf(lower, name) : undefined;
   if (handle !== undefined) yield { path, handle };
 }

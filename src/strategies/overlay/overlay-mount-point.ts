@@ -1,23 +1,24 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { BusyError, UsageError } from "../../core/errors.ts";
-import { removeTree } from "../../files/remove-tree.ts";
-import type { Scope } from "../../files/scope.ts";
-import { digestOf } from "../../system/digest.ts";
-import { isThere } from "../../system/existence.ts";
+import { BusyError, UsageError } from "../../core/errors/errors.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
+import type { Scope } from "../../engine/workspace/scope.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { digestOf } from "../../system/data/digest.ts";
+import { isThere } from "../../system/data/existence.ts";
+import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { Folder } from "../../system/folder.ts";
-import { isDeadFuse, mountFuseOverlay, unmountFuse } from "../../system/fuse-overlay.ts";
-import { holdersOf, type LiveMount, liveMounts, openLiveMount } from "../../system/live-mounts.ts";
-import { mayMount, mountOverlay, setReadOnly } from "../../system/overlay-mount.ts";
-import { isMountPoint, unmount } from "../../system/unmount.ts";
-import { writeWhole } from "../../system/whole-file.ts";
+import { isDeadFuse, mountFuseOverlay, unmountFuse } from "../../system/mount/fuse-overlay.ts";
+import { holdersOf, type LiveMount, liveMounts, openLiveMount } from "../../system/mount/live-mounts.ts";
+import { mayMount, mountOverlay, setReadOnly } from "../../system/mount/overlay-mount.ts";
+import { isMountPoint, unmount } from "../../system/mount/unmount.ts";
 import type { LayeredTree } from "./layered-tree.ts";
 import { MERGED, WORK } from "./layout.ts";
 
 /**
- * The one mount of a sandbox, shared by all programs inside. Who may mount, or has fuse, has it in his own view, at `merged` in the workspace,
- * a folder that is there only while something is mounted on it, so that nobody writes into nothing. Without privilege it is in the namespace
- * of the programs, made by who starts them; it is found by the name of its source.
+ * The one mount of a sandbox, shared by all programs inside. Who may mount, or has fuse, has it in his own
+ * view, at `merged` in the workspace, a folder that is there only while something is mounted on it, so that
+ * nobody writes into nothing. Without privilege it is in the namespace of the programs, made by who starts
+ * them; it is found by the name of its source.
  */
 const POINTS = {
   work: failpoint("overlay.create-work"),
@@ -28,10 +29,16 @@ const POINTS = {
   keep: failpoint("overlay.keep-mount"),
   clear: failpoint("overlay.clear-mount"),
 };
-/** How long we wait for who is only passing by: one who looks into every new mount, a namespace that has copies of all until it is set up. */
+/**
+ * How long we wait for who is only passing by: one who looks into every new mount, a namespace that has
+ * copies of all until it is set up.
+ */
 const PASSING_MS = 1000;
 const LOOK_AGAIN_MS = 20;
-/** There once somebody was told the path of the mount: it is then there whenever the sandbox is not being saved, landed or emptied. */
+/**
+ * There once somebody was told the path of the mount: it is then there whenever the sandbox is not being
+ * saved, landed or emptied.
+ */
 const KEPT = "kept";
 
 export class OverlayMount {
@@ -61,7 +68,10 @@ export class OverlayMount {
     return tree.isOver(original);
   }
 
-  /** Whether this process can make it. In a user namespace only who is in one already: in a container without privilege, for example. */
+  /**
+   * Whether this process can make it. In a user namespace only who is in one already: in a container without
+   * privilege, for example.
+   */
   canBeMade(tree: LayeredTree): boolean {
     return tree.way !== "user-namespace" || this.#isMounted || mayMount();
   }
@@ -93,7 +103,9 @@ export class OverlayMount {
     if (!this.isKept) writeWhole(POINTS.keep, this.#workspace, KEPT, Buffer.alloc(0));
   }
 
-  /** Makes the folder that a mount needs besides the layers, as it has to be before the first one; its path. */
+  /**
+   * Makes the folder that a mount needs besides the layers, as it has to be before the first one; its path.
+   */
   prepareWork(tree: LayeredTree): string {
     if (this.#writerElsewhere(tree) === undefined) {
       // What a crash, or a restart of the machine, kept from being noted.
@@ -116,7 +128,8 @@ export class OverlayMount {
 
   async #tryToEnd(tree: LayeredTree): Promise<string | undefined> {
     const isMounted = this.#isMounted;
-    if (isMounted && (await this.#unmount(tree)) === "busy") return nameOf(holdersOf(this.#workspace.label(MERGED))[0]);
+    if (isMounted && (await this.#unmount(tree)) === "busy")
+      return nameOf(holdersOf(this.#workspace.label(MERGED))[0]);
     const writer = isMounted ? undefined : this.#writerElsewhere(tree);
     if (writer !== undefined) return nameOf(writer);
     removeTree(POINTS.clear, this.#workspace, MERGED);
@@ -131,26 +144,38 @@ export class OverlayMount {
     });
   }
 
-  /** Two mounts of the same layers know nothing of each other: who works in one would not see what is done in the other. */
+  /**
+   * Two mounts of the same layers know nothing of each other: who works in one would not see what is done in
+   * the other.
+   */
   async #assertNotElsewhere(tree: LayeredTree): Promise<void> {
     const holder = await whoStays(async () => {
       const writer = this.#writerElsewhere(tree);
       return writer && nameOf(writer);
     });
     if (holder === undefined) return;
-    throw new BusyError(`The sandbox of ${this.#scope.root} is mounted in another namespace, for ${holder}.`, {
-      holder,
-      hint: "End it, or work there.",
-    });
+    throw new BusyError(
+      `The sandbox of ${this.#scope.root} is mounted in another namespace, for ${holder}.`,
+      {
+        holder,
+        hint: "End it, or work there.",
+      },
+    );
   }
 
-  /** A namespace in which the sandbox is mounted and can be written to. Looked for only where programs may be inside: it takes a while. */
+  /**
+   * A namespace in which the sandbox is mounted and can be written to. Looked for only where programs may be
+   * inside: it takes a while.
+   */
   #writerElsewhere(tree: LayeredTree): LiveMount | undefined {
     if (tree.isFinished && !tree.isEntered) return undefined;
     return liveMounts(this.source).find(({ isReadOnly }) => !isReadOnly);
   }
 
-  /** A namespace that was made meanwhile has a copy of the mount, which stays there; so the file system is closed to all writing first. */
+  /**
+   * A namespace that was made meanwhile has a copy of the mount, which stays there; so the file system is
+   * closed to all writing first.
+   */
   async #unmount(tree: LayeredTree): Promise<"done" | "busy"> {
     const path = this.#workspace.label(MERGED);
     // Only root could have mounted one that is not finished without fuse.
@@ -171,15 +196,19 @@ export class OverlayMount {
   openLive(tree: LayeredTree): Folder | undefined {
     if (!tree.isEntered) return undefined;
     // What is left of a mount whose process died serves nobody.
-    if (this.#isMounted) return isDeadFuse(this.#workspace, MERGED) ? undefined : this.#workspace.openChild(MERGED);
+    if (this.#isMounted)
+      return isDeadFuse(this.#workspace, MERGED) ? undefined : this.#workspace.openChild(MERGED);
     const live = this.#writerElsewhere(tree);
     if (live === undefined) return undefined;
     const folder = openLiveMount(live);
     if (folder !== undefined) return folder;
-    throw new BusyError(`The sandbox of ${this.#scope.root} is in use by ${nameOf(live)}, which does not let us in.`, {
-      holder: nameOf(live),
-      hint: "Wait until it has ended, and try again.",
-    });
+    throw new BusyError(
+      `The sandbox of ${this.#scope.root} is in use by ${nameOf(live)}, which does not let us in.`,
+      {
+        holder: nameOf(live),
+        hint: "Wait until it has ended, and try again.",
+      },
+    );
   }
 }
 

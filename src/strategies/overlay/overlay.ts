@@ -1,8 +1,8 @@
 import type { Loss } from "../../core/capabilities.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
-import { BusyError, messageOf, UnsupportedError } from "../../core/errors.ts";
+import { BusyError, messageOf, UnsupportedError } from "../../core/errors/errors.ts";
 import type { ProgramView } from "../../core/program-view.ts";
-import type { Resource } from "../../core/resource.ts";
+import type { Resource } from "../../core/resource/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type {
   Attention,
@@ -14,19 +14,24 @@ import type {
 } from "../../core/strategy.ts";
 import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
-import { FolderStrategy } from "../../files/folder-strategy.ts";
-import type { Steps } from "../../files/pace.ts";
-import type { RestoredTimes } from "../../files/restored-times.ts";
-import { type OpenSandbox, openOriginal, placeOf, scopeFrom } from "../../files/sandbox-reference.ts";
-import type { BegunRestore } from "../../files/sandbox-tree.ts";
-import { type Scope, scopeOf } from "../../files/scope.ts";
-import { bringTreeBack, saveCheckpoint } from "../../files/tree-checkpoints.ts";
-import { stateOfLayer, type TreeState } from "../../files/tree-state.ts";
-import { isGone } from "../../files/work-place.ts";
-import { choosePlace, openWorkspace, type WorkspacePlace } from "../../files/workspace.ts";
-import { isThere } from "../../system/existence.ts";
-import type { Time } from "../../system/facts.ts";
-import type { Folder } from "../../system/folder.ts";
+import { bringTreeBack, saveCheckpoint } from "../../engine/checkpoint/tree-checkpoints.ts";
+import { stateOfLayer, type TreeState } from "../../engine/checkpoint/tree-state.ts";
+import { isGone } from "../../engine/part/tree-work-place.ts";
+import {
+  type OpenSandbox,
+  openOriginal,
+  placeOf,
+  scopeFrom,
+} from "../../engine/sandbox/sandbox-reference.ts";
+import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
+import type { RestoredTimes } from "../../engine/touches/restored-times.ts";
+import type { Steps } from "../../engine/work/pace.ts";
+import { type Scope, scopeOf } from "../../engine/workspace/scope.ts";
+import { choosePlace, openWorkspace, type WorkspacePlace } from "../../engine/workspace/workspace.ts";
+import type { Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { isThere } from "../../system/data/existence.ts";
+import { FolderStrategy } from "../folder/folder-strategy.ts";
 import { BaseRecord } from "./base-record.ts";
 import { LayeredTree } from "./layered-tree.ts";
 import { MERGED } from "./layout.ts";
@@ -35,9 +40,9 @@ import { whyNoLayers } from "./placement-probe.ts";
 import { firstWorkingWay, OVERLAY_WAYS, type OverlayWay, probeWay } from "./ways.ts";
 
 /**
- * A view of the original through an overlay: made in a millisecond whatever the size of the original, and it holds only what differs. Reading, writing,
- * comparing and landing work on the layers and need no mount; one is made only for programs. What the sandbox has not touched
- * shows the original as it is now.
+ * A view of the original through an overlay: made in a millisecond whatever the size of the original, and it
+ * holds only what differs. Reading, writing, comparing and landing work on the layers and need no mount; one
+ * is made only for programs. What the sandbox has not touched shows the original as it is now.
  */
 export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   readonly #allowed: readonly OverlayWay[];
@@ -90,10 +95,13 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     using sandbox = await this.open(ref);
     const mount = new OverlayMount(sandbox.workspace, sandbox.scope);
     if (!mount.canBeMade(sandbox.tree))
-      throw new UnsupportedError("Without privilege this sandbox is mounted only for programs that Drydock starts.", {
-        hint: "Use 'drydock plan exec', or 'drydock plan read' and 'plan write'.",
-        code: "NO_PATH",
-      });
+      throw new UnsupportedError(
+        "Without privilege this sandbox is mounted only for programs that Drydock starts.",
+        {
+          hint: "Use 'drydock plan exec', or 'drydock plan read' and 'plan write'.",
+          code: "NO_PATH",
+        },
+      );
     await mount.make(sandbox.tree);
     mount.keep();
     return this.programPath(sandbox.workspace.path, sandbox.scope);
@@ -146,7 +154,11 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     return attention;
   }
 
-  override async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
+  override async checkpoint(
+    ref: SandboxRef,
+    checkpointId: string,
+    last?: LastCheckpoint,
+  ): Promise<SavedCheckpoint> {
     const saved = await super.checkpoint(ref, checkpointId, last);
     await this.#showAgain(ref);
     return saved;
@@ -182,7 +194,9 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   }
 
   protected *saveCheckpoint({ own, workspace }: OpenSandbox<LayeredTree>, id: string): Steps {
-    yield* saveCheckpoint({ workspace, withMarks: true }, id, own, () => BaseRecord.load(workspace).toBytes());
+    yield* saveCheckpoint({ workspace, withMarks: true }, id, own, () =>
+      BaseRecord.load(workspace).toBytes(),
+    );
   }
 
   protected override stateOf({ own }: OpenSandbox<LayeredTree>, _changes: unknown, barrier: Time): TreeState {
@@ -230,10 +244,21 @@ function likelyWay(allowed: readonly OverlayWay[]): OverlayWay {
 const LOSSES_OF: { readonly [way in OverlayWay]: readonly Loss[] } = {
   kernel: ["folder-renames"],
   "user-namespace": ["folder-renames", "linked-files"],
-  fuse: ["folder-renames", "linked-files", "holes", "folder-times", "link-attributes", "special-files", "long-names"],
+  fuse: [
+    "folder-renames",
+    "linked-files",
+    "holes",
+    "folder-times",
+    "link-attributes",
+    "special-files",
+    "long-names",
+  ],
 };
 
-/** fuse-overlayfs moves what it copied up into its place, which without privilege needs permission to write to it. */
+/**
+ * fuse-overlayfs moves what it copied up into its place, which without privilege needs permission to write to
+ * it.
+ */
 function lossesOf(way: OverlayWay): readonly Loss[] {
   const isUsersFuse = way === "fuse" && process.geteuid?.() !== 0;
   return isUsersFuse ? [...LOSSES_OF.fuse, "read-only-folders"] : LOSSES_OF[way];

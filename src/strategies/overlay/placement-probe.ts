@@ -1,12 +1,12 @@
-import { baseName, parentPath } from "../../core/byte-path.ts";
-import type { Scope } from "../../files/scope.ts";
-import type { WorkspacePlace } from "../../files/workspace.ts";
-import { failedWith } from "../../system/errno.ts";
+import { baseName, parentPath } from "../../core/paths/byte-path.ts";
+import type { Scope } from "../../engine/workspace/scope.ts";
+import type { WorkspacePlace } from "../../engine/workspace/workspace.ts";
+import { failedWith } from "../../system/calls/errno.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { closeFile } from "../../system/calls/handles.ts";
+import { takesXattrs } from "../../system/calls/xattrs.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { Folder } from "../../system/folder.ts";
-import { closeFile } from "../../system/handles.ts";
-import { mountsBelow } from "../../system/mount-table.ts";
-import { takesXattrs } from "../../system/xattrs.ts";
+import { mountsBelow } from "../../system/mount/mount-table.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import type { OverlayWay } from "./ways.ts";
 
@@ -41,7 +41,10 @@ function whyNotAlone({ root }: Scope): string | undefined {
   return inside === undefined ? undefined : `${inside} is mounted inside, and only root could leave that out`;
 }
 
-/** In a user namespace of one's own only one's own user and group exist; a file of another can't be copied up (EOVERFLOW). */
+/**
+ * In a user namespace of one's own only one's own user and group exist; a file of another can't be copied up
+ * (EOVERFLOW).
+ */
 function whyNotMapped({ root }: Scope): string | undefined {
   using original = Folder.open(root);
   const { uid, gid } = original.ownFacts();

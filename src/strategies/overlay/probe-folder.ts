@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { removeTree } from "../../files/remove-tree.ts";
-import { sameIdentity } from "../../system/facts.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
+import { sameIdentity } from "../../system/calls/facts.ts";
+import { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { Folder } from "../../system/folder.ts";
-import { unmountFuse } from "../../system/fuse-overlay.ts";
-import { tryLock } from "../../system/lock.ts";
+import { unmountFuse } from "../../system/mount/fuse-overlay.ts";
+import { tryLock } from "../../system/state/lock.ts";
 
 /**
- * A folder in the state directory to try something in. It is locked while it is used, and the lock goes with the process: the next one who
- * tries something removes what one that was killed has left.
+ * A folder in the state directory to try something in. It is locked while it is used, and the lock goes with
+ * the process: the next one who tries something removes what one that was killed has left.
  */
 const POINTS = {
   create: failpoint("overlay.probe-create"),
@@ -20,9 +20,13 @@ export const PROBE_MOUNT_POINT = "merged";
 const PREFIX = "overlay-probe-";
 
 /** Calls `use` with a new folder that is gone afterwards. */
-export async function withProbeFolder<T>(stateDir: string, use: (folder: Folder) => T | Promise<T>): Promise<T> {
+export async function withProbeFolder<T>(
+  stateDir: string,
+  use: (folder: Folder) => T | Promise<T>,
+): Promise<T> {
   using state = Folder.open(stateDir);
-  for (const name of state.names().filter((found) => found.startsWith(PREFIX))) await removeIfLeft(state, name);
+  for (const name of state.names().filter((found) => found.startsWith(PREFIX)))
+    await removeIfLeft(state, name);
   const { name, folder } = create(state);
   try {
     return await use(folder);

@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { mountsBelow } from "../../system/mount-table.ts";
-import { systemProgram } from "../../system/programs.ts";
+import { mountsBelow } from "../../system/mount/mount-table.ts";
+import { systemProgram } from "../../system/process/programs.ts";
 
 const NEEDS_ROOT = process.getuid?.() === 0 ? false : "needs root";
 const NEEDS_FUSE = systemProgram("fuse-overlayfs") === undefined ? "needs fuse-overlayfs" : NEEDS_ROOT;
@@ -30,7 +39,10 @@ afterEach(() => {
 });
 
 /** Probing is once per process, so each case has its own. `before` are programs to start it with. */
-function inProcess(expression: string, { before = [], trap = "" }: { before?: readonly string[]; trap?: string } = {}) {
+function inProcess(
+  expression: string,
+  { before = [], trap = "" }: { before?: readonly string[]; trap?: string } = {},
+) {
   const script = `
     import { armFailpoints } from ${JSON.stringify(FAILPOINTS)};
     import { firstWorkingWay, OVERLAY_WAYS, probeWay } from ${JSON.stringify(WAYS)};
@@ -67,13 +79,18 @@ describe("the ways to mount an overlay", { skip: NEEDS_ROOT }, () => {
       works: false,
       reason: "mounting needs root",
     });
-    assert.deepEqual(resultOf(inProcess("firstWorkingWay(state)", { before: AS_USER })), { way: "user-namespace" });
+    assert.deepEqual(resultOf(inProcess("firstWorkingWay(state)", { before: AS_USER })), {
+      way: "user-namespace",
+    });
   });
 
   it("root without the right to mount is told so", () => {
     const before = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"];
     const result = resultOf(inProcess(`probeWay("kernel", state)`, { before }));
-    assert.match(JSON.stringify(result), /"works":false,"reason":"(this process may not mount|trusted attributes)/);
+    assert.match(
+      JSON.stringify(result),
+      /"works":false,"reason":"(this process may not mount|trusted attributes)/,
+    );
   });
 
   it("root inside a user namespace is not sent the kernel's way, whose marks it can't leave", () => {
@@ -85,7 +102,10 @@ describe("the ways to mount an overlay", { skip: NEEDS_ROOT }, () => {
   it("says for each allowed way why it does not work", () => {
     chownSync(state, UID, UID);
     const run = inProcess(`firstWorkingWay(state, ["kernel", "fuse"])`, { before: AS_USER });
-    assert.match(JSON.stringify(resultOf(run)), /kernel: mounting needs root; fuse: .*(\/dev\/fuse|not installed)/);
+    assert.match(
+      JSON.stringify(resultOf(run)),
+      /kernel: mounting needs root; fuse: .*(\/dev\/fuse|not installed)/,
+    );
   });
 
   it("[O1] each is tried once per process", () => {

@@ -1,17 +1,25 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { BusyError, messageOf, SystemCallError } from "../../core/errors.ts";
-import { failedWith } from "../../system/errno.ts";
+import { BusyError, messageOf, SystemCallError } from "../../core/errors/errors.ts";
+import { failedWith } from "../../system/calls/errno.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { closeFile } from "../../system/calls/handles.ts";
+import { writeXattrs } from "../../system/calls/xattrs.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { Folder } from "../../system/folder.ts";
-import { mountFuseOverlay, unmountFuse, whyNoFuse } from "../../system/fuse-overlay.ts";
-import { closeFile } from "../../system/handles.ts";
-import { whyNoUserNamespaceOverlay } from "../../system/namespaces.ts";
-import { createdOverlay, detachedMemory, mountByPaths, type OverlayLayers } from "../../system/overlay-mount.ts";
-import { unmount } from "../../system/unmount.ts";
-import { writeXattrs } from "../../system/xattrs.ts";
+import { mountFuseOverlay, unmountFuse, whyNoFuse } from "../../system/mount/fuse-overlay.ts";
+import { whyNoUserNamespaceOverlay } from "../../system/mount/namespaces.ts";
+import {
+  createdOverlay,
+  detachedMemory,
+  mountByPaths,
+  type OverlayLayers,
+} from "../../system/mount/overlay-mount.ts";
+import { unmount } from "../../system/mount/unmount.ts";
 import { PROBE_MOUNT_POINT, withProbeFolder } from "./probe-folder.ts";
 
-/** The ways to mount an overlay, the best first: as root; in a user namespace, without privilege; by a process in user space. */
+/**
+ * The ways to mount an overlay, the best first: as root; in a user namespace, without privilege; by a process
+ * in user space.
+ */
 export const OVERLAY_WAYS = ["kernel", "user-namespace", "fuse"] as const;
 export type OverlayWay = (typeof OVERLAY_WAYS)[number];
 
@@ -68,8 +76,9 @@ function whyNotAtOnce(way: OverlayWay): string | undefined {
 }
 
 /**
- * Tries the kernel's way on layers in memory, which takes a millisecond where folders on a disk take ten, and of which nothing is left even
- * if the process is killed. Kernels before 6.15 do not take such layers; that it fails here says nothing.
+ * Tries the kernel's way on layers in memory, which takes a millisecond where folders on a disk take ten, and
+ * of which nothing is left even if the process is killed. Kernels before 6.15 do not take such layers; that
+ * it fails here says nothing.
  */
 function worksInMemory(): boolean {
   try {
@@ -101,7 +110,8 @@ async function whyNotIn(way: OverlayWay, folder: Folder): Promise<string | undef
 }
 
 function makeLayers(folder: Folder): void {
-  for (const name of ["lower", "upper", "work", PROBE_MOUNT_POINT]) folder.createFolder(POINTS.layers, name, 0o700);
+  for (const name of ["lower", "upper", "work", PROBE_MOUNT_POINT])
+    folder.createFolder(POINTS.layers, name, 0o700);
   using lower = folder.openChild("lower");
   closeFile(lower.createFile(POINTS.layers, "lowered", 0o600));
 }
@@ -112,7 +122,11 @@ function takesTrustedMarks(folder: Folder): boolean {
   return writeXattrs(POINTS.layers, folder, "upper", mark, {}).length === 0;
 }
 
-async function whyNotByKernel(layers: OverlayLayers, merged: Folder, folder: Folder): Promise<string | undefined> {
+async function whyNotByKernel(
+  layers: OverlayLayers,
+  merged: Folder,
+  folder: Folder,
+): Promise<string | undefined> {
   try {
     if (!takesTrustedMarks(folder)) return "trusted attributes can't be set here";
     const mount = createdOverlay(layers, SOURCE);
@@ -145,5 +159,7 @@ async function untilFree(end: () => Promise<"done" | "busy">): Promise<void> {
     if ((await end()) === "done") return;
     await delay(20);
   }
-  throw new BusyError("what was mounted to try it is kept busy by another process", { holder: "another process" });
+  throw new BusyError("what was mounted to try it is kept busy by another process", {
+    holder: "another process",
+  });
 }

@@ -1,19 +1,19 @@
 import type { Owner } from "../../core/owner.ts";
-import type { ServerSession, TransactionName } from "../../database/server-database.ts";
-import { removeTree } from "../../files/remove-tree.ts";
-import { failedWith, unlessFailed } from "../../system/errno.ts";
+import type { ServerSession, TransactionName } from "../../database/server/server-database.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
+import { failedWith, unlessFailed } from "../../system/calls/errno.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { readTextFile } from "../../system/data/text-files.ts";
+import { type Durability, parsed, writeWhole } from "../../system/data/whole-file.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
-import { Folder } from "../../system/folder.ts";
-import { whileLocked } from "../../system/lock.ts";
-import { readTextFile } from "../../system/text-files.ts";
-import { type Durability, parsed, writeWhole } from "../../system/whole-file.ts";
+import { whileLocked } from "../../system/state/lock.ts";
 
 /**
  * `keepers/PLAN/` in the state directory, 0700. The names on disk are those of 0.1.0, whose open plans go on:
- * - `keeper.json`: which process holds the plan's transactions. The holder writes it when it listens; its socket is
- *   `ID.sock`. It is not flushed: no holder outlives a restart.
- * - `RESOURCE.json`: the state of the transaction of a resource. The client writes it durably, before each step after
- *   which the server could have a transaction that no record names.
+ * - `keeper.json`: which process holds the plan's transactions. The holder writes it when it listens; its
+ *   socket is `ID.sock`. It is not flushed: no holder outlives a restart.
+ * - `RESOURCE.json`: the state of the transaction of a resource. The client writes it durably, before each
+ *   step after which the server could have a transaction that no record names.
  * - `RESOURCE.ended`: why the holder ended a transaction by itself.
  */
 interface HolderFile {

@@ -1,22 +1,27 @@
-import { DrydockError, messageOf } from "../../core/errors.ts";
-import type { DatabaseValue, StatementResult } from "../../core/query.ts";
-import { type PlainError, plainError } from "../../core/revive-error.ts";
+import { DrydockError, messageOf } from "../../core/errors/errors.ts";
+import { type PlainError, plainError } from "../../core/errors/revive-error.ts";
 import type { TransactionPolicy } from "../../core/strategy-policies.ts";
-import type { Evidence, Outcome, ServerSession, TransactionName } from "../../database/server-database.ts";
-import type { StatementEffect } from "../../database/statement-effect.ts";
+import type { DatabaseValue, StatementResult } from "../../core/values/query.ts";
+import type {
+  Evidence,
+  Outcome,
+  ServerSession,
+  TransactionName,
+} from "../../database/server/server-database.ts";
+import type { StatementEffect } from "../../database/server/statement-effect.ts";
 
 /**
  * # The protocol between a client and the process that holds a plan's transactions
  *
- * Each connection to the holder's socket carries one request and one answer, each a line of JSON. A request names a
- * sandbox and an operation; an answer is `{ "done": … }` or `{ "failed": { … } }`. The holder does requests about one
- * sandbox one after the other, in the order in which they came; only `cancel` does not wait. A client keeps its side of
- * the connection open until it has the answer. If that side ends earlier, the client is dead, and the holder cancels
- * the statements that it asked for.
+ * Each connection to the holder's socket carries one request and one answer, each a line of JSON. A request
+ * names a sandbox and an operation; an answer is `{ "done": … }` or `{ "failed": { … } }`. The holder does
+ * requests about one sandbox one after the other, in the order in which they came; only `cancel` does not
+ * wait. A client keeps its side of the connection open until it has the answer. If that side ends earlier,
+ * the client is dead, and the holder cancels the statements that it asked for.
  *
- * The holder gets `HolderStart` on its standard input, which is the only way that a password reaches it, and says
- * `ready` on its standard output when it listens. It records only where it listens, and why it ended a transaction by
- * itself. The client records whatever must be known after the holder's death, before it asks.
+ * The holder gets `HolderStart` on its standard input, which is the only way that a password reaches it, and
+ * says `ready` on its standard output when it listens. It records only where it listens, and why it ended a
+ * transaction by itself. The client records whatever must be known after the holder's death, before it asks.
  */
 export interface HolderStart {
   /** The plan's folder, see holder-folder.ts. */

@@ -1,7 +1,11 @@
 import type { Change, DiffView } from "../../core/change.ts";
-import { SandboxCommitError, SandboxStateError, UnsupportedError, UsageError } from "../../core/errors.ts";
-import type { StatementResult } from "../../core/query.ts";
-import type { Resource } from "../../core/resource.ts";
+import {
+  SandboxCommitError,
+  SandboxStateError,
+  UnsupportedError,
+  UsageError,
+} from "../../core/errors/errors.ts";
+import type { Resource } from "../../core/resource/resource.ts";
 import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
 import type {
   Attention,
@@ -12,9 +16,10 @@ import type {
   TwoPhaseSandboxStrategy,
 } from "../../core/strategy.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
-import { rowJson } from "../../database/row-json.ts";
-import type { Evidence, TransactionName } from "../../database/server-database.ts";
-import { parseServerUrl } from "../../database/server-url.ts";
+import type { StatementResult } from "../../core/values/query.ts";
+import { rowJson } from "../../database/common/row-json.ts";
+import type { Evidence, TransactionName } from "../../database/server/server-database.ts";
+import { parseServerUrl } from "../../database/server/server-url.ts";
 import { cannotBeTakenBack, RemoteTransaction } from "./client/remote-transaction.ts";
 import { statementChanges } from "./client/statement-changes.ts";
 import { transactionNotes } from "./client/transaction-notes.ts";
@@ -23,11 +28,12 @@ import { placesOf } from "./client/transaction-places.ts";
 const NO_UNDO = "can't be undone once it has landed";
 
 /**
- * A transaction on a database server (PostgreSQL, MySQL, MariaDB), held open by a holder for as long as the plan is. Work is done by statements; it
- * is seen by nobody else, and lands by the server's own two-phase commit: PREPARE TRANSACTION, XA PREPARE.
+ * A transaction on a database server (PostgreSQL, MySQL, MariaDB), held open by a holder for as long as the
+ * plan is. Work is done by statements; it is seen by nobody else, and lands by the server's own two-phase
+ * commit: PREPARE TRANSACTION, XA PREPARE.
  *
- * A server that can't prepare is said to be so by the ref: then the transaction lands in one step, and goes last. A landed transaction can't be
- * taken back.
+ * A server that can't prepare is said to be so by the ref: then the transaction lands in one step, and goes
+ * last. A landed transaction can't be taken back.
  */
 export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
   readonly name = "transaction_rollback";
@@ -50,7 +56,13 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
     const { location, id: resourceId } = resource;
     parseServerUrl(location);
     const sandboxId = sandboxIdFor(planId, resourceId);
-    const ref: SandboxRef = { sandboxId, planId, resourceId, strategyName: this.name, metadata: { location } };
+    const ref: SandboxRef = {
+      sandboxId,
+      planId,
+      resourceId,
+      strategyName: this.name,
+      metadata: { location },
+    };
     const held = this.#held(ref);
     if (held.record !== undefined)
       throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
@@ -140,15 +152,22 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
     return { changes: length, data: { name: { ...name }, evidence: { ...evidence } } };
   }
 
-  async commitPrepared(ref: SandboxRef, { id }: Transaction, { changes, data }: PreparedCommit): Promise<CommitResult> {
+  async commitPrepared(
+    ref: SandboxRef,
+    { id }: Transaction,
+    { changes, data }: PreparedCommit,
+  ): Promise<CommitResult> {
     const held = this.#held(ref);
     const { record } = held;
     if (record?.state === "landed" && record.transactionId === id) return { changes, attention: [] };
     const outcome = await held.land(data["name"] as unknown as TransactionName, data["evidence"] as Evidence);
     if (outcome === "rolled back")
-      throw new SandboxCommitError(`The prepared transaction on ${held.location} was rolled back by somebody else.`, {
-        hint: "Its work is gone. Give the landing up with 'drydock recover PLAN --abort'.",
-      });
+      throw new SandboxCommitError(
+        `The prepared transaction on ${held.location} was rolled back by somebody else.`,
+        {
+          hint: "Its work is gone. Give the landing up with 'drydock recover PLAN --abort'.",
+        },
+      );
     held.noteLanded(id);
     return { changes, attention: outcome === "committed" ? [] : [inDoubt(held.location)] };
   }
@@ -162,7 +181,9 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
     const { record } = held;
     if (record?.transactionId !== id) return [];
     if (record.state === "landed") throw cannotBeTakenBack(held.location);
-    return record.state === "preparing" ? await held.takeBack((prepared?.data["evidence"] ?? {}) as Evidence) : [];
+    return record.state === "preparing"
+      ? await held.takeBack((prepared?.data["evidence"] ?? {}) as Evidence)
+      : [];
   }
 
   /** Until when the transaction is held, and what can't be done here. */

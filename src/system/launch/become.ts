@@ -1,5 +1,5 @@
-import { bytesFromPath } from "../../core/byte-path.ts";
-import { calls, check, cString, PinnedBuffer } from "../native.ts";
+import { bytesFromPath } from "../../core/paths/byte-path.ts";
+import { calls, check, cString, PinnedBuffer } from "../calls/native.ts";
 import { launchCalls } from "./calls.ts";
 
 const F_SETFD = 2;

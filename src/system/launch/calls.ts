@@ -1,4 +1,4 @@
-import { lazyCalls } from "../native.ts";
+import { lazyCalls } from "../calls/native.ts";
 
 /** Numbers of system calls that are the same on every processor. */
 export const OPEN_TREE = 428;

@@ -1,11 +1,14 @@
 import { constants } from "node:fs";
-import { baseName, parentPath } from "../../core/byte-path.ts";
-import { failedWith } from "../errno.ts";
-import { calls, check, pathPointer } from "../native.ts";
-import { O_CLOEXEC } from "../open-flags.ts";
+import { baseName, parentPath } from "../../core/paths/byte-path.ts";
+import { failedWith } from "../calls/errno.ts";
+import { calls, check, pathPointer } from "../calls/native.ts";
+import { O_CLOEXEC } from "../calls/open-flags.ts";
 import type { ViewRoot } from "./view-root.ts";
 
-/** Puts a link into a folder of the new root, in the place of what is there. In a folder that a command has removed there is nothing to put. */
+/**
+ * Puts a link into a folder of the new root, in the place of what is there. In a folder that a command has
+ * removed there is nothing to put.
+ */
 export function replaceLink(root: ViewRoot, at: string, to: string): void {
   const name = baseName(at);
   using parent = root.folderIfThere(parentPath(at));
@@ -24,7 +27,11 @@ export function makePoint(root: ViewRoot, at: string, isFile: boolean): void {
     if (!isFile) check(calls.mkdirat(parent.fd, path, 0o755), "mkdir", at);
     else
       calls.close(
-        check(calls.openat(parent.fd, path, constants.O_CREAT | constants.O_EXCL | O_CLOEXEC, 0o644), "create", at),
+        check(
+          calls.openat(parent.fd, path, constants.O_CREAT | constants.O_EXCL | O_CLOEXEC, 0o644),
+          "create",
+          at,
+        ),
       );
   });
 }

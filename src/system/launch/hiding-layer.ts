@@ -1,21 +1,26 @@
-import { baseName, parentPath, ROOT_PATH } from "../../core/byte-path.ts";
-import type { Facts } from "../facts.ts";
-import { Folder } from "../folder.ts";
-import { calls, check, cString, pathPointer } from "../native.ts";
-import { O_CLOEXEC, O_PATH } from "../open-flags.ts";
+import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { Facts } from "../calls/facts.ts";
+import { Folder } from "../calls/folder.ts";
+import { calls, check, cString, pathPointer } from "../calls/native.ts";
+import { O_CLOEXEC, O_PATH } from "../calls/open-flags.ts";
 import { launchCalls } from "./calls.ts";
 import { attachMount, newMount } from "./new-mount.ts";
 
 const S_IFCHR = 0o020000;
 
-/** Where the layers are while the root is put together: in the root that goes, in a folder of the kernel's in which nothing is that is shown. */
+/**
+ * Where the layers are while the root is put together: in the root that goes, in a folder of the kernel's in
+ * which nothing is that is shown.
+ */
 const BESIDE = "/sys/class";
 
 /**
- * Layers that lie over a folder of the host and under what commands wrote, in which names are missing. However commands move folders around, what
- * the kernel looks up in the folder of the host, it looks up here first.
+ * Layers that lie over a folder of the host and under what commands wrote, in which names are missing.
+ * However commands move folders around, what the kernel looks up in the folder of the host, it looks up here
+ * first.
  *
- * They are in memory: a layer may not lie inside the folder that it lies over, as our state directory often does.
+ * They are in memory: a layer may not lie inside the folder that it lies over, as our state directory often
+ * does.
  */
 export class HidingLayers {
   #top: Folder | undefined;
@@ -54,7 +59,10 @@ function mountedInMemory(): Folder {
   return new Folder(mount, BESIDE);
 }
 
-/** The folder at a path of the layer, with those on the way, each like that of the host: a merged folder looks like its topmost layer. */
+/**
+ * The folder at a path of the layer, with those on the way, each like that of the host: a merged folder looks
+ * like its topmost layer.
+ */
 function likeBelow(layer: Folder, lower: Folder, path: string): Folder {
   if (path === ROOT_PATH) return layer.duplicate();
   using parent = likeBelow(layer, lower, parentPath(path));

@@ -1,4 +1,4 @@
-import { calls, check } from "../native.ts";
+import { calls, check } from "../calls/native.ts";
 import { launchCalls } from "./calls.ts";
 
 const AF_INET = 2;

@@ -1,6 +1,6 @@
 import { constants, writeFileSync } from "node:fs";
-import { calls, check, pathPointer } from "../native.ts";
-import { O_CLOEXEC } from "../open-flags.ts";
+import { calls, check, pathPointer } from "../calls/native.ts";
+import { O_CLOEXEC } from "../calls/open-flags.ts";
 
 /** Something in a small file system in memory. Folders are given before what is in them. */
 export type MemoryEntry =
@@ -22,7 +22,8 @@ export function fillMemory(folder: number, entries: readonly MemoryEntry[], labe
 function make(folder: number, entry: MemoryEntry, label: string): void {
   const path = pathPointer(entry.path);
   if (entry.kind === "folder") check(calls.mkdirat(folder, path, 0o755), "mkdir", label);
-  else if (entry.kind === "link") check(calls.symlinkat(pathPointer(entry.to, 1), folder, path), "symlink", label);
+  else if (entry.kind === "link")
+    check(calls.symlinkat(pathPointer(entry.to, 1), folder, path), "symlink", label);
   else makeFile(folder, path, Buffer.from(entry.content ?? "", "base64"), label);
 }
 

@@ -1,6 +1,14 @@
-import { CREATE, configure, MOVE_BOTH_EMPTY, MOVE_MOUNT, mountOf, openContext, SET_STRING } from "../mount-context.ts";
-import { calls, check, cString } from "../native.ts";
-import { O_CLOEXEC } from "../open-flags.ts";
+import { calls, check, cString } from "../calls/native.ts";
+import { O_CLOEXEC } from "../calls/open-flags.ts";
+import {
+  CREATE,
+  configure,
+  MOVE_BOTH_EMPTY,
+  MOVE_MOUNT,
+  mountOf,
+  openContext,
+  SET_STRING,
+} from "../mount/mount-context.ts";
 import { launchCalls, MOUNT_SETATTR, OPEN_TREE } from "./calls.ts";
 
 /** What holds for a mount, besides what holds for the mount that it is a copy of. */
@@ -36,7 +44,11 @@ function mountAttributes({ readOnly, noSetid, noDevices, noPrograms }: MountFlag
 }
 
 /** A new file system of the kernel's own, which hangs nowhere. */
-export function newMount(type: string, settings: readonly (readonly [string, string])[], flags: MountFlags): number {
+export function newMount(
+  type: string,
+  settings: readonly (readonly [string, string])[],
+  flags: MountFlags,
+): number {
   const context = check(openContext(type), "mount", type);
   for (const [key, value] of settings) configure(context, SET_STRING, key, value, type);
   configure(context, CREATE, null, null, type);

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
-import { calls, check } from "../native.ts";
-import { O_CLOEXEC } from "../open-flags.ts";
+import { calls, check } from "../calls/native.ts";
+import { O_CLOEXEC } from "../calls/open-flags.ts";
 import { launchCalls } from "./calls.ts";
 import type { ViewRoot } from "./view-root.ts";
 
@@ -20,8 +20,8 @@ const TIOCGPTPEER = 0x5441;
 const LABEL = "the terminal";
 
 /**
- * Opens a terminal of the new root's own, and makes it the one of this process and its descendants. Returns the end that the user's terminal is
- * connected to, and the one that the command has.
+ * Opens a terminal of the new root's own, and makes it the one of this process and its descendants. Returns
+ * the end that the user's terminal is connected to, and the one that the command has.
  */
 export function openOwnTerminal(
   root: ViewRoot,
@@ -40,7 +40,10 @@ export function openOwnTerminal(
   return { outer, inner };
 }
 
-/** Leaves the process group of the launcher's ancestors, so that no signal to the command's group reaches them. */
+/**
+ * Leaves the process group of the launcher's ancestors, so that no signal to the command's group reaches
+ * them.
+ */
 export function ownSession(): void {
   check(launchCalls.setsid(), "setsid", "this process");
 }

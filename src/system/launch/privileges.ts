@@ -1,4 +1,4 @@
-import { calls, check, PinnedBuffer } from "../native.ts";
+import { calls, check, PinnedBuffer } from "../calls/native.ts";
 import { LANDLOCK_CREATE_RULESET, LANDLOCK_RESTRICT_SELF, launchCalls } from "./calls.ts";
 import { type FilterOptions, seccompFilter } from "./seccomp-filter.ts";
 
@@ -37,8 +37,8 @@ const CAPABILITIES = {
 export type Capability = keyof typeof CAPABILITIES;
 
 /**
- * Gives up every capability but these, for this process and all that it becomes or starts. Nothing regains one: no_new_privs makes set-id
- * programs and those with capabilities of their own plain ones.
+ * Gives up every capability but these, for this process and all that it becomes or starts. Nothing regains
+ * one: no_new_privs makes set-id programs and those with capabilities of their own plain ones.
  */
 export function keepOnly(kept: readonly Capability[]): void {
   prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1);
@@ -75,9 +75,17 @@ export function filterCalls(options: FilterOptions): void {
   check(launchCalls.seccomp(SECCOMP, SECCOMP_SET_MODE_FILTER, 0, program.bytes), "seccomp", "this process");
 }
 
-/** Keeps this process from sockets without a path that others listen on, where the kernel can (from Linux 6.12 on). */
+/**
+ * Keeps this process from sockets without a path that others listen on, where the kernel can (from Linux 6.12
+ * on).
+ */
 export function leaveAbstractSockets(): void {
-  const version = launchCalls.landlockCreate(LANDLOCK_CREATE_RULESET, null, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  const version = launchCalls.landlockCreate(
+    LANDLOCK_CREATE_RULESET,
+    null,
+    0,
+    LANDLOCK_CREATE_RULESET_VERSION,
+  );
   if (version < VERSION_WITH_SCOPES) return;
   // Rights over files, over the network, scopes.
   const attributes = Buffer.alloc(24);

@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
-import { SystemCallError } from "../../core/errors.ts";
-import { factsOfOpen } from "../facts.ts";
-import { calls, check, cString } from "../native.ts";
-import { O_CLOEXEC, O_PATH } from "../open-flags.ts";
+import { SystemCallError } from "../../core/errors/errors.ts";
+import { factsOfOpen } from "../calls/facts.ts";
+import { calls, check, cString } from "../calls/native.ts";
+import { O_CLOEXEC, O_PATH } from "../calls/open-flags.ts";
 import { launchCalls } from "./calls.ts";
 import { copyMount, setMountFlags } from "./new-mount.ts";
 
@@ -10,11 +10,16 @@ const SEEK_SET = 0;
 const SEEK_CUR = 1;
 
 /**
- * Opens the file at standard input once more, through a mount of its own that can't be written through, at the place where the descriptor is.
- * Through the descriptor itself a command could open it for writing (/proc/self/fd/0), or change its mode and times.
+ * Opens the file at standard input once more, through a mount of its own that can't be written through, at
+ * the place where the descriptor is. Through the descriptor itself a command could open it for writing
+ * (/proc/self/fd/0), or change its mode and times.
  */
 export function reopenReadOnly(fd: number, path: string): number {
-  const handle = check(launchCalls.open(cString(path), O_PATH | constants.O_NOFOLLOW | O_CLOEXEC, 0), "open", path);
+  const handle = check(
+    launchCalls.open(cString(path), O_PATH | constants.O_NOFOLLOW | O_CLOEXEC, 0),
+    "open",
+    path,
+  );
   assertSame(handle, fd, path);
   const mount = copyMount(handle, path, false);
   setMountFlags(mount, { readOnly: true, noSetid: true, noDevices: true, noPrograms: true }, path, false);

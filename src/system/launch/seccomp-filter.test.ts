@@ -13,7 +13,11 @@ function run(program: Buffer, data: Buffer): number {
   let loaded = 0;
   for (let at = 0; ; at += 1) {
     const code = program.readUInt16LE(at * 8);
-    const [yes, no, value] = [program[at * 8 + 2] ?? 0, program[at * 8 + 3] ?? 0, program.readUInt32LE(at * 8 + 4)];
+    const [yes, no, value] = [
+      program[at * 8 + 2] ?? 0,
+      program[at * 8 + 3] ?? 0,
+      program.readUInt32LE(at * 8 + 4),
+    ];
     if (code === 0x06) return value;
     if (code === 0x20) loaded = data.readUInt32LE(value);
     else if (code === 0x15) at += loaded === value ? yes : no;
@@ -23,7 +27,11 @@ function run(program: Buffer, data: Buffer): number {
   }
 }
 
-function verdict(number: number, args: readonly number[] = [], { mayNestUsers = false, processor = X64 } = {}): number {
+function verdict(
+  number: number,
+  args: readonly number[] = [],
+  { mayNestUsers = false, processor = X64 } = {},
+): number {
   const program = seccompFilter("x64", { mayNestUsers });
   assert.ok(program !== undefined);
   const data = Buffer.alloc(64);
@@ -39,7 +47,8 @@ function verdict(number: number, args: readonly number[] = [], { mayNestUsers = 
 
 describe("The filter of system calls", () => {
   it("[X7] allows what programs need", () => {
-    for (const number of [0, 1, 2, 57, 59, 101, 202, 257, 332]) assert.equal(verdict(number), ALLOW, String(number));
+    for (const number of [0, 1, 2, 57, 59, 101, 202, 257, 332])
+      assert.equal(verdict(number), ALLOW, String(number));
     for (const family of [1, 2, 10, 16]) assert.equal(verdict(41, [family]), ALLOW);
     assert.equal(verdict(16, [0, 0x5413]), ALLOW);
     assert.equal(verdict(56, [0x0035_0f00 + 17]), ALLOW);
@@ -54,7 +63,8 @@ describe("The filter of system calls", () => {
   });
 
   it("[X7] refuses new namespaces, but for a user namespace alone where the launcher needs one", () => {
-    for (const flag of [NEWNS, 0x0200_0000, 0x4000_0000, 0x80, NEWUSER]) assert.equal(verdict(272, [flag]), ERRNO + 1);
+    for (const flag of [NEWNS, 0x0200_0000, 0x4000_0000, 0x80, NEWUSER])
+      assert.equal(verdict(272, [flag]), ERRNO + 1);
     assert.equal(verdict(272, [NEWUSER], { mayNestUsers: true }), ALLOW);
     assert.equal(verdict(272, [NEWUSER | NEWNS], { mayNestUsers: true }), ERRNO + 1);
     assert.equal(verdict(56, [NEWUSER], { mayNestUsers: true }), ERRNO + 1);

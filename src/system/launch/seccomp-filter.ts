@@ -1,12 +1,14 @@
 /**
  * The filter of system calls that holds for a command and everything it starts.
  *
- * Capabilities and mounts are the walls. This closes what leads around them: words put into a terminal, keyrings, which belong to no namespace,
- * new namespaces, in which a command would have all capabilities again, sockets that see packets of others, and parts of the kernel that no
- * build, test or agent needs and in which most ways out were found.
+ * Capabilities and mounts are the walls. This closes what leads around them: words put into a terminal,
+ * keyrings, which belong to no namespace, new namespaces, in which a command would have all capabilities
+ * again, sockets that see packets of others, and parts of the kernel that no build, test or agent needs and
+ * in which most ways out were found.
  *
- * It is a program over `struct seccomp_data`: the number of the call at 0, the processor at 4, the arguments from 16 on, 8 bytes each. Of an
- * argument that is an `int` the kernel looks at the lower half only, and so does the filter.
+ * It is a program over `struct seccomp_data`: the number of the call at 0, the processor at 4, the arguments
+ * from 16 on, 8 bytes each. Of an argument that is an `int` the kernel looks at the lower half only, and so
+ * does the filter.
  */
 export interface FilterOptions {
   /** Whether a user namespace may be made, alone: the last step of a launcher without privilege makes one. */
@@ -58,7 +60,10 @@ const REFUSED: readonly (readonly [name: string, x64: number, arm64: number])[] 
   ["kexec_file_load", 320, 294],
 ];
 
-/** Refused as if the kernel did not have it; programs then take the older way. clone3 hides its flags, io_uring makes calls past the filter. */
+/**
+ * Refused as if the kernel did not have it; programs then take the older way. clone3 hides its flags,
+ * io_uring makes calls past the filter.
+ */
 const ABSENT = [435, 425, 426, 427];
 
 const PROCESSORS = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
@@ -104,7 +109,12 @@ export function seccompFilter(processor: string, { mayNestUsers }: FilterOptions
     fail(ENOSYS),
     ...ABSENT.flatMap((number) => [unlessEqual(number, 1), fail(ENOSYS)]),
     ...REFUSED.flatMap(([, ...numbers]) => [unlessEqual(numbers[at] ?? 0, 1), fail(EPERM)]),
-    ...about(NUMBERS.ioctl[at], 1, [unlessEqual(TIOCSTI, 1), fail(EPERM), unlessEqual(TIOCLINUX, 1), fail(EPERM)]),
+    ...about(NUMBERS.ioctl[at], 1, [
+      unlessEqual(TIOCSTI, 1),
+      fail(EPERM),
+      unlessEqual(TIOCLINUX, 1),
+      fail(EPERM),
+    ]),
     ...about(NUMBERS.unshare[at], 0, [unlessAnyBit(namespaces + CLONE_NEWTIME, 1), fail(EPERM)]),
     ...about(NUMBERS.clone[at], 0, [unlessAnyBit(OTHER_NAMESPACES + CLONE_NEWUSER, 1), fail(EPERM)]),
     ...about(NUMBERS.socket[at], 0, onlyFamilies()),

@@ -1,5 +1,5 @@
 import { readSync, writeSync } from "node:fs";
-import { check } from "../native.ts";
+import { check } from "../calls/native.ts";
 import { launchCalls } from "./calls.ts";
 
 const LINE_END = 10;

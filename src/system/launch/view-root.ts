@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
-import { failedWith } from "../errno.ts";
-import { Folder } from "../folder.ts";
-import { calls, check, cString } from "../native.ts";
-import { O_CLOEXEC, O_PATH } from "../open-flags.ts";
+import { failedWith } from "../calls/errno.ts";
+import { Folder } from "../calls/folder.ts";
+import { calls, check, cString } from "../calls/native.ts";
+import { O_CLOEXEC, O_PATH } from "../calls/open-flags.ts";
 import { launchCalls, OPENAT2 } from "./calls.ts";
 import { fillMemory, type MemoryEntry } from "./memory-entries.ts";
 import { attachMount, copyMount, type MountFlags, newMount, setMountFlags } from "./new-mount.ts";
@@ -18,7 +18,10 @@ const MNT_DETACH = 2;
 /** This one has a number of its own on each processor. */
 const PIVOT_ROOT = process.arch === "arm64" ? 41 : 155;
 
-/** Gives this process mounts of its own. Of a program with threads only the calling one moves, and execve keeps just that one. */
+/**
+ * Gives this process mounts of its own. Of a program with threads only the calling one moves, and execve
+ * keeps just that one.
+ */
 export function ownMounts(): void {
   check(launchCalls.unshare(CLONE_NEWNS), "unshare", "/");
   // What is mounted from here on must not appear on the host, nor what the host mounts here.
@@ -38,8 +41,9 @@ export function joinMounts(pid: number): void {
 /**
  * The root that a command sees, while it is put together.
  *
- * Every place in it is found from one descriptor of its top, beneath that and through no link (openat2), and is mounted on by descriptor. What
- * an earlier command left in a layer can keep something from being mounted, but never have it mounted somewhere else.
+ * Every place in it is found from one descriptor of its top, beneath that and through no link (openat2), and
+ * is mounted on by descriptor. What an earlier command left in a layer can keep something from being mounted,
+ * but never have it mounted somewhere else.
  */
 export class ViewRoot {
   readonly #top: number;
@@ -53,7 +57,8 @@ export class ViewRoot {
     const slash = check(launchCalls.open(cString("/"), O_PATH | O_CLOEXEC, 0), "open", "/");
     const top = copyMount(slash, "/", withMounts);
     setMountFlags(top, flags, "/", withMounts);
-    // Nothing can be mounted on what hangs nowhere before Linux 6.15, so it hangs on "/" at once, where no path of this process leads to it.
+    // Nothing can be mounted on what hangs nowhere before Linux 6.15, so it hangs on "/" at once, where no
+    // path of this process leads to it.
     attachMount(top, slash, "/");
     calls.close(slash);
     return new ViewRoot(top);
@@ -64,7 +69,10 @@ export class ViewRoot {
     this.#copy(openPath(AT_FDCWD, from, O_PATH, from), at, flags);
   }
 
-  /** Mounts what is there once more in its own place: it can't be moved or removed then, and has flags of its own. */
+  /**
+   * Mounts what is there once more in its own place: it can't be moved or removed then, and has flags of its
+   * own.
+   */
   again(at: string, flags: MountFlags): void {
     this.#copy(this.open(at), at, flags);
   }
@@ -80,7 +88,12 @@ export class ViewRoot {
   }
 
   /** Mounts a file system of the kernel's own, such as `proc`. */
-  system(type: string, at: string, settings: readonly (readonly [string, string])[], flags: MountFlags): void {
+  system(
+    type: string,
+    at: string,
+    settings: readonly (readonly [string, string])[],
+    flags: MountFlags,
+  ): void {
     this.#hang(newMount(type, settings, flags), at);
   }
 
@@ -130,7 +143,8 @@ export class ViewRoot {
 }
 
 function openPath(folder: number, path: string, flags: number, label: string): number {
-  // struct open_how: flags, mode, how names are resolved. Without "in root", an absolute path starts at the root of this process.
+  // struct open_how: flags, mode, how names are resolved. Without "in root", an absolute path starts at the
+  // root of this process.
   const how = Buffer.alloc(24);
   const inRoot = folder === AT_FDCWD ? 0 : RESOLVE_IN_ROOT;
   how.writeBigUInt64LE(BigInt(flags | O_CLOEXEC), 0);

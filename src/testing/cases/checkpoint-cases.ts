@@ -1,6 +1,6 @@
 import type { ConformanceCase } from "../conformance-case.ts";
 import { expectEqual, expectRefusal } from "../expectation.ts";
-import { workOfEveryKind } from "../mixed-work.ts";
+import { workOfEveryKind } from "../tree/mixed-work.ts";
 
 /** Saved states of a sandbox. */
 export const checkpointCases: readonly ConformanceCase[] = [
@@ -86,7 +86,10 @@ export const checkpointCases: readonly ConformanceCase[] = [
     run: async (bench) => {
       const sandbox = await bench.sandbox();
       await sandbox.write("readme.txt", "work\n");
-      await expectRefusal(() => sandbox.restoreCheckpoint("never"), "restoring a checkpoint that was never made");
+      await expectRefusal(
+        () => sandbox.restoreCheckpoint("never"),
+        "restoring a checkpoint that was never made",
+      );
       expectEqual(await sandbox.read("readme.txt"), "work\n", "the work after that");
     },
   },

@@ -4,7 +4,10 @@ import { OTHER_PLAN_ID, PLAN_ID } from "../plan-ids.ts";
 
 const NAMES = Array.from({ length: 8 }, (_, at) => `at-once/${at}.txt`);
 
-/** Several at once, each with an instance of its own. Commits over one original never meet: Drydock lets one wait for the other. */
+/**
+ * Several at once, each with an instance of its own. Commits over one original never meet: Drydock lets one
+ * wait for the other.
+ */
 export const concurrencyCases: readonly ConformanceCase[] = [
   {
     name: "makes the sandboxes of two plans at once, and keeps them apart",
@@ -40,7 +43,11 @@ export const concurrencyCases: readonly ConformanceCase[] = [
       const [landing, looking] = [await bench.sandbox(PLAN_ID), await bench.sandbox(OTHER_PLAN_ID)];
       await landing.write("readme.txt", "landed\n");
       await looking.write("notes.txt", "mine\n");
-      const [, changes, mine] = await Promise.all([landing.commit(), looking.changes(), looking.read("notes.txt")]);
+      const [, changes, mine] = await Promise.all([
+        landing.commit(),
+        looking.changes(),
+        looking.read("notes.txt"),
+      ]);
       expectEqual(mine, "mine\n", "what it read");
       expectEqual(
         changes.filter((line) => line.endsWith(" notes.txt")),

@@ -11,7 +11,10 @@ async function workIn(sandbox: SandboxBench): Promise<void> {
   await sandbox.write("made/here.txt", EVERY_BYTE);
 }
 
-/** What holds for everything that has content by path, whether it is a folder or not: all work is done by `write`. */
+/**
+ * What holds for everything that has content by path, whether it is a folder or not: all work is done by
+ * `write`.
+ */
 export const contentCases: readonly ConformanceCase[] = [
   {
     name: "leaves the original alone while it is written to, diffed and removed",
@@ -44,7 +47,9 @@ export const contentCases: readonly ConformanceCase[] = [
     needs: ["isolation"],
     run: async (bench) => {
       const sandbox = await bench.sandbox();
-      const others = [...(await bench.original())].filter(([path]) => path === "src/app.ts" || path === "image.bin");
+      const others = [...(await bench.original())].filter(
+        ([path]) => path === "src/app.ts" || path === "image.bin",
+      );
       await workIn(sandbox);
       await sandbox.commit();
       const after = await bench.sandbox(OTHER_PLAN_ID);
@@ -82,7 +87,10 @@ export const contentCases: readonly ConformanceCase[] = [
       await sandbox.commitPrepared(transaction, prepared);
       const landed = await bench.original();
       await sandbox.commitPrepared(transaction, prepared);
-      await bench.expectOriginal(landed, "the original after a second commitPrepared should be as after the first");
+      await bench.expectOriginal(
+        landed,
+        "the original after a second commitPrepared should be as after the first",
+      );
       const after = await bench.sandbox(OTHER_PLAN_ID);
       expectEqual(await after.read("readme.txt"), "work\n", "what landed");
     },

@@ -88,7 +88,11 @@ export const contractCases: readonly ConformanceCase[] = [
       expectEqual(await sandbox.read("src/app.ts"), "export const app = 1;\n", "a file of the original");
       await sandbox.write("src/app.ts", "export const app = 2;\n");
       await sandbox.write("made/on/the/way.txt", "new\n");
-      expectEqual(await sandbox.read("src/app.ts"), "export const app = 2;\n", "a file that was written over");
+      expectEqual(
+        await sandbox.read("src/app.ts"),
+        "export const app = 2;\n",
+        "a file that was written over",
+      );
       expectEqual(await sandbox.read("made/on/the/way.txt"), "new\n", "a file in new folders");
     },
   },

@@ -6,13 +6,18 @@ import type { SandboxBench } from "../sandbox-bench.ts";
 async function changeOf(sandbox: SandboxBench, path: string): Promise<Change> {
   const { changes } = await sandbox.diff();
   const change = changes.find((candidate) => candidate.path === path);
-  expect(change !== undefined, `the diff has no ${path}, only ${changes.map((other) => other.path).join(", ")}`);
+  expect(
+    change !== undefined,
+    `the diff has no ${path}, only ${changes.map((other) => other.path).join(", ")}`,
+  );
   return change;
 }
 
 /** The paths that changed for another reason than that something in them did. */
 async function changesBut(sandbox: SandboxBench, ...folders: readonly string[]): Promise<string[]> {
-  return (await sandbox.changes()).filter((line) => !folders.some((folder) => line === `modified directory ${folder}`));
+  return (await sandbox.changes()).filter(
+    (line) => !folders.some((folder) => line === `modified directory ${folder}`),
+  );
 }
 
 /** Everything that differs is found, and nothing else. */
@@ -92,8 +97,16 @@ export const diffCases: readonly ConformanceCase[] = [
         tree.remove("broken");
         tree.makeLink("broken", "nowhere/else");
       });
-      expectEqual(await changesBut(sandbox, "."), ["modified symlink broken", "modified symlink link"], "the diff");
-      expectEqual((await changeOf(sandbox, "link")).after?.target, "./readme.txt", "the target after the change");
+      expectEqual(
+        await changesBut(sandbox, "."),
+        ["modified symlink broken", "modified symlink link"],
+        "the diff",
+      );
+      expectEqual(
+        (await changeOf(sandbox, "link")).after?.target,
+        "./readme.txt",
+        "the target after the change",
+      );
     },
   },
   {
@@ -179,7 +192,11 @@ export const diffCases: readonly ConformanceCase[] = [
         tree.remove("pipe");
         tree.makeFifo("src/pipe");
       });
-      expectEqual(await changesBut(sandbox, ".", "src"), ["added fifo src/pipe", "deleted fifo pipe"], "the diff");
+      expectEqual(
+        await changesBut(sandbox, ".", "src"),
+        ["added fifo src/pipe", "deleted fifo pipe"],
+        "the diff",
+      );
     },
   },
   {

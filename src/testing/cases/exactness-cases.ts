@@ -1,7 +1,7 @@
 import type { Loss } from "../../core/capabilities.ts";
 import type { ConformanceCase } from "../conformance-case.ts";
 import { expectEqual } from "../expectation.ts";
-import type { Steps } from "../work-tree.ts";
+import type { Steps } from "../tree/work-tree.ts";
 
 /** Only root may give things away; anybody else gives them to themselves. */
 const OWNER = process.geteuid?.() === 0 ? 12_345 : (process.geteuid?.() ?? 0);
@@ -160,7 +160,9 @@ const KEEPS: { readonly [what: string]: readonly Loss[] } = {
   "changes inside read-only folders": ["read-only-folders"],
 };
 
-/** What lands is exactly what was in the sandbox: the same steps on a plain folder end with the same folder. */
+/**
+ * What lands is exactly what was in the sandbox: the same steps on a plain folder end with the same folder.
+ */
 export const exactnessCases: readonly ConformanceCase[] = Object.entries(LANDINGS).map(([what, steps]) => ({
   name: `lands exactly: ${what}`,
   group: "exactness",

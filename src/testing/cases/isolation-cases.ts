@@ -1,7 +1,7 @@
 import type { ConformanceCase } from "../conformance-case.ts";
 import { expectNone } from "../expectation.ts";
-import { workOfEveryKind } from "../mixed-work.ts";
-import { inodesOf } from "../tree-snapshot.ts";
+import { workOfEveryKind } from "../tree/mixed-work.ts";
+import { inodesOf } from "../tree/tree-snapshot.ts";
 
 function sharedInodes(first: string, second: string): string[] {
   const theirs = new Map([...inodesOf(second)].map(([path, inode]) => [inode, path]));

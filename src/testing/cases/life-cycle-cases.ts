@@ -30,7 +30,11 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
       expectEqual(await first.read("readme.txt"), "first\n", "the first plan's file");
       expectEqual(await second.read("readme.txt"), "second\n", "the second plan's file");
       await second.cleanup();
-      expectEqual(await first.read("readme.txt"), "first\n", "the first plan's file after the second's cleanup");
+      expectEqual(
+        await first.read("readme.txt"),
+        "first\n",
+        "the first plan's file after the second's cleanup",
+      );
     },
   },
   {
@@ -61,7 +65,11 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
       await sandbox.write("readme.txt", "thrown away\n");
       await sandbox.rollback();
       await sandbox.write("second.txt", "kept\n");
-      expectEqual(await sandbox.changes(), ["added file second.txt"], "the diff of the work after the rollback");
+      expectEqual(
+        await sandbox.changes(),
+        ["added file second.txt"],
+        "the diff of the work after the rollback",
+      );
       await sandbox.commit();
       const after = await bench.sandbox("another");
       expectEqual(await after.read("second.txt"), "kept\n", "what landed");
@@ -78,7 +86,11 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
       await sandbox.commit();
       expectEqual(await sandbox.changes(), [], "the diff after a commit");
       await sandbox.write("readme.txt", "second\n");
-      expectEqual(await sandbox.changes(), ["modified file readme.txt"], "the diff of the work after a commit");
+      expectEqual(
+        await sandbox.changes(),
+        ["modified file readme.txt"],
+        "the diff of the work after a commit",
+      );
       await sandbox.commit();
       const after = await bench.sandbox("another");
       expectEqual(await after.read("readme.txt"), "second\n", "what landed");
@@ -95,7 +107,11 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
       await sandbox.cleanup();
       await bench.expectOriginal(before, "the original after cleanup should be as before");
       const again = await bench.sandbox();
-      expectEqual(await again.read("readme.txt"), "one\ntwo\nthree\n", "what a new sandbox after cleanup shows");
+      expectEqual(
+        await again.read("readme.txt"),
+        "one\ntwo\nthree\n",
+        "what a new sandbox after cleanup shows",
+      );
     },
   },
   {
@@ -111,7 +127,11 @@ export const lifeCycleCases: readonly ConformanceCase[] = [
       await bench.fresh().cleanup(intended.ref);
       await bench.expectOriginal(before, "the original should be as before");
       const again = await bench.sandbox();
-      expectEqual(await again.read("readme.txt"), "one\ntwo\nthree\n", "what the sandbox made after that shows");
+      expectEqual(
+        await again.read("readme.txt"),
+        "one\ntwo\nthree\n",
+        "what the sandbox made after that shows",
+      );
     },
   },
 ];

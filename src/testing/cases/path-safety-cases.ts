@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { ConformanceCase } from "../conformance-case.ts";
 import { expectNone, expectRefusal } from "../expectation.ts";
-import { compareSnapshots, snapshotTree } from "../tree-snapshot.ts";
+import { compareSnapshots, snapshotTree } from "../tree/tree-snapshot.ts";
 
 const PATHS_THAT_LEAD_OUT = [
   "../outside/secret",

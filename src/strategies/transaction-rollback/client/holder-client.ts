@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { DrydockError, InterruptedError, StateError } from "../../../core/errors.ts";
-import { reviveError } from "../../../core/revive-error.ts";
+import { DrydockError, InterruptedError, StateError } from "../../../core/errors/errors.ts";
+import { reviveError } from "../../../core/errors/revive-error.ts";
 import type { StrategyContext } from "../../../core/strategy.ts";
 import type { TransactionPolicy } from "../../../core/strategy-policies.ts";
-import { startBackground } from "../../../system/background-process.ts";
 import { type Failpoint, failpoint } from "../../../system/failpoints.ts";
-import { newId } from "../../../system/new-id.ts";
-import { askPrivately } from "../../../system/private-socket.ts";
-import { isProcessAlive } from "../../../system/process-identity.ts";
+import { startBackground } from "../../../system/process/background-process.ts";
+import { askPrivately } from "../../../system/process/private-socket.ts";
+import { isProcessAlive } from "../../../system/process/process-identity.ts";
+import { newId } from "../../../system/state/new-id.ts";
 import type { HolderFolder } from "../holder-folder.ts";
 import {
   decodeMessage,
@@ -51,13 +51,16 @@ const FAREWELL: readonly HolderOperation[] = ["disconnect", "end"];
 const FAREWELL_MS = 3000;
 const FAREWELL_OF_INTERRUPTED_MS = 200;
 
-/** Longer than the holder waits for any server: one that takes more has stopped itself, and is as good as dead. */
+/**
+ * Longer than the holder waits for any server: one that takes more has stopped itself, and is as good as
+ * dead.
+ */
 const HOLDER_MS = 15 * 60_000;
 const CANCELLING_MS = 30_000;
 
 /**
- * Ends the wait for an answer. Statements end by being cancelled, so that the holder can say how they ended; only one that does not even answer then
- * is not waited for.
+ * Ends the wait for an answer. Statements end by being cancelled, so that the holder can say how they ended;
+ * only one that does not even answer then is not waited for.
  */
 function waitEnds(operation: HolderOperation, signal: AbortSignal | undefined): AbortSignal | undefined {
   if (operation === "run") return signal === undefined ? undefined : later(signal, 2 * CANCELLING_MS);
@@ -77,7 +80,10 @@ function later(signal: AbortSignal, ms: number): AbortSignal {
 
 const DEFAULT_LIMITS: TransactionPolicy = { idleMilliseconds: 30 * 60_000, ageMilliseconds: 8 * 3_600_000 };
 
-/** The holder of a plan, as those see it who ask it. Callers hold the plan's claim where it may have to be started. */
+/**
+ * The holder of a plan, as those see it who ask it. Callers hold the plan's claim where it may have to be
+ * started.
+ */
 export class HolderClient {
   readonly #context: StrategyContext;
   readonly #folder: HolderFolder;

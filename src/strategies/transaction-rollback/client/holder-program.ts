@@ -1,4 +1,4 @@
-import { type OwnProgram, ownProgram } from "../../../system/own-program.ts";
+import { type OwnProgram, ownProgram } from "../../../system/process/own-program.ts";
 
 const COMPILED = "node_modules/.cache/drydock-compiled";
 /** Seen from this file in the source, from dist/, from its chunks, and from a bundle of the tests. */

@@ -1,16 +1,22 @@
-import { SandboxCommitError, SandboxRollbackError, SandboxStateError, StateError } from "../../../core/errors.ts";
+import {
+  SandboxCommitError,
+  SandboxRollbackError,
+  SandboxStateError,
+  StateError,
+} from "../../../core/errors/errors.ts";
 import type { SandboxRef } from "../../../core/sandbox.ts";
 import type { Attention, StrategyContext } from "../../../core/strategy.ts";
-import type { Evidence, TransactionName } from "../../../database/server-database.ts";
-import { SERVER_DOWN } from "../../../database/server-errors.ts";
-import { newId } from "../../../system/new-id.ts";
+import type { Evidence, TransactionName } from "../../../database/server/server-database.ts";
+import { SERVER_DOWN } from "../../../database/server/server-errors.ts";
+import { newId } from "../../../system/state/new-id.ts";
 import { HolderFolder, type RemoteRecord } from "../holder-folder.ts";
 import { type Connected, type HolderOperation, type HolderOperations, NOT_HELD } from "../holder-protocol.ts";
 import { HOLDER_DIED, HolderClient, hasCode } from "./holder-client.ts";
 
 /**
- * The transaction of one sandbox, wherever it is: with the holder, prepared on the server, landed, or lost. Its record is
- * written before each step that could leave something on the server, so that the next process knows where to look.
+ * The transaction of one sandbox, wherever it is: with the holder, prepared on the server, landed, or lost.
+ * Its record is written before each step that could leave something on the server, so that the next process
+ * knows where to look.
  */
 export class RemoteTransaction {
   readonly ref: SandboxRef;
@@ -69,7 +75,9 @@ export class RemoteTransaction {
   }
 
   /** The first phase of a commit. If the holder dies meanwhile, only the server knows how far it came. */
-  async prepare(transactionId: string): Promise<{ readonly name: TransactionName; readonly evidence: Evidence }> {
+  async prepare(
+    transactionId: string,
+  ): Promise<{ readonly name: TransactionName; readonly evidence: Evidence }> {
     const { record } = this;
     if (record?.name === undefined || record.state !== "open") throw this.#notUsable(record?.state);
     const { name } = record;
@@ -100,7 +108,8 @@ export class RemoteTransaction {
       const answered = await this.#holder.ask("commit", this.ref.resourceId, {});
       if (answered !== undefined) return this.noteLanded();
     } catch (thrown) {
-      if (hasCode(thrown, NOT_HELD)) return await this.lose((thrown as StateError).message || this.#whyGone());
+      if (hasCode(thrown, NOT_HELD))
+        return await this.lose((thrown as StateError).message || this.#whyGone());
       if (!hasCode(thrown, SERVER_DOWN)) throw thrown;
     }
     const message = `Nobody knows whether the transaction on ${this.location} was committed: the connection was lost meanwhile.`;
@@ -137,7 +146,8 @@ export class RemoteTransaction {
   async remove(): Promise<void> {
     const { record, ref } = this;
     if (record?.state === "preparing") await this.#rollBackPrepared({});
-    if (record?.marker !== undefined) await this.#demand("forget", { location: this.location, marker: record.marker });
+    if (record?.marker !== undefined)
+      await this.#demand("forget", { location: this.location, marker: record.marker });
     await this.#holder.ask("disconnect", ref.resourceId, {});
     await this.#holder.ask("end", ref.resourceId, {});
     this.#folder.forget(ref.resourceId);
@@ -182,7 +192,12 @@ export class RemoteTransaction {
       await this.#demand("disconnect", {});
       return `another resource could not land, and its statements could not be run again: ${differs}`;
     }
-    this.#save({ state: "open", name, session, ...(record?.marker !== undefined && { marker: record.marker }) });
+    this.#save({
+      state: "open",
+      name,
+      session,
+      ...(record?.marker !== undefined && { marker: record.marker }),
+    });
     return undefined;
   }
 
@@ -225,7 +240,9 @@ export class RemoteTransaction {
 
   #notUsable(state: string | undefined): SandboxStateError {
     return new SandboxStateError(
-      state === undefined ? "This sandbox is not there." : "The transaction of this sandbox is being applied.",
+      state === undefined
+        ? "This sandbox is not there."
+        : "The transaction of this sandbox is being applied.",
       { from: "PREPARED", to: "ACTIVE", hint: "Wait for that, or make a new plan." },
     );
   }
@@ -239,8 +256,11 @@ function lostMessage(why: string): string {
 
 /** What a landed transaction is. */
 export function cannotBeTakenBack(location: string): SandboxRollbackError {
-  return new SandboxRollbackError(`${location} has landed, and a transaction of this server can't be taken back.`, {
-    hint: "Take it back by hand.",
-    code: "IRREVERSIBLE",
-  });
+  return new SandboxRollbackError(
+    `${location} has landed, and a transaction of this server can't be taken back.`,
+    {
+      hint: "Take it back by hand.",
+      code: "IRREVERSIBLE",
+    },
+  );
 }

@@ -1,7 +1,10 @@
 import type { Change } from "../../../core/change.ts";
 import type { LoggedStatement } from "../holder-protocol.ts";
 
-/** What the statements of a transaction would change when it lands, one change for each that may change anything, in their order. */
+/**
+ * What the statements of a transaction would change when it lands, one change for each that may change
+ * anything, in their order.
+ */
 export function statementChanges(log: readonly LoggedStatement[]): Change[] {
   return log
     .filter(({ effect }) => effect.mayWrite)

@@ -1,9 +1,16 @@
 import type { SandboxRef } from "../../../core/sandbox.ts";
 import type { IntendedPlace } from "../../../core/strategy.ts";
-import { serverKind } from "../../../database/server-url.ts";
+import { serverKind } from "../../../database/server/server-url.ts";
 
-/** Everything that a sandbox may come to have in the world, known before any of it exists: names hold the ids of plan and resource. */
-export function placesOf({ planId, resourceId }: SandboxRef, location: string, folder: string): IntendedPlace[] {
+/**
+ * Everything that a sandbox may come to have in the world, known before any of it exists: names hold the ids
+ * of plan and resource.
+ */
+export function placesOf(
+  { planId, resourceId }: SandboxRef,
+  location: string,
+  folder: string,
+): IntendedPlace[] {
   const places = [
     { kind: "process", location: folder },
     { kind: "prepared transaction", location: `${location}#drydock-${planId}-${resourceId}` },

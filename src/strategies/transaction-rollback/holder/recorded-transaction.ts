@@ -1,9 +1,14 @@
 import { createHash } from "node:crypto";
-import { SandboxRollbackError, UsageError } from "../../../core/errors.ts";
-import type { StatementResult } from "../../../core/query.ts";
+import { SandboxRollbackError, UsageError } from "../../../core/errors/errors.ts";
 import type { TransactionPolicy } from "../../../core/strategy-policies.ts";
-import { rowJson } from "../../../database/row-json.ts";
-import type { Evidence, ServerDatabase, ServerStatement, TransactionName } from "../../../database/server-database.ts";
+import type { StatementResult } from "../../../core/values/query.ts";
+import { rowJson } from "../../../database/common/row-json.ts";
+import type {
+  Evidence,
+  ServerDatabase,
+  ServerStatement,
+  TransactionName,
+} from "../../../database/server/server-database.ts";
 import type { LoggedStatement, TransactionStatus } from "../holder-protocol.ts";
 
 /** One thing done in a transaction. */
@@ -15,8 +20,8 @@ type Step =
 export type TransactionSteps = readonly Step[];
 
 /**
- * One transaction on a connection, with a record of everything done in it: to show what it would change, and to do the
- * same again in another one after this one was prepared and taken back.
+ * One transaction on a connection, with a record of everything done in it: to show what it would change, and
+ * to do the same again in another one after this one was prepared and taken back.
  */
 export class RecordedTransaction {
   readonly #database: ServerDatabase;
@@ -35,7 +40,11 @@ export class RecordedTransaction {
     this.#usedAt = this.#beganAt;
   }
 
-  static async begin(database: ServerDatabase, name: TransactionName, now: () => Date): Promise<RecordedTransaction> {
+  static async begin(
+    database: ServerDatabase,
+    name: TransactionName,
+    now: () => Date,
+  ): Promise<RecordedTransaction> {
     await database.begin(name);
     return new RecordedTransaction(database, now);
   }
@@ -62,7 +71,8 @@ export class RecordedTransaction {
     this.#usedAt = this.#now();
     const results = await this.#database.run(script, { readOnly });
     this.#usedAt = this.#now();
-    if (!readOnly && results.length > 0) this.#steps.push({ did: "run", script, statements: results.map(logged) });
+    if (!readOnly && results.length > 0)
+      this.#steps.push({ did: "run", script, statements: results.map(logged) });
     return results.map(({ columns, rows, changes }) => ({ columns, rows, changes }));
   }
 
@@ -81,8 +91,8 @@ export class RecordedTransaction {
   }
 
   /**
-   * Undoes everything since the checkpoint; the checkpoint stays, later ones are gone. One that the last restore removed
-   * can still be restored: the steps up to it run again.
+   * Undoes everything since the checkpoint; the checkpoint stays, later ones are gone. One that the last
+   * restore removed can still be restored: the steps up to it run again.
    */
   async restore(checkpointId: string): Promise<void> {
     this.#usedAt = this.#now();

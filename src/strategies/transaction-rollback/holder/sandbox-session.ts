@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { DrydockError, messageOf, StateError } from "../../../core/errors.ts";
-import type { StatementResult } from "../../../core/query.ts";
+import { DrydockError, messageOf, StateError } from "../../../core/errors/errors.ts";
 import type { TransactionPolicy } from "../../../core/strategy-policies.ts";
+import type { StatementResult } from "../../../core/values/query.ts";
 import { openServerDatabase, openTransactionResolver } from "../../../database/open-server.ts";
 import type {
   Evidence,
@@ -10,8 +10,8 @@ import type {
   ServerLogin,
   TransactionName,
   TransactionResolver,
-} from "../../../database/server-database.ts";
-import { SERVER_DOWN } from "../../../database/server-errors.ts";
+} from "../../../database/server/server-database.ts";
+import { SERVER_DOWN } from "../../../database/server/server-errors.ts";
 import {
   type Connected,
   type HolderOperations,
@@ -167,10 +167,13 @@ export class SandboxSession {
     await database?.close();
   }
 
-  /** Lands by the connection that prepared, where that can; if it fails, a new one finds out how far it came. */
+  /**
+   * Lands by the connection that prepared, where that can; if it fails, a new one finds out how far it came.
+   */
   async land({ name, evidence, ...where }: HolderOperations["land"]["asks"]): Promise<Outcome> {
     const landing = (resolver: TransactionResolver) => landBy(resolver, name, evidence);
-    const own = this.#transaction === undefined && this.#database?.isOpen === true ? this.#database : undefined;
+    const own =
+      this.#transaction === undefined && this.#database?.isOpen === true ? this.#database : undefined;
     if (own?.resolver === undefined) return await this.#resolving(where, landing);
     try {
       return await landing(await own.resolver());
@@ -179,7 +182,9 @@ export class SandboxSession {
     }
   }
 
-  async takeBack(asked: HolderOperations["takeBack"]["asks"]): Promise<HolderOperations["takeBack"]["answers"]> {
+  async takeBack(
+    asked: HolderOperations["takeBack"]["asks"],
+  ): Promise<HolderOperations["takeBack"]["answers"]> {
     const { name, evidence, session, location } = asked;
     const { planId, resourceId } = this.#parts;
     const outcome = await this.#resolving({ location }, async (resolver) => {
@@ -272,7 +277,10 @@ export class SandboxSession {
     return new StateError(this.#whyGone ?? "", { code: NOT_HELD });
   }
 
-  async #resolving<T>({ location }: ResolveRequest, action: (resolver: TransactionResolver) => Promise<T>): Promise<T> {
+  async #resolving<T>(
+    { location }: ResolveRequest,
+    action: (resolver: TransactionResolver) => Promise<T>,
+  ): Promise<T> {
     const resolver = await openTransactionResolver(this.#login(location));
     try {
       return await action(resolver);
@@ -286,7 +294,11 @@ export class SandboxSession {
   }
 }
 
-async function landBy(resolver: TransactionResolver, name: TransactionName, evidence: Evidence): Promise<Outcome> {
+async function landBy(
+  resolver: TransactionResolver,
+  name: TransactionName,
+  evidence: Evidence,
+): Promise<Outcome> {
   for (let tries = 1; ; tries += 1) {
     const outcome = await resolver.outcome(name, evidence);
     if (outcome !== "prepared") return outcome;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { InterruptedError } from "../../../core/errors.ts";
+import { InterruptedError } from "../../../core/errors/errors.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import { listenPrivately } from "../../../system/private-socket.ts";
-import { currentOwner } from "../../../system/process-identity.ts";
+import { listenPrivately } from "../../../system/process/private-socket.ts";
+import { currentOwner } from "../../../system/process/process-identity.ts";
 import { HolderFolder } from "../holder-folder.ts";
 import {
   decodeMessage,
@@ -85,9 +85,12 @@ export class TransactionHolder {
   async #inTurn(request: HolderRequest, gone: AbortSignal): Promise<unknown> {
     const sandbox = this.#sandboxOf(request);
     sandbox.waiting += 1;
-    const operate = async () => await this.#operate(sandbox.session, request.operation, request.given as never);
+    const operate = async () =>
+      await this.#operate(sandbox.session, request.operation, request.given as never);
     const isForAsker = ENDING_WITH_ASKER.includes(request.operation);
-    const turn = sandbox.last.then(() => (isForAsker ? whileWanted(sandbox.session, gone, operate) : operate()));
+    const turn = sandbox.last.then(() =>
+      isForAsker ? whileWanted(sandbox.session, gone, operate) : operate(),
+    );
     // A failed request does not keep the next from its turn.
     sandbox.last = turn.catch(() => undefined);
     try {
@@ -98,7 +101,10 @@ export class TransactionHolder {
   }
 
   async #outOfTurn(request: HolderRequest): Promise<unknown> {
-    return (await this.#operate(this.#sandboxOf(request).session, request.operation, request.given as never)) ?? null;
+    return (
+      (await this.#operate(this.#sandboxOf(request).session, request.operation, request.given as never)) ??
+      null
+    );
   }
 
   #sandboxOf({ planId, resourceId }: Pick<HolderRequest, "planId" | "resourceId">): QueuedSession {
@@ -160,7 +166,10 @@ export class TransactionHolder {
   }
 }
 
-/** Runs statements for a client. When the client dies they end, as if it had interrupted them, or do not begin. */
+/**
+ * Runs statements for a client. When the client dies they end, as if it had interrupted them, or do not
+ * begin.
+ */
 async function whileWanted(
   session: SandboxSession,
   gone: AbortSignal,
@@ -169,7 +178,8 @@ async function whileWanted(
   if (gone.aborted) throw new InterruptedError();
   let isOver = false;
   const end = async () => {
-    // Cancel again, in case it was between two statements. If the server can't be reached, they end by themselves.
+    // Cancel again, in case it was between two statements. If the server can't be reached, they end by
+    // themselves.
     while (!isOver && (await isTold(session))) await sleep(TELL_AGAIN_MS);
   };
   gone.addEventListener("abort", end);

@@ -1,0 +1,25 @@
+import type { Command } from "commander";
+import { displayPath } from "../../../core/paths/byte-path.ts";
+import type { CommandContext } from "../../command-context.ts";
+import { EXIT } from "../../exit-codes.ts";
+import { addPlanArgument } from "../../options/plan-argument.ts";
+import { change } from "../../session.ts";
+import { oneLine } from "../../terminal/printable.ts";
+
+/** `drydock plan cancel [PLAN]` */
+export function define(command: Command, context: CommandContext): void {
+  addPlanArgument(command).action(async (name?: string) => {
+    const plan = await change(context, name, (drydock) => drydock.plans.cancel(name), { makesRoom: true });
+    const left = plan.left ?? [];
+    if (left.length > 0) context.exitWith(EXIT.attention);
+    if (!context.options.json) for (const warning of plan.warnings ?? []) context.output.warning(warning);
+    context.result(plan, () => [
+      `Cancelled plan ${displayPath(plan.name)} (${plan.id}).`,
+      ...left.map(({ resource, message, places }) =>
+        oneLine(
+          `not removed: the sandbox of ${displayPath(resource)}: ${message}${places.length === 0 ? "" : `; left: ${places.map(displayPath).join(", ")}`}`,
+        ),
+      ),
+    ]);
+  });
+}

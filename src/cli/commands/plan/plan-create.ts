@@ -1,0 +1,44 @@
+import type { Command } from "commander";
+import type { CommandContext } from "../../command-context.ts";
+import { addResourceOption, resourceRequests } from "../../options/resource-requests.ts";
+import { resourceLines } from "../../render/plan/plan-lines.ts";
+import { change } from "../../session.ts";
+
+interface CreateOptions {
+  readonly resource?: readonly string[];
+  readonly name?: string;
+  readonly readOnly?: boolean;
+  readonly allowIrreversible?: boolean;
+}
+
+/** `drydock plan create [-r …]… [--name N] [--read-only] [--allow-irreversible]` */
+export function define(command: Command, context: CommandContext): void {
+  addResourceOption(command)
+    .option("--name <name>", "what the plan is called")
+    .option("--read-only", "the plan can look, but never apply")
+    .option("--allow-irreversible", "the plan may hold what can't be undone")
+    .action(
+      async ({
+        resource: given = ["."],
+        name,
+        readOnly = false,
+        allowIrreversible = false,
+      }: CreateOptions) => {
+        const resources = resourceRequests(given, context.cwd);
+        const plan = await change(context, undefined, (drydock) =>
+          drydock.plans.create({
+            resources,
+            ...(name === undefined ? {} : { name }),
+            readOnly,
+            allowIrreversible,
+          }),
+        );
+        context.result(plan, () => [plan.id]);
+        if (context.options.json || !context.output.terminal.interactive) return;
+        // Only the id is on stdout, for scripts; a person wants to see what was made.
+        for (const resource of plan.resources) {
+          for (const line of resourceLines(resource, context.output.errorStyles)) context.output.notice(line);
+        }
+      },
+    );
+}

@@ -1,0 +1,90 @@
+import { type Command, Option } from "commander";
+import type { PlanDiff } from "../../../plans/plan-views.ts";
+import type { Services } from "../../../services.ts";
+import type { CommandContext } from "../../command-context.ts";
+import { parsePathFilter } from "../../options/path-filter.ts";
+import { addPlanArgument } from "../../options/plan-argument.ts";
+import {
+  ChangeList,
+  ChangeNames,
+  ChangeStat,
+  type DiffLines,
+  patchNotes,
+} from "../../render/plan/diff-lines.ts";
+import { patchLine } from "../../render/plan/patch-line.ts";
+import { look } from "../../session.ts";
+import { JsonList } from "../../terminal/json-document.ts";
+import { harmless } from "../../terminal/printable.ts";
+
+interface DiffOptions {
+  readonly stat?: boolean;
+  readonly nameOnly?: boolean;
+  readonly patch?: boolean;
+}
+
+/** `drydock plan diff [PLAN] [--stat | --name-only | --patch] [PATH…]` */
+export function define(command: Command, context: CommandContext): void {
+  addPlanArgument(command)
+    .argument("[PATH...]", "only what is at or below these paths")
+    .addOption(new Option("--stat", "how many lines of each file").conflicts(["nameOnly", "patch"]))
+    .addOption(new Option("--name-only", "only the names").conflicts(["stat", "patch"]))
+    .addOption(
+      new Option("-p, --patch", "the changes themselves, as a unified diff").conflicts(["stat", "nameOnly"]),
+    )
+    .action(async (plan: string | undefined, given: readonly string[], options: DiffOptions) => {
+      const paths = given.map(parsePathFilter);
+      await look(context, async (drydock) => {
+        if (context.options.json)
+          return printDocument(context, drydock, plan, { paths, patch: options.patch });
+        if (options.patch) return printPatch(context, drydock, plan, paths);
+        const rows = rowsFor(options, context);
+        const diff = await drydock.plans.diff(plan, { paths, onChange: (change) => rows.add(change) });
+        return context.output.lines(rows.lines(diff));
+      });
+    });
+}
+
+function rowsFor({ stat, nameOnly }: DiffOptions, { output }: CommandContext): DiffLines {
+  if (nameOnly) return new ChangeNames();
+  return stat ? new ChangeStat(output.styles) : new ChangeList(output.styles);
+}
+
+async function printDocument(
+  { output }: CommandContext,
+  drydock: Services,
+  plan: string | undefined,
+  { paths, patch }: { readonly paths: readonly string[]; readonly patch: boolean | undefined },
+): Promise<void> {
+  const changes = new JsonList();
+  const diff = await drydock.plans.diff(plan, { paths, onChange: (change) => changes.add(change) });
+  const text = patch ? (await Array.fromAsync(drydock.plans.patch(plan, { paths }))).join("") : undefined;
+  output.document({ ...diff, changes, patch: text });
+}
+
+/**
+ * Prints the patch as it is made. For a program it has the very bytes, so that it can be applied. A person is
+ * told what a patch does not show.
+ */
+async function printPatch(
+  { output }: CommandContext,
+  drydock: Services,
+  plan: string | undefined,
+  paths: readonly string[],
+): Promise<void> {
+  let notes: readonly string[] = [];
+  const onDiff = (diff: PlanDiff) => {
+    notes = [...patchNotes(diff, output.errorStyles)];
+  };
+  for await (const part of drydock.plans.patch(plan, { paths, onDiff })) {
+    output.write(output.terminal.interactive ? forTerminal(part, output) : part);
+    if (output.failure !== undefined) return;
+  }
+  if (output.terminal.progress) for (const note of notes) output.notice(note);
+}
+
+function forTerminal(part: string, { styles }: CommandContext["output"]): string {
+  return harmless(part)
+    .split("\n")
+    .map((line) => patchLine(line, styles))
+    .join("\n");
+}

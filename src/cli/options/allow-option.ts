@@ -1,0 +1,47 @@
+import type { Command } from "commander";
+import { AtomicCommitError } from "../../core/errors/errors.ts";
+import type { SelfRunningFile } from "../../core/self-running/self-running-rules.ts";
+import { inputIsTerminal } from "../../system/terminal/standard-stream.ts";
+import type { CommandContext } from "../command-context.ts";
+import { fileLines } from "../render/plan/self-running-lines.ts";
+import { ask } from "../terminal/question.ts";
+import { unescapePath } from "./escaped-path.ts";
+
+/** Lets a command take the user's word on what tools run by themselves. */
+export function addAllowOption(command: Command): Command {
+  return command.option(
+    "--allow <pattern>",
+    "also land what tools run by themselves, such as git hooks ([RESOURCE:]PATTERN, with * and **); repeatable",
+    (given: string, before: readonly string[] | undefined) => [...(before ?? []), unescapePath(given)],
+  );
+}
+
+/** Whether somebody can be asked: both ends are a terminal, and no program reads the answer. */
+export function canAsk({ output, options: { json } }: CommandContext): boolean {
+  return !json && output.terminal.progress && inputIsTerminal();
+}
+
+/** Names these files. */
+export function nameFiles({ output }: CommandContext, files: readonly SelfRunningFile[]): void {
+  output.notice(output.errorStyles.yellow("Tools run these by themselves, without being started:"));
+  for (const line of fileLines(files, output.errorStyles)) output.notice(line);
+}
+
+/**
+ * Asks for the user's word on these files, which were named. `-y` does not give it: it answers questions that
+ * nobody has read.
+ */
+export async function askToAllow(files: readonly SelfRunningFile[]): Promise<readonly string[] | undefined> {
+  const answer = (await ask("Land also what tools run by themselves? [y/N] "))?.trim().toLowerCase() ?? "";
+  return /^y(?:es)?$/.test(answer) ? files.map(patternFor) : undefined;
+}
+
+/** What an apply was refused for, if it was for that alone. */
+export function refusedFor(thrown: unknown): readonly SelfRunningFile[] {
+  return thrown instanceof AtomicCommitError && thrown.notUndone.length === 0 ? thrown.selfRunning : [];
+}
+
+/** A pattern that means this file. What is a wildcard in a pattern stands for any one character. */
+function patternFor({ resource = "", path }: SelfRunningFile): string {
+  return `${resource}:${path.replace(/[*?]/g, "?")}`;
+}

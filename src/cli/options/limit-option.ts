@@ -1,0 +1,33 @@
+import type { Command } from "commander";
+import { parseSize } from "../../config/size.ts";
+import { UsageError } from "../../core/errors/errors.ts";
+import { displayPath } from "../../core/paths/byte-path.ts";
+import { LIMIT_NAMES, type Limits } from "../../core/values/limits.ts";
+
+/** Lets a command take limits: `--limit NAME=VALUE`, as often as one likes. */
+export function addLimitOption(command: Command): Command {
+  return command.option(
+    "--limit <limit>",
+    "processes=NUMBER, memory=SIZE or scratch=SIZE that the command may use, repeatable",
+    (value: string, before: Limits = {}) => ({ ...before, ...parseLimit(value) }),
+  );
+}
+
+/** What one `--limit` says. */
+function parseLimit(text: string): Limits {
+  const [, given, value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+  const name = LIMIT_NAMES.find((known) => known === given);
+  if (name === undefined) throw notALimit(text);
+  return { [name]: name === "processes" ? parseCount(value, text) : parseSize(value) };
+}
+
+function parseCount(value: string, text: string): number {
+  if (!/^[1-9][0-9]{0,6}$/.test(value)) throw notALimit(text);
+  return Number(value);
+}
+
+function notALimit(text: string): UsageError {
+  return new UsageError(`'${displayPath(text)}' is not a limit.`, {
+    hint: "Write --limit processes=100, --limit memory=512m or --limit scratch=2g.",
+  });
+}

@@ -1,0 +1,66 @@
+import { displayPath } from "../../../core/paths/byte-path.ts";
+import type { CleanupItem, CleanupStatus, PurgeResult } from "../../../plans/plan-views.ts";
+import { oneLine } from "../../terminal/printable.ts";
+import { sizeText } from "../size-text.ts";
+import type { Styles } from "../styles.ts";
+import { textTable } from "../text-table.ts";
+
+/** What is left over, a line for each thing. */
+export function cleanupItemLines(items: readonly CleanupItem[], styles: Styles): readonly string[] {
+  if (items.length === 0) return ["Nothing is left over."];
+  return itemTable(items, (item) => (item.holdsWork ? `${item.reason}; may hold work` : item.reason), styles);
+}
+
+/** What a purge removed, left alone, and could not remove. */
+export function purgeLines(
+  { dryRun, removed, kept, failed }: PurgeResult,
+  styles: Styles,
+): readonly string[] {
+  if (removed.length + kept.length + failed.length === 0) return ["Nothing is left over."];
+  const parts = [
+    [dryRun ? "Would remove" : "Removed", removed.map((item) => ({ ...item, note: item.reason }))],
+    ["Left alone", kept.map((item) => ({ ...item, note: item.why }))],
+    ["Could not remove", failed.map((item) => ({ ...item, note: item.message }))],
+  ] as const;
+  return parts.flatMap(([title, items]) =>
+    items.length === 0
+      ? []
+      : [`${title}:`, ...itemTable(items, ({ note }) => note, styles, false).map((line) => `  ${line}`)],
+  );
+}
+
+/** How much of what there is. */
+export function cleanupStatusLines(status: CleanupStatus, styles: Styles): readonly string[] {
+  const { stateDir, sandboxes, undoRecords, leftovers } = status;
+  const facts: readonly (readonly [string, string])[] = [
+    ["state", displayPath(stateDir)],
+    ["sandboxes", `${sandboxes.count}, ${sizeText(sandboxes.bytes)}`],
+    ["undo records", String(undoRecords.count)],
+    ["left over", leftovers.count === 0 ? "nothing" : `${leftovers.count}, ${sizeText(leftovers.bytes)}`],
+  ];
+  return textTable(facts.map(([fact, value]) => [{ text: fact, style: styles.dim }, value]));
+}
+
+function itemTable<Item extends CleanupItem>(
+  items: readonly Item[],
+  noteOf: (item: Item) => string,
+  styles: Styles,
+  withHeadings = true,
+): readonly string[] {
+  const headings = ["KIND", "AGE", "SIZE", "LOCATION", "WHY"].map((text) => ({ text, style: styles.dim }));
+  const rows = items.map((item) => [
+    item.kind,
+    item.ageSeconds === null ? "?" : ageText(item.ageSeconds),
+    item.bytes === undefined ? "" : sizeText(item.bytes),
+    displayPath(item.location),
+    { text: oneLine(noteOf(item)), style: styles.dim },
+  ]);
+  return textTable(withHeadings ? [headings, ...rows] : rows);
+}
+
+/** In the largest unit of which there is one. */
+function ageText(seconds: number): string {
+  if (seconds >= 86_400) return `${Math.floor(seconds / 86_400)}d`;
+  if (seconds >= 3600) return `${Math.floor(seconds / 3600)}h`;
+  return seconds >= 60 ? `${Math.floor(seconds / 60)}m` : `${seconds}s`;
+}

@@ -1,0 +1,41 @@
+import { displayPath } from "../../../core/paths/byte-path.ts";
+import type { ApplyResult, ParticipantResult } from "../../../plans/plan-views.ts";
+import { textTable } from "../text-table.ts";
+
+/** What an apply did, or with `dryRun` would have done. */
+export function applyLines(result: ApplyResult, dryRun: boolean): readonly string[] {
+  const headline = dryRun
+    ? `Plan ${result.planId} can be applied: ${count(result)} would land. Nothing was changed.`
+    : result.state === "open"
+      ? `Applied a part of plan ${result.planId}: ${count(result)} landed. The rest stays in the plan.`
+      : `Applied plan ${result.planId}: ${count(result)} landed.`;
+  return [headline, ...participantLines(result.participants)];
+}
+
+/** What an undo did. */
+export function undoLines(result: ApplyResult): readonly string[] {
+  const headline = `${undid(result)} plan ${result.planId}: ${count(result)} taken back.`;
+  return [headline, ...participantLines(result.participants)];
+}
+
+function undid({ state }: ApplyResult): string {
+  if (state === "open") return "Undid the last part of";
+  return state === "applied" ? "Undid the last landing, but not the parts before it, of" : "Undid";
+}
+
+function participantLines(participants: readonly ParticipantResult[]): readonly string[] {
+  const rows = participants.map(({ resource, strategy, outcome, changes }) => [
+    displayPath(resource),
+    outcome === "unchanged" ? "unchanged" : changesText(changes),
+    strategy,
+  ]);
+  return textTable(rows).map((line) => `  ${line}`);
+}
+
+function count({ participants }: ApplyResult): string {
+  return changesText(participants.reduce((sum, { changes }) => sum + changes, 0));
+}
+
+function changesText(changes: number): string {
+  return changes === 1 ? "1 change" : `${changes} changes`;
+}

@@ -1,0 +1,12 @@
+import { displayPath } from "../../../core/paths/byte-path.ts";
+import type { Attention } from "../../../core/strategy.ts";
+import { oneLine } from "../../terminal/printable.ts";
+import type { Styles } from "../styles.ts";
+import { placeOf } from "./place.ts";
+
+/** What a person should look at although it landed. */
+export function attentionLine(attention: Attention & { readonly resource: string }, styles: Styles): string {
+  const { resource, path, message, keptAt } = attention;
+  const kept = keptAt === undefined ? "" : `; kept at ${displayPath(keptAt)}`;
+  return `${styles.yellow("attention:")} ${placeOf(resource, path)}: ${oneLine(message)}${kept}`;
+}

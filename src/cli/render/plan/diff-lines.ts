@@ -1,0 +1,185 @@
+import type { ChangeOperation } from "../../../core/change.ts";
+import type { PlanChange, PlanDiff } from "../../../plans/plan-views.ts";
+import { oneLine } from "../../terminal/printable.ts";
+import type { Styles } from "../styles.ts";
+import { textWidth } from "../text-table.ts";
+import { changeNotes, sizes, writtenNotes } from "./change-notes.ts";
+import { placeOf } from "./place.ts";
+import { selfRunningLines } from "./self-running-lines.ts";
+
+const LETTERS: { readonly [operation in ChangeOperation]: string } = {
+  added: "A",
+  modified: "M",
+  deleted: "D",
+  typechanged: "T",
+};
+const WIDEST_COLUMN = 60;
+const WIDEST_GRAPH = 40;
+
+/**
+ * A diff as lines. It takes one change after the other and keeps only what its lines need: a large diff would
+ * not fit into memory as a whole. The lines come when the whole diff is known, because the widest place sets
+ * the column.
+ */
+export interface DiffLines {
+  add(change: PlanChange): void;
+  /** `diff` need not list the changes. */
+  lines(diff: PlanDiff): Iterable<string>;
+}
+
+/** The lines of a diff that lists all its changes. */
+export function linesOf(diff: PlanDiff, as: DiffLines): Iterable<string> {
+  for (const change of diff.changes) as.add(change);
+  return as.lines(diff);
+}
+
+/** A diff as a list: a line for each change, a line below it for each warning, and a summary. */
+export class ChangeList implements DiffLines {
+  readonly #styles: Styles;
+  readonly #rows: ListRow[] = [];
+  #width = 0;
+
+  constructor(styles: Styles) {
+    this.#styles = styles;
+  }
+
+  add(change: PlanChange): void {
+    const row = listRow(change, changeNotes(change));
+    this.#rows.push(row);
+    this.#width = widened(this.#width, row.place);
+  }
+
+  *lines(diff: PlanDiff): Generator<string> {
+    for (const row of this.#rows) yield* rowLines(row, this.#width, this.#styles);
+    yield* selfRunningLines(diff.selfRunning, this.#styles);
+    yield summaryLine(diff);
+    if (this.#rows.length > 0) yield this.#styles.dim(`digest ${diff.digest}`);
+  }
+}
+
+/** A diff as `git diff --stat` shows one, with the warnings. */
+export class ChangeStat implements DiffLines {
+  readonly #styles: Styles;
+  readonly #rows: StatRow[] = [];
+  #width = 0;
+  #most = 1;
+
+  constructor(styles: Styles) {
+    this.#styles = styles;
+  }
+
+  add(change: PlanChange): void {
+    const { resource, path, insertions = 0, deletions = 0, warnings } = change;
+    const place = placeOf(resource, path);
+    this.#rows.push({ place, insertions, deletions, text: statText(change), warnings });
+    this.#width = widened(this.#width, place);
+    this.#most = Math.max(this.#most, insertions + deletions);
+  }
+
+  *lines(diff: PlanDiff): Generator<string> {
+    for (const row of this.#rows) {
+      yield ` ${padded(row.place, this.#width)} | ${row.text ?? this.#graph(row)}`;
+      yield* warningLines(row, this.#styles);
+    }
+    yield* selfRunningLines(diff.selfRunning, this.#styles);
+    yield summaryLine(diff);
+  }
+
+  #graph({ insertions, deletions }: StatRow): string {
+    const scale = Math.min(1, WIDEST_GRAPH / this.#most);
+    const [plus, minus] = [
+      "+".repeat(Math.ceil(insertions * scale)),
+      "-".repeat(Math.ceil(deletions * scale)),
+    ];
+    const touched = String(insertions + deletions).padStart(String(this.#most).length);
+    return `${touched} ${this.#styles.green(plus)}${this.#styles.red(minus)}`;
+  }
+}
+
+/** Only the paths that changed, without how. */
+export class ChangeNames implements DiffLines {
+  readonly #places: string[] = [];
+
+  add({ resource, path }: PlanChange): void {
+    this.#places.push(placeOf(resource, path));
+  }
+
+  lines(): Iterable<string> {
+    return this.#places;
+  }
+}
+
+interface ListRow {
+  readonly operation: ChangeOperation;
+  readonly place: string;
+  readonly notes: string;
+  readonly warnings: readonly string[] | undefined;
+}
+
+interface StatRow {
+  readonly place: string;
+  readonly insertions: number;
+  readonly deletions: number;
+  /** Instead of a graph, where no lines changed. */
+  readonly text: string | undefined;
+  readonly warnings: readonly string[] | undefined;
+}
+
+/** The lines of a change that was just written. */
+export function writtenLines(change: PlanChange, styles: Styles): Iterable<string> {
+  return rowLines(listRow(change, writtenNotes(change)), 0, styles);
+}
+
+function listRow({ resource, path, operation, warnings }: PlanChange, notes: readonly string[]): ListRow {
+  return { operation, place: placeOf(resource, path), notes: notes.join(", "), warnings };
+}
+
+/** One change as a line, and a line for each of its warnings. */
+function* rowLines(row: ListRow, width: number, styles: Styles): Generator<string> {
+  const { operation, place, notes } = row;
+  const letter = colourOf(operation, styles)(LETTERS[operation]);
+  yield `${letter}  ${notes === "" ? place : `${padded(place, width)}  ${styles.dim(notes)}`}`;
+  yield* warningLines(row, styles);
+}
+
+function* warningLines({ warnings = [] }: Pick<ListRow, "warnings">, styles: Styles): Generator<string> {
+  for (const warning of warnings) yield `   ${styles.yellow("warning:")} ${oneLine(warning)}`;
+}
+
+/** What is to be said of a diff besides the patch itself. */
+export function* patchNotes({ changes, selfRunning }: PlanDiff, styles: Styles): Generator<string> {
+  for (const { resource, path, warnings = [] } of changes)
+    for (const warning of warnings)
+      yield `${styles.yellow("warning:")} ${placeOf(resource, path)}: ${oneLine(warning)}`;
+  yield* selfRunningLines(selfRunning, styles);
+}
+
+function summaryLine({ stats }: PlanDiff): string {
+  if (stats.added + stats.modified + stats.deleted === 0) return "No changes.";
+  const parts = [`${stats.added} added`, `${stats.modified} modified`, `${stats.deleted} deleted`];
+  const lines = [counted(stats.insertions, "insertion", "+"), counted(stats.deletions, "deletion", "-")];
+  return `${parts.join(", ")}; ${lines.join(", ")}`;
+}
+
+function counted(count: number, what: string, sign: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}(${sign})`;
+}
+
+function statText(change: PlanChange): string | undefined {
+  const { operation, binary, before = {}, after = {}, insertions = 0, deletions = 0 } = change;
+  if (binary) return `binary, ${sizes(before, after)}`;
+  return insertions + deletions === 0 ? [operation, ...changeNotes(change)].join(", ") : undefined;
+}
+
+function widened(width: number, place: string): number {
+  return Math.max(width, Math.min(textWidth(place), WIDEST_COLUMN));
+}
+
+function padded(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - textWidth(text)));
+}
+
+function colourOf(operation: ChangeOperation, styles: Styles): (text: string) => string {
+  if (operation === "added") return styles.green;
+  return operation === "deleted" ? styles.red : styles.yellow;
+}

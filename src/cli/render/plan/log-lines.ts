@@ -1,0 +1,46 @@
+import type { PlainData } from "../../../core/resource/resource.ts";
+import type { PlanLog, PlanLogEntry } from "../../../plans/plan-views.ts";
+import { oneLine } from "../../terminal/printable.ts";
+import type { Styles } from "../styles.ts";
+import { textTable } from "../text-table.ts";
+
+/** What happened to a plan, a line for each step. */
+export function logLines({ entries }: PlanLog, styles: Styles): readonly string[] {
+  const headings = ["TIME", "BY", "WHAT", ""].map((text) => ({ text, style: styles.dim }));
+  const rows = entries.map((entry) => [
+    entry.at,
+    { text: byWhom(entry), style: styles.dim },
+    entry.event,
+    { text: detailsOf(entry), style: styles.dim },
+  ]);
+  return textTable([headings, ...rows]);
+}
+
+function byWhom({ actor, pid }: PlanLogEntry): string {
+  return pid === undefined ? oneLine(actor) : `${oneLine(actor)} (${pid})`;
+}
+
+/** What is known of a step, without the names of the facts where they say nothing. */
+function detailsOf({ details }: PlanLogEntry): string {
+  const facts = Object.entries(details).map(([name, value]) => {
+    const text = typeof value === "string" ? value : (reportsIn(value) ?? JSON.stringify(value));
+    return BARE.includes(name) ? text : `${LABELS[name] ?? name} ${text}`;
+  });
+  return oneLine(facts.join(", "));
+}
+
+/** What is said of several resources, each with its places. */
+function reportsIn(value: PlainData): string | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const reports = value.map((item) => {
+    if (item === null || typeof item !== "object" || !("resource" in item) || !("message" in item))
+      return undefined;
+    const { resource, message, left } = item as { [key: string]: PlainData };
+    const places = Array.isArray(left) ? left.map((place) => Object.values(place ?? {}).join(" ")) : [];
+    return `${resource}: ${message}${places.length === 0 ? "" : ` (may be left: ${places.join(", ")})`}`;
+  });
+  return reports.includes(undefined) ? undefined : reports.join("; ");
+}
+
+const BARE: readonly string[] = ["resources", "name", "command", "checkpoint", "digest", "message", "label"];
+const LABELS: { readonly [name: string]: string } = { exitCode: "exit code", before: "before" };

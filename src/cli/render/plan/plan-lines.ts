@@ -1,0 +1,86 @@
+import { displayPath } from "../../../core/paths/byte-path.ts";
+import type { PlanResourceView, PlanView } from "../../../plans/plan-views.ts";
+import { oneLine } from "../../terminal/printable.ts";
+import type { Styles } from "../styles.ts";
+import { textTable } from "../text-table.ts";
+
+/** Plans as a table. */
+export function planListLines(plans: readonly PlanView[], styles: Styles): readonly string[] {
+  if (plans.length === 0) return ["There are no plans. Make one with 'drydock plan create'."];
+  const headings = ["ID", "NAME", "STATE", "CREATED", "RESOURCES"].map((text) => ({
+    text,
+    style: styles.dim,
+  }));
+  const rows = plans.map((plan) => [
+    plan.id,
+    displayPath(plan.name),
+    { text: stateOf(plan), style: plan.state === "open" ? styles.green : styles.dim },
+    plan.createdAt,
+    plan.resources.map(({ name }) => displayPath(name)).join(", "),
+  ]);
+  return textTable([headings, ...rows]);
+}
+
+/** All that is known of one plan. */
+export function planLines(plan: PlanView, styles: Styles): readonly string[] {
+  const facts: readonly (readonly [string, string])[] = [
+    ["id", plan.id],
+    ["name", displayPath(plan.name)],
+    ["state", stateOf(plan)],
+    ["created", plan.createdAt],
+    ...(plan.message === undefined ? [] : [["message", oneLine(plan.message)] as const]),
+    ...(plan.undo === undefined ? [] : [["undo", undoText(plan.undo)] as const]),
+  ];
+  return [
+    ...textTable(facts.map(([fact, value]) => [{ text: fact, style: styles.dim }, value])),
+    ...inTree(plan.resources).flatMap(({ resource, depth }) => [
+      "",
+      ...resourceLines(resource, styles).map((line, at) => `${indent(depth, at === 0)}${line}`),
+    ]),
+  ];
+}
+
+/** Resources that are inside of others come right after them. */
+function inTree(
+  resources: readonly PlanResourceView[],
+  parent?: string,
+  depth = 0,
+): readonly { readonly resource: PlanResourceView; readonly depth: number }[] {
+  return resources
+    .filter((resource) => resource.parent === parent)
+    .flatMap((resource) => [{ resource, depth }, ...inTree(resources, resource.name, depth + 1)]);
+}
+
+function indent(depth: number, isName: boolean): string {
+  if (depth === 0) return "";
+  return `${"   ".repeat(depth - 1)}${isName ? "└─ " : "   "}`;
+}
+
+/** A resource of a plan: what it is, how it is isolated and why so, and where. */
+export function resourceLines(resource: PlanResourceView, styles: Styles): readonly string[] {
+  const { name, type, location, strategy, why, status, error, restarted, notes = [], path } = resource;
+  const facts: readonly (readonly [string, string])[] = [
+    ["original", `${displayPath(location)} (${type})`],
+    ["strategy", `${strategy}: ${oneLine(why)}`],
+    ["sandbox", path === null ? status : `${displayPath(path)} (${status})`],
+    ...(error === undefined ? [] : [["error", oneLine(error)] as const]),
+    ...(restarted ? [["restarted", RESTARTED] as const] : []),
+    ...notes.map((note) => ["note", oneLine(note)] as const),
+  ];
+  const rows = facts.map(([fact, value]) => [
+    { text: fact, style: fact === "error" ? styles.red : styles.dim },
+    value,
+  ]);
+  return [styles.bold(displayPath(name)), ...textTable(rows).map((line) => `  ${line}`)];
+}
+
+const RESTARTED =
+  "the machine was restarted since; work that was not on disk then may be missing (apply --after-restart)";
+
+function undoText(undo: NonNullable<PlanView["undo"]>): string {
+  return "until" in undo ? `possible until ${undo.until}` : `not possible: ${oneLine(undo.not)}`;
+}
+
+function stateOf({ state, readOnly }: PlanView): string {
+  return readOnly ? `${state}, read-only` : state;
+}

@@ -1,0 +1,40 @@
+import { displayPath } from "../../../core/paths/byte-path.ts";
+import type { RunFinding, RunOutcome } from "../../../run/run-once.ts";
+import type { Styles } from "../styles.ts";
+import { applyLines } from "./apply-lines.ts";
+import { ChangeStat, linesOf } from "./diff-lines.ts";
+
+/** What a command did: its changes, and what it wrote besides. */
+export function* findingLines(
+  { diff, scratch }: Pick<RunFinding, "diff" | "scratch">,
+  styles: Styles,
+): Generator<string> {
+  yield* linesOf(diff, new ChangeStat(styles));
+  yield* scratchLines(scratch);
+}
+
+/** What was written outside the plan. */
+export function* scratchLines({ files }: RunFinding["scratch"]): Generator<string> {
+  if (files > 0) yield `also wrote ${files === 1 ? "1 file" : `${files} files`} outside the plan; not landed`;
+}
+
+/** What became of it. `wanted` says that it was to be applied. */
+export function outcomeLines(
+  { planId, outcome, exitCode, limit, apply, scratch }: RunOutcome,
+  wanted: boolean,
+): readonly string[] {
+  switch (outcome) {
+    case "unchanged":
+      return ["No changes.", ...scratchLines(scratch)];
+    case "discarded":
+      return ["Discarded."];
+    case "applied":
+      return apply === undefined ? [] : applyLines(apply, false);
+    case "kept":
+      return [
+        `${wanted ? `Not applied, because the command ${limit === undefined ? `ended with exit code ${exitCode}` : "met a limit"}; kept` : "Kept"} as plan ${displayPath(planId)}.`,
+        `  apply it:   drydock plan apply ${planId}`,
+        `  discard it: drydock plan cancel ${planId}`,
+      ];
+  }
+}

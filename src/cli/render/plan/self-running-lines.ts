@@ -1,0 +1,36 @@
+import type { SelfRunningFile } from "../../../core/self-running/self-running-rules.ts";
+import type { SelfRunningChange } from "../../../plans/plan-views.ts";
+import type { Styles } from "../styles.ts";
+import { textTable } from "../text-table.ts";
+import { placeOf } from "./place.ts";
+
+/**
+ * What tools run by themselves among the changes, apart from the rest: first what lands only with the user's
+ * word.
+ */
+export function* selfRunningLines(changes: readonly SelfRunningChange[], styles: Styles): Generator<string> {
+  const waiting = changes.filter(({ needsWord }) => needsWord);
+  const others = changes.filter(({ needsWord }) => !needsWord);
+  if (waiting.length > 0)
+    yield styles.yellow("Tools run these by themselves; they land only with your word (--allow):");
+  yield* places(waiting, styles);
+  if (others.length > 0) yield styles.yellow("Tools run these by themselves; deleted, or allowed:");
+  yield* places(others, styles);
+}
+
+function places(changes: readonly SelfRunningChange[], styles: Styles): readonly string[] {
+  const rows = changes.map(({ resource, path, tool }) => [
+    placeOf(resource, path),
+    { text: tool, style: styles.dim },
+  ]);
+  return textTable(rows).map((line) => `  ${line}`);
+}
+
+/** A line for each such file, and why. */
+export function fileLines(files: readonly SelfRunningFile[], styles: Styles): readonly string[] {
+  const rows = files.map(({ resource, path, tool, why }) => [
+    placeOf(resource, path),
+    { text: `${tool} ${why}`, style: styles.dim },
+  ]);
+  return textTable(rows).map((line) => `  ${line}`);
+}

@@ -1,0 +1,115 @@
+import { bytesFromPath } from "../../core/paths/byte-path.ts";
+import { ANSI_STYLES, NO_STYLES, type Styles } from "../render/styles.ts";
+import { jsonDocument } from "./json-document.ts";
+import { oneLine, visibleJson, withStyles } from "./printable.ts";
+import { ProgressBar } from "./progress-bar.ts";
+import type { TerminalFeatures } from "./terminal.ts";
+
+/** One of the standard streams, as far as we use it. */
+export interface OutputStream {
+  write(bytes: Uint8Array): void;
+}
+
+const BATCH_CHARACTERS = 64 * 1024;
+
+/**
+ * What a command says. Results go to stdout: text, or with `--json` exactly one document. Everything else
+ * goes to stderr.
+ *
+ * A reader that went away (`| head`) is no failure: the rest is not written, and nobody is told. It must not
+ * end a command in the middle of its work either, so that is found out here and kept.
+ */
+export class Output {
+  readonly terminal: TerminalFeatures;
+  readonly progress: ProgressBar;
+  /** For stdout. */
+  readonly styles: Styles;
+  /** For stderr. */
+  readonly errorStyles: Styles;
+  readonly #stdout: OutputStream;
+  readonly #stderr: OutputStream;
+  #failure: Error | undefined;
+  #stderrIsGone = false;
+  #hasDocument = false;
+
+  constructor(stdout: OutputStream, stderr: OutputStream, terminal: TerminalFeatures) {
+    this.#stdout = stdout;
+    this.#stderr = stderr;
+    this.terminal = terminal;
+    this.styles = terminal.colour ? ANSI_STYLES : NO_STYLES;
+    this.errorStyles = terminal.errorColour ? ANSI_STYLES : NO_STYLES;
+    this.progress = new ProgressBar(
+      terminal.progress,
+      (text) => this.#toStderr(text),
+      () => performance.now(),
+    );
+  }
+
+  /** Why stdout can't be written to, if it can't. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  /** Writes to stdout. Lone surrogates become the bytes that they stand for. */
+  write(content: string | Uint8Array): void {
+    if (this.#failure !== undefined) return;
+    this.progress.clear();
+    try {
+      this.#stdout.write(typeof content === "string" ? bytesFromPath(content) : content);
+    } catch (thrown) {
+      this.#failure = thrown instanceof Error ? thrown : new Error(String(thrown));
+    }
+  }
+
+  /** Writes lines to stdout, many at a time. */
+  lines(lines: Iterable<string>): void {
+    let batch = "";
+    for (const line of lines) {
+      batch += `${this.terminal.interactive ? withStyles(line) : line}\n`;
+      if (batch.length < BATCH_CHARACTERS) continue;
+      this.write(batch);
+      batch = "";
+      if (this.#failure !== undefined) return;
+    }
+    if (batch !== "") this.write(batch);
+  }
+
+  /** Whether the one document of `--json` is written. */
+  get hasDocument(): boolean {
+    return this.#hasDocument;
+  }
+
+  /** Writes the one document of `--json`. */
+  document(value: object): void {
+    this.#hasDocument = true;
+    const { interactive } = this.terminal;
+    for (const piece of jsonDocument(value, interactive ? 2 : 0))
+      this.write(interactive ? visibleJson(piece) : piece);
+  }
+
+  /** Writes one line to stderr. */
+  notice(line: string): void {
+    this.progress.clear();
+    this.#toStderr(`${withStyles(line)}\n`);
+  }
+
+  /** Writes a warning to stderr. */
+  warning(text: string): void {
+    this.notice(`${this.errorStyles.yellow("warning:")} ${oneLine(text)}`);
+  }
+
+  /** Nobody can be told that nobody can be told, and the command has better things to do. */
+  #toStderr(text: string): void {
+    if (this.#stderrIsGone) return;
+    try {
+      this.#stderr.write(Buffer.from(text));
+    } catch {
+      this.#stderrIsGone = true;
+    }
+  }
+}
+
+/** Whether a stream failed because nobody reads it any more. */
+export function readerIsGone(failure: Error): boolean {
+  return "code" in failure && failure.code === "EPIPE";
+}

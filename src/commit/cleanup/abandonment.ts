@@ -1,0 +1,204 @@
+import { advance } from "../../core/commit-machine.ts";
+import { messageOf, UsageError } from "../../core/errors/errors.ts";
+import { isOver, movePlan, type PlanRecord, type PlanState, resourceById } from "../../core/plan.ts";
+import type { SandboxRecord } from "../../core/sandbox.ts";
+import { moveSandbox } from "../../core/sandbox-states.ts";
+import { isUnfinished, type TransactionRecord } from "../../core/transaction.ts";
+import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
+import { type KnownPlace, placesOf } from "../../sandboxes/remains/known-places.ts";
+import type { StoreChange } from "../../store/store.ts";
+import { isThere } from "../../system/data/existence.ts";
+import { MountTable } from "../../system/mount/mount-table.ts";
+import { type AbandonedOriginal, originalOf } from "./abandoned-original.ts";
+
+/** What a person is told, and the plan's log keeps, of a plan that was abandoned. */
+export interface AbandonReport {
+  readonly planId: string;
+  readonly planName: string;
+  /** What the plan is now: one that has landed as a whole stays applied or undone. */
+  readonly state: PlanState;
+  readonly resources: readonly AbandonedResource[];
+}
+
+export type AbandonedResource = AbandonedOriginal & {
+  readonly resource: string;
+  readonly location: string;
+  /** Folders, mounts, branches and transactions that may still be there. `cleanup scan` lists them. */
+  readonly left: readonly KnownPlace[];
+};
+
+/** A sandbox of the plan, with what the report says of it. */
+interface Item {
+  readonly record: SandboxRecord;
+  readonly report: AbandonedResource;
+  /** A transaction holds it: it may have the only copy of something, so only a person may remove it. */
+  readonly isHeld: boolean;
+}
+
+/**
+ * Ends a plan by a person's word, though its original, its strategy or its sandbox may be gone. In this
+ * order:
+ *
+ * 1. one durable write ends the plan and its transactions, and keeps the report in its log; from here on the
+ *    plan holds nothing and blocks no other;
+ * 2. the sandboxes that no transaction holds are removed. A crash leaves that to `cleanup`, which knows all
+ *    of them.
+ */
+export class Abandonment {
+  readonly #session: PlanSession;
+
+  constructor(session: PlanSession) {
+    this.#session = session;
+  }
+
+  async abandon(key: string): Promise<AbandonReport> {
+    return await this.#session.plans.withOriginals(key, (plan) => this.#end(plan));
+  }
+
+  async #end(plan: PlanRecord): Promise<AbandonReport> {
+    const { store, sandboxes, remains } = this.#session;
+    sandboxes.assertUnused(plan);
+    const transactions = await store.transactionsOf(plan.id);
+    if (isOver(plan) && !transactions.some(isWaiting)) throw nothingToEnd(plan);
+    const state = isOver(plan) ? plan.state : movePlan(plan, "abandoned");
+    const items = await this.#items(plan, transactions.find(isUnfinished));
+    const report: AbandonReport = {
+      planId: plan.id,
+      planName: plan.name,
+      state,
+      resources: reportsOf(items),
+    };
+    await store.write(await this.#decision({ ...plan, state }, transactions, items, report), "durable");
+    await remains.forget(plan.id);
+    return isOver(plan) ? report : await this.#tidy(report, items);
+  }
+
+  async #items(plan: PlanRecord, unfinished: TransactionRecord | undefined): Promise<readonly Item[]> {
+    const { store, sandboxes } = this.#session;
+    const intents = Map.groupBy(await store.intents(), ({ sandboxId }) => sandboxId);
+    const items: Item[] = [];
+    for (const record of await store.sandboxesOf(plan.id)) {
+      const { sandboxId, resourceId } = record.ref;
+      const found = resourceById(plan, resourceId);
+      const participant = unfinished?.participants.find(({ ref }) => ref.sandboxId === sandboxId);
+      const isInPlace = await sandboxes.worksInPlace(record.ref);
+      const { isHeld, ...original } = originalOf(unfinished, participant, isInPlace);
+      const places = placesOf(record, intents.get(sandboxId) ?? []);
+      const report: AbandonedResource = {
+        resource: found?.name ?? resourceId,
+        location: found?.location ?? "",
+        ...original,
+        left: record.state === "CLEANED_UP" ? [] : places.filter(mayBeThere),
+      };
+      items.push({ record, report, isHeld });
+    }
+    return items;
+  }
+
+  /** Everything that ends with the plan, at one instant. */
+  async #decision(
+    plan: PlanRecord,
+    transactions: readonly TransactionRecord[],
+    items: readonly Item[],
+    report: AbandonReport,
+  ): Promise<readonly StoreChange[]> {
+    const { store, history, now } = this.#session;
+    const isEnded = plan.state === "abandoned";
+    const checkpoints = isEnded ? await store.checkpointsOf(plan.id) : [];
+    return [
+      { put: "plan", record: plan },
+      ...transactions.flatMap((record) => ended(record, items, now().toISOString(), isEnded)),
+      ...checkpoints.map(({ id }): StoreChange => ({ drop: "checkpoint", id })),
+      ...items.flatMap((item) => (isEnded ? marked(item) : [])),
+      history.entry(plan.id, "abandoned", { resources: [...report.resources] }),
+    ];
+  }
+
+  /**
+   * Removes the sandboxes that no transaction holds. Those that can't be removed are known to cleanup, and
+   * logged.
+   */
+  async #tidy(report: AbandonReport, items: readonly Item[]): Promise<AbandonReport> {
+    const { store, history, sandboxes } = this.#session;
+    const resources: AbandonedResource[] = [];
+    const whys: { resource: string; message: string }[] = [];
+    for (const { record, report: item, isHeld } of items) {
+      const now = await store.sandbox(record.ref.sandboxId);
+      if (isHeld || now === undefined || now.state === "CLEANED_UP") {
+        resources.push(item);
+        continue;
+      }
+      try {
+        await sandboxes.removal.remove(now, "nothing");
+        // Parts that landed earlier have their undo record in a folder that stays.
+        resources.push({ ...item, left: item.left.filter((place) => isPath(place) && mayBeThere(place)) });
+      } catch (thrown) {
+        whys.push({ resource: item.resource, message: messageOf(thrown) });
+        resources.push({ ...item, left: item.left.filter(mayBeThere) });
+      }
+    }
+    if (whys.length > 0) await history.note(report.planId, "not removed", { left: whys });
+    return { ...report, resources };
+  }
+}
+
+/** What a transaction becomes. One that is over stays so, but an abandoned plan can't be undone. */
+function ended(
+  record: TransactionRecord,
+  items: readonly Item[],
+  at: string,
+  isEnded: boolean,
+): readonly StoreChange[] {
+  if (isUnfinished(record)) {
+    const whys = new Map(
+      record.participants.flatMap(({ ref }, index) => {
+        const item = items.find((candidate) => candidate.record.ref.sandboxId === ref.sandboxId);
+        return item?.isHeld ? [[index, item.report.message] as const] : [];
+      }),
+    );
+    return [{ put: "transaction", record: advance(record, { was: "abandoned", at, whys }) }];
+  }
+  const isKept = record.direction === "commit" && record.phase === "done" && record.undoRecord === undefined;
+  if (!isDiscarding(record) && !(isEnded && isKept)) return [];
+  return [{ put: "transaction", record: { ...record, undoRecord: "discarded" } }];
+}
+
+/** A sandbox that stays is never used again; and a PENDING one would make every start look for it. */
+function marked({ record, report, isHeld }: Item): readonly StoreChange[] {
+  const { ref, state } = record;
+  if (state === "CLEANED_UP" || (!isHeld && state !== "PENDING")) return [];
+  const error = `its plan was abandoned: ${report.message}`;
+  return [
+    { put: "sandbox", record: { ...record, state: moveSandbox(ref.sandboxId, state, "ERRORED"), error } },
+  ];
+}
+
+function reportsOf(items: readonly Item[]): readonly AbandonedResource[] {
+  return items.map(({ report }) => report);
+}
+
+function isDiscarding({ undoRecord }: TransactionRecord): boolean {
+  return undoRecord === "discarding";
+}
+
+/** Whether every start goes on with it. */
+function isWaiting(record: TransactionRecord): boolean {
+  return isUnfinished(record) || isDiscarding(record);
+}
+
+function isPath({ location }: KnownPlace): boolean {
+  return location.startsWith("/");
+}
+
+/** A place that is no path can't be looked for here, so it may be there. */
+function mayBeThere(place: KnownPlace): boolean {
+  if (!isPath(place)) return true;
+  if (place.kind !== "mount") return isThere(place.location);
+  return MountTable.read().at(place.location)?.point === place.location;
+}
+
+function nothingToEnd({ name, state }: PlanRecord): UsageError {
+  return new UsageError(`The plan ${name} is ${state}: there is nothing to abandon.`, {
+    hint: "'drydock cleanup scan' lists what is left of plans that are over.",
+  });
+}

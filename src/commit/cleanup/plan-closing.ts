@@ -1,0 +1,110 @@
+import { boundariesOf, movePlan, type PlanRecord } from "../../core/plan.ts";
+import { sandboxIdFor } from "../../core/sandbox.ts";
+import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
+import { throwIfFailed } from "../../sandboxes/sweep-report.ts";
+import type { HistoryEntry } from "../../store/store.ts";
+import { type ClosingPlan, keepsCancelled } from "./cleanup-policy.ts";
+
+/**
+ * A sandbox of a cancelled plan that is still there. `cleanup scan` lists it, and `cleanup purge` removes it
+ * once its strategy is back.
+ */
+export type RemainingSandbox = {
+  readonly resource: string;
+  /** Why it could not be removed. */
+  readonly message: string;
+  /** The places that it is known to have. */
+  readonly places: readonly string[];
+};
+
+/** How a plan was closed. */
+export interface ClosedPlan {
+  readonly plan: PlanRecord;
+  /** The resources whose sandboxes are removed. */
+  readonly removed: readonly string[];
+  /** Sandboxes that can't be removed here, because their strategy is gone. */
+  readonly remaining: readonly RemainingSandbox[];
+  /** What else could not be removed; the next start tries again. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Closes plans that are given up: by a cancel, because they could not be made, and by recovery, where a
+ * process died in doing so. In this order:
+ *
+ * 1. the plan is `closing`, durably: from here on the work is thrown away, and a crash only delays the rest;
+ * 2. its sandboxes are removed, unless the policy keeps them;
+ * 3. the plan is `cancelled`;
+ * 4. the rest of what it had is removed.
+ *
+ * Callers hold the plan's claim.
+ */
+export class PlanClosing {
+  readonly #session: PlanSession;
+
+  constructor(session: PlanSession) {
+    this.#session = session;
+  }
+
+  async close(plan: PlanRecord, details: HistoryEntry["details"] = {}): Promise<ClosedPlan> {
+    const { store, history, sandboxes, remains } = this.#session;
+    sandboxes.assertFree(plan);
+    const closing: PlanRecord =
+      plan.state === "closing" ? plan : { ...plan, state: movePlan(plan, "closing") };
+    await store.write([{ put: "plan", record: closing }], "durable");
+    const { removed, remaining, warnings } = (await this.#keepsSandboxes(plan))
+      ? await this.#keepSandboxes(closing)
+      : await this.#removeSandboxes(closing);
+    const cancelled: PlanRecord = { ...closing, state: movePlan(closing, "cancelled") };
+    const told = { ...details, ...(remaining.length > 0 && { left: [...remaining] }) };
+    await store.write(
+      [{ put: "plan", record: cancelled }, history.entry(plan.id, "cancelled", told)],
+      "ordered",
+    );
+    return {
+      plan: cancelled,
+      removed,
+      remaining,
+      warnings: [...warnings, ...(await remains.tryToForget(plan.id))],
+    };
+  }
+
+  /** Strategies are asked only where the policy leaves something to ask. */
+  async #keepsSandboxes(plan: PlanRecord): Promise<boolean> {
+    const { cleanup } = this.#session.settings;
+    return cleanup === "manual" && keepsCancelled(cleanup, await this.#factsOf(plan));
+  }
+
+  async #factsOf(plan: PlanRecord): Promise<ClosingPlan> {
+    const { store, sandboxes, remains } = this.#session;
+    let [isWhole, holdsTransaction] = [plan.state !== "creating", false];
+    for (const { resource } of boundariesOf(plan)) {
+      const sandbox = await store.sandbox(sandboxIdFor(plan.id, resource.id));
+      if (sandbox === undefined || sandbox.state === "PENDING") isWhole = false;
+      else holdsTransaction ||= await sandboxes.holdsTransaction(sandbox.ref);
+    }
+    return { isWhole, holdsTransaction, hasSecrets: remains.hasSecrets(plan.id) };
+  }
+
+  async #keepSandboxes({ id }: PlanRecord): Promise<Omit<ClosedPlan, "plan">> {
+    return { removed: [], remaining: [], warnings: await this.#session.sandboxes.checkpoints.endAll(id) };
+  }
+
+  /**
+   * A strategy that is gone does not stop it: the sandboxes of that one are returned, and cleanup knows them.
+   */
+  async #removeSandboxes(plan: PlanRecord): Promise<Omit<ClosedPlan, "plan">> {
+    const { store, sandboxes } = this.#session;
+    const { done, failed } = await sandboxes.cleanupAll(plan);
+    throwIfFailed({ done, failed: failed.filter(({ outOfReach }) => outOfReach === undefined) });
+    const intents = failed.length === 0 ? [] : await store.intents();
+    const remaining = failed.map(({ resource, message, outOfReach }) => ({
+      resource,
+      message,
+      places: intents
+        .filter(({ sandboxId }) => sandboxId === outOfReach?.sandboxId)
+        .map(({ location }) => location),
+    }));
+    return { removed: done, remaining, warnings: [] };
+  }
+}

@@ -1,0 +1,50 @@
+import { registerHooks } from "node:module";
+import { join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { CustomStrategy } from "../settings.ts";
+
+/** A module as a config names it, and the folder that it is meant from. */
+export type NamedModule = Pick<CustomStrategy, "module" | "folder">;
+
+/** The URL of a module that is a file; undefined for a package. */
+export function fileUrlOf({ module, folder }: NamedModule): string | undefined {
+  if (/^[./]/.test(module)) return pathToFileURL(resolve(folder, module)).href;
+  return module.startsWith("file:") ? module : undefined;
+}
+
+let resolutions = 0;
+
+/**
+ * The URL of a package as a module in that folder would import it. Node has no call for that, so the name of
+ * the package is put in place of one of ours.
+ */
+export function packageUrlOf({ module, folder }: NamedModule): string {
+  resolutions += 1;
+  const alias = `drydock-strategy:${resolutions}`;
+  const parentURL = pathToFileURL(importerIn(folder)).href;
+  const hooks = registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === alias ? next(module, { ...context, parentURL }) : next(specifier, context),
+  });
+  try {
+    return import.meta.resolve(alias);
+  } finally {
+    hooks.deregister();
+  }
+}
+
+/** What errors name as the file that imports a package. */
+export function importerIn(folder: string): string {
+  return join(folder, "drydock.yaml");
+}
+
+/** Where the file is that is loaded for a module; undefined if there is none. */
+export function filePathOf(named: NamedModule): string | undefined {
+  try {
+    const url = fileUrlOf(named) ?? packageUrlOf(named);
+    return url.startsWith("file:") ? fileURLToPath(url) : undefined;
+  } catch {
+    // Whoever loads it says what is wrong with it. What is not there can't be covered, and is when it comes.
+    return undefined;
+  }
+}

@@ -1,0 +1,156 @@
+import { ConfigError, SystemCallError, UsageError } from "../../core/errors/errors.ts";
+import { displayPath } from "../../core/paths/byte-path.ts";
+import { holdsInvisible } from "../../core/values/invisible-characters.ts";
+import { digestOf } from "../../system/data/digest.ts";
+import { realPathOf } from "../../system/data/locations.ts";
+import { type FileOwnership, ownershipOf } from "../../system/data/text-files.ts";
+import { asConfigError, readConfigFile } from "../yaml/config-file.ts";
+import { type User, whyOthersControl } from "./foreign-control.ts";
+import { coverageOf } from "./module-coverage.ts";
+import { type TrustedModule, type TrustRecord, TrustRecords } from "./trust-records.ts";
+
+/** A config's text if it is trusted; else why not, and what the user could do. */
+export type TrustVerdict = { readonly trusted: true; readonly text: string } | Untrusted;
+
+export interface Untrusted {
+  readonly trusted: false;
+  readonly why: string;
+  readonly remedy: string;
+}
+
+/** What was trusted, and what the user should know of it. */
+export interface Trusted extends TrustRecord {
+  readonly modules: readonly TrustedModule[];
+  /** Packages that the modules import, which are not covered. */
+  readonly packages: readonly string[];
+  /** Those of the files that hold characters nobody sees. */
+  readonly hidesText: readonly string[];
+}
+
+/**
+ * Which configs the user trusts: those that `drydock trust` was called for, as long as they, and what they
+ * load, have exactly the content they had then. One that somebody else could have written is never trusted,
+ * whatever it says.
+ */
+export class TrustStore {
+  readonly #records: TrustRecords;
+  readonly #user: User;
+  readonly #now: () => Date;
+
+  constructor(options: { readonly stateDir: string; readonly user: User; readonly now: () => Date }) {
+    this.#records = new TrustRecords(options.stateDir, options.user);
+    this.#user = options.user;
+    this.#now = options.now;
+  }
+
+  /**
+   * Trusts this config with its present content, and what is loaded with the modules that it names, durably.
+   * Makes the state directory if it is missing. `modulesIn` says where these modules are.
+   */
+  trust(path: string, modulesIn: (file: string, text: string) => readonly string[] = () => []): Trusted {
+    const file = asConfigError(path, () => realPathOf(path));
+    const content = file === undefined ? undefined : readConfigFile(file);
+    if (file === undefined || content === undefined) {
+      throw new ConfigError(`There is no config at ${displayPath(path)}.`, {
+        file: path,
+        hint: "Give the path of a drydock.yaml, or make one with 'drydock init'.",
+      });
+    }
+    this.#refuseForeign({ ...content, file });
+    const { files, packages } = coverageOf(modulesIn(file, content.text));
+    for (const covered of files) this.#refuseForeign(covered);
+    const modules = files.map(({ file: at, sha256 }) => ({ file: at, sha256 }));
+    const record = { file, sha256: digestOf(content.bytes), trustedAt: this.#now().toISOString() };
+    this.#records.put(modules.length === 0 ? record : { ...record, modules });
+    const hiding = files.filter(({ hidesText }) => hidesText).map((covered) => covered.file);
+    return {
+      ...record,
+      modules,
+      packages,
+      hidesText: [...(holdsInvisible(content.text) ? [file] : []), ...hiding],
+    };
+  }
+
+  /** Why the trusted config at this real path may not load these modules now; undefined if it may. */
+  whyModulesDiffer(file: string, modules: readonly string[]): Pick<Untrusted, "why" | "remedy"> | undefined {
+    try {
+      const { files } = coverageOf(modules);
+      for (const covered of files) {
+        const foreign = this.#foreignControl(covered);
+        if (foreign !== undefined)
+          return { ...foreign, why: `of ${displayPath(covered.file)}: ${foreign.why}` };
+      }
+      const why = difference(this.#records.find(file)?.modules ?? [], files);
+      return why === undefined ? undefined : untrusted(why, file, "to use it as it is now");
+    } catch (thrown) {
+      // What can't be looked at is not what was trusted; a command that needs none of it goes on without.
+      if (!(thrown instanceof SystemCallError || thrown instanceof UsageError)) throw thrown;
+      return untrusted(thrown.message, file, "when that is mended");
+    }
+  }
+
+  /** Whether the config at this real path is trusted with this content. */
+  isTrusted(file: string, content: Uint8Array): boolean {
+    return this.#records.find(file)?.sha256 === digestOf(content);
+  }
+
+  /**
+   * Reads the config at this real path if it is trusted; one that never was is not even opened. Undefined if
+   * it is gone.
+   */
+  readTrusted(file: string): TrustVerdict | undefined {
+    const ownership = asConfigError(file, () => ownershipOf(file));
+    if (ownership === undefined) return undefined;
+    if (!ownership.isFile)
+      return { trusted: false, why: "it is not a regular file", remedy: "remove or rename it" };
+    const foreign = this.#foreignControl(ownership);
+    if (foreign !== undefined) return { trusted: false, ...foreign };
+    if (this.#records.find(file) === undefined) return untrusted("not trusted", file, "to use it");
+    const content = readConfigFile(file);
+    if (content === undefined) return undefined;
+    if (!this.isTrusted(file, content.bytes)) {
+      return untrusted("changed since it was trusted", file, "to use it as it is now");
+    }
+    return { trusted: true, text: content.text };
+  }
+
+  #refuseForeign(owned: FileOwnership & { readonly file: string }): void {
+    const foreign = this.#foreignControl(owned);
+    if (foreign === undefined) return;
+    throw new UsageError(`${displayPath(owned.file)} cannot be trusted: ${foreign.why}.`, {
+      hint: `To use it, ${foreign.remedy}.`,
+    });
+  }
+
+  #foreignControl(ownership: FileOwnership): { readonly why: string; readonly remedy: string } | undefined {
+    const why = whyOthersControl(ownership, this.#user);
+    if (why === undefined) return undefined;
+    return {
+      why,
+      remedy: "make it a file that only you can write and run 'drydock trust', or name it with --config",
+    };
+  }
+}
+
+/**
+ * What would be loaded and was not trusted like that: the first of it, and how much more. A file that is gone
+ * is no reason: what is loaded without it was trusted too, and a module that can't be loaded has an error of
+ * its own.
+ */
+function difference(before: readonly TrustedModule[], now: readonly TrustedModule[]): string | undefined {
+  const trusted = new Map(before.map(({ file, sha256 }) => [file, sha256]));
+  const [first, ...others] = now.filter(({ file, sha256 }) => trusted.get(file) !== sha256);
+  if (first === undefined) return undefined;
+  const name = displayPath(first.file);
+  const what = trusted.has(first.file)
+    ? `${name} changed since it was trusted`
+    : `it loads ${name}, which was not trusted`;
+  return others.length === 0 ? what : `${what} (and ${others.length} more)`;
+}
+
+function untrusted(why: string, file: string, purpose: string): Untrusted {
+  // Only a path that a shell takes as it stands is worth copying; without one the command takes the nearest
+  // config, which is this one.
+  const argument = /^[\w./@%+=:,-]+$/.test(file) ? ` ${file}` : "";
+  return { trusted: false, why, remedy: `run 'drydock trust${argument}' ${purpose}` };
+}

@@ -1,0 +1,366 @@
+/**
+ * Every error that Drydock throws on purpose. One base class: a code for programs, a message that says what
+ * happened, a hint that says what to do, facts as fields, the cause kept once. Subclasses are named for what
+ * the caller should do about them. Anything else that is thrown is a defect and stays itself.
+ */
+
+import type { SelfRunningFile } from "../self-running/self-running-rules.ts";
+import type { Errno, ErrorCode } from "./error-codes.ts";
+
+/** What every error of ours may be made with. */
+export interface DrydockErrorOptions {
+  /** What to do about it. */
+  readonly hint?: string;
+  readonly cause?: unknown;
+  /** Default: the code of the class. */
+  readonly code?: ErrorCode;
+}
+
+export class DrydockError extends Error {
+  readonly code: ErrorCode;
+  readonly hint: string;
+
+  constructor(code: ErrorCode, message: string, options: DrydockErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = options.code ?? code;
+    this.hint = options.hint ?? "Run the command with --debug to see more.";
+  }
+
+  /** Facts for programs; part of the `--json` output. */
+  get details(): { readonly [key: string]: unknown } {
+    return {};
+  }
+}
+
+/** The request itself is wrong: bad arguments, an unknown plan, an unsafe resource. Nothing was changed. */
+export class UsageError extends DrydockError {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
+    super("USAGE", message, options);
+  }
+}
+
+/** drydock.yaml is wrong. Nothing was changed. */
+export class ConfigError extends DrydockError {
+  readonly file: string;
+  readonly line: number | undefined;
+  readonly column: number | undefined;
+
+  constructor(
+    message: string,
+    options: DrydockErrorOptions & { file: string; line?: number; column?: number },
+  ) {
+    super("CONFIG", message, options);
+    this.file = options.file;
+    this.line = options.line;
+    this.column = options.column;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { file: this.file, line: this.line, column: this.column };
+  }
+}
+
+/**
+ * What was asked for can't be done on this machine or file system; the message gives the reason. Nothing was
+ * changed.
+ */
+export class UnsupportedError extends DrydockError {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
+    super("UNSUPPORTED", message, options);
+  }
+}
+
+/** Somebody else holds what is needed. Nothing was changed; trying again later may succeed. */
+export class BusyError extends DrydockError {
+  readonly holder: string;
+
+  constructor(message: string, options: DrydockErrorOptions & { holder: string }) {
+    super("BUSY", message, { hint: "Wait for it to finish and try again.", ...options });
+    this.holder = options.holder;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { holder: this.holder };
+  }
+}
+
+/** The durable state can't be used: corrupt, read-only, or written by a newer Drydock. */
+export class StateError extends DrydockError {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
+    super("STATE", message, options);
+  }
+}
+
+/** The work was interrupted (Ctrl-C, SIGTERM, an abort signal) before anything was decided. */
+export class InterruptedError extends DrydockError {
+  constructor(message = "Interrupted before anything was changed.", options: DrydockErrorOptions = {}) {
+    super("INTERRUPTED", message, { hint: "Run the command again when you are ready.", ...options });
+  }
+}
+
+/** A system call failed. `code` is the name of the errno. */
+export class SystemCallError extends DrydockError {
+  declare readonly code: Errno;
+  readonly call: string;
+  readonly path: string;
+
+  constructor(errno: Errno, call: string, path: string, description: string) {
+    super(errno, `${call} failed on ${path}: ${description} (${errno})`, {
+      hint: systemCallHint(errno, path),
+    });
+    this.call = call;
+    this.path = path;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { call: this.call, path: this.path };
+  }
+}
+
+/** A git command failed, or did not end in time. `said` is what it had to say about it. */
+export class GitError extends DrydockError {
+  /** The command, without the settings that every one gets. */
+  readonly command: string;
+  /** Undefined if it was ended because it took too long. */
+  readonly exitCode: number | undefined;
+  readonly said: string;
+
+  constructor(
+    message: string,
+    options: DrydockErrorOptions & { command: string; exitCode: number | undefined; said: string },
+  ) {
+    super("GIT", message, { hint: "Look at what git says, mend it, and try again.", ...options });
+    this.command = options.command;
+    this.exitCode = options.exitCode;
+    this.said = options.said;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { command: this.command, exitCode: this.exitCode, said: this.said };
+  }
+}
+
+/**
+ * A statement that a user gave to a database failed. Unless it was about transactions itself, nothing of it
+ * is left.
+ */
+export class StatementError extends DrydockError {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
+    super("SQL", message, { hint: "Correct it and try again.", ...options });
+  }
+}
+
+function systemCallHint(errno: string, path: string): string {
+  if (errno === "ENOSPC" || errno === "EDQUOT")
+    return `Make room on the file system of ${path} and try again.`;
+  if (errno === "EACCES" || errno === "EPERM")
+    return `Check the permissions of ${path}, or run as its owner.`;
+  if (errno === "EROFS") return `${path} is on a read-only file system; remount it writable.`;
+  if (errno === "EIO") return "The device reports errors; check the kernel log before trying again.";
+  if (errno === "EXDEV" || errno === "ELOOP")
+    return `${path} is a link, or leads out of the folder it should be in.`;
+  return `Check ${path} and try again.`;
+}
+
+/** A plan is not in a state that allows this. */
+export class PlanStateError extends DrydockError {
+  constructor(plan: { readonly id: string; readonly name: string; readonly state: string }, to: string) {
+    super("PLAN_STATE", `Plan ${plan.name} (${plan.id}) is ${plan.state} and cannot become ${to}.`, {
+      hint: planStateHint(plan.state, to),
+    });
+  }
+}
+
+function planStateHint(state: string, to: string): string {
+  if (to === "undoing" && state === "undone") return "It was taken back already; see 'drydock plan log'.";
+  if (to === "undoing" && state === "open")
+    return "It was not applied; 'drydock plan rollback' throws its changes away.";
+  if (state === "applied")
+    return "It has landed: 'drydock plan undo' takes it back, 'drydock plan create' makes a new one.";
+  if (state === "applying" || state === "undoing")
+    return "See 'drydock recover'. What can't be settled, 'drydock recover PLAN --abandon' ends; see 'drydock plan log' then.";
+  if (state === "open") return "Look at it with 'drydock plan show'.";
+  if (state === "restoring")
+    return "Wait for the restore. If it can't be finished, 'drydock plan cancel' gives the plan up.";
+  return "Make a new plan with 'drydock plan create'.";
+}
+
+/**
+ * A strategy of the user's own can't be used: it can't be loaded, is not a strategy, or is not the one that a
+ * sandbox was made with. `code` says which: STRATEGY_MODULE, STRATEGY_EXPORT, STRATEGY_CONSTRUCTOR,
+ * STRATEGY_OPTIONS, BAD_STRATEGY, STRATEGY_NAME or STRATEGY_CHANGED.
+ */
+export class StrategyUnavailableError extends DrydockError {
+  readonly strategy: string;
+
+  constructor(message: string, options: DrydockErrorOptions & { strategy: string; code: ErrorCode }) {
+    super("STRATEGY", message, options);
+    this.strategy = options.strategy;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { strategy: this.strategy };
+  }
+}
+
+/** A sandbox is not in a state that allows this. */
+export class SandboxStateError extends DrydockError {
+  readonly from: string;
+  readonly to: string;
+
+  constructor(message: string, options: DrydockErrorOptions & { from: string; to: string }) {
+    super("SANDBOX_STATE", message, options);
+    this.from = options.from;
+    this.to = options.to;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { from: this.from, to: this.to };
+  }
+}
+
+/** A sandbox could not be made. Nothing of it is left. */
+export class SandboxCreationError extends DrydockError {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
+    super("SANDBOX_CREATION", message, options);
+  }
+}
+
+/** A sandbox could not be committed. */
+export class SandboxCommitError extends DrydockError {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
+    super("SANDBOX_COMMIT", message, options);
+  }
+}
+
+/** A sandbox could not be rolled back. */
+export class SandboxRollbackError extends DrydockError {
+  constructor(message: string, options: DrydockErrorOptions = {}) {
+    super("SANDBOX_ROLLBACK", message, options);
+  }
+}
+
+/** One path that both the plan and somebody else changed. */
+export interface Conflict {
+  /** The resource's name; filled in by the commit, which knows it. */
+  readonly resource?: string;
+  readonly path: string;
+  readonly why: string;
+}
+
+/**
+ * The original changed meanwhile, in paths that the plan changes too. Every such path is named; nothing was
+ * changed.
+ */
+export class SandboxConflictError extends DrydockError {
+  readonly conflicts: readonly Conflict[];
+
+  constructor(conflicts: readonly Conflict[], options: DrydockErrorOptions & { message?: string } = {}) {
+    const first = conflicts[0];
+    const more = conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : "";
+    super(
+      "CONFLICT",
+      options.message ?? `The original changed meanwhile: ${first?.path} (${first?.why})${more}.`,
+      {
+        hint: "Look at these paths in the original, then roll the plan back, or take your change over by hand in a new plan.",
+        ...options,
+      },
+    );
+    this.conflicts = conflicts;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { conflicts: this.conflicts };
+  }
+}
+
+/**
+ * A plan would land what tools run by themselves, and the user has not said that it may. Every such file is
+ * named; nothing was changed.
+ */
+export class SelfRunningError extends DrydockError {
+  readonly files: readonly SelfRunningFile[];
+
+  constructor(files: readonly SelfRunningFile[], options: DrydockErrorOptions = {}) {
+    const [first] = files;
+    const more = files.length > 1 ? ` and ${files.length - 1} more` : "";
+    super(
+      "SELF_RUNNING",
+      `Tools run ${first?.path}${more} by themselves, and it takes your word to land that.`,
+      {
+        hint: "Look at these files. Then allow them with --allow PATTERN or sandbox.allow_self_running, or leave them out with --only.",
+        ...options,
+      },
+    );
+    this.files = files;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    return { selfRunning: this.files };
+  }
+}
+
+/** A participant and what is to be said about it. */
+export interface ParticipantReport {
+  readonly resource: string;
+  readonly message: string;
+}
+
+/** What became of a commit that failed. */
+export interface AtomicCommitFailure {
+  readonly failed: ParticipantReport;
+  /** Resources that are as before. */
+  readonly undone: readonly string[];
+  /** Resources that are not, or may not be, as before. */
+  readonly notUndone: readonly ParticipantReport[];
+  readonly conflicts: readonly Conflict[];
+  /** What lands only with the user's word, and had none. */
+  readonly selfRunning?: readonly SelfRunningFile[];
+  /** The code of the error that stopped it, where that is one of ours. */
+  readonly reason?: ErrorCode;
+}
+
+/**
+ * The one way in which an apply or an undo fails. Unless `notUndone` says otherwise, every original is
+ * untouched and all work is still there.
+ */
+export class AtomicCommitError extends DrydockError {
+  readonly failed: ParticipantReport;
+  readonly undone: readonly string[];
+  readonly notUndone: readonly ParticipantReport[];
+  readonly conflicts: readonly Conflict[];
+  readonly selfRunning: readonly SelfRunningFile[];
+  /** The code of `cause`, where that is an error of ours. */
+  readonly reason?: ErrorCode;
+
+  constructor(message: string, failure: AtomicCommitFailure, options: DrydockErrorOptions = {}) {
+    super("ATOMIC_COMMIT", message, options);
+    this.failed = failure.failed;
+    this.undone = failure.undone;
+    this.notUndone = failure.notUndone;
+    this.conflicts = failure.conflicts;
+    this.selfRunning = failure.selfRunning ?? [];
+    if (failure.reason !== undefined) this.reason = failure.reason;
+  }
+
+  override get details(): { readonly [key: string]: unknown } {
+    const { failed, undone, notUndone, conflicts, selfRunning, reason } = this;
+    const found = { ...(reason && { reason }), ...(selfRunning.length > 0 && { selfRunning }) };
+    return { failed, undone, notUndone, conflicts, ...found };
+  }
+}
+
+/** The message of anything that was thrown, an Error or not. */
+export function messageOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? thrown.message : String(thrown);
+  } catch {
+    return "something was thrown that can't be shown";
+  }
+}
+
+/** What to do about it, if what was thrown says so. */
+export function hintOf(thrown: unknown): string | undefined {
+  return thrown instanceof DrydockError ? thrown.hint : undefined;
+}

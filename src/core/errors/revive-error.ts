@@ -1,0 +1,71 @@
+import { isErrorCode } from "./error-codes.ts";
+import {
+  BusyError,
+  type Conflict,
+  type DrydockError,
+  InterruptedError,
+  SandboxCommitError,
+  SandboxConflictError,
+  SandboxCreationError,
+  SandboxRollbackError,
+  SandboxStateError,
+  StateError,
+  StatementError,
+  UnsupportedError,
+  UsageError,
+} from "./errors.ts";
+
+/** An error of ours as plain data: its name, its message, and the facts that it has. */
+export interface PlainError {
+  readonly name: string;
+  readonly message: string;
+  readonly [fact: string]: unknown;
+}
+
+const REVIVED: { readonly [name: string]: new (message: string, options: object) => DrydockError } = {
+  InterruptedError,
+  SandboxCommitError,
+  SandboxCreationError,
+  SandboxRollbackError,
+  StateError,
+  StatementError,
+  UnsupportedError,
+  UsageError,
+};
+
+/** Everything by which `reviveError` makes an error anew. */
+export function plainError({ name, message, code, hint, details }: DrydockError): PlainError {
+  return { ...details, name, message, code, hint };
+}
+
+/**
+ * Makes an error of ours anew: one that came from another process as plain data, or that another copy of this
+ * package made. What its facts are is not relied on. Undefined if no error of ours that can be made anew has
+ * this name.
+ */
+export function reviveError(error: PlainError, cause?: unknown): DrydockError | undefined {
+  const { name, message, hint, code, conflicts, holder, from, to } = error;
+  const options = {
+    ...(typeof hint === "string" && { hint }),
+    ...(isErrorCode(code) && { code }),
+    ...(cause !== undefined && { cause }),
+  };
+  if (name === "SandboxConflictError")
+    return new SandboxConflictError(conflictsFrom(conflicts), { ...options, message, code: "CONFLICT" });
+  if (name === "SandboxStateError" && typeof from === "string" && typeof to === "string")
+    return new SandboxStateError(message, { ...options, from, to });
+  if (name === "BusyError")
+    return new BusyError(message, { ...options, holder: String(holder ?? "somebody") });
+  const type = Object.hasOwn(REVIVED, name) ? REVIVED[name] : undefined;
+  return type === undefined ? undefined : new type(message, options);
+}
+
+function conflictsFrom(given: unknown): readonly Conflict[] {
+  const list = Array.isArray(given) ? (given as readonly unknown[]) : [];
+  return list.flatMap((item) => {
+    const { path, why } = (item ?? {}) as { readonly path?: unknown; readonly why?: unknown };
+    return typeof path === "string"
+      ? [{ path, why: typeof why === "string" ? why : "it changed meanwhile" }]
+      : [];
+  });
+}

@@ -1,0 +1,181 @@
+import type { ChangeKind, ChangeOperation } from "../change.ts";
+import { SelfRunningError } from "../errors/errors.ts";
+import { ROOT_PATH } from "../paths/byte-path.ts";
+import { PathPatterns } from "../paths/path-patterns.ts";
+import { withoutInvisible } from "../values/invisible-characters.ts";
+import { SELF_RUNNING_RULES, type SelfRunningFile, type SelfRunningRule } from "./self-running-rules.ts";
+
+/** As much of a change as says whether a tool would run what lands. */
+export interface LandingPath {
+  /** Relative to the resource. */
+  readonly path: string;
+  readonly operation: ChangeOperation;
+  /** What is there afterwards. */
+  readonly kind: ChangeKind | "block-device";
+  /** Nothing but its time changes. */
+  readonly onlyTime?: boolean;
+}
+
+/**
+ * What tools run by themselves among the changes of the resource at this location, deleted files included.
+ */
+export function selfRunningAmong<Item extends LandingPath>(
+  location: string,
+  changes: Iterable<Item>,
+): readonly { readonly change: Item; readonly file: SelfRunningFile }[] {
+  const found: { readonly change: Item; readonly file: SelfRunningFile }[] = [];
+  const start = location === "/" ? "" : folded(location);
+  for (const change of changes) {
+    if (change.onlyTime === true || !canBeRun(change.kind)) continue;
+    const { path } = change;
+    const rule = ruleFor(path === ROOT_PATH ? start : `${start}/${folded(path)}`, change.kind === "symlink");
+    if (rule !== undefined) found.push({ change, file: { path, tool: rule.tool, why: rule.why } });
+  }
+  return found;
+}
+
+/**
+ * Of these changes, what lands only with the user's word and has none. What is deleted needs none: nothing
+ * runs what is gone.
+ */
+export function withoutWord(
+  location: string,
+  changes: Iterable<LandingPath>,
+  allow: readonly string[],
+): readonly SelfRunningFile[] {
+  const allowed = new PathPatterns(allow);
+  return selfRunningAmong(location, changes)
+    .filter(({ change }) => change.operation !== "deleted" && !allowed.has(change.path))
+    .map(({ file }) => file);
+}
+
+/** Refuses changes that land only with the user's word and have none. */
+export function assertHasWord(
+  location: string,
+  changes: Iterable<LandingPath>,
+  allow: readonly string[] = [],
+): void {
+  const files = withoutWord(location, changes, allow);
+  if (files.length > 0) throw new SelfRunningError(files);
+}
+
+/** A folder is run by nothing; what is in it are changes of their own. Rows and objects are no files. */
+function canBeRun(kind: LandingPath["kind"]): boolean {
+  return kind !== "directory" && kind !== "row" && kind !== "table" && kind !== "object";
+}
+
+/**
+ * A rule, ready to be asked. A link also counts where a folder would hold what is meant: it could lead to a
+ * folder that does.
+ */
+interface Matcher {
+  readonly rule: SelfRunningRule;
+  readonly file: RegExp;
+  readonly link: RegExp;
+  readonly except: RegExp | undefined;
+}
+
+interface Matchers {
+  readonly each: readonly Matcher[];
+  /**
+   * The names that patterns begin with: nearly every path has none of them, and there may be a hundred
+   * thousand.
+   */
+  readonly names: ReadonlySet<string>;
+  readonly wildNames: RegExp;
+}
+
+const PACKAGES = /(?:^|\/)node_modules\//;
+
+let matchers: Matchers | undefined;
+
+function ruleFor(path: string, isLink: boolean): SelfRunningRule | undefined {
+  matchers ??= makeMatchers();
+  if (!hasName(path, matchers)) return undefined;
+  const isPackage = PACKAGES.test(path);
+  return matchers.each.find(
+    ({ rule, file, link, except }) =>
+      (rule.inPackages === true || !isPackage) &&
+      (isLink ? link : file).test(path) &&
+      except?.test(path) !== true,
+  )?.rule;
+}
+
+function hasName(path: string, { names, wildNames }: Matchers): boolean {
+  return wildNames.test(path) || path.split("/").some((name) => names.has(name));
+}
+
+function makeMatchers(): Matchers {
+  const each = SELF_RUNNING_RULES.map((rule) => ({
+    rule,
+    file: expressionFor(rule.patterns),
+    link: expressionFor([...rule.patterns, ...rule.patterns.flatMap(foldersOf)]),
+    except: rule.except === undefined ? undefined : expressionFor(rule.except),
+  }));
+  const first = SELF_RUNNING_RULES.flatMap(({ patterns }) =>
+    patterns.map((pattern) => pattern.split("/", 1)[0] ?? ""),
+  );
+  const [wild, plain] = [
+    first.filter((name) => name.includes("*")),
+    first.filter((name) => !name.includes("*")),
+  ];
+  return {
+    each,
+    names: new Set(plain.flatMap((name) => choicesOf(name.toLowerCase()))),
+    wildNames: new RegExp(
+      `(?:^|/)(?:${[...new Set(wild)].map((name) => nameSource(name.toLowerCase())).join("|")})(?:/|$)`,
+      "s",
+    ),
+  };
+}
+
+/** Every name that `{a,b}c` stands for. */
+function choicesOf(name: string): readonly string[] {
+  const braces = /\{([^}]*)\}/.exec(name);
+  if (braces === null) return [name];
+  const [found, choice = ""] = braces;
+  return choice.split(",").flatMap((text) => choicesOf(name.replace(found, text)));
+}
+
+/** `.git` and `.git/hooks` for `.git/hooks/x`. */
+function foldersOf(pattern: string): readonly string[] {
+  const names = pattern.split("/");
+  return names.slice(0, -1).flatMap((name, at) => (name === "**" ? [] : [names.slice(0, at + 1).join("/")]));
+}
+
+function expressionFor(patterns: readonly string[]): RegExp {
+  return new RegExp(`(?:^|/)(?:${patterns.map(sourceOf).join("|")})$`, "s");
+}
+
+function sourceOf(pattern: string): string {
+  const names = pattern.toLowerCase().split("/");
+  return names
+    .map((name, at) => {
+      const isLast = at === names.length - 1;
+      if (name === "**") return isLast ? ".+" : "(?:[^/]+/)*";
+      return isLast ? nameSource(name) : `${nameSource(name)}/`;
+    })
+    .join("");
+}
+
+function nameSource(name: string): string {
+  return name
+    .replace(/[.+]/g, "\\$&")
+    .replaceAll("*", "[^/]*")
+    .replace(/\{([^}]*)\}/g, (_, choice: string) => `(?:${choice.replaceAll(",", "|")})`);
+}
+
+const ORDINARY = /^[\u0020-\u007d]*$/;
+const FOREIGN_ENDS = /[. ]+(?=\/|$)|:[^/]*/g;
+
+/**
+ * The path as the most forgiving file system takes it: without regard to case, without characters that nobody
+ * sees, without dots and spaces at the end of a name, without the name of a stream, and with the short name
+ * that `.git` has there. An ordinary file system tells these apart; then a word too many is asked for.
+ */
+function folded(path: string): string {
+  const text = ORDINARY.test(path) ? path : withoutInvisible(path).normalize("NFC").toUpperCase();
+  const lower = text.toLowerCase();
+  const shortened = /[. ](?:\/|$)|:/.test(lower) ? lower.replace(FOREIGN_ENDS, "") : lower;
+  return shortened.includes("~") ? shortened.replace(/(^|\/)git~\d+(?=\/|$)/g, "$1.git") : shortened;
+}

@@ -1,0 +1,71 @@
+import {
+  badStatement,
+  changedByOthers,
+  driverError,
+  isUnreachable,
+  lockedByOthers,
+  noSuchDatabase,
+  passwordInTheClear,
+  serverDown,
+  wrongLogin,
+} from "../server/server-errors.ts";
+
+/** The names that the driver gives to errors of MySQL and MariaDB that we tell apart. */
+const LOGIN = [
+  "ER_ACCESS_DENIED_ERROR",
+  "ER_ACCESS_DENIED_NO_PASSWORD_ERROR",
+  "ER_HOST_NOT_PRIVILEGED",
+  "ER_NOT_SUPPORTED_AUTH_MODE",
+];
+const DOWN = [
+  "ER_CON_COUNT_ERROR",
+  "ER_SERVER_SHUTDOWN",
+  "ER_CONNECTION_KILLED",
+  "ER_TOO_MANY_USER_CONNECTIONS",
+];
+const DENIED = [
+  "ER_TABLEACCESS_DENIED_ERROR",
+  "ER_COLUMNACCESS_DENIED_ERROR",
+  "ER_DBACCESS_DENIED_ERROR",
+  "ER_SPECIFIC_ACCESS_DENIED_ERROR",
+  "ER_PROCACCESS_DENIED_ERROR",
+  "ER_OPTION_PREVENTS_STATEMENT",
+];
+/**
+ * The row was changed since the transaction began (with innodb_snapshot_isolation); the server has given the
+ * transaction up.
+ */
+const CHANGED = ["ER_CHECKREAD", "ER_LOCK_DEADLOCK"];
+
+/** What is thrown inside the driver, which knows only errors of its own. */
+export const ASKED_UNDER_KEY = "the server asks for the password under a key of its own";
+
+/** What to throw for what MySQL, MariaDB, or the way there, threw. */
+export function mysqlError(
+  thrown: unknown,
+  location: string,
+  secret: string | undefined,
+  which?: string,
+): unknown {
+  const error = driverError(thrown, secret);
+  if (error === undefined) return thrown;
+  const { code, message } = error;
+  const isClosed = /closed state|Connection lost|PROTOCOL_/.test(`${message} ${code}`);
+  if (isUnreachable(error) || isClosed || DOWN.includes(code)) return serverDown(location, message);
+  if (message === ASKED_UNDER_KEY)
+    return passwordInTheClear(location, "under a key of its own", "get-server-public-key=1");
+  if (code === "MYSQL_CLEAR_PASSWORD_NOT_ENABLED")
+    return passwordInTheClear(location, "in the clear", "enable-cleartext-plugin=1");
+  if (LOGIN.includes(code)) return wrongLogin(location, message);
+  if (code === "ER_BAD_DB_ERROR") return noSuchDatabase(location, message);
+  if (which === undefined && code === "ER_DBACCESS_DENIED_ERROR") return wrongLogin(location, message);
+  if (which === undefined) return code === "" ? thrown : badStatement("", message);
+  if (code === "ER_LOCK_WAIT_TIMEOUT") return lockedByOthers(which, message);
+  if (CHANGED.includes(code)) return changedByOthers(which, message, TRY_AGAIN);
+  if (DENIED.includes(code))
+    return badStatement(which, message, "Use a user who may do that; the sandbox is as it was before it.");
+  return badStatement(which, message);
+}
+
+const TRY_AGAIN =
+  "What the plan did before was done again on the rows as they are now, with the same results. Look at them, then try again.";

@@ -1,0 +1,81 @@
+import { DrydockError } from "../../core/errors/errors.ts";
+import type { MysqlConnection } from "./mysql-connection.ts";
+
+/** What has to be known of a MySQL or MariaDB server and database before a transaction is held there. */
+export interface MysqlFacts {
+  readonly product: string;
+  /** To the second, so that a session of a server that was restarted since is not taken for another. */
+  readonly serverStartedAt: string;
+  /** Whether a change of what somebody else has changed since can be made to fail. */
+  readonly hasSnapshots: boolean;
+  readonly whyNoPrepare: string | undefined;
+  /** Tables whose engine has no transactions. */
+  readonly withoutTransactions: readonly string[];
+  /** The stored functions, in capitals: a SELECT that calls one may write. */
+  readonly functions: ReadonlySet<string>;
+}
+
+export async function mysqlFacts(connection: MysqlConnection): Promise<MysqlFacts> {
+  const first = async (sql: string) => (await connection.run(sql)).rows[0]?.map(String) ?? [];
+  const column = async (sql: string) => (await connection.run(sql)).rows.map(([value]) => String(value));
+  const [version = ""] = await first("SELECT VERSION()");
+  const isMaria = /mariadb/i.test(version);
+  const [, snapshots] = await first("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'");
+  const withoutTransactions = await column(
+    `SELECT t.TABLE_NAME FROM information_schema.TABLES t JOIN information_schema.ENGINES e ON e.ENGINE = t.ENGINE
+     WHERE t.TABLE_SCHEMA = DATABASE() AND t.TABLE_TYPE = 'BASE TABLE' AND COALESCE(e.XA, 'NO') <> 'YES' ORDER BY 1`,
+  );
+  const functions = await column(
+    "SELECT UPPER(ROUTINE_NAME) FROM information_schema.ROUTINES WHERE ROUTINE_TYPE = 'FUNCTION'",
+  );
+  return {
+    product: isMaria ? `MariaDB ${version.split("-", 1)[0]}` : `MySQL ${version.split("-", 1)[0]}`,
+    serverStartedAt: String(await serverStart(connection)),
+    hasSnapshots: snapshots !== undefined,
+    whyNoPrepare: await whyNoPrepare(connection, version, isMaria, withoutTransactions),
+    withoutTransactions,
+    functions: new Set(functions),
+  };
+}
+
+/**
+ * Some table that has transactions and is not a marker of ours: such a one goes with its plan, and whoever
+ * has looked at it would be in the way.
+ */
+export async function anyTable(connection: MysqlConnection): Promise<string | undefined> {
+  const { rows } = await connection.run(
+    `SELECT CONCAT('\`', REPLACE(TABLE_NAME, '\`', '\`\`'), '\`') FROM information_schema.TABLES
+     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' AND ENGINE = 'InnoDB' AND LEFT(TABLE_NAME, 8) <> 'drydock_' LIMIT 1`,
+  );
+  return rows[0] === undefined ? undefined : String(rows[0][0]);
+}
+
+/** When the server started, in seconds, give or take one. */
+export async function serverStart(connection: MysqlConnection): Promise<number> {
+  const [, uptime = 0] = (await connection.run("SHOW GLOBAL STATUS LIKE 'Uptime'")).rows[0] ?? [];
+  const [now = 0] = (await connection.run("SELECT UNIX_TIMESTAMP()")).rows[0] ?? [];
+  return Number(now) - Number(uptime);
+}
+
+/** A prepared transaction must outlive its connection, and must be found again. */
+async function whyNoPrepare(
+  connection: MysqlConnection,
+  version: string,
+  isMaria: boolean,
+  withoutTransactions: readonly string[],
+): Promise<string | undefined> {
+  const [major = 0, minor = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
+  const isOld = isMaria ? major < 10 || (major === 10 && minor < 5) : major < 8;
+  if (isOld) return `prepared transactions do not outlive their connection on version ${version}`;
+  if (withoutTransactions.length > 0) {
+    const names = withoutTransactions.slice(0, 3).join(", ");
+    return `the engine of ${names}${withoutTransactions.length > 3 ? " and others" : ""} has no transactions`;
+  }
+  try {
+    await connection.run("XA RECOVER");
+    return undefined;
+  } catch (thrown) {
+    if (!(thrown instanceof DrydockError)) throw thrown;
+    return "this user may not look for prepared transactions (XA_RECOVER_ADMIN)";
+  }
+}

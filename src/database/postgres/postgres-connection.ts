@@ -1,0 +1,172 @@
+import type { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
+import type { Client as PostgresClient } from "pg";
+import { hideSecret } from "../../core/resource/secret-url.ts";
+import type { StatementResult } from "../../core/values/query.ts";
+import { type AnsweringServer, answerTo, endWithin, holdStream, listenTo } from "../server/server-answer.ts";
+import type { ServerLogin } from "../server/server-database.ts";
+import { passwordInTheClear } from "../server/server-errors.ts";
+import { parseServerUrl } from "../server/server-url.ts";
+import { postgresError } from "./postgres-errors.ts";
+import { postgresValue } from "./postgres-values.ts";
+
+/** What a statement gave, with the word by which the server says what it was. */
+export interface PostgresResult extends StatementResult {
+  readonly command: string;
+}
+
+/** A connection to PostgreSQL: statements one by one, values without loss, errors as ours. */
+export class PostgresConnection {
+  readonly #client: PostgresClient;
+  readonly #login: ServerLogin;
+  #isClosing = false;
+  #isLost = false;
+  #stop: (() => Promise<void>) | undefined;
+  onLost: (why: string) => void = () => undefined;
+
+  private constructor(client: PostgresClient, login: ServerLogin) {
+    this.#client = client;
+    this.#login = login;
+    const lost = (why: string) => {
+      if (this.#isClosing || this.#isLost) return;
+      this.#isLost = true;
+      this.onLost(why);
+    };
+    client.on("error", (error) => lost(hideSecret(error.message, login.secret)));
+    client.on("end", () => lost("the server ended the connection"));
+  }
+
+  static async open(login: ServerLogin): Promise<PostgresConnection> {
+    const { Client } = (await import("pg")).default;
+    const { location, secret, patienceMs } = login;
+    parseServerUrl(location);
+    const client = new Client({
+      connectionString:
+        secret === undefined ? location : location.replace("@", `:${encodeURIComponent(secret)}@`),
+      application_name: "drydock",
+      connectionTimeoutMillis: patienceMs,
+      keepAlive: true,
+    });
+    const connection = new PostgresConnection(client, login);
+    try {
+      const connecting = client.connect();
+      guardPassword(client, login);
+      await connecting;
+    } catch (thrown) {
+      await connection.close();
+      throw postgresError(thrown, location, secret);
+    }
+    return connection;
+  }
+
+  /**
+   * The process that this end was told it speaks with. A pooler in between tells another one than the server
+   * itself does.
+   */
+  get processId(): number | undefined {
+    return (this.#client as unknown as { readonly processID: number | null }).processID ?? undefined;
+  }
+
+  get isOpen(): boolean {
+    return !this.#isClosing && !this.#isLost;
+  }
+
+  /** Whether a transaction is open, and no statement in it has failed. */
+  get isInTransaction(): boolean {
+    return (
+      (this.#client as unknown as { getTransactionStatus(): string | null }).getTransactionStatus() === "T"
+    );
+  }
+
+  /**
+   * Runs one statement: the server itself refuses a text that holds several. `which` says which one of a
+   * user's it is; ours are not.
+   */
+  async run(sql: string, values: readonly unknown[] = [], which?: string): Promise<PostgresResult> {
+    const ask = async () =>
+      await this.#client.query({
+        text: sql,
+        values: [...values],
+        rowMode: "array",
+        queryMode: "extended",
+        types: { getTypeParser: () => (text: unknown) => text },
+      } as unknown as Parameters<PostgresClient["query"]>[0]);
+    try {
+      const result = await answerTo(this.#answering, { sql, isOwn: which === undefined }, ask);
+      const { fields, rows, rowCount, command } = result as unknown as RawResult;
+      return {
+        command,
+        columns: fields.map(({ name }) => name),
+        rows: rows.map((row) => row.map((value, at) => postgresValue(value, fields[at]?.dataTypeID ?? 0))),
+        changes: CHANGING.includes(command) ? (rowCount ?? 0) : 0,
+      };
+    } catch (thrown) {
+      throw postgresError(thrown, this.#login.location, this.#login.secret, which);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await endWithin(CLOSING_MS, this.#client.end(), () => this.drop());
+  }
+
+  /** Cuts the connection: whatever was asked fails. */
+  drop(): void {
+    streamOf(this.#client).destroy(new Error("Connection terminated: it was cut"));
+  }
+
+  /** How statements of the user's are ended from outside. */
+  set stop(stop: () => Promise<void>) {
+    this.#stop = stop;
+  }
+
+  get #answering(): AnsweringServer {
+    const { location, patienceMs } = this.#login;
+    const listen = (listener: (bytes: number) => void) => listenTo(streamOf(this.#client), listener);
+    const hold = (isHeld: boolean) => holdStream(streamOf(this.#client), isHeld);
+    return { location, patienceMs, listen, hold, stop: this.#stop, drop: () => this.drop() };
+  }
+}
+
+interface RawConnection extends EventEmitter {
+  readonly stream: Socket & { readonly encrypted?: boolean };
+}
+
+function rawConnection(client: PostgresClient): RawConnection {
+  return (client as unknown as { readonly connection: RawConnection }).connection;
+}
+
+function streamOf(client: PostgresClient): RawConnection["stream"] {
+  return rawConnection(client).stream;
+}
+
+const CLEARTEXT = "authenticationCleartextPassword";
+
+/**
+ * A server may ask for the password itself instead of a proof that it is known. It gets it only where nobody
+ * else can listen, or with the user's word, which is that of the client programs of PostgreSQL:
+ * `require_auth=password`.
+ */
+function guardPassword(client: PostgresClient, { location }: ServerLogin): void {
+  const { socket, parameters } = parseServerUrl(location);
+  const isAllowed =
+    socket !== undefined || parameters.get("require_auth")?.split(",").includes("password") === true;
+  if (isAllowed) return;
+  const connection = rawConnection(client);
+  const [answer] = connection.listeners(CLEARTEXT) as ((message: unknown) => void)[];
+  connection.removeAllListeners(CLEARTEXT);
+  connection.on(CLEARTEXT, (message: unknown) => {
+    if (connection.stream.encrypted === true) answer?.(message);
+    else connection.stream.destroy(passwordInTheClear(location, "in the clear", "require_auth=password"));
+  });
+}
+
+interface RawResult {
+  readonly command: string;
+  readonly rowCount: number | null;
+  readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[];
+  readonly rows: readonly (readonly (string | null)[])[];
+}
+
+const CLOSING_MS = 1000;
+const CHANGING = ["INSERT", "UPDATE", "DELETE", "MERGE", "COPY"];

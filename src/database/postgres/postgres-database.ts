@@ -1,0 +1,210 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { SandboxCommitError } from "../../core/errors/errors.ts";
+import { GuardedDatabase } from "../server/guarded-database.ts";
+import { assertRunnable } from "../server/refused-statements.ts";
+import type {
+  Evidence,
+  ServerDatabase,
+  ServerLogin,
+  ServerSession,
+  ServerStatement,
+  TransactionName,
+} from "../server/server-database.ts";
+import { nameText } from "../server/server-database.ts";
+import { endedByItself } from "../server/server-errors.ts";
+import type { ScriptStatement } from "../server/server-statements.ts";
+import { effectOf, isReading } from "../server/statement-effect.ts";
+import { PostgresConnection, type PostgresResult } from "./postgres-connection.ts";
+import { PostgresResolver } from "./postgres-resolver.ts";
+
+const LOOK = "drydock_look";
+
+/**
+ * A transaction held on a PostgreSQL server, at the level REPEATABLE READ: it sees the database as it was
+ * when it began, and it can't change a row that another session has changed since. The number of the
+ * transaction (`txid_current`) tells later what became of it (`txid_status`).
+ */
+export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implements ServerDatabase {
+  readonly product: string;
+  readonly session: ServerSession;
+  readonly whyNoPrepare: string | undefined;
+  #name: TransactionName | undefined;
+
+  private constructor(connection: PostgresConnection, login: ServerLogin, facts: ServerFacts) {
+    super(connection, login, {
+      dialect: "postgres",
+      quote: '"',
+      cancel: () => cancelSession(login, facts.session),
+    });
+    this.product = facts.product;
+    this.session = facts.session;
+    this.whyNoPrepare = facts.whyNoPrepare;
+  }
+
+  static async open(login: ServerLogin): Promise<PostgresDatabase> {
+    const connection = await PostgresConnection.open(login);
+    try {
+      return new PostgresDatabase(connection, login, await factsOf(connection, login));
+    } catch (thrown) {
+      await connection.close();
+      throw thrown;
+    }
+  }
+
+  get isInTransaction(): boolean {
+    return this.#name !== undefined && this.connection.isInTransaction;
+  }
+
+  async begin(name: TransactionName): Promise<void> {
+    this.#name = name;
+    await this.connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE");
+    await this.connection.run(`SET LOCAL lock_timeout = ${this.login.patienceMs}`);
+    await this.connection.run("SET LOCAL idle_in_transaction_session_timeout = 0");
+    // From the first statement on it sees what was there then.
+    await this.connection.run("SELECT 1");
+    await this.guard();
+  }
+
+  protected override assertRunnable(statement: ScriptStatement): void {
+    assertRunnable(statement, "postgres");
+  }
+
+  protected override async beginReading(): Promise<void> {
+    await this.connection.run("SET TRANSACTION READ ONLY");
+  }
+
+  protected override async runStatement(
+    { sql, words }: ScriptStatement,
+    which: string,
+  ): Promise<ServerStatement> {
+    const looked = isReading(words) ? await this.#look(sql) : undefined;
+    this.cancellation.assertGoing();
+    const result = looked ?? (await this.connection.run(sql, [], which));
+    if (!this.connection.isInTransaction) throw endedByItself(this.login.location);
+    return { ...result, sql, effect: effectOf(words, looked === undefined) };
+  }
+
+  /**
+   * Runs a statement that should only read so that it can't write, because a SELECT may call a function that
+   * does. Undefined if it failed: whether it wanted to write, or is wrong, shows when it is run like any
+   * other.
+   */
+  async #look(sql: string): Promise<PostgresResult | undefined> {
+    await this.connection.run(`SAVEPOINT ${LOOK}`);
+    await this.connection.run("SET TRANSACTION READ ONLY");
+    let result: PostgresResult | undefined;
+    try {
+      result = await this.connection.run(sql, [], "");
+    } catch (thrown) {
+      if (!this.connection.isOpen) throw thrown;
+      await this.connection.run(`ROLLBACK TO SAVEPOINT ${LOOK}`);
+    }
+    // What holds for a part of a transaction ends with it, so from here on it may write again.
+    await this.connection.run(`RELEASE SAVEPOINT ${LOOK}`);
+    return result;
+  }
+
+  async rollback(): Promise<void> {
+    this.#name = undefined;
+    await this.connection.run("ROLLBACK");
+  }
+
+  async commit(): Promise<void> {
+    this.#name = undefined;
+    const { command } = await this.connection.run("COMMIT");
+    if (command !== "COMMIT") throw notDone(command);
+  }
+
+  async makeMarker(): Promise<undefined> {
+    return undefined;
+  }
+
+  async prepare(): Promise<Evidence> {
+    const name = this.#name;
+    if (name === undefined) throw new Error("There is no transaction to prepare.");
+    const transactionNumber = String(await this.#value("SELECT txid_current()"));
+    this.#name = undefined;
+    const { command } = await this.connection.run(`PREPARE TRANSACTION '${nameText(name)}'`);
+    if (command !== "PREPARE") throw notDone(command);
+    return { transactionNumber };
+  }
+
+  /** What statements have set stays set when their transaction is prepared. */
+  async resolver(): Promise<PostgresResolver> {
+    await this.connection.run("DISCARD ALL");
+    return new PostgresResolver(this.connection, this.login);
+  }
+
+  async #value(sql: string) {
+    return (await this.connection.run(sql)).rows[0]?.[0] ?? null;
+  }
+
+  protected override async backToGuard(): Promise<void> {
+    // A failure of the connection itself may come when there is no transaction.
+    if (this.#name !== undefined) await super.backToGuard();
+  }
+}
+
+async function cancelSession(login: ServerLogin, { id }: ServerSession): Promise<void> {
+  const other = await PostgresConnection.open(login);
+  try {
+    await other.run(`SELECT pg_cancel_backend(${id})`);
+  } finally {
+    await other.close();
+  }
+}
+
+interface ServerFacts {
+  readonly product: string;
+  readonly session: ServerSession;
+  readonly whyNoPrepare: string | undefined;
+}
+
+async function factsOf(connection: PostgresConnection, login: ServerLogin): Promise<ServerFacts> {
+  const { rows } = await connection.run(
+    `SELECT pid, backend_start::text, current_setting('server_version'), current_setting('max_prepared_transactions')
+     FROM pg_stat_activity WHERE pid = pg_backend_pid()`,
+  );
+  const [pid, startedAt, version, slots] = rows[0] ?? [];
+  const isPooled = connection.processId !== Number(pid) && (await isGivenAway(connection, login));
+  return {
+    product: `PostgreSQL ${String(version).split(" ", 1)[0]}`,
+    session: { id: Number(pid), startedAt: String(startedAt) },
+    whyNoPrepare:
+      Number(slots) === 0 ? "max_prepared_transactions is 0 on this server" : isPooled ? POOLED : undefined,
+  };
+}
+
+const POOLED = "a pooler in between gives each transaction another session";
+
+/**
+ * Whether another connection gets the session that this one had, once this one has no transaction: then a
+ * pooler is in between.
+ */
+async function isGivenAway(connection: PostgresConnection, login: ServerLogin): Promise<boolean> {
+  const pidOf = async (from: PostgresConnection) => (await from.run("SELECT pg_backend_pid()")).rows[0]?.[0];
+  const before = await pidOf(connection);
+  const other = await PostgresConnection.open(login);
+  let asked: Promise<unknown> = Promise.resolve(before);
+  try {
+    await other.run("BEGIN");
+    if ((await pidOf(other)) === before) return true;
+    asked = pidOf(connection);
+    // Where the other has got the only session that there is, this one waits for it.
+    return (await Promise.race([asked, sleep(SESSION_WAIT_MS)])) !== before;
+  } finally {
+    await other.close();
+    await asked;
+  }
+}
+
+const SESSION_WAIT_MS = 1000;
+
+function notDone(command: string): SandboxCommitError {
+  return new SandboxCommitError(
+    `The server answered ${command}: the transaction was rolled back, and nothing landed.`,
+    {
+      hint: "Try again.",
+    },
+  );
+}

@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { BusyError } from "../../core/errors/errors.ts";
+
+const LOOK_AGAIN_MS = 20;
+
+/** What both resolvers share: a connection, and how long they wait for the server. */
+export abstract class ConnectedResolver<Connection extends { close(): Promise<void> }> {
+  protected readonly connection: Connection;
+  readonly #patienceMs: number;
+
+  constructor(connection: Connection, { patienceMs }: { readonly patienceMs: number }) {
+    this.connection = connection;
+    this.#patienceMs = patienceMs;
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close();
+  }
+
+  /** Looks until there is something to be seen, for a while: then undefined. */
+  protected async untilSeen<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
+    const deadline = performance.now() + this.#patienceMs;
+    for (;;) {
+      const seen = await look();
+      if (seen !== undefined || performance.now() > deadline) return seen;
+      await sleep(LOOK_AGAIN_MS);
+    }
+  }
+
+  /**
+   * Has a session of the server ended, which `end` does and says whether it was still there; waits until it
+   * is not.
+   */
+  protected async untilEnded(id: number, end: () => Promise<boolean>): Promise<void> {
+    if ((await this.untilSeen(async () => ((await end()) ? undefined : "ended"))) === undefined)
+      throw new BusyError(`Session ${id} of the server does not end.`, { holder: `session ${id}` });
+  }
+}

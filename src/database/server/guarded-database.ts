@@ -1,0 +1,123 @@
+import type { StatementResult } from "../../core/values/query.ts";
+import { Cancellation } from "./cancellation.ts";
+import type { ServerLogin, ServerStatement } from "./server-database.ts";
+import { whichOf } from "./server-errors.ts";
+import { type Dialect, type ScriptStatement, statementsOf } from "./server-statements.ts";
+
+const GUARD = "drydock_guard";
+
+/** What this class needs of a driver's connection. */
+interface GuardableConnection {
+  readonly isOpen: boolean;
+  onLost: (why: string) => void;
+  stop: () => Promise<void>;
+  run(sql: string): Promise<unknown>;
+  drop(): void;
+  close(): Promise<void>;
+}
+
+/** What differs between servers, and how another connection ends what this one is doing. */
+interface ServerManners {
+  readonly dialect: Dialect;
+  /** Names are written in these. */
+  readonly quote: '"' | "`";
+  readonly cancel: () => Promise<void>;
+}
+
+/**
+ * What the transactions held on PostgreSQL and on MySQL have in common. A savepoint of ours, the guard, is
+ * always the last one: whatever fails in a script, the transaction goes back to it and lives on.
+ */
+export abstract class GuardedDatabase<Connection extends GuardableConnection> {
+  protected readonly connection: Connection;
+  protected readonly login: ServerLogin;
+  protected readonly cancellation: Cancellation;
+  readonly #manners: ServerManners;
+
+  constructor(connection: Connection, login: ServerLogin, manners: ServerManners) {
+    this.connection = connection;
+    this.login = login;
+    this.#manners = manners;
+    const { patienceMs } = login;
+    this.cancellation = new Cancellation({ tell: manners.cancel, cut: () => connection.drop(), patienceMs });
+    connection.stop = manners.cancel;
+  }
+
+  /** Refuses a statement before anything is sent. */
+  protected abstract assertRunnable(statement: ScriptStatement, readOnly: boolean): void;
+
+  /** Runs one statement of a script. `which` names it in errors. */
+  protected abstract runStatement(statement: ScriptStatement, which: string): Promise<ServerStatement>;
+
+  /**
+   * Has the server refuse whatever would write, until the transaction goes back to the guard, where a server
+   * can.
+   */
+  protected beginReading?(): Promise<void>;
+
+  get isOpen(): boolean {
+    return this.connection.isOpen;
+  }
+
+  set onLost(listener: (why: string) => void) {
+    this.connection.onLost = listener;
+  }
+
+  async run(script: string, { readOnly = false } = {}): Promise<readonly ServerStatement[]> {
+    const statements = statementsOf(script, this.#manners.dialect);
+    for (const statement of statements) this.assertRunnable(statement, readOnly);
+    const results: ServerStatement[] = [];
+    try {
+      if (readOnly) await this.beginReading?.();
+      await this.cancellation.during(async () => {
+        for (const [index, statement] of statements.entries())
+          results.push(await this.runStatement(statement, whichOf(index, statements.length)));
+      });
+    } catch (thrown) {
+      await this.backToGuard();
+      throw thrown;
+    }
+    if (readOnly) await this.backToGuard();
+    else await this.moveGuard();
+    return results;
+  }
+
+  async cancel(): Promise<void> {
+    await this.cancellation.cancel();
+  }
+
+  async table(name: string): Promise<StatementResult> {
+    const { quote } = this.#manners;
+    const quoted = name.split(".").map((part) => `${quote}${part.replaceAll(quote, quote + quote)}${quote}`);
+    const [result] = await this.run(`SELECT * FROM ${quoted.join(".")}`, { readOnly: true });
+    return result ?? { columns: [], rows: [], changes: 0 };
+  }
+
+  async savepoint(number: number): Promise<void> {
+    await this.connection.run(`RELEASE SAVEPOINT ${GUARD}`);
+    await this.connection.run(`SAVEPOINT drydock_${number}`);
+    await this.guard();
+  }
+
+  async rollbackTo(number: number): Promise<void> {
+    await this.connection.run(`ROLLBACK TO SAVEPOINT drydock_${number}`);
+    await this.guard();
+  }
+
+  async close(): Promise<void> {
+    await this.connection.close();
+  }
+
+  protected async guard(): Promise<void> {
+    await this.connection.run(`SAVEPOINT ${GUARD}`);
+  }
+
+  protected async moveGuard(): Promise<void> {
+    await this.connection.run(`RELEASE SAVEPOINT ${GUARD}`);
+    await this.guard();
+  }
+
+  protected async backToGuard(): Promise<void> {
+    await this.connection.run(`ROLLBACK TO SAVEPOINT ${GUARD}`);
+  }
+}

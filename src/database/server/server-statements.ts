@@ -1,0 +1,143 @@
+/**
+ * Cuts a script into its statements as the servers see them. Both drivers send each one by itself, so that a
+ * server refuses what holds more than one after all; what is found here is for telling statements apart and
+ * for refusing some, not for keeping them in.
+ *
+ * - PostgreSQL: comments nest; `$tag$ … $tag$` is a string; `E'…'` has escapes; semicolons in parentheses
+ *   (CREATE RULE) and between BEGIN ATOMIC and its END (CREATE FUNCTION) belong to the statement.
+ * - MySQL: strings have escapes, and may stand in double quotes; `#` and `-- ` begin comments; what is in
+ *   `/*! … *\/` is no comment but runs.
+ */
+export type Dialect = "postgres" | "mysql";
+
+export interface ScriptStatement {
+  /** With its comments, without the semicolon at its end. */
+  readonly sql: string;
+  /** Its words in capitals, without what is quoted; "(" if it begins with one. */
+  readonly words: readonly string[];
+}
+
+interface Token {
+  readonly kind: "space" | "semicolon" | "word" | "quoted" | "other";
+  readonly text: string;
+  readonly at: number;
+}
+
+const WORD = String.raw`(?<word>[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)`;
+const PATTERNS: { readonly [dialect in Dialect]: RegExp } = {
+  postgres: new RegExp(
+    [
+      String.raw`(?<space>\s+|--[^\n\r]*)`,
+      "(?<semicolon>;)",
+      String.raw`(?<quoted>[eE]'(?:\\[\s\S]|''|[^'\\])*(?:'|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$))`,
+      String.raw`(?<dollar>\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$)`,
+      WORD,
+      String.raw`(?<other>[\s\S])`,
+    ].join("|"),
+    "y",
+  ),
+  mysql: new RegExp(
+    [
+      String.raw`(?<space>\s+|#[^\n]*|--(?=\s|$)[^\n]*|/\*M?!\d*|\*/|/\*(?!M?!)[\s\S]*?(?:\*/|$))`,
+      "(?<semicolon>;)",
+      String.raw`(?<quoted>'(?:\\[\s\S]|''|[^'\\])*(?:'|$)|"(?:\\[\s\S]|""|[^"\\])*(?:"|$)|\`(?:[^\`]|\`\`)*(?:\`|$))`,
+      WORD,
+      String.raw`(?<other>[\s\S])`,
+    ].join("|"),
+    "y",
+  ),
+};
+
+/** The statements of a script, in order; what is only space and comments is none. */
+export function statementsOf(script: string, dialect: Dialect): ScriptStatement[] {
+  const statements: ScriptStatement[] = [];
+  const open = new OpenStatement();
+  for (const token of tokens(script, dialect)) {
+    if (token.kind === "semicolon" && !(dialect === "postgres" && open.keepsSemicolons)) {
+      if (!open.isEmpty)
+        statements.push({ sql: script.slice(open.from, token.at).trim(), words: open.words });
+      open.restart(token.at + 1);
+    } else open.take(token);
+  }
+  if (!open.isEmpty) statements.push({ sql: script.slice(open.from).trim(), words: open.words });
+  return statements;
+}
+
+/** What is known of the statement that is being read. */
+class OpenStatement {
+  from = 0;
+  words: string[] = [];
+  isEmpty = true;
+  #parentheses = 0;
+  #blocks = 0;
+
+  /** Whether a semicolon would be part of the statement. */
+  get keepsSemicolons(): boolean {
+    return this.#parentheses > 0 || this.#blocks > 0;
+  }
+
+  restart(from: number): void {
+    this.from = from;
+    this.words = [];
+    this.isEmpty = true;
+    this.#parentheses = 0;
+    this.#blocks = 0;
+  }
+
+  take({ kind, text }: Token): void {
+    if (kind === "space") return;
+    if (this.isEmpty && text === "(") this.words.push("(");
+    this.isEmpty = false;
+    if (text === "(") this.#parentheses += 1;
+    if (text === ")") this.#parentheses -= 1;
+    if (kind === "word") this.#takeWord(text.toUpperCase());
+  }
+
+  #takeWord(word: string): void {
+    this.words.push(word);
+    if (this.words[0] !== "CREATE") return;
+    if (word === "ATOMIC" && this.words.at(-2) === "BEGIN") this.#blocks += 1;
+    else if (this.#blocks > 0 && word === "CASE") this.#blocks += 1;
+    else if (this.#blocks > 0 && word === "END") this.#blocks -= 1;
+  }
+}
+
+function* tokens(script: string, dialect: Dialect): Generator<Token> {
+  const pattern = PATTERNS[dialect];
+  for (let at = 0; at < script.length; ) {
+    pattern.lastIndex = at;
+    const { groups = {}, 0: text = "" } = pattern.exec(script) ?? {};
+    const token = whole(script, at, text, groups, dialect);
+    yield token;
+    at += token.text.length;
+  }
+}
+
+function whole(
+  script: string,
+  at: number,
+  text: string,
+  groups: { readonly [name: string]: string | undefined },
+  dialect: Dialect,
+): Token {
+  if (dialect === "postgres" && script.startsWith("/*", at))
+    return { kind: "space", text: script.slice(at, endOfNestedComment(script, at)), at };
+  if (groups["dollar"] !== undefined) {
+    const end = script.indexOf(text, at + text.length);
+    return { kind: "quoted", text: script.slice(at, end < 0 ? undefined : end + text.length), at };
+  }
+  const kind = (["space", "semicolon", "word", "quoted"] as const).find((name) => groups[name] !== undefined);
+  return { kind: kind ?? "other", text, at };
+}
+
+function endOfNestedComment(script: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < script.length; at += 1) {
+    const pair = script.slice(at, at + 2);
+    if (pair !== "/*" && pair !== "*/") continue;
+    depth += pair === "/*" ? 1 : -1;
+    at += 1;
+    if (depth === 0) return at + 1;
+  }
+  return script.length;
+}

@@ -1,0 +1,167 @@
+import type { Conflict } from "../../core/errors/errors.ts";
+import type { DatabaseValue } from "../../core/values/query.ts";
+import { valueText } from "../common/row-json.ts";
+import { isMissingIn, type Rows, rowsOf, sameIdentity, sameValues } from "./row-comparison.ts";
+import {
+  type ChangedObject,
+  type ChangedTable,
+  changedTables,
+  type RecordedShape,
+  recordedObjects,
+  recordedRows,
+  type Side,
+} from "./sqlite-changes.ts";
+import type { SqliteDatabase } from "./sqlite-database.ts";
+import { definitionOf, HEADER_NUMBERS, headerNumber, schemaObjects } from "./sqlite-schema.ts";
+
+/**
+ * What of a database is neither as a record says it was nor as it says it will be: somebody else's doing.
+ * `main` of the connection is the database, `record` the name by which the record is attached.
+ */
+export interface Way {
+  readonly from: Side;
+  readonly to: Side;
+}
+
+export const FORWARD: Way = { from: "before", to: "after" };
+export const BACKWARD: Way = { from: "after", to: "before" };
+
+/** As many as a person will look at. */
+const MOST_NAMED = 100;
+const LONGEST_KEY = 100;
+
+export function findConflicts(db: SqliteDatabase, record: string, way: Way): Conflict[] {
+  const conflicts = [...schemaConflicts(db, record, way)];
+  for (const table of changedTables(db, record)) {
+    if (conflicts.length >= MOST_NAMED) break;
+    conflicts.push(
+      ...(table.whole ? wholeConflicts(db, record, table, way) : rowConflicts(db, record, table)(way)),
+    );
+  }
+  return conflicts.slice(0, MOST_NAMED);
+}
+
+/** What is defined otherwise than on both sides. */
+function schemaConflicts(db: SqliteDatabase, record: string, { from, to }: Way): Conflict[] {
+  const conflicts: Conflict[] = [];
+  for (const name of HEADER_NUMBERS) {
+    const [row] = db.rows(`SELECT ${from}, ${to} FROM ${record}.numbers WHERE name = ?`, name);
+    const now = headerNumber(db, "main", name);
+    if (row !== undefined && !row.some((value) => Number(value) === now))
+      conflicts.push({ path: name, why: `it is ${now} now` });
+  }
+  const objects = recordedObjects(db, record);
+  for (const object of objects) {
+    const now = definitionOf(db, "main", object.type, object.name);
+    if (now !== object[from] && now !== object[to])
+      conflicts.push({ path: object.name, why: `this ${object.type} was changed meanwhile` });
+  }
+  return [...conflicts, ...strangers(db, objects)];
+}
+
+/** What somebody else has made for a table that is to be made anew would go with it. */
+function strangers(db: SqliteDatabase, objects: readonly ChangedObject[]): Conflict[] {
+  const owners = new Set(
+    objects.filter(({ type }) => type === "table" || type === "view").map(({ name }) => name),
+  );
+  return schemaObjects(db, "main")
+    .filter(({ table, name }) => owners.has(table) && name !== table)
+    .filter((found) => !objects.some(({ type, name }) => type === found.type && name === found.name))
+    .map(({ name, type, table }) => ({ path: name, why: `this ${type} of ${table} was made meanwhile` }));
+}
+
+/** A table that is dropped or made anew has to hold exactly what it did. */
+function wholeConflicts(
+  db: SqliteDatabase,
+  record: string,
+  table: ChangedTable,
+  { from, to }: Way,
+): Conflict[] {
+  const now = definitionOf(db, "main", "table", table.name);
+  const side = now === table[from]?.sql ? from : to;
+  const shape = table[side];
+  if (now === undefined || shape === undefined || now !== shape.sql) return [];
+  const [live, recorded] = [rowsOf("main", shape), recordedRows(record, side, table.n, shape)];
+  return [
+    ...differing(db, live, recorded, shape, table.name, "this row was added or changed meanwhile"),
+    ...differing(db, recorded, live, shape, table.name, "this row was deleted or changed meanwhile"),
+  ];
+}
+
+/** Rows of the one that the other does not have. */
+export function differing(
+  db: SqliteDatabase,
+  left: Rows,
+  right: Rows,
+  shape: RecordedShape,
+  name: string,
+  why: string,
+): Conflict[] {
+  const condition = isMissingIn("this", left, right, shape.identity);
+  const rows = db.rows(
+    `SELECT ${keyOf("this", left, shape)} FROM ${left.from} AS this WHERE ${condition} LIMIT ${MOST_NAMED}`,
+  );
+  return rows.map((key) => ({ path: rowPath(name, key), why }));
+}
+
+/** Rows that are neither as they were nor as they will be. */
+export function rowConflicts(db: SqliteDatabase, record: string, table: ChangedTable) {
+  return (way: Way): Conflict[] => {
+    const shape = table.before ?? table.after;
+    if (shape === undefined) return [];
+    const now = definitionOf(db, "main", "table", table.name);
+    if (now !== shape.sql) {
+      const why = now === undefined ? "this table was dropped meanwhile" : "this table was altered meanwhile";
+      return [{ path: table.name, why }];
+    }
+    const conditions = conflictConditions(record, table, shape, way);
+    const named = (side: Side, condition: string, why: string) =>
+      db
+        .rows(
+          `SELECT ${keyOf("this", recordedRows(record, side, table.n, shape), shape)} FROM ${record}.${side}_${table.n} AS this WHERE ${condition} LIMIT ${MOST_NAMED}`,
+        )
+        .map((key) => ({ path: rowPath(table.name, key), why }));
+    return [
+      ...named(way.from, conditions.from, "this row was changed or deleted meanwhile"),
+      ...named(way.to, conditions.to, "a row with this key was added meanwhile"),
+    ];
+  };
+}
+
+/** Conditions on the row `this` of a record's table that hold if somebody else had his hands on it. */
+export function conflictConditions(
+  record: string,
+  { n }: ChangedTable,
+  shape: RecordedShape,
+  { from, to }: Way,
+) {
+  const live = rowsOf("main", shape);
+  const [old, fresh] = [recordedRows(record, from, n, shape), recordedRows(record, to, n, shape)];
+  const { identity } = shape;
+  const hasFresh = `EXISTS (SELECT 1 FROM ${fresh.from} AS f WHERE ${sameIdentity("f", fresh, "this", old, identity)})`;
+  const isFresh = `EXISTS (SELECT 1 FROM ${fresh.from} AS f JOIN ${live.from} AS o ON ${sameIdentity("o", live, "f", fresh, identity)}
+    WHERE ${sameIdentity("f", fresh, "this", old, identity)} AND ${sameValues("o", live, "f", fresh)})`;
+  const isGone = `NOT EXISTS (SELECT 1 FROM ${live.from} AS o WHERE ${sameIdentity("o", live, "this", old, identity)})`;
+  return {
+    from: `${isMissingIn("this", old, live, identity)} AND NOT CASE WHEN ${hasFresh} THEN ${isFresh} ELSE ${isGone} END`,
+    to: `NOT EXISTS (SELECT 1 FROM ${old.from} AS f WHERE ${sameIdentity("f", old, "this", fresh, identity)})
+      AND EXISTS (SELECT 1 FROM ${live.from} AS o WHERE ${sameIdentity("o", live, "this", fresh, identity)}
+        AND NOT (${sameValues("o", live, "this", fresh)}))`,
+  };
+}
+
+/** The columns that tell a row apart. */
+export function keyOf(alias: string, rows: Rows, { identity }: RecordedShape): string {
+  if (identity === "rowid") return `${alias}.${rows.rowid}`;
+  return identity.map(({ at }) => `${alias}.${rows.columns[at]}`).join(", ");
+}
+
+/** How a row is called in a diff and in a conflict: `table/key`, several columns with commas between them. */
+export function rowPath(table: string, key: readonly DatabaseValue[]): string {
+  const text = key.map((value) => escaped(valueText(value))).join(",");
+  return `${escaped(table)}/${text.length > LONGEST_KEY ? `${text.slice(0, LONGEST_KEY)}…` : text}`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[%/,\u0000-\u001f\u007f]/g, (character) => encodeURIComponent(character));
+}

@@ -1,0 +1,216 @@
+import { backup, constants, DatabaseSync, type StatementSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { InterruptedError } from "../../core/errors/errors.ts";
+import type { DatabaseValue, StatementResult } from "../../core/values/query.ts";
+import { holdLocks } from "../../system/data/locked-files.ts";
+import type { DatabaseConnection } from "../common/database-connection.ts";
+import { managesTransaction, splitStatements } from "../common/sql-statements.ts";
+import { databaseError, isBusy, statementError } from "./sqlite-errors.ts";
+import { type SqliteMode, sqliteUri } from "./sqlite-uri.ts";
+
+/** Short, because a program that writes all the time leaves only moments in between. */
+const PAUSE_BETWEEN_TRIES_MS = 2;
+const ALL_PAGES = 0x7fffffff;
+
+/** How long to wait for others, and what ends the wait before. */
+export interface Patience {
+  readonly limitMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * One connection to a SQLite database. Foreign keys are not enforced and names in double quotes that are none
+ * count as text, as by SQLite's own defaults. It never waits for a lock by itself, because that would stop
+ * the whole process: `patiently` does.
+ */
+export class SqliteDatabase implements DatabaseConnection {
+  readonly path: string;
+  readonly #db: DatabaseSync;
+  readonly #release: () => void;
+
+  constructor(path: string, mode: SqliteMode) {
+    this.path = path;
+    const release = mode === "create" ? () => undefined : holdIfThere(path);
+    try {
+      this.#db = new DatabaseSync(sqliteUri(path, mode), {
+        enableForeignKeyConstraints: false,
+        enableDoubleQuotedStringLiterals: true,
+        // Tables that belong to a virtual table are copied like all others.
+        defensive: false,
+        readBigInts: true,
+        returnArrays: true,
+        timeout: 0,
+      });
+    } catch (thrown) {
+      release();
+      throw databaseError(thrown, path);
+    }
+    this.#release = release;
+  }
+
+  /** Whether a transaction is open. */
+  get isInTransaction(): boolean {
+    return this.#db.isTransaction;
+  }
+
+  /** Makes another file part of this connection, by a name. */
+  attach(path: string, mode: SqliteMode, name: string): void {
+    this.rows(`ATTACH ? AS ${name}`, sqliteUri(path, mode));
+  }
+
+  /** Runs statements of ours that give nothing. */
+  exec(sql: string): void {
+    this.#guarded(() => this.#db.exec(sql));
+  }
+
+  /** The rows that a statement of ours gives. */
+  rows(sql: string, ...values: readonly DatabaseValue[]): DatabaseValue[][] {
+    return this.#guarded(() =>
+      this.#arrays(this.#db.prepare(sql)).all(...values),
+    ) as unknown as DatabaseValue[][];
+  }
+
+  /** The same, one by one. */
+  *eachRow(sql: string, ...values: readonly DatabaseValue[]): Generator<DatabaseValue[]> {
+    try {
+      for (const row of this.#arrays(this.#db.prepare(sql)).iterate(...values))
+        yield row as unknown as DatabaseValue[];
+    } catch (thrown) {
+      throw databaseError(thrown, this.path);
+    }
+  }
+
+  /** The names of the columns that a statement of ours gives. */
+  columns(sql: string): string[] {
+    return this.#guarded(() => this.#db.prepare(sql).columns()).map(({ name }) => name);
+  }
+
+  /** What a statement of ours gives in the first column of its first row. */
+  value(sql: string, ...values: readonly DatabaseValue[]): DatabaseValue {
+    return this.rows(sql, ...values)[0]?.[0] ?? null;
+  }
+
+  number(sql: string, ...values: readonly DatabaseValue[]): number {
+    return Number(this.value(sql, ...values));
+  }
+
+  /** From here on no trigger does anything: what is to be written already holds what they did. */
+  ignoreTriggers(): void {
+    this.#db.setAuthorizer((_action, _first, _second, _database, inner) =>
+      inner === null ? constants.SQLITE_OK : constants.SQLITE_IGNORE,
+    );
+  }
+
+  /** From here on no statement reaches another file, and with `readOnly` none changes anything. */
+  confine(readOnly: boolean): void {
+    if (readOnly) this.exec("PRAGMA query_only = ON");
+    this.#db.setAuthorizer((action, first) => {
+      // VACUUM attaches a temporary database, which has no name.
+      const isElsewhere = action === constants.SQLITE_ATTACH && first !== "" && first !== null;
+      const isRelease = readOnly && action === constants.SQLITE_PRAGMA && first === "query_only";
+      return isElsewhere || isRelease ? constants.SQLITE_DENY : constants.SQLITE_OK;
+    });
+  }
+
+  async run(script: string): Promise<readonly StatementResult[]> {
+    const statements = splitStatements(script);
+    const isOneTransaction = !this.isInTransaction && !statements.some(managesTransaction);
+    try {
+      if (isOneTransaction && statements.length > 1) this.#db.exec("BEGIN");
+      const results = statements.map((statement, index) => this.#runOne(statement, index, statements.length));
+      if (isOneTransaction && this.isInTransaction) this.#db.exec("COMMIT");
+      return results;
+    } catch (thrown) {
+      throw statementError(thrown, this.path);
+    } finally {
+      if (this.isInTransaction) this.#db.exec("ROLLBACK");
+    }
+  }
+
+  #runOne(sql: string, index: number, count: number): StatementResult {
+    try {
+      const statement = this.#arrays(this.#db.prepare(sql));
+      const columns = statement.columns().map(({ name }) => name);
+      if (columns.length === 0) return { columns, rows: [], changes: Number(statement.run().changes) };
+      const before = this.#totalChanges();
+      const rows = (statement.all() as unknown as DatabaseValue[][]).map((row) => row.map(plainNumber));
+      return { columns, rows, changes: this.#totalChanges() - before };
+    } catch (thrown) {
+      throw statementError(thrown, this.path, count === 1 ? "" : ` ${index + 1} of ${count}`);
+    }
+  }
+
+  #totalChanges(): number {
+    return Number(this.#db.prepare("SELECT total_changes()").get()?.[0 as unknown as string]);
+  }
+
+  /** Copies everything, as it is at one instant, into a file that is not there yet. */
+  async copyTo(path: string): Promise<void> {
+    try {
+      await backup(this.#db, sqliteUri(path, "create"), { rate: ALL_PAGES });
+    } catch (thrown) {
+      throw databaseError(thrown, path);
+    }
+  }
+
+  async close(): Promise<void> {
+    this[Symbol.dispose]();
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#db.isOpen) return;
+    try {
+      this.#db.close();
+    } finally {
+      this.#release();
+    }
+  }
+
+  #arrays(statement: StatementSync): StatementSync {
+    statement.setReadBigInts(true);
+    statement.setReturnArrays(true);
+    return statement;
+  }
+
+  #guarded<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (thrown) {
+      throw databaseError(thrown, this.path);
+    }
+  }
+}
+
+/** Does what others may be in the way of, again and again until they are not. */
+export async function patiently<T>(action: () => T, { limitMs, signal }: Patience): Promise<T> {
+  const deadline = performance.now() + limitMs;
+  for (;;) {
+    try {
+      return action();
+    } catch (thrown) {
+      const cause = thrown instanceof Error ? thrown.cause : undefined;
+      if (!isBusy(thrown) && !isBusy(cause)) throw thrown;
+      if (signal?.aborted === true) throw new InterruptedError(undefined, { cause: thrown });
+      if (performance.now() > deadline) throw thrown;
+    }
+    await sleep(PAUSE_BETWEEN_TRIES_MS);
+  }
+}
+
+/** A name as SQL takes it, whatever is in it. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A missing file is for SQLite to complain about. */
+function holdIfThere(path: string): () => void {
+  try {
+    return holdLocks(path);
+  } catch {
+    return () => undefined;
+  }
+}
+
+function plainNumber(value: DatabaseValue): DatabaseValue {
+  return typeof value === "bigint" && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}

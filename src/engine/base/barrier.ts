@@ -1,0 +1,61 @@
+import { UnsupportedError } from "../../core/errors/errors.ts";
+import { compareTimes, type Facts, isoTime, type Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { closeFile } from "../../system/calls/handles.ts";
+import { failpoint } from "../../system/failpoints.ts";
+
+/**
+ * The barrier in time that tells whether somebody changed an original since: no list of the whole tree is
+ * needed.
+ *
+ * A probe file is made on the same file system and touched until its change time moves; that time is T0.
+ * Everything that was there has a change time below it, and whatever anybody does to a file afterwards gives
+ * it one at or above it. Change times can't be set.
+ */
+const PROBE = "clock-probe";
+const POINTS = {
+  create: failpoint("barrier.create"),
+  touch: failpoint("barrier.touch"),
+  remove: failpoint("barrier.remove"),
+};
+
+export function takeBarrier(folder: Folder): Time {
+  removeProbe(folder);
+  closeFile(folder.createFile(POINTS.create, PROBE, 0o600));
+  let first = probeTime(folder);
+  for (let mode = 0o400; ; mode ^= 0o200) {
+    folder.setMode(POINTS.touch, PROBE, mode);
+    const now = probeTime(folder);
+    // The clock was set back between two looks.
+    if (compareTimes(now, first) < 0) first = now;
+    if (compareTimes(now, first) > 0) {
+      folder.removeFile(POINTS.remove, PROBE);
+      return now;
+    }
+  }
+}
+
+/** Whether an entry was changed, in any way, at or after the barrier. */
+export function isAfter(facts: Facts, barrier: Time): boolean {
+  return compareTimes(facts.ctime, barrier) >= 0;
+}
+
+/** Refuses to judge by a clock that went back: changes made since could look older than they are. */
+export function assertClockWentOn(barrier: Time, now: Time): void {
+  if (compareTimes(now, barrier) >= 0) return;
+  throw new UnsupportedError(
+    `The clock of this machine was set back to before the sandbox was made (${isoTime(barrier)}).`,
+    {
+      hint: "Whether the originals changed since can't be told. Correct the clock, or make a new plan.",
+    },
+  );
+}
+
+function probeTime(folder: Folder): Time {
+  return folder.facts(PROBE)?.ctime ?? [0, 0];
+}
+
+/** One that a crash left. */
+function removeProbe(folder: Folder): void {
+  if (folder.facts(PROBE) !== undefined) folder.removeFile(POINTS.remove, PROBE);
+}

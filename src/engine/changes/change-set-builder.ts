@@ -1,0 +1,224 @@
+import type { ChangeOperation } from "../../core/change.ts";
+import { comparePaths } from "../../core/paths/byte-path.ts";
+import { type Facts, isDevice } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { readXattrs } from "../../system/calls/xattrs.ts";
+import type { BaseFacts } from "../base/baseline.ts";
+import { changedParts, type MetadataPart } from "../tree/metadata.ts";
+import { lazily } from "../work/lazily.ts";
+import type { ChangeSet, EntryOperation, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";
+import { type PackedChange, packedChange, type Sides } from "./packed-change.ts";
+import { PackedFacts } from "./packed-facts.ts";
+
+/** What the sandbox began with at one path. */
+export interface BaseSide {
+  readonly facts: BaseFacts;
+  /** Mode and owner that the sandbox had at first, where it could not keep those of the base. */
+  readonly first?: Pick<BaseFacts, "mode" | "uid" | "gid">;
+  /**
+   * The sandbox did not begin with it: another process made it after the sandbox had deleted its predecessor.
+   */
+  readonly cameLater?: boolean;
+}
+
+/** What the sandbox has at one path now. */
+export interface NowSide {
+  readonly folder: Folder;
+  readonly name: string;
+  readonly facts: Facts;
+  /** As of a change. */
+  readonly storedAt?: string;
+}
+
+/** A path that is there on both sides, and of the same kind. */
+export interface Pair<Base extends BaseSide = BaseSide, Now extends NowSide = NowSide> {
+  readonly path: string;
+  readonly base: Base;
+  readonly now: Now;
+  /** The parts of its metadata that differ. */
+  readonly parts: readonly MetadataPart[];
+}
+
+/** What only the way that a sandbox is made can tell. */
+export interface PairRules<Base extends BaseSide, Now extends NowSide> {
+  /** Whether a file that has the size of its base has the content too. */
+  readonly hasBaseContent: (pair: Pair<Base, Now>) => boolean;
+  /**
+   * Whether the sandbox has another folder than it began with; or another file, where files have several
+   * names.
+   */
+  readonly isOther: (pair: Pair<Base, Now>) => boolean;
+}
+
+/**
+ * Puts a change set together. A walker reports every path that may differ, as it was and as it is, and
+ * reports what is inside a folder while the result of `compare` is in use:
+ *
+ *   using _inside = builder.compare(path, base, now);
+ *   … report what is inside …
+ *
+ * The builder decides what changed and what is an entry. Below an entry nothing is an entry.
+ */
+export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowSide = NowSide> {
+  readonly #rules: PairRules<Base, Now>;
+  readonly #packed = new PackedFacts();
+  readonly #changes: PackedChange<ChangeOperation>[] = [];
+  /** Entries that are not among the changes. */
+  readonly #entries: TreeEntry[] = [];
+  readonly #folderTimes: FolderTime[] = [];
+  readonly #anchors = new Map<number, string>();
+  /** How many of the folders that are being reported on are entries, or may turn out to be. */
+  #covers = 0;
+  readonly #cover: Disposable = {
+    [Symbol.dispose]: () => {
+      this.#covers -= 1;
+    },
+  };
+
+  /** Without rules every file that is reported on both sides counts as changed. */
+  constructor(rules: PairRules<Base, Now> = ALL_CHANGED) {
+    this.#rules = rules;
+  }
+
+  /** Whether an entry above moves everything that is reported now. */
+  get isCovered(): boolean {
+    return this.#covers > 0;
+  }
+
+  result(): ChangeSet {
+    const changes = this.#changes.sort(byPath);
+    const entries = lazily(() =>
+      [...changes.flatMap(({ entry }) => entry ?? []), ...this.#entries].sort(byPath),
+    );
+    return {
+      changes,
+      get entries() {
+        return entries();
+      },
+      folderTimes: this.#folderTimes,
+      anchors: this.#anchors,
+    };
+  }
+
+  /** Reports one path. What is reported until the result is disposed of is inside of it. */
+  compare(path: string, base: Base | undefined, now: Now | undefined): Disposable {
+    if (base === undefined) return now === undefined ? NOTHING : this.#added(path, now);
+    if (now === undefined) return this.#deleted(path, base);
+    if (isOtherKind(base.facts, now.facts)) return this.#retyped(path, base, now);
+    if (now.facts.kind === "directory") return this.#folder(path, base, now);
+    this.#leaf(path, base, now);
+    return NOTHING;
+  }
+
+  /** Reports a name that is as it was, of a file with several names. */
+  anchor(path: string, ino: number): void {
+    if (!this.isCovered && !this.#anchors.has(ino)) this.#anchors.set(ino, path);
+  }
+
+  /** Adds a change by itself, where the walker knows more than two sides tell. */
+  change(path: string, operation: ChangeOperation, sides: Sides): void {
+    this.#changes.push(packedChange(this.#packed, path, operation, sides));
+  }
+
+  /** Adds an entry by itself, unless one above covers it. */
+  entry(path: string, operation: EntryOperation, sides: Sides): void {
+    if (!this.isCovered) this.#entries.push(packedChange(this.#packed, path, operation, sides));
+  }
+
+  #both(path: string, [operation, entry]: readonly [ChangeOperation, EntryOperation], sides: Sides): void {
+    const change = packedChange(this.#packed, path, operation, sides);
+    if (!this.isCovered) change.landsAs = entry;
+    this.#changes.push(change);
+  }
+
+  #added(path: string, { facts }: NowSide): Disposable {
+    this.#both(path, ["added", "add"], { after: facts });
+    return this.#coverAll();
+  }
+
+  #deleted(path: string, { facts, cameLater }: BaseSide): Disposable {
+    if (cameLater === true) {
+      this.change(path, "deleted", { before: facts });
+      this.entry(path, "delete", {});
+    } else this.#both(path, ["deleted", "delete"], { before: facts });
+    return this.#coverAll();
+  }
+
+  #retyped(path: string, base: BaseSide, now: NowSide): Disposable {
+    this.#both(path, ["typechanged", "replace"], { before: base.facts, after: now.facts });
+    return this.#coverAll();
+  }
+
+  #leaf(path: string, base: Base, now: Now): void {
+    const { parts, xattrs } = differences(base, now);
+    const pair = { path, base, now, parts };
+    const isReplaced = !this.#hasBaseContent(pair) || this.#rules.isOther(pair);
+    if (!isReplaced && now.facts.nlink > 1) this.anchor(path, now.facts.ino);
+    if (!isReplaced && parts.length === 0) return;
+    this.#both(path, ["modified", isReplaced ? "replace" : "metadata"], {
+      before: base.facts,
+      after: now.facts,
+      xattrs,
+      parts: isReplaced ? undefined : parts,
+      storedAt: now.storedAt,
+    });
+  }
+
+  #hasBaseContent(pair: Pair<Base, Now>): boolean {
+    const { base, now } = pair;
+    if (now.facts.kind === "symlink") return now.folder.readLink(now.name) === base.facts.target;
+    if (now.facts.kind !== "file") return true;
+    return now.facts.size === base.facts.size && this.#rules.hasBaseContent(pair);
+  }
+
+  /** A folder on both sides. That the sandbox has another one matters only if anything in it differs. */
+  #folder(path: string, base: Base, now: Now): Disposable {
+    const { parts, xattrs } = differences(base, now);
+    const pair = { path, base, now, parts };
+    const before = { changes: this.#changes.length, folderTimes: this.#folderTimes.length };
+    const isOther = this.#rules.isOther(pair);
+    if (isOther) this.#covers += 1;
+    if (parts.includes("mtime")) this.#folderTimes.push({ path, mtime: now.facts.mtime });
+    const others = parts.filter((part) => part !== "mtime");
+    const sides = { before: base.facts, after: now.facts };
+    if (others.length > 0) this.#both(path, ["modified", "metadata"], { ...sides, xattrs, parts: others });
+    if (!isOther) return NOTHING;
+    return {
+      [Symbol.dispose]: () => {
+        this.#covers -= 1;
+        if (this.#changes.length === before.changes) return;
+        this.entry(path, "replace", sides);
+        // Folders that move keep their times.
+        this.#folderTimes.length = before.folderTimes;
+      },
+    };
+  }
+
+  #coverAll(): Disposable {
+    this.#covers += 1;
+    return this.#cover;
+  }
+}
+
+function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
+  return comparePaths(a.path, b.path);
+}
+
+const ALL_CHANGED = { hasBaseContent: () => false, isOther: () => false };
+const NOTHING: Disposable = { [Symbol.dispose]: () => undefined };
+
+/**
+ * The parts of the metadata that differ, and the attributes of the sandbox's entry if these are among them.
+ */
+function differences(
+  { facts: base, first = base }: BaseSide,
+  { folder, name, facts }: NowSide,
+): Pick<TreeChange, "xattrs"> & { readonly parts: readonly MetadataPart[] } {
+  const xattrs = readXattrs(folder, name);
+  const parts = changedParts(first, base, { facts, xattrs });
+  return { parts, xattrs: parts.includes("xattrs") ? xattrs : undefined };
+}
+
+function isOtherKind(base: BaseFacts, facts: Facts): boolean {
+  return base.kind !== facts.kind || (isDevice(facts.kind) && base.rdev !== facts.rdev);
+}

@@ -1,0 +1,223 @@
+import { joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { failedWith } from "../../system/calls/errno.ts";
+import { lastFacts, sameIdentity, statListed } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { listedInode, nameFrom, readNameBytes } from "../../system/calls/listing.ts";
+import type { BaseFacts, Baseline, CopyFacts } from "../base/baseline.ts";
+import { lastStat } from "../base/stat-view.ts";
+import { assertNotTooDeep } from "../tree/depth-limit.ts";
+import type { ChangeSet } from "./change-set.ts";
+import { ChangeSetBuilder, type NowSide, type Pair } from "./change-set-builder.ts";
+
+/** What a diff of a copied tree needs to know from outside. */
+export interface TreeDiffOptions {
+  /** If the resource is a single file: its name. Everything beside it is not ours. */
+  readonly only?: string;
+  /** Whether the sandbox's file has the content that the original had when it was copied. */
+  readonly hasBaseContent: (path: string, sandbox: Folder, name: string, base: BaseFacts) => boolean;
+  /**
+   * Whether the entry with this index still has this inode, and neither it nor anything below it was touched.
+   */
+  readonly isKnownUntouched?: (index: number, ino: number) => boolean;
+  /** Called now and then with the number of entries looked at; throws to stop. */
+  readonly tick?: (entries: number) => void;
+}
+
+/** What a diff asks of a baseline: entries by their index, folders' contents as a range of them. */
+export type BaseEntries = Pick<
+  Baseline,
+  "root" | "name" | "isNamed" | "children" | "isFolder" | "isUntouched" | "copy" | "facts"
+>;
+
+/**
+ * Compares a copied tree with its baseline. Reads the content of a file only if its change time moved and
+ * nothing else tells.
+ */
+export function diffTree(tree: Folder, baseline: BaseEntries, options: TreeDiffOptions): ChangeSet {
+  const diff = new TreeDiff(baseline, options);
+  diff.root(tree);
+  return diff.result();
+}
+
+interface CopiedSide {
+  readonly facts: BaseFacts;
+  readonly first: CopyFacts;
+}
+
+/**
+ * A name that a listing gave and that has to be looked at: `now` is absent for a folder that is itself
+ * untouched.
+ */
+interface Listed {
+  readonly name: string;
+  readonly index: number | undefined;
+  readonly now?: NowSide;
+}
+
+/** Looks at entries without making objects for the untouched ones: a tree may have a million. */
+class TreeDiff {
+  readonly #baseline: BaseEntries;
+  readonly #options: TreeDiffOptions;
+  readonly #builder: ChangeSetBuilder<CopiedSide>;
+
+  constructor(baseline: BaseEntries, options: TreeDiffOptions) {
+    this.#baseline = baseline;
+    this.#options = options;
+    this.#builder = new ChangeSetBuilder({
+      hasBaseContent: ({ path, base, now }) => options.hasBaseContent(path, now.folder, now.name, base.facts),
+      isOther: (pair) => this.#isOther(pair),
+    });
+  }
+
+  result(): ChangeSet {
+    return this.#builder.result();
+  }
+
+  root(tree: Folder): void {
+    const { root } = this.#baseline;
+    const now = { folder: tree, name: ROOT_PATH, facts: tree.ownFacts() };
+    using _inside = this.#options.only === undefined ? this.#compare(ROOT_PATH, root, now) : undefined;
+    this.#contents(ROOT_PATH, tree, root);
+  }
+
+  /** Compares what is in a folder of either side or of both. */
+  #contents(path: string, folder: Folder | undefined, index: number | undefined): void {
+    assertNotTooDeep(path);
+    const names = new BaseNames(this.#baseline, index);
+    const listed = folder === undefined ? [] : this.#list(path, folder, names);
+    this.#options.tick?.(Math.max(names.size - listed.length, 0));
+    for (const { name, index: child, now } of listed) {
+      const childPath = joinPath(path, name);
+      if (now === undefined) this.#untouchedFolder(childPath, folder?.openBelowIfThere(name), child);
+      else this.#visit(childPath, child, now);
+      this.#options.tick?.(1);
+    }
+    for (const child of names.unseen())
+      this.#visit(joinPath(path, this.#baseline.name(child)), child, undefined);
+  }
+
+  /** The names in a folder that have to be looked at again when it is read. */
+  #list(path: string, folder: Folder, names: BaseNames): readonly Listed[] {
+    const listed: Listed[] = [];
+    const only = path === ROOT_PATH ? this.#options.only : undefined;
+    const { isKnownUntouched } = this.#options;
+    readNameBytes(folder, (bytes, start, end, pointer) => {
+      if (only !== undefined && nameFrom(bytes, start, end) !== only) return;
+      const index = names.find(bytes, start, end);
+      const isKnown = index !== undefined && isKnownUntouched?.(index, listedInode(bytes, start)) === true;
+      if (!isKnown && !statListed(folder, pointer)) return;
+      if (index !== undefined) names.see(index);
+      if (!isKnown && !this.#isUntouchedFile(index))
+        listed.push(...this.#look(path, folder, nameFrom(bytes, start, end), index));
+    });
+    return listed;
+  }
+
+  /** Whether the last stat is of a file that nobody touched and that has no other name: nearly all are. */
+  #isUntouchedFile(index: number | undefined): boolean {
+    if (index === undefined || this.#baseline.isFolder(index) || lastStat.nlink > 1) return false;
+    return this.#baseline.isUntouched(index, lastStat);
+  }
+
+  /** Looks at the entry that the last stat is of, and returns it if that was not enough. */
+  #look(path: string, folder: Folder, name: string, index: number | undefined): readonly Listed[] {
+    const isUntouched = index !== undefined && this.#baseline.isUntouched(index, lastStat);
+    if (isUntouched && this.#baseline.isFolder(index)) return [{ name, index }];
+    // Another name of an untouched file may have come along with a folder that was moved.
+    if (isUntouched) this.#builder.anchor(joinPath(path, name), lastStat.ino);
+    if (isUntouched) return [];
+    const now = { folder, name, facts: lastFacts() };
+    if (index !== undefined || now.facts.kind === "directory") return [{ name, index, now }];
+    this.#visit(joinPath(path, name), index, now);
+    return [];
+  }
+
+  #untouchedFolder(path: string, opened: Folder | undefined, index: number | undefined): void {
+    using folder = opened;
+    if (folder === undefined) this.#visit(path, index, undefined);
+    else this.#contents(path, folder, index);
+  }
+
+  /**
+   * Compares one path and what is below it. Another process may be at work: a name that goes meanwhile is
+   * deleted.
+   */
+  #visit(path: string, index: number | undefined, now: NowSide | undefined): void {
+    using folder = now?.facts.kind === "directory" ? now.folder.openBelowIfThere(now.name) : undefined;
+    const isGone = now?.facts.kind === "directory" && folder === undefined;
+    using _inside = this.#compareIfThere(path, index, isGone ? undefined : now);
+    if (folder !== undefined || (index !== undefined && this.#baseline.isFolder(index)))
+      this.#contents(path, folder, index);
+  }
+
+  #compareIfThere(path: string, index: number | undefined, now: NowSide | undefined): Disposable {
+    try {
+      return this.#compare(path, index, now);
+    } catch (thrown) {
+      if (!failedWith(thrown, "ENOENT") || now?.folder.facts(now.name) !== undefined) throw thrown;
+      return this.#compare(path, index, undefined);
+    }
+  }
+
+  #compare(path: string, index: number | undefined, now: NowSide | undefined): Disposable {
+    return this.#builder.compare(path, index === undefined ? undefined : this.#base(index), now);
+  }
+
+  #base(index: number): CopiedSide {
+    return { facts: this.#baseline.facts(index), first: this.#baseline.copy(index) };
+  }
+
+  /**
+   * Another folder by the same name counts, but for the root. Another file counts where files have several
+   * names.
+   */
+  #isOther({ path, base, now }: Pair<CopiedSide>): boolean {
+    if (path === ROOT_PATH || sameIdentity(now.facts, base.first)) return false;
+    return now.facts.kind === "directory" || now.facts.nlink > 1 || base.facts.nlink > 1;
+  }
+}
+
+/** The names that a folder of the baseline has, if it is one, and which of them were seen again. */
+class BaseNames {
+  readonly #baseline: BaseEntries;
+  readonly #from: number;
+  readonly #seen: Uint8Array;
+  #next: number;
+  #table: Map<string, number> | undefined;
+
+  constructor(baseline: BaseEntries, index: number | undefined) {
+    const [from, to] = index === undefined ? [0, 0] : baseline.children(index);
+    this.#baseline = baseline;
+    this.#from = from;
+    this.#next = from;
+    this.#seen = new Uint8Array(to - from);
+  }
+
+  get size(): number {
+    return this.#seen.length;
+  }
+
+  /** Names mostly come in the order in which they were copied; a table is made only where they do not. */
+  find(bytes: Buffer, start: number, end: number): number | undefined {
+    const baseline = this.#baseline;
+    const to = this.#from + this.size;
+    if (this.#table === undefined && this.#next < to && baseline.isNamed(this.#next, bytes, start, end)) {
+      this.#next += 1;
+      return this.#next - 1;
+    }
+    if (this.size === 0) return undefined;
+    if (this.#table === undefined) {
+      this.#table = new Map();
+      for (let at = this.#from; at < to; at += 1) this.#table.set(baseline.name(at), at);
+    }
+    return this.#table.get(nameFrom(bytes, start, end));
+  }
+
+  see(index: number): void {
+    this.#seen[index - this.#from] = 1;
+  }
+
+  *unseen(): Generator<number> {
+    for (let at = 0; at < this.size; at += 1) if (this.#seen[at] === 0) yield this.#from + at;
+  }
+}

@@ -1,0 +1,233 @@
+import { SandboxConflictError } from "../../core/errors/errors.ts";
+import { baseName, comparePaths, nearest, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { type Facts, identityKey, sameIdentity } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { BaseFacts, Baseline } from "../base/baseline.ts";
+import type { ChangeSet } from "../changes/change-set.ts";
+import { copyEntries, type LinkMap, linkKey } from "../tree/copy-tree.ts";
+import { type Metadata, type MetadataPart, sameParts, setMetadata } from "../tree/metadata.ts";
+import { removeTree } from "../tree/remove-tree.ts";
+import type { Steps } from "../work/pace.ts";
+import { lostPaths, namesOfInodes, planRestore, type RestorePlan } from "./restore-plan.ts";
+import { metadataAt, pathsToCopy, type SavedChanges } from "./saved-changes.ts";
+
+const POINTS = {
+  remove: failpoint("restore.remove"),
+  link: failpoint("restore.link"),
+  unlock: failpoint("restore.unlock"),
+};
+const PARTS: readonly MetadataPart[] = ["owner", "xattrs", "mode", "mtime"];
+const OWNER_ALL = 0o700;
+
+/** A copied tree that is to become what it was. */
+export interface RestoredTree {
+  readonly own: Folder;
+  readonly original: Folder;
+  readonly baseline: Baseline;
+  /** What differs from the baseline now. */
+  readonly now: ChangeSet;
+  readonly saved: SavedChanges;
+  /** Whether only one file of the folder counts; then the folder itself is nobody's. */
+  readonly isSingleFile: boolean;
+  readonly isOriginalUnchanged: (path: string, base: BaseFacts) => boolean;
+}
+
+/**
+ * Refuses what can't be restored exactly: what has to come from the original must still be there as it was.
+ */
+export function assertRestorable(tree: RestoredTree): RestorePlan {
+  const plan = planRestore(tree.now, tree.own, tree.saved, tree.baseline);
+  const lost = lostPaths(plan, tree.baseline, tree.isOriginalUnchanged);
+  if (lost.length === 0) return plan;
+  throw new SandboxConflictError(lost, {
+    message: `The checkpoint can't be restored: ${lost[0]?.path} and ${lost.length - 1} more paths changed in the original meanwhile.`,
+    hint: "A checkpoint holds what differed from the original. Bring these paths of the original back, or go on without it.",
+  });
+}
+
+/**
+ * Makes the tree what it was, from what it is: may be done again after a crash in the middle. The order: what
+ * is not part of it goes, what comes from the original comes, then what comes from the checkpoint; folders
+ * get their modes and times last, because everything before changes them. The baseline is told which entries
+ * are other files now; saving it is the caller's.
+ */
+export function* restoreChanges(tree: RestoredTree, copies: Folder): Steps {
+  const plan = assertRestorable(tree);
+  const { own, original, saved } = tree;
+  unlock(own, plan.folders);
+  for (const { path, operation } of [...plan.reverts, ...plan.applies])
+    if (operation !== "metadata") remove(own, path);
+  const returned = new Set(plan.fromOriginal);
+  const tops = plan.fromOriginal.filter((path) => !returned.has(parentPath(path)));
+  yield* copyEntries(original, own, tops, {
+    data: "share",
+    filter: (path) => returned.has(path),
+    links: keptNames(tree, plan),
+    onCopied: ({ path, original: facts }) => assertSameBase(tree, path, facts),
+  });
+  unlock(own, plan.folders);
+  const links = untouchedNames(tree, copies, plan);
+  yield* copyEntries(copies, own, pathsToCopy({ entries: plan.applies }), { data: "share", links });
+  relink(own, saved.links);
+  giveMetadataBack(tree, plan);
+  noteOtherFiles(tree, plan);
+}
+
+/** Without privilege, nothing can be done in a folder that does not let its owner in. */
+function unlock(own: Folder, folders: Iterable<string>): void {
+  if (process.geteuid?.() === 0) return;
+  for (const path of folders) {
+    using folder = own.openBelowIfThere(path);
+    const mode = folder?.ownFacts().mode ?? OWNER_ALL;
+    if ((mode & OWNER_ALL) !== OWNER_ALL) folder?.setMode(POINTS.unlock, ROOT_PATH, mode | OWNER_ALL);
+  }
+}
+
+function remove(own: Folder, path: string): void {
+  using parent = own.openBelowIfThere(parentPath(path));
+  if (parent !== undefined) removeTree(POINTS.remove, parent, baseName(path));
+}
+
+/**
+ * Of files that come from the original: another name that is still what it was, and that they have to share
+ * the file with.
+ */
+function keptNames(
+  { own, original, baseline, now }: RestoredTree,
+  { fromOriginal, applies }: RestorePlan,
+): LinkMap {
+  const names = namesOfInodes(baseline, linkedInodes(baseline, fromOriginal));
+  const changed = new Set(now.changes.filter(({ parts }) => parts === undefined).map(({ path }) => path));
+  const applied = new Set(
+    applies.filter(({ operation }) => operation !== "metadata").map(({ path }) => path),
+  );
+  const links: LinkMap = new Map();
+  const isKept = (name: string) =>
+    !changed.has(name) && nearest(applied, name) === undefined && own.factsBelow(name) !== undefined;
+  for (const group of names.values()) {
+    const kept = group.find(isKept);
+    const source = group.map((name) => original.factsBelow(name)).find((facts) => facts !== undefined);
+    if (kept !== undefined && source !== undefined) links.set(linkKey(source), kept);
+  }
+  return links;
+}
+
+/**
+ * Of files that come from the checkpoint: another name that nobody has touched since. It may have lost them
+ * with a folder that was moved.
+ */
+function untouchedNames({ own, saved }: RestoredTree, copies: Folder, { applies }: RestorePlan): LinkMap {
+  const applied = new Set(pathsToCopy({ entries: applies }));
+  const links: LinkMap = new Map();
+  for (const path of saved.linked) {
+    const copy = nearest(applied, path) === undefined ? copies.factsBelow(path) : undefined;
+    if (copy !== undefined && own.factsBelow(path) !== undefined) links.set(linkKey(copy), path);
+  }
+  return links;
+}
+
+/** Somebody may have changed it since the look at it. */
+function assertSameBase({ baseline, isOriginalUnchanged }: RestoredTree, path: string, facts: Facts): void {
+  const index = baseline.find(path);
+  const base = index === undefined ? undefined : baseline.facts(index);
+  if (base !== undefined && sameIdentity(facts, base) && isOriginalUnchanged(path, base)) return;
+  throw new SandboxConflictError([{ path, why: "changed in the original while it was brought back" }]);
+}
+
+/**
+ * Names that shared a file with one that stayed in the tree share it again. Either of them may have moved
+ * with a folder, untouched itself.
+ */
+function relink(own: Folder, links: SavedChanges["links"]): void {
+  for (const [path, other] of links) {
+    const [now, wanted] = [own.factsBelow(path), own.factsBelow(other)];
+    if (now === undefined || wanted === undefined || now.ino === wanted.ino) continue;
+    using parent = own.openBelow(parentPath(path));
+    using folder = own.openBelow(parentPath(other));
+    const { mtime, mode } = parent.ownFacts();
+    unlock(own, [parentPath(path)]);
+    parent.removeFile(POINTS.link, baseName(path));
+    parent.createHardLink(POINTS.link, baseName(path), folder, baseName(other));
+    if (parent.ownFacts().mode !== mode) parent.setMode(POINTS.unlock, ROOT_PATH, mode);
+    parent.setTimes(POINTS.link, ROOT_PATH, { mtime });
+  }
+}
+
+function giveMetadataBack(
+  tree: RestoredTree,
+  { reverts, fromOriginal, applies, folders }: RestorePlan,
+): void {
+  const { saved } = tree;
+  const changed = new Map(
+    saved.entries.flatMap(({ path, metadata }) => (metadata ? [[path, metadata] as const] : [])),
+  );
+  const times = new Map(saved.folderTimes.map(({ path, mtime }) => [path, mtime]));
+  const metadata = [...reverts, ...applies].filter(({ operation }) => operation === "metadata");
+  const paths = new Set([...metadata.map(({ path }) => path), ...fromOriginal, ...folders]);
+  // What is in a folder first: nothing may be left to do in it once it has its mode.
+  for (const path of [...paths].sort(comparePaths).reverse()) {
+    const base = tree.isSingleFile && path === ROOT_PATH ? undefined : baseMetadata(tree, path);
+    const wanted = changed.get(path) ?? base;
+    if (wanted === undefined || tree.own.factsBelow(path) === undefined) continue;
+    const isFolder = tree.own.factsBelow(path)?.kind === "directory";
+    const mtime = isFolder ? (times.get(path) ?? base?.mtime ?? wanted.mtime) : wanted.mtime;
+    setWhatDiffers(tree.own, path, { ...wanted, mtime });
+  }
+}
+
+/** What the copy of an entry had at first: its owner and mode may not be the original's. */
+function baseMetadata({ baseline }: RestoredTree, path: string): Metadata | undefined {
+  const index = baseline.find(path);
+  if (index === undefined) return undefined;
+  const { mtime, xattrs } = baseline.facts(index);
+  const { mode, uid, gid } = baseline.copy(index);
+  return { mode, uid, gid, mtime, xattrs };
+}
+
+function setWhatDiffers(own: Folder, path: string, wanted: Metadata): void {
+  const now = metadataAt(own, path);
+  const isLink = own.factsBelow(path)?.kind === "symlink";
+  const parts = PARTS.filter((part) => !(isLink && part === "mode") && !sameParts(now, wanted, [part]));
+  if (parts.length === 0) return;
+  using parent = own.openBelow(parentPath(path));
+  // Every other part moves the time.
+  setMetadata(parent, baseName(path), wanted, [...new Set([...parts, "mtime" as const])], isLink);
+}
+
+/**
+ * Entries that are other files now, but what the baseline says, are told to it. Of one that the checkpoint
+ * changed in part only the inode is: with a change time that never was, it is always looked at.
+ */
+function noteOtherFiles({ own, baseline, saved, now }: RestoredTree, plan: RestorePlan): void {
+  const { reverts, fromOriginal, folders } = plan;
+  const changed = new Set(saved.entries.map(({ path }) => path));
+  const replaced = new Set(
+    saved.entries.filter(({ operation }) => operation !== "metadata").map(({ path }) => path),
+  );
+  const metadata = reverts.filter(({ operation }) => operation === "metadata").map(({ path }) => path);
+  // A file that got or lost a name has another change time.
+  const linked = [
+    ...[...namesOfInodes(baseline, linkedInodes(baseline, fromOriginal)).values()].flat(),
+    ...now.anchors.values(),
+    ...saved.links.map(([, other]) => other),
+  ];
+  for (const path of new Set([...metadata, ...fromOriginal, ...folders, ...linked])) {
+    const index = nearest(replaced, path) === undefined ? baseline.find(path) : undefined;
+    const facts = index === undefined ? undefined : own.factsBelow(path);
+    if (index === undefined || facts === undefined) continue;
+    const ctime = changed.has(path) ? ([0, 0] as const) : facts.ctime;
+    const { mode, uid, gid } = baseline.copy(index);
+    baseline.setCopy(index, { ...facts, mode, uid, gid, ctime });
+  }
+}
+
+function linkedInodes(baseline: Baseline, paths: readonly string[]): ReadonlySet<string> {
+  return new Set(
+    paths.flatMap((path) => {
+      const index = baseline.find(path);
+      const base = index === undefined ? undefined : baseline.facts(index);
+      return base === undefined || base.kind === "directory" || base.nlink < 2 ? [] : [identityKey(base)];
+    }),
+  );
+}

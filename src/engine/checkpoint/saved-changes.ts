@@ -1,0 +1,99 @@
+import { createHash } from "node:crypto";
+import { baseName, nearest, parentPath } from "../../core/paths/byte-path.ts";
+import type { Facts } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import type { ChangeSet, EntryOperation, FolderTime, TreeChange } from "../changes/change-set.ts";
+import { replacedFolders } from "../changes/replaced-folders.ts";
+import { type Metadata, metadataOf } from "../tree/metadata.ts";
+
+/**
+ * What a checkpoint of a copied tree holds, besides copies of what was added or replaced: the rest of what
+ * differed from the baseline. What did not differ is not saved: it is in the sandbox still, or in the
+ * original.
+ */
+export interface SavedChanges {
+  /** In path order; see TreeEntry. */
+  readonly entries: readonly SavedEntry[];
+  readonly folderTimes: readonly FolderTime[];
+  /** Names among the copies that share a file with a name that is not among them. */
+  readonly links: readonly (readonly [path: string, other: string])[];
+  /** Files among the copies with several names. */
+  readonly linked: readonly string[];
+}
+
+export interface SavedEntry {
+  readonly path: string;
+  readonly operation: EntryOperation;
+  /** The same as long as nobody has touched the entry, or anything below it. */
+  readonly print: string;
+  /** Where only that changed. */
+  readonly metadata?: Metadata;
+}
+
+/** What is to be written down of these changes. */
+export function savedChanges(changes: ChangeSet, own: Folder): SavedChanges {
+  const prints = printsOf(changes, own);
+  const entries = changes.entries.map(({ path, operation }): SavedEntry => {
+    const print = prints.get(path) ?? "";
+    return { path, operation, print, ...(operation === "metadata" && { metadata: metadataAt(own, path) }) };
+  });
+  const linked = changes.changes
+    .filter(({ after }) => after !== undefined && isLinked(after))
+    .map(({ path }) => path);
+  return { entries, folderTimes: changes.folderTimes, links: linksOf(changes), linked };
+}
+
+/** The paths whose entries have to be copied. */
+export function pathsToCopy({ entries }: Pick<SavedChanges, "entries">): string[] {
+  return entries
+    .filter(({ operation }) => operation === "add" || operation === "replace")
+    .map(({ path }) => path);
+}
+
+/** For each entry a digest over the inodes and change times of all that belongs to it. */
+export function printsOf(found: ChangeSet, own: Folder): ReadonlyMap<string, string> {
+  const moved = new Set(
+    found.entries.filter(({ operation }) => operation !== "metadata").map(({ path }) => path),
+  );
+  const parts = new Map<string, string[]>();
+  const add = (entry: string, print: string) => {
+    const known = parts.get(entry);
+    if (known === undefined) parts.set(entry, [print]);
+    else known.push(print);
+  };
+  for (const change of found.changes) add(nearest(moved, change.path) ?? change.path, printOf(change));
+  for (const { entry, path, facts } of replacedFolders(found, own))
+    add(entry, printOf({ path, operation: "folder", after: facts }));
+  return new Map(
+    [...parts].map(([path, prints]) => [
+      path,
+      createHash("sha256").update(prints.join("\n")).digest("base64url"),
+    ]),
+  );
+}
+
+/** The metadata of an entry of a tree as it is. */
+export function metadataAt(own: Folder, path: string): Metadata {
+  using parent = own.openBelow(parentPath(path));
+  const name = baseName(path);
+  return metadataOf(parent, name, parent.facts(name) ?? parent.ownFacts());
+}
+
+function printOf({
+  path,
+  operation,
+  after,
+}: Pick<TreeChange, "path" | "after"> & { operation: string }): string {
+  return JSON.stringify([path, operation, ...(after === undefined ? [] : [after.ino, ...after.ctime])]);
+}
+
+function isLinked({ kind, nlink }: Facts): boolean {
+  return kind !== "directory" && nlink > 1;
+}
+
+function linksOf({ changes, anchors }: ChangeSet): SavedChanges["links"] {
+  return changes.flatMap(({ path, after }) => {
+    const other = after === undefined || !isLinked(after) ? undefined : anchors.get(after.ino);
+    return other === undefined || other === path ? [] : [[path, other] as const];
+  });
+}

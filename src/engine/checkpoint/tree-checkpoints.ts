@@ -1,0 +1,219 @@
+import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
+import { UsageError } from "../../core/errors/errors.ts";
+import { ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { readXattrs, writeXattrs } from "../../system/calls/xattrs.ts";
+import { flush } from "../../system/data/flush.ts";
+import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { copyEntries, copyTree } from "../tree/copy-tree.ts";
+import { removeTree } from "../tree/remove-tree.ts";
+import type { Steps } from "../work/pace.ts";
+import type { TreeState } from "./tree-state.ts";
+
+/**
+ * Checkpoints of a sandbox, in its workspace: `checkpoints/ID/tree`, a copy of what is its own that shares
+ * blocks where the file system can, and `checkpoints/ID/notes`, what the strategy knew of it. `notes` is
+ * written last; a checkpoint without it does not count. `restoring` holds the id while a restore is under
+ * way; whoever opens the sandbox after a crash goes on with it first.
+ */
+const POINTS = {
+  create: failpoint("checkpoint.create"),
+  finish: failpoint("checkpoint.finish"),
+  flush: failpoint("checkpoint.flush"),
+  flushRestored: failpoint("checkpoint.flush-restored"),
+  remove: failpoint("checkpoint.remove"),
+  begin: failpoint("checkpoint.begin-restore"),
+  restore: failpoint("checkpoint.restore"),
+  end: failpoint("checkpoint.end-restore"),
+};
+const CHECKPOINTS = "checkpoints";
+const TREE = "tree";
+const NOTES = "notes";
+const RESTORING = "restoring";
+
+/** What a checkpoint saves besides the tree: what is known of it. */
+export interface CheckpointedTree {
+  readonly workspace: Folder;
+  /** Whether what is saved is a layer of an overlay, whose marks belong to it. */
+  readonly withMarks: boolean;
+}
+
+/** Saves the tree under this id, replacing a checkpoint of the same id. */
+export function* saveCheckpoint(
+  { workspace, withMarks }: CheckpointedTree,
+  id: string,
+  own: Folder,
+  notes: () => Uint8Array,
+): Steps {
+  yield* saveCheckpointBy(
+    workspace,
+    id,
+    function* (checkpoint) {
+      using copy = checkpoint.ensureFolder(POINTS.create, TREE);
+      yield* copyTree(own, copy, { data: "share", withMarks });
+    },
+    notes,
+  );
+}
+
+/** The same with only what is at these paths. */
+export function* saveEntries(
+  workspace: Folder,
+  id: string,
+  own: Folder,
+  paths: readonly string[],
+  notes: () => Uint8Array,
+): Steps {
+  yield* saveCheckpointBy(
+    workspace,
+    id,
+    function* (checkpoint) {
+      using copies = checkpoint.ensureFolder(POINTS.create, TREE);
+      yield* copyEntries(own, copies, paths, { data: "share" });
+    },
+    notes,
+  );
+}
+
+/** What `saveEntries` has saved in the folder of a checkpoint. */
+export function openEntries(checkpoint: Folder): Folder {
+  return checkpoint.openChild(TREE);
+}
+
+/** What was noted with a whole checkpoint. */
+export function notesOf(workspace: Folder, id: string): Buffer {
+  using checkpoint = workspace.openBelowIfThere(`${CHECKPOINTS}/${id}`);
+  const notes = checkpoint === undefined ? undefined : readWhole(checkpoint, NOTES);
+  if (notes === undefined) throw noCheckpoint(id);
+  return notes;
+}
+
+/** The same for a strategy that has its own way to save a tree in the folder of a checkpoint. */
+export function* saveCheckpointBy(
+  workspace: Folder,
+  id: string,
+  save: (checkpoint: Folder) => Steps,
+  notes: () => Uint8Array,
+): Steps {
+  using checkpoints = workspace.ensureFolder(POINTS.create, CHECKPOINTS);
+  removeTree(POINTS.remove, checkpoints, id);
+  using checkpoint = checkpoints.ensureFolder(POINTS.create, id);
+  yield* save(checkpoint);
+  writeWhole(POINTS.finish, checkpoint, NOTES, notes());
+}
+
+/** Saves it durably, unless the sandbox is still in the state of the last checkpoint. */
+export async function saveUnlessSame(
+  workspace: Folder,
+  id: string,
+  last: LastCheckpoint | undefined,
+  { mark, bytes }: TreeState,
+  save: () => Promise<void>,
+): Promise<SavedCheckpoint> {
+  const isSame = mark !== undefined && last?.mark === mark && hasCheckpoint(workspace, last.id);
+  if (!isSame) {
+    await save();
+    await flushCheckpoint(workspace, id);
+  }
+  return { isSame, bytes, ...(mark !== undefined && { mark }) };
+}
+
+/** Sees that a checkpoint is still there after a power cut. */
+async function flushCheckpoint(workspace: Folder, id: string): Promise<void> {
+  using checkpoints = workspace.openChild(CHECKPOINTS);
+  await flush(POINTS.flush, checkpoints, () => [
+    { parent: checkpoints, name: id },
+    { parent: checkpoints, name: ROOT_PATH },
+    { parent: workspace, name: ROOT_PATH },
+  ]);
+}
+
+/**
+ * Says durably enough for a crash of the process that the tree is about to become what it was at the
+ * checkpoint. Until `finishRestore` has come to its end nothing may be read from the tree, or landed.
+ */
+export function beginRestore(workspace: Folder, id: string): void {
+  notesOf(workspace, id);
+  writeWhole(POINTS.begin, workspace, RESTORING, Buffer.from(id));
+}
+
+/**
+ * Makes the tree what it was at the checkpoint that a restore was begun for, if one was. How it is brought
+ * back is the strategy's; after a crash in the middle that is done again. It is on disk before it counts as
+ * done: whoever hears of that drops what came after the checkpoint.
+ */
+export async function finishRestore(
+  workspace: Folder,
+  bringBack: (checkpoint: Folder, notes: Buffer) => Promise<void>,
+): Promise<void> {
+  const begun = openBegun(workspace);
+  if (begun === undefined) return;
+  using checkpoint = begun.checkpoint;
+  await bringBack(checkpoint, begun.notes);
+  await flush(POINTS.flushRestored, workspace, () =>
+    workspace
+      .names()
+      .filter((name) => name !== CHECKPOINTS && name !== RESTORING)
+      .map((name) => ({ parent: workspace, name })),
+  );
+  workspace.removeFile(POINTS.end, RESTORING);
+}
+
+/** Brings back what `saveCheckpoint` has saved in the folder of a checkpoint. */
+export function* bringTreeBack(
+  checkpoint: Folder,
+  own: Folder,
+  options: Pick<CheckpointedTree, "withMarks">,
+): Steps {
+  using saved = checkpoint.openChild(TREE);
+  for (const name of own.names()) removeTree(POINTS.restore, own, name);
+  // The root is not made anew, so attributes that it got since are still there.
+  writeXattrs(POINTS.restore, own, ROOT_PATH, {}, readXattrs(own, ROOT_PATH));
+  yield* copyTree(saved, own, { data: "share", ...options });
+}
+
+/** The checkpoint that a restore was begun for. */
+function openBegun(workspace: Folder): { readonly checkpoint: Folder; readonly notes: Buffer } | undefined {
+  const id = readWhole(workspace, RESTORING)?.toString();
+  if (id === undefined) return undefined;
+  const checkpoint = workspace.openBelow(`${CHECKPOINTS}/${id}`);
+  const notes = readWhole(checkpoint, NOTES);
+  if (notes !== undefined) return { checkpoint, notes };
+  checkpoint.close();
+  throw noCheckpoint(id);
+}
+
+/** Whether there is a whole checkpoint of this id. */
+function hasCheckpoint(workspace: Folder, id: string): boolean {
+  using checkpoint = workspace.openBelowIfThere(`${CHECKPOINTS}/${id}`);
+  return checkpoint?.facts(NOTES) !== undefined;
+}
+
+/** Whether a restore was begun and has not come to its end. */
+export function isRestoring(workspace: Folder): boolean {
+  return workspace.facts(RESTORING) !== undefined;
+}
+
+/**
+ * Removes a checkpoint, whole or not, if it is there. Without its notes it does not count, so they go first.
+ */
+export function removeCheckpoint(workspace: Folder, id: string): void {
+  using checkpoints = workspace.openBelowIfThere(CHECKPOINTS);
+  using checkpoint = checkpoints?.openBelowIfThere(id);
+  if (checkpoints === undefined || checkpoint === undefined) return;
+  removeTree(POINTS.remove, checkpoint, NOTES);
+  removeTree(POINTS.remove, checkpoints, id);
+}
+
+/** Removes all checkpoints, and with them what remembers that one was being restored. */
+export function dropCheckpoints(workspace: Folder): void {
+  removeTree(POINTS.remove, workspace, RESTORING);
+  removeTree(POINTS.remove, workspace, CHECKPOINTS);
+}
+
+function noCheckpoint(id: string): UsageError {
+  return new UsageError(`There is no checkpoint ${id}.`, {
+    hint: "It may have been dropped by a later restore, or by a landing.",
+  });
+}

@@ -1,0 +1,80 @@
+import { UsageError } from "../../core/errors/errors.ts";
+import { nearest, parentPath } from "../../core/paths/byte-path.ts";
+import { PathPatterns } from "../../core/paths/path-patterns.ts";
+import type { ChangeSet, TreeChange, TreeEntry } from "../changes/change-set.ts";
+import { type Scope, toResourcePath } from "../workspace/scope.ts";
+
+/**
+ * The part of a change set that is to land by itself. Only whole entries can: what is inside a new, deleted
+ * or replaced folder lands with the folder, and the names of one file land together. Choosing less of either
+ * is refused, because more would land than was asked for, or something else.
+ */
+export function chosenPart(found: ChangeSet, only: readonly string[] | undefined, scope: Scope): ChangeSet {
+  if (only === undefined) return found;
+  const patterns = new PathPatterns(only);
+  const isMeant = ({ path }: { readonly path: string }) => patterns.has(toResourcePath(scope, path));
+  const inside = changesByEntry(found);
+  const entries = found.entries.filter((entry) => isChosen(entry, inside.get(entry.path) ?? [], isMeant));
+  const changes = entries.flatMap(({ path }) => inside.get(path) ?? []);
+  assertWholeFiles(found, new Set(changes));
+  return { entries, changes, folderTimes: found.folderTimes.filter(isMeant), anchors: found.anchors };
+}
+
+/** Every change belongs to the entry that moves it. */
+function changesByEntry({ changes, entries }: ChangeSet): ReadonlyMap<string, readonly TreeChange[]> {
+  const found = new Map<string, TreeChange[]>(entries.map(({ path }) => [path, []]));
+  const movesAll = new Set(
+    entries.filter(({ operation }) => operation !== "metadata").map(({ path }) => path),
+  );
+  for (const change of changes) {
+    const moved = found.has(change.path) ? change.path : nearest(movesAll, change.path);
+    if (moved !== undefined) found.get(moved)?.push(change);
+  }
+  return found;
+}
+
+function isChosen(
+  entry: TreeEntry,
+  inside: readonly TreeChange[],
+  isMeant: (change: { readonly path: string }) => boolean,
+): boolean {
+  if (isMeant(entry)) return true;
+  // A folder that is new has to come with what is in it.
+  const holding = new Set(inside.map(({ path }) => parentPath(path)));
+  const comesAlong = ({ path, operation, after }: TreeChange) =>
+    operation !== "modified" && after?.kind === "directory" && holding.has(path);
+  const below = inside.filter((change) => !comesAlong(change));
+  const [meant, others] = [below.filter(isMeant), below.filter((change) => !isMeant(change))];
+  if (meant.length === 0) return false;
+  if (others.length === 0) return true;
+  throw new UsageError(
+    `${meant[0]?.path} can't land without the rest of the folder ${entry.path}, which lands as one.`,
+    {
+      hint: `Choose ${entry.path}: it is new, deleted or replaced as a whole, with ${inside.length} changes.`,
+      code: "PART_OF_FOLDER",
+    },
+  );
+}
+
+/**
+ * Names that share a file would be files of their own if they landed one after the other; but for names of
+ * one that stays in the original as it is.
+ */
+function assertWholeFiles({ changes, anchors }: ChangeSet, chosen: ReadonlySet<TreeChange>): void {
+  const linked = changes.filter(
+    ({ after }) => after !== undefined && after.kind !== "directory" && after.nlink > 1,
+  );
+  const groups = Map.groupBy(linked, ({ after }) => after?.ino);
+  const changed = new Set(changes.map(({ path }) => path));
+  const staysAsIs = (path: string | undefined) => path !== undefined && !changed.has(path);
+  for (const [ino, names] of groups) {
+    if (ino !== undefined && staysAsIs(anchors.get(ino))) continue;
+    const left = names.find((name) => !chosen.has(name));
+    const taken = names.find((name) => chosen.has(name));
+    if (left === undefined || taken === undefined) continue;
+    throw new UsageError(`${taken.path} can't land without ${left.path}: they are names of one file.`, {
+      hint: "Choose all names of it.",
+      code: "PART_OF_FILE",
+    });
+  }
+}

@@ -1,0 +1,95 @@
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { Attention } from "../../core/strategy.ts";
+import { sameIdentity } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { type Failpoint, failpoint } from "../../system/failpoints.ts";
+import { isThere } from "../manifest/entry-comparison.ts";
+import type { EntryIdentity, InnerLink, ManifestEntry } from "../manifest/manifest.ts";
+import { type Slots, slotName } from "../manifest/slots.ts";
+import type { OwnChanges } from "../touches/own-changes.ts";
+import type { Place } from "./landing-place.ts";
+
+const POINTS = {
+  link: failpoint("land.link"),
+  innerLink: failpoint("land.inner-link"),
+  innerTimes: failpoint("land.inner-times"),
+  dropInner: failpoint("land.drop-inner-link"),
+};
+
+/**
+ * Names that are other names of a file that stays in the original. They are made when they land and not
+ * before, because making one changes that file's inode.
+ */
+export class LandingLinks {
+  readonly #original: Folder;
+  readonly #own: OwnChanges;
+  readonly #attention: Attention[];
+
+  constructor(original: Folder, own: OwnChanges, attention: Attention[]) {
+    this.#original = original;
+    this.#own = own;
+    this.#attention = attention;
+  }
+
+  /** Makes what an entry needs of them in its slot, unless it has landed already. */
+  make(place: Place): void {
+    const { entry, slots, slotName } = place;
+    if (entry.linkTo !== undefined && slots.facts(slotName) === undefined && !this.#hasLanded(place)) {
+      this.#linkFrom(entry.linkTo, slots, slotName, POINTS.link);
+    }
+    if (entry.innerLinks !== undefined && isThere(slots.facts(slotName), entry.after)) this.#makeInner(place);
+  }
+
+  /**
+   * Who an entry is once it has landed. A link has no identity of its own: it is the file it is another name
+   * of.
+   */
+  identity(entry: ManifestEntry): EntryIdentity | undefined {
+    if (entry.linkTo === undefined) return entry.after;
+    using parent = this.#original.openBelowIfThere(parentPath(entry.linkTo));
+    return parent?.facts(baseName(entry.linkTo));
+  }
+
+  #makeInner({ entry, slots, slotName }: Place): void {
+    using folder = slots.openChild(slotName);
+    for (const { path, linkTo, folderTime } of entry.innerLinks ?? []) {
+      using inner = folder.openBelow(parentPath(path));
+      const name = baseName(path);
+      if (inner.facts(name) === undefined) this.#linkFrom(linkTo, inner, name, POINTS.innerLink);
+      if (inner.facts(name) === undefined) {
+        this.#attention.push({
+          path: joinPath(entry.path, path),
+          message: `it was another name of ${linkTo}, which is gone`,
+        });
+      }
+      inner.setTimes(POINTS.innerTimes, ROOT_PATH, { mtime: folderTime });
+    }
+  }
+
+  #hasLanded({ entry, parent, name }: Place): boolean {
+    return isThere(parent.facts(name), this.identity(entry));
+  }
+
+  /** A rival may have taken the file away; what should have been another name of it is then left out. */
+  #linkFrom(path: string, to: Folder, name: string, point: Failpoint): void {
+    using parent = this.#original.openBelowIfThere(parentPath(path));
+    if (parent?.facts(baseName(path)) === undefined) return;
+    to.createHardLink(point, name, parent, baseName(path));
+    this.#own.note(to.facts(name));
+  }
+}
+
+/** Removes such a name from a folder that was taken back and waits in its slot to be removed. */
+export function dropInnerLink(
+  slots: Slots,
+  slot: number,
+  { path }: InnerLink,
+  anchor: EntryIdentity | undefined,
+): void {
+  using folder = slots.in(slot).openBelowIfThere(joinPath(slotName(slot), parentPath(path)));
+  const left = folder?.facts(baseName(path));
+  if (folder === undefined || anchor === undefined || left === undefined || !sameIdentity(left, anchor))
+    return;
+  if (!folder.isWritable()) folder.setMode(POINTS.dropInner, ROOT_PATH, 0o700);
+  folder.removeFile(POINTS.dropInner, baseName(path));
+}

@@ -1,0 +1,37 @@
+import { isThere } from "../manifest/entry-comparison.ts";
+import type { Direction } from "../manifest/manifest.ts";
+import { foreignParts, type Metadata, metadataOf, setMetadata } from "../tree/metadata.ts";
+import type { Place } from "./landing-place.ts";
+
+/** How a run sets metadata. */
+export interface MetadataRun {
+  readonly direction: Direction;
+  /** An earlier run may have been cut off between two parts. */
+  readonly isResumed: boolean;
+  /** The modes of folders that are opened up while the landing lasts, by path. */
+  readonly lockedModes: ReadonlyMap<string, number>;
+}
+
+/**
+ * Sets the metadata of an entry that stays, but for the parts that another writer has set since prepare.
+ * Returns what to tell the user; undefined if there is nothing.
+ */
+export function landMetadata({ entry, parent, name }: Place, run: MetadataRun): string | undefined {
+  const change = entry.metadata;
+  const now = parent.facts(name);
+  if (change === undefined) return undefined;
+  if (now === undefined || !isThere(now, entry.before))
+    return "somebody replaced it while the plan was landing; it was left alone";
+  const current = asIfLocked(run.lockedModes.get(entry.path), metadataOf(parent, name, now));
+  const foreign = foreignParts(current, change, run.isResumed);
+  const parts = change.parts.filter((part) => !foreign.includes(part));
+  const wanted = run.direction === "forward" ? change.after : change.before;
+  setMetadata(parent, name, wanted, parts, now.kind === "symlink");
+  if (foreign.length === 0) return undefined;
+  return `somebody changed its ${foreign.join(", ")} while the plan was landing; that was left alone`;
+}
+
+/** A folder that is opened up for the landing has a mode that no writer has set. */
+function asIfLocked(locked: number | undefined, current: Metadata): Metadata {
+  return locked !== undefined && current.mode === (locked | 0o700) ? { ...current, mode: locked } : current;
+}

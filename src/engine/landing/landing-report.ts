@@ -1,0 +1,58 @@
+import type { Attention } from "../../core/strategy.ts";
+import type { ManifestEntry } from "../manifest/manifest.ts";
+import type { Slots } from "../manifest/slots.ts";
+import type { Passage, Verdict } from "./landing-decision.ts";
+
+/** What to tell the user of a verdict. */
+const MESSAGES: { readonly [verdict in Exclude<Verdict, "done" | "not-kept">]: string } = {
+  "done-over-deleted": "somebody deleted it while the plan was landing; the plan's version is there now",
+  "set-aside": "somebody changed it while the plan was landing; that version is kept",
+  "left-alone": "somebody changed it while the plan was landing; it was left as it is",
+  "not-deleted": "somebody changed it while the plan was landing; it was not deleted",
+  "made-anew": "somebody made it anew while the plan was landing; it was left alone",
+};
+const NOT_KEPT: { readonly [kind in Passage["kind"]]: string } = {
+  replace: "what was to come in its place is no longer kept, so it was left alone",
+  "bring-in": "what was to come here is no longer kept, so it was left alone",
+  "take-out": "what was here is no longer kept, so it was left alone",
+};
+const FOLDER_GONE = "its folder is gone from the original, so it did not land";
+
+/**
+ * What a run of a landing has to tell: where it met another writer, and which slots hold that writer's
+ * version.
+ */
+export class LandingReport {
+  readonly attention: Attention[] = [];
+  readonly keptSlots: number[] = [];
+  readonly #slots: Slots;
+
+  constructor(slots: Slots) {
+    this.#slots = slots;
+  }
+
+  verdict(verdict: Verdict, place: ReportedEntry, kind: Passage["kind"]): void {
+    if (verdict === "done") return;
+    if (verdict === "set-aside") this.#kept(place, MESSAGES[verdict]);
+    else this.tell(place.entry, verdict === "not-kept" ? NOT_KEPT[kind] : MESSAGES[verdict]);
+  }
+
+  folderGone(entry: ManifestEntry, slot: number): void {
+    this.#kept({ entry, slot }, FOLDER_GONE);
+  }
+
+  tell({ path }: ManifestEntry, message: string): void {
+    this.attention.push({ path, message });
+  }
+
+  #kept({ entry: { path }, slot }: ReportedEntry, message: string): void {
+    const isKept = this.#slots.facts(slot) !== undefined;
+    this.attention.push({ path, message, ...(isKept && { keptAt: this.#slots.label(slot) }) });
+    if (isKept) this.keptSlots.push(slot);
+  }
+}
+
+interface ReportedEntry {
+  readonly entry: ManifestEntry;
+  readonly slot: number;
+}

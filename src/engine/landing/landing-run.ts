@@ -1,0 +1,229 @@
+import { parentPath } from "../../core/paths/byte-path.ts";
+import { failedWith } from "../../system/calls/errno.ts";
+import type { Facts, Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { isAfter } from "../base/barrier.ts";
+import { firstChangeBelow } from "../checks/conflicts.ts";
+import type { Direction, ManifestEntry } from "../manifest/manifest.ts";
+import type { Slots } from "../manifest/slots.ts";
+import type { StoredManifest } from "../manifest/stored-manifest.ts";
+import { hasOldContent, OwnChanges } from "../touches/own-changes.ts";
+import { exchangeEntries, moveEntry } from "../tree/move-entry.ts";
+import { OpenParent } from "../tree/open-parent.ts";
+import {
+  type Deed,
+  decide,
+  inOriginal,
+  inSlot,
+  isDeed,
+  type Occupant,
+  type OthersRule,
+  type Passage,
+  passageOf,
+  type Situation,
+} from "./landing-decision.ts";
+import { LandingFolders } from "./landing-folders.ts";
+import { LandingLinks } from "./landing-links.ts";
+import { landMetadata, type MetadataRun } from "./landing-metadata.ts";
+import { type Place, placeOf } from "./landing-place.ts";
+import { leaveVanishedFolder, mendModeOfMoved, repairEntry } from "./landing-repair.ts";
+import { LandingReport } from "./landing-report.ts";
+
+const POINTS = {
+  add: failpoint("land.add"),
+  exchange: failpoint("land.exchange"),
+  remove: failpoint("land.remove"),
+  giveBack: failpoint("land.give-back"),
+};
+/** So often another writer may come between a look and the deed that follows it. */
+const MOST_TRIES = 8;
+
+/** What a run needs to know. */
+export interface LandingTask {
+  readonly original: Folder;
+  readonly slots: Slots;
+  readonly manifest: StoredManifest;
+  readonly direction: Direction;
+  /** When the landing came to its end, if it did. */
+  readonly landedAt: Time | undefined;
+  /** An earlier run may have been cut off. */
+  readonly isResumed: boolean;
+}
+
+/**
+ * The second half of the exchange transaction: the landing itself, and its undo. It drives every entry
+ * through the table of landing-decision.ts.
+ *
+ * How far an earlier run came is read from what is in the original and in the slots: so both directions can
+ * be run any number of times, by any process, after any crash, and do only what is left. Each entry changes
+ * by one rename, and at no moment is a path missing that was there before and is there after.
+ */
+export class LandingRun {
+  readonly report: LandingReport;
+  readonly #task: LandingTask;
+  readonly #others: OthersRule;
+  readonly #folders: LandingFolders;
+  readonly #own = new OwnChanges();
+  readonly #links: LandingLinks;
+  readonly #metadata: MetadataRun;
+
+  constructor(task: LandingTask) {
+    const { original, slots, manifest, direction, isResumed } = task;
+    this.#task = task;
+    this.#others =
+      direction === "backward" ? "restore" : manifest.leavesRivals === true ? "leave" : "set-aside";
+    this.#folders = new LandingFolders(original, manifest, direction);
+    this.report = new LandingReport(slots);
+    this.#links = new LandingLinks(original, this.#own, this.report.attention);
+    this.#metadata = {
+      direction,
+      isResumed,
+      lockedModes: new Map(manifest.unlock.map(({ path, mode }) => [path, mode])),
+    };
+  }
+
+  /** What comes first, then what goes; metadata of folders last, because it may close them. */
+  all(tick: (() => void) | undefined): void {
+    const { original, slots, manifest, direction, isResumed } = this.#task;
+    if (isResumed) this.#own.noteEarlier(original, slots, manifest);
+    this.#folders.open();
+    using parents = new OpenParent(original);
+    const { entries } = manifest;
+    for (const next of [entries.coming(direction), entries.going(direction), entries.folderMetadata()])
+      for (const { entry, slot } of next) {
+        this.#one(entry, slot, parents);
+        tick?.();
+      }
+    this.#folders.close();
+  }
+
+  #one(entry: ManifestEntry, slot: number, parents: OpenParent): void {
+    const { slots, direction, isResumed } = this.#task;
+    const parent = parents.of(entry.path);
+    if (parent === undefined) {
+      this.report.folderGone(entry, slot);
+      return;
+    }
+    const place = placeOf(entry, slot, parent, slots);
+    if (isResumed && entry.operation !== "metadata") repairEntry(place, this.#passage(place));
+    if (direction === "forward" && hasLinks(entry)) this.#links.make(place);
+    const slotBefore = place.slots.facts(place.slotName);
+    const reported = this.report.attention.length;
+    if (entry.operation === "metadata") this.#setMetadata(place);
+    else this.#move(place, slotBefore);
+    if (parents.isStillThere()) return;
+    this.report.attention.length = reported;
+    leaveVanishedFolder(place, slotBefore, direction);
+    this.report.folderGone(entry, slot);
+    parents.close();
+  }
+
+  #setMetadata(place: Place): void {
+    const told = landMetadata(place, this.#metadata);
+    if (told !== undefined) this.report.tell(place.entry, told);
+    this.#own.note(place.parent.facts(place.name));
+  }
+
+  #move(place: Place, slotBefore: Facts | undefined): void {
+    const passage = this.#passage(place);
+    let look = this.#lookAt(place, passage, slotBefore);
+    for (let tries = 1; ; ) {
+      const next = decide(look.situation);
+      if (!isDeed(next)) {
+        if (look.situation.slot === "from") this.#own.note(look.slotNow);
+        this.report.verdict(next, place, passage.kind);
+        return;
+      }
+      try {
+        this.#perform(next, place, look);
+        look = this.#lookAfter(next, place, passage, look);
+      } catch (thrown) {
+        // Another writer took the name, or took it away, since the look.
+        if (tries === MOST_TRIES || !failedWith(thrown, "EEXIST", "ENOENT")) throw thrown;
+        tries += 1;
+        look = this.#lookAt(place, passage, place.slots.facts(place.slotName));
+      }
+    }
+  }
+
+  #lookAt(place: Place, passage: Passage, slotNow: Facts | undefined): Look {
+    const now = place.parent.facts(place.name);
+    const original = inOriginal(now, passage, this.#own, this.#task.direction);
+    const slot = this.#inSlot(place, passage, slotNow);
+    return {
+      now,
+      slotNow,
+      situation: { kind: passage.kind, original, slot, did: "nothing", others: this.#others },
+    };
+  }
+
+  /** What this run put somewhere needs no look; what came out does. */
+  #lookAfter(did: Deed, place: Place, passage: Passage, { now, situation }: Look): Look {
+    const slotNow = did === "bring-in" || did === "give-back" ? undefined : place.slots.facts(place.slotName);
+    const cameOut = this.#inSlot(place, passage, slotNow, situation.original === "from" ? now : undefined);
+    // The rename moved the change time, which is all that can tell of a change that kept size and
+    // modification time.
+    const slot = cameOut === "from" && situation.original === "touched" ? "touched" : cameOut;
+    const original = did === "take-out" ? "nothing" : situation.slot;
+    return { now: undefined, slotNow, situation: { ...situation, original, slot, did } };
+  }
+
+  #inSlot(place: Place, passage: Passage, slotNow: Facts | undefined, seen?: Facts): Occupant {
+    const found = inSlot(slotNow, passage, this.#own, seen);
+    return found === "from" && slotNow?.kind === "directory" && this.#wasChangedInside(place)
+      ? "touched"
+      : found;
+  }
+
+  #perform(deed: Deed, place: Place, { now, slotNow, situation }: Look): void {
+    const { parent, name, slots, slotName } = place;
+    if (deed === "take-out") moveEntry(POINTS.remove, parent, name, slots, slotName);
+    else if (deed === "give-back" && situation.original === "nothing")
+      moveEntry(POINTS.giveBack, slots, slotName, parent, name);
+    else if (deed === "give-back") exchangeEntries(POINTS.giveBack, slots, slotName, parent, name);
+    else {
+      if (deed === "bring-in") moveEntry(POINTS.add, slots, slotName, parent, name);
+      else if (now?.kind === "directory" || slotNow?.kind === "directory")
+        exchangeEntries(POINTS.exchange, slots, slotName, parent, name);
+      else slots.exchange(POINTS.exchange, slotName, parent, name);
+      this.#afterComing(place, situation.kind);
+    }
+  }
+
+  /** Moving a new name of a file that stays to its place has changed that file once more. */
+  #afterComing(place: Place, kind: Passage["kind"]): void {
+    if (kind === "take-out") return;
+    mendModeOfMoved(place, this.#passage(place).to);
+    if (place.entry.linkTo !== undefined) this.#own.note(place.parent.facts(place.name));
+  }
+
+  #passage({ entry }: Place): Passage {
+    return passageOf(entry, this.#task.direction, this.#links.identity(entry));
+  }
+
+  #wasChangedInside({ slots, slotName, entry }: Place): boolean {
+    const { direction, manifest, landedAt } = this.#task;
+    // What changed at or after it, inside a folder that goes out, is another writer's.
+    const barrier = direction === "forward" ? manifest.barrier : manifest.stagedAt;
+    using folder = slots.openChild(slotName);
+    const linked = new Set((entry.innerLinks ?? []).flatMap(({ path }) => [path, parentPath(path)]));
+    const isOfLanding = (facts: Facts) => landedAt === undefined || !isAfter(facts, landedAt);
+    const isOurs = (facts: Facts, path: string) =>
+      this.#own.has(facts) ||
+      hasOldContent(facts, barrier) ||
+      (direction === "backward" && linked.has(path) && isOfLanding(facts));
+    return firstChangeBelow(folder, barrier, isOurs) !== undefined;
+  }
+}
+
+/** What was found, and what the table makes of it. */
+interface Look {
+  readonly now: Facts | undefined;
+  readonly slotNow: Facts | undefined;
+  readonly situation: Situation;
+}
+
+function hasLinks({ linkTo, innerLinks }: ManifestEntry): boolean {
+  return linkTo !== undefined || innerLinks !== undefined;
+}

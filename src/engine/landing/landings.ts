@@ -1,0 +1,266 @@
+import type { Attention, CommitResult, PreparedCommit, Transaction } from "../../core/strategy.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { flush } from "../../system/data/flush.ts";
+import { writeWhole } from "../../system/data/whole-file.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { type LandedRecord, readLanded } from "../manifest/landed-record.ts";
+import type { Direction } from "../manifest/manifest.ts";
+import { Slots } from "../manifest/slots.ts";
+import {
+  damagedRecord,
+  MANIFEST,
+  needManifest,
+  readManifest,
+  type StoredManifest,
+  wholeManifest,
+} from "../manifest/stored-manifest.ts";
+import { BALLAST, dropBallast, makeBallast } from "../staging/staged-manifest.ts";
+import { stage } from "../staging/staging.ts";
+import type { StagingInput } from "../staging/staging-input.ts";
+import { removeAllBut, unstage } from "../staging/unstaging.ts";
+import { LeftTimes } from "../touches/left-times.ts";
+import type { RestoredTimes } from "../touches/restored-times.ts";
+import { removeTree } from "../tree/remove-tree.ts";
+import { type LandedPart, landedPart } from "./landed-part.ts";
+import { assertSameOriginal, runLanding } from "./landing.ts";
+import { itself, touchedTargets } from "./touched-folders.ts";
+import { checkUndo } from "./undo-check.ts";
+import { goBack } from "./way-back.ts";
+import { keptAfterLoss, type WorkPlace } from "./work-place.ts";
+
+/**
+ * The landings of one sandbox, each in a folder of its own in the workspace, `landings/TRANSACTION`: what the
+ * two-phase methods of every directory strategy are made of. A landing that has landed stays as the undo
+ * record until it is discarded.
+ */
+const POINTS = {
+  create: failpoint("landings.create"),
+  flushStaged: failpoint("landings.flush-staged"),
+  flushLanded: failpoint("landings.flush-landed"),
+  discard: failpoint("landings.discard"),
+  reverting: failpoint("landings.reverting"),
+  reverted: failpoint("landings.reverted"),
+};
+const LANDINGS = "landings";
+const REVERTING = "reverting";
+const REVERTED = "reverted";
+
+export class Landings {
+  readonly #workspace: Folder;
+  readonly #restored: RestoredTimes;
+
+  constructor(workspace: Folder, restored: RestoredTimes) {
+    this.#workspace = workspace;
+    this.#restored = restored;
+  }
+
+  /** Stages what the sandbox holds. */
+  async prepare(
+    transaction: Transaction,
+    input: Omit<StagingInput, "landing" | "transaction" | "asBefore">,
+  ): Promise<PreparedCommit | null> {
+    using landings = this.#workspace.ensureFolder(POINTS.create, LANDINGS);
+    using landing = landings.ensureFolder(POINTS.create, transaction.id);
+    const asBefore = new LeftTimes(this.#workspace).over(this.#restored.asBefore);
+    const staged = stage({ ...input, landing, transaction: transaction.id, asBefore });
+    if (staged === null) {
+      const sandbox = {
+        open: () => input.sandbox.duplicate(),
+        isGone: () => false,
+        markWhole: () => undefined,
+      };
+      this.rollbackPrepared(transaction, () => input.original.duplicate(), sandbox);
+      return null;
+    }
+    const ours = () => [
+      { parent: landings, name: transaction.id },
+      itself(landings),
+      itself(this.#workspace),
+    ];
+    await flush(POINTS.flushStaged, landing, ours, staged.entries);
+    const data = {
+      digest: staged.digest,
+      landing: transaction.id,
+      ...(input.isPart === true && { part: true }),
+    };
+    return { changes: input.changes.changes.length, data };
+  }
+
+  /**
+   * Takes a prepare back, finished or not; and a landing that had begun, from which versions of rivals stay.
+   * Only that needs the original.
+   */
+  rollbackPrepared(
+    transaction: Transaction,
+    original: () => Folder,
+    sandbox: WorkPlace,
+  ): readonly Attention[] {
+    using landings = this.#workspace.openBelowIfThere(LANDINGS);
+    using landing = landings?.openBelowIfThere(transaction.id);
+    if (landings === undefined || landing === undefined) return [];
+    if (hasBegun(landing)) {
+      using folder = original();
+      const manifest = this.#runBack(folder, landing);
+      if (manifest.part !== undefined && !sandbox.isGone())
+        sandbox.takeBack?.(this.#part(folder, landing, manifest));
+    }
+    const landed = readLanded(landing);
+    if (sandbox.isGone()) return [...(landed?.attention ?? []), keptAfterLoss(landing)];
+    const kept = new Set(landed?.keptSlots);
+    using tree = sandbox.open();
+    unstage(tree, landing, kept);
+    sandbox.markWhole();
+    if (kept.size > 0) removeAllBut(landing, kept);
+    else {
+      landings.removeFolder(POINTS.discard, transaction.id);
+      this.#removeIfEmpty();
+    }
+    return landed?.attention ?? [];
+  }
+
+  #runBack(original: Folder, landing: Folder): StoredManifest {
+    const manifest = needManifest(landing);
+    assertSameOriginal(original, manifest);
+    goBack({ original, landing, manifest, restored: this.#restored });
+    return manifest;
+  }
+
+  /** What of the sandbox's work a landing is, for who goes on with the rest. */
+  async withPart<T>(
+    original: Folder,
+    prepared: PreparedCommit,
+    action: (part: LandedPart) => T | Promise<T>,
+  ): Promise<T> {
+    using landing = this.#open(prepared);
+    return await action(this.#part(original, landing, needManifest(landing, digestOf(prepared))));
+  }
+
+  #part(original: Folder, landing: Folder, stored: StoredManifest): LandedPart {
+    const landedAt = readLanded(landing)?.barrier ?? stored.stagedAt;
+    const { asBefore } = this.#restored;
+    const manifest = wholeManifest(stored);
+    return landedPart({ workspace: this.#workspace, original, landing, manifest, landedAt, asBefore });
+  }
+
+  /** Lands what was prepared, or takes back what had landed. */
+  async run(
+    original: Folder,
+    prepared: PreparedCommit,
+    direction: Direction,
+    tick?: () => void,
+  ): Promise<CommitResult> {
+    using landing = this.#open(prepared);
+    const manifest = needManifest(landing, digestOf(prepared));
+    assertSameOriginal(original, manifest);
+    const attention =
+      direction === "backward"
+        ? goBack({ original, landing, manifest, restored: this.#restored, tick })
+        : runLanding({ original, landing, manifest, direction, tick }).attention;
+    await flush(POINTS.flushLanded, landing, () => touchedTargets(original, landing, manifest));
+    return { changes: prepared.changes, attention };
+  }
+
+  /** Sees that a landed transaction can be taken back, and keeps room for that. */
+  prepareUndo(original: Folder, undoes: PreparedCommit): PreparedCommit {
+    using landing = this.#open(undoes);
+    const landed = readLanded(landing);
+    if (landed === undefined) throw damagedRecord(landing.path);
+    const manifest = needManifest(landing, digestOf(undoes));
+    assertSameOriginal(original, manifest);
+    this.#checkUndo(original, landing, manifest, landed);
+    makeBallast(landing, manifest.entries.going("forward"));
+    return undoes;
+  }
+
+  /** Takes the preparation of an undo back. */
+  rollbackUndo(undoes: PreparedCommit): void {
+    using landing = this.#workspace.openBelowIfThere(`${LANDINGS}/${landingOf(undoes)}`);
+    if (landing !== undefined) dropBallast(landing);
+  }
+
+  /** Removes what an undo would need, but for versions of rivals, which nobody else has. */
+  discard(prepared: PreparedCommit): void {
+    this.#remove(landingOf(prepared));
+  }
+
+  /** Ids of all landings, the latest first. */
+  ids(): string[] {
+    using landings = this.#workspace.openBelowIfThere(LANDINGS);
+    return landings?.names().sort().reverse() ?? [];
+  }
+
+  /**
+   * Takes back a landing of any stage, from what is on disk alone: nothing of it stays in the original, nor
+   * its work anywhere. But what has landed as a part is no longer work of the sandbox.
+   */
+  revert(id: string, original: Folder): void {
+    using landing = this.#workspace.openBelow(`${LANDINGS}/${id}`);
+    const manifest = readManifest(landing);
+    if (manifest?.part !== undefined && readLanded(landing) !== undefined) return;
+    // What a crash interrupted after the end of the way back is only to be removed.
+    if (manifest !== undefined && landing.facts(REVERTED) === undefined) {
+      assertSameOriginal(original, manifest);
+      // What a crash interrupted on the way back is neither as it landed nor as it was; that it could be
+      // taken back is known.
+      if (landing.facts(REVERTING) === undefined) this.#beginRevert(original, landing, manifest);
+      goBack({ original, landing, manifest, restored: this.#restored });
+      writeWhole(POINTS.reverted, landing, REVERTED, Buffer.alloc(0));
+    }
+    this.#remove(id);
+  }
+
+  #beginRevert(original: Folder, landing: Folder, manifest: StoredManifest): void {
+    const landed = readLanded(landing);
+    if (landed !== undefined) this.#checkUndo(original, landing, manifest, landed);
+    writeWhole(POINTS.reverting, landing, REVERTING, Buffer.alloc(0));
+  }
+
+  #checkUndo(original: Folder, landing: Folder, manifest: StoredManifest, { barrier }: LandedRecord): void {
+    using slots = Slots.open(landing);
+    const { asBefore } = this.#restored;
+    checkUndo(original, slots, manifest, { landedAt: barrier, stagedAt: manifest.stagedAt, asBefore });
+  }
+
+  /** Versions of rivals stay: nobody else has them. */
+  #remove(id: string): void {
+    using landings = this.#workspace.openBelowIfThere(LANDINGS);
+    using landing = landings?.openBelowIfThere(id);
+    if (landings === undefined || landing === undefined) return;
+    const kept = new Set(readLanded(landing)?.keptSlots);
+    if (kept.size === 0) {
+      removeTree(POINTS.discard, landings, id);
+      this.#removeIfEmpty();
+      return;
+    }
+    removeAllBut(landing, kept);
+  }
+
+  #open(prepared: PreparedCommit): Folder {
+    const landing = this.#workspace.openBelowIfThere(`${LANDINGS}/${landingOf(prepared)}`);
+    if (landing === undefined)
+      throw damagedRecord(this.#workspace.label(`${LANDINGS}/${landingOf(prepared)}`));
+    return landing;
+  }
+
+  #removeIfEmpty(): void {
+    if (this.ids().length === 0) removeTree(POINTS.discard, this.#workspace, LANDINGS);
+  }
+}
+
+/** Whether it was prepared from a part of the work only. */
+export function isOfPart(prepared: PreparedCommit): boolean {
+  return prepared.data["part"] === true;
+}
+
+function landingOf(prepared: PreparedCommit): string {
+  return String(prepared.data["landing"]);
+}
+
+function digestOf(prepared: PreparedCommit): string {
+  return String(prepared.data["digest"]);
+}
+
+/** Right before the first exchange the ballast is given back. */
+function hasBegun(landing: Folder): boolean {
+  return landing.facts(MANIFEST) !== undefined && landing.facts(BALLAST) === undefined;
+}

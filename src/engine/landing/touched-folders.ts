@@ -1,0 +1,42 @@
+import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import type { FlushTarget } from "../../system/data/flush.ts";
+import { LANDED } from "../manifest/landed-record.ts";
+import { Slots } from "../manifest/slots.ts";
+import type { StoredManifest } from "../manifest/stored-manifest.ts";
+import { OpenParent } from "../tree/open-parent.ts";
+
+/**
+ * What a landing has changed on the disk, one after the other: folders whose names changed, and entries whose
+ * metadata did.
+ */
+export function* touchedTargets(
+  original: Folder,
+  landing: Folder,
+  manifest: StoredManifest,
+): Generator<FlushTarget> {
+  using parents = new OpenParent(original);
+  const told = new Set<string>();
+  for (const { entry } of manifest.entries.all()) {
+    const parent = parents.of(entry.path);
+    if (parent === undefined) continue;
+    // Flushing the folder that it is in does not reach it.
+    if (entry.operation === "metadata") yield { parent, name: baseName(entry.path), alone: true };
+    const path = parentPath(entry.path);
+    if (!told.has(path)) yield itself(parent);
+    told.add(path);
+  }
+  for (const { path } of [...manifest.folderTimes, ...manifest.unlock]) {
+    using folder = told.has(path) ? undefined : original.openBelowIfThere(path);
+    if (folder !== undefined) yield itself(folder);
+  }
+  yield { parent: landing, name: LANDED };
+  using slots = Slots.open(landing);
+  for (const folder of slots.folders()) yield itself(folder);
+  yield itself(landing);
+}
+
+/** A folder without what is in it. */
+export function itself(folder: Folder): FlushTarget {
+  return { parent: folder, name: ROOT_PATH };
+}

@@ -1,0 +1,199 @@
+import type { EntryKind, Facts } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { type Line, LineFile, LineWriter } from "./line-file.ts";
+import type { Direction, EntryIdentity, ManifestEntry } from "./manifest.ts";
+
+/**
+ * The entries of a manifest, which may be more than memory holds. Format of the file `entries`
+ * (line-file.ts), a line for each:
+ *   [kind, slot, path, before, after, more]
+ * `kind` is one of KINDS. `before` and `after` are identities as lists of numbers (PackedIdentity), or null.
+ * `more` is an object with the fields of a ManifestEntry that most entries do not have, and is left out if
+ * there is none of them.
+ */
+const KINDS = { add: "a", replace: "r", delete: "d", metadata: "m" } as const;
+const FOLDER_METADATA = "f";
+const ALL_KINDS = "ardmf";
+
+export interface SlotEntry {
+  readonly slot: number;
+  readonly entry: ManifestEntry;
+}
+
+export interface ManifestEntries {
+  all(): Iterable<SlotEntry>;
+  /**
+   * Those that come or change in place, in this direction: all but those that go and the metadata of folders.
+   */
+  coming(direction: Direction): Iterable<SlotEntry>;
+  going(direction: Direction): Iterable<SlotEntry>;
+  /** The metadata of folders, the deepest first, because it may close them. */
+  folderMetadata(): Iterable<SlotEntry>;
+}
+
+/**
+ * The kind, mode, owner, group, size, inode; then seconds and nanoseconds of the times of content, of change
+ * and of birth.
+ */
+export type PackedIdentity = readonly number[];
+
+const ENTRY_KINDS: readonly EntryKind[] = [
+  "file",
+  "directory",
+  "symlink",
+  "fifo",
+  "socket",
+  "device",
+  "block-device",
+];
+
+export function packIdentity(identity: EntryIdentity | Facts): number[] {
+  const { kind, mode, uid, gid, size, ino, mtime, ctime, btime } = identity;
+  const itself = ENTRY_KINDS.indexOf(kind);
+  return [itself, mode, uid, gid, size, ino, mtime[0], mtime[1], ctime[0], ctime[1], btime[0], btime[1]];
+}
+
+export function unpackIdentity(packed: PackedIdentity): EntryIdentity {
+  return {
+    kind: ENTRY_KINDS[packed[0] as number] ?? "file",
+    mode: packed[1] as number,
+    uid: packed[2] as number,
+    gid: packed[3] as number,
+    size: packed[4] as number,
+    mtime: [packed[6] as number, packed[7] as number],
+    ctime: [packed[8] as number, packed[9] as number],
+    ino: packed[5] as number,
+    btime: [packed[10] as number, packed[11] as number],
+  };
+}
+
+/** What an entry has besides its path and who it is. */
+export type EntryExtras = Pick<ManifestEntry, "linkTo" | "innerLinks" | "metadata">;
+
+/** An entry that is going to be written. */
+export interface NewEntry {
+  readonly slot: number;
+  readonly path: string;
+  readonly operation: ManifestEntry["operation"];
+  readonly before: PackedIdentity | undefined;
+  readonly after: PackedIdentity | undefined;
+  readonly extras?: EntryExtras;
+}
+
+const WRITE = failpoint("stage.entries");
+const DIRECTORY = ENTRY_KINDS.indexOf("directory");
+
+/** Writes them, in any order. */
+export class EntriesWriter implements Disposable {
+  readonly #lines: LineWriter;
+
+  constructor(landing: Folder, name: string) {
+    this.#lines = new LineWriter(WRITE, landing, name);
+  }
+
+  add({ slot, path, operation, before, after, extras }: NewEntry): void {
+    const isFolderMetadata = operation === "metadata" && before?.[0] === DIRECTORY;
+    const kind = isFolderMetadata ? FOLDER_METADATA : KINDS[operation];
+    const line: Line = [kind, slot, path, before ?? null, after ?? null];
+    this.#lines.add(extras === undefined ? line : [...line, extras]);
+  }
+
+  /** The digest of all. */
+  end(): string {
+    return this.#lines.end();
+  }
+
+  [Symbol.dispose](): void {
+    this.#lines[Symbol.dispose]();
+  }
+}
+
+export class StoredEntries implements ManifestEntries {
+  readonly #file: LineFile;
+
+  constructor(landing: Folder, name: string) {
+    this.#file = new LineFile(landing, name);
+  }
+
+  digest(): string {
+    return this.#file.digest();
+  }
+
+  all(): Iterable<SlotEntry> {
+    return decoded(this.#file.lines(ALL_KINDS));
+  }
+
+  coming(direction: Direction): Iterable<SlotEntry> {
+    return decoded(this.#file.lines(direction === "forward" ? "arm" : "drm"));
+  }
+
+  going(direction: Direction): Iterable<SlotEntry> {
+    return decoded(this.#file.lines(direction === "forward" ? "d" : "a"));
+  }
+
+  folderMetadata(): Iterable<SlotEntry> {
+    return decoded(this.#file.linesBackward(FOLDER_METADATA));
+  }
+}
+
+const OPERATIONS: { readonly [kind: string]: ManifestEntry["operation"] } = {
+  a: "add",
+  r: "replace",
+  d: "delete",
+  m: "metadata",
+  f: "metadata",
+};
+
+function* decoded(lines: Iterable<Line>): Generator<SlotEntry> {
+  for (const line of lines) {
+    const [kind, slot, path, before, after, extras] = line as [
+      string,
+      number,
+      string,
+      PackedIdentity | null,
+      PackedIdentity | null,
+      EntryExtras | undefined,
+    ];
+    const entry: ManifestEntry = {
+      path,
+      operation: OPERATIONS[kind] ?? "replace",
+      before: before === null ? undefined : unpackIdentity(before),
+      after: after === null ? undefined : unpackIdentity(after),
+    };
+    yield { slot, entry: extras === undefined ? entry : { ...entry, ...extras } };
+  }
+}
+
+/** Of version 1: all were in one text. */
+export class EntriesInMemory implements ManifestEntries {
+  readonly #entries: readonly SlotEntry[];
+
+  constructor(entries: readonly ManifestEntry[]) {
+    this.#entries = entries.map((entry, slot) => ({ slot, entry }));
+  }
+
+  all(): Iterable<SlotEntry> {
+    return this.#entries;
+  }
+
+  coming(direction: Direction): Iterable<SlotEntry> {
+    return this.#entries.filter(({ entry }) => !goes(entry, direction) && !isFolderMetadata(entry));
+  }
+
+  going(direction: Direction): Iterable<SlotEntry> {
+    return this.#entries.filter(({ entry }) => goes(entry, direction));
+  }
+
+  folderMetadata(): Iterable<SlotEntry> {
+    return this.#entries.filter(({ entry }) => isFolderMetadata(entry)).reverse();
+  }
+}
+
+function goes({ operation }: ManifestEntry, direction: Direction): boolean {
+  return operation === (direction === "forward" ? "delete" : "add");
+}
+
+function isFolderMetadata({ operation, before }: ManifestEntry): boolean {
+  return operation === "metadata" && before?.kind === "directory";
+}

@@ -1,0 +1,103 @@
+import { StateError } from "../../core/errors/errors.ts";
+import type { Facts } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { failpoint } from "../../system/failpoints.ts";
+
+/**
+ * Where what a landing exchanges waits: slot N of a landing is `slots/GROUP/N`, 64 to a group. In one folder,
+ * the thousandth slot would take twice as long as the first, because ext4 looks for room for a name, and for
+ * the name, from a folder's beginning.
+ */
+export const SLOTS = "slots";
+const IN_A_GROUP = 64;
+const CREATE = failpoint("stage.create-slots");
+
+export class Slots {
+  readonly #folder: Folder;
+  #group: { readonly number: number; readonly folder: Folder | undefined } | undefined;
+
+  constructor(folder: Folder) {
+    this.#folder = folder;
+  }
+
+  /** Makes room for so many. */
+  static make(landing: Folder, count: number): Slots {
+    const slots = new Slots(landing.ensureFolder(CREATE, SLOTS));
+    for (let slot = 0; slot < count; slot += IN_A_GROUP)
+      slots.#folder.ensureFolder(CREATE, String(groupOf(slot))).close();
+    return slots;
+  }
+
+  static open(landing: Folder): Slots {
+    return new Slots(landing.openChild(SLOTS));
+  }
+
+  /** The same, or undefined if a staging did not come that far. */
+  static openIfThere(landing: Folder): Slots | undefined {
+    const folder = landing.openBelowIfThere(SLOTS);
+    return folder === undefined ? undefined : new Slots(folder);
+  }
+
+  /** For messages, and to look for who is in there. */
+  get path(): string {
+    return this.#folder.path;
+  }
+
+  /** The folder that a slot is in, by the name `slotName` says. Valid until another slot is asked for. */
+  in(slot: number): Folder {
+    const folder = this.#open(slot);
+    if (folder !== undefined) return folder;
+    throw new StateError(`The record of this landing is incomplete: ${this.label(slot)} has no folder.`, {
+      hint: "Nothing is taken back or finished from an incomplete record.",
+    });
+  }
+
+  /** What is in a slot, if anything. */
+  facts(slot: number): Facts | undefined {
+    return this.#open(slot)?.facts(slotName(slot));
+  }
+
+  label(slot: number): string {
+    return this.#folder.label(`${groupOf(slot)}/${slotName(slot)}`);
+  }
+
+  /** Those that hold something. */
+  numbers(): number[] {
+    return this.#folder.names().flatMap((group) => {
+      using folder = this.#folder.openChild(group);
+      return folder.names().map(Number);
+    });
+  }
+
+  /** Every folder, each open until the next one is asked for. */
+  *folders(): Generator<Folder> {
+    yield this.#folder;
+    for (const group of this.#folder.names()) {
+      using folder = this.#folder.openChild(group);
+      yield folder;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#group?.folder?.close();
+    this.#folder.close();
+  }
+
+  /** Slots are used in order, so the group is mostly the one just used. */
+  #open(slot: number): Folder | undefined {
+    const number = groupOf(slot);
+    if (this.#group?.number !== number) {
+      this.#group?.folder?.close();
+      this.#group = { number, folder: this.#folder.openBelowIfThere(String(number)) };
+    }
+    return this.#group.folder;
+  }
+}
+
+export function slotName(slot: number): string {
+  return String(slot);
+}
+
+function groupOf(slot: number): number {
+  return Math.floor(slot / IN_A_GROUP);
+}

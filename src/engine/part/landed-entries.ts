@@ -1,0 +1,101 @@
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { type Facts, sameTime, type Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { readXattrs } from "../../system/calls/xattrs.ts";
+import { isAfter } from "../base/barrier.ts";
+import type { LandedPart } from "../landing/landed-part.ts";
+import type { Manifest, ManifestEntry } from "../manifest/manifest.ts";
+import type { CopiedEntry } from "../tree/copy-tree.ts";
+
+/** No file has it: what is not as it was left counts as replaced. */
+const NOBODY = { ino: 0, btime: [0, 0] as Time };
+
+/** What becomes of the base of a tree that shows its work as a whole, when a part of that has landed. */
+export interface LandedEntries {
+  /** At which paths, and below which, nothing is any more what it was. */
+  readonly gone: ReadonlySet<string>;
+  /** What is there instead, in the original and in the tree. */
+  readonly come: readonly CopiedEntry[];
+  /** What only got other metadata, by its path; in a folder is what was. */
+  readonly changed: ReadonlyMap<string, CopiedEntry>;
+}
+
+/** `own` is the tree. */
+export function landedEntries(part: LandedPart, own: Folder): LandedEntries {
+  const { entries } = part.manifest;
+  const changed = new Map<string, CopiedEntry>();
+  const come: CopiedEntry[] = [];
+  for (const entry of entries) {
+    if (entry.operation === "metadata")
+      for (const now of nowAt(part, own, entry)) changed.set(entry.path, now);
+    else if (entry.operation !== "delete") for (const now of nowBelow(part, own, entry)) come.push(now);
+  }
+  return { gone: new Set(contentPaths(entries)), come, changed };
+}
+
+/** Where something else has come, or nothing. */
+export function contentPaths(entries: readonly ManifestEntry[]): string[] {
+  return entries.filter(({ operation }) => operation !== "metadata").map(({ path }) => path);
+}
+
+export function metadataPaths(entries: readonly ManifestEntry[]): string[] {
+  return entries.filter(({ operation }) => operation === "metadata").map(({ path }) => path);
+}
+
+/** Gives a folder whose time the landing has set that time in the base, or the one before. */
+export function movedTimes(
+  { folderTimes }: Pick<Manifest, "folderTimes">,
+  direction: "forward" | "backward",
+): (entry: CopiedEntry) => CopiedEntry {
+  const times = new Map(folderTimes.map((time) => [time.path, time]));
+  return (entry) => {
+    const time = times.get(entry.path);
+    if (time === undefined) return entry;
+    const [from, to] = direction === "forward" ? [time.before, time.after] : [time.after, time.before];
+    if (!sameTime(entry.original.mtime, from)) return entry;
+    return { ...entry, original: { ...entry.original, mtime: to } };
+  };
+}
+
+/** An entry of the tree with all that is in it, as far as it is in the original too. */
+function* nowBelow(part: LandedPart, own: Folder, entry: ManifestEntry): Generator<CopiedEntry> {
+  const waiting = [entry.path];
+  const isAsLeft = part.isAsLeft(entry);
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const [now] = nowAt(part, own, { ...entry, path }, isAsLeft);
+    if (now === undefined) continue;
+    yield now;
+    using folder = now.copy.kind === "directory" ? own.openBelowIfThere(path) : undefined;
+    for (const name of folder?.names() ?? []) waiting.push(joinPath(path, name));
+  }
+}
+
+function* nowAt(
+  { original, manifest, ...part }: LandedPart,
+  own: Folder,
+  entry: ManifestEntry,
+  isAsLeft = part.isAsLeft(entry),
+): Generator<CopiedEntry> {
+  const { path } = entry;
+  const isRoot = path === ROOT_PATH;
+  using there = original.openBelowIfThere(isRoot ? ROOT_PATH : parentPath(path));
+  using here = own.openBelowIfThere(isRoot ? ROOT_PATH : parentPath(path));
+  const name = isRoot ? ROOT_PATH : baseName(path);
+  const [facts, copy] = [there?.facts(name), here?.facts(name)];
+  if (there === undefined || here === undefined || copy === undefined) return;
+  // What may not land is still only here; what somebody took away there since is not ours to say.
+  if (facts === undefined && isAsLeft) return;
+  const isThere = isAsLeft && facts?.kind === copy.kind;
+  yield {
+    path,
+    original: isThere ? facts : { ...copy, ...NOBODY },
+    copy: asOf(manifest.barrier, copy),
+    xattrs: readXattrs(isThere ? there : here, name),
+    ...(copy.kind === "symlink" && { target: here.readLink(name) }),
+  };
+}
+
+/** One that somebody may have changed at or after that moment has to be looked at. */
+export function asOf(barrier: Time, copy: Facts): Facts {
+  return isAfter(copy, barrier) ? { ...copy, ctime: NOBODY.btime } : copy;
+}

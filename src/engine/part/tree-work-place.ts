@@ -1,0 +1,27 @@
+import { failedWith } from "../../system/calls/errno.ts";
+import type { WorkPlace } from "../landing/work-place.ts";
+import { isLive, type SandboxTree } from "../sandbox/sandbox-tree.ts";
+import { takeBack } from "./settle-part.ts";
+
+/** The tree of a sandbox, as the place where its work is put back. */
+export function workPlaceOf(tree: SandboxTree): WorkPlace {
+  return {
+    open: () => tree.openOwn(),
+    isGone: () => isGone(tree),
+    markWhole: () => tree.markFresh(),
+    takeBack: (part) => {
+      if (part.manifest.part !== undefined && isLive(tree)) takeBack(part, tree);
+    },
+  };
+}
+
+/** Whether the tree of a sandbox was removed. */
+export function isGone(tree: SandboxTree): boolean {
+  try {
+    tree.openOwn().close();
+    return false;
+  } catch (thrown) {
+    if (failedWith(thrown, "ENOENT", "ENOTDIR")) return true;
+    throw thrown;
+  }
+}

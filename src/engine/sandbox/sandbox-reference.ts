@@ -1,0 +1,146 @@
+import {
+  hintOf,
+  messageOf,
+  SandboxCommitError,
+  SandboxCreationError,
+  SandboxRollbackError,
+  SandboxStateError,
+  UsageError,
+} from "../../core/errors/errors.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
+import { failedWith } from "../../system/calls/errno.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { KeptFolders } from "../../system/calls/kept-folders.ts";
+import type { ChangeSet } from "../changes/change-set.ts";
+import { withoutLeftOut } from "../changes/left-out.ts";
+import { OpenWorkspace } from "../workspace/sandbox-door.ts";
+import { type Scope, withoutFrom } from "../workspace/scope.ts";
+import { openWorkspace, type Placement, type WorkspacePlace } from "../workspace/workspace.ts";
+import type { SandboxTree } from "./sandbox-tree.ts";
+
+/**
+ * A sandbox with everything that belongs to it open. Comparing and staging come to the same folders a dozen
+ * times, so these are kept.
+ */
+export class OpenSandbox<Tree extends SandboxTree> {
+  readonly scope: Scope;
+  readonly workspace: Folder;
+  readonly original: Folder;
+  readonly tree: Tree;
+  /** What of the sandbox is its own: the copy, or the upper layer. */
+  readonly own: Folder;
+
+  constructor(scope: Scope, workspace: Folder, original: Folder, tree: Tree) {
+    this.scope = scope;
+    this.workspace = workspace;
+    this.original = new KeptFolders(original);
+    this.tree = tree;
+    this.own = new KeptFolders(tree.openOwn());
+  }
+
+  /** What differs from the original, but for what is a resource of its own. */
+  changes(tick?: (entries: number) => void): ChangeSet {
+    return withoutLeftOut(this.tree.diff(this.original, this.own, tick), this.scope);
+  }
+
+  [Symbol.dispose](): void {
+    for (const folder of [this.own, this.original, this.workspace]) folder.close();
+  }
+}
+
+/** Opens the original, which may have gone away. */
+export function openOriginal(scope: Scope): Folder {
+  try {
+    return Folder.open(scope.root);
+  } catch (thrown) {
+    if (!failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP")) throw thrown;
+    throw new UsageError(`The original ${scope.root} is gone, or is no longer a folder.`, {
+      hint: "Bring it back, or cancel the plan.",
+      cause: thrown,
+    });
+  }
+}
+
+/** The reference to a sandbox of a resource; `path` is where programs find it. */
+export function newReference(
+  made: Pick<SandboxRef, "sandboxId" | "planId" | "resourceId" | "strategyName">,
+  place: WorkspacePlace,
+  scope: Scope,
+  path: string,
+): SandboxRef {
+  const { root, only, without } = scope;
+  const metadata = {
+    workspace: place.path,
+    placement: place.placement,
+    root,
+    path,
+    ...(only !== undefined && { only }),
+    ...(without !== undefined && { without }),
+  };
+  return { ...made, metadata };
+}
+
+/** Where the workspace is, from what the reference says. */
+export function placeOf(ref: SandboxRef): WorkspacePlace {
+  return {
+    path: String(ref.metadata["workspace"]),
+    placement: String(ref.metadata["placement"]) as Placement,
+  };
+}
+
+/** What the sandbox is made for, from what the reference says. */
+export function scopeFrom(ref: SandboxRef): Scope {
+  const { root, only } = ref.metadata;
+  return { root: String(root), ...(typeof only === "string" && { only }), ...withoutFrom(ref.metadata) };
+}
+
+/**
+ * Opens the workspace, with its door: what is closed in it or in the original is opened up as long as the
+ * workspace is open.
+ */
+export function openPlaceIfThere(ref: SandboxRef): Folder | undefined {
+  const workspace = openWorkspace(placeOf(ref).path);
+  return workspace === undefined ? undefined : new OpenWorkspace(workspace, scopeFrom(ref).root);
+}
+
+/** The same, and an error if somebody has removed it. */
+export function openPlaceOf(ref: SandboxRef): Folder {
+  const { path } = placeOf(ref);
+  const workspace = openPlaceIfThere(ref);
+  if (workspace !== undefined) return workspace;
+  throw new SandboxStateError(`The workspace ${path} of sandbox ${ref.sandboxId} is gone.`, {
+    from: "ACTIVE",
+    to: "ACTIVE",
+    hint: "Somebody removed it. Cancel the plan and make a new one.",
+  });
+}
+
+/** What a failed creation says. */
+export function notCreated(location: string, cause: unknown): SandboxCreationError {
+  const hint = hintOf(cause) ?? "Nothing was changed. Mend the cause and try again.";
+  return new SandboxCreationError(`No sandbox of ${location} could be made: ${messageOf(cause)}`, {
+    cause,
+    hint,
+  });
+}
+
+/** What a failed rollback says: the original may be restored though the sandbox is not. */
+export function notRolledBack(root: string, isRestored: boolean, cause: unknown): SandboxRollbackError {
+  const what = isRestored
+    ? `${root} is as it was before, but its sandbox could not be reset`
+    : `The sandbox of ${root} could not be rolled back`;
+  const hint = hintOf(cause) ?? "Mend the cause and try again.";
+  return new SandboxRollbackError(`${what}: ${messageOf(cause)}`, { cause, hint });
+}
+
+/** After a restart of the machine nobody knows whether the work in a sandbox is all there. */
+export function assertSameBoot(tree: Pick<SandboxTree, "isFromEarlierBoot">): void {
+  if (!tree.isFromEarlierBoot) return;
+  throw new SandboxCommitError(
+    "The machine was restarted since this sandbox was made, so work in it that was not yet on disk may be missing.",
+    {
+      hint: "Look at 'drydock plan diff'; if all is there, use 'drydock plan apply --after-restart'.",
+      code: "RESTARTED",
+    },
+  );
+}

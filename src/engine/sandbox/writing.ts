@@ -1,0 +1,209 @@
+import { randomBytes } from "node:crypto";
+import { UnsupportedError, UsageError } from "../../core/errors/errors.ts";
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { unlessFailed } from "../../system/calls/errno.ts";
+import type { Facts } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { closeFile } from "../../system/calls/handles.ts";
+import { readXattrs } from "../../system/calls/xattrs.ts";
+import { readBytes, writeBytes } from "../../system/data/file-data.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { newId } from "../../system/state/new-id.ts";
+import { giveMetadata } from "../tree/metadata.ts";
+import { OWN_NAME_PREFIX } from "../workspace/workspace.ts";
+import type { WrittenFile } from "./sandbox-tree.ts";
+
+const POINTS = {
+  folder: failpoint("write.create-folder"),
+  file: failpoint("write.create-file"),
+  data: failpoint("write.data"),
+  name: failpoint("write.name-file"),
+  metadata: failpoint("write.metadata"),
+  exchange: failpoint("write.exchange"),
+  remove: failpoint("write.remove-old"),
+  overwrite: failpoint("write.overwrite"),
+};
+
+/** What is longer takes more memory than it is worth; a hole of a terabyte would take all of it. */
+const LARGEST_READ = 2 * 1024 ** 3;
+
+/** The content of a file below this folder. */
+export function readFileBelow(tree: Folder, path: string): Buffer {
+  using parent = openParent(tree, path);
+  const facts = parent?.facts(baseName(path));
+  if (parent === undefined || facts === undefined) throw notThere(path);
+  assertFile(path, facts);
+  if (facts.size > LARGEST_READ)
+    throw new UnsupportedError(`${path} is ${facts.size} bytes long, too much to be read at once.`, {
+      hint: "Read it in pieces, in the folder that 'drydock plan path' names.",
+    });
+  const fd = parent.openFile(baseName(path));
+  try {
+    return readBytes(fd, parent.label(baseName(path)));
+  } finally {
+    closeFile(fd);
+  }
+}
+
+/**
+ * Gets to know the path of a file, beside the one that is written, before it is there: a crash may leave it.
+ */
+export type TellTemporary = (path: string) => void;
+
+/**
+ * Writes a file below this folder, making folders on the way. Returns the facts before and after. What a
+ * crash could leave half done is made in a folder on the same mount that is nobody's data, or else beside the
+ * file, and somebody is told.
+ */
+export function writeFileBelow(
+  tree: Folder,
+  path: string,
+  bytes: Uint8Array,
+  scratch: Folder | TellTemporary,
+): WrittenFile {
+  assertNotRoot(path);
+  makeFolders(tree, parentPath(path));
+  using parent = tree.openBelow(parentPath(path));
+  const name = baseName(path);
+  const before = parent.facts(name);
+  if (before !== undefined) assertFile(path, before);
+  if (before === undefined) createWhole(parent, name, bytes);
+  else if (before.nlink > 1) overwrite(parent, name, bytes);
+  else if (typeof scratch !== "function") replaceWhole(parent, name, bytes, before, scratch, temporaryName());
+  else {
+    const temporary = temporaryName();
+    scratch(joinPath(parentPath(path), temporary));
+    replaceWhole(parent, name, bytes, before, parent, temporary);
+  }
+  return { before, after: parent.facts(name) as Facts };
+}
+
+/**
+ * The same in a sandbox that is mounted, where a file without a name can't be given one. What is not complete
+ * yet is at the top of the mount, by a name that is never part of anybody's work.
+ */
+export function writeThroughMount(mounted: Folder, path: string, bytes: Uint8Array): WrittenFile {
+  assertNotRoot(path);
+  makeFolders(mounted, parentPath(path));
+  using parent = mounted.openBelow(parentPath(path));
+  const name = baseName(path);
+  const before = parent.facts(name);
+  if (before !== undefined) assertFile(path, before);
+  if (before !== undefined && before.nlink > 1) overwrite(parent, name, bytes);
+  else placeNamed(parent, name, bytes, before, mounted);
+  return { before, after: parent.facts(name) as Facts };
+}
+
+function placeNamed(
+  parent: Folder,
+  name: string,
+  bytes: Uint8Array,
+  before: Facts | undefined,
+  top: Folder,
+): void {
+  const fresh = `${OWN_NAME_PREFIX}${newId()}-new`;
+  const fd = top.createFile(POINTS.file, fresh, (before?.mode ?? 0o666 & ~process.umask()) & 0o777);
+  try {
+    writeBytes(POINTS.data, fd, bytes, top.label(fresh));
+    if (before === undefined) top.move(POINTS.name, fresh, parent, name);
+    else exchangeFor(parent, name, before, top, fresh);
+  } finally {
+    closeFile(fd);
+    if (top.facts(fresh) !== undefined) top.removeFile(POINTS.remove, fresh);
+  }
+}
+
+function assertNotRoot(path: string): void {
+  if (path !== ROOT_PATH) return;
+  throw new UsageError("The root of a folder is not a file.", {
+    hint: "Give the path of a file inside it.",
+    code: "BAD_PATH",
+  });
+}
+
+/** The file has its name only once it is complete: a full disk or a crash leaves nothing. */
+function createWhole(parent: Folder, name: string, bytes: Uint8Array, mode = 0o666 & ~process.umask()): void {
+  const fd = parent.createNameless(POINTS.file, mode);
+  try {
+    writeBytes(POINTS.data, fd, bytes, parent.label(name));
+    parent.nameFile(POINTS.name, fd, name);
+  } finally {
+    closeFile(fd);
+  }
+}
+
+/** The old content stays until the new one is complete. */
+function replaceWhole(
+  parent: Folder,
+  name: string,
+  bytes: Uint8Array,
+  before: Facts,
+  scratch: Folder,
+  fresh: string,
+): void {
+  createWhole(scratch, fresh, bytes, before.mode & 0o777);
+  try {
+    exchangeFor(parent, name, before, scratch, fresh);
+  } finally {
+    scratch.removeFile(POINTS.remove, fresh);
+  }
+}
+
+/** Gives a new file what the old one has besides its content, and swaps the two. */
+function exchangeFor(parent: Folder, name: string, before: Facts, scratch: Folder, fresh: string): void {
+  const made = scratch.facts(fresh) as Facts;
+  const wanted = { ...before, mtime: made.mtime, atime: made.atime };
+  giveMetadata(POINTS.metadata, scratch, fresh, wanted, readXattrs(parent, name), made);
+  scratch.exchange(POINTS.exchange, fresh, parent, name);
+}
+
+function temporaryName(): string {
+  return `.${randomBytes(8).toString("hex")}.drydock-new`;
+}
+
+/** A file with several names keeps them, which only writing into it does. */
+function overwrite(parent: Folder, name: string, bytes: Uint8Array): void {
+  const fd = parent.openToOverwrite(POINTS.overwrite, name);
+  try {
+    writeBytes(POINTS.data, fd, bytes, parent.label(name));
+  } finally {
+    closeFile(fd);
+  }
+}
+
+function makeFolders(tree: Folder, path: string): void {
+  if (path === ROOT_PATH) return;
+  let at = ROOT_PATH;
+  for (const name of path.split("/")) {
+    using folder = tree.openBelow(at);
+    const facts = folder.facts(name);
+    if (facts === undefined) folder.createFolder(POINTS.folder, name, 0o777 & ~process.umask());
+    else if (facts.kind !== "directory")
+      throw new UsageError(`${joinPath(at, name)} is a ${facts.kind}, not a folder.`, {
+        hint: "Choose another path.",
+        code: "BAD_PATH",
+      });
+    at = joinPath(at, name);
+  }
+}
+
+function openParent(tree: Folder, path: string): Folder | undefined {
+  return unlessFailed(["ENOENT", "ENOTDIR"], () => tree.openBelow(parentPath(path)));
+}
+
+/** Only files can be read and written. */
+export function assertFile(path: string, facts: Facts): void {
+  if (facts.kind === "file") return;
+  throw new UsageError(`${path} is a ${facts.kind}, not a file.`, {
+    hint: "Only files can be read and written.",
+    code: "BAD_PATH",
+  });
+}
+
+/** What reading a file that is not there fails with. */
+export function notThere(path: string): UsageError {
+  return new UsageError(`There is no file ${path} in the sandbox.`, {
+    hint: "Look at 'drydock plan diff', or list the folder at 'drydock plan path'.",
+    code: "NO_SUCH_FILE",
+  });
+}

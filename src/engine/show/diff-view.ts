@@ -1,0 +1,128 @@
+import { createHash } from "node:crypto";
+import type { Change, ChangeFacts, ChangeKind } from "../../core/change.ts";
+import { type EntryKind, type Facts, identityKey, isoTime } from "../../system/calls/facts.ts";
+import type { Xattrs } from "../../system/calls/xattrs.ts";
+import type { BaseFacts } from "../base/baseline.ts";
+import type { TreeChange } from "../changes/change-set.ts";
+import { policyWarnings } from "../checks/landing-policy.ts";
+import { ChangeReader, type DiffSides, type ReadChange, type ReadSide } from "./change-reader.ts";
+import { invisibleWarnings } from "./invisible-text.ts";
+import { countLines, type LineCounts } from "./text-diff.ts";
+
+/**
+ * Turns the changes between two trees into those that people and programs get to see: facts and digests of
+ * both sides, counts of lines, and a warning for everything that will not land as it is. Reads content only
+ * where it changed. Gives one change after the other, because there may be more of them than fit into memory.
+ */
+export function* shownChanges(changes: readonly TreeChange[], sides: DiffSides): Generator<Change> {
+  using reader = new ChangeReader(sides);
+  const names = replacedNames(changes);
+  for (const { path, operation, before, after, parts, storedAt } of changes) {
+    const change = { path, operation, before, after, parts, storedAt };
+    yield shownChange(change, reader.read(change), sides, names);
+    sides.tick?.();
+  }
+}
+
+function shownChange(
+  change: TreeChange,
+  read: ReadChange,
+  sides: DiffSides,
+  names: ReadonlyMap<string, number>,
+): Change {
+  const { path, operation, before, after } = change;
+  const warnings = warningsOf(change, read, sides, names);
+  return {
+    path: sides.mapPath?.(path) ?? path,
+    operation,
+    kind: kindOfChange(after?.kind ?? before?.kind ?? "file"),
+    ...(before !== undefined && { before: shownFacts(before, read.before, before.xattrs) }),
+    ...(after !== undefined && { after: shownFacts(after, read.after, read.xattrs) }),
+    ...(isBinaryChange(read) && { binary: true }),
+    ...(warnings.length > 0 && { warnings }),
+    ...lineCounts(change, read),
+  };
+}
+
+function kindOfChange(kind: EntryKind): ChangeKind {
+  return kind === "block-device" ? "device" : kind;
+}
+
+/** Only a file has a size that means something, and a link has no mode of its own. */
+function shownFacts(facts: Facts | BaseFacts, { content, target }: ReadSide, xattrs: Xattrs): ChangeFacts {
+  return {
+    ...(facts.kind === "file" && { size: facts.size }),
+    ...(facts.kind !== "symlink" && { mode: facts.mode }),
+    uid: facts.uid,
+    gid: facts.gid,
+    mtime: isoTime(facts.mtime),
+    ...(target !== undefined && { target }),
+    ...(content !== undefined && { digest: content.digest }),
+    ...(Object.keys(xattrs).length > 0 && { xattrs: digestOf(xattrs) }),
+  };
+}
+
+function digestOf(xattrs: Xattrs): string {
+  return createHash("sha256").update(JSON.stringify(xattrs)).digest("hex");
+}
+
+function isBinaryChange({ before, after }: ReadChange): boolean {
+  return before.content?.binary === true || after.content?.binary === true;
+}
+
+/** Nothing unless the text of every side that is a file is known: a guess would be worse. */
+function lineCounts({ before, after, parts }: TreeChange, read: ReadChange): LineCounts | undefined {
+  if (parts !== undefined || (before?.kind !== "file" && after?.kind !== "file")) return undefined;
+  const old = before?.kind === "file" ? read.before.content?.text : NO_TEXT;
+  const fresh = after?.kind === "file" ? read.after.content?.text : NO_TEXT;
+  return old === undefined || fresh === undefined ? undefined : countLines(old, fresh);
+}
+
+const NO_TEXT = Buffer.alloc(0);
+
+function warningsOf(
+  change: TreeChange,
+  read: ReadChange,
+  { policy, original }: DiffSides,
+  names: ReadonlyMap<string, number>,
+): string[] {
+  const { before } = change;
+  const warnings = policyWarnings({ ...change, xattrs: read.xattrs }, policy);
+  if (before !== undefined && original !== undefined && keepsOtherNames(change, before, names)) {
+    warnings.push("has other names outside the plan, which keep the old content");
+  }
+  if (before !== undefined && original !== undefined && changesHands(change, before)) {
+    warnings.push(
+      `will belong to user ${change.after?.uid} instead of ${before.uid}, because only root can keep its owner`,
+    );
+  }
+  warnings.push(...invisibleWarnings(read.after));
+  if (read.originalChanged) warnings.push("the original changed meanwhile");
+  if (read.before.unreadable || read.after.unreadable)
+    warnings.push("its content may not be read by this user");
+  return warnings;
+}
+
+/** Without privilege a copy of somebody else's file is the user's own, and so is what lands in its place. */
+function changesHands({ operation, parts, after }: TreeChange, before: BaseFacts): boolean {
+  if (operation !== "modified" || parts !== undefined || after === undefined) return false;
+  return after.uid !== before.uid && process.geteuid?.() !== 0;
+}
+
+/** New content under one name of a file that has more of them than the plan changes. */
+function keepsOtherNames(change: TreeChange, before: BaseFacts, names: ReadonlyMap<string, number>): boolean {
+  if (change.operation !== "modified" || change.parts !== undefined || before.kind === "directory")
+    return false;
+  if (before.nlink < 2) return false;
+  return before.nlink > (names.get(identityKey(before)) ?? 1);
+}
+
+/** How many names of each inode of the original get other content or go. */
+function replacedNames(changes: readonly TreeChange[]): Map<string, number> {
+  const names = new Map<string, number>();
+  for (const { before, parts } of changes) {
+    if (before === undefined || parts !== undefined || before.nlink < 2) continue;
+    names.set(identityKey(before), (names.get(identityKey(before)) ?? 0) + 1);
+  }
+  return names;
+}

@@ -1,0 +1,104 @@
+import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { compareTimes, type Facts, sameIdentity, sameTime, type Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { closeFile } from "../../system/calls/handles.ts";
+import { readXattrs } from "../../system/calls/xattrs.ts";
+import { reserveRoom } from "../../system/data/file-data.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { TreeEntry } from "../changes/change-set.ts";
+import type { EntryIdentity, ManifestEntry, ManifestHeader } from "../manifest/manifest.ts";
+import { metadataOf } from "../tree/metadata.ts";
+import type { LeftEntry } from "./checked-entries.ts";
+import type { StagingInput } from "./staging-input.ts";
+
+const BALLAST_POINT = failpoint("stage.ballast");
+const DROP_POINT = failpoint("land.ballast");
+export const BALLAST = "ballast";
+
+/**
+ * The times that folders have at the end: the sandbox's, unless somebody else changed the folder in the
+ * original meanwhile.
+ */
+export function plannedFolderTimes(
+  input: StagingInput,
+  entries: Iterable<LeftEntry>,
+): ManifestHeader["folderTimes"] {
+  const wanted = new Map<string, Time>();
+  const isSingleFile = input.baseOf(ROOT_PATH) === undefined;
+  for (const { entry } of entries) {
+    if (entry.operation === "metadata" || isSingleFile) continue;
+    const path = parentPath(entry.path);
+    if (wanted.has(path)) continue;
+    using folder = input.sandbox.openBelow(path);
+    wanted.set(path, folder.ownFacts().mtime);
+  }
+  for (const { path, mtime } of input.changes.folderTimes) wanted.set(path, mtime);
+  const times: ManifestHeader["folderTimes"][number][] = [];
+  for (const [path, after] of wanted) {
+    const base = input.baseOf(path);
+    if (base === undefined || base.changedBefore === true) continue;
+    using folder = input.original.openBelowIfThere(path);
+    const now = folder?.ownFacts();
+    if (now !== undefined && sameIdentity(now, base) && sameTime(now.mtime, base.mtime))
+      times.push({ path, before: now.mtime, after });
+  }
+  // The deepest first, the root last.
+  return times.sort((a, b) => b.path.length - a.path.length || compareTimes(a.before, b.before));
+}
+
+/** What an entry of metadata sets, and what was there before. */
+export function metadataChange(
+  input: StagingInput,
+  entry: TreeEntry,
+  now: EntryIdentity,
+): NonNullable<ManifestEntry["metadata"]> {
+  const name = baseName(entry.path);
+  using parent = input.original.openBelow(parentPath(entry.path));
+  using sandboxParent = input.sandbox.openBelow(parentPath(entry.path));
+  const before = metadataOf(parent, name, now);
+  const after = entry.after as Facts;
+  return {
+    before,
+    after: {
+      mode: input.rules.mode(entry.path, after),
+      uid: after.uid,
+      gid: after.gid,
+      mtime: after.mtime,
+      xattrs: entry.parts?.includes("xattrs")
+        ? input.rules.xattrs(entry.path, readXattrs(sandboxParent, name))
+        : before.xattrs,
+    },
+    parts: entry.parts ?? [],
+  };
+}
+
+/**
+ * Two blocks for each folder in which one of these entries is a new name, so that a full disk is found out
+ * here and not in the middle of the landing.
+ */
+export function makeBallast(
+  landing: Folder,
+  entries: Iterable<{ readonly entry: { readonly path: string } }>,
+): void {
+  // An undo that was cut off before its decision may have left one.
+  if (landing.facts(BALLAST) !== undefined) return;
+  const folders = new Set<string>();
+  for (const { entry } of entries) folders.add(parentPath(entry.path));
+  const size = 64 * 1024 + folders.size * 8192;
+  const fd = landing.createFile(BALLAST_POINT, BALLAST, 0o600);
+  try {
+    reserveRoom(BALLAST_POINT, fd, size, landing.label(BALLAST));
+  } catch (thrown) {
+    dropBallast(landing);
+    throw thrown;
+  } finally {
+    closeFile(fd);
+  }
+}
+
+/** Gives the room back; whether there was any. */
+export function dropBallast(landing: Folder): boolean {
+  if (landing.facts(BALLAST) === undefined) return false;
+  landing.removeFile(DROP_POINT, BALLAST);
+  return true;
+}

@@ -1,0 +1,147 @@
+import { SandboxConflictError } from "../../core/errors/errors.ts";
+import { parentPath } from "../../core/paths/byte-path.ts";
+import { closeBelow } from "../../system/calls/closed-entries.ts";
+import { identityOf } from "../../system/calls/facts.ts";
+import { assertClockWentOn, takeBarrier } from "../base/barrier.ts";
+import type { TreeEntry } from "../changes/change-set.ts";
+import { anchorConflicts } from "../checks/conflicts.ts";
+import { assertLinkable } from "../checks/obstacles.ts";
+import { entryIdentity, type ManifestHeader } from "../manifest/manifest.ts";
+import { EntriesWriter } from "../manifest/manifest-entries.ts";
+import { Slots } from "../manifest/slots.ts";
+import { ENTRIES, writeManifest } from "../manifest/stored-manifest.ts";
+import { quietFolders } from "../touches/quiet-folders.ts";
+import { CheckedEntries, type LeftEntry } from "./checked-entries.ts";
+import { findMarks } from "./layer-traces.ts";
+import { SlotFiller } from "./slot-filler.ts";
+import { makeBallast, plannedFolderTimes } from "./staged-manifest.ts";
+import { comesIn, type StagingInput } from "./staging-input.ts";
+import { readStagingRecord, StagingRecordWriter } from "./staging-record.ts";
+import { Survey } from "./survey.ts";
+import { restoreFolderTimes } from "./unstaging.ts";
+
+/**
+ * The first half of the exchange transaction: everything that can fail. When `stage` has returned and its
+ * file system has been flushed, the landing needs nothing but renames. The original is not touched here.
+ * manifest.ts describes the files and the order of writes.
+ *
+ * Entries are gone over one at a time, in path order, as often as there are steps; no step holds them.
+ */
+export interface Staged {
+  readonly digest: string;
+  readonly entries: number;
+}
+
+/**
+ * Stages a landing; null if there is nothing to land. Throws `SandboxConflictError` or what else is in the
+ * way.
+ */
+export function stage(input: StagingInput): Staged | null {
+  // Before the look for conflicts: what another writer changes after that look has to show up as later than
+  // this.
+  const barrier = takeBarrier(input.landing);
+  assertClockWentOn(input.barrier, barrier);
+  using survey = new Survey(input, canMove(input));
+  const entries = new CheckedEntries(input, survey);
+  if (entries.count === 0 && input.changes.folderTimes.length === 0) return null;
+  survey.decide();
+  const anchors = linkedAnchors(input, survey);
+  const folderTimes = plannedFolderTimes(input, entries);
+  recordMoves(input, entries, survey);
+  const digest = fillSlots(input, entries, survey);
+  // With their modes, and before the barrier that tells what was changed after the staging.
+  closeBelow(input.landing.path);
+  const header: Omit<ManifestHeader, "version"> = {
+    transaction: input.transaction,
+    anchors,
+    folderTimes,
+    unlock: entries.unlocks,
+    root: identityOf(input.original.ownFacts()),
+    ...(input.leavesRivals === true && { leavesRivals: true }),
+    ...(input.isPart === true && {
+      part: {
+        quiet: quietFolders(
+          input.original,
+          [...entries].map(({ entry }) => entry),
+          input,
+        ),
+      },
+    }),
+    barrier,
+    stagedAt: takeBarrier(input.landing),
+  };
+  makeBallast(input.landing, added(entries));
+  return { digest: writeManifest(input.landing, header, digest), entries: entries.count };
+}
+
+/** The files of the original that are to get new names. Refuses if one can't. */
+function linkedAnchors(input: StagingInput, survey: Survey): ManifestHeader["anchors"] {
+  const links = survey.links();
+  const conflicts = anchorConflicts(input, links);
+  if (conflicts.length > 0) throw new SandboxConflictError(conflicts);
+  const paths = [...new Set(links.map(({ linkTo }) => linkTo))];
+  return paths.flatMap((path) => {
+    assertLinkable(input.original, path);
+    const facts = input.original.factsBelow(path);
+    return facts === undefined ? [] : [{ path, before: entryIdentity(facts) }];
+  });
+}
+
+/**
+ * A sandbox that is a subvolume of btrfs is a file system of its own for renames, but shares blocks with the
+ * original's.
+ */
+function canMove({ sandbox, landing, isPart }: StagingInput): boolean {
+  return isPart !== true && sandbox.ownFacts().device === landing.ownFacts().device;
+}
+
+/** Writes down what is going to be taken out of the sandbox, if anything is. */
+function recordMoves(input: StagingInput, entries: Iterable<LeftEntry>, survey: Survey): void {
+  const moved = function* (): Generator<LeftEntry> {
+    for (const left of entries)
+      if (comesIn(left.entry) && survey.planOf(left.entry, left.slot).way === "move") yield left;
+  };
+  if (moved().next().done === true) return;
+  using record = new StagingRecordWriter(input.landing);
+  const folders = new Set<string>();
+  for (const { entry, slot } of moved()) {
+    const { path, after } = entry;
+    record.addMoved({
+      slot,
+      path,
+      ...(after !== undefined && { is: identityOf(after) }),
+      ...readOnlyMode(entry),
+    });
+    if (input.isLayer) findMarks(input.sandbox, path, (marked) => record.addMarked(marked));
+    folders.add(parentPath(path));
+  }
+  for (const path of folders) {
+    using folder = input.sandbox.openBelow(path);
+    const { mtime, atime } = folder.ownFacts();
+    record.addFolder({ path, mtime, atime });
+  }
+  record.endFlushed();
+}
+
+function readOnlyMode({ after }: TreeEntry): { readonly mode?: number } {
+  const OWNER_WRITE = 0o200;
+  return after?.kind === "directory" && (after.mode & OWNER_WRITE) === 0 ? { mode: after.mode } : {};
+}
+
+/** Fills the slots and writes the entries of the manifest; the digest of these. */
+function fillSlots(input: StagingInput, entries: CheckedEntries, survey: Survey): string {
+  using slots = Slots.make(input.landing, entries.count);
+  using writer = new EntriesWriter(input.landing, ENTRIES);
+  using filler = new SlotFiller(input, slots, writer);
+  for (const left of entries) {
+    filler.fill(left, survey.planOf(left.entry, left.slot));
+    input.tick();
+  }
+  filler.finish();
+  restoreFolderTimes(input.sandbox, readStagingRecord(input.landing)?.folders() ?? []);
+  return writer.end();
+}
+
+function* added(entries: Iterable<LeftEntry>): Generator<LeftEntry> {
+  for (const left of entries) if (left.entry.operation === "add") yield left;
+}

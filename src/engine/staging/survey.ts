@@ -1,0 +1,184 @@
+import { baseName, joinPath } from "../../core/paths/byte-path.ts";
+import type { Facts, Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { readXattrs } from "../../system/calls/xattrs.ts";
+import type { TreeEntry } from "../changes/change-set.ts";
+import type { LandingRules } from "../checks/landing-policy.ts";
+import type { InnerLink } from "../manifest/manifest.ts";
+import { OpenParent } from "../tree/open-parent.ts";
+import type { StagingInput } from "./staging-input.ts";
+
+/** How an entry that comes into the original gets into its slot. */
+export type StagingWay =
+  /** Taken out of the sandbox by a rename: costs nothing, whatever its size. */
+  | "move"
+  /**
+   * Copied, because it may not or can't leave the sandbox as it is, or shares an inode with something that
+   * stays.
+   */
+  | "copy"
+  /** Made when it lands, as another name of a file that stays in the original. */
+  | "link";
+
+/** How an entry is staged, and which names of files that stay it has. */
+export interface StagingPlan {
+  readonly way: StagingWay;
+  readonly linkTo?: string;
+  readonly innerLinks?: readonly InnerLink[];
+}
+
+const MOVE: StagingPlan = { way: "move" };
+const COPY: StagingPlan = { way: "copy" };
+
+interface Place {
+  readonly slot: number;
+  readonly path: string;
+  readonly folderTime: Time;
+}
+
+interface LinkPlace extends Place {
+  readonly linkTo: string;
+}
+
+interface Inode {
+  readonly nlink: number;
+  readonly places: Place[];
+}
+
+/**
+ * Looks at everything that is going to land and decides how each entry is staged, so that no inode is ever in
+ * the sandbox and in the original at once, names that share an inode go on sharing one, and what the policy
+ * keeps out stays out. Holds only names that share an inode.
+ */
+export class Survey implements Disposable {
+  readonly #rules: LandingRules;
+  readonly #anchors: ReadonlyMap<number, string>;
+  readonly #canMove: boolean;
+  readonly #parents: OpenParent;
+  readonly #inodes = new Map<number, Inode>();
+  readonly #mustCopy = new Set<number>();
+  #links: ReadonlyMap<number, readonly LinkPlace[]> = new Map();
+  #asked: { readonly folder: Folder; readonly isWritable: boolean } | undefined;
+
+  constructor({ sandbox, rules, changes }: Surveyed, canMove: boolean) {
+    this.#rules = rules;
+    this.#anchors = changes.anchors;
+    this.#canMove = canMove;
+    this.#parents = new OpenParent(sandbox);
+  }
+
+  /** Takes note of an entry that comes into the original; in path order. */
+  look({ path, after }: TreeEntry, slot: number): void {
+    const parent = this.#parents.need(path);
+    // Nothing can be taken out of a read-only folder, but a copy of it can be made.
+    if (!this.#isWritable(parent)) this.#mustCopy.add(slot);
+    // What has one name is looked at when it is out of the sandbox (held-entries.ts), where no process can
+    // reach it by that.
+    const facts = after?.kind === "directory" || after?.nlink !== 1 ? parent.facts(baseName(path)) : after;
+    if (facts !== undefined)
+      this.#lookAt({ parent, name: baseName(path), path, slot }, facts, () => parent.ownFacts().mtime);
+  }
+
+  /** To be called when all have been looked at. */
+  decide(): void {
+    this.#spreadCopies();
+    this.#links = this.#linksBySlot();
+  }
+
+  /** How an entry is staged. */
+  planOf({ path }: TreeEntry, slot: number): StagingPlan {
+    const plan = this.#canMove && !this.#mustCopy.has(slot) ? MOVE : COPY;
+    const links = this.#links.get(slot);
+    if (links === undefined) return plan;
+    const itself = links.find((link) => link.path === path);
+    if (itself !== undefined) return { way: "link", linkTo: itself.linkTo };
+    const innerLinks = links.map((link) => ({
+      path: link.path.slice(path.length + 1),
+      linkTo: link.linkTo,
+      folderTime: link.folderTime,
+    }));
+    return { ...plan, innerLinks };
+  }
+
+  /** All names of files that stay in the original. */
+  links(): { readonly path: string; readonly linkTo: string }[] {
+    return [...this.#links.values()].flat();
+  }
+
+  [Symbol.dispose](): void {
+    this.#parents.close();
+  }
+
+  /** Asked once for entries that follow each other in one folder. */
+  #isWritable(folder: Folder): boolean {
+    if (this.#asked?.folder !== folder) this.#asked = { folder, isWritable: folder.isWritable() };
+    return this.#asked.isWritable;
+  }
+
+  #lookAt(at: LookedAt, facts: Facts, folderTime: () => Time): void {
+    const { parent, name, path, slot } = at;
+    const xattrs = () => (facts.nlink > 1 ? readXattrs(parent, name) : {});
+    if (!this.#rules.landsAsIs(path, facts, xattrs)) this.#mustCopy.add(slot);
+    if (facts.kind === "directory") {
+      using folder = parent.openChild(name);
+      for (const child of folder.names()) {
+        const below = folder.facts(child);
+        if (below !== undefined)
+          this.#lookAt(
+            { parent: folder, name: child, path: joinPath(path, child), slot },
+            below,
+            () => facts.mtime,
+          );
+      }
+    } else if (facts.nlink > 1) {
+      const inode = this.#inodes.get(facts.ino) ?? { nlink: facts.nlink, places: [] };
+      inode.places.push({ slot, path, folderTime: folderTime() });
+      this.#inodes.set(facts.ino, inode);
+    }
+  }
+
+  /**
+   * An inode that also has a name outside of what lands may not move; and if one of its names is copied, all
+   * are.
+   */
+  #spreadCopies(): void {
+    for (const inode of this.#inodes.values()) {
+      if (inode.places.length < inode.nlink) for (const { slot } of inode.places) this.#mustCopy.add(slot);
+    }
+    for (let grew = true; grew; ) {
+      grew = false;
+      for (const { places } of this.#inodes.values()) {
+        if (!places.some(({ slot }) => this.#mustCopy.has(slot))) continue;
+        for (const { slot } of places) {
+          grew ||= !this.#mustCopy.has(slot);
+          this.#mustCopy.add(slot);
+        }
+      }
+    }
+  }
+
+  /** For each slot, its names of files that stay in the original. */
+  #linksBySlot(): ReadonlyMap<number, readonly LinkPlace[]> {
+    const links = new Map<number, LinkPlace[]>();
+    for (const [ino, { places }] of this.#inodes) {
+      const linkTo = this.#anchors.get(ino);
+      if (linkTo === undefined) continue;
+      for (const place of places) {
+        const known = links.get(place.slot);
+        if (known === undefined) links.set(place.slot, [{ ...place, linkTo }]);
+        else known.push({ ...place, linkTo });
+      }
+    }
+    return links;
+  }
+}
+
+/** What a survey looks at. */
+type Surveyed = Pick<StagingInput, "sandbox" | "rules" | "changes">;
+
+interface LookedAt {
+  readonly parent: Folder;
+  readonly name: string;
+  readonly path: string;
+  readonly slot: number;
+}

@@ -1,0 +1,108 @@
+import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { sameIdentity } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { LANDED } from "../manifest/landed-record.ts";
+import { SLOTS, Slots, slotName } from "../manifest/slots.ts";
+import { MANIFEST } from "../manifest/stored-manifest.ts";
+import { copyEntry } from "../tree/copy-tree.ts";
+import { moveEntry } from "../tree/move-entry.ts";
+import { removeTree } from "../tree/remove-tree.ts";
+import { runAtOnce } from "../work/pace.ts";
+import { markAgain } from "./layer-traces.ts";
+import { type FolderTimes, type MovedEntry, readStagingRecord } from "./staging-record.ts";
+
+const DISCARD = failpoint("landings.discard");
+const POINTS = {
+  putBack: failpoint("stage.put-back"),
+  mode: failpoint("stage.folder-mode"),
+  folderTimes: failpoint("stage.folder-times"),
+  discard: failpoint("stage.discard"),
+};
+
+/**
+ * Puts back into the sandbox what a staging took out, finished or not, and removes the rest, unless something
+ * of it is kept. What another writer made of it after it had landed is kept in its slot; the sandbox gets a
+ * copy, because without anything there the plan would delete it.
+ */
+export function unstage(sandbox: Folder, landing: Folder, kept: ReadonlySet<number>): void {
+  const record = readStagingRecord(landing);
+  using slots = Slots.openIfThere(landing);
+  if (slots !== undefined) {
+    for (const moved of record?.moved() ?? unrecorded(slots)) {
+      if (kept.has(moved.slot)) copyBack(sandbox, slots, moved);
+      else returnMoved(sandbox, slots, moved);
+    }
+    markAgain(sandbox, record?.marked() ?? []);
+    restoreFolderTimes(sandbox, record?.folders() ?? []);
+  }
+  if (kept.size > 0) return;
+  // With its manifest and without the rest it would look like a landing that had begun.
+  removeTree(POINTS.discard, landing, MANIFEST);
+  for (const name of landing.names()) removeTree(POINTS.discard, landing, name);
+}
+
+/**
+ * A power cut can leave the record empty but not what it spoke of: that goes back under names that say so.
+ */
+function unrecorded(slots: Slots): MovedEntry[] {
+  return slots.numbers().map((slot) => ({ slot, path: `taken-back-${slot}` }));
+}
+
+function copyBack(sandbox: Folder, slots: Slots, { slot, path }: MovedEntry): void {
+  using parent = sandbox.openBelowIfThere(parentPath(path));
+  if (parent === undefined || parent.facts(baseName(path)) !== undefined) return;
+  runAtOnce(copyEntry(slots.in(slot), slotName(slot), parent, baseName(path), { data: "share" }, path));
+}
+
+function returnMoved(sandbox: Folder, slots: Slots, { slot, path, is, mode }: MovedEntry): void {
+  const there = slots.facts(slot);
+  // A copy that was made because a process had the file open is not what was taken out.
+  if (there !== undefined && is !== undefined && !sameIdentity(there, is)) return;
+  // With nothing there it was not taken out, or is back already; its mode may not be, either way.
+  putBack(sandbox, slots, slot, path);
+  if (mode !== undefined) restoreMode(sandbox, path, mode);
+}
+
+/**
+ * If a process has made something new at its old place meanwhile, both are kept; if its folder is gone, it
+ * goes to the top.
+ */
+export function putBack(sandbox: Folder, slots: Slots, slot: number, path: string): void {
+  if (slots.facts(slot) === undefined) return;
+  using parent = sandbox.openBelowIfThere(parentPath(path));
+  const name = baseName(path);
+  const isFree = parent !== undefined && parent.facts(name) === undefined;
+  const free = isFree ? name : `${name}.taken-back-${process.hrtime.bigint()}`;
+  moveEntry(POINTS.putBack, slots.in(slot), slotName(slot), parent ?? sandbox, free);
+}
+
+/**
+ * A crash between opening a folder up and closing it again, before its move or after it, leaves a wrong mode.
+ */
+function restoreMode(sandbox: Folder, path: string, mode: number): void {
+  using parent = sandbox.openBelowIfThere(parentPath(path));
+  const now = parent?.facts(baseName(path));
+  if (now?.kind === "directory" && now.mode !== mode) parent?.setMode(POINTS.mode, baseName(path), mode);
+}
+
+/** Taking entries out and in moved the folders' times, which are part of the work. */
+export function restoreFolderTimes(sandbox: Folder, folders: Iterable<FolderTimes>): void {
+  for (const { path, mtime, atime } of folders) {
+    using folder = sandbox.openBelowIfThere(path);
+    folder?.setTimes(POINTS.folderTimes, ROOT_PATH, { mtime, atime });
+  }
+}
+
+/**
+ * The slots that are kept stay, and the record that says so. Without its manifest nothing can be run again,
+ * so that goes first.
+ */
+export function removeAllBut(landing: Folder, kept: ReadonlySet<number>): void {
+  using slots = Slots.open(landing);
+  for (const slot of slots.numbers())
+    if (!kept.has(slot)) removeTree(DISCARD, slots.in(slot), slotName(slot));
+  removeTree(DISCARD, landing, MANIFEST);
+  for (const name of landing.names().filter((other) => other !== LANDED && other !== SLOTS))
+    removeTree(DISCARD, landing, name);
+}

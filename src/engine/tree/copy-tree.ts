@@ -1,0 +1,336 @@
+import { BusyError } from "../../core/errors/errors.ts";
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { failedWith } from "../../system/calls/errno.ts";
+import {
+  type Facts,
+  identityKey,
+  kindOfOpen,
+  lastFacts,
+  sameIdentity,
+  sameTime,
+  statListed,
+} from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { closeFile } from "../../system/calls/handles.ts";
+import { readNames } from "../../system/calls/listing.ts";
+import { readXattrs, readXattrsAndMarks, readXattrsOfOpen, type Xattrs } from "../../system/calls/xattrs.ts";
+import { cloneData, copyData } from "../../system/data/file-data.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { Steps } from "../work/pace.ts";
+import { assertNotTooDeep } from "./depth-limit.ts";
+import { finishCopy, giveMetadata } from "./metadata.ts";
+
+/**
+ * Copies trees with everything in them: contents with their holes, links and link groups, fifos, sockets and
+ * devices, modes, owners, times, attributes. What changes while it is copied is copied again, and what is
+ * gone by then was never there.
+ */
+export interface CopyOptions {
+  /** `share` makes the copy share its blocks where the file system can, file by file; `copy` never does. */
+  readonly data: "copy" | "share";
+  /** Called for each entry once it and all below it are copied. */
+  readonly onCopied?: (entry: CopiedEntry) => void;
+  /** Whether an entry is copied at all. */
+  readonly filter?: (path: string, facts: Facts) => boolean;
+  /** The mode that the copy gets, if not the original's. */
+  readonly mode?: (path: string, facts: Facts) => number;
+  /** The attributes that the copy gets, if not the original's. */
+  readonly xattrs?: (path: string, xattrs: Xattrs) => Xattrs;
+  /** Whether the marks of an overlay are copied too, because what is copied is one of its layers. */
+  readonly withMarks?: boolean;
+  /**
+   * Names that share an inode share one in the copy; the map may be shared by several copies into one file
+   * system.
+   */
+  readonly links?: LinkMap;
+}
+
+/** One entry, once it is copied. */
+export interface CopiedEntry {
+  readonly path: string;
+  readonly original: Facts;
+  readonly copy: Facts;
+  readonly xattrs: Xattrs;
+  /** Of a symbolic link. */
+  readonly target?: string;
+}
+
+/** Where, below the folder that is copied into, the first copy of an inode with several names is. */
+export type LinkMap = Map<string, string>;
+
+const POINTS = {
+  folder: failpoint("copy.create-folder"),
+  file: failpoint("copy.create-file"),
+  data: failpoint("copy.write"),
+  reflink: failpoint("copy.reflink"),
+  link: failpoint("copy.create-symlink"),
+  node: failpoint("copy.create-node"),
+  hardLink: failpoint("copy.create-hard-link"),
+  metadata: failpoint("copy.metadata"),
+  again: failpoint("copy.remove-changed"),
+};
+const TRIES_WHILE_CHANGING = 20;
+const STEP = 64;
+
+/**
+ * Copies what is in `from` into the empty folder `to`, and gives `to` the metadata of `from`. Stepwise: see
+ * pace.ts.
+ */
+export function* copyTree(from: Folder, to: Folder, options: CopyOptions): Steps {
+  const copy = new TreeCopy(options, to, ROOT_PATH, ROOT_PATH);
+  yield* copy.contents(from, to, ROOT_PATH);
+  copy.finishFolder(from.ownFacts(), from, to, ROOT_PATH);
+}
+
+/**
+ * Copies one entry of any kind, a folder with all that is in it. `path` is what the options' functions get as
+ * its path.
+ */
+export function* copyEntry(
+  from: Folder,
+  name: string,
+  to: Folder,
+  toName: string,
+  options: CopyOptions,
+  path = name,
+): Steps {
+  const facts = from.facts(name);
+  if (facts !== undefined)
+    yield* new TreeCopy(options, to, path, toName).entry(from, name, facts, to, toName, path);
+}
+
+/**
+ * Copies the entries at these paths to the same paths of another tree, as one copy: names that share an inode
+ * share one there too. Folders on the way that are missing are made, bare.
+ */
+export function* copyEntries(
+  from: Folder,
+  to: Folder,
+  paths: readonly string[],
+  options: CopyOptions,
+): Steps {
+  const copy = new TreeCopy(options, to, ROOT_PATH, ROOT_PATH);
+  for (const path of paths) {
+    using source = from.openBelow(parentPath(path));
+    using target = openMaking(to, parentPath(path));
+    const name = baseName(path);
+    const facts = source.facts(name);
+    if (facts !== undefined) yield* copy.entry(source, name, facts, target, name, path);
+  }
+}
+
+function openMaking(folder: Folder, path: string): Folder {
+  let open = folder.duplicate();
+  for (const name of path === ROOT_PATH ? [] : path.split("/")) {
+    using above = open;
+    if (above.facts(name) === undefined) above.createFolder(POINTS.folder, name, 0o700);
+    open = above.openChild(name);
+  }
+  return open;
+}
+
+class TreeCopy {
+  readonly #options: CopyOptions;
+  readonly #links: LinkMap;
+  readonly #target: Folder;
+  readonly #base: string;
+  readonly #targetBase: string;
+  #count = 0;
+
+  constructor(options: CopyOptions, target: Folder, base: string, targetBase: string) {
+    this.#options = options;
+    this.#links = options.links ?? new Map();
+    this.#target = target;
+    this.#base = base;
+    this.#targetBase = targetBase;
+  }
+
+  *contents(from: Folder, to: Folder, path: string): Steps {
+    const found: (readonly [name: string, facts: Facts])[] = [];
+    readNames(from, (name, pointer) => {
+      // What vanished between listing and looking was never there.
+      if (statListed(from, pointer)) found.push([name, lastFacts()]);
+    });
+    for (const [name, facts] of found) yield* this.entry(from, name, facts, to, name, joinPath(path, name));
+  }
+
+  /**
+   * Not split further: each generator on the way down takes its part of the stack, and depth-limit.ts counts
+   * on there being enough.
+   */
+  *entry(from: Folder, name: string, facts: Facts, to: Folder, toName: string, path: string): Steps {
+    if (this.#options.filter !== undefined && !this.#options.filter(path, facts)) return;
+    this.#count += 1;
+    if (this.#count % STEP === 0) yield STEP;
+    if (facts.kind !== "directory") {
+      yield* this.#leaf(from, name, facts, to, toName, path);
+      return;
+    }
+    assertNotTooDeep(path);
+    using source = from.openBelowIfThere(name);
+    if (source === undefined) {
+      const now = from.facts(name);
+      if (now !== undefined) yield* this.entry(from, name, now, to, toName, path);
+      return;
+    }
+    const own = source.ownFacts();
+    to.createFolder(POINTS.folder, toName, 0o700);
+    using target = to.openChild(toName);
+    yield* this.contents(source, target, path);
+    this.finishFolder(own, source, target, path);
+  }
+
+  /** What the copy of a folder gets once it is full: its metadata, which filling it would have changed. */
+  finishFolder(facts: Facts, from: Folder, to: Folder, path: string): void {
+    const xattrs = this.#xattrs(from, ROOT_PATH);
+    giveMetadata(POINTS.metadata, to, ROOT_PATH, this.#wantedFacts(path, facts), xattrs, to.ownFacts());
+    this.#options.onCopied?.({ path, original: facts, copy: to.ownFacts(), xattrs });
+  }
+
+  #linkToFirst(facts: Facts, to: Folder, toName: string): boolean {
+    const first = this.#links.get(linkKey(facts));
+    if (first === undefined) return false;
+    using folder = this.#target.openBelow(parentPath(first));
+    to.createHardLink(POINTS.hardLink, toName, folder, baseName(first));
+    return true;
+  }
+
+  /** Copies until the entry was the same before and after. */
+  *#leaf(from: Folder, name: string, first: Facts, to: Folder, toName: string, path: string): Steps {
+    let facts: Facts = first;
+    for (let tries = 0; tries < TRIES_WHILE_CHANGING; tries += 1) {
+      const copied = this.#leafOnce(from, name, facts, to, toName, path);
+      const after = from.facts(name);
+      if (copied !== undefined && after !== undefined && isSameVersion(facts, after)) {
+        if (facts.nlink > 1 && !this.#links.has(linkKey(facts)))
+          this.#links.set(linkKey(facts), this.#targetPath(path));
+        this.#options.onCopied?.(copied);
+        return;
+      }
+      if (to.facts(toName) !== undefined) to.removeFile(POINTS.again, toName);
+      if (after === undefined) return;
+      if (after.kind === "directory") {
+        yield* this.entry(from, name, after, to, toName, path);
+        return;
+      }
+      facts = after;
+    }
+    throw new BusyError(`${from.label(name)} keeps changing while it is copied.`, {
+      holder: "another process",
+      hint: "Stop what writes to it, or leave it out of the plan.",
+    });
+  }
+
+  /** Undefined if it is gone, or something else is there now. */
+  #leafOnce(
+    from: Folder,
+    name: string,
+    facts: Facts,
+    to: Folder,
+    toName: string,
+    path: string,
+  ): CopiedEntry | undefined {
+    try {
+      const isLinked = facts.nlink > 1 && this.#linkToFirst(facts, to, toName);
+      const target = facts.kind === "symlink" ? from.readLink(name) : undefined;
+      const xattrs = isLinked
+        ? this.#xattrs(from, name)
+        : this.#make(from, name, facts, target, to, toName, path);
+      if (xattrs === undefined) return undefined;
+      const look = () => ownCopy(to, toName);
+      const copy = isLinked
+        ? look()
+        : finishCopy(
+            POINTS.metadata,
+            to,
+            toName,
+            this.#wantedFacts(path, facts),
+            this.#options.xattrs?.(path, xattrs) ?? xattrs,
+            look,
+          );
+      return { path, original: facts, copy, xattrs, ...(target !== undefined && { target }) };
+    } catch (thrown) {
+      const now = from.facts(name);
+      const isStillThere = now !== undefined && sameIdentity(now, facts);
+      if (isStillThere || !failedWith(thrown, "ENOENT", "ELOOP", "EINVAL", "ENXIO")) throw thrown;
+      return undefined;
+    }
+  }
+
+  /**
+   * Makes the copy without its metadata; gives the original's attributes. Undefined if it is no longer a
+   * file.
+   */
+  #make(
+    from: Folder,
+    name: string,
+    facts: Facts,
+    target: string | undefined,
+    to: Folder,
+    toName: string,
+    path: string,
+  ): Xattrs | undefined {
+    if (facts.kind === "file") return this.#file(from, name, facts, to, toName, path);
+    if (target !== undefined) to.createLink(POINTS.link, toName, target);
+    else to.createNode(POINTS.node, toName, facts);
+    return this.#xattrs(from, name);
+  }
+
+  #file(
+    from: Folder,
+    name: string,
+    facts: Facts,
+    to: Folder,
+    toName: string,
+    path: string,
+  ): Xattrs | undefined {
+    const source = from.openFile(name);
+    try {
+      if (kindOfOpen(source, from.label(name)) !== "file") return undefined;
+      const target = to.createFile(POINTS.file, toName, this.#wantedFacts(path, facts).mode & 0o777);
+      try {
+        this.#data(source, target, facts.size, from.label(name));
+        return this.#options.withMarks ? this.#xattrs(from, name) : readXattrsOfOpen(source, from, name);
+      } finally {
+        closeFile(target);
+      }
+    } finally {
+      closeFile(source);
+    }
+  }
+
+  #data(source: number, target: number, size: number, label: string): void {
+    const { data } = this.#options;
+    if (size === 0) return;
+    if (data !== "copy" && cloneData(POINTS.reflink, source, target, label)) return;
+    copyData(POINTS.data, source, target, size, label);
+  }
+
+  #xattrs(from: Folder, name: string): Xattrs {
+    return this.#options.withMarks ? readXattrsAndMarks(from, name) : readXattrs(from, name);
+  }
+
+  #targetPath(path: string): string {
+    if (this.#base === ROOT_PATH) return path;
+    return this.#targetBase + path.slice(this.#base.length);
+  }
+
+  #wantedFacts(path: string, facts: Facts): Facts {
+    return this.#options.mode === undefined ? facts : { ...facts, mode: this.#options.mode(path, facts) };
+  }
+}
+
+function ownCopy(to: Folder, toName: string): Facts {
+  const facts = to.facts(toName);
+  if (facts !== undefined) return facts;
+  throw new BusyError(`${to.label(toName)} was removed while it was written.`, { holder: "another process" });
+}
+
+/** The key of a file in a LinkMap. What is mounted inside a tree numbers its inodes for itself. */
+export function linkKey(facts: Facts): string {
+  return `${facts.device} ${identityKey(facts)}`;
+}
+
+function isSameVersion(a: Facts, b: Facts): boolean {
+  return sameIdentity(a, b) && sameTime(a.ctime, b.ctime) && sameTime(a.mtime, b.mtime) && a.size === b.size;
+}

@@ -1,0 +1,173 @@
+import { UnsupportedError } from "../../core/errors/errors.ts";
+import { type Facts, sameTime, type Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { readXattrs, sameXattrs, writeXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
+import { type Failpoint, failpoint } from "../../system/failpoints.ts";
+
+/** What an entry carries besides its content. */
+export interface Metadata {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly mtime: Time;
+  readonly xattrs: Xattrs;
+}
+
+export function metadataOf(folder: Folder, name: string, facts: Omit<Metadata, "xattrs">): Metadata {
+  return {
+    mode: facts.mode,
+    uid: facts.uid,
+    gid: facts.gid,
+    mtime: facts.mtime,
+    xattrs: readXattrs(folder, name),
+  };
+}
+
+/**
+ * Gives a copy that has just been made the metadata of what it is a copy of. Order matters: a change of owner
+ * clears set-id bits and file capabilities, so it comes first; the mode comes after the attributes, because
+ * it may forbid writing them; times come last, because everything else moves them. Without privilege, what
+ * may not be kept (another's ownership, trusted attributes) is not; the copy then differs, as `cp -a` would.
+ */
+export function giveMetadata(
+  point: Failpoint,
+  folder: Folder,
+  name: string,
+  facts: Facts,
+  xattrs: Xattrs,
+  made: Facts,
+): void {
+  if (made.uid !== facts.uid || made.gid !== facts.gid) changeOwner(point, folder, name, facts);
+  const isLink = facts.kind === "symlink";
+  const hasXattrs = Object.keys(xattrs).length > 0;
+  // Without privilege, attributes of a read-only file can't be written, not even by its owner.
+  if (hasXattrs && !isLink && (made.mode & 0o200) === 0) folder.setMode(point, name, made.mode | 0o200);
+  if (hasXattrs) writeXattrs(point, folder, name, xattrs, readXattrs(folder, name));
+  if (
+    !isLink &&
+    (hasXattrs || made.mode !== facts.mode || made.uid !== facts.uid || made.gid !== facts.gid)
+  ) {
+    folder.setMode(point, name, facts.mode);
+  }
+  folder.setTimes(point, name, { atime: facts.atime, mtime: facts.mtime });
+}
+
+/**
+ * The same, and what the copy is in the end, as `look` finds it. Most copies have the right owner and mode
+ * from the start and no attributes: then only the times are set, and one look afterwards tells that nothing
+ * else was to be done.
+ */
+export function finishCopy(
+  point: Failpoint,
+  folder: Folder,
+  name: string,
+  facts: Facts,
+  xattrs: Xattrs,
+  look: () => Facts,
+): Facts {
+  if (Object.keys(xattrs).length === 0) {
+    folder.setTimes(point, name, { atime: facts.atime, mtime: facts.mtime });
+    const made = look();
+    const hasMode = facts.kind === "symlink" || made.mode === facts.mode;
+    if (hasMode && made.uid === facts.uid && made.gid === facts.gid) return made;
+  }
+  giveMetadata(point, folder, name, facts, xattrs, look());
+  return look();
+}
+
+function changeOwner(point: Failpoint, folder: Folder, name: string, facts: Facts): void {
+  try {
+    folder.setOwner(point, name, facts.uid, facts.gid);
+  } catch (thrown) {
+    if (process.geteuid?.() === 0) throw thrown;
+  }
+}
+
+const POINTS = {
+  owner: failpoint("metadata.owner"),
+  mode: failpoint("metadata.mode"),
+  xattrs: failpoint("metadata.xattrs"),
+  times: failpoint("metadata.times"),
+};
+
+/** Which parts of the metadata a change touches; the others stay as they are in the original. */
+export type MetadataPart = "mode" | "owner" | "xattrs" | "mtime";
+
+/**
+ * Sets these parts of an entry's metadata in place. Doing it again does no harm. The order is that of
+ * giveMetadata, for the same reasons.
+ */
+export function setMetadata(
+  folder: Folder,
+  name: string,
+  wanted: Metadata,
+  parts: readonly MetadataPart[],
+  isLink: boolean,
+): void {
+  if (parts.includes("owner")) folder.setOwner(POINTS.owner, name, wanted.uid, wanted.gid);
+  // A new owner costs a file its capability.
+  if (parts.includes("xattrs") || parts.includes("owner")) setXattrs(folder, name, wanted, isLink);
+  if (!isLink && parts.some((part) => part !== "mtime")) folder.setMode(POINTS.mode, name, wanted.mode);
+  if (parts.includes("mtime")) folder.setTimes(POINTS.times, name, { mtime: wanted.mtime });
+}
+
+function setXattrs(folder: Folder, name: string, wanted: Metadata, isLink: boolean): void {
+  if (!isLink && process.geteuid?.() !== 0) folder.setMode(POINTS.mode, name, wanted.mode | 0o200);
+  const refused = writeXattrs(POINTS.xattrs, folder, name, wanted.xattrs, readXattrs(folder, name));
+  if (refused.length === 0) return;
+  throw new UnsupportedError(`${folder.label(name)} does not take the attributes ${refused.join(", ")}.`);
+}
+
+/**
+ * The parts that an entry of a sandbox has changed. Mode and owner are compared with those that the sandbox
+ * had at first: what it could not keep is no change.
+ */
+export function changedParts(
+  first: Pick<Metadata, "mode" | "uid" | "gid">,
+  base: Pick<Metadata, "mtime" | "xattrs">,
+  { facts, xattrs }: { readonly facts: Facts; readonly xattrs: Xattrs },
+): MetadataPart[] {
+  const parts: MetadataPart[] = [];
+  if (facts.kind !== "symlink" && facts.mode !== first.mode) parts.push("mode");
+  if (facts.uid !== first.uid || facts.gid !== first.gid) parts.push("owner");
+  if (!sameXattrs(xattrs, base.xattrs)) parts.push("xattrs");
+  if (!sameTime(facts.mtime, base.mtime)) parts.push("mtime");
+  return parts;
+}
+
+/** Whether two sets of metadata agree in these parts. */
+export function sameParts(a: Metadata, b: Metadata, parts: readonly MetadataPart[]): boolean {
+  return parts.every((part) => {
+    if (part === "mode") return a.mode === b.mode;
+    if (part === "owner") return a.uid === b.uid && a.gid === b.gid;
+    if (part === "mtime") return sameTime(a.mtime, b.mtime);
+    return sameXattrs(a.xattrs, b.xattrs);
+  });
+}
+
+/**
+ * Which parts somebody else has set: those that are neither as they were nor as they will be. When a landing
+ * goes on that was cut off, what the cut left in between is ours: some attributes set and others not, a mode
+ * that follows from an owner or an ACL that was set before it.
+ */
+export function foreignParts(
+  current: Metadata,
+  change: { readonly before: Metadata; readonly after: Metadata; readonly parts: readonly MetadataPart[] },
+  goesOn: boolean,
+): MetadataPart[] {
+  const { before, after, parts } = change;
+  return parts.filter((part) => {
+    if (sameParts(current, before, [part]) || sameParts(current, after, [part])) return false;
+    if (goesOn && part === "xattrs") return hasForeignXattr(current.xattrs, before.xattrs, after.xattrs);
+    return !(goesOn && part === "mode" && (parts.includes("owner") || parts.includes("xattrs")));
+  });
+}
+
+/** The kernel rewrites this one when the mode is set, and the mode when this one is. */
+const ACL = "system.posix_acl_access";
+
+function hasForeignXattr(current: Xattrs, before: Xattrs, after: Xattrs): boolean {
+  const names = new Set([current, before, after].flatMap((xattrs) => Object.keys(xattrs)));
+  names.delete(ACL);
+  return [...names].some((name) => current[name] !== before[name] && current[name] !== after[name]);
+}

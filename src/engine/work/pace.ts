@@ -1,0 +1,26 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+/**
+ * Long work on files, in steps. Its system calls are synchronous, so it is written as a generator that yields
+ * after some entries the number of them: whoever runs it can show progress, notice that the user wants to
+ * stop, and let other things happen.
+ */
+export type Steps = Generator<number, void, undefined>;
+
+const LONGEST_TURN_MS = 20;
+
+/** Runs the work while letting the event loop turn. `onStep` may throw to stop it. */
+export async function runInTurns(steps: Steps, onStep: (entries: number) => void): Promise<void> {
+  let turnBegan = performance.now();
+  for (const entries of steps) {
+    onStep(entries);
+    if (performance.now() - turnBegan < LONGEST_TURN_MS) continue;
+    await nextTurn();
+    turnBegan = performance.now();
+  }
+}
+
+/** Runs the work in one go. */
+export function runAtOnce(steps: Steps): void {
+  for (const _ of steps);
+}

@@ -1,0 +1,56 @@
+import { UsageError } from "../../core/errors/errors.ts";
+import { baseName, isAtOrBelow, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { isOfType, type PlainData, type Resource } from "../../core/resource/resource.ts";
+import { assertResourcePath } from "../../core/resource/resource-path.ts";
+
+/**
+ * What of the file system a resource is: a folder with all that is in it, or one file. A file is handled as a
+ * folder in which only one name counts, because a file can only be replaced in its folder. Inside the engine
+ * its path is that name; outside it is ".".
+ */
+export interface Scope {
+  /** Absolute path of the folder. */
+  readonly root: string;
+  /** The one name that counts. */
+  readonly only?: string;
+  /** Paths in the folder that are no part of it, because they are a resource of their own. */
+  readonly without?: readonly string[];
+}
+
+export function scopeOf(resource: Resource): Scope {
+  if (!isOfType(resource, "fs-file")) return { root: resource.location, ...withoutFrom(resource.properties) };
+  const slash = resource.location.lastIndexOf("/");
+  return { root: resource.location.slice(0, slash) || "/", only: baseName(resource.location) };
+}
+
+/** What a resource, or the metadata of a sandbox, says of what is left out. */
+export function withoutFrom(facts: { readonly [key: string]: PlainData }): Pick<Scope, "without"> {
+  const without = facts["without"];
+  return Array.isArray(without) && without.length > 0 ? { without: without.map(String) } : {};
+}
+
+/** Whether this path is no part of the resource. */
+export function isLeftOut({ without = [] }: Scope, path: string): boolean {
+  return without.some((other) => isAtOrBelow(path, other));
+}
+
+/** The engine's path for a path inside the resource. */
+export function toEnginePath(scope: Scope, path: string): string {
+  const checked = assertResourcePath(path);
+  if (isLeftOut(scope, checked))
+    throw new UsageError(`'${path}' is no part of this resource: it is a resource of the plan by itself.`, {
+      hint: "Use it by its own name; see 'drydock plan show'.",
+      code: "LEFT_OUT",
+    });
+  if (scope.only === undefined) return checked;
+  if (checked === ROOT_PATH || checked === scope.only) return scope.only;
+  throw new UsageError(`The resource is a single file and has no path '${path}' inside.`, {
+    hint: "Use '.' for the file itself.",
+    code: "BAD_PATH",
+  });
+}
+
+/** The path inside the resource for an engine's path. */
+export function toResourcePath(scope: Scope, path: string): string {
+  return scope.only !== undefined && path === scope.only ? ROOT_PATH : path;
+}

@@ -1,0 +1,227 @@
+import { randomBytes } from "node:crypto";
+import { UnsupportedError } from "../../core/errors/errors.ts";
+import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { failedWith, unlessFailed } from "../../system/calls/errno.ts";
+import type { Facts } from "../../system/calls/facts.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { closeFile } from "../../system/calls/handles.ts";
+import { readXattrs, writeXattrs } from "../../system/calls/xattrs.ts";
+import { namesIn } from "../../system/data/existence.ts";
+import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { isOnOverlay } from "../../system/mount/file-system.ts";
+import { inheritedProject } from "../../system/mount/project-quota.ts";
+import { whileLocked } from "../../system/state/lock.ts";
+import { removeTree } from "../tree/remove-tree.ts";
+import type { Scope } from "./scope.ts";
+
+/**
+ * Where the things of a sandbox are kept: a private folder on the mount of the original, because a landing is
+ * made of renames, and those do not cross mounts. Tried in this order: the state directory, beside the
+ * original, inside it.
+ *
+ * Every sandbox has a *home* in the state directory, `sandboxes/ID`. If its workspace is elsewhere, the home
+ * holds a file `place` with the path, written before the workspace is made, so that it is always found again.
+ * `original-time` is there while a workspace inside the original comes or goes: the time that the original's
+ * folder has to have afterwards.
+ */
+export interface WorkspacePlace {
+  readonly path: string;
+  readonly placement: Placement;
+}
+
+export type Placement = "state" | "beside" | "inside";
+
+const POINTS = {
+  sandboxes: failpoint("workspace.create-sandboxes"),
+  home: failpoint("workspace.create-home"),
+  place: failpoint("workspace.record-place"),
+  create: failpoint("workspace.create"),
+  inherited: failpoint("workspace.drop-inherited"),
+  keepTime: failpoint("workspace.keep-time"),
+  noteTime: failpoint("workspace.note-time"),
+  probe: failpoint("workspace.probe"),
+  remove: failpoint("workspace.remove"),
+};
+const PLACE = "place";
+const ORIGINAL_TIME = "original-time";
+
+/** How every name begins that we give to something of ours in other people's folders. */
+export const OWN_NAME_PREFIX = ".drydock-";
+/**
+ * A workspace beside or inside an original: our prefix and the ULID of a plan. Never part of anybody's data.
+ */
+export const OWN_NAME = /^\.drydock-[0-9A-HJKMNP-TV-Z]{26}-/;
+
+/** The name of a home: the ids of a plan and of a resource of it. */
+const HOME_NAME = /^[0-9A-HJKMNP-TV-Z]{26}-[^/]+$/;
+
+/** The folder in the state directory that holds all homes. */
+export function openHomes(stateDir: string): Folder {
+  using state = Folder.open(stateDir);
+  return state.ensureFolder(POINTS.sandboxes, "sandboxes");
+}
+
+/** Chooses where the workspace goes. Changes nothing. */
+export function choosePlace(stateDir: string, sandboxId: string, scope: Scope): WorkspacePlace {
+  using original = Folder.open(scope.root);
+  assertNotOverlay(original);
+  using homes = openHomes(stateDir);
+  if (canRenameBetween(homes, original)) return { path: homes.label(sandboxId), placement: "state" };
+  const name = `${OWN_NAME_PREFIX}${sandboxId}-${randomBytes(6).toString("hex")}`;
+  const besidePath = scope.only === undefined && scope.root !== "/" ? parentPath(scope.root) : undefined;
+  if (besidePath !== undefined) {
+    using beside = openIfAllowed(besidePath);
+    if (beside?.isWritable() === true && canRenameBetween(beside, original))
+      return { path: beside.label(name), placement: "beside" };
+  }
+  if (original.isWritable()) return { path: original.label(name), placement: "inside" };
+  throw new UnsupportedError(`There is no place from which files could be renamed into ${scope.root}.`, {
+    hint: "Make the folder writable, or choose another with --state-dir on the same file system.",
+  });
+}
+
+/** Makes the folders that `choosePlace` chose, and sees that they can do what a landing needs. */
+export function makeWorkspace(stateDir: string, sandboxId: string, place: WorkspacePlace): Folder {
+  using homes = openHomes(stateDir);
+  using home = homes.ensureFolder(POINTS.home, sandboxId);
+  if (place.placement === "state") {
+    dropInherited(home);
+    assertExchangeWorks(home);
+    return home.duplicate();
+  }
+  writeWhole(POINTS.place, home, PLACE, Buffer.from(JSON.stringify(place)));
+  using parent = Folder.open(parentPath(place.path));
+  const make = () => parent.createFolder(POINTS.create, baseName(place.path), 0o700);
+  if (place.placement === "inside") keepingTime(homes, home, parent, make);
+  else make();
+  const workspace = parent.openChild(baseName(place.path));
+  dropInherited(workspace);
+  assertExchangeWorks(workspace);
+  return workspace;
+}
+
+/** Opens the workspace of a sandbox, if there is one. */
+export function openWorkspace(path: string): Folder | undefined {
+  return openIfAllowed(path);
+}
+
+/** Where an earlier, maybe unfinished, creation of this sandbox put its workspace. */
+export function findPlace(stateDir: string, sandboxId: string): WorkspacePlace | undefined {
+  using homes = openHomes(stateDir);
+  using home = homes.openBelowIfThere(sandboxId);
+  if (home === undefined) return undefined;
+  const elsewhere = readWhole(home, PLACE);
+  if (elsewhere !== undefined) return JSON.parse(elsewhere.toString()) as WorkspacePlace;
+  return { path: home.path, placement: "state" };
+}
+
+/** The ids of all sandboxes that have a home in the state directory, whoever knows of them. */
+export function homeIds(stateDir: string): readonly string[] {
+  return namesIn(`${stateDir}/sandboxes`).filter((name) => HOME_NAME.test(name));
+}
+
+/** Removes the workspace and the home. */
+export function removeWorkspace(stateDir: string, sandboxId: string, place: WorkspacePlace): void {
+  using homes = openHomes(stateDir);
+  if (place.placement !== "state") {
+    using home = homes.openBelowIfThere(sandboxId);
+    using parent = openIfAllowed(parentPath(place.path));
+    if (parent !== undefined) {
+      const remove = () => removeTree(POINTS.remove, parent, baseName(place.path));
+      if (place.placement === "inside") keepingTime(homes, home, parent, remove);
+      else remove();
+    }
+  }
+  removeTree(POINTS.remove, homes, sandboxId);
+}
+
+/**
+ * Our coming and going inside an original leaves no trace in its time. The time is noted in the home before,
+ * and the note is gone when it is set: one that is found there is from a crash in between. One at a time:
+ * another would take for the original's what is ours for a moment.
+ */
+function keepingTime(homes: Folder, home: Folder | undefined, parent: Folder, action: () => void): void {
+  whileLocked(homes, () => {
+    const noted = home === undefined ? undefined : readWhole(home, ORIGINAL_TIME);
+    const { mtime, atime } =
+      noted === undefined ? parent.ownFacts() : (JSON.parse(noted.toString()) as NotedTime);
+    if (noted === undefined && home !== undefined)
+      writeWhole(POINTS.noteTime, home, ORIGINAL_TIME, Buffer.from(JSON.stringify({ mtime, atime })));
+    action();
+    parent.setTimes(POINTS.keepTime, ROOT_PATH, { mtime, atime });
+    if (home !== undefined) home.removeFile(POINTS.noteTime, ORIGINAL_TIME);
+  });
+}
+
+type NotedTime = Pick<Facts, "mtime" | "atime">;
+
+/**
+ * Whether a rename from one folder to the other works: tried with a rename that can't succeed, because it
+ * would replace the folder itself, but gets past the question whether both are on one mount. Subvolumes of
+ * btrfs share a mount and still refuse; those differ in device. So do folders with a quota project, which
+ * take in nothing of another one.
+ */
+function canRenameBetween(from: Folder, to: Folder): boolean {
+  if (from.ownFacts().device !== to.ownFacts().device) return false;
+  if (inheritedProject(from) !== inheritedProject(to)) return false;
+  try {
+    from.move(POINTS.probe, "no-such-name", to, ROOT_PATH);
+    return true;
+  } catch (thrown) {
+    if (failedWith(thrown, "EEXIST", "EBUSY", "ENOENT")) return true;
+    if (failedWith(thrown, "EXDEV")) return false;
+    throw thrown;
+  }
+}
+
+/** A default ACL of the folder around would be inherited by every copy. */
+function dropInherited(workspace: Folder): void {
+  const inherited = readXattrs(workspace, ROOT_PATH);
+  const own = Object.fromEntries(
+    Object.entries(inherited).filter(([key]) => !key.startsWith("system.posix_acl_")),
+  );
+  if (Object.keys(own).length === Object.keys(inherited).length) return;
+  writeXattrs(POINTS.inherited, workspace, ROOT_PATH, own, inherited);
+  workspace.setMode(POINTS.inherited, ROOT_PATH, 0o700);
+}
+
+/**
+ * On an overlay a folder of a lower layer can't be renamed, and a file becomes another one when it is first
+ * written.
+ */
+function assertNotOverlay(original: Folder): void {
+  if (!isOnOverlay(original)) return;
+  throw new UnsupportedError(
+    `${original.path} is on an overlay file system (as in a container), where folders can't be moved as one.`,
+    {
+      hint: "Use a folder on a volume, a bind mount or a tmpfs.",
+    },
+  );
+}
+
+/** Makes two files and swaps them. */
+function assertExchangeWorks(workspace: Folder): void {
+  const names = ["probe-a", "probe-b"] as const;
+  try {
+    for (const name of names)
+      if (workspace.facts(name) === undefined) closeFile(workspace.createFile(POINTS.probe, name, 0o600));
+    workspace.exchange(POINTS.probe, names[0], workspace, names[1]);
+  } catch (thrown) {
+    if (!failedWith(thrown, "EINVAL", "ENOSYS", "EOPNOTSUPP", "ENOTSUP")) throw thrown;
+    throw new UnsupportedError(
+      `The file system of ${workspace.path} can't exchange two files in one step, so nothing could land there atomically.`,
+      {
+        hint: "Use a file system with renameat2(RENAME_EXCHANGE), such as ext4, xfs, btrfs or tmpfs.",
+        cause: thrown,
+      },
+    );
+  } finally {
+    for (const name of names)
+      if (workspace.facts(name) !== undefined) workspace.removeFile(POINTS.probe, name);
+  }
+}
+
+function openIfAllowed(path: string): Folder | undefined {
+  return unlessFailed(["ENOENT", "EACCES", "ENOTDIR", "ELOOP"], () => Folder.open(path));
+}

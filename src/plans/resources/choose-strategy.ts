@@ -1,0 +1,155 @@
+import type { Settings } from "../../config/settings.ts";
+import { AUTOMATIC_STRATEGY } from "../../config/settings.ts";
+import { messageOf, UnsupportedError, UsageError } from "../../core/errors/errors.ts";
+import type { PlanResource } from "../../core/plan.ts";
+import type { Resource } from "../../core/resource/resource.ts";
+import type { ResourceTypes } from "../../core/resource/resource-types.ts";
+import { nearestName } from "../../core/values/nearest-name.ts";
+import type { RegisteredStrategy } from "../../strategies/registered-strategy.ts";
+import type { SandboxStrategyRegistry } from "../../strategies/registry.ts";
+import type { ContainedResource } from "./containment.ts";
+
+export interface ChosenStrategy {
+  readonly strategy: string;
+  readonly why: string;
+}
+
+/**
+ * Which strategy a resource gets, and why: the one that the plan or the resource asks for, else the one of
+ * its type, else the general setting, else the strongest that works here. `none` isolates nothing and has to
+ * be asked for.
+ */
+export class StrategyChooser {
+  readonly #registry: SandboxStrategyRegistry;
+  readonly #settings: Settings;
+  readonly #types: ResourceTypes;
+
+  constructor(registry: SandboxStrategyRegistry, settings: Settings, types: ResourceTypes) {
+    this.#registry = registry;
+    this.#settings = settings;
+    this.#types = types;
+  }
+
+  /**
+   * The strategies of all resources of a new plan; one that shares the sandbox of another shares its
+   * strategy.
+   */
+  async chooseAll(
+    resolved: readonly ContainedResource[],
+    restriction: (resource: Resource) => Pick<PlanResource, "may">,
+  ): Promise<readonly PlanResource[]> {
+    const chosen = new Map<string, ChosenStrategy>();
+    for (const { resource, wanted, within } of resolved)
+      if (within === undefined) chosen.set(resource.id, await this.choose(resource, wanted));
+    return resolved.map(({ resource, within }) => {
+      const choice = chosen.get(within?.resourceId ?? resource.id) as ChosenStrategy;
+      const around = resolved.find((other) => other.resource.id === within?.resourceId)?.resource.name;
+      const why = around === undefined ? choice.why : `it is inside of ${around}, whose sandbox it shares`;
+      return {
+        resource,
+        strategy: choice.strategy,
+        why,
+        ...(within && { within }),
+        ...restriction(resource),
+      };
+    });
+  }
+
+  async choose(
+    resource: Resource,
+    wanted?: { readonly strategy: string; readonly by: string },
+  ): Promise<ChosenStrategy> {
+    const choice = wanted ?? this.#fromType(resource.type) ?? this.#fromSettings();
+    if (choice === undefined || choice.strategy === AUTOMATIC_STRATEGY)
+      return await this.#strongest(resource);
+    const registered = await this.#registry.resolve(choice.strategy, { resource });
+    const reason = await this.#whyNot(registered, resource);
+    if (reason === undefined) return { strategy: choice.strategy, why: choice.by };
+    throw new UnsupportedError(`${choice.strategy} does not work for ${resource.name}: ${reason}.`, {
+      hint: "Choose another strategy, or leave the choice to Drydock.",
+    });
+  }
+
+  #fromType(type: string): { readonly strategy: string; readonly by: string } | undefined {
+    const { sandboxStrategy: strategy, strategyFrom } = this.#types.get(type);
+    return strategy === undefined
+      ? undefined
+      : { strategy, by: `named by the type ${strategyFrom} in the config` };
+  }
+
+  #fromSettings(): { readonly strategy: string; readonly by: string } | undefined {
+    const { strategy } = this.#settings.sandbox;
+    return strategy === AUTOMATIC_STRATEGY
+      ? undefined
+      : { strategy, by: "named by sandbox.strategy in the config" };
+  }
+
+  async #strongest(resource: Resource): Promise<ChosenStrategy> {
+    const passedOver: string[] = [];
+    const { strategies, unusable } = await this.#registry.listAll();
+    passedOver.push(...unusable.map(({ name, error }) => `${name}: ${error.message}`));
+    for (const registered of strategies) {
+      if (registered.capabilities.isolation === "none") continue;
+      const reason = await this.#whyNotByItself(registered, resource);
+      if (reason === undefined) {
+        const note = passedOver.length === 0 ? "" : `; passed over: ${passedOver.join("; ")}`;
+        return { strategy: registered.name, why: `the strongest that works here${note}` };
+      }
+      if (this.#handles(registered, resource.type)) passedOver.push(`${registered.name}: ${reason}`);
+    }
+    throw new UsageError(
+      `No strategy can isolate ${resource.name} (${resource.type})${passedOver.length === 0 ? "" : `: ${passedOver.join("; ")}`}.`,
+      {
+        hint: `${this.#typeHint(resource.type)}See 'drydock strategy list' for what each one can isolate.`,
+        code: "NO_STRATEGY",
+      },
+    );
+  }
+
+  /** A custom strategy whose probe fails must not stop the choice of another. */
+  async #whyNotByItself(registered: RegisteredStrategy, resource: Resource): Promise<string | undefined> {
+    try {
+      return await this.#whyNot(registered, resource);
+    } catch (thrown) {
+      if (registered.builtIn) throw thrown;
+      return messageOf(thrown);
+    }
+  }
+
+  async #whyNot(registered: RegisteredStrategy, resource: Resource): Promise<string | undefined> {
+    if (!this.#handles(registered, resource.type))
+      return `it can't isolate resources of type ${resource.type}`;
+    const objection = this.#objection(registered, resource);
+    if (objection !== undefined) return objection;
+    const probed = await this.#registry.guarded(registered.name).probe(resource);
+    return probed.works ? undefined : probed.reason;
+  }
+
+  #handles({ capabilities }: RegisteredStrategy, type: string): boolean {
+    const { resourceTypes } = capabilities;
+    return (
+      resourceTypes === "all" || this.#types.get(type).lineage.some((name) => resourceTypes.includes(name))
+    );
+  }
+
+  /** An unknown type is probably misspelled. */
+  #typeHint(type: string): string {
+    if (this.#types.has(type)) return "";
+    const nearest = nearestName(
+      type,
+      this.#types.list().map(({ name }) => name),
+    );
+    return nearest === undefined
+      ? "'drydock resource-type list' shows the types that are known. "
+      : `Did you mean ${nearest}? `;
+  }
+
+  /** Why a resource can't have a strategy that could isolate it. */
+  #objection({ name, capabilities }: RegisteredStrategy, { type, properties }: Resource): string | undefined {
+    const { strategies } = this.#types.get(type);
+    if (strategies?.includes(name) === false) return `the type ${type} allows only ${strategies.join(", ")}`;
+    const [inside] = Array.isArray(properties["without"]) ? properties["without"] : [];
+    if (inside === undefined || capabilities.leavesOut) return undefined;
+    return `it can't leave out ${String(inside)}, which is a resource of its own`;
+  }
+}

@@ -1,0 +1,262 @@
+import { type DeclaredResource, RESOURCE_STARTS, type Settings } from "../../config/settings.ts";
+import { UsageError } from "../../core/errors/errors.ts";
+import { baseName, bytesFromPath, displayPath } from "../../core/paths/byte-path.ts";
+import { BUILT_IN_RESOURCE_TYPES, type Resource } from "../../core/resource/resource.ts";
+import type { ResourceType, ResourceTypes } from "../../core/resource/resource-types.ts";
+import { splitSecret } from "../../core/resource/secret-url.ts";
+import { factsOfPath, firstBytes, realPathOf } from "../../system/data/locations.ts";
+import { newId } from "../../system/state/new-id.ts";
+import type { ResourceRequest } from "../plan-views.ts";
+import { type ContainedResource, contained, type ResolvedResource } from "./containment.ts";
+
+const LONGEST_PATH = 4000;
+const SQLITE_MAGIC = "SQLite format 3\0";
+const URL_TYPES: { readonly [scheme: string]: string } = {
+  "postgres:": "postgres-database",
+  "postgresql:": "postgres-database",
+  "mysql:": "mysql-database",
+  "mariadb:": "mysql-database",
+};
+
+/**
+ * Makes resources of what the user gave: names of the config or locations, with links resolved and types
+ * detected. Refuses, before anything is made, locations that are not there, not of their type, or not safe.
+ */
+export class ResourceResolver {
+  readonly #settings: Settings;
+  readonly #types: ResourceTypes;
+  readonly #cwd: string;
+  readonly #stateDir: string;
+
+  constructor(settings: Settings, types: ResourceTypes, cwd: string, stateDir: string) {
+    this.#settings = settings;
+    this.#types = types;
+    this.#cwd = cwd;
+    this.#stateDir = realPathOf(stateDir) ?? stateDir;
+  }
+
+  /** What a type allows. */
+  typeOf({ type }: Resource): ResourceType {
+    return this.#types.get(type);
+  }
+
+  resolveAll(requests: readonly ResourceRequest[]): readonly ContainedResource[] {
+    if (requests.length === 0)
+      throw new UsageError("A plan needs at least one resource.", { hint: "Name one with -r PATH." });
+    const resolved = requests.map((request) => this.#resolve(request));
+    assertDistinct(resolved.map(({ resource }) => resource));
+    return contained(resolved, this.#types);
+  }
+
+  #resolve(request: ResourceRequest): ResolvedResource {
+    const declared = this.#settings.resources.find(({ name }) => name === request.location);
+    const merged =
+      declared === undefined
+        ? request
+        : { ...fromDeclared(declared), ...request, location: declared.location };
+    const { location, secret } = splitSecret(this.#location(merged.location));
+    const type = merged.type ?? detectType(location);
+    const resource: Resource = {
+      id: newId(),
+      name: merged.name ?? defaultName(location),
+      type,
+      location,
+      ...lineageOf(this.#types.get(type)),
+      properties: merged.from === undefined ? {} : { from: merged.from },
+    };
+    assertName(resource.name);
+    assertStart(resource, this.#baseType(type), merged.from);
+    assertKind(resource, this.#baseType(type));
+    const by =
+      request.strategy !== undefined
+        ? "asked for on the command line"
+        : "named by the resource in the config";
+    const wanted = merged.strategy === undefined ? {} : { wanted: { strategy: merged.strategy, by } };
+    return {
+      resource,
+      ...wanted,
+      ...(secret !== undefined && { secret }),
+      ...(declared !== undefined && { declaredAs: declared.name }),
+      ...(declared?.parent !== undefined && { parent: declared.parent }),
+    };
+  }
+
+  /** The built-in type that a type is made out of, or the type itself. */
+  #baseType(type: string): string {
+    const { lineage } = this.#types.get(type);
+    return lineage.find((name) => BUILT_IN_RESOURCE_TYPES.some((known) => known === name)) ?? type;
+  }
+
+  #location(given: string): string {
+    if (given === "")
+      throw new UsageError("The location of a resource is empty.", { hint: "Give a path or a URL." });
+    const scheme = /^[a-z][a-z0-9+.-]*:(?=\/\/)/.exec(given)?.[0];
+    if (scheme !== undefined) return given;
+    const absolute = given.startsWith("/") ? given : `${this.#cwd}/${given}`;
+    if (bytesFromPath(absolute).length > LONGEST_PATH) {
+      throw new UsageError(
+        `The path ${displayPath(given.slice(0, 60))}… is longer than ${LONGEST_PATH} bytes.`,
+        {
+          hint: "Use a shorter path, or a link to the folder.",
+          code: "PATH_TOO_LONG",
+        },
+      );
+    }
+    const real = resolvePath(absolute);
+    if (real === undefined)
+      throw new UsageError(`There is nothing at ${displayPath(given)}.`, {
+        hint: "Check the path; a resource has to exist.",
+        code: "NO_SUCH_RESOURCE",
+      });
+    this.#assertSafe(real, given);
+    return real;
+  }
+
+  #assertSafe(real: string, given: string): void {
+    const unsafe = (why: string) =>
+      new UsageError(`${displayPath(given)} can't be a resource: ${why}.`, {
+        hint: "Choose a folder of your own.",
+        code: "UNSAFE_RESOURCE",
+      });
+    if (real === "/") throw unsafe("it is the root of the file system");
+    if (isInside(real, this.#stateDir)) throw unsafe("it is in Drydock's own state directory");
+    if (isInside(this.#stateDir, real))
+      throw unsafe(`it contains Drydock's state directory ${this.#stateDir}`);
+    if (real.split("/").some((name) => /^\.drydock-[0-9A-HJKMNP-TV-Z]{26}-/.test(name)))
+      throw unsafe("it is inside another sandbox");
+  }
+}
+
+function resolvePath(absolute: string): string | undefined {
+  try {
+    return realPathOf(absolute);
+  } catch (thrown) {
+    if (!(thrown instanceof Error)) throw thrown;
+    throw new UsageError(`${displayPath(absolute)} can't be looked at: ${thrown.message}.`, {
+      hint: "Check that you may enter every folder on the way.",
+      cause: thrown,
+      code: "NO_ACCESS",
+    });
+  }
+}
+
+function fromDeclared({ name, type, strategy, from }: DeclaredResource): Partial<ResourceRequest> {
+  return {
+    name,
+    ...(type !== undefined && { type }),
+    ...(strategy !== undefined && { strategy }),
+    ...(from !== undefined && { from }),
+  };
+}
+
+/** Only the sandbox of a git checkout can begin with another state than the present one. */
+function assertStart({ name }: Resource, type: string, from: string | undefined): void {
+  if (from === undefined) return;
+  const hint = `Use from=${RESOURCE_STARTS.join(" or from=")}, and only for a git checkout.`;
+  if (!RESOURCE_STARTS.some((known) => known === from))
+    throw new UsageError(`The sandbox of ${name} can't begin with '${displayPath(from)}'.`, { hint });
+  if (type !== "git-checkout")
+    throw new UsageError(`${name} is no git checkout (${type}), so 'from' makes no sense for it.`, { hint });
+}
+
+/** Of most types there is nothing to say. */
+function lineageOf({ lineage }: ResourceType): Pick<Resource, "lineage"> {
+  return lineage.length > 1 ? { lineage } : {};
+}
+
+function isInside(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
+
+function detectType(location: string): string {
+  const scheme = /^[a-z][a-z0-9+.-]*:(?=\/\/)/.exec(location)?.[0];
+  if (scheme !== undefined) {
+    const type = URL_TYPES[scheme];
+    if (type === undefined)
+      throw new UsageError(`No type of resource is known for ${scheme}//.`, {
+        hint: "Name one with ,type=TYPE.",
+      });
+    return type;
+  }
+  const kind = factsOfPath(location)?.kind;
+  if (kind === "directory")
+    return factsOfPath(`${location}/.git`) === undefined ? "fs-directory" : "git-checkout";
+  if (kind === "file") return isSqlite(location) ? "sqlite-database" : "fs-file";
+  throw new UsageError(
+    `${displayPath(location)} is a ${kind ?? "thing that is gone"}, which can't be a resource.`,
+    {
+      hint: "Choose a folder or a file.",
+      code: "NO_SUCH_RESOURCE",
+    },
+  );
+}
+
+function isSqlite(location: string): boolean {
+  try {
+    return firstBytes(location, SQLITE_MAGIC.length).toString("latin1") === SQLITE_MAGIC;
+  } catch (thrown) {
+    throw new UsageError(
+      `${displayPath(location)} can't be read: ${thrown instanceof Error ? thrown.message : String(thrown)}.`,
+      { hint: "Check its permissions.", cause: thrown, code: "NO_ACCESS" },
+    );
+  }
+}
+
+function assertKind(resource: Resource, type: string): void {
+  if (!resource.location.startsWith("/")) return;
+  const kind = factsOfPath(resource.location)?.kind;
+  const wantsFolder = type === "fs-directory" || type === "fs-mount" || type === "git-checkout";
+  const wantsFile = type === "fs-file" || type === "sqlite-database";
+  if (wantsFolder && kind !== "directory")
+    throw new UsageError(`${displayPath(resource.location)} is a file, not a folder (${type}).`, {
+      hint: "Use type=fs-file, or give the folder.",
+      code: "WRONG_KIND",
+    });
+  if (wantsFile && kind !== "file")
+    throw new UsageError(`${displayPath(resource.location)} is not a file (${type}).`, {
+      hint: "Use type=fs-directory, or give a file.",
+      code: "WRONG_KIND",
+    });
+}
+
+function defaultName(location: string): string {
+  if (location.startsWith("/")) return baseName(location);
+  const [, host = "", database = ""] = /^[^:]+:\/\/(?:[^@/]*@)?([^/?#]*)(?:\/([^?#]*))?/.exec(location) ?? [];
+  return database || host || location;
+}
+
+/** Names go into messages, environment variables and tables. */
+export function assertName(name: string): void {
+  if (name.trim() === "")
+    throw new UsageError("A name is empty.", { hint: "Give it at least one letter.", code: "BAD_NAME" });
+  if (/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(name)) {
+    throw new UsageError(`The name '${displayPath(name)}' holds control characters.`, {
+      hint: "Use letters, digits, spaces and punctuation.",
+      code: "BAD_NAME",
+    });
+  }
+  if (name.length > 200)
+    throw new UsageError("A name is longer than 200 characters.", {
+      hint: "Choose a shorter one.",
+      code: "BAD_NAME",
+    });
+}
+
+function assertDistinct(resources: readonly Resource[]): void {
+  for (const [at, one] of resources.entries()) {
+    for (const other of resources.slice(at + 1)) {
+      if (one.name === other.name) {
+        throw new UsageError(`Two resources are called '${one.name}'.`, {
+          hint: "Name one of them: -r NAME=LOCATION.",
+          code: "BAD_NAME",
+        });
+      }
+      if (one.location === other.location) {
+        throw new UsageError(`${one.name} and ${other.name} are both ${displayPath(one.location)}.`, {
+          hint: "Use one of them.",
+          code: "OVERLAP",
+        });
+      }
+    }
+  }
+}

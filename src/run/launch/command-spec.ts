@@ -1,0 +1,44 @@
+import { mayMountOnMachine } from "../../system/mount/privilege.ts";
+import { inheritedFileLimit } from "../../system/process/processes.ts";
+import type { CommandEnvironment } from "../environment.ts";
+import type { OwnProcessLimit } from "../limits/command-limits.ts";
+import type { ViewStep } from "./launch-spec.ts";
+import type { CommandLauncher, CommandSpec } from "./launcher.ts";
+import { startScript } from "./start-script.ts";
+
+/** A command, and where it starts. */
+export interface CommandRequest {
+  readonly steps: readonly ViewStep[];
+  readonly joins?: number;
+  readonly cwd: string;
+  readonly command: readonly string[];
+  readonly environment: CommandEnvironment;
+  readonly strict: boolean;
+  readonly ofItself?: OwnProcessLimit | undefined;
+}
+
+/** What its launcher is told of a command. */
+export function commandSpec({ tools, terminal }: CommandLauncher, request: CommandRequest): CommandSpec {
+  const { steps, joins, cwd, command, environment, strict, ofItself } = request;
+  const user = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
+  const script = startScript({
+    tools,
+    privileged: mayMountOnMachine(),
+    user,
+    environment,
+    ofItself,
+    terminal,
+  });
+  const openFiles = inheritedFileLimit();
+  return {
+    steps,
+    ...(joins !== undefined && { joins }),
+    noAbstractSockets: strict,
+    ...(openFiles !== undefined && { openFiles }),
+    shell: { file: tools.sh, args: ["-c", script, "drydock", ...command] },
+    environment: Object.entries({ ...environment.plain, PWD: cwd }).map(
+      ([name, value]) => `${name}=${value}`,
+    ),
+    cwd,
+  };
+}

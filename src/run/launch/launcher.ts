@@ -1,0 +1,232 @@
+import { UnsupportedError } from "../../core/errors/errors.ts";
+import { displayPath } from "../../core/paths/byte-path.ts";
+import { closeFile } from "../../system/calls/handles.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { ControlGroup } from "../../system/groups/control-group.ts";
+import { mayMountOnMachine } from "../../system/mount/privilege.ts";
+import { LauncherProcess } from "../../system/process/launcher-process.ts";
+import { ownProgram } from "../../system/process/own-program.ts";
+import { HandedStreams, type TerminalUse } from "../../system/terminal/handed-streams.ts";
+import { TerminalRelay } from "../../system/terminal/terminal-relay.ts";
+import { UserTerminal } from "../../system/terminal/user-terminal.ts";
+import type { LaunchSpec } from "./launch-spec.ts";
+import { findTools, type Tools } from "./tools.ts";
+
+const POINTS = { start: failpoint("run.start") };
+/** Seen from this file in the source, and from a bundle of the tests. */
+const FROM_SOURCE = "../../../node_modules/.cache/drydock-compiled";
+const PLACES = [
+  { program: "./launcher-main.ts", compiled: FROM_SOURCE },
+  { program: "./launcher.cjs", compiled: "./.compile-cache" },
+  { program: "../launcher.cjs", compiled: "../.compile-cache" },
+  { program: "./launcher-main.ts", compiled: FROM_SOURCE },
+];
+
+/** What has to be known of a command when its launcher is started. */
+export interface CommandKind {
+  readonly network: boolean;
+  /** Where the command's standard output goes: ours, or standard error. */
+  readonly stdout: "inherit" | "stderr";
+}
+
+interface LauncherKind extends CommandKind {
+  /** Whether we may mount as we like. */
+  readonly privileged: boolean;
+}
+
+/** What the command needs besides what its launcher knows itself. */
+export type CommandSpec = Omit<LaunchSpec, "privileged" | "ownNetwork" | "inputFile" | "terminal">;
+
+/** A command that is up. */
+export interface RunningCommandProcess {
+  /** The first process of its namespaces, through which others get into its view. */
+  readonly first: number | undefined;
+  /** Its exit code, when all that it wrote is written and the terminal is as it was before. */
+  readonly ended: Promise<number>;
+  kill(): void;
+  signal(name: NodeJS.Signals): void;
+}
+
+interface Waiting {
+  readonly process: LauncherProcess;
+  readonly streams: HandedStreams;
+}
+
+let startedAhead: CommandLauncher | undefined;
+
+/**
+ * Starts the launcher for the command that comes next, by a program that knows already that it will run one.
+ */
+export function startAhead(kind: CommandKind): Disposable {
+  startedAhead = CommandLauncher.start(kind);
+  return startedAhead;
+}
+
+/**
+ * Starts one command. The launcher, a second Node, is started as soon as this is made, and waits for its
+ * specification: what it takes to start is then done while the plan is made.
+ */
+export class CommandLauncher implements Disposable {
+  readonly tools: Tools = findTools();
+  readonly terminal: TerminalUse;
+  readonly #kind: LauncherKind;
+  #waiting: Waiting | undefined;
+  #group: ControlGroup | undefined;
+  #inGroup: Promise<void> = Promise.resolve();
+
+  /** A launcher for a command; the one that was started ahead, if that is of the same kind. */
+  static start(kind: CommandKind): CommandLauncher {
+    const ahead = startedAhead;
+    startedAhead = undefined;
+    if (ahead?.is(kind)) return ahead;
+    ahead?.[Symbol.dispose]();
+    return new CommandLauncher({ ...kind, privileged: mayMountOnMachine() });
+  }
+
+  private constructor(kind: LauncherKind) {
+    this.#kind = kind;
+    const waiting = this.#start(undefined);
+    this.#waiting = waiting;
+    this.terminal = waiting.streams.terminal;
+  }
+
+  /** Puts what becomes the command into a control group, beside other work; the launch waits for that. */
+  confineTo(group: ControlGroup): void {
+    this.#group = group;
+    if (this.#waiting !== undefined) this.#confine(this.#waiting.process, group);
+  }
+
+  /**
+   * The command is up when this resolves. What could not be mounted is an error; then nothing is running, and
+   * it can be tried again.
+   */
+  async launch(command: CommandSpec): Promise<RunningCommandProcess> {
+    if (command.joins !== undefined) this.#discard();
+    const waiting = this.#waiting ?? this.#start(command.joins);
+    this.#waiting = waiting;
+    await this.#inGroup;
+    this.#waiting = undefined;
+    const { streams, process } = waiting;
+    const terminal = streams.terminals.length > 0 ? UserTerminal.open(streams.terminals) : undefined;
+    const spec: LaunchSpec = {
+      ...command,
+      privileged: this.#kind.privileged,
+      ownNetwork: !this.#kind.network,
+      ...(streams.inputFile !== undefined && { inputFile: streams.inputFile }),
+      ...(terminal !== undefined && { terminal: { ...terminal.shape, streams: streams.terminals } }),
+    };
+    const report = await process.launch(JSON.stringify(spec));
+    if (report.ready) return connected(waiting, terminal);
+    terminal?.close();
+    await process.ended;
+    await streams.finish();
+    process.close();
+    throw startFailure(report.said);
+  }
+
+  is({ network, stdout }: CommandKind): boolean {
+    return this.#kind.network === network && this.#kind.stdout === stdout;
+  }
+
+  /** A launcher that was not told anything ends. */
+  [Symbol.dispose](): void {
+    this.#discard();
+  }
+
+  #discard(): void {
+    this.#waiting?.process.kill();
+    this.#waiting?.process.close();
+    this.#waiting = undefined;
+  }
+
+  #start(joins: number | undefined): Waiting {
+    const { stdout } = this.#kind;
+    const streams = new HandedStreams(stdout === "stderr" ? 2 : 1);
+    const { file, args, environment } = ownProgram(import.meta.url, PLACES);
+    const [first = "", ...rest] = [...entering(this.#kind, this.tools, joins), file, ...args];
+    const process = LauncherProcess.start(POINTS.start, {
+      ...{ file: first, args: rest, streams: streams.descriptors },
+      // Messages that we may have to show are in one language.
+      environment: { ...environment, LC_ALL: "C" },
+    });
+    streams.start();
+    if (this.#group !== undefined) this.#confine(process, this.#group);
+    return { process, streams };
+  }
+
+  /** Only when it is up: what it needs to start does not count, and may be more than the limit. */
+  #confine(process: LauncherProcess, group: ControlGroup): void {
+    this.#inGroup = process.waiting.then(() => group.add(process.origins));
+    // One that fails, fails the launch that waits for it.
+    void Promise.allSettled([this.#inGroup]);
+  }
+}
+
+/**
+ * The programs that make the namespaces. Each dies with its parent, so nothing outlives Drydock. Mounts are
+ * the launcher's own business: as late as possible, so that it sees what is mounted on the host until then.
+ */
+function entering(
+  { privileged, network }: LauncherKind,
+  tools: Tools,
+  joins: number | undefined,
+): readonly string[] {
+  // Root in a user namespace may make the others, and go into those that were made from there.
+  const users = privileged ? [] : ["--user", "--map-root-user"];
+  const enter = [tools.nsenter, `--target=${joins}`, "--user", "--preserve-credentials", "--"];
+  return [
+    ...[tools.setpriv, "--pdeathsig", "KILL", "--"],
+    ...(joins === undefined || privileged ? [] : enter),
+    ...[
+      tools.unshare,
+      "--pid",
+      "--ipc",
+      ...(network ? [] : ["--net"]),
+      ...(joins === undefined ? users : []),
+    ],
+    ...["--fork", "--kill-child", "--"],
+  ];
+}
+
+function connected({ process, streams }: Waiting, terminal: UserTerminal | undefined): RunningCommandProcess {
+  const input = streams.inputFile === undefined ? undefined : process.take();
+  const relay =
+    terminal === undefined ? undefined : new TerminalRelay(terminal, process.take(), streams.screen);
+  if (streams.terminal === "connected") relay?.connect();
+  process.onWaiting = async (why) => {
+    if (why === "stopped") await relay?.stop();
+    else relay?.connect();
+  };
+  const end = async () => {
+    const code = await process.ended;
+    await relay?.end();
+    await streams.finish();
+    if (input !== undefined) {
+      HandedStreams.followInput(input);
+      closeFile(input);
+    }
+    process.close();
+    return code;
+  };
+  return {
+    first: process.first,
+    ended: end(),
+    kill: () => process.kill(),
+    signal: (name) => process.signal(name),
+  };
+}
+
+/** What the launcher, or the programs that start it, said. */
+function startFailure(said: string): UnsupportedError {
+  const lines = said.split("\n").map((line) => line.trim().replace(/\.$/, ""));
+  const why = lines.filter(Boolean).map(displayPath).join("; ");
+  const denied = /^(?:unshare|nsenter|setpriv): |Operation not permitted|denied/im.test(said);
+  return new UnsupportedError(
+    `The command could not be put inside: ${why || "a program of the system failed"}.`,
+    {
+      hint: denied
+        ? "This machine does not allow it; 'drydock doctor' says more. Run as root, or work on the sandbox with 'drydock plan path'."
+        : "Nothing was run. If it is about a scratch layer, --strict does without; 'drydock doctor' says more.",
+    },
+  );
+}

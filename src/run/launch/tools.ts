@@ -1,0 +1,19 @@
+import { UnsupportedError } from "../../core/errors/errors.ts";
+import { systemProgram } from "../../system/process/programs.ts";
+
+/** What util-linux and the shell have to offer; Debian counts them as essential. */
+const NEEDED = ["sh", "env", "unshare", "nsenter", "setpriv"] as const;
+
+/** Where the programs are that start a command inside. */
+export type Tools = { readonly [name in (typeof NEEDED)[number]]: string };
+
+export function findTools(): Tools {
+  const found = NEEDED.map((name) => [name, systemProgram(name)] as const);
+  const missing = found.filter(([, path]) => path === undefined).map(([name]) => name);
+  if (missing.length > 0) {
+    throw new UnsupportedError(`A command can't be run inside: ${missing.join(", ")} is not installed.`, {
+      hint: "Install util-linux, or work on the sandbox with 'drydock plan path'.",
+    });
+  }
+  return Object.fromEntries(found) as Tools;
+}

@@ -1,0 +1,65 @@
+import { removeTree } from "../../engine/tree/remove-tree.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { machineEntries } from "../../system/mount/kernel-entries.ts";
+import { MountTable } from "../../system/mount/mount-table.ts";
+import { mayMountOnMachine } from "../../system/mount/privilege.ts";
+import type { ViewStep } from "../launch/launch-spec.ts";
+import { hasMountsBelow } from "./host-mounts.ts";
+import { strictParts } from "./private-folders.ts";
+import { prepareScratch, scratchLayers } from "./scratch.ts";
+import type { Shown } from "./shown.ts";
+import { joinedSteps, viewSteps } from "./view.ts";
+
+/** How the folder of one command's own temporary folders, in that of the plan, begins. */
+export const OWN = "own-";
+
+const POINTS = { own: failpoint("run.own") };
+
+export interface NewView {
+  /** The plan's folder, with its scratch layers. */
+  readonly folder: Folder;
+  readonly useId: string;
+  readonly environment: { readonly [name: string]: string | undefined };
+  readonly strict: boolean;
+  readonly shown: readonly Shown[];
+  /** The paths at which the command can write to resources of the plan. */
+  readonly resources: readonly string[];
+  readonly hidden: readonly string[];
+}
+
+/** Makes ready what the view of a command is put together from, and says how. */
+export function newView({
+  folder,
+  useId,
+  environment,
+  strict,
+  shown,
+  resources,
+  hidden,
+}: NewView): readonly ViewStep[] {
+  const table = MountTable.read();
+  const privileged = mayMountOnMachine();
+  const cannotCover = (at: string) => !privileged && hasMountsBelow(table, at);
+  const layers = { environment, folder: folder.path, resources, hidden, cannotCover };
+  const scratch = strict ? [] : scratchLayers(layers);
+  prepareScratch(folder, scratch);
+  const common = { table, privileged, veiled: strict, scratch, hidden, shown, machine: machineEntries() };
+  if (!strict) return viewSteps({ ...common, folders: [], emptied: [], files: [] });
+  using own = folder.ensureFolder(POINTS.own, ownName(useId));
+  return viewSteps({ ...common, ...strictParts(own) });
+}
+
+/** What is to be changed of a view that another command has. */
+export function joinedView(): readonly ViewStep[] {
+  return joinedSteps(mayMountOnMachine(), machineEntries());
+}
+
+/** Removes what was made for one command. */
+export function removeOwnFolder(folder: Folder, useId: string): void {
+  removeTree(POINTS.own, folder, ownName(useId));
+}
+
+function ownName(useId: string): string {
+  return `${OWN}${useId}`;
+}

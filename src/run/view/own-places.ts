@@ -1,0 +1,86 @@
+import type { ViewStep } from "../launch/launch-spec.ts";
+import type { Place } from "./places.ts";
+
+/** Names in /proc that are about the whole machine, see system/kernel-entries.ts. */
+export interface MachineEntries {
+  readonly writable: readonly string[];
+  readonly memory: readonly string[];
+}
+
+/** The devices that a command gets. */
+const DEVICES = ["null", "zero", "full", "random", "urandom", "tty"] as const;
+const DEVICE_LINKS = {
+  fd: "/proc/self/fd",
+  stdin: "/proc/self/fd/0",
+  stdout: "/proc/self/fd/1",
+  stderr: "/proc/self/fd/2",
+  ptmx: "pts/ptmx",
+} as const;
+const DEV = "/dev";
+const SHARED_MEMORY = "/dev/shm";
+
+/** Its own processes, and nothing by which root could change the machine or look into its memory. */
+export function processPlaces(privileged: boolean, { writable, memory }: MachineEntries): readonly Place[] {
+  const flags = { noSetid: true, noDevices: true, noPrograms: true };
+  const machine: readonly ViewStep[] = [
+    ...writable.map((name): ViewStep => ({ step: "again", at: `/proc/${name}`, flags: { readOnly: true } })),
+    ...memory.map(
+      (name): ViewStep => ({
+        step: "bind",
+        at: `/proc/${name}`,
+        from: "/dev/null",
+        flags: { readOnly: true },
+      }),
+    ),
+  ];
+  const proc: ViewStep = { step: "system", at: "/proc", type: "proc", settings: [], flags };
+  return [{ at: "/proc", steps: [proc, ...(privileged ? machine : [])] }];
+}
+
+/** A small /dev, with terminals and shared memory of its own. */
+export function devicePlaces(): readonly Place[] {
+  const flags = { noSetid: true, noPrograms: true };
+  return [
+    {
+      at: DEV,
+      steps: [
+        {
+          step: "memory",
+          at: DEV,
+          entries: [
+            ...DEVICES.map((path) => ({ kind: "file", path }) as const),
+            ...Object.entries(DEVICE_LINKS).map(([path, to]) => ({ kind: "link", path, to }) as const),
+            ...["pts", "shm"].map((path) => ({ kind: "folder", path }) as const),
+          ],
+        },
+        ...DEVICES.map(
+          (name): ViewStep => ({ step: "bind", at: `${DEV}/${name}`, from: `${DEV}/${name}`, flags: {} }),
+        ),
+        {
+          step: "system",
+          at: `${DEV}/pts`,
+          type: "devpts",
+          settings: [
+            ["ptmxmode", "0666"],
+            ["mode", "0620"],
+          ],
+          flags,
+        },
+      ],
+    },
+    {
+      at: SHARED_MEMORY,
+      isWritable: true,
+      isEmpty: true,
+      steps: [
+        {
+          step: "system",
+          at: SHARED_MEMORY,
+          type: "tmpfs",
+          settings: [["mode", "1777"]],
+          flags: { ...flags, noDevices: true },
+        },
+      ],
+    },
+  ];
+}

@@ -1,0 +1,54 @@
+import { isAtOrBelow, parentPath } from "../../core/paths/byte-path.ts";
+import type { MemoryEntry } from "../../system/launch/memory-entries.ts";
+import type { ViewStep } from "../launch/launch-spec.ts";
+
+/** Something that is mounted at a path. Of several at the same path the later ones cover the earlier. */
+export interface Place {
+  readonly at: string;
+  readonly steps: readonly ViewStep[];
+  /** It is a file, and is mounted on one. */
+  readonly isFile?: boolean;
+  /** A command can make, move and remove names in it. */
+  readonly isWritable?: boolean;
+  /** Nothing of the host is in it. */
+  readonly isEmpty?: boolean;
+  /** Paths of the host that are missing in it. */
+  readonly missing?: readonly string[];
+}
+
+/** A small file of the host, with its content as base64. */
+export interface ShownFile {
+  readonly at: string;
+  readonly content: string;
+}
+
+/** An empty folder that nobody can change, with a name for each place that something is mounted on in it. */
+export function coverOf(at: string, places: readonly Place[], files: readonly ShownFile[]): Place {
+  const entries = new Map<string, MemoryEntry>();
+  const add = (entry: MemoryEntry) => entries.set(entry.path, entry);
+  const addParents = (path: string) => {
+    for (const folder of ancestorsBetween(at, path))
+      add({ kind: "folder", path: folder.slice(at.length + 1) });
+  };
+  for (const place of places.filter((other) => isStrictlyBelow(other.at, at))) {
+    addParents(place.at);
+    add({ kind: place.isFile ? "file" : "folder", path: place.at.slice(at.length + 1) });
+  }
+  for (const file of files.filter((other) => isStrictlyBelow(other.at, at))) {
+    addParents(file.at);
+    add({ kind: "file", path: file.at.slice(at.length + 1), content: file.content });
+  }
+  const sorted = [...entries.values()].toSorted((a, b) => a.path.length - b.path.length);
+  return { at, steps: [{ step: "memory", at, entries: sorted }] };
+}
+
+/** The folders on the way from one to what is below it, without both, the outermost first. */
+export function ancestorsBetween(above: string, below: string): readonly string[] {
+  const folders: string[] = [];
+  for (let at = parentPath(below); isStrictlyBelow(at, above); at = parentPath(at)) folders.unshift(at);
+  return folders;
+}
+
+export function isStrictlyBelow(path: string, ancestor: string): boolean {
+  return path !== ancestor && isAtOrBelow(path, ancestor);
+}

@@ -1,0 +1,42 @@
+import type { Folder } from "../../system/calls/folder.ts";
+import { realPathOf } from "../../system/data/locations.ts";
+import { readTextFile } from "../../system/data/text-files.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { ShownFile } from "./places.ts";
+import type { ViewRequest } from "./view.ts";
+
+const POINTS = { make: failpoint("run.private") };
+const TEMPORARY = ["/tmp", "/var/tmp"];
+/** Where daemons have their sockets. */
+const SOCKETS = ["/run", "/var/run"];
+const RESOLVER = "/etc/resolv.conf";
+const MOST_BYTES = 1 << 20;
+
+/** What `--strict` shows: temporary folders of this one command, and nothing in /run. */
+export function strictParts(own: Folder): Pick<ViewRequest, "folders" | "files" | "emptied"> {
+  const folders = realPaths(TEMPORARY).map((at, index) => ({
+    at,
+    folder: temporaryFolder(own, `temporary-${index}`),
+  }));
+  return { folders, emptied: realPaths(SOCKETS), files: resolver() };
+}
+
+function temporaryFolder(own: Folder, name: string): string {
+  own.ensureFolder(POINTS.make, name).close();
+  own.setMode(POINTS.make, name, 0o1777);
+  return own.label(name);
+}
+
+function realPaths(paths: readonly string[]): readonly string[] {
+  const real = paths.flatMap((path) => realPathOf(path) ?? []).filter((path) => path !== "/");
+  return [...new Set(real)];
+}
+
+/** Names of the network are found by a file that is often in /run. It is no socket, so it stays. */
+function resolver(): readonly ShownFile[] {
+  const at = realPathOf(RESOLVER);
+  const bytes = at === undefined ? undefined : readTextFile(at, MOST_BYTES)?.bytes;
+  return at === undefined || bytes === undefined
+    ? []
+    : [{ at, content: Buffer.from(bytes).toString("base64") }];
+}

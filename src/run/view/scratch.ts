@@ -1,0 +1,154 @@
+import { bytesFromPath, isAtOrBelow } from "../../core/paths/byte-path.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { digestOf } from "../../system/data/digest.ts";
+import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { isStrictlyBelow, type Place } from "./places.ts";
+
+/**
+ * What a command writes outside the plan's resources: home and temporary folders look writable, and what is
+ * written there goes to a layer of the plan. It is kept for the plan's next command, never lands, and goes
+ * with the plan.
+ *
+ * `scratch/NAME/` in the plan's folder holds `upper` and `work`. NAME holds a digest of the folder's path: a
+ * layer belongs to that folder alone.
+ */
+export interface ScratchLayer {
+  /** The folder of the host that it lies on. */
+  readonly at: string;
+  /** The layer's own folder. */
+  readonly folder: string;
+  /** It lies on nothing: the folder looks empty at first. */
+  readonly alone: boolean;
+  /** Paths in it that are missing for the command. */
+  readonly hidden: readonly string[];
+}
+
+const POINTS = {
+  scratch: failpoint("run.scratch"),
+  attributes: failpoint("run.scratch-attributes"),
+  clear: failpoint("run.scratch-clear"),
+};
+/** Made anew for every command. */
+const NEVER = ["/", "/proc", "/sys", "/dev"];
+
+type Environment = { readonly [name: string]: string | undefined };
+
+export interface ScratchRequest {
+  readonly environment: Environment;
+  /** The plan's folder. */
+  readonly folder: string;
+  /** A folder that is, or is in, one of these needs no layer: what is written there lands. */
+  readonly resources: readonly string[];
+  /** What a command must not see. */
+  readonly hidden: readonly string[];
+  /** Whether no layer can be laid over a folder. */
+  readonly cannotCover: (folder: string) => boolean;
+}
+
+/** The folders that get a scratch layer. */
+export function scratchLayers(request: ScratchRequest): readonly ScratchLayer[] {
+  const { environment, cannotCover } = request;
+  const wanted = {
+    home: environment["HOME"],
+    tmp: "/tmp",
+    "var-tmp": "/var/tmp",
+    tmpdir: environment["TMPDIR"],
+  };
+  const layers = new Map<string, Found>();
+  for (const [label, path] of Object.entries(wanted)) {
+    const at = path?.startsWith("/") === true ? realPathOf(path) : undefined;
+    if (at === undefined || layers.has(at) || !isWanted(at, request)) continue;
+    for (const found of layersOf(label, at, cannotCover(at)))
+      if (isWanted(found.at, request)) layers.set(found.at, found);
+  }
+  return [...layers.values()].map((found) => withHidden(found, [...layers.keys()], request));
+}
+
+type Found = Pick<ScratchLayer, "at" | "alone"> & { readonly label: string };
+
+/**
+ * Where something is mounted in a folder, a user without privilege can't lay anything over it. A temporary
+ * folder is then a new one, and of the home only the hidden folders get layers, in which caches and settings
+ * are.
+ */
+function layersOf(label: string, at: string, cannotCover: boolean): readonly Found[] {
+  if (!cannotCover) return [{ at, label, alone: false }];
+  if (label !== "home") return [{ at, label, alone: true }];
+  using home = Folder.open(at);
+  const folders = home
+    .names()
+    .filter((name) => name.startsWith(".") && home.facts(name)?.kind === "directory");
+  return folders.map((name) => ({ at: `${at}/${name}`, label, alone: false }));
+}
+
+function isWanted(at: string, { resources, hidden }: ScratchRequest): boolean {
+  if (NEVER.some((path) => at === path || at.startsWith(path === "/" ? "//" : `${path}/`))) return false;
+  return (
+    factsOfPath(at)?.kind === "directory" && ![...resources, ...hidden].some((path) => isAtOrBelow(at, path))
+  );
+}
+
+/** A path that is hidden belongs to the innermost layer around it. */
+function withHidden(
+  { at, label, alone }: Found,
+  all: readonly string[],
+  request: ScratchRequest,
+): ScratchLayer {
+  const isInner = (path: string) =>
+    all.some((other) => isStrictlyBelow(other, at) && isAtOrBelow(path, other));
+  const hidden = alone ? [] : request.hidden.filter((path) => isStrictlyBelow(path, at) && !isInner(path));
+  return { at, alone, hidden, folder: `${request.folder}/scratch/${label}-${digest(at)}` };
+}
+
+function digest(path: string): string {
+  return digestOf(bytesFromPath(path)).slice(0, 12);
+}
+
+/** Where a layer is mounted. */
+export function layerPlace({ at, folder, alone, hidden }: ScratchLayer, privileged: boolean): Place {
+  const upper = `${folder}/upper`;
+  if (alone)
+    return {
+      ...{ at, isWritable: true, isEmpty: true },
+      steps: [{ step: "bind", at, from: upper, flags: { noDevices: true } }],
+    };
+  const layers = {
+    lower: at,
+    ...(hidden.length > 0 && { without: hidden.map((path) => path.slice(at.length + 1)) }),
+    upper,
+    work: `${folder}/work`,
+    source: "drydock-scratch",
+    // What is moved here never lands, so it may be done in the way that only root can.
+    kind: privileged ? ("moving" as const) : ("user" as const),
+  };
+  return { at, isWritable: true, missing: hidden, steps: [{ step: "overlay", at, layers }] };
+}
+
+/**
+ * Makes the folders of the layers ready to be mounted, while nobody has them mounted. `plan` is the plan's
+ * folder.
+ */
+export function prepareScratch(plan: Folder, layers: readonly ScratchLayer[]): void {
+  using scratch = plan.ensureFolder(POINTS.scratch, "scratch");
+  for (const { at, folder } of layers) {
+    using layer = scratch.ensureFolder(POINTS.scratch, folder.slice(scratch.path.length + 1));
+    if (layer.facts("upper") === undefined) makeUpper(layer, at);
+    // What a volatile mount leaves in there keeps the next one from being made.
+    removeTree(POINTS.clear, layer, "work");
+    layer.createFolder(POINTS.scratch, "work", 0o700);
+  }
+}
+
+/** The root of the upper layer is what is seen in the place of the folder itself. */
+function makeUpper(layer: Folder, at: string): void {
+  using original = Folder.open(at);
+  const { mode, uid, gid } = original.ownFacts();
+  const fresh = "upper.new";
+  removeTree(POINTS.clear, layer, fresh);
+  layer.createFolder(POINTS.scratch, fresh, 0o700);
+  if (process.geteuid?.() === 0) layer.setOwner(POINTS.attributes, fresh, uid, gid);
+  layer.setMode(POINTS.attributes, fresh, mode);
+  layer.move(POINTS.scratch, fresh, layer, "upper");
+}

@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { BusyError, DrydockError, InterruptedError } from "../../core/errors/errors.ts";
+import type { Owner } from "../../core/owner.ts";
+import type { PlanRecord } from "../../core/plan.ts";
+import { sharedKey } from "../../store/claims.ts";
+import type { Store } from "../../store/store.ts";
+
+/** Makes owners, and knows which are alive. */
+export interface OwnerRegistry {
+  /** A new owner that counts as alive until it is released, or this process dies. */
+  enter(): { readonly owner: Owner; release(): void };
+  isAlive(owner: Owner): boolean;
+}
+
+const WAIT_MS = 10_000;
+const POLL_MS = 50;
+
+/**
+ * Exclusive access to plans and originals, across processes and within one: every operation is an owner of
+ * its own. Others wait for a while and are then refused, with the name of the holder.
+ */
+export class Claims {
+  readonly #store: Store;
+  readonly #owners: OwnerRegistry;
+  readonly #signal: AbortSignal;
+
+  constructor(store: Store, owners: OwnerRegistry, signal: AbortSignal) {
+    this.#store = store;
+    this.#owners = owners;
+    this.#signal = signal;
+  }
+
+  /** Runs the action while holding all these keys. */
+  async holding<T>(
+    keys: readonly string[],
+    what: string,
+    action: (owner: Owner) => Promise<T>,
+    waitMs: number = WAIT_MS,
+  ): Promise<T> {
+    const { owner, release } = this.#owners.enter();
+    try {
+      await this.#acquire(keys, what, owner, waitMs);
+      try {
+        return await action(owner);
+      } finally {
+        await this.#giveUp(keys, owner);
+      }
+    } finally {
+      release();
+    }
+  }
+
+  /** Like `holding`, but returns undefined at once if a living owner holds any of the keys. */
+  async ifFree<T>(keys: readonly string[], action: (owner: Owner) => Promise<T>): Promise<T | undefined> {
+    try {
+      return await this.holding(keys, "", action, 0);
+    } catch (thrown) {
+      if (thrown instanceof BusyError && thrown.code === "CLAIMED") return undefined;
+      throw thrown;
+    }
+  }
+
+  /**
+   * A claim counts only as long as its owner holds its lock, which goes right after. So a release that fails
+   * changes nothing for others, and must not hide what came of the action.
+   */
+  async #giveUp(keys: readonly string[], owner: Owner): Promise<void> {
+    try {
+      await this.#store.release(keys, owner);
+    } catch (thrown) {
+      if (!(thrown instanceof DrydockError)) throw thrown;
+    }
+  }
+
+  async #acquire(keys: readonly string[], what: string, owner: Owner, waitMs: number): Promise<void> {
+    const giveUpAt = Date.now() + waitMs;
+    for (;;) {
+      const result = await this.#store.claim(keys, owner, (other) => this.#owners.isAlive(other));
+      if (result.granted) return;
+      if (Date.now() >= giveUpAt) {
+        const { command, pid, host } = result.holder;
+        throw new BusyError(`${what} is in use by '${command}' (pid ${pid} on ${host}).`, {
+          holder: `${command} (pid ${pid} on ${host})`,
+          code: "CLAIMED",
+        });
+      }
+      if (this.#signal.aborted) throw new InterruptedError();
+      await sleep(POLL_MS);
+    }
+  }
+}
+
+/** The keys of a plan and its originals. Their holder may land in these. */
+export function claimsOf({ id, resources }: Pick<PlanRecord, "id" | "resources">): readonly string[] {
+  return [planKey(id), ...resources.map(({ resource }) => originalKey(resource.location))];
+}
+
+/**
+ * The keys to make a plan with: any number of plans may be made of an original at once, but nothing may land
+ * in it.
+ */
+export function claimsToMake({ id, resources }: Pick<PlanRecord, "id" | "resources">): readonly string[] {
+  return [planKey(id), ...resources.map(({ resource }) => sharedKey(originalKey(resource.location)))];
+}
+
+export function planKey(planId: string): string {
+  return `plan:${planId}`;
+}
+
+/**
+ * The claim on an original: a path excludes paths that contain it or lie in it, anything else only itself.
+ */
+function originalKey(location: string): string {
+  return location.startsWith("/") ? `path:${location}` : `location:${location}`;
+}

@@ -1,0 +1,32 @@
+import type { HistoryEntry, Store, StoreChange } from "../../store/store.ts";
+
+/** Writes what happens to plans into their histories, in the name of this process. */
+export class PlanHistory {
+  readonly #store: Store;
+  readonly #now: () => Date;
+  readonly #actor: string;
+
+  constructor(store: Store, now: () => Date, actor: string) {
+    this.#store = store;
+    this.#now = now;
+    this.#actor = actor;
+  }
+
+  /** An entry, to be written together with the change that it tells of. */
+  entry(planId: string, event: string, details: HistoryEntry["details"] = {}): StoreChange {
+    const record = {
+      planId,
+      at: this.#now().toISOString(),
+      actor: this.#actor,
+      pid: process.pid,
+      event,
+      details,
+    };
+    return { put: "history", record };
+  }
+
+  /** Writes an entry by itself. */
+  async note(planId: string, event: string, details?: HistoryEntry["details"]): Promise<void> {
+    await this.#store.write([this.entry(planId, event, details)], "ordered");
+  }
+}

@@ -1,0 +1,67 @@
+import { messageOf } from "../../core/errors/errors.ts";
+import { isOver } from "../../core/plan.ts";
+import type { Store } from "../../store/store.ts";
+import type { PlanSecrets } from "./plan-secrets.ts";
+import type { RestoredRemains } from "./restored-remains.ts";
+import type { RunFolders } from "./run-folders.ts";
+
+/**
+ * What a plan has besides its sandboxes:
+ * - the folder of its commands (run-folders.ts), which goes when the plan is over;
+ * - its passwords (plan-secrets.ts), which go when its sandboxes are gone too, for removing one may take
+ *   them;
+ * - what its undo remembers of originals (restored-remains.ts), which goes with the last plan that needs it.
+ */
+export class PlanRemains {
+  readonly #store: Store;
+  readonly #folders: RunFolders;
+  readonly #secrets: PlanSecrets;
+  readonly #restored: RestoredRemains;
+
+  constructor(store: Store, folders: RunFolders, secrets: PlanSecrets, restored: RestoredRemains) {
+    this.#store = store;
+    this.#folders = folders;
+    this.#secrets = secrets;
+    this.#restored = restored;
+  }
+
+  /** The plans that `forget` has something to remove of. Costs nothing where there is nothing. */
+  async forgettable(): Promise<readonly string[]> {
+    const [run, secret] = [this.#folders.plans(), this.#secrets.plans()];
+    if (run.length + secret.length === 0) return [];
+    const open = new Set(await this.#store.openPlanIds());
+    const found = new Set(run.filter((planId) => !open.has(planId)));
+    for (const planId of secret)
+      if (!open.has(planId) && (await this.#needsNoSecrets(planId))) found.add(planId);
+    return [...found];
+  }
+
+  /** Whether the plan has passwords. */
+  hasSecrets(planId: string): boolean {
+    return Object.keys(this.#secrets.of(planId)).length > 0;
+  }
+
+  /** Removes what a plan no longer needs. The caller holds its claim: a command might be about to use it. */
+  async forget(planId: string): Promise<void> {
+    const plan = await this.#store.plan(planId);
+    if (plan === undefined || isOver(plan)) this.#folders.remove(planId);
+    if (plan !== undefined && isOver(plan)) await this.#restored.forget(plan);
+    if (await this.#needsNoSecrets(planId)) this.#secrets.forget(planId);
+  }
+
+  /** Like `forget`, but says what could not be removed instead of failing. The next start tries again. */
+  async tryToForget(planId: string): Promise<readonly string[]> {
+    try {
+      await this.forget(planId);
+      return [];
+    } catch (thrown) {
+      return [`what its commands left could not be removed: ${messageOf(thrown)}`];
+    }
+  }
+
+  async #needsNoSecrets(planId: string): Promise<boolean> {
+    const plan = await this.#store.plan(planId);
+    if (plan !== undefined && !isOver(plan)) return false;
+    return (await this.#store.sandboxesOf(planId)).every(({ state }) => state === "CLEANED_UP");
+  }
+}

@@ -1,0 +1,149 @@
+import { BusyError } from "../../core/errors/errors.ts";
+import type { Owner } from "../../core/owner.ts";
+import type { PlanRecord } from "../../core/plan.ts";
+import { unlessGone } from "../../engine/tree/remove-tree.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { identityOf, isProcessAlive } from "../../system/process/process-identity.ts";
+import { newId } from "../../system/state/new-id.ts";
+import type { OwnerRegistry } from "../access/claims.ts";
+import type { RunFolders } from "./run-folders.ts";
+
+const POINTS = { write: failpoint("use.write"), forget: failpoint("use.forget") };
+
+/** A command that runs inside a plan. */
+export interface Use {
+  readonly id: string;
+  readonly command: string;
+  readonly strict: boolean;
+  /** The Drydock that started it. */
+  readonly owner: Owner;
+  /**
+   * A process in its namespaces, through which others get into its view; absent while it is being started.
+   */
+  readonly keeper?: Owner;
+}
+
+/** A use of our own. */
+export interface OwnUse {
+  readonly id: string;
+  /** The command is up, and this process is in its namespaces. */
+  started(keeper: number | undefined): void;
+  /** It has ended. */
+  end(): void;
+}
+
+/**
+ * Which commands are inside plans. Each is a file, `uses/PLAN-ULID`, that counts as long as the Drydock that
+ * started the command, or the command itself, lives; the next look at the plan removes the file of a dead
+ * one. All plans share one folder, so that a start pays for running commands, not for open plans. Callers
+ * hold the plan's claim.
+ */
+export class Uses {
+  readonly #folders: RunFolders;
+  readonly #owners: OwnerRegistry;
+
+  constructor(folders: RunFolders, owners: OwnerRegistry) {
+    this.#folders = folders;
+    this.#owners = owners;
+  }
+
+  /** The commands that are running inside, the oldest first. */
+  living(planId: string): readonly Use[] {
+    using users = this.#folders.usesIfThere();
+    if (users === undefined) return [];
+    return users
+      .names()
+      .filter((name) => name.startsWith(`${planId}-`))
+      .toSorted()
+      .flatMap((name) => this.#livingOrForgotten(users, name));
+  }
+
+  /**
+   * The plans with a dead command. Removes none, so it needs no claim; costs nothing where no command is
+   * recorded.
+   */
+  abandoned(): readonly string[] {
+    if (this.#folders.useNames().length === 0) return [];
+    using users = this.#folders.usesIfThere();
+    const dead = users?.names().filter((name) => this.#living(users, name) === undefined) ?? [];
+    return [...new Set(dead.map((name) => name.slice(0, name.indexOf("-"))))];
+  }
+
+  #livingOrForgotten(users: Folder, name: string): readonly Use[] {
+    const use = this.#living(users, name);
+    if (use !== undefined) return [use];
+    forget(users, name);
+    return [];
+  }
+
+  #living(users: Folder, name: string): Use | undefined {
+    const bytes = readIfThere(users, name);
+    const use = bytes === undefined ? undefined : parsed<Use>(bytes);
+    return use !== undefined && this.#isAlive(use) ? use : undefined;
+  }
+
+  #isAlive({ owner, keeper }: Use): boolean {
+    return this.#owners.isAlive(owner) || (keeper !== undefined && isProcessAlive(keeper));
+  }
+
+  /** Refuses if a command is running in the plan. */
+  assertNone({ id, name }: PlanRecord): void {
+    const [use] = this.living(id);
+    if (use === undefined) return;
+    throw new BusyError(`'${use.command}' is running in the plan ${name} (pid ${use.owner.pid}).`, {
+      holder: `${use.command} (pid ${use.owner.pid} on ${use.owner.host})`,
+      hint: `Wait until it has ended, or stop it with 'kill ${use.owner.pid}'.`,
+    });
+  }
+
+  /** Counts a new command as inside from here on. */
+  begin(planId: string, facts: Pick<Use, "command" | "strict">): OwnUse {
+    const { owner, release } = this.#owners.enter();
+    const use: Use = { id: newId(), ...facts, owner };
+    const name = `${planId}-${use.id}`;
+    const write = (record: Use) => this.#within((users) => save(users, name, record));
+    try {
+      write(use);
+    } catch (thrown) {
+      release();
+      throw thrown;
+    }
+    return {
+      id: use.id,
+      started: (pid) => {
+        if (pid !== undefined) write({ ...use, keeper: identityOf(pid, use.command) });
+      },
+      end: () => {
+        try {
+          this.#within((users) => forget(users, name));
+        } finally {
+          release();
+        }
+      },
+    };
+  }
+
+  #within(action: (users: Folder) => void): void {
+    using users = this.#folders.uses();
+    action(users);
+  }
+}
+
+function save(users: Folder, name: string, use: Use): void {
+  writeWhole(POINTS.write, users, name, Buffer.from(JSON.stringify(use)));
+}
+
+/** All plans share the folder, so other processes add and remove files meanwhile. */
+function readIfThere(users: Folder, name: string): Buffer | undefined {
+  let bytes: Buffer | undefined;
+  unlessGone(() => {
+    bytes = readWhole(users, name);
+  });
+  return bytes;
+}
+
+function forget(users: Folder, name: string): void {
+  unlessGone(() => users.removeFile(POINTS.forget, name));
+}

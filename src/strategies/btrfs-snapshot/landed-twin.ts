@@ -1,0 +1,194 @@
+import { StateError } from "../../core/errors/errors.ts";
+import { joinPath, nearest, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { BaseFacts } from "../../engine/base/baseline.ts";
+import type { LandedPart } from "../../engine/landing/landed-part.ts";
+import type { Manifest, ManifestEntry } from "../../engine/manifest/manifest.ts";
+import { contentPaths, landedEntries, metadataPaths, movedTimes } from "../../engine/part/landed-entries.ts";
+import type { CopiedEntry } from "../../engine/tree/copy-tree.ts";
+import { isDevice, sameTime, type Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import type { TwinFolder } from "./twin-folder.ts";
+
+/**
+ * What of a snapshot's work has landed in parts. The twin of the snapshot stays what it is; over it, this
+ * says what the base of the rest is now. As large as what has landed.
+ *
+ * Format of the file `landed` in the workspace, which is there once something has landed: JSON
+ *   gone      the paths at which, and below which, nothing in the twin counts any more
+ *   entries   what is at some path instead, in the original and in the snapshot; and folders that only got
+ *             other metadata or another time, in which the
+ *             twin still counts
+ * `rest` in a landing's folder says what was there before it, so that the landing can be taken back,
+ * whichever came after it elsewhere: JSON
+ *   barrier   of the twin of then
+ *   landed    what the other file said of the paths of the landing: enough, as long as the twin is the same
+ *             one
+ *   base      everything that the base was at and below these paths
+ */
+interface LandedFile {
+  readonly gone: readonly string[];
+  readonly entries: readonly CopiedEntry[];
+}
+
+interface Rest {
+  readonly barrier: Time;
+  readonly landed: LandedFile;
+  readonly base: readonly CopiedEntry[];
+}
+
+const NOTE = failpoint("part.note-twin");
+const SAVE = failpoint("snapshot.note-landed");
+export const LANDED = "landed";
+const REST = "rest";
+
+/** What became of a path of the twin. */
+export class LandedTwin {
+  readonly #gone: ReadonlySet<string>;
+  readonly #entries: ReadonlyMap<string, CopiedEntry>;
+  #byFolder: ReadonlyMap<string, readonly CopiedEntry[]> | undefined;
+
+  constructor({ gone, entries }: LandedFile = { gone: [], entries: [] }) {
+    this.#gone = new Set(gone);
+    this.#entries = new Map(entries.map((entry) => [entry.path, entry]));
+  }
+
+  static in(workspace: Folder): LandedTwin {
+    const bytes = readWhole(workspace, LANDED);
+    const file = bytes === undefined ? { gone: [], entries: [] } : parsed<LandedFile>(bytes);
+    if (file !== undefined) return new LandedTwin(file);
+    throw new StateError(`The record ${workspace.label(LANDED)} of what has landed is damaged.`, {
+      hint: "The sandbox can't be compared with its original any more: take what you need from it and cancel the plan.",
+    });
+  }
+
+  get isEmpty(): boolean {
+    return this.#gone.size === 0 && this.#entries.size === 0;
+  }
+
+  /** What is there now, if the twin does not say it. */
+  entry(path: string): CopiedEntry | undefined {
+    return this.#entries.get(path);
+  }
+
+  /** What is in a folder now that the twin does not say. */
+  entriesIn(folder: string): readonly CopiedEntry[] {
+    const all = () => [...this.#entries.values()].filter(({ path }) => path !== ROOT_PATH);
+    this.#byFolder ??= Map.groupBy(all(), ({ path }) => parentPath(path));
+    return this.#byFolder.get(folder) ?? [];
+  }
+
+  /** Whether what the twin has at a path does not count any more. */
+  isGone(path: string): boolean {
+    return nearest(this.#gone, path) !== undefined;
+  }
+
+  /** The same of a path in a folder that counts, whose own metadata may be what does not. */
+  isElsewhere(path: string): boolean {
+    return this.#gone.has(path) || this.#entries.has(path);
+  }
+
+  /** Writes down what the base is at the paths of a part, before it is something else. */
+  note({ landing, manifest }: LandedPart, twin: TwinFolder): void {
+    if (readRest(landing) !== undefined) return;
+    const { entries } = manifest;
+    const contents = contentPaths(entries).flatMap((path) => [...this.#baseBelow(path, twin)]);
+    const others = metadataPaths(entries).flatMap((path) => this.#base(path, twin) ?? []);
+    const rest: Rest = {
+      barrier: twin.barrier,
+      landed: this.#of(entries, "part"),
+      base: [...contents, ...others],
+    };
+    writeWhole(NOTE, landing, REST, Buffer.from(JSON.stringify(rest)));
+  }
+
+  /** With a part of the work in the snapshot `own`. May be done again. */
+  land(part: LandedPart, own: Folder, twin: TwinFolder): LandedTwin {
+    const { entries } = part.manifest;
+    const { gone, come, changed } = landedEntries(part, own);
+    const others = this.#of(entries, "others");
+    const metadata = metadataPaths(entries).flatMap((path) => changed.get(path) ?? this.entry(path) ?? []);
+    const next = new LandedTwin({
+      gone: [...others.gone, ...gone],
+      entries: [...others.entries, ...come, ...metadata],
+    });
+    return next.#withTimes(part.manifest, "forward", twin);
+  }
+
+  /** Without it again; undefined if it had not landed here. */
+  takeBack({ landing, manifest }: LandedPart, twin: TwinFolder): LandedTwin | undefined {
+    const rest = readRest(landing);
+    if (rest === undefined) return undefined;
+    const others = this.#of(manifest.entries, "others");
+    const before = sameTime(rest.barrier, twin.barrier)
+      ? rest.landed
+      : { gone: contentPaths(manifest.entries), entries: rest.base };
+    const next = new LandedTwin({
+      gone: [...others.gone, ...before.gone],
+      entries: [...others.entries, ...before.entries],
+    });
+    return next.#withTimes(manifest, "backward", twin);
+  }
+
+  save(workspace: Folder): void {
+    const file: LandedFile = { gone: [...this.#gone], entries: [...this.#entries.values()] };
+    writeWhole(SAVE, workspace, LANDED, Buffer.from(JSON.stringify(file)), "flushed");
+  }
+
+  #base(path: string, twin: TwinFolder): CopiedEntry | undefined {
+    return this.entry(path) ?? (this.isGone(path) ? undefined : twin.entry(path));
+  }
+
+  /** Without recursion, because folders may be very deep. */
+  *#baseBelow(top: string, twin: TwinFolder): Generator<CopiedEntry> {
+    const waiting = [top];
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      const entry = this.#base(path, twin);
+      if (entry === undefined) continue;
+      yield entry;
+      if (entry.original.kind !== "directory") continue;
+      const folder = path;
+      const inTwin = this.isGone(folder) ? [] : twin.names(folder).map((name) => joinPath(folder, name));
+      waiting.push(...new Set([...inTwin, ...this.entriesIn(folder).map(({ path: inside }) => inside)]));
+    }
+  }
+
+  #withTimes({ folderTimes }: Manifest, direction: "forward" | "backward", twin: TwinFolder): LandedTwin {
+    const folders = folderTimes.flatMap(({ path }) => this.#base(path, twin) ?? []);
+    const moved = folders.map(movedTimes({ folderTimes }, direction));
+    // Those that the twin says right need not be said again.
+    const changed = moved.filter((entry, index) => entry !== folders[index]);
+    return new LandedTwin({ gone: [...this.#gone], entries: [...this.#entries.values(), ...changed] });
+  }
+
+  /** What this says of the paths of a part, or of all others. */
+  #of(entries: readonly ManifestEntry[], which: "part" | "others"): LandedFile {
+    const contents = new Set(contentPaths(entries));
+    const itself = new Set(metadataPaths(entries));
+    const isInside = (path: string) => nearest(contents, path) !== undefined;
+    const isPart = which === "part";
+    return {
+      gone: [...this.#gone].filter((path) => isInside(path) === isPart),
+      // What is in a folder of which only the metadata landed is not of the part.
+      entries: [...this.#entries.values()].filter(
+        ({ path }) => (itself.has(path) || isInside(path)) === isPart,
+      ),
+    };
+  }
+}
+
+/** What a base is, of what has landed. */
+export function landedFacts({ original, xattrs, target }: Omit<CopiedEntry, "path" | "copy">): BaseFacts {
+  const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, rdev } = original;
+  return {
+    ...{ kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, xattrs },
+    ...(target !== undefined && { target }),
+    ...(isDevice(kind) && { rdev }),
+  };
+}
+
+function readRest(landing: Folder): Rest | undefined {
+  const bytes = readWhole(landing, REST);
+  return bytes === undefined ? undefined : parsed<Rest>(bytes);
+}

@@ -1,0 +1,282 @@
+import { StateError, UnsupportedError } from "../../core/errors/errors.ts";
+import { baseName, bytesFromPath, parentPath, pathFromBytes, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { BaseFacts } from "../../engine/base/baseline.ts";
+import { isStillBase } from "../../engine/base/original-state.ts";
+import type { ChangeSet } from "../../engine/changes/change-set.ts";
+import type { LandedPart } from "../../engine/landing/landed-part.ts";
+import type { SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
+import { notThere, readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
+import { sameFileContent } from "../../engine/tree/same-entry.ts";
+import type { Steps } from "../../engine/work/pace.ts";
+import { SandboxNotes } from "../../engine/workspace/sandbox-notes.ts";
+import { OWN_NAME } from "../../engine/workspace/workspace.ts";
+import { createSnapshot, isSubvolume, nestedSubvolumes } from "../../system/btrfs/btrfs.ts";
+import type { Facts, Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { LANDED, LandedTwin, landedFacts } from "./landed-twin.ts";
+import { whyNoSnapshot } from "./snapshot-probe.ts";
+import { diffWithTwin } from "./twin-diff.ts";
+import { baseFacts } from "./twin-entries.ts";
+import { look, TwinFolder } from "./twin-folder.ts";
+
+/**
+ * A sandbox that is a snapshot of a subvolume, in a workspace inside that subvolume. Everything here that is
+ * a tree is a subvolume too:
+ *
+ *   base        the original as it was, read-only: what the work is compared with. Made last: without it the
+ *               workspace is not finished
+ *   tree        a writable snapshot of `base`; programs work here. Made when it is first needed; until then
+ *               the sandbox shows `base`
+ *   tree.new    what is going to take the place of `tree`, or what it has taken the place of
+ *   temporary   while a file is written: the path in `tree` of one of ours, beside it. Left by a crash, it is
+ *               removed by the next who writes or lands
+ *   sandbox     sandbox-notes.ts
+ *   landed      what of the work has landed in parts, and is no longer to be compared with `base`
+ *               (landed-twin.ts)
+ *   stale       sandbox-notes.ts: both are made anew
+ * T0 is taken before the snapshot, so that what somebody changes in between is noticed. Both are of one
+ * instant, because one is made from the other. Nothing is written behind the snapshot: the first write to a
+ * large tree after one takes longer than the snapshot itself.
+ */
+const POINTS = {
+  base: failpoint("snapshot.create-base"),
+  hide: failpoint("snapshot.hide-workspaces"),
+  times: failpoint("snapshot.root-times"),
+  tree: failpoint("snapshot.create-tree"),
+  place: failpoint("snapshot.place-tree"),
+  note: failpoint("snapshot.note"),
+  stale: failpoint("snapshot.mark-stale"),
+  fresh: failpoint("snapshot.mark-fresh"),
+  removeOld: failpoint("snapshot.remove-old"),
+  noteTemporary: failpoint("snapshot.note-temporary"),
+  removeTemporary: failpoint("snapshot.remove-temporary"),
+};
+const BASE = "base";
+export const TREE = "tree";
+const FRESH = "tree.new";
+const TEMPORARY = "temporary";
+
+/** Nothing here takes long enough to be told. */
+const NO_STEPS: readonly number[] = [];
+const NO_CHANGES: ChangeSet = { changes: [], entries: [], folderTimes: [], anchors: new Map() };
+
+export class SnapshotTree implements SandboxTree {
+  readonly #workspace: Folder;
+  readonly #asBefore: (facts: Facts) => Facts;
+  readonly #notes: SandboxNotes;
+
+  constructor(workspace: Folder, asBefore: (facts: Facts) => Facts) {
+    this.#workspace = workspace;
+    this.#asBefore = asBefore;
+    this.#notes = new SandboxNotes(workspace, POINTS);
+  }
+
+  get isFinished(): boolean {
+    return this.#workspace.facts(BASE) !== undefined;
+  }
+
+  get isStale(): boolean {
+    return this.#notes.isStale;
+  }
+
+  get isFromEarlierBoot(): boolean {
+    return this.#notes.isFromEarlierBoot;
+  }
+
+  get barrier(): Time {
+    return this.#notes.barrier;
+  }
+
+  /** The path of what programs work on. */
+  get path(): string {
+    return this.#workspace.label(TREE);
+  }
+
+  openOwn(): Folder {
+    return this.#openSnapshot(this.#workspace.facts(TREE) === undefined ? BASE : TREE);
+  }
+
+  /** Opens the original as it was. */
+  openBase(): Folder {
+    return this.#openSnapshot(BASE);
+  }
+
+  /**
+   * A snapshot that somebody has put in the place of the original has the workspace in it, but empty folders
+   * for what is snapshot here.
+   */
+  #openSnapshot(name: string): Folder {
+    const folder = this.#workspace.openChild(name);
+    if (isSubvolume(folder)) return folder;
+    folder.close();
+    throw new StateError(
+      `${this.#workspace.label(name)} stayed behind in another subvolume that was in this place.`,
+      {
+        hint: "Put that one back, or cancel the plan and make a new one.",
+      },
+    );
+  }
+
+  *make(original: Folder): Steps {
+    const reason = whyNoSnapshot(original);
+    if (reason !== undefined) throw new UnsupportedError(`snapshot does not work here: ${reason}.`);
+    for (const name of [BASE, LANDED]) removeTree(POINTS.removeOld, this.#workspace, name);
+    this.#notes.write(POINTS.note, {});
+    createSnapshot(POINTS.base, original, this.#workspace, BASE, { readOnly: true });
+    // One that is made anew has been shown to somebody, who may go on using its path.
+    if (this.#workspace.facts(TREE) !== undefined) this.#replaceByBase();
+    yield* NO_STEPS;
+  }
+
+  /** Makes what programs work on, if nobody has needed it before. */
+  makeTree(): void {
+    if (this.#workspace.facts(TREE) === undefined) this.#replaceByBase();
+  }
+
+  #replaceByBase(): void {
+    using base = this.openBase();
+    this.replaceBy(base);
+  }
+
+  /**
+   * Makes the sandbox what this snapshot is. There is no moment without it, and it may be done again after a
+   * crash in the middle.
+   */
+  replaceBy(snapshot: Folder): void {
+    const workspace = this.#workspace;
+    removeTree(POINTS.removeOld, workspace, FRESH);
+    createSnapshot(POINTS.tree, snapshot, workspace, FRESH);
+    using fresh = workspace.openChild(FRESH);
+    hideWorkspaces(fresh);
+    if (workspace.facts(TREE) === undefined) workspace.move(POINTS.place, FRESH, workspace, TREE);
+    else {
+      workspace.exchange(POINTS.place, FRESH, workspace, TREE);
+      removeTree(POINTS.removeOld, workspace, FRESH);
+    }
+  }
+
+  markStale(): void {
+    this.#notes.markStale();
+  }
+
+  markFresh(): void {
+    this.#notes.markFresh();
+  }
+
+  read(_original: Folder, own: Folder, path: string): Buffer {
+    if (isOurs(path)) throw notThere(path);
+    return readFileBelow(own, path);
+  }
+
+  write(_original: Folder, _own: Folder, path: string, bytes: Uint8Array): WrittenFile {
+    this.makeTree();
+    this.removeTemporary();
+    using tree = this.openOwn();
+    // The workspace is another subvolume, from which nothing can be exchanged.
+    const written = writeFileBelow(tree, path, bytes, (temporary) =>
+      writeWhole(POINTS.noteTemporary, this.#workspace, TEMPORARY, bytesFromPath(temporary)),
+    );
+    this.removeTemporary();
+    return written;
+  }
+
+  /** Removes a file of ours that a write has left in the tree. Only for who works on it alone. */
+  removeTemporary(): void {
+    const path = this.#temporary();
+    if (path === undefined) return;
+    using parent = this.#workspace.openBelowIfThere(`${TREE}/${parentPath(path)}`);
+    if (parent?.facts(baseName(path)) !== undefined)
+      parent.removeFile(POINTS.removeTemporary, baseName(path));
+    this.#workspace.removeFile(POINTS.removeTemporary, TEMPORARY);
+  }
+
+  diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
+    if (own.path !== this.path) return NO_CHANGES;
+    using base = this.openBase();
+    const landed = {
+      twin: LandedTwin.in(this.#workspace),
+      hasContent: (path: string, folder: Folder, name: string, facts: BaseFacts) => {
+        using parent = original.openBelowIfThere(parentPath(path));
+        if (parent === undefined || !this.isStillBase(parent.facts(baseName(path)), facts)) return false;
+        return sameFileContent(parent, baseName(path), folder, name);
+      },
+    };
+    const found = diffWithTwin({ tree: own, twin: base, barrier: this.barrier, landed }, tick);
+    const temporary = this.#temporary();
+    const isTheirs = ({ path }: { readonly path: string }) => path !== temporary && !isOurs(path);
+    return { ...found, changes: found.changes.filter(isTheirs), entries: found.entries.filter(isTheirs) };
+  }
+
+  isStillBase(now: Facts | undefined, base: BaseFacts): boolean {
+    return isStillBase(now, base, { barrier: this.barrier, asBefore: this.#asBefore });
+  }
+
+  baseLookup(): (path: string) => BaseFacts | undefined {
+    const landed = LandedTwin.in(this.#workspace);
+    return (path) => {
+      const entry = landed.entry(path);
+      if (entry !== undefined) return landedFacts(entry);
+      if (landed.isGone(path)) return undefined;
+      using base = this.openBase();
+      return look(base, path, baseFacts);
+    };
+  }
+
+  /** Whether what the original had at a path is what has landed there, and no longer what is in the base. */
+  hasLanded(path: string): boolean {
+    const landed = LandedTwin.in(this.#workspace);
+    return landed.entry(path) !== undefined || landed.isGone(path);
+  }
+
+  notePart(part: LandedPart): void {
+    this.#withTwin((landed, twin) => landed.note(part, twin));
+  }
+
+  landPart(part: LandedPart): void {
+    using own = this.openOwn();
+    this.#withTwin((landed, twin) => landed.land(part, own, twin).save(this.#workspace));
+  }
+
+  takeBackPart(part: LandedPart): void {
+    this.#withTwin((landed, twin) => landed.takeBack(part, twin)?.save(this.#workspace));
+  }
+
+  #withTwin(action: (landed: LandedTwin, twin: TwinFolder) => void): void {
+    using base = this.openBase();
+    action(LandedTwin.in(this.#workspace), new TwinFolder(base, this.barrier));
+  }
+
+  /** Workspaces of other plans, deep in the original, are in the snapshot too. */
+  isMark = (name: string): boolean => OWN_NAME.test(name);
+
+  /** Neither a checkpoint nor a landing could hold what is in a subvolume that a program has made inside. */
+  assertOneSubvolume(): void {
+    using own = this.openOwn();
+    const [nested] = nestedSubvolumes(own);
+    if (nested === undefined) return;
+    throw new UnsupportedError(`${own.label(nested)} is a subvolume that was made inside the sandbox.`, {
+      hint: "Copy it into a plain folder, delete it with 'btrfs subvolume delete', and try again.",
+    });
+  }
+
+  #temporary(): string | undefined {
+    const bytes = readWhole(this.#workspace, TEMPORARY);
+    return bytes === undefined ? undefined : pathFromBytes(bytes);
+  }
+}
+
+/** The workspaces that were in an original, of this plan and others, are not part of it. */
+function hideWorkspaces(tree: Folder): void {
+  const hidden = tree.names().filter((name) => OWN_NAME.test(name));
+  if (hidden.length === 0) return;
+  const { mtime, atime } = tree.ownFacts();
+  for (const name of hidden) removeTree(POINTS.hide, tree, name);
+  tree.setTimes(POINTS.times, ROOT_PATH, { mtime, atime });
+}
+
+function isOurs(path: string): boolean {
+  return path.includes(".drydock-") && path.split("/").some((name) => OWN_NAME.test(name));
+}

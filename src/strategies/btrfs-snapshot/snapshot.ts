@@ -1,0 +1,151 @@
+import { messageOf, SandboxCreationError, UnsupportedError } from "../../core/errors/errors.ts";
+import type { Resource } from "../../core/resource/resource.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
+import type { IntendedPlace, PreparedCommit, StrategyContext, Transaction } from "../../core/strategy.ts";
+import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
+import { builtInStrength } from "../../core/strategy-names.ts";
+import { saveCheckpointBy } from "../../engine/checkpoint/tree-checkpoints.ts";
+import { type OpenSandbox, placeOf } from "../../engine/sandbox/sandbox-reference.ts";
+import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
+import type { RestoredTimes } from "../../engine/touches/restored-times.ts";
+import type { Steps } from "../../engine/work/pace.ts";
+import { type Scope, scopeOf } from "../../engine/workspace/scope.ts";
+import { choosePlace, openWorkspace, type WorkspacePlace } from "../../engine/workspace/workspace.ts";
+import { createSnapshot } from "../../system/btrfs/btrfs.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { MountTable } from "../../system/mount/mount-table.ts";
+import { FolderStrategy } from "../folder/folder-strategy.ts";
+import { whyNoSnapshot } from "./snapshot-probe.ts";
+import { SnapshotTree, TREE } from "./snapshot-tree.ts";
+
+const CHECKPOINT = failpoint("snapshot.checkpoint");
+const SAVED = "tree";
+
+/**
+ * A snapshot of a btrfs subvolume: made in the time of one commit of the file system, whatever the size of
+ * the original, and frozen at that instant. What lands comes back by copies that share their blocks, because
+ * nothing can be renamed from one subvolume into another.
+ *
+ * This is `snapshot` for folders. What is snapshot in another way gets a class of its own, chosen by the type
+ * of the resource.
+ */
+export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
+  constructor(context: StrategyContext) {
+    super(context, "snapshot", {
+      commit: "two-phase",
+      undo: true,
+      partial: true,
+      checkpoint: true,
+      isolation: "copy",
+      strength: builtInStrength("snapshot"),
+      resourceTypes: ["fs-directory", "fs-mount", "git-checkout"],
+      leavesOut: true,
+    });
+  }
+
+  override async create(planId: string, resource: Resource): Promise<SandboxRef> {
+    const probed = await this.probe(resource);
+    if (!probed.works)
+      throw new SandboxCreationError(`snapshot does not work here: ${probed.reason}.`, {
+        hint: "Use overlay or copy_on_write.",
+      });
+    return await super.create(planId, resource);
+  }
+
+  override async probe(resource: Resource): Promise<ProbeResult> {
+    const scope = scopeOf(resource);
+    using folder = Folder.open(scope.root);
+    const reason = whyNoSnapshot(folder) ?? this.#whyNoPlace(scope);
+    return reason === undefined
+      ? { works: true, note: "works, by a snapshot of btrfs" }
+      : { works: false, reason };
+  }
+
+  async ways(): Promise<readonly StrategyWay[]> {
+    const mounted = MountTable.read()
+      .visible()
+      .filter(({ type }) => type === "btrfs");
+    const detail =
+      mounted.length === 0
+        ? "no btrfs is mounted here"
+        : `for whole subvolumes on ${mounted.map(({ point }) => point).join(", ")}`;
+    return [{ name: "btrfs", works: mounted.length > 0, detail }];
+  }
+
+  async path(ref: SandboxRef): Promise<string> {
+    using sandbox = await this.open(ref);
+    sandbox.tree.makeTree();
+    return sandbox.tree.path;
+  }
+
+  /** What the original had is still there, whatever became of it. What has landed is only there. */
+  override async readOriginal(ref: SandboxRef, path: string): Promise<Uint8Array | undefined> {
+    using sandbox = await this.open(ref);
+    if (sandbox.tree.hasLanded(path)) return await super.readOriginal(ref, path);
+    if (sandbox.tree.baseLookup()(path)?.kind !== "file") return undefined;
+    using base = sandbox.tree.openBase();
+    return sandbox.tree.read(sandbox.original, base, path);
+  }
+
+  override async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+    if (transaction.direction === "commit") this.#assertOneSubvolume(ref);
+    return await super.prepare(ref, transaction);
+  }
+
+  protected treeIn(workspace: Folder, _scope: Scope, asBefore: RestoredTimes["asBefore"]): SnapshotTree {
+    return new SnapshotTree(workspace, asBefore);
+  }
+
+  protected programPath(workspace: string): string {
+    return `${workspace}/${TREE}`;
+  }
+
+  protected override intendedPlaces(place: WorkspacePlace): IntendedPlace[] {
+    return [...super.intendedPlaces(place), { kind: "subvolume", location: this.programPath(place.path) }];
+  }
+
+  protected *saveCheckpoint({ workspace, tree }: OpenSandbox<SnapshotTree>, id: string): Steps {
+    tree.makeTree();
+    tree.assertOneSubvolume();
+    const save = function* (checkpoint: Folder): Steps {
+      using own = tree.openOwn();
+      createSnapshot(CHECKPOINT, own, checkpoint, SAVED, { readOnly: true });
+      yield 1;
+    };
+    yield* saveCheckpointBy(workspace, id, save, () => Buffer.from("{}"));
+  }
+
+  protected *bringBack({ tree, checkpoint }: BegunRestore<SnapshotTree>): Steps {
+    using saved = checkpoint.openChild(SAVED);
+    tree.replaceBy(saved);
+    yield 1;
+  }
+
+  /** Nobody has to be kept out: what lands is a copy. */
+  protected async freeze(_ref: SandboxRef, workspace: Folder): Promise<void> {
+    bareTree(workspace).removeTemporary();
+  }
+
+  #assertOneSubvolume(ref: SandboxRef): void {
+    using workspace = openWorkspace(placeOf(ref).path);
+    if (workspace === undefined) return;
+    const tree = bareTree(workspace);
+    if (tree.isFinished && !tree.isStale) tree.assertOneSubvolume();
+  }
+
+  #whyNoPlace(scope: Scope): string | undefined {
+    try {
+      choosePlace(this.context.stateDir, "probe", scope);
+      return undefined;
+    } catch (thrown) {
+      if (thrown instanceof UnsupportedError) return messageOf(thrown);
+      throw thrown;
+    }
+  }
+}
+
+/** For who does not compare it with the original. */
+function bareTree(workspace: Folder): SnapshotTree {
+  return new SnapshotTree(workspace, (facts) => facts);
+}

@@ -1,0 +1,235 @@
+import { baseName, bytesFromPath, joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { BaseFacts, CopyFacts } from "../../engine/base/baseline.ts";
+import { isSameStat, lastStat, type StatView, statOf } from "../../engine/base/stat-view.ts";
+import type { BaseEntries } from "../../engine/changes/tree-diff.ts";
+import type { CopiedEntry } from "../../engine/tree/copy-tree.ts";
+import { OWN_NAME } from "../../engine/workspace/workspace.ts";
+import { compareTimes, type Facts, statListed, type Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { isListedFolder, listedInode, nameFrom, readNameBytes } from "../../system/calls/listing.ts";
+import { readXattrs } from "../../system/calls/xattrs.ts";
+import { LandedTwin, landedFacts } from "./landed-twin.ts";
+
+/**
+ * One row of numbers for each entry. `from` and `to` are the range of what is in a folder, both 0 until
+ * somebody asks; what is behind them is known only of what may have been touched.
+ */
+const COLUMN = {
+  ino: 0,
+  isFolder: 1,
+  nameAt: 2,
+  nameLength: 3,
+  parent: 4,
+  from: 5,
+  to: 6,
+  mode: 7,
+  size: 8,
+  ctime: 9,
+  ctimeNs: 10,
+  mtime: 11,
+  mtimeNs: 12,
+} as const;
+const COLUMNS = 13;
+
+/** What is known besides what the twin holds. */
+export interface TwinKnowledge {
+  /**
+   * The inodes of all that was touched in the sandbox and of the folders above; nothing else is looked at.
+   */
+  readonly touched?: ReadonlySet<number> | undefined;
+  /** What of the work has landed. */
+  readonly landed?: LandedTwin | undefined;
+}
+
+/**
+ * The twin of a snapshot as a baseline: what every entry was is asked of the twin itself, when the diff comes
+ * to it. A snapshot keeps inode numbers and times, so an entry that still has those of its twin was not
+ * touched. What has landed stands over the twin, and is always looked at.
+ */
+export class TwinEntries implements BaseEntries {
+  readonly root = 0;
+  readonly #twin: Folder;
+  readonly #barrier: Time;
+  readonly #touched: ReadonlySet<number> | undefined;
+  readonly #landed: LandedTwin;
+  /** Of the entries that are from there, by their index. */
+  readonly #landedEntries = new Map<number, CopiedEntry>();
+  #rows = new Float64Array(1024 * COLUMNS);
+  #names = Buffer.allocUnsafe(16 * 1024);
+  #count = 0;
+  #nameBytes = 0;
+  #open: { readonly index: number; readonly folder: Folder } | undefined;
+
+  /**
+   * `barrier` is of before the twin was made: what was changed after it may have been changed again within
+   * the same tick of the clock, so its times tell nothing.
+   */
+  constructor(twin: Folder, barrier: Time, { touched, landed = new LandedTwin() }: TwinKnowledge = {}) {
+    this.#twin = twin;
+    this.#barrier = barrier;
+    this.#touched = touched;
+    this.#landed = landed;
+    const root = landed.entry(ROOT_PATH);
+    if (root !== undefined) this.#addLanded(root, this.root);
+    else {
+      this.#add(Buffer.from(ROOT_PATH), 0, 1, [twin.ownFacts().ino, 1, this.root]);
+      this.#keepStat(lastStat);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#open?.folder.close();
+  }
+
+  /** Whether an entry that has this inode in the sandbox is as it was, with all that is in it. */
+  isKnownUntouched(index: number, ino: number): boolean {
+    const isOfTwin = !this.#landedEntries.has(index);
+    return (
+      isOfTwin &&
+      this.#touched !== undefined &&
+      !this.#touched.has(ino) &&
+      this.#at(index, COLUMN.ino) === ino
+    );
+  }
+
+  name(index: number): string {
+    const start = this.#at(index, COLUMN.nameAt);
+    return nameFrom(this.#names, start, start + this.#at(index, COLUMN.nameLength));
+  }
+
+  isNamed(index: number, bytes: Buffer, start: number, end: number): boolean {
+    const length = this.#at(index, COLUMN.nameLength);
+    if (length !== end - start) return false;
+    const from = this.#at(index, COLUMN.nameAt);
+    for (let at = 0; at < length; at += 1) if (this.#names[from + at] !== bytes[start + at]) return false;
+    return true;
+  }
+
+  isFolder(index: number): boolean {
+    return this.#at(index, COLUMN.isFolder) === 1;
+  }
+
+  children(index: number): readonly [from: number, to: number] {
+    if (this.isFolder(index) && this.#at(index, COLUMN.from) === 0) this.#list(index);
+    return [this.#at(index, COLUMN.from), this.#at(index, COLUMN.to)];
+  }
+
+  isUntouched(index: number, stat: StatView): boolean {
+    if (!isSameStat(this.#stat(index), stat)) return false;
+    return this.#landedEntries.has(index) || compareTimes([stat.ctime, stat.ctimeNs], this.#barrier) < 0;
+  }
+
+  #stat(index: number): StatView {
+    return {
+      ino: this.#at(index, COLUMN.ino),
+      mode: this.#at(index, COLUMN.mode),
+      size: this.#at(index, COLUMN.size),
+      ctime: this.#at(index, COLUMN.ctime),
+      ctimeNs: this.#at(index, COLUMN.ctimeNs),
+      mtime: this.#at(index, COLUMN.mtime),
+      mtimeNs: this.#at(index, COLUMN.mtimeNs),
+    };
+  }
+
+  copy(index: number): CopyFacts {
+    return this.#landedEntries.get(index)?.copy ?? this.facts(index);
+  }
+
+  facts(index: number): BaseFacts {
+    const landed = this.#landedEntries.get(index);
+    if (landed !== undefined) return landedFacts(landed);
+    const [folder, name] = this.#find(index);
+    return baseFacts(folder, name, folder.facts(name) as Facts);
+  }
+
+  #path(index: number): string {
+    if (index === this.root) return ROOT_PATH;
+    return joinPath(this.#path(this.#at(index, COLUMN.parent)), this.name(index));
+  }
+
+  /** The folder that an entry is in, and its name there. One after the other is in the same. */
+  #find(index: number): readonly [folder: Folder, name: string] {
+    const folder = this.#enter(this.#at(index, COLUMN.parent));
+    return [folder, index === this.root ? ROOT_PATH : this.name(index)];
+  }
+
+  /** Valid until another folder is entered. */
+  #enter(index: number): Folder {
+    if (this.#open?.index !== index) {
+      this.#open?.folder.close();
+      this.#open = { index, folder: this.#twin.openBelow(this.#path(index)) };
+    }
+    return this.#open.folder;
+  }
+
+  #list(index: number): void {
+    const from = this.#count;
+    const path = this.#landed.isEmpty ? ROOT_PATH : this.#path(index);
+    if (!this.#landed.isGone(path)) this.#listTwin(index, path);
+    for (const entry of this.#landed.entriesIn(path)) this.#addLanded(entry, index);
+    this.#rows[index * COLUMNS + COLUMN.from] = from;
+    this.#rows[index * COLUMNS + COLUMN.to] = this.#count;
+  }
+
+  #listTwin(index: number, path: string): void {
+    const folder = this.#enter(index);
+    const landed = this.#landed.isEmpty ? undefined : this.#landed;
+    readNameBytes(folder, (bytes, start, end, pointer) => {
+      // The snapshot was made with the workspaces that were in the original.
+      if (index === this.root && OWN_NAME.test(nameFrom(bytes, start, end))) return;
+      if (landed?.isElsewhere(joinPath(path, nameFrom(bytes, start, end))) === true) return;
+      const ino = listedInode(bytes, start);
+      this.#add(bytes, start, end, [ino, isListedFolder(bytes, start) ? 1 : 0, index]);
+      const isWanted = this.#touched === undefined || this.#touched.has(ino);
+      if (isWanted && statListed(folder, pointer)) this.#keepStat(lastStat);
+    });
+  }
+
+  #addLanded(entry: CopiedEntry, parent: number): void {
+    const { path, original, copy } = entry;
+    const name = bytesFromPath(path === ROOT_PATH ? ROOT_PATH : baseName(path));
+    const index = this.#count;
+    this.#add(name, 0, name.length, [copy.ino, original.kind === "directory" ? 1 : 0, parent]);
+    this.#keepStat(statOf({ ...copy, size: original.size, mtime: original.mtime }));
+    this.#landedEntries.set(index, entry);
+  }
+
+  #add(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    [ino, isFolder, parent]: readonly [ino: number, isFolder: number, parent: number],
+  ): void {
+    this.#grow(end - start);
+    this.#rows.set([ino, isFolder, this.#nameBytes, end - start, parent], this.#count * COLUMNS);
+    bytes.copy(this.#names, this.#nameBytes, start, end);
+    this.#nameBytes += end - start;
+    this.#count += 1;
+  }
+
+  /** Keeps the stat of the entry that was added last. */
+  #keepStat({ mode, size, ctime, ctimeNs, mtime, mtimeNs }: StatView): void {
+    const at = (this.#count - 1) * COLUMNS + COLUMN.mode;
+    this.#rows.set([mode, size, ctime, ctimeNs, mtime, mtimeNs], at);
+  }
+
+  #grow(nameLength: number): void {
+    if ((this.#count + 1) * COLUMNS > this.#rows.length) {
+      const rows = new Float64Array(this.#rows.length * 2);
+      rows.set(this.#rows);
+      this.#rows = rows;
+    }
+    if (this.#nameBytes + nameLength > this.#names.length)
+      this.#names = Buffer.concat([this.#names, Buffer.allocUnsafe(this.#names.length)]);
+  }
+
+  #at(index: number, column: number): number {
+    return this.#rows[index * COLUMNS + column] as number;
+  }
+}
+
+/** An entry of the twin as the base of work on it. */
+export function baseFacts(folder: Folder, name: string, facts: Facts): BaseFacts {
+  const target = facts.kind === "symlink" ? { target: folder.readLink(name) } : {};
+  return landedFacts({ original: facts, xattrs: readXattrs(folder, name), ...target });
+}

@@ -1,0 +1,48 @@
+import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { asOf } from "../../engine/part/landed-entries.ts";
+import type { CopiedEntry } from "../../engine/tree/copy-tree.ts";
+import { OWN_NAME } from "../../engine/workspace/workspace.ts";
+import type { Facts, Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { readXattrs } from "../../system/calls/xattrs.ts";
+
+/** The twin of a snapshot, as what the snapshot is a copy of: the two were one. */
+export class TwinFolder {
+  readonly #folder: Folder;
+  /** Taken before the twin was made: no other one has it. */
+  readonly barrier: Time;
+
+  constructor(folder: Folder, barrier: Time) {
+    this.#folder = folder;
+    this.barrier = barrier;
+  }
+
+  entry(path: string): CopiedEntry | undefined {
+    return look(this.#folder, path, (folder, name, facts) => ({
+      path,
+      original: facts,
+      copy: asOf(this.barrier, facts),
+      xattrs: readXattrs(folder, name),
+      ...(facts.kind === "symlink" && { target: folder.readLink(name) }),
+    }));
+  }
+
+  /** What is in a folder. The twin was made with the workspaces that were in the original. */
+  names(path: string): readonly string[] {
+    using folder = this.#folder.openBelowIfThere(path);
+    const names = folder?.names() ?? [];
+    return path === ROOT_PATH ? names.filter((name) => !OWN_NAME.test(name)) : names;
+  }
+}
+
+/** Looks at an entry of a tree, if it is there. */
+export function look<T>(
+  tree: Folder,
+  path: string,
+  as: (folder: Folder, name: string, facts: Facts) => T,
+): T | undefined {
+  using parent = tree.openBelowIfThere(parentPath(path));
+  const name = baseName(path);
+  const facts = parent?.facts(name);
+  return parent === undefined || facts === undefined ? undefined : as(parent, name, facts);
+}

@@ -1,0 +1,208 @@
+import { StateError } from "../../core/errors/errors.ts";
+import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { takeBarrier } from "../../engine/base/barrier.ts";
+import { type BaseFacts, Baseline } from "../../engine/base/baseline.ts";
+import { BaselineBuilder } from "../../engine/base/baseline-builder.ts";
+import { isStillBase } from "../../engine/base/original-state.ts";
+import type { ChangeSet } from "../../engine/changes/change-set.ts";
+import { diffTree } from "../../engine/changes/tree-diff.ts";
+import type { LandedPart } from "../../engine/landing/landed-part.ts";
+import { landedBaseline, noteBaseline, returnedBaseline } from "../../engine/part/landed-copy.ts";
+import type { SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
+import { readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
+import { type CopyOptions, copyEntry, copyTree } from "../../engine/tree/copy-tree.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
+import { sameFileContent } from "../../engine/tree/same-entry.ts";
+import type { Steps } from "../../engine/work/pace.ts";
+import { LastParsed } from "../../engine/workspace/last-parsed.ts";
+import { SandboxNotes } from "../../engine/workspace/sandbox-notes.ts";
+import { isLeftOut, type Scope } from "../../engine/workspace/scope.ts";
+import { OWN_NAME } from "../../engine/workspace/workspace.ts";
+import type { Facts, Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
+import { failpoint } from "../../system/failpoints.ts";
+
+/**
+ * A copy of an original in a workspace, with what is needed to tell later what changed on either side.
+ *
+ *   tree/      the copy; programs work here
+ *   baseline   what every entry was (baseline.ts)
+ *   sandbox    sandbox-notes.ts; written last: a workspace without it is not finished
+ *   stale      sandbox-notes.ts
+ * T0 is taken before the copying, so that what somebody changes while it lasts is noticed.
+ */
+const POINTS = {
+  tree: failpoint("copy.create-tree"),
+  baseline: failpoint("copy.baseline"),
+  finish: failpoint("copy.finish"),
+  stale: failpoint("copy.mark-stale"),
+  fresh: failpoint("copy.mark-fresh"),
+  removeOld: failpoint("copy.remove-old"),
+};
+const TREE = "tree";
+const BASELINE = "baseline";
+
+/** For looking up, never for changing. */
+const lastBaseline = new LastParsed((bytes, label) => Baseline.fromBytes(bytes, label));
+
+export type DataWay = CopyOptions["data"];
+
+export class CopiedTree implements SandboxTree {
+  readonly #workspace: Folder;
+  readonly #scope: Scope;
+  readonly #data: DataWay;
+  readonly #asBefore: (facts: Facts) => Facts;
+  readonly #notes: SandboxNotes;
+
+  constructor(workspace: Folder, scope: Scope, data: DataWay, asBefore: (facts: Facts) => Facts) {
+    this.#workspace = workspace;
+    this.#scope = scope;
+    this.#data = data;
+    this.#asBefore = asBefore;
+    this.#notes = new SandboxNotes(workspace, POINTS);
+  }
+
+  get isFinished(): boolean {
+    return this.#notes.areThere;
+  }
+
+  get isStale(): boolean {
+    return this.#notes.isStale;
+  }
+
+  get isFromEarlierBoot(): boolean {
+    return this.#notes.isFromEarlierBoot;
+  }
+
+  get barrier(): Time {
+    return this.#notes.barrier;
+  }
+
+  /** Whether only one file in the folder counts. */
+  get isSingleFile(): boolean {
+    return this.#scope.only !== undefined;
+  }
+
+  /** The path of what programs work on. */
+  get path(): string {
+    return treePath(this.#workspace.path, this.#scope);
+  }
+
+  openOwn(): Folder {
+    return this.#workspace.openChild(TREE);
+  }
+
+  *make(original: Folder): Steps {
+    this.#notes.remove(POINTS.removeOld);
+    for (const name of [TREE, BASELINE]) removeTree(POINTS.removeOld, this.#workspace, name);
+    const barrier = takeBarrier(this.#workspace);
+    using tree = this.#workspace.ensureFolder(POINTS.tree, TREE);
+    const builder = new BaselineBuilder();
+    const options: CopyOptions = {
+      data: this.#data,
+      filter: (path) => !this.#isOurs(path) && !isLeftOut(this.#scope, path),
+      onCopied: (entry) => builder.add(entry),
+    };
+    if (this.#scope.only === undefined) yield* copyTree(original, tree, options);
+    else yield* this.#copySingleFile(original, tree, this.#scope.only, options, builder);
+    this.saveBaseline(builder.finish((path) => tree.factsBelow(path)));
+    this.#notes.write(POINTS.finish, {}, barrier);
+  }
+
+  markStale(): void {
+    this.#notes.markStale();
+  }
+
+  markFresh(): void {
+    this.#notes.markFresh();
+  }
+
+  read(_original: Folder, own: Folder, path: string): Buffer {
+    return readFileBelow(own, path);
+  }
+
+  write(_original: Folder, own: Folder, path: string, bytes: Uint8Array): WrittenFile {
+    return writeFileBelow(own, path, bytes, this.#workspace);
+  }
+
+  diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
+    const { only } = this.#scope;
+    return diffTree(own, this.loadBaseline(), {
+      ...(only !== undefined && { only }),
+      ...(tick !== undefined && { tick }),
+      hasBaseContent: (path, folder, name, base) => this.#hasBaseContent(original, path, folder, name, base),
+    });
+  }
+
+  isStillBase(now: Facts | undefined, base: BaseFacts): boolean {
+    return isStillBase(now, base, { barrier: this.barrier, asBefore: this.#asBefore });
+  }
+
+  loadBaseline(): Baseline {
+    const bytes = readWhole(this.#workspace, BASELINE);
+    if (bytes === undefined) throw unfinished(this.#workspace.path);
+    return Baseline.fromBytes(bytes, this.#workspace.label(BASELINE));
+  }
+
+  baseLookup(): (path: string) => BaseFacts | undefined {
+    const baseline = lastBaseline.of(this.#workspace, BASELINE) ?? this.loadBaseline();
+    return (path) => {
+      if (path === ROOT_PATH && this.#scope.only !== undefined) return undefined;
+      const index = baseline.find(path);
+      return index === undefined ? undefined : baseline.facts(index);
+    };
+  }
+
+  notePart(part: LandedPart): void {
+    noteBaseline(part, this.loadBaseline());
+  }
+
+  landPart(part: LandedPart): void {
+    using own = this.openOwn();
+    this.saveBaseline(landedBaseline(part, this.loadBaseline(), own), "flushed");
+  }
+
+  takeBackPart(part: LandedPart): void {
+    const baseline = returnedBaseline(part, this.loadBaseline());
+    if (baseline !== undefined) this.saveBaseline(baseline, "flushed");
+  }
+
+  /** `flushed` where nothing but the one that is there could say what the work is. */
+  saveBaseline(baseline: Baseline, how: "buffered" | "flushed" = "buffered"): void {
+    writeWhole(POINTS.baseline, this.#workspace, BASELINE, baseline.toBytes(), how);
+  }
+
+  *#copySingleFile(
+    original: Folder,
+    tree: Folder,
+    name: string,
+    options: CopyOptions,
+    builder: BaselineBuilder,
+  ): Steps {
+    yield* copyEntry(original, name, tree, name, options);
+    builder.add({ path: ROOT_PATH, original: original.ownFacts(), copy: tree.ownFacts(), xattrs: {} });
+  }
+
+  /** Workspaces, also those of other plans, are not part of what they are made for. */
+  #isOurs(path: string): boolean {
+    return OWN_NAME.test(baseName(path));
+  }
+
+  #hasBaseContent(original: Folder, path: string, folder: Folder, name: string, base: BaseFacts): boolean {
+    using parent = original.openBelowIfThere(parentPath(path));
+    if (parent === undefined || !this.isStillBase(parent.facts(baseName(path)), base)) return false;
+    return sameFileContent(parent, baseName(path), folder, name);
+  }
+}
+
+/** Where programs find the copy that is, or will be, in this workspace. */
+export function treePath(workspace: string, scope: Scope): string {
+  return scope.only === undefined ? `${workspace}/${TREE}` : `${workspace}/${TREE}/${scope.only}`;
+}
+
+function unfinished(path: string): StateError {
+  return new StateError(`The sandbox in ${path} is incomplete.`, {
+    hint: "Cancel its plan and make a new one.",
+  });
+}

@@ -1,0 +1,108 @@
+import type { TwoPhaseCapabilities } from "../../core/capabilities.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
+import type { StrategyContext } from "../../core/strategy.ts";
+import type { ChangeSet } from "../../engine/changes/change-set.ts";
+import {
+  assertRestorable,
+  type RestoredTree,
+  restoreChanges,
+} from "../../engine/checkpoint/restore-changes.ts";
+import { pathsToCopy, type SavedChanges, savedChanges } from "../../engine/checkpoint/saved-changes.ts";
+import { notesOf, openEntries, saveEntries } from "../../engine/checkpoint/tree-checkpoints.ts";
+import type { OpenSandbox } from "../../engine/sandbox/sandbox-reference.ts";
+import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
+import type { RestoredTimes } from "../../engine/touches/restored-times.ts";
+import type { Steps } from "../../engine/work/pace.ts";
+import type { Scope } from "../../engine/workspace/scope.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { CopiedTree, type DataWay, treePath } from "./copied-tree.ts";
+import { FolderStrategy } from "./folder-strategy.ts";
+
+/** What a strategy that works on a copy of a folder or file says of itself. */
+export interface CopyingOptions {
+  readonly name: string;
+  readonly data: DataWay;
+  readonly capabilities: TwoPhaseCapabilities;
+}
+
+type Sandbox = OpenSandbox<CopiedTree>;
+
+/**
+ * A sandbox that is a copy of the original: everything that `filesystem_copy` and `copy_on_write` share,
+ * which is all but the way in which the content of a file is copied.
+ */
+export class CopyingStrategy extends FolderStrategy<CopiedTree> {
+  readonly #data: DataWay;
+  /** What a sandbox was when it was last asked whether a checkpoint can be restored. */
+  #examined: (Examined & { readonly path: string }) | undefined;
+
+  constructor(context: StrategyContext, { name, data, capabilities }: CopyingOptions) {
+    super(context, name, capabilities);
+    this.#data = data;
+  }
+
+  async path(ref: SandboxRef): Promise<string> {
+    using sandbox = await this.open(ref);
+    return sandbox.tree.path;
+  }
+
+  protected treeIn(workspace: Folder, scope: Scope, asBefore: RestoredTimes["asBefore"]): CopiedTree {
+    return new CopiedTree(workspace, scope, this.#data, asBefore);
+  }
+
+  protected programPath(workspace: string, scope: Scope): string {
+    return treePath(workspace, scope);
+  }
+
+  protected *saveCheckpoint({ own, workspace }: Sandbox, id: string, changes: () => ChangeSet): Steps {
+    const saved = savedChanges(changes(), own);
+    yield* saveEntries(workspace, id, own, pathsToCopy(saved), () => Buffer.from(JSON.stringify(saved)));
+  }
+
+  protected override assertRestorable({ workspace, tree, original, own }: Sandbox, id: string): void {
+    const examined = examine(tree, original, own);
+    assertRestorable(restoredTree(tree, original, own, notesOf(workspace, id), examined));
+    this.#examined = { path: workspace.path, ...examined };
+  }
+
+  protected *bringBack({ workspace, tree, original, checkpoint, notes }: BegunRestore<CopiedTree>): Steps {
+    // What was found a moment ago need not be looked for again.
+    const examined = this.#examined?.path === workspace.path ? this.#examined : undefined;
+    this.#examined = undefined;
+    using own = tree.openOwn();
+    using copies = openEntries(checkpoint);
+    const restored = restoredTree(tree, original, own, notes, examined ?? examine(tree, original, own));
+    yield* restoreChanges(restored, copies);
+    // Going on after a power cut begins with reading it.
+    tree.saveBaseline(restored.baseline, "flushed");
+  }
+
+  protected async freeze(): Promise<void> {
+    // What somebody still writes to while it lands is copied out instead of moved (staging.ts), so nobody has
+    // to be kept out.
+  }
+}
+
+type Examined = Pick<RestoredTree, "baseline" | "now">;
+
+function examine(tree: CopiedTree, original: Folder, own: Folder): Examined {
+  return { baseline: tree.loadBaseline(), now: tree.diff(original, own) };
+}
+
+function restoredTree(
+  tree: CopiedTree,
+  original: Folder,
+  own: Folder,
+  notes: Buffer,
+  { baseline, now }: Examined,
+): RestoredTree {
+  return {
+    own,
+    original,
+    baseline,
+    now,
+    saved: JSON.parse(notes.toString()) as SavedChanges,
+    isSingleFile: tree.isSingleFile,
+    isOriginalUnchanged: (path, base) => tree.isStillBase(original.factsBelow(path), base),
+  };
+}

@@ -1,0 +1,373 @@
+import type { TwoPhaseCapabilities } from "../../core/capabilities.ts";
+import { type Change, type DiffView, diffViewOf, type TakeChange } from "../../core/change.ts";
+import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
+import { InterruptedError } from "../../core/errors/errors.ts";
+import type { Resource } from "../../core/resource/resource.ts";
+import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
+import type {
+  Attention,
+  CommitResult,
+  IntendedPlace,
+  PreparedCommit,
+  StrategyContext,
+  Transaction,
+  TwoPhaseSandboxStrategy,
+} from "../../core/strategy.ts";
+import type { ProbeResult } from "../../core/strategy-abilities.ts";
+import { takeBarrier } from "../../engine/base/barrier.ts";
+import type { ChangeSet } from "../../engine/changes/change-set.ts";
+import {
+  beginRestore,
+  dropCheckpoints,
+  finishRestore,
+  isRestoring,
+  removeCheckpoint,
+  saveUnlessSame,
+} from "../../engine/checkpoint/tree-checkpoints.ts";
+import { stateOfChanges, type TreeState } from "../../engine/checkpoint/tree-state.ts";
+import { LandingRules } from "../../engine/checks/landing-policy.ts";
+import { whatMayLand } from "../../engine/checks/what-may-land.ts";
+import { isOfPart, Landings } from "../../engine/landing/landings.ts";
+import { prepareReturn, settlePart } from "../../engine/part/settle-part.ts";
+import { workPlaceOf } from "../../engine/part/tree-work-place.ts";
+import {
+  assertSameBoot,
+  newReference,
+  notCreated,
+  notRolledBack,
+  OpenSandbox,
+  openOriginal,
+  openPlaceIfThere,
+  openPlaceOf,
+  placeOf,
+  scopeFrom,
+} from "../../engine/sandbox/sandbox-reference.ts";
+import { type BegunRestore, isLive, type SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
+import { readFileBelow } from "../../engine/sandbox/writing.ts";
+import { shownChanges } from "../../engine/show/diff-view.ts";
+import { writtenChange } from "../../engine/show/written-change.ts";
+import { LeftTimes } from "../../engine/touches/left-times.ts";
+import { RestoredTimes } from "../../engine/touches/restored-times.ts";
+import { lazily } from "../../engine/work/lazily.ts";
+import { LongWork } from "../../engine/work/long-work.ts";
+import type { Steps } from "../../engine/work/pace.ts";
+import { type Scope, scopeOf, toEnginePath, toResourcePath } from "../../engine/workspace/scope.ts";
+import { removeAllButLandings, removeUnfinished } from "../../engine/workspace/unfinished-workspace.ts";
+import {
+  choosePlace,
+  makeWorkspace,
+  removeWorkspace,
+  type WorkspacePlace,
+} from "../../engine/workspace/workspace.ts";
+import type { Time } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { commitAlone } from "./commit-alone.ts";
+
+/**
+ * What all strategies for folders and files share: the nine methods and the two-phase ones, on a workspace
+ * that holds a `SandboxTree` and the landings of its work. What is left to each is how the tree is made and
+ * saved, and how programs get at it.
+ */
+export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPhaseSandboxStrategy {
+  readonly name: string;
+  readonly capabilities: TwoPhaseCapabilities;
+  protected readonly context: StrategyContext;
+  readonly #work: LongWork;
+
+  constructor(context: StrategyContext, name: string, capabilities: TwoPhaseCapabilities) {
+    this.context = context;
+    this.#work = new LongWork(context);
+    this.name = name;
+    this.capabilities = capabilities;
+  }
+
+  /** The tree in a workspace, made or not. */
+  protected abstract treeIn(workspace: Folder, scope: Scope, asBefore: RestoredTimes["asBefore"]): Tree;
+
+  /** Where programs find the sandbox that is, or will be, in this workspace. */
+  protected abstract programPath(workspace: string, scope: Scope): string;
+
+  protected abstract saveCheckpoint(sandbox: OpenSandbox<Tree>, id: string, changes: () => ChangeSet): Steps;
+
+  /** Makes the tree what it was at a checkpoint; may be done again after a crash in the middle. */
+  protected abstract bringBack(begun: BegunRestore<Tree>): Steps;
+
+  /** Refuses a restore that could not be exact, before anything is touched. */
+  protected assertRestorable(_sandbox: OpenSandbox<Tree>, _checkpointId: string): void {
+    // A strategy that saves everything can always restore it.
+  }
+
+  /** By what a checkpoint knows whether anything changed since the last one. */
+  protected stateOf({ own }: OpenSandbox<Tree>, changes: () => ChangeSet, barrier: Time): TreeState {
+    return stateOfChanges(changes(), own, barrier);
+  }
+
+  /**
+   * Sees that nobody works in the sandbox, and that nobody begins to. Throws `BusyError` if somebody does.
+   */
+  protected abstract freeze(ref: SandboxRef, workspace: Folder): Promise<void>;
+
+  /** Everything that may be made in the world for a sandbox with this workspace. */
+  protected intendedPlaces(place: WorkspacePlace): IntendedPlace[] {
+    return [{ kind: "folder", location: place.path }];
+  }
+
+  abstract path(ref: SandboxRef): Promise<string>;
+
+  async create(planId: string, resource: Resource): Promise<SandboxRef> {
+    const sandboxId = sandboxIdFor(planId, resource.id);
+    const scope = scopeOf(resource);
+    removeUnfinished(this.context.stateDir, sandboxId, (workspace) => this.#isInUse(workspace, scope));
+    const place = choosePlace(this.context.stateDir, sandboxId, scope);
+    const made = { sandboxId, planId, resourceId: resource.id, strategyName: this.name };
+    const ref = newReference(made, place, scope, this.programPath(place.path, scope));
+    await this.context.recordIntent(ref, this.intendedPlaces(place));
+    try {
+      using original = openOriginal(scope);
+      using workspace = makeWorkspace(this.context.stateDir, sandboxId, place);
+      await this.#work.run("copying", this.tree(workspace, scope).make(original));
+      return ref;
+    } catch (thrown) {
+      removeWorkspace(this.context.stateDir, sandboxId, place);
+      throw thrown instanceof InterruptedError ? thrown : notCreated(resource.location, thrown);
+    }
+  }
+
+  async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
+    using sandbox = await this.open(ref);
+    return sandbox.tree.read(sandbox.original, sandbox.own, toEnginePath(sandbox.scope, path));
+  }
+
+  async readOriginal(ref: SandboxRef, path: string): Promise<Uint8Array | undefined> {
+    using sandbox = await this.open(ref);
+    const enginePath = toEnginePath(sandbox.scope, path);
+    const base = sandbox.tree.baseLookup(sandbox.original)(enginePath);
+    if (base?.kind !== "file") return undefined;
+    return readFileBelow(sandbox.original, enginePath);
+  }
+
+  async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
+    using sandbox = await this.open(ref);
+    const enginePath = toEnginePath(sandbox.scope, path);
+    const { before, after } = sandbox.tree.write(sandbox.original, sandbox.own, enginePath, bytes);
+    return writtenChange(toResourcePath(sandbox.scope, enginePath), before, after);
+  }
+
+  async diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView> {
+    using sandbox = await this.open(ref);
+    const { changes } = sandbox.changes(this.#work.adder("comparing", "to-its-end"));
+    const shown = shownChanges(changes, {
+      tick: this.#work.counter("reading", changes.length),
+      original: sandbox.original,
+      sandbox: sandbox.own,
+      workspace: sandbox.workspace,
+      policy: this.context.policy,
+      originalIsBase: (now, before) => sandbox.tree.isStillBase(now, before),
+      mapPath: (path) => toResourcePath(sandbox.scope, path),
+    });
+    return diffViewOf(shown, take);
+  }
+
+  async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
+    if (transaction.undoes !== undefined) return this.#prepareUndo(ref, transaction.undoes.prepared);
+    using sandbox = await this.#openFrozen(ref);
+    if (transaction.afterRestart !== true) assertSameBoot(sandbox.tree);
+    const found = sandbox.changes(this.#work.adder("comparing"));
+    const changes = whatMayLand(found, transaction, sandbox.scope);
+    if (changes.entries.length === 0 && changes.folderTimes.length === 0) return null;
+    const baseOf = sandbox.tree.baseLookup(sandbox.original);
+    const tick = this.#work.counter("preparing", changes.entries.length);
+    return await this.#landings(sandbox.workspace, sandbox.scope).prepare(transaction, {
+      original: sandbox.original,
+      sandbox: sandbox.own,
+      changes,
+      barrier: sandbox.tree.barrier,
+      baseOf,
+      isLayer: sandbox.tree.isMark !== undefined,
+      isPart: transaction.only !== undefined,
+      rules: new LandingRules(this.context.policy, baseOf, changes.changes, sandbox.tree.isMark),
+      tick: () => {
+        this.#work.stopIfAsked();
+        tick();
+      },
+    });
+  }
+
+  async commitPrepared(
+    ref: SandboxRef,
+    transaction: Transaction,
+    prepared: PreparedCommit,
+  ): Promise<CommitResult> {
+    const scope = scopeFrom(ref);
+    using folder = openPlaceOf(ref);
+    using original = openOriginal(scope);
+    const tree = this.tree(folder, scope);
+    const isPart = isOfPart(prepared);
+    if (tree.isFinished && !isPart) tree.markStale();
+    const direction = transaction.direction === "undo" ? "backward" : "forward";
+    const landings = this.#landings(folder, scope);
+    const result = await landings.run(
+      original,
+      prepared,
+      direction,
+      this.#work.counter("landing", prepared.changes),
+    );
+    if (isPart) await landings.withPart(original, prepared, (part) => settlePart(part, tree, direction));
+    return result;
+  }
+
+  async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
+    const scope = scopeFrom(ref);
+    using workspace = openPlaceIfThere(ref);
+    if (workspace === undefined) return [];
+    const landings = this.#landings(workspace, scope);
+    if (transaction.undoes !== undefined) {
+      landings.rollbackUndo(transaction.undoes.prepared);
+      return [];
+    }
+    if (!landings.ids().includes(transaction.id)) return [];
+    const sandbox = workPlaceOf(this.tree(workspace, scope));
+    const attention = landings.rollbackPrepared(transaction, () => openOriginal(scope), sandbox);
+    if (sandbox.isGone()) await this.context.recordLoss?.(ref, "somebody has removed its folder");
+    return attention;
+  }
+
+  async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
+    const place = placeOf(ref);
+    using workspace = openPlaceIfThere(ref);
+    if (workspace === undefined) {
+      removeWorkspace(this.context.stateDir, ref.sandboxId, place);
+      return;
+    }
+    this.#landings(workspace, scopeFrom(ref)).discard(prepared);
+    this.#removeIfEmpty(ref, workspace);
+  }
+
+  async commit(ref: SandboxRef): Promise<CommitResult> {
+    return await commitAlone(this, ref);
+  }
+
+  async rollback(ref: SandboxRef): Promise<void> {
+    const scope = scopeFrom(ref);
+    using folder = openPlaceOf(ref);
+    using original = openOriginal(scope);
+    const landings = this.#landings(folder, scope);
+    const tree = this.tree(folder, scope);
+    let isRestored = false;
+    try {
+      await this.freeze(ref, folder);
+      tree.markStale();
+      for (const id of landings.ids()) landings.revert(id, original);
+      isRestored = true;
+      dropCheckpoints(folder);
+      await this.#freshen(tree, original);
+    } catch (thrown) {
+      throw notRolledBack(scope.root, isRestored, thrown);
+    }
+  }
+
+  async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
+    using sandbox = await this.#openFrozen(ref);
+    const barrier = takeBarrier(sandbox.workspace);
+    const changes = lazily(() => sandbox.changes(this.#work.adder("comparing")));
+    return await saveUnlessSame(
+      sandbox.workspace,
+      checkpointId,
+      last,
+      this.stateOf(sandbox, changes, barrier),
+      () => this.#work.run("saving", this.saveCheckpoint(sandbox, checkpointId, changes)),
+    );
+  }
+
+  async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    using folder = openPlaceOf(ref);
+    await this.freeze(ref, folder);
+    // One that was begun before, and failed or was cut off, is not gone on with: this one takes its place.
+    if (!isRestoring(folder)) {
+      using sandbox = await this.open(ref);
+      this.assertRestorable(sandbox, checkpointId);
+    }
+    beginRestore(folder, checkpointId);
+    (await this.open(ref))[Symbol.dispose]();
+  }
+
+  async discardCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    using workspace = openPlaceIfThere(ref);
+    if (workspace !== undefined) removeCheckpoint(workspace, checkpointId);
+  }
+
+  async cleanup(ref: SandboxRef): Promise<void> {
+    const place = placeOf(ref);
+    using workspace = openPlaceIfThere(ref);
+    if (workspace === undefined) {
+      removeWorkspace(this.context.stateDir, ref.sandboxId, place);
+      return;
+    }
+    await this.freeze(ref, workspace);
+    removeAllButLandings(workspace);
+    this.#removeIfEmpty(ref, workspace);
+  }
+
+  async probe(_resource: Resource): Promise<ProbeResult> {
+    return { works: true };
+  }
+
+  async #prepareUndo(ref: SandboxRef, undoes: PreparedCommit): Promise<PreparedCommit> {
+    const scope = scopeFrom(ref);
+    using folder = openPlaceOf(ref);
+    const tree = this.tree(folder, scope);
+    const isLivePart = isOfPart(undoes) && isLive(tree);
+    if (isLivePart) await this.freeze(ref, folder);
+    using original = openOriginal(scope);
+    const landings = this.#landings(folder, scope);
+    const prepared = landings.prepareUndo(original, undoes);
+    if (isLivePart) await landings.withPart(original, undoes, (part) => prepareReturn(part, tree));
+    return prepared;
+  }
+
+  #landings(workspace: Folder, scope: Scope): Landings {
+    return new Landings(workspace, new RestoredTimes(this.context.stateDir, scope.root));
+  }
+
+  /** A landed transaction's undo record keeps the workspace. */
+  #removeIfEmpty(ref: SandboxRef, workspace: Folder): void {
+    if (!this.#isInUse(workspace, scopeFrom(ref)))
+      removeWorkspace(this.context.stateDir, ref.sandboxId, placeOf(ref));
+  }
+
+  #isInUse(workspace: Folder, scope: Scope): boolean {
+    return this.tree(workspace, scope).isFinished || this.#landings(workspace, scope).ids().length > 0;
+  }
+
+  /** The tree in a workspace, which knows what we ourselves have left or restored in the original. */
+  protected tree(workspace: Folder, scope: Scope): Tree {
+    const { asBefore } = new RestoredTimes(this.context.stateDir, scope.root);
+    return this.treeIn(workspace, scope, new LeftTimes(workspace).over(asBefore));
+  }
+
+  /** Opens a sandbox for use; one whose work has landed is made anew first. */
+  protected async open(ref: SandboxRef): Promise<OpenSandbox<Tree>> {
+    const scope = scopeFrom(ref);
+    const workspace = openPlaceOf(ref);
+    const original = openOriginal(scope);
+    const tree = this.tree(workspace, scope);
+    if (tree.isStale) await this.#freshen(tree, original);
+    else
+      await finishRestore(workspace, (checkpoint, notes) =>
+        this.#work.toEnd("restoring", this.bringBack({ workspace, tree, original, checkpoint, notes })),
+      );
+    return new OpenSandbox(scope, workspace, original, tree);
+  }
+
+  /** The same, with nobody at work in it. */
+  async #openFrozen(ref: SandboxRef): Promise<OpenSandbox<Tree>> {
+    using folder = openPlaceOf(ref);
+    await this.freeze(ref, folder);
+    return await this.open(ref);
+  }
+
+  async #freshen(tree: Tree, original: Folder): Promise<void> {
+    await this.#work.run("copying", tree.make(original));
+    tree.markFresh();
+  }
+}

@@ -1,0 +1,145 @@
+import type { Conflict } from "../../../core/errors/errors.ts";
+import { baseName, comparePaths, joinPath, parentPath, ROOT_PATH } from "../../../core/paths/byte-path.ts";
+import type { BaseFacts } from "../../../engine/base/baseline.ts";
+import type { ChangeSet, EntryOperation } from "../../../engine/changes/change-set.ts";
+import { ChangeSetBuilder } from "../../../engine/changes/change-set-builder.ts";
+import type { Facts } from "../../../system/calls/facts.ts";
+import type { Folder } from "../../../system/calls/folder.ts";
+
+/** What is to become of the files of a checkout, as git sees it: single paths. */
+export interface PathChanges {
+  /** New or changed files and links; `incoming` holds what they are to be. */
+  readonly writes: readonly string[];
+  readonly removes: readonly string[];
+  readonly incoming: Folder;
+}
+
+/** The same as the exchange transaction sees it: the topmost paths that come, go or are replaced. */
+export interface CheckoutEntries {
+  readonly changes: ChangeSet;
+  readonly conflicts: readonly Conflict[];
+  /** What the checkout had when this was looked at. */
+  readonly baseOf: (path: string) => BaseFacts | undefined;
+}
+
+/**
+ * Puts single paths together to entries. Folders follow their files as with git: one that is not there comes
+ * with the first file in it, and one goes with the last, unless something is in it that git does not track.
+ */
+export class EntryBuilder {
+  readonly #original: Folder;
+  readonly #incoming: Folder;
+  readonly #removes: ReadonlySet<string>;
+  readonly #keptFolders: ReadonlySet<string>;
+  readonly #facts = new Map<string, Facts | undefined>();
+  readonly #emptied = new Map<string, boolean>();
+  readonly #entries = new Map<string, EntryOperation>();
+  readonly #conflicts: Conflict[] = [];
+
+  constructor(original: Folder, { writes, removes, incoming }: PathChanges) {
+    this.#original = original;
+    this.#incoming = incoming;
+    this.#removes = new Set(removes);
+    this.#keptFolders = new Set(writes.flatMap((path) => foldersAbove(path)));
+  }
+
+  build({ writes, removes }: PathChanges): CheckoutEntries {
+    for (const path of writes.toSorted(comparePaths)) this.#write(path);
+    for (const path of removes.toSorted(comparePaths)) this.#remove(path);
+    const builder = new ChangeSetBuilder();
+    for (const [path, operation] of this.#entries)
+      builder.entry(path, operation, {
+        before: this.#base(path),
+        after: operation === "delete" ? undefined : factsIn(this.#incoming, path),
+      });
+    for (const path of [...writes, ...removes]) {
+      const before = this.#base(path);
+      const after = this.#removes.has(path) ? undefined : factsIn(this.#incoming, path);
+      const operation = before === undefined ? "added" : after === undefined ? "deleted" : "modified";
+      builder.change(path, operation, { before, after });
+    }
+    return { changes: builder.result(), conflicts: this.#conflicts, baseOf: (path) => this.#base(path) };
+  }
+
+  #write(path: string): void {
+    for (const at of [...foldersAbove(path).toReversed(), path]) {
+      if (this.#entries.has(at)) return;
+      const facts = this.#look(at);
+      if (facts === undefined) {
+        this.#entries.set(at, "add");
+        return;
+      }
+      if (at !== path && facts.kind === "directory") continue;
+      if (this.#mayBeReplaced(at, path, facts)) this.#entries.set(at, "replace");
+      else this.#conflicts.push({ path: at, why: IN_THE_WAY });
+      return;
+    }
+  }
+
+  /**
+   * A file in the place of a folder has to go itself, and so has all that is in a folder in the place of a
+   * file.
+   */
+  #mayBeReplaced(at: string, path: string, facts: Facts): boolean {
+    if (facts.kind === "directory") return this.#holdsOnlyRemoved(at);
+    return at === path || this.#removes.has(at);
+  }
+
+  #remove(path: string): void {
+    if ([...foldersAbove(path), path].some((at) => this.#entries.has(at)) || this.#look(path) === undefined)
+      return;
+    const folder = foldersAbove(path)
+      .toReversed()
+      .find((at) => !this.#keptFolders.has(at) && this.#isEmptied(at));
+    this.#entries.set(folder ?? path, "delete");
+  }
+
+  /** Whether nothing is left in a folder once the files have gone. An empty folder was not emptied by us. */
+  #isEmptied(folder: string): boolean {
+    const known = this.#emptied.get(folder);
+    if (known !== undefined) return known;
+    const names = this.#names(folder);
+    const isEmptied = names.length > 0 && names.every((name) => this.#goes(joinPath(folder, name), false));
+    this.#emptied.set(folder, isEmptied);
+    return isEmptied;
+  }
+
+  #holdsOnlyRemoved(folder: string): boolean {
+    return this.#names(folder).every((name) => this.#goes(joinPath(folder, name), true));
+  }
+
+  #goes(path: string, withEmptyFolders: boolean): boolean {
+    if (this.#look(path)?.kind !== "directory") return this.#removes.has(path);
+    return withEmptyFolders ? this.#holdsOnlyRemoved(path) : this.#isEmptied(path);
+  }
+
+  #base(path: string): BaseFacts | undefined {
+    const facts = this.#look(path);
+    return facts === undefined ? undefined : { ...facts, xattrs: {} };
+  }
+
+  #look(path: string): Facts | undefined {
+    if (!this.#facts.has(path)) this.#facts.set(path, factsIn(this.#original, path));
+    return this.#facts.get(path);
+  }
+
+  #names(folder: string): string[] {
+    using open = this.#original.openBelowIfThere(folder);
+    return open?.names() ?? [];
+  }
+}
+
+const IN_THE_WAY = "something that git does not track is in the way";
+
+/** The folders that a path is in, the innermost first; the root is not among them. */
+export function foldersAbove(path: string): string[] {
+  const folders: string[] = [];
+  for (let at = parentPath(path); at !== ROOT_PATH; at = parentPath(at)) folders.push(at);
+  return folders;
+}
+
+export function factsIn(folder: Folder, path: string): Facts | undefined {
+  if (path === ROOT_PATH) return folder.ownFacts();
+  using parent = folder.openBelowIfThere(parentPath(path));
+  return parent?.facts(baseName(path));
+}

@@ -1,0 +1,177 @@
+import { GitError, UnsupportedError } from "../../../core/errors/errors.ts";
+import { displayPath, pathFromBytes } from "../../../core/paths/byte-path.ts";
+import { isThere } from "../../../system/data/existence.ts";
+import { realPathOf } from "../../../system/data/locations.ts";
+import type { Git, GitPlace } from "../../../system/process/git.ts";
+import { both } from "../both.ts";
+import { type ConfigEntry, readConfig } from "../repository/repository-config.ts";
+
+/**
+ * A checkout of the user's: where its files and its repository are. Plain data, part of a sandbox's
+ * reference.
+ */
+export interface Checkout {
+  readonly root: string;
+  /** What belongs to this checkout alone: HEAD, index. */
+  readonly gitDir: string;
+  /**
+   * What all worktrees of the repository share: objects, refs. The same, unless the checkout is a linked
+   * worktree.
+   */
+  readonly commonDir: string;
+  readonly objectFormat: string;
+}
+
+/** What a checkout has checked out. */
+export interface Head {
+  readonly commit: string;
+  /** The branch, `refs/heads/…`, or "HEAD" if it is on none. */
+  readonly ref: string;
+}
+
+/** What git keeps there while something is under way that has to come to its end first. */
+const UNDER_WAY: { readonly [name: string]: string } = {
+  MERGE_HEAD: "a merge",
+  CHERRY_PICK_HEAD: "a cherry-pick",
+  REVERT_HEAD: "a revert",
+  "rebase-merge": "a rebase",
+  "rebase-apply": "a rebase",
+  sequencer: "a cherry-pick or revert",
+};
+const OLDEST_GIT = [2, 38] as const;
+
+/** How commands are run on a checkout. */
+export function placeOfCheckout({ root, gitDir }: Checkout, index?: string): GitPlace {
+  return { gitDir, workTree: root, ...(index !== undefined && { index }) };
+}
+
+/** A checkout as it was found. */
+export interface FoundCheckout {
+  readonly checkout: Checkout;
+  readonly head: Head;
+  readonly config: readonly ConfigEntry[];
+}
+
+/**
+ * Looks at a folder that should be a checkout. Fails by `UnsupportedError` with the reason why it can't be
+ * worked on by git.
+ */
+export async function findCheckout(git: Git, root: string): Promise<FoundCheckout> {
+  assertPlainPath(root);
+  const [, around] = await both(gitVersion(git, root), lookAround(git, root));
+  const [isInside, objectFormat = "", top = "", gitDir = "", commonDir = "", ...more] = around;
+  if (isInside !== "true") throw refused(root, IN_GIT_DIRECTORY);
+  if (more.length > 0) throw refused(root, "has a line break in its path, which git can't say");
+  if (realPathOf(top) !== root)
+    throw refused(root, `is not the top folder of a checkout; ${displayPath(top)} is`);
+  const checkout = { root, gitDir: realDir(gitDir), commonDir: realDir(commonDir), objectFormat };
+  const [config, head] = await both(readConfig(git, checkout), headOf(git, checkout));
+  assertSuitable(checkout, config);
+  return { checkout, head, config };
+}
+
+const FACTS = ["--is-inside-work-tree", "--show-object-format"];
+const PLACES = ["--path-format=absolute", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"];
+const IN_GIT_DIRECTORY = "is inside a git directory";
+
+/**
+ * Everything at once, because each process takes its time; without files there is no top folder, and it is
+ * asked why.
+ */
+async function lookAround(git: Git, root: string): Promise<string[]> {
+  try {
+    return await said(git, root, [...FACTS, ...PLACES]);
+  } catch (thrown) {
+    if (!(thrown instanceof GitError) || !thrown.said.includes("must be run in a work tree")) throw thrown;
+    const [isBare] = await said(git, root, ["--is-bare-repository"]);
+    throw refused(
+      root,
+      isBare === "true" ? "is a bare repository, without files that could be worked on" : IN_GIT_DIRECTORY,
+    );
+  }
+}
+
+/** What is checked out now. */
+export async function headOf(git: Git, checkout: Checkout): Promise<Head> {
+  try {
+    const args = ["rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"];
+    const { stdout } = await git.look(placeOfCheckout(checkout), args);
+    const [commit = "", ref = ""] = pathFromBytes(stdout).split("\n");
+    return { commit, ref };
+  } catch (thrown) {
+    if (thrown instanceof GitError && /unknown revision/.test(thrown.said))
+      throw refused(checkout.root, "has no commit yet");
+    throw thrown;
+  }
+}
+
+/** The name of a branch, for people. */
+export function branchName(ref: string): string {
+  return ref === "HEAD" ? "the checkout" : displayPath(ref.replace(/^refs\/heads\//, ""));
+}
+
+/** What is under way in a repository and has to be finished first: "a merge". */
+export function underWay(gitDir: string): string | undefined {
+  const name = Object.keys(UNDER_WAY).find((candidate) => isThere(`${gitDir}/${candidate}`));
+  return name === undefined ? undefined : UNDER_WAY[name];
+}
+
+function assertSuitable({ root, gitDir, commonDir }: Checkout, config: readonly ConfigEntry[]): void {
+  const setting = (key: string) => config.findLast((entry) => entry.key === key)?.value;
+  if (isThere(`${commonDir}/reftable`) || setting("extensions.refstorage")?.startsWith("reftable") === true)
+    throw refused(root, "keeps its refs in a reftable, whose locks nobody can hold across a crash");
+  if (config.some(({ key }) => key === "extensions.partialclone" || /^remote\..*\.promisor$/.test(key)))
+    throw refused(root, "is a partial clone, whose objects are not all there");
+  if (setting("core.sparsecheckout") === "true")
+    throw refused(root, "is a sparse checkout, of which git shows only a part");
+  const busy = underWay(gitDir);
+  if (busy !== undefined) throw refused(root, `is in the middle of ${busy}`);
+}
+
+async function said(git: Git, root: string, args: readonly string[]): Promise<string[]> {
+  try {
+    const { stdout } = await git.discover(root, ["rev-parse", ...args]);
+    return pathFromBytes(stdout).replace(/\n$/, "").split("\n");
+  } catch (thrown) {
+    if (!(thrown instanceof GitError)) throw thrown;
+    if (thrown.said.includes("dubious ownership"))
+      throw new UnsupportedError(
+        `${displayPath(root)} is a repository of another user, which could run programs as you.`,
+        {
+          cause: thrown,
+          hint: `If you trust it: git config --global --add safe.directory '${displayPath(root)}'`,
+          code: "FOREIGN_REPOSITORY",
+        },
+      );
+    if (thrown.said.includes("not a git repository")) throw refused(root, "is not a git repository");
+    throw thrown;
+  }
+}
+
+function realDir(path: string): string {
+  return realPathOf(path) ?? path;
+}
+
+/** Node can't pass other bytes to a program. */
+export function assertPlainPath(path: string): void {
+  if (/^\P{Surrogate}*$/u.test(path)) return;
+  throw refused(path, "has a path that is not UTF-8, which can't be given to git");
+}
+
+/** Which git there is. Refuses one that is too old. */
+export async function gitVersion(git: Git, folder: string): Promise<string> {
+  const text = (await git.version(folder)).replace(/^git version /, "");
+  const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(text) ?? []).slice(1).map(Number);
+  const [oldestMajor, oldestMinor] = OLDEST_GIT;
+  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return text;
+  throw new UnsupportedError(`git ${major}.${minor} is too old: it can't merge without a worktree.`, {
+    hint: `Install git ${OLDEST_GIT.join(".")} or later.`,
+  });
+}
+
+function refused(root: string, why: string): UnsupportedError {
+  return new UnsupportedError(`${displayPath(root)} ${why}.`, {
+    hint: "Use another strategy, such as overlay, which works on the files.",
+    code: "UNSUITABLE_CHECKOUT",
+  });
+}

@@ -1,0 +1,116 @@
+import { GitError, messageOf, SandboxCommitError } from "../../../core/errors/errors.ts";
+import { displayPath } from "../../../core/paths/byte-path.ts";
+import type { Attention } from "../../../core/strategy.ts";
+import { readWhole, writeWhole } from "../../../system/data/whole-file.ts";
+import { failpoint } from "../../../system/failpoints.ts";
+import type { SandboxParts } from "../sandbox-parts.ts";
+import { ScratchFolder } from "../scratch-folder.ts";
+import { ScratchIndex } from "./index-files.ts";
+
+const POINTS = {
+  run: failpoint("git.run-hook"),
+  message: failpoint("git.write-message"),
+  index: failpoint("git.index-for-hook"),
+};
+const MESSAGE = "COMMIT_EDITMSG";
+
+/**
+ * The hooks of the user's repository, those that make sense for a landing, if he wants them to be run:
+ *
+ *   commit-msg        when a commit of ours needs its message: may change it, or refuse it
+ *   pre-merge-commit  before the checkout is looked at. Git has the merge in the files by then; here they
+ *                     still are as the user has them, and only the index
+ *                     that the hook is given holds what would land. So it may refuse, and what it changes of
+ *                     that index is refused, because it was made
+ *                     from other files.
+ *   post-merge        once everything is in its place and the locks are gone. What becomes of it changes
+ *                     nothing.
+ */
+export class UserHooks {
+  readonly areOn: boolean;
+  readonly #parts: SandboxParts;
+  readonly #signal: AbortSignal;
+
+  constructor(parts: SandboxParts, areOn: boolean, signal: AbortSignal) {
+    this.#parts = parts;
+    this.areOn = areOn;
+    this.#signal = signal;
+  }
+
+  /** A message as commit-msg leaves it. The hook is run when it is first asked for, and once. */
+  message(text: string): () => Promise<string> {
+    let asked: Promise<string> | undefined;
+    return async () => {
+      asked ??= this.areOn ? this.#edited(text) : Promise.resolve(text);
+      return await asked;
+    };
+  }
+
+  /**
+   * Lets pre-merge-commit look at what is going to land, of which all objects are in the user's repository.
+   */
+  async beforeLanding(commit: string): Promise<void> {
+    const { git, workspace } = this.#parts;
+    using gitDir = this.#parts.openGitDir();
+    using index = ScratchIndex.copyOf(gitDir, "index", workspace);
+    const place = this.#parts.theirs(index.path);
+    await git.change(POINTS.index, place, ["read-tree", "--reset", commit]);
+    await this.#ask("pre-merge-commit", [], { GIT_INDEX_FILE: index.path });
+    const { code } = await git.look(place, ["diff-index", "--cached", "--quiet", commit], { answers: [1] });
+    if (code === 1) throw changedByHook();
+  }
+
+  /** Runs post-merge. The landing stands, whatever comes of it. */
+  async afterLanding(): Promise<readonly Attention[]> {
+    try {
+      await this.#run("post-merge", ["0"]);
+      return [];
+    } catch (thrown) {
+      const why = thrown instanceof GitError ? said(thrown) : messageOf(thrown);
+      return [{ path: ".", message: `everything has landed, but the hook post-merge failed: ${why}` }];
+    }
+  }
+
+  async #edited(text: string): Promise<string> {
+    using scratch = new ScratchFolder(this.#parts.workspace);
+    writeWhole(POINTS.message, scratch.folder, MESSAGE, Buffer.from(`${text.trimEnd()}\n`));
+    await this.#ask("commit-msg", [scratch.folder.label(MESSAGE)]);
+    const edited = readWhole(scratch.folder, MESSAGE)?.toString().trim() ?? "";
+    if (edited === "") throw refused("commit-msg", "it left an empty message");
+    return edited;
+  }
+
+  /** A hook that may say no. */
+  async #ask(name: string, args: readonly string[], environment: { readonly [name: string]: string } = {}) {
+    try {
+      await this.#run(name, args, environment);
+    } catch (thrown) {
+      if (thrown instanceof GitError) throw refused(name, said(thrown), thrown);
+      throw thrown;
+    }
+  }
+
+  async #run(name: string, args: readonly string[], environment: { readonly [name: string]: string } = {}) {
+    const { git, checkout } = this.#parts;
+    await git.hook(POINTS.run, checkout.root, name, args, { environment, signal: this.#signal });
+  }
+}
+
+function said({ exitCode, said: words, message }: GitError): string {
+  return exitCode === undefined ? message : words || `exit code ${exitCode}`;
+}
+
+function refused(name: string, why: string, cause?: GitError): SandboxCommitError {
+  return new SandboxCommitError(`The repository's hook ${name} refuses this: ${displayPath(why)}`, {
+    ...(cause !== undefined && { cause }),
+    hint: "Mend what it finds fault with in the plan and apply again. Hooks run because sandbox.git.run_hooks is set.",
+    code: "HOOK_REFUSED",
+  });
+}
+
+function changedByHook(): SandboxCommitError {
+  return new SandboxCommitError("The repository's hook pre-merge-commit changed what was to be committed.", {
+    hint: "It works on the checkout, which does not have the plan's files yet, so that is not taken over. Let it only look, or unset sandbox.git.run_hooks.",
+    code: "HOOK_CHANGED",
+  });
+}

@@ -1,0 +1,149 @@
+import type { LastCheckpoint, SavedCheckpoint } from "../../../core/checkpoint.ts";
+import { baseName, isAtOrBelow, parentPath, ROOT_PATH } from "../../../core/paths/byte-path.ts";
+import { takeBarrier } from "../../../engine/base/barrier.ts";
+import {
+  finishRestore,
+  saveCheckpointBy,
+  saveUnlessSame,
+} from "../../../engine/checkpoint/tree-checkpoints.ts";
+import { stateOfLayer } from "../../../engine/checkpoint/tree-state.ts";
+import { copyEntry } from "../../../engine/tree/copy-tree.ts";
+import { removeTree } from "../../../engine/tree/remove-tree.ts";
+import type { Steps } from "../../../engine/work/pace.ts";
+import type { Folder } from "../../../system/calls/folder.ts";
+import { digestOf } from "../../../system/data/digest.ts";
+import { failpoint } from "../../../system/failpoints.ts";
+import type { GitPlace } from "../../../system/process/git.ts";
+import { factsIn } from "../checkout/checkout-entries.ts";
+import { DOT_GIT } from "../layout.ts";
+import { makeSavesRepository, SAVES } from "../repository/repositories.ts";
+import { type StoredTree, storeTree } from "../repository/stored-tree.ts";
+import type { SandboxParts } from "../sandbox-parts.ts";
+import { findExtras, restoreExtras, type SavedExtras } from "./saved-extras.ts";
+
+/**
+ * Checkpoints of a worktree. The files, those that git ignores too, are a tree object in a repository of our
+ * own, `saves`, byte for byte: there no filter and no line end counts. Its index knows the files as they were
+ * saved last, so a checkpoint reads and keeps only what changed. In `checkpoints/ID`:
+ *
+ *   repository/  a copy of the repository that programs have in the worktree, with its refs, its index and
+ *                what is under way there
+ *   nested/N     copies of folders that are repositories of their own, which git does not look into
+ *   notes        JSON, `Notes`
+ */
+interface Notes {
+  readonly tree: string;
+  readonly nested: readonly string[];
+  readonly extras: SavedExtras;
+}
+
+const POINTS = {
+  folder: failpoint("git.checkpoint-folder"),
+  restore: failpoint("git.restore-files"),
+  remove: failpoint("git.restore-clear"),
+};
+const REPOSITORY = "repository";
+const NESTED = "nested";
+
+/** Saves the worktree, unless it is in the state of the last checkpoint. */
+export async function saveWorktree(
+  parts: SandboxParts,
+  id: string,
+  last: LastCheckpoint | undefined,
+  run: (steps: Steps) => Promise<void>,
+): Promise<SavedCheckpoint> {
+  const { workspace } = parts;
+  const barrier = takeBarrier(workspace);
+  using worktree = parts.openWorktree();
+  const { tree, nested } = await storeAll(parts, worktree);
+  const notes: Notes = { tree, nested, extras: findExtras(worktree, isIn(nested)) };
+  const apart = [DOT_GIT, ...nested].map((path) => {
+    using folder = worktree.openBelowIfThere(path);
+    return folder === undefined ? { mark: undefined, bytes: 0 } : stateOfLayer(folder, barrier);
+  });
+  const marks = apart.map(({ mark }) => mark);
+  const mark = marks.includes(undefined) ? undefined : digestOf(JSON.stringify([notes, marks]));
+  const bytes = apart.reduce((sum, state) => sum + state.bytes, 0);
+  return await saveUnlessSame(workspace, id, last, { mark, bytes }, () =>
+    run(
+      saveCheckpointBy(
+        workspace,
+        id,
+        (checkpoint) => saveApart(worktree, checkpoint, nested),
+        () => Buffer.from(JSON.stringify(notes)),
+      ),
+    ),
+  );
+}
+
+/**
+ * Goes to the end of a restore that was begun, if one was. Whatever state a crash left the worktree in, it
+ * ends as it was saved.
+ */
+export async function finishRestoring(
+  parts: SandboxParts,
+  run: (steps: Steps) => Promise<void>,
+): Promise<void> {
+  await finishRestore(parts.workspace, async (checkpoint, bytes) => {
+    const { tree, nested, extras } = JSON.parse(bytes.toString()) as Notes;
+    using worktree = parts.openWorktree();
+    const now = await storeAll(parts, worktree);
+    for (const path of now.nested) removeAt(worktree, path);
+    await parts.git.change(POINTS.restore, savesPlace(parts), ["read-tree", "-v", "--reset", "-u", tree]);
+    restoreExtras(worktree, extras, () => false);
+    await run(restoreApart(worktree, checkpoint, nested));
+    // What lies apart is in folders that may have modes of their own.
+    restoreExtras(worktree, extras, isIn(nested));
+  });
+}
+
+function* saveApart(worktree: Folder, checkpoint: Folder, nested: readonly string[]): Steps {
+  // A program may have removed it.
+  if (worktree.facts(DOT_GIT) !== undefined)
+    yield* copyEntry(worktree, DOT_GIT, checkpoint, REPOSITORY, { data: "share" });
+  using apart = checkpoint.ensureFolder(POINTS.folder, NESTED);
+  for (const [at, path] of nested.entries()) {
+    using parent = worktree.openBelow(parentPath(path));
+    yield* copyEntry(parent, baseName(path), apart, String(at), { data: "share" });
+  }
+}
+
+function* restoreApart(worktree: Folder, checkpoint: Folder, nested: readonly string[]): Steps {
+  removeTree(POINTS.remove, worktree, DOT_GIT);
+  if (checkpoint.facts(REPOSITORY) !== undefined)
+    yield* copyEntry(checkpoint, REPOSITORY, worktree, DOT_GIT, { data: "share" });
+  using apart = checkpoint.openChild(NESTED);
+  for (const [at, path] of nested.entries()) {
+    makeParents(worktree, path);
+    removeAt(worktree, path);
+    using parent = worktree.openBelow(parentPath(path));
+    yield* copyEntry(apart, String(at), parent, baseName(path), { data: "share" });
+  }
+}
+
+/** Stores all files as they are. */
+async function storeAll(parts: SandboxParts, worktree: Folder): Promise<StoredTree> {
+  makeSavesRepository(parts.workspace, parts.checkout);
+  return await storeTree(parts.git, savesPlace(parts), worktree, "all");
+}
+
+function savesPlace({ workspace, worktreePath }: SandboxParts): GitPlace {
+  return { gitDir: workspace.label(SAVES), workTree: worktreePath };
+}
+
+function isIn(nested: readonly string[]): (path: string) => boolean {
+  return (path) => nested.some((apart) => isAtOrBelow(path, apart));
+}
+
+function removeAt(worktree: Folder, path: string): void {
+  using parent = worktree.openBelowIfThere(parentPath(path));
+  if (parent !== undefined) removeTree(POINTS.remove, parent, baseName(path));
+}
+
+function makeParents(worktree: Folder, path: string): void {
+  const folder = parentPath(path);
+  if (folder === ROOT_PATH || factsIn(worktree, folder)?.kind === "directory") return;
+  makeParents(worktree, folder);
+  using parent = worktree.openBelow(parentPath(folder));
+  parent.ensureFolder(POINTS.folder, baseName(folder)).close();
+}

@@ -1,0 +1,373 @@
+import { SandboxConflictError } from "../../../core/errors/errors.ts";
+import { assertHasWord } from "../../../core/self-running/self-running.ts";
+import type { Attention, PreparedCommit, Transaction } from "../../../core/strategy.ts";
+import type { LandingPolicy } from "../../../core/strategy-policies.ts";
+import type { Landings } from "../../../engine/landing/landings.ts";
+import { failpoint } from "../../../system/failpoints.ts";
+import { both } from "../both.ts";
+import { type Head, headOf } from "../checkout/checkout.ts";
+import { stagedConflicts } from "../checkout/checkout-state.ts";
+import { copyIndex } from "../checkout/index-files.ts";
+import { assertOnlyHere } from "../checkout/other-worktrees.ts";
+import type { UserHooks } from "../checkout/user-hooks.ts";
+import {
+  type ConfigEntry,
+  type Identity,
+  identityFrom,
+  logsRefs,
+  readConfig,
+} from "../repository/repository-config.ts";
+import { bring, dropRefs } from "../repository/repository-refs.ts";
+import { storeWork } from "../repository/stored-work.ts";
+import { type BlobChange, landingPath, treeChanges } from "../repository/tree-changes.ts";
+import type { SandboxParts } from "../sandbox-parts.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
+import {
+  assertProgramsDone,
+  type CommitText,
+  commitWork,
+  indexLines,
+  type WorkCommit,
+} from "../worktree/work-commit.ts";
+import { type HeldLock, isMoved, makeLocks, releaseLocks, removeUnrecorded, takeLocks } from "./git-locks.ts";
+import { type Followed, openIncoming, prepareToFollow } from "./landing-plan.ts";
+import { type GitLanding, LandingFolder } from "./landing-record.ts";
+import { assertNothingUnderWay, assertThere, movedOn, switched } from "./landing-refusals.ts";
+import { mergeWork } from "./merged-work.ts";
+import { fillLocks, flushLocks, moveRepository } from "./repository-move.ts";
+
+const UNDO_INDEX = failpoint("git.undo-index");
+const INDEX = "index";
+
+/** What the landings of a sandbox need from outside. */
+export interface LandingMeans {
+  /** The exchange of files. */
+  readonly exchange: Landings;
+  /** The name below which the refs of this sandbox are in the user's repository. */
+  readonly refs: string;
+  readonly policy: LandingPolicy;
+  readonly fastForward: boolean;
+  readonly hooks: UserHooks;
+  readonly signal: AbortSignal;
+  readonly now: () => Date;
+  readonly tick: () => void;
+}
+
+/**
+ * The landings of one sandbox in the user's repository: what the two-phase methods are made of.
+ * landing-record.ts has the order of writes.
+ */
+export class GitLandings {
+  readonly #parts: SandboxParts;
+  readonly #means: LandingMeans;
+
+  constructor(parts: SandboxParts, means: LandingMeans) {
+    this.#parts = parts;
+    this.#means = means;
+  }
+
+  /** Does everything that can fail. Null if there is nothing to land. */
+  async prepare(transaction: Transaction, record: SandboxRecord): Promise<PreparedCommit | null> {
+    const { hooks, signal, fastForward } = this.#means;
+    assertProgramsDone(this.#parts);
+    const [config, stored] = await both(
+      readConfig(this.#parts.git, this.#parts.checkout),
+      storeWork(this.#parts, signal),
+    );
+    const message = transaction.message ?? `Apply plan ${transaction.planId}`;
+    const text: CommitText = { identity: identityFrom(config), message: hooks.message(message) };
+    const work = await commitWork(this.#parts, record, stored, text);
+    if (work === undefined) return null;
+    using landing = LandingFolder.make(this.#parts.workspace, transaction.id);
+    const { locks, head } = await this.#lock(landing, record.ref, config);
+    const to = await mergeWork(this.#parts, record, head, work, text, fastForward);
+    const tracked = await this.#changesOf(record, work, head, to);
+    assertHasWord(
+      this.#parts.checkout.root,
+      [...tracked, ...work.uncommitted].map(landingPath),
+      transaction.allow,
+    );
+    const { exchange, files } = await this.#bringAndFollow(transaction, landing, work, {
+      tracked,
+      commit: to === head.commit ? undefined : to,
+    });
+    const digest = await this.#record(landing, {
+      version: 1,
+      transaction: transaction.id,
+      ref: record.ref,
+      from: head.commit,
+      to,
+      changes: tracked,
+      files,
+      locks,
+      log: this.#logLine(text.identity, head.commit, to, `merge plan ${transaction.planId}: ${message}`),
+      logs: logsRefs(config),
+      ...(hooks.areOn && { runsHooks: true }),
+      ...(exchange !== null && { exchange }),
+    });
+    return preparedCommit(work, transaction.id, digest);
+  }
+
+  /** What the branch changes. Where nobody has committed meanwhile that is what the plan changes. */
+  async #changesOf(
+    record: SandboxRecord,
+    work: WorkCommit,
+    head: Head,
+    to: string,
+  ): Promise<readonly BlobChange[]> {
+    if (head.commit === record.base) return work.changes;
+    return await treeChanges(this.#parts.git, this.#parts.onCheckout(), head.commit, to, { renames: false });
+  }
+
+  /** Two things that have nothing to do with each other, but for a hook that stands between them. */
+  async #bringAndFollow(
+    transaction: Transaction,
+    landing: LandingFolder,
+    { uncommitted }: WorkCommit,
+    { tracked, commit }: { readonly tracked: readonly BlobChange[]; readonly commit: string | undefined },
+  ): Promise<Followed> {
+    const { exchange: landings, policy, tick, refs, signal, hooks } = this.#means;
+    const request = { transaction, folder: landing.folder, tracked, uncommitted, landings, policy, tick };
+    if (commit !== undefined && hooks.areOn) {
+      // A hook has to find what it looks at, and what it does to the checkout counts as the user's own.
+      await bring(this.#parts, refs, commit, signal);
+      await hooks.beforeLanding(commit);
+      return await prepareToFollow(this.#parts, request);
+    }
+    const [followed] = await both(
+      prepareToFollow(this.#parts, request),
+      commit === undefined ? Promise.resolve() : bring(this.#parts, refs, commit, signal),
+    );
+    return followed;
+  }
+
+  /** Sees that a landing can be taken back, and holds the repository for that. */
+  async prepareUndo(id: string, undoes: PreparedCommit): Promise<PreparedCommit> {
+    using landed = LandingFolder.openPrepared(this.#parts.workspace, undoes);
+    return await this.#prepareUndoOf(id, landed, landed.readPrepared(undoes), undoes.changes);
+  }
+
+  async #prepareUndoOf(
+    id: string,
+    landed: LandingFolder,
+    landing: GitLanding,
+    changes: number,
+  ): Promise<PreparedCommit> {
+    const config = await readConfig(this.#parts.git, this.#parts.checkout);
+    using undo = LandingFolder.make(this.#parts.workspace, id);
+    const { locks, head } = await this.#lock(undo, landing.ref, config);
+    if (head.commit !== landing.to) throw movedOn(landing, head);
+    using original = this.#parts.openOriginal();
+    if (landing.exchange !== undefined) this.#means.exchange.prepareUndo(original, landing.exchange);
+    await this.#indexBefore(undo, landing);
+    const identity = identityFrom(config);
+    const digest = await this.#record(undo, {
+      ...reversed(landing),
+      transaction: id,
+      locks,
+      log: this.#logLine(identity, landing.to, landing.from, `undo: take back ${landing.to.slice(0, 12)}`),
+      undoes: landed.id,
+    });
+    return { changes, data: { landing: id, digest } };
+  }
+
+  /** Lands what was prepared, or takes back what had landed. Goes on wherever an earlier run was cut off. */
+  async run(prepared: PreparedCommit): Promise<readonly Attention[]> {
+    using folder = LandingFolder.openPrepared(this.#parts.workspace, prepared);
+    if (folder.isDone) return folder.readFinished().attention;
+    return await this.#run(folder, folder.readPrepared(prepared));
+  }
+
+  async #run(folder: LandingFolder, landing: GitLanding): Promise<readonly Attention[]> {
+    using original = this.#parts.openOriginal();
+    const direction = landing.undoes === undefined ? "forward" : "backward";
+    const { exchange } = this.#means;
+    const files =
+      landing.exchange === undefined
+        ? []
+        : (await exchange.run(original, landing.exchange, direction, this.#means.tick)).attention;
+    const attention = [...files, ...(await moveRepository(this.#parts, landing, folder.folder))];
+    if (landing.undoes !== undefined) {
+      using landed = LandingFolder.openIfThere(this.#parts.workspace, landing.undoes);
+      landed?.markUndone();
+    }
+    folder.finish({ attention });
+    return [...attention, ...(await this.#tellHooks(folder, landing, attention))];
+  }
+
+  /** Once at most: the landing is over, on the disk too, before the hook begins. */
+  async #tellHooks(
+    folder: LandingFolder,
+    { runsHooks, undoes, from, to }: GitLanding,
+    attention: readonly Attention[],
+  ): Promise<readonly Attention[]> {
+    if (runsHooks !== true || undoes !== undefined || from === to) return [];
+    await folder.flushFinished();
+    const more = await this.#means.hooks.afterLanding();
+    if (more.length > 0) folder.finish({ attention: [...attention, ...more] });
+    return more;
+  }
+
+  /** What nobody needs any more once a landing has come to its end. */
+  async tidy(): Promise<void> {
+    await dropRefs(this.#parts.git, this.#parts.checkout, this.#means.refs, "landing");
+  }
+
+  /**
+   * Takes a prepare back, finished or not; and a landing that had begun. `markWhole` is called when the work
+   * is in the sandbox again, before the last trace of the landing goes: without one, nobody would call it
+   * after a crash.
+   */
+  async rollbackPrepared(transaction: Transaction, markWhole: () => void): Promise<readonly Attention[]> {
+    using folder = LandingFolder.openIfThere(this.#parts.workspace, transaction.id);
+    if (folder === undefined) return [];
+    const landing = folder.read();
+    using original = this.#parts.openOriginal();
+    const attention = this.#means.exchange.rollbackPrepared(transaction, () => original.duplicate(), {
+      open: () => openIncoming(folder.folder),
+      isGone: () => false,
+      markWhole: () => undefined,
+    });
+    if (landing !== undefined) await this.#moveBack(landing);
+    releaseLocks(folder.readLocks());
+    removeUnrecorded(this.#parts.checkout, transaction.id);
+    await this.tidy();
+    markWhole();
+    folder.remove();
+    return attention;
+  }
+
+  /** Takes the preparation of an undo back. */
+  rollbackUndo(id: string, undoes: PreparedCommit): void {
+    using folder = LandingFolder.openIfThere(this.#parts.workspace, id);
+    if (folder !== undefined) releaseLocks(folder.readLocks());
+    removeUnrecorded(this.#parts.checkout, id);
+    using landed = LandingFolder.openIfThere(this.#parts.workspace, String(undoes.data["landing"]));
+    const exchange = landed?.read()?.exchange;
+    if (exchange !== undefined) this.#means.exchange.rollbackUndo(exchange);
+    folder?.remove();
+  }
+
+  /** A branch or an index that had moved already goes back: the landing is given up. */
+  async #moveBack(landing: GitLanding): Promise<void> {
+    const id = `${landing.transaction}-back`;
+    using begun = LandingFolder.openIfThere(this.#parts.workspace, id);
+    if (begun === undefined && !landing.locks.some(isMoved)) return;
+    releaseLocks(landing.locks);
+    using back = begun ?? LandingFolder.make(this.#parts.workspace, id);
+    await moveRepository(this.#parts, back.read() ?? (await this.#backwards(back, landing)), back.folder);
+    back.remove();
+  }
+
+  async #backwards(back: LandingFolder, landing: GitLanding): Promise<GitLanding> {
+    releaseLocks(back.readLocks());
+    const config = await readConfig(this.#parts.git, this.#parts.checkout);
+    const { locks, head } = await this.#lock(back, landing.ref, config);
+    await this.#indexBefore(back, landing);
+    const { exchange: _, ...rest } = reversed(landing);
+    const move = head.commit === landing.to ? {} : { from: head.commit, to: head.commit };
+    const record: GitLanding = { ...rest, ...move, transaction: back.id, locks };
+    await this.#record(back, record);
+    return record;
+  }
+
+  /**
+   * Takes back a landing of any stage: nothing of it stays in the original. An undo that was cut off is
+   * finished.
+   */
+  async revert(id: string): Promise<void> {
+    using folder = LandingFolder.openIfThere(this.#parts.workspace, id);
+    if (folder === undefined) return;
+    const landing = folder.read();
+    if (landing?.undoes !== undefined) {
+      if (!folder.isDone) await this.#run(folder, landing);
+      folder.remove();
+      return;
+    }
+    if (!folder.isDone || landing === undefined) {
+      await this.rollbackPrepared({ id, planId: "", direction: "commit" }, () => undefined);
+      return;
+    }
+    if (!folder.isUndone) await this.run(await this.#prepareUndoOf(`${id}-revert`, folder, landing, 0));
+    this.#forget(folder, landing);
+  }
+
+  /** Drops what an undo of a landing would need. */
+  discard(prepared: PreparedCommit): void {
+    using folder = LandingFolder.openIfThere(this.#parts.workspace, String(prepared.data["landing"]));
+    const landing = folder?.read();
+    if (folder !== undefined && landing !== undefined) this.#forget(folder, landing);
+    // A crash may have kept the last one from doing that.
+    LandingFolder.removeIfNone(this.#parts.workspace);
+  }
+
+  #forget(folder: LandingFolder, landing: GitLanding): void {
+    if (landing.exchange !== undefined && landing.undoes === undefined)
+      this.#means.exchange.discard(landing.exchange);
+    for (const id of LandingFolder.ids(this.#parts.workspace)) {
+      using other = LandingFolder.openIfThere(this.#parts.workspace, id);
+      if (other?.isDone === true && other.read()?.undoes === landing.transaction) other.remove();
+    }
+    folder.remove();
+  }
+
+  /** The last step of a prepare: from here on nothing is left to do that could fail. */
+  async #record(folder: LandingFolder, landing: GitLanding): Promise<string> {
+    fillLocks(landing, folder.folder);
+    return await flushLocks(this.#parts, landing, (theirs) => folder.write(landing, theirs));
+  }
+
+  /**
+   * Makes the locks known, takes them, and says what is checked out: nobody moves it from here on. Refuses
+   * where nothing can land now.
+   */
+  async #lock(
+    folder: LandingFolder,
+    ref: string,
+    config: readonly ConfigEntry[],
+  ): Promise<{ readonly locks: readonly HeldLock[]; readonly head: Head }> {
+    const { checkout, git } = this.#parts;
+    assertThere(checkout);
+    const locks = makeLocks(checkout, ref, folder.id);
+    await folder.writeLocks(locks);
+    await takeLocks(locks);
+    assertNothingUnderWay(checkout);
+    const head = await headOf(git, checkout);
+    if (head.ref !== ref) throw switched(ref, head);
+    assertOnlyHere(checkout, ref, config);
+    return { locks, head };
+  }
+
+  /** The index without what had landed. What is staged since is the user's, and then it is not taken back. */
+  async #indexBefore(undo: LandingFolder, landing: GitLanding): Promise<void> {
+    const { git } = this.#parts;
+    using gitDir = this.#parts.openGitDir();
+    copyIndex(gitDir, INDEX, undo.folder, INDEX);
+    const place = this.#parts.theirs(undo.folder.label(INDEX));
+    if (landing.changes.length === 0) return;
+    const conflicts = await stagedConflicts(this.#parts, place, landing.changes);
+    if (conflicts.length > 0) throw new SandboxConflictError(conflicts);
+    await git.change(UNDO_INDEX, place, ["update-index", "--replace", "-z", "--index-info"], {
+      input: indexLines(landing.changes, "before"),
+    });
+  }
+
+  #logLine(identity: Identity, from: string, to: string, text: string): GitLanding["log"] {
+    const seconds = Math.floor(this.#means.now().getTime() / 1000);
+    return { from, to, who: `${identity.name} <${identity.email}>`, seconds, text };
+  }
+}
+
+/** The same, taken back. */
+function reversed(landing: GitLanding): GitLanding {
+  const changes = landing.changes.map(({ path, before, after }) => ({
+    path,
+    ...(after !== undefined && { before: after }),
+    ...(before !== undefined && { after: before }),
+  }));
+  return { ...landing, from: landing.to, to: landing.from, changes };
+}
+
+function preparedCommit({ changes, warnings }: WorkCommit, landing: string, digest: string): PreparedCommit {
+  return { changes: changes.length, data: { landing, digest }, ...(warnings.length > 0 && { warnings }) };
+}

@@ -1,0 +1,172 @@
+import { SandboxCommitError, SandboxConflictError } from "../../../core/errors/errors.ts";
+import { baseName, parentPath } from "../../../core/paths/byte-path.ts";
+import type { PreparedCommit, Transaction } from "../../../core/strategy.ts";
+import type { LandingPolicy } from "../../../core/strategy-policies.ts";
+import { takeBarrier } from "../../../engine/base/barrier.ts";
+import { LandingRules } from "../../../engine/checks/landing-policy.ts";
+import type { Landings } from "../../../engine/landing/landings.ts";
+import { giveMetadata } from "../../../engine/tree/metadata.ts";
+import type { Facts } from "../../../system/calls/facts.ts";
+import type { Folder } from "../../../system/calls/folder.ts";
+import { readXattrs } from "../../../system/calls/xattrs.ts";
+import { failpoint } from "../../../system/failpoints.ts";
+import { type CheckoutEntries, EntryBuilder, factsIn, foldersAbove } from "../checkout/checkout-entries.ts";
+import { judgeCheckout, type Pending } from "../checkout/checkout-state.ts";
+import { copyIndex, ScratchIndex } from "../checkout/index-files.ts";
+import { REPOSITORY } from "../layout.ts";
+import type { BlobChange } from "../repository/tree-changes.ts";
+import type { SandboxParts } from "../sandbox-parts.ts";
+import { checkOutInto } from "../worktree/checked-out-files.ts";
+import { indexLines } from "../worktree/work-commit.ts";
+
+const POINTS = {
+  index: failpoint("git.update-index"),
+  incoming: failpoint("git.create-incoming"),
+  metadata: failpoint("git.keep-metadata"),
+};
+const INDEX = "index";
+const INCOMING = "incoming";
+const DOT_GIT = /(?:^|\/)(?:\.git|git~1)(?:\/|$)/i;
+
+export interface FollowRequest {
+  readonly transaction: Transaction;
+  /** The folder of the landing. */
+  readonly folder: Folder;
+  /** What the branch changes. */
+  readonly tracked: readonly BlobChange[];
+  /** What only the files change. */
+  readonly uncommitted: readonly BlobChange[];
+  readonly landings: Landings;
+  readonly policy: LandingPolicy;
+  readonly tick: () => void;
+}
+
+export interface Followed {
+  readonly exchange: PreparedCommit | null;
+  /** Paths whose files change. */
+  readonly files: readonly string[];
+}
+
+/**
+ * Prepares the checkout to follow the branch: sees that it can, makes the index as it will be, checks the new
+ * files out beside it, and stages them for the exchange. Nothing of the user's is touched. Fails by
+ * `SandboxConflictError` with every path that is in the way.
+ */
+export async function prepareToFollow(parts: SandboxParts, request: FollowRequest): Promise<Followed> {
+  const { folder, tracked, uncommitted } = request;
+  assertHarmless([...tracked, ...uncommitted]);
+  using original = parts.openOriginal();
+  using gitDir = parts.openGitDir();
+  // Before the look at the files: what is changed after it is seen to be younger.
+  const barrier = takeBarrier(folder);
+  copyIndex(gitDir, INDEX, folder, INDEX);
+  const { pending, conflicts } = await judgeCheckout(parts, original, { folder, name: INDEX }, request);
+  const inTheWay = entriesOf(original, original, pending).conflicts;
+  if (conflicts.length + inTheWay.length > 0) throw new SandboxConflictError([...conflicts, ...inTheWay]);
+  using incoming = folder.ensureFolder(POINTS.incoming, INCOMING);
+  if (tracked.length > 0) await setEntries(parts, folder.label(INDEX), tracked);
+  await checkOutNew(parts, request, pending, incoming);
+  for (const path of writesOf(pending)) keepMetadata(original, incoming, path);
+  const { baseOf, changes, conflicts: late } = entriesOf(original, incoming, pending);
+  if (late.length > 0) throw new SandboxConflictError(late);
+  for (const { path } of changes.entries) makeFoldersFor(incoming, path);
+  const exchange = await request.landings.prepare(request.transaction, {
+    original,
+    sandbox: incoming,
+    isLayer: false,
+    leavesRivals: true,
+    changes,
+    barrier,
+    baseOf,
+    rules: new LandingRules(request.policy, baseOf, changes.changes),
+    tick: request.tick,
+  });
+  return { exchange, files: pending.filter(({ file }) => file).map(({ change }) => change.path) };
+}
+
+/** The folder into which what was staged is put back. */
+export function openIncoming(folder: Folder): Folder {
+  return folder.ensureFolder(POINTS.incoming, INCOMING);
+}
+
+/**
+ * Git refuses such paths too; but what is written into a repository could be a program, so nothing depends on
+ * that.
+ */
+function assertHarmless(changes: readonly BlobChange[]): void {
+  const harmful = changes.find(({ path }) => DOT_GIT.test(path));
+  if (harmful === undefined) return;
+  throw new SandboxCommitError(
+    `A commit made in the sandbox holds ${harmful.path}, which would land inside the repository itself.`,
+    {
+      hint: "Something in the sandbox made it by hand. Look at what ran there before you trust the rest.",
+      code: "HARMFUL_PATH",
+    },
+  );
+}
+
+async function checkOutNew(
+  parts: SandboxParts,
+  { folder, uncommitted }: FollowRequest,
+  pending: readonly Pending[],
+  incoming: Folder,
+): Promise<void> {
+  const [paths, gitDir] = [writesOf(pending), parts.workspace.label(REPOSITORY)];
+  if (uncommitted.length === 0)
+    return await checkOutInto(parts.git, { gitDir, index: folder.label(INDEX) }, paths, incoming);
+  using index = ScratchIndex.copyOf(folder, INDEX, parts.workspace);
+  await setEntries(parts, index.path, uncommitted);
+  await checkOutInto(parts.git, { gitDir, index: index.path }, paths, incoming);
+}
+
+async function setEntries(parts: SandboxParts, index: string, changes: readonly BlobChange[]): Promise<void> {
+  await parts.git.change(
+    POINTS.index,
+    parts.onCheckout(index),
+    ["update-index", "--replace", "-z", "--index-info"],
+    {
+      input: indexLines(changes, "after"),
+    },
+  );
+}
+
+/** What the files of the checkout have to become. `incoming` holds the new ones. */
+function entriesOf(original: Folder, incoming: Folder, pending: readonly Pending[]): CheckoutEntries {
+  const gone = pending.filter(({ change, file }) => file && change.after === undefined);
+  const request = { writes: writesOf(pending), removes: gone.map(({ change }) => change.path), incoming };
+  return new EntryBuilder(original, request).build(request);
+}
+
+function writesOf(pending: readonly Pending[]): string[] {
+  return pending
+    .filter(({ change, file }) => file && change.after !== undefined)
+    .map(({ change }) => change.path);
+}
+
+/** The exchange takes the times of folders from here. */
+function makeFoldersFor(incoming: Folder, path: string): void {
+  for (const folder of foldersAbove(path).toReversed()) {
+    if (factsIn(incoming, folder) !== undefined) continue;
+    using parent = incoming.openBelow(parentPath(folder));
+    parent.ensureFolder(POINTS.incoming, baseName(folder)).close();
+  }
+}
+
+/**
+ * A file that is replaced keeps its mode, but for what the plan changed of it, its owner and its attributes.
+ */
+function keepMetadata(original: Folder, incoming: Folder, path: string): void {
+  const [old, fresh] = [factsIn(original, path), factsIn(incoming, path)];
+  if (old?.kind !== "file" || fresh?.kind !== "file") return;
+  using oldParent = original.openBelow(parentPath(path));
+  using parent = incoming.openBelow(parentPath(path));
+  const wanted: Facts = { ...old, mode: modeFor(old, fresh), atime: fresh.atime, mtime: fresh.mtime };
+  giveMetadata(POINTS.metadata, parent, baseName(path), wanted, readXattrs(oldParent, baseName(path)), fresh);
+}
+
+function modeFor(old: Facts, fresh: Facts): number {
+  const canRun = ({ mode }: Facts) => (mode & 0o100) !== 0;
+  if (canRun(old) === canRun(fresh)) return old.mode;
+  // Who may read it may run it, as git gives it to new files.
+  return canRun(fresh) ? old.mode | ((old.mode & 0o444) >> 2) : old.mode & ~0o111;
+}

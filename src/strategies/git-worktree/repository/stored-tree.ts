@@ -1,0 +1,120 @@
+import { baseName, bytesFromPath, parentPath } from "../../../core/paths/byte-path.ts";
+import { OWN_NAME } from "../../../engine/workspace/workspace.ts";
+import type { Folder } from "../../../system/calls/folder.ts";
+import { failpoint } from "../../../system/failpoints.ts";
+import { type Git, type GitPlace, lineOf } from "../../../system/process/git.ts";
+import { assertNoLargeHoles } from "../worktree/large-holes.ts";
+import { splitNul } from "./repository-config.ts";
+
+const POINTS = {
+  remove: failpoint("git.index-remove"),
+  add: failpoint("git.index-add"),
+  tree: failpoint("git.write-tree"),
+};
+
+/** The files of a worktree as a tree object, and what is not in it. */
+export interface StoredTree {
+  readonly tree: string;
+  /** Folders that are repositories of their own. */
+  readonly nested: readonly string[];
+}
+
+/** Settings with which what is written is on disk, with one flush for many objects. */
+export const DURABLE = {
+  "core.fsync": "loose-object,pack,pack-metadata,reference",
+  "core.fsyncMethod": "batch",
+};
+
+/** What git does not track yet, and which of that counts. */
+export type Untracked = "all" | "but-ignored";
+
+/**
+ * Stores the files of a worktree: brings an index, in which they were once, up to date and makes a tree of
+ * it. Costs a look at every file, and reading those that changed. Not `git add`: that would start git inside
+ * repositories that lie in the worktree, with the settings it finds there.
+ */
+export async function storeTree(
+  git: Git,
+  place: GitPlace,
+  files: Folder,
+  untracked: Untracked,
+  signal?: AbortSignal,
+): Promise<StoredTree> {
+  const options = signal === undefined ? {} : { signal };
+  const standard = untracked === "all" ? [] : ["--exclude-standard"];
+  // One looks at all files that are known, the other into all folders.
+  const listings = await Promise.all(
+    [
+      ["-m", "-d"],
+      ["-o", ...standard],
+    ].map((which) => git.look(place, ["ls-files", "-z", ...which], options)),
+  );
+  const listed = new Set(listings.flatMap(({ stdout }) => splitNul(stdout)));
+  // A workspace of ours, which may be in the checkout, is nobody's data.
+  const paths = [...listed].filter((path) => !OWN_NAME.test(path));
+  const nested = paths.filter((path) => path.endsWith("/")).map((path) => path.slice(0, -1));
+  const { there, gone } = sorted(
+    files,
+    paths.filter((path) => !path.endsWith("/")),
+  );
+  if (gone.length > 0)
+    await git.change(POINTS.remove, place, ["update-index", "--force-remove", "-z", "--stdin"], {
+      input: nulTerminated(gone),
+      ...options,
+    });
+  if (there.length > 0) {
+    await git.change(
+      POINTS.add,
+      place,
+      ["update-index", "--add", "--remove", "--replace", "--verbose", "-z", "--stdin"],
+      {
+        input: nulTerminated(there),
+        // It names each file, by which it is seen to be alive.
+        onOutput: () => undefined,
+        settings: DURABLE,
+        ...options,
+      },
+    );
+  }
+  const tree = lineOf(
+    await git.change(POINTS.tree, place, ["write-tree"], { settings: DURABLE, ...options }),
+  );
+  return { tree, nested };
+}
+
+/** What git ignores in a worktree; a folder with nothing else in it as one, with a slash at its end. */
+export async function ignoredIn(git: Git, place: GitPlace): Promise<readonly string[]> {
+  const args = ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"];
+  return splitNul((await git.look(place, args)).stdout);
+}
+
+/** Paths as git takes them from its input. */
+export function nulTerminated(paths: readonly string[]): Buffer {
+  return Buffer.concat(paths.flatMap((path) => [bytesFromPath(path), Buffer.alloc(1)]));
+}
+
+/**
+ * What is a file or a link now, reached without following one, and what is neither. Refuses what git can't
+ * store. A repository of its own is left as it is known.
+ */
+function sorted(
+  files: Folder,
+  paths: readonly string[],
+): { readonly there: string[]; readonly gone: string[] } {
+  const there: string[] = [];
+  const gone: string[] = [];
+  for (const path of paths) {
+    using parent = files.openBelowIfThere(parentPath(path));
+    const facts = parent?.facts(baseName(path));
+    const kind = facts?.kind;
+    if (parent !== undefined && facts !== undefined) assertNoLargeHoles(parent, baseName(path), facts);
+    if (kind === "file" || kind === "symlink") there.push(path);
+    else if (kind !== "directory" || !isRepository(parent, baseName(path))) gone.push(path);
+  }
+  return { there, gone };
+}
+
+function isRepository(parent: Folder | undefined, name: string): boolean {
+  using folder = parent?.openBelowIfThere(name);
+  return folder?.facts(".git") !== undefined;
+}

@@ -1,0 +1,20 @@
+import { ScratchIndex } from "../checkout/index-files.ts";
+import type { SandboxParts } from "../sandbox-parts.ts";
+import { type StoredTree, storeTree } from "./stored-tree.ts";
+
+/**
+ * The index of our repository that knows the files as they were when they were last stored. Only to be
+ * quicker: the one of the base is as good.
+ */
+const KNOWN = "known-index";
+
+/** Stores the files of the worktree, but for what git ignores, in our own repository. */
+export async function storeWork(parts: SandboxParts, signal?: AbortSignal): Promise<StoredTree> {
+  using repository = parts.openRepository();
+  using worktree = parts.openWorktree();
+  const known = repository.facts(KNOWN) === undefined ? "index" : KNOWN;
+  using index = ScratchIndex.copyOf(repository, known, parts.workspace);
+  const stored = await storeTree(parts.git, parts.onWorktree(index.path), worktree, "but-ignored", signal);
+  index.replace(repository, KNOWN);
+  return stored;
+}

@@ -1,0 +1,156 @@
+import { SandboxCommitError } from "../../../core/errors/errors.ts";
+import { failpoint } from "../../../system/failpoints.ts";
+import { type GitPlace, lineOf } from "../../../system/process/git.ts";
+import { ScratchIndex } from "../checkout/index-files.ts";
+import { programCommit, programsUnderWay } from "../repository/program-refs.ts";
+import type { Identity } from "../repository/repository-config.ts";
+import { DURABLE, nulTerminated, type StoredTree } from "../repository/stored-tree.ts";
+import { type BlobChange, treeChanges } from "../repository/tree-changes.ts";
+import type { SandboxParts } from "../sandbox-parts.ts";
+import type { SandboxRecord } from "../sandbox-record.ts";
+
+const POINTS = { commit: failpoint("git.commit-tree"), index: failpoint("git.build-index") };
+
+/** The work of a sandbox as a commit that can be merged. */
+export interface WorkCommit {
+  readonly commit: string;
+  readonly tree: string;
+  /** What it changes, compared with where the sandbox began. */
+  readonly changes: readonly BlobChange[];
+  /** What was not committed in the checkout when the sandbox was made: changes of that stay uncommitted. */
+  readonly uncommitted: readonly BlobChange[];
+  readonly warnings: readonly string[];
+}
+
+/** Who commits, and what the commit says. */
+export interface CommitText {
+  readonly identity: Identity;
+  /** Asked for only if a commit is made. */
+  readonly message: () => Promise<string>;
+}
+
+/** Fails while something is half done in the worktree, such as a merge. */
+export function assertProgramsDone(parts: SandboxParts): void {
+  using worktree = parts.openWorktree();
+  const busy = programsUnderWay(worktree);
+  if (busy === undefined) return;
+  throw new SandboxCommitError(
+    `${busy} is under way in the sandbox.`.replace(/^./, (letter) => letter.toUpperCase()),
+    {
+      hint: "Finish it there, or abort it, and apply again.",
+      code: "UNDER_WAY",
+    },
+  );
+}
+
+/**
+ * Makes a commit of all that was stored of the worktree, on top of the commits that programs made there.
+ * Undefined if there is nothing.
+ */
+export async function commitWork(
+  parts: SandboxParts,
+  record: SandboxRecord,
+  { tree, nested }: StoredTree,
+  text: CommitText,
+): Promise<WorkCommit | undefined> {
+  using worktree = parts.openWorktree();
+  const place = parts.onWorktree();
+  const changes = await treeChanges(parts.git, place, record.base, tree, { renames: false });
+  const tip = programCommit(worktree) ?? record.base;
+  const warnings = nested.map((path) => `${path} is a git repository of its own, which does not land`);
+  if (record.base !== record.head) return await fromUncommitted(parts, record, text, changes, warnings);
+  if (changes.length === 0 && tip === record.base) return undefined;
+  const isBasedHere = await descends(parts, place, record.base, tip);
+  if (changes.length === 0 && !isBasedHere) return undefined;
+  const isCommitted = tip === record.base ? false : isBasedHere && (await treeOf(parts, place, tip)) === tree;
+  const parent = isBasedHere ? tip : record.base;
+  return {
+    tree,
+    commit: isCommitted ? tip : await commitTree(parts, place, tree, [parent], text),
+    changes,
+    uncommitted: [],
+    warnings: isBasedHere ? warnings : [...warnings, REBASED],
+  };
+}
+
+const REBASED =
+  "the commits made in the sandbox are not based on where it began, so its files land as one commit of their own";
+
+/**
+ * A sandbox that began with uncommitted files: these are in its base, and must not get into the history. So
+ * what it changed lands as one commit on what was checked out; what it changed of uncommitted files stays
+ * uncommitted.
+ */
+async function fromUncommitted(
+  parts: SandboxParts,
+  record: SandboxRecord,
+  text: CommitText,
+  all: readonly BlobChange[],
+  warnings: readonly string[],
+): Promise<WorkCommit | undefined> {
+  if (all.length === 0) return undefined;
+  const theirs = await treeChanges(parts.git, parts.onWorktree(), record.head, record.base, {
+    renames: false,
+  });
+  const uncommittedPaths = new Set(theirs.map(({ path }) => path));
+  const uncommitted = all.filter(({ path }) => uncommittedPaths.has(path));
+  const committed = all.filter(({ path }) => !uncommittedPaths.has(path));
+  using index = new ScratchIndex(parts.workspace);
+  const place = parts.onWorktree(index.path);
+  await parts.git.change(POINTS.index, place, ["read-tree", record.head]);
+  await parts.git.change(POINTS.index, place, ["update-index", "--replace", "-z", "--index-info"], {
+    input: indexLines(committed, "after"),
+  });
+  const tree = lineOf(await parts.git.change(POINTS.index, place, ["write-tree"], { settings: DURABLE }));
+  const commit =
+    committed.length === 0 ? record.head : await commitTree(parts, place, tree, [record.head], text);
+  return { commit, tree, changes: all, uncommitted, warnings };
+}
+
+/** Lines for `update-index --index-info` that bring an index to one side of these changes. */
+export function indexLines(changes: readonly BlobChange[], side: "before" | "after"): Buffer {
+  const gone = changes.filter((change) => change[side] === undefined);
+  const there = changes.filter((change) => change[side] !== undefined);
+  return nulTerminated([
+    ...gone.map(({ path, before, after }) => `0 ${(before ?? after)?.id.replace(/./g, "0")}\t${path}`),
+    ...there.map((change) => `${change[side]?.mode} ${change[side]?.id}\t${change.path}`),
+  ]);
+}
+
+/** Makes a commit object. */
+export async function commitTree(
+  { git }: SandboxParts,
+  place: GitPlace,
+  tree: string,
+  parents: readonly string[],
+  { identity, message }: CommitText,
+): Promise<string> {
+  const args = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent])];
+  const answer = await git.change(POINTS.commit, place, args, {
+    input: Buffer.from(`${(await message()).trimEnd()}\n`),
+    settings: DURABLE,
+    environment: {
+      GIT_AUTHOR_NAME: identity.name,
+      GIT_AUTHOR_EMAIL: identity.email,
+      GIT_COMMITTER_NAME: identity.name,
+      GIT_COMMITTER_EMAIL: identity.email,
+    },
+  });
+  return lineOf(answer);
+}
+
+/** Whether a commit is the other, or has it in its history. What is broken has nothing. */
+export async function descends(
+  { git }: SandboxParts,
+  place: GitPlace,
+  ancestor: string,
+  commit: string,
+): Promise<boolean> {
+  if (ancestor === commit) return true;
+  const args = ["merge-base", "--is-ancestor", ancestor, commit];
+  return (await git.look(place, args, { answers: [1, 128] })).code === 0;
+}
+
+export async function treeOf({ git }: SandboxParts, place: GitPlace, commit: string): Promise<string> {
+  return await git.line(place, ["rev-parse", "--verify", `${commit}^{tree}`]);
+}

@@ -1,0 +1,57 @@
+import { InterruptedError } from "../../core/errors/errors.ts";
+import { runInTurns, type Steps } from "../../engine/work/pace.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { closeFile } from "../../system/calls/handles.ts";
+import { digestOfFile } from "../../system/data/file-content.ts";
+import { cloneData, copyDataInSteps } from "../../system/data/file-data.ts";
+import { closeUnlessLocked } from "../../system/data/locked-files.ts";
+import type { Failpoint } from "../../system/failpoints.ts";
+
+/** A name in a folder. */
+export interface FilePlace {
+  readonly folder: Folder;
+  readonly name: string;
+}
+
+/**
+ * Copies a file to where nothing is, sharing its blocks where the file system can. It may be a database that
+ * this process has locked.
+ */
+export function* copyFile(point: Failpoint, from: FilePlace, to: FilePlace): Steps {
+  const source = from.folder.openFile(from.name);
+  try {
+    const copy = to.folder.createFile(point, to.name, 0o600);
+    const label = to.folder.label(to.name);
+    try {
+      const size = from.folder.facts(from.name)?.size ?? 0;
+      if (!cloneData(point, source, copy, label))
+        for (const _ of copyDataInSteps(point, source, copy, size, label)) yield 0;
+    } finally {
+      closeFile(copy);
+    }
+  } finally {
+    closeUnlessLocked(source);
+  }
+}
+
+/** The same, while other things go on; stops when the user asks for it. */
+export async function copyFileInTurns(
+  point: Failpoint,
+  from: FilePlace,
+  to: FilePlace,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await runInTurns(copyFile(point, from, to), () => {
+    if (signal?.aborted === true) throw new InterruptedError();
+  });
+}
+
+/** The digest of a file (content-digest.ts). */
+export function fileDigest({ folder, name }: FilePlace): string {
+  const fd = folder.openFile(name);
+  try {
+    return digestOfFile(fd, folder.label(name));
+  } finally {
+    closeUnlessLocked(fd);
+  }
+}

@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import type { Change, ChangeFacts, DiffView } from "../../core/change.ts";
+import type { DatabaseValue } from "../../core/values/query.ts";
+import { rowJson } from "../../database/common/row-json.ts";
+import { changedRowids } from "../../database/sqlite/changed-rowids.ts";
+import { keyOf, rowPath } from "../../database/sqlite/landing-conflicts.ts";
+import { columnList } from "../../database/sqlite/row-comparison.ts";
+import {
+  type ChangedTable,
+  changedTables,
+  type RecordedShape,
+  recordChanges,
+  recordedObjects,
+  recordedRows,
+  SIDES,
+  type Side,
+} from "../../database/sqlite/sqlite-changes.ts";
+import type { SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
+import { digestOf } from "../../system/data/digest.ts";
+
+/**
+ * What differs between `base`, which is the file at this path, and `main` of a connection: rows as
+ * `table/key`, definitions and what else a database holds by their name. The digest of a row is that of its
+ * JSON, that of a table is over its definition and all of its rows.
+ */
+export function sqliteDiff(db: SqliteDatabase, basePath: string): DiffView {
+  db.exec("ATTACH '' AS out");
+  recordChanges(db, () => changedRowids(db, basePath));
+  const tables = changedTables(db, "out");
+  const changes = [
+    ...numberChanges(db),
+    ...objectChanges(db, tables),
+    ...tables.filter(({ whole }) => !whole).flatMap((table) => rowChanges(db, table)),
+  ];
+  return { changes: changes.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)) };
+}
+
+/** The version numbers, the last ids of AUTOINCREMENT, and that ANALYZE was run. */
+function numberChanges(db: SqliteDatabase): Change[] {
+  const modified = (path: string, before: DatabaseValue, after: DatabaseValue): Change => ({
+    path,
+    operation: "modified",
+    kind: "object",
+    before: { digest: digestOf(String(before)) },
+    after: { digest: digestOf(String(after)) },
+  });
+  const numbers = db.rows("SELECT name, before, after FROM out.numbers ORDER BY name");
+  const sequences = db.rows(
+    "SELECT 'sqlite_sequence/' || name, before, after FROM out.sequences ORDER BY name",
+  );
+  const statistics = SIDES.map((side) =>
+    JSON.stringify(db.rows(`SELECT tbl, idx, stat FROM out.statistics WHERE side = '${side}' ORDER BY 1, 2`)),
+  );
+  const [before = "", after = ""] = statistics;
+  return [
+    ...[...numbers, ...sequences].map(([name, old = null, fresh = null]) =>
+      modified(String(name), old, fresh),
+    ),
+    ...(before === after ? [] : [modified("sqlite_stat1", before, after)]),
+  ];
+}
+
+/** What goes and comes with a table is told only if it differs itself. */
+function objectChanges(db: SqliteDatabase, tables: readonly ChangedTable[]): Change[] {
+  return recordedObjects(db, "out")
+    .filter(({ before, after }) => before !== after)
+    .map(({ name, type, before, after }) => {
+      const table = type === "table" ? tables.find((candidate) => candidate.name === name) : undefined;
+      const facts = (side: Side, sql: string): ChangeFacts =>
+        table?.[side] === undefined ? { digest: digestOf(sql) } : tableFacts(db, table, side, table[side]);
+      return {
+        path: rowPath(name, []).slice(0, -1),
+        operation: before === undefined ? "added" : after === undefined ? "deleted" : "modified",
+        kind: type === "table" ? "table" : "object",
+        ...(before !== undefined && { before: facts("before", before) }),
+        ...(after !== undefined && { after: facts("after", after) }),
+      } satisfies Change;
+    });
+}
+
+function tableFacts(db: SqliteDatabase, { n }: ChangedTable, side: Side, shape: RecordedShape): ChangeFacts {
+  const hash = createHash("sha256").update(shape.sql);
+  const rows = recordedRows("out", side, n, shape);
+  let size = 0;
+  for (const row of db.eachRow(
+    `SELECT ${columnList("this", rows)} FROM ${rows.from} AS this ORDER BY this.k, this.c0`,
+  )) {
+    hash.update(`\n${rowJson(shape.columns, row.slice(1))}`);
+    size += 1;
+  }
+  return { size, digest: hash.digest("hex") };
+}
+
+function rowChanges(db: SqliteDatabase, table: ChangedTable): Change[] {
+  const shape = table.before ?? table.after;
+  if (shape === undefined) return [];
+  const facts = new Map<string, { before?: ChangeFacts; after?: ChangeFacts }>();
+  for (const side of SIDES) {
+    const rows = recordedRows("out", side, table.n, shape);
+    const keys = shape.identity === "rowid" ? 1 : shape.identity.length;
+    const columns = `${keyOf("this", rows, shape)}, ${rows.columns.map((column) => `this.${column}`).join(", ")}`;
+    for (const row of db.eachRow(`SELECT ${columns} FROM ${rows.from} AS this`)) {
+      const path = rowPath(table.name, row.slice(0, keys));
+      facts.set(path, {
+        ...facts.get(path),
+        [side]: { digest: digestOf(rowJson(shape.columns, row.slice(keys))) },
+      });
+    }
+  }
+  return [...facts].map(([path, { before, after }]) => ({
+    path,
+    operation: before === undefined ? "added" : after === undefined ? "deleted" : "modified",
+    kind: "row",
+    ...(before !== undefined && { before }),
+    ...(after !== undefined && { after }),
+  }));
+}

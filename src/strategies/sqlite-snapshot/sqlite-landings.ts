@@ -1,0 +1,273 @@
+import { BusyError, StateError } from "../../core/errors/errors.ts";
+import type { Attention, PreparedCommit, Transaction } from "../../core/strategy.ts";
+import { changedRowids } from "../../database/sqlite/changed-rowids.ts";
+import { BACKWARD, FORWARD, type Way } from "../../database/sqlite/landing-conflicts.ts";
+import { removeConflictingRows } from "../../database/sqlite/remove-conflicting-rows.ts";
+import { countChanges, recordChanges } from "../../database/sqlite/sqlite-changes.ts";
+import { type Patience, patiently } from "../../database/sqlite/sqlite-database.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
+import { runAtOnce } from "../../engine/work/pace.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { isThere } from "../../system/data/existence.ts";
+import { flush } from "../../system/data/flush.ts";
+import { writeWhole } from "../../system/data/whole-file.ts";
+import { failpoint, passFailpoint } from "../../system/failpoints.ts";
+import { copyFile, fileDigest } from "./file-copy.ts";
+import { isMarked, LockedOriginal, tidyJournal } from "./sqlite-original.ts";
+import type { SqliteSandbox } from "./sqlite-sandbox.ts";
+
+/**
+ * # The landings of a sandbox of a SQLite database, each in `landings/TRANSACTION` of the workspace
+ *
+ * - `changes.db`: what lands, and what was there before (database/sqlite-changes.ts). Its digest is in the
+ *   journal. It is also what an undo needs.
+ * - `landed`, `undone`: that it is in the original, or is out again, for good.
+ *
+ * In order: `changes.db` is complete and flushed; the original is locked, everything is written to it in one
+ * transaction together with the marker (database/sqlite-landing.ts); *the decision*; the transaction is
+ * committed, which SQLite flushes; `landed` is written and flushed; the marker is removed. So whoever comes
+ * after a crash knows: `landed` is there, or the marker is: it has landed. Neither: it has not, whatever
+ * others have made of the rows meanwhile.
+ */
+const POINTS = {
+  create: failpoint("sqlite.landing"),
+  record: failpoint("sqlite.record"),
+  flushRecord: failpoint("sqlite.flush-record"),
+  note: failpoint("sqlite.note-landed"),
+  flushNote: failpoint("sqlite.flush-landed"),
+  revert: failpoint("sqlite.revert"),
+  remove: failpoint("sqlite.remove-landing"),
+};
+const LANDINGS = "landings";
+const CHANGES = "changes.db";
+const REVERTING = "reverting.db";
+
+/** The originals that this process has locked, by sandbox and transaction. */
+export type HeldOriginals = Map<string, LockedOriginal>;
+
+export class SqliteLandings {
+  readonly #sandbox: SqliteSandbox;
+  readonly #held: HeldOriginals;
+  readonly #patience: Patience;
+
+  constructor(sandbox: SqliteSandbox, held: HeldOriginals, patience: Patience) {
+    this.#sandbox = sandbox;
+    this.#held = held;
+    this.#patience = patience;
+  }
+
+  /** All that are there, in the order in which they were made. */
+  ids(): string[] {
+    using landings = this.#sandbox.workspace.openBelowIfThere(LANDINGS);
+    return (landings?.names() ?? []).sort();
+  }
+
+  /** Records what differs, and writes it into the original, to be committed. */
+  async prepare(transaction: Transaction): Promise<PreparedCommit | null> {
+    const { workspace, basePath, path } = this.#sandbox;
+    using landings = workspace.ensureFolder(POINTS.create, LANDINGS);
+    using landing = landings.ensureFolder(POINTS.create, transaction.id);
+    const changes = this.#record(landing);
+    if (changes === 0) {
+      removeTree(POINTS.remove, landings, transaction.id);
+      return null;
+    }
+    await flush(POINTS.flushRecord, landing, () => [
+      { parent: landing, name: CHANGES },
+      ...[landing, landings, workspace].map((parent) => ({ parent, name: "." })),
+    ]);
+    const warnings = await this.#hold(transaction.id, landing, FORWARD, { base: basePath, copy: path });
+    const data = { landing: transaction.id, digest: fileDigest({ folder: landing, name: CHANGES }) };
+    return { changes, data, ...(warnings.length > 0 && { warnings }) };
+  }
+
+  /**
+   * Writes into the original what was there before the landing, to be committed. Refuses if the record is not
+   * what it was.
+   */
+  async prepareUndo(transaction: Transaction, undoes: PreparedCommit): Promise<PreparedCommit> {
+    using landing = this.#open(undoes);
+    const warnings = await this.#hold(transaction.id, landing, BACKWARD, {});
+    return { changes: undoes.changes, data: undoes.data, ...(warnings.length > 0 && { warnings }) };
+  }
+
+  async #hold(
+    id: string,
+    landing: Folder,
+    way: Way,
+    context: { base?: string; copy?: string },
+  ): Promise<string[]> {
+    this.letGo(id);
+    const original = await LockedOriginal.lock(
+      this.#sandbox.location,
+      landing.label(CHANGES),
+      this.#patience,
+    );
+    try {
+      const warnings = original.write(id, way, context);
+      this.#held.set(this.#key(id), original);
+      return warnings;
+    } catch (thrown) {
+      original[Symbol.dispose]();
+      throw thrown;
+    }
+  }
+
+  /** Lets go of the original, if this process holds it for the transaction. */
+  letGo(id: string): void {
+    this.#held.get(this.#key(id))?.[Symbol.dispose]();
+    this.#held.delete(this.#key(id));
+  }
+
+  /**
+   * Tidies up beside the original, if a process died in the middle of the transaction that it was preparing.
+   */
+  async tidy(landingId: string): Promise<void> {
+    using landing = this.#sandbox.workspace.openBelowIfThere(`${LANDINGS}/${landingId}`);
+    if (landing !== undefined)
+      await tidyJournal(this.#sandbox.location, landing.ownFacts().btime, this.#patience);
+  }
+
+  /**
+   * Lands what was prepared; in another process than that which prepared it, or again, it is first found out
+   * what is left to do.
+   */
+  async commit(transaction: Transaction, prepared: PreparedCommit): Promise<void> {
+    using landing = this.#open(prepared);
+    const { id } = transaction;
+    const note = transaction.direction === "undo" ? "undone" : "landed";
+    if (landing.facts(note) !== undefined && !isThere(this.#sandbox.location)) return;
+    const original = this.#held.get(this.#key(id)) ?? (await this.#lockAgain(transaction, landing, note));
+    this.#held.set(this.#key(id), original);
+    try {
+      await this.#finish(id, landing, note, original);
+      this.letGo(id);
+    } catch (thrown) {
+      // Only waiting for others leaves the transaction as it is; after anything else it is found out anew
+      // what became of it.
+      if (!(thrown instanceof BusyError)) this.letGo(id);
+      throw thrown;
+    }
+  }
+
+  /** The process that had the lock is gone, and what it had written with it, unless it had committed. */
+  async #lockAgain({ id, direction }: Transaction, landing: Folder, note: string): Promise<LockedOriginal> {
+    const original = await LockedOriginal.lock(
+      this.#sandbox.location,
+      landing.label(CHANGES),
+      this.#patience,
+    );
+    try {
+      const copy = isThere(this.#sandbox.path) ? { copy: this.#sandbox.path } : {};
+      if (landing.facts(note) === undefined && !original.has(id))
+        original.write(id, direction === "undo" ? BACKWARD : FORWARD, copy);
+      return original;
+    } catch (thrown) {
+      original[Symbol.dispose]();
+      throw thrown;
+    }
+  }
+
+  async #finish(id: string, landing: Folder, note: string, original: LockedOriginal): Promise<void> {
+    if (landing.facts(note) === undefined) {
+      await original.commit();
+      writeWhole(POINTS.note, landing, note, Buffer.alloc(0));
+      await flush(POINTS.flushNote, landing, () => [
+        { parent: landing, name: note },
+        { parent: landing, name: "." },
+      ]);
+    }
+    await original.unmark(id);
+  }
+
+  /**
+   * Takes a landing back that was not to be, though it may have happened. What others made of it since stays,
+   * and is told. `markWhole` is called before the last trace of it goes.
+   */
+  async giveUp(id: string, markWhole: () => void): Promise<readonly Attention[]> {
+    this.letGo(id);
+    using landing = this.#sandbox.workspace.openBelowIfThere(`${LANDINGS}/${id}`);
+    if (landing === undefined) return [];
+    const hasLanded = await this.#hasLanded(id, landing);
+    const attention = hasLanded ? await this.#revert(id, landing, "yield") : [];
+    markWhole();
+    this.#remove(id);
+    return attention;
+  }
+
+  /** Takes back what has landed, if it has. Throws if somebody has changed it since. */
+  async takeBack(id: string): Promise<void> {
+    this.letGo(id);
+    using landing = this.#sandbox.workspace.openBelow(`${LANDINGS}/${id}`);
+    if (landing.facts("undone") === undefined && (await this.#hasLanded(id, landing)))
+      await this.#revert(id, landing, "refuse");
+    this.#remove(id);
+  }
+
+  discard(prepared: PreparedCommit): void {
+    this.#remove(String(prepared.data["landing"]));
+  }
+
+  async #hasLanded(id: string, landing: Folder): Promise<boolean> {
+    if (landing.facts("landed") !== undefined) return true;
+    if (landing.facts(CHANGES) === undefined || !isThere(this.#sandbox.location)) return false;
+    return await isMarked(this.#sandbox.location, id, this.#patience);
+  }
+
+  /** Works on a copy of the record, out of which goes what others have changed since. */
+  async #revert(id: string, landing: Folder, rivals: "yield" | "refuse"): Promise<readonly Attention[]> {
+    removeTree(POINTS.remove, landing, REVERTING);
+    runAtOnce(
+      copyFile(POINTS.revert, { folder: landing, name: CHANGES }, { folder: landing, name: REVERTING }),
+    );
+    const removing = () => removeConflictingRows(this.#sandbox.location, landing.label(REVERTING), BACKWARD);
+    const kept = rivals === "yield" ? await patiently(removing, this.#patience) : [];
+    using original = await LockedOriginal.lock(
+      this.#sandbox.location,
+      landing.label(REVERTING),
+      this.#patience,
+    );
+    const revertId = `${id}-taken-back`;
+    if (!original.has(revertId)) original.write(revertId, BACKWARD);
+    await original.commit();
+    await original.unmark(id);
+    await original.unmark(revertId);
+    return kept.map(({ path, why }) => ({ path, message: `${why}; it was left as it is` }));
+  }
+
+  /** All participants of a commit have the same transaction. */
+  #key(id: string): string {
+    return `${this.#sandbox.workspace.path} ${id}`;
+  }
+
+  #record(landing: Folder): number {
+    for (const name of landing.names()) removeTree(POINTS.remove, landing, name);
+    passFailpoint(POINTS.record);
+    using db = this.#sandbox.openWithBase();
+    db.attach(landing.label(CHANGES), "create", "out");
+    // Nobody needs a half of it, and it is flushed as a whole.
+    db.exec("PRAGMA out.journal_mode = OFF; PRAGMA out.synchronous = OFF");
+    recordChanges(db, () => changedRowids(db, this.#sandbox.basePath));
+    return countChanges(db, "out");
+  }
+
+  #open(prepared: PreparedCommit): Folder {
+    const landing = this.#sandbox.workspace.openBelowIfThere(
+      `${LANDINGS}/${String(prepared.data["landing"])}`,
+    );
+    if (
+      landing?.facts(CHANGES) !== undefined &&
+      fileDigest({ folder: landing, name: CHANGES }) === prepared.data["digest"]
+    )
+      return landing;
+    landing?.close();
+    throw new StateError(`The record of what landed in ${this.#sandbox.location} is missing or damaged.`, {
+      hint: "Nothing was changed. What it would have taken back has to be taken back by hand.",
+    });
+  }
+
+  #remove(id: string): void {
+    using landings = this.#sandbox.workspace.openBelowIfThere(LANDINGS);
+    if (landings !== undefined) removeTree(POINTS.remove, landings, id);
+  }
+}

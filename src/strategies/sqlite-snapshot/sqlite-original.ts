@@ -1,0 +1,260 @@
+import {
+  type Conflict,
+  messageOf,
+  SandboxCommitError,
+  SandboxConflictError,
+} from "../../core/errors/errors.ts";
+import { baseName, displayPath, parentPath } from "../../core/paths/byte-path.ts";
+import { brokenReferences, referringTables } from "../../database/sqlite/foreign-keys.ts";
+import { findConflicts, type Way } from "../../database/sqlite/landing-conflicts.ts";
+import { changedTables, countChanges, recordedObjects } from "../../database/sqlite/sqlite-changes.ts";
+import { type Patience, patiently, SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
+import { isBusy, SQLITE, sqliteCode } from "../../database/sqlite/sqlite-errors.ts";
+import { hasMarker, land, removeMarker, setMarker } from "../../database/sqlite/sqlite-landing.ts";
+import { hasTable, MARKER_TABLE } from "../../database/sqlite/sqlite-schema.ts";
+import { differencesFromBase } from "../../database/sqlite/unchanged-since.ts";
+import { compareTimes, type Time } from "../../system/calls/facts.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { isThere } from "../../system/data/existence.ts";
+import { firstBytes } from "../../system/data/locations.ts";
+import { failpoint, passFailpoint } from "../../system/failpoints.ts";
+import { freeRoom } from "../../system/mount/file-system.ts";
+
+const POINTS = {
+  lock: failpoint("sqlite.lock"),
+  commit: failpoint("sqlite.commit"),
+  unmark: failpoint("sqlite.remove-marker"),
+  journal: failpoint("sqlite.remove-journal"),
+};
+const RECORD = "record";
+/** In KiB. What is larger is written out before the end of the transaction. */
+const CACHE = 256 * 1024;
+
+/** What a landing is measured against beside the original itself. */
+export interface LandingContext {
+  /** What the sandbox was made from; given where everything must still be like that if definitions change. */
+  readonly base?: string;
+  /** The sandbox: references that are broken there too are the plan's own doing. */
+  readonly copy?: string;
+}
+
+/**
+ * The original, with its write lock taken, from the moment a landing is prepared to its end. Everything that
+ * lands is written in the open transaction when it is prepared, so that all that can be wrong with it is
+ * found then, and what is left to do is the COMMIT. The lock dies with the process, and with it what was not
+ * committed.
+ *
+ * It must stay the only one in this process that opens the file: see system/locked-files.ts.
+ */
+export class LockedOriginal {
+  readonly #db: SqliteDatabase;
+  readonly #patience: Patience;
+
+  private constructor(db: SqliteDatabase, patience: Patience) {
+    this.#db = db;
+    this.#patience = patience;
+  }
+
+  /** Takes the lock; waits for others that write, for a while. */
+  static async lock(location: string, record: string, patience: Patience): Promise<LockedOriginal> {
+    passFailpoint(POINTS.lock);
+    const db = new SqliteDatabase(location, "write");
+    try {
+      // EXTRA: a power cut must not bring back a journal whose transaction counts as done.
+      const settings = `PRAGMA synchronous = EXTRA; PRAGMA cache_size = -${CACHE}; PRAGMA ignore_check_constraints = ON`;
+      await patiently(() => db.exec(settings), patience);
+      await patiently(() => db.exec("BEGIN IMMEDIATE"), patience);
+      db.attach(record, "frozen", RECORD);
+      db.ignoreTriggers();
+      return new LockedOriginal(db, patience);
+    } catch (thrown) {
+      db[Symbol.dispose]();
+      throw thrown;
+    }
+  }
+
+  /** Whether this transaction has landed. */
+  has(id: string): boolean {
+    return hasMarker(this.#db, id);
+  }
+
+  /**
+   * Writes everything, to be committed. Throws if somebody else changed what is to be changed. Returns what
+   * the user should know.
+   */
+  write(id: string, way: Way, context: LandingContext = {}): string[] {
+    const conflicts = [...findConflicts(this.#db, RECORD, way), ...this.#sinceBase(context)];
+    if (conflicts.length > 0) throw new SandboxConflictError(distinct(conflicts));
+    const pages = this.#db.number("PRAGMA main.page_count");
+    this.#db.exec("SAVEPOINT landing");
+    this.#landOrConflict(way);
+    const warnings = this.#checkReferences(way, context);
+    setMarker(this.#db, id);
+    this.#assertRoom(pages);
+    return warnings;
+  }
+
+  /** Makes it so. */
+  async commit(): Promise<void> {
+    passFailpoint(POINTS.commit);
+    await patiently(() => this.#db.exec("COMMIT"), this.#patience);
+  }
+
+  /** Removes what said in the database that it has landed, when that is on record elsewhere. */
+  async unmark(id: string): Promise<void> {
+    if (!this.#db.isInTransaction) await patiently(() => this.#db.exec("BEGIN IMMEDIATE"), this.#patience);
+    if (this.has(id)) {
+      passFailpoint(POINTS.unmark);
+      removeMarker(this.#db, id);
+    }
+    await patiently(() => this.#db.exec("COMMIT"), this.#patience);
+  }
+
+  /** Lets go of it; what was not committed is gone. */
+  [Symbol.dispose](): void {
+    if (this.#db.isInTransaction) this.#db.exec("ROLLBACK");
+    this.#db[Symbol.dispose]();
+  }
+
+  /** Where definitions change, what else changed meanwhile may not fit them. */
+  #sinceBase({ base }: LandingContext): Conflict[] {
+    if (base === undefined || recordedObjects(this.#db, RECORD).length === 0) return [];
+    this.#db.attach(base, "frozen", "base");
+    return differencesFromBase(this.#db);
+  }
+
+  #landOrConflict(way: Way): void {
+    try {
+      land(this.#db, RECORD, way);
+    } catch (thrown) {
+      const code = sqliteCode(thrown);
+      if (code === SQLITE.CONSTRAINT)
+        throw new SandboxConflictError(
+          [{ path: constraintPath(thrown), why: `${messageOf(thrown)} with a row that was added meanwhile` }],
+          {
+            cause: thrown,
+          },
+        );
+      if (code !== SQLITE.ERROR) throw thrown;
+      throw new SandboxCommitError(
+        `The changes can't be written to ${displayPath(this.#db.path)}: ${messageOf(thrown)}.`,
+        {
+          cause: thrown,
+          hint: "If it needs functions, collations or modules that only its own program has, make the change with that program.",
+        },
+      );
+    }
+  }
+
+  /**
+   * Rows that refer to what is not there: by what others did meanwhile, a conflict; by what the plan did, for
+   * the user to know.
+   */
+  #checkReferences(way: Way, { copy }: LandingContext): string[] {
+    const tables = referringTables(this.#db, RECORD);
+    const broken = brokenReferences(this.#db, "main", tables);
+    if (broken.size === 0) return [];
+    for (const key of this.#brokenBefore(tables, way)) broken.delete(key);
+    const own = new Set(copy === undefined ? [] : brokenIn(copy, tables));
+    const others = [...broken].filter(([key]) => !own.has(key)).map(([, reference]) => reference);
+    if (others.length > 0)
+      throw new SandboxConflictError(
+        others.map(({ table, row, parent }) => ({
+          path: `${table}/${row}`,
+          why: `it refers to a row of ${parent} that is not there`,
+        })),
+      );
+    return broken.size === 0
+      ? []
+      : [`${broken.size} rows refer to rows that are not there, as in the sandbox`];
+  }
+
+  #brokenBefore(tables: readonly string[], way: Way): string[] {
+    this.#db.exec("ROLLBACK TO landing");
+    const before = [
+      ...brokenReferences(
+        this.#db,
+        "main",
+        tables.filter((table) => hasTable(this.#db, "main", table)),
+      ).keys(),
+    ];
+    land(this.#db, RECORD, way);
+    return before;
+  }
+
+  /** The changed pages go to a journal or log first, and new ones to the database. */
+  #assertRoom(pagesBefore: number): void {
+    const pages = this.#db.number("PRAGMA main.page_count");
+    const pageSize = this.#db.number("PRAGMA main.page_size");
+    const rows = countChanges(this.#db, RECORD);
+    const isWhole = changedTables(this.#db, RECORD).some(({ whole }) => whole);
+    const touched = isWhole ? pages : Math.min(pages, 16 + rows * 4);
+    const needed = (touched + Math.max(0, pages - pagesBefore)) * pageSize;
+    const folder = parentPath(this.#db.path) || "/";
+    const free = freeRoom(folder);
+    if (free >= needed) return;
+    throw new SandboxCommitError(
+      `There is no room for the changes to ${displayPath(this.#db.path)}: they need up to ${needed} bytes, and ${free} are free.`,
+      { hint: `Make room on the file system of ${displayPath(folder)} and try again.`, code: "ENOSPC" },
+    );
+  }
+}
+
+/** Whether this transaction is in the database, without taking any lock for longer than a look. */
+export async function isMarked(location: string, id: string, patience: Patience): Promise<boolean> {
+  using db = new SqliteDatabase(location, "write");
+  return await patiently(() => hasTable(db, "main", MARKER_TABLE) && hasMarker(db, id), patience);
+}
+
+/**
+ * Removes what a process left beside the original that died in the middle of a transaction. What it had
+ * overwritten in the original, SQLite brings back at the next read. Until it overwrites anything the journal
+ * is empty or begins with a zero, and SQLite lets it lie: it goes if it is younger than the landing, and if
+ * nobody uses the database; else the next write uses and removes it.
+ */
+export async function tidyJournal(location: string, landedAt: Time, patience: Patience): Promise<void> {
+  if (!["-journal", "-wal", "-shm"].some((suffix) => isThere(`${location}${suffix}`)) || !isThere(location))
+    return;
+  using db = new SqliteDatabase(location, "write");
+  await patiently(() => db.value("SELECT count(*) FROM sqlite_schema"), patience);
+  using folder = Folder.open(parentPath(location));
+  const journal = `${baseName(location)}-journal`;
+  const isLeft = () => {
+    const facts = folder.facts(journal);
+    if (facts?.kind !== "file" || compareTimes(facts.btime, landedAt) < 0) return false;
+    return (firstBytes(folder.label(journal), 1)[0] ?? 0) === 0;
+  };
+  if (!isLeft() || !tryAlone(db)) return;
+  if (isLeft()) folder.removeFile(POINTS.journal, journal);
+  db.exec("ROLLBACK");
+}
+
+/** Takes the database for this connection alone; false if others use it. */
+function tryAlone(db: SqliteDatabase): boolean {
+  try {
+    db.exec("BEGIN EXCLUSIVE");
+    return true;
+  } catch (thrown) {
+    if (isBusy(thrown) || isBusy(thrown instanceof Error ? thrown.cause : undefined)) return false;
+    throw thrown;
+  }
+}
+
+function brokenIn(copy: string, tables: readonly string[]): string[] {
+  using db = new SqliteDatabase(copy, "write");
+  return [
+    ...brokenReferences(
+      db,
+      "main",
+      tables.filter((table) => hasTable(db, "main", table)),
+    ).keys(),
+  ];
+}
+
+function constraintPath(thrown: unknown): string {
+  return /failed: ([^.,]+)\./.exec(messageOf(thrown))?.[1] ?? ".";
+}
+
+function distinct(conflicts: readonly Conflict[]): Conflict[] {
+  return [...new Map(conflicts.map((conflict) => [conflict.path, conflict])).values()];
+}

@@ -1,0 +1,186 @@
+import { BusyError, SandboxStateError, UnsupportedError } from "../../core/errors/errors.ts";
+import { displayPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
+import { type Patience, SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
+import { sqliteCode } from "../../database/sqlite/sqlite-errors.ts";
+import { dropCheckpoints } from "../../engine/checkpoint/tree-checkpoints.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { factsOfPath } from "../../system/data/locations.ts";
+import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { fileWriters } from "../../system/process/holders.ts";
+import { currentBootId } from "../../system/process/process-identity.ts";
+import { copyFileInTurns } from "./file-copy.ts";
+import { copyLiveDatabase } from "./sqlite-source.ts";
+import { filesOf, SqliteView } from "./sqlite-view.ts";
+
+/**
+ * # A sandbox of a SQLite database, in its workspace
+ *
+ * - `base.db`: the original as it was when the sandbox was made. Nobody changes it.
+ * - `made`: written when all of it is there, the copy that is worked on (sqlite-view.ts) included. Without it
+ *   there is no sandbox, only the rest of a creation.
+ * - `stale`: there when the work has landed, so that all of it is made anew before it is used again.
+ */
+const POINTS = {
+  own: failpoint("sqlite.copy-own"),
+  made: failpoint("sqlite.made"),
+  stale: failpoint("sqlite.mark-stale"),
+  fresh: failpoint("sqlite.mark-fresh"),
+  remove: failpoint("sqlite.remove-old"),
+};
+const BASE = "base.db";
+const MADE = "made";
+const STALE = "stale";
+
+export class SqliteSandbox {
+  readonly workspace: Folder;
+  readonly location: string;
+  readonly name: string;
+  readonly view: SqliteView;
+  readonly #stateDir: string;
+
+  constructor(stateDir: string, workspace: Folder, ref: SandboxRef) {
+    this.workspace = workspace;
+    this.location = String(ref.metadata["location"]);
+    this.name = String(ref.metadata["only"]);
+    this.view = new SqliteView(ref);
+    this.#stateDir = stateDir;
+  }
+
+  get isFinished(): boolean {
+    return this.workspace.facts(MADE) !== undefined;
+  }
+
+  get isStale(): boolean {
+    return this.workspace.facts(STALE) !== undefined;
+  }
+
+  get isFromEarlierBoot(): boolean {
+    const made = readWhole(this.workspace, MADE);
+    return made === undefined || parsed<{ bootId?: string }>(made)?.bootId !== currentBootId();
+  }
+
+  get basePath(): string {
+    return this.workspace.label(BASE);
+  }
+
+  /** Where programs find it. */
+  get path(): string {
+    return this.view.path;
+  }
+
+  /** Makes it, from the original as it is now; what an earlier try or earlier work left goes first. */
+  async make(patience: Patience): Promise<void> {
+    for (const name of [BASE, `${BASE}-journal`]) removeTree(POINTS.remove, this.workspace, name);
+    dropCheckpoints(this.workspace);
+    await copyLiveDatabase(this.location, this.workspace, BASE, patience);
+    using own = this.view.makeOwn(this.#stateDir);
+    const place = { folder: own, name: this.name };
+    await copyFileInTurns(POINTS.own, { folder: this.workspace, name: BASE }, place, patience.signal);
+    this.#dressUp(own);
+    const note = Buffer.from(JSON.stringify({ bootId: currentBootId() }));
+    writeWhole(POINTS.made, this.workspace, MADE, note);
+    if (this.isStale) this.markFresh();
+  }
+
+  markStale(): void {
+    if (!this.isStale) writeWhole(POINTS.stale, this.workspace, STALE, Buffer.alloc(0));
+  }
+
+  markFresh(): void {
+    if (this.isStale) this.workspace.removeFile(POINTS.fresh, STALE);
+  }
+
+  /** Sees that nobody works on the copy, from inside a command or by its path. */
+  assertUnused(): void {
+    const user = this.view.inside() ?? fileWriters(filesOf(this.path))[0];
+    if (user !== undefined) throw this.#busy(user);
+  }
+
+  /**
+   * Opens the copy. Whoever works in it from inside a command does so through an overlay, whose locks we
+   * would not see.
+   */
+  open(): SqliteDatabase {
+    const inside = this.view.inside();
+    if (inside !== undefined) throw this.#busy(inside);
+    this.#assertThere();
+    return new SqliteDatabase(this.path, "write");
+  }
+
+  /** The same with what the sandbox was made from as `base`. */
+  openWithBase(): SqliteDatabase {
+    const db = this.open();
+    try {
+      db.attach(this.basePath, "frozen", "base");
+      return db;
+    } catch (thrown) {
+      db[Symbol.dispose]();
+      if (sqliteCode(thrown) === undefined) throw thrown;
+      throw new UnsupportedError(
+        `The database in the sandbox of ${displayPath(this.location)} has another text encoding now.`,
+        {
+          hint: "A database keeps the encoding that it was made with: make it anew with the same one.",
+          cause: thrown,
+        },
+      );
+    }
+  }
+
+  /** Sees that nobody works on the copy, and that all that was done is in its one file. */
+  freeze(): void {
+    this.assertUnused();
+    using db = this.open();
+    db.rows("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+
+  /** The folder of the copy. */
+  openOwn(): Folder {
+    const own = this.view.openOwn();
+    if (own === undefined) throw this.#gone();
+    return own;
+  }
+
+  /** Whether the copy is there at all; a command may have removed it. */
+  #assertThere(): void {
+    using own = this.view.openOwn();
+    if (own?.facts(this.name)?.kind !== "file") throw this.#gone();
+  }
+
+  #gone(): SandboxStateError {
+    return new SandboxStateError(
+      `The database in the sandbox of ${displayPath(this.location)} was removed.`,
+      {
+        from: "ACTIVE",
+        to: "ACTIVE",
+        hint: "A database can't be deleted by a plan. Throw the work away with 'drydock plan rollback'.",
+      },
+    );
+  }
+
+  #busy({ pid, command }: { readonly pid: number; readonly command: string }): BusyError {
+    const holder = `${command} (pid ${pid})`;
+    return new BusyError(
+      `The database in the sandbox of ${displayPath(this.location)} is in use by ${holder}.`,
+      {
+        holder,
+        hint: "Wait for it to end, or end it, and try again.",
+      },
+    );
+  }
+
+  /** The copy and the folder that it is shown in are as open to others as those of the original. */
+  #dressUp(own: Folder): void {
+    const places = [
+      [this.name, factsOfPath(this.location), 0o600],
+      [ROOT_PATH, factsOfPath(parentPath(this.location)), 0o700],
+    ] as const;
+    for (const [name, original, needed] of places) {
+      if (original === undefined) continue;
+      if (process.geteuid?.() === 0) own.setOwner(POINTS.own, name, original.uid, original.gid);
+      own.setMode(POINTS.own, name, original.mode | needed);
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import { constants, readlinkSync } from "node:fs";
+import { isAtOrBelow, pathFromBytes } from "../../core/paths/byte-path.ts";
+import { type Failpoint, failpoint, passFailpoint } from "../failpoints.ts";
+import { type Facts, type Identity, identityOf, rawStat, sameIdentity } from "./facts.ts";
+import { AT_FDCWD, calls, check, pathPointer } from "./native.ts";
+import { O_CLOEXEC, O_PATH } from "./open-flags.ts";
+import {
+  ctimeOfWords,
+  keyOfWords,
+  type ShownMode,
+  setOpener,
+  showAs,
+  shownMode,
+  showTruth,
+  type TimeWords,
+} from "./shown-modes.ts";
+
+/**
+ * Work may leave folders and files that their own owner may not look into: mode 0600 or 0000 of a folder,
+ * 0200 of a file. Root may all the same. For anybody else such an entry is opened up for a while, and gets
+ * its mode back.
+ *
+ * It happens where a call is refused: the entry is noted by a `Door`, then opened, and the call is made
+ * again. This process shows the entry as it is in truth (shown-modes.ts). Who dies in between leaves the
+ * note, from which the next one gives the mode back.
+ */
+export interface Door {
+  /**
+   * Absolute paths: only what is at or below one of them is opened up; of those for `folders` only folders.
+   */
+  readonly roots: readonly { readonly path: string; readonly opens: "everything" | "folders" }[];
+  /** Writes down what will have to be given back, before it is opened. */
+  note(entry: ClosedEntry): void;
+  /** Is told that it was, and of the change time that this has left. */
+  closed(times: ClosedTimes): void;
+}
+
+/** An entry that is open, and what it has in truth. */
+export interface ClosedEntry extends Identity {
+  readonly root: string;
+  /** Below that root; "." for the root itself. */
+  readonly path: string;
+  readonly mode: number;
+  readonly ctime: TimeWords;
+}
+
+/** An entry that is closed again: only its change time is another. */
+export interface ClosedTimes extends ShownMode {
+  readonly key: string;
+}
+
+interface Opened {
+  readonly door: Door;
+  readonly key: string;
+  readonly handle: number;
+  readonly entry: ClosedEntry;
+  readonly needed: number;
+}
+
+const POINTS = {
+  open: failpoint("closed.open"),
+  set: failpoint("closed.set"),
+  close: failpoint("closed.close"),
+};
+
+const doors: Door[] = [];
+const opened = new Map<string, Opened>();
+
+/** From now on entries below the roots of this door are opened up where a call is refused. */
+export function openDoor(door: Door): void {
+  setOpener(openFor);
+  doors.unshift(door);
+}
+
+/** Gives back all that was opened through it. One that fails does not stop the others. */
+export function closeDoor(door: Door): void {
+  const at = doors.indexOf(door);
+  if (at >= 0) doors.splice(at, 1);
+  const failures: unknown[] = [];
+  for (const item of [...opened.values()].filter((candidate) => candidate.door === door)) {
+    try {
+      giveBack(item);
+    } catch (thrown) {
+      failures.push(thrown);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Gives back now what is at or below this path: from here on nothing may touch it. */
+export function closeBelow(path: string): void {
+  for (const item of [...opened.values()]) if (isAtOrBelow(pathOfHandle(item.handle), path)) giveBack(item);
+}
+
+/** What another process has open right now is shown as it is in truth too. */
+export function showForeign({ mode, ctime }: ClosedEntry, handle: number): void {
+  const { facts, words } = rawStat(handle);
+  const actualMode = mode | neededBits(facts);
+  if (opened.has(keyOfWords(words)) || facts.mode !== actualMode) return;
+  showAs(keyOfWords(words), { mode, actualMode, ctime, actualCtime: ctimeOfWords(words) });
+}
+
+/** Gives an entry its mode back that a dead process had open. What somebody else has changed since stays. */
+export function closeAfterCrash(door: Door, entry: ClosedEntry, handle: number): void {
+  const { facts, words } = rawStat(handle);
+  const key = keyOfWords(words);
+  // What we have open ourselves by now, we close ourselves.
+  if (opened.has(key) || !sameIdentity(facts, entry) || facts.mode !== (entry.mode | neededBits(facts)))
+    return;
+  setModeOf(handle, POINTS.close, entry.mode, entry.path);
+  noteClosed(door, key, handle, entry.mode, entry.ctime);
+}
+
+/** Sets the mode of an entry that is open: what it will have when it is closed. False if it is not open. */
+export function setTrueMode(handle: number, mode: number): boolean {
+  if (opened.size === 0) return false;
+  const item = opened.get(keyOfWords(rawStat(handle).words));
+  if (item === undefined) return false;
+  const entry = { ...item.entry, mode };
+  const actualMode = mode | item.needed;
+  item.door.note(entry);
+  opened.set(item.key, { ...item, entry });
+  setModeOf(handle, POINTS.set, actualMode, entry.path);
+  const ctime = ctimeOfWords(rawStat(handle).words);
+  showAs(item.key, { mode, actualMode, ctime, actualCtime: ctime });
+  return true;
+}
+
+function openFor(folder: number, name: string | undefined): boolean {
+  if (doors.length === 0 || process.geteuid?.() === 0) return false;
+  if (folder !== AT_FDCWD && openUp(handleOf(AT_FDCWD, `/proc/self/fd/${folder}`, 0))) return true;
+  return name !== undefined && openOnTheWay(folder, name);
+}
+
+/** The first one on the way that is closed; who comes back refused again asks for the next. */
+function openOnTheWay(folder: number, path: string): boolean {
+  if (path.startsWith("/")) return openUp(handleOf(folder, path, constants.O_NOFOLLOW));
+  let way = "";
+  for (const name of path.split("/")) {
+    way = way === "" ? name : `${way}/${name}`;
+    if (openUp(handleOf(folder, way, constants.O_NOFOLLOW))) return true;
+  }
+  return false;
+}
+
+function handleOf(folder: number, path: string, flags: number): number {
+  return calls.openat(folder, pathPointer(path), O_PATH | O_CLOEXEC | flags, 0);
+}
+
+/** Takes the handle. */
+function openUp(handle: number): boolean {
+  if (handle < 0) return false;
+  const item = noted(handle);
+  if (item === undefined) {
+    calls.close(handle);
+    return false;
+  }
+  const { entry, key, needed } = item;
+  const actualMode = entry.mode | needed;
+  opened.set(key, item);
+  setModeOf(handle, POINTS.open, actualMode, entry.path);
+  const actualCtime = ctimeOfWords(rawStat(handle).words);
+  showAs(key, { mode: entry.mode, actualMode, ctime: entry.ctime, actualCtime });
+  return true;
+}
+
+/** Undefined if it is not closed, not ours, or behind no door. */
+function noted(handle: number): Opened | undefined {
+  const { facts, words } = rawStat(handle);
+  const needed = neededBits(facts);
+  const key = keyOfWords(words);
+  if (facts.uid !== process.geteuid?.() || (facts.mode & needed) === needed || opened.has(key))
+    return undefined;
+  showTruth(words);
+  const ctime = ctimeOfWords(words);
+  const path = pathOfHandle(handle);
+  for (const door of doors) {
+    const found = door.roots.find((candidate) => isAtOrBelow(path, candidate.path));
+    if (found === undefined || (found.opens === "folders" && facts.kind !== "directory")) continue;
+    const root = found.path;
+    const below = path === root ? "." : path.slice(root.length + 1);
+    const entry: ClosedEntry = { ...identityOf(facts), root, path: below, mode: facts.mode, ctime };
+    door.note(entry);
+    return { door, key, handle, entry, needed };
+  }
+  return undefined;
+}
+
+function giveBack({ door, key, handle, entry, needed }: Opened): void {
+  opened.delete(key);
+  try {
+    if (rawStat(handle).facts.mode !== (entry.mode | needed)) return;
+    setModeOf(handle, POINTS.close, entry.mode, entry.path);
+    noteClosed(door, key, handle, entry.mode, shownMode(key)?.ctime ?? entry.ctime);
+  } finally {
+    calls.close(handle);
+  }
+}
+
+function noteClosed(door: Door, key: string, handle: number, mode: number, ctime: TimeWords): void {
+  const times = { mode, actualMode: mode, ctime, actualCtime: ctimeOfWords(rawStat(handle).words) };
+  showAs(key, times);
+  door.closed({ key, ...times });
+}
+
+/**
+ * Who owns a folder needs all three to look into it and to put something there; of a file only reading is
+ * needed.
+ */
+function neededBits({ kind }: Facts): number {
+  if (kind === "directory") return 0o700;
+  return kind === "file" ? 0o400 : 0;
+}
+
+function pathOfHandle(handle: number): string {
+  return pathFromBytes(readlinkSync(`/proc/self/fd/${handle}`, { encoding: "buffer" }));
+}
+
+function setModeOf(handle: number, point: Failpoint, mode: number, label: string): void {
+  passFailpoint(point);
+  check(calls.chmod(pathPointer(`/proc/self/fd/${handle}`), mode), "chmod", label);
+}

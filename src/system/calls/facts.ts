@@ -1,0 +1,275 @@
+import { systemCallError } from "./errno.ts";
+import {
+  AT_EMPTY_PATH,
+  AT_SYMLINK_NOFOLLOW,
+  calls,
+  check,
+  keepingPaths,
+  lastErrno,
+  PinnedBuffer,
+  pathPointer,
+  wordsOf,
+} from "./native.ts";
+import { opensUp, showTruth } from "./shown-modes.ts";
+
+/**
+ * What the kernel says of one entry (statx), never following a link.
+ *
+ * Times are seconds and nanoseconds as two numbers: exact, comparable and plain. Inode numbers keep their low
+ * 53 bits; the bits above only say which layer of an overlay a file is from.
+ */
+export interface Facts {
+  readonly kind: EntryKind;
+  /** Permission bits, 0 to 0o7777. */
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly size: number;
+  readonly nlink: number;
+  readonly ino: number;
+  readonly mtime: Time;
+  readonly ctime: Time;
+  readonly btime: Time;
+  readonly atime: Time;
+  /** Device number of a device node, "major:minor". */
+  readonly rdev: string;
+  readonly mountId: number;
+  /**
+   * The file system it is on, "major:minor". Only for comparing at one moment: btrfs gives another one after
+   * a remount.
+   */
+  readonly device: string;
+  /** Immutable or append-only. */
+  readonly locked: boolean;
+}
+
+export type EntryKind = "file" | "directory" | "symlink" | "fifo" | "socket" | "device" | "block-device";
+
+/** Whether entries of this kind have a device number (`rdev`) that counts. */
+export function isDevice(kind: EntryKind): boolean {
+  return kind === "device" || kind === "block-device";
+}
+
+/** Seconds and nanoseconds since 1970. */
+export type Time = readonly [seconds: number, nanoseconds: number];
+
+/**
+ * Who an entry is, across renames and remounts. The number of its inode alone does not say it: when the entry
+ * is gone, ext4 gives the number to the next one that is made. So whatever was seen earlier is compared by
+ * both; only names that are there at one moment are one file if the number is the same.
+ */
+export interface Identity {
+  readonly ino: number;
+  readonly btime: Time;
+}
+
+const S_IFMT = 0o170000;
+const KINDS: { readonly [type: number]: EntryKind } = {
+  0o100000: "file",
+  0o040000: "directory",
+  0o120000: "symlink",
+  0o010000: "fifo",
+  0o140000: "socket",
+  0o020000: "device",
+  0o060000: "block-device",
+};
+
+const STATX_BASIC_STATS_BTIME_MNT = 0x7ff | 0x800 | 0x1000;
+const AT_STATX_DONT_SYNC = 0x4000;
+const STATX_ATTR_IMMUTABLE_OR_APPEND = 0x10 | 0x20;
+
+const ENOENT = 2;
+const EACCES = 13;
+
+let statBuffer: PinnedBuffer | undefined;
+let words: Uint32Array = new Uint32Array(0);
+
+/**
+ * Asks for the facts of `name` in `folder`, with the name already at this address. Leaves them in the shared
+ * buffer; -1 on failure. A folder that does not let us in is opened up, if there is a door
+ * (closed-entries.ts).
+ */
+export function statInto(folder: number, namePointer: number, flags = AT_SYMLINK_NOFOLLOW): number {
+  let result = statRaw(folder, namePointer, flags);
+  if (result < 0 && lastErrno() === EACCES && keepingPaths(() => opensUp(folder)))
+    result = statRaw(folder, namePointer, flags);
+  if (result === 0) showTruth(words);
+  return result;
+}
+
+/** What the kernel says of what is open, without regard to what is opened up. Valid until the next call. */
+export function rawStat(fd: number): { readonly facts: Facts; readonly words: Uint32Array } {
+  check(statRaw(fd, pathPointer(""), AT_EMPTY_PATH), "stat", "an open file");
+  return { facts: lastFacts(), words };
+}
+
+/**
+ * Whether a name that was just listed is still there. What keeps us from looking is no reason to take it as
+ * gone.
+ */
+export function statListed(
+  folder: { readonly fd: number; readonly path: string },
+  namePointer: number,
+): boolean {
+  if (statInto(folder.fd, namePointer) === 0) return true;
+  const errno = lastErrno();
+  if (errno === ENOENT) return false;
+  throw systemCallError(errno, "stat", folder.path);
+}
+
+function statRaw(folder: number, namePointer: number, flags: number): number {
+  if (statBuffer === undefined) {
+    statBuffer = new PinnedBuffer(256);
+    words = wordsOf(statBuffer);
+  }
+  return calls.statx(
+    folder,
+    namePointer,
+    flags | AT_STATX_DONT_SYNC,
+    STATX_BASIC_STATS_BTIME_MNT,
+    statBuffer.address,
+  );
+}
+
+/** The facts of `name` in `folder`, or undefined if there is nothing. */
+export function factsAt(folder: number, name: string, label: string): Facts | undefined {
+  if (statInto(folder, pathPointer(name)) < 0) {
+    const errno = lastErrno();
+    if (errno === ENOENT) return undefined;
+    throw systemCallError(errno, "stat", label);
+  }
+  return lastFacts();
+}
+
+/** The facts of what is open, whatever became of its name. */
+export function factsOfOpen(fd: number, label: string): Facts {
+  check(statInto(fd, pathPointer(""), AT_EMPTY_PATH), "stat", label);
+  return lastFacts();
+}
+
+/** The kind of what is open. */
+export function kindOfOpen(fd: number, label: string): EntryKind {
+  check(statInto(fd, pathPointer(""), AT_EMPTY_PATH), "stat", label);
+  return kindOf(at(words, STAT.mode));
+}
+
+/**
+ * Words of the shared buffer, for the walker, which compares without making objects. Indexes are offset / 4
+ * of struct statx.
+ */
+export const STAT = {
+  attributes: 2,
+  nlink: 4,
+  uid: 5,
+  gid: 6,
+  mode: 7,
+  ino: 8,
+  size: 10,
+  blocks: 12,
+  btime: 20,
+  ctime: 24,
+  mtime: 28,
+} as const;
+
+export function statWords(): Uint32Array {
+  return words;
+}
+
+/** The facts of the last successful statInto. */
+export function lastFacts(): Facts {
+  const w = words;
+  const mode = at(w, STAT.mode) & 0xffff;
+  // There may be a hundred thousand of these at once, and many times of an entry are the same.
+  const mtime = timeAt(w, STAT.mtime);
+  const ctime = timeAt(w, STAT.ctime, mtime);
+  const btime = timeAt(w, STAT.btime, ctime);
+  return {
+    kind: kindOf(mode),
+    mode: mode & 0o7777,
+    uid: at(w, STAT.uid),
+    gid: at(w, STAT.gid),
+    size: low53(w, STAT.size),
+    nlink: at(w, STAT.nlink),
+    ino: low53(w, STAT.ino),
+    mtime,
+    ctime,
+    btime,
+    atime: timeAt(w, 16, btime),
+    rdev: rdevName(at(w, 32), at(w, 33)),
+    mountId: low53(w, 36),
+    device: deviceName(at(w, 34), at(w, 35)),
+    locked: (at(w, STAT.attributes) & STATX_ATTR_IMMUTABLE_OR_APPEND) !== 0,
+  };
+}
+
+/** How many bytes on disk the entry of the last successful statInto takes. */
+export function lastAllocated(): number {
+  return low53(words, STAT.blocks) * 512;
+}
+
+const rdevName = rememberingLast((major, minor) => `${major}:${minor}`);
+const deviceName = rememberingLast((major, minor) => `${major}:${minor}`);
+
+/** One entry after the other has the same, and making the text anew takes longer than all the rest. */
+function rememberingLast(
+  textOf: (major: number, minor: number) => string,
+): (major: number, minor: number) => string {
+  let [lastMajor, lastMinor] = [0, 0];
+  let text = textOf(0, 0);
+  return (major, minor) => {
+    if (major !== lastMajor || minor !== lastMinor) {
+      [lastMajor, lastMinor] = [major, minor];
+      text = textOf(major, minor);
+    }
+    return text;
+  };
+}
+
+export function kindOf(mode: number): EntryKind {
+  return KINDS[mode & S_IFMT] ?? "device";
+}
+
+export function low53(w: Uint32Array, index: number): number {
+  return (at(w, index + 1) & 0x1fffff) * 0x1_0000_0000 + at(w, index);
+}
+
+/** Seconds are signed: files may be older than 1970. Gives the other time if it is the same. */
+function timeAt(w: Uint32Array, index: number, other?: Time): Time {
+  const seconds = (at(w, index + 1) | 0) * 0x1_0000_0000 + at(w, index);
+  const nanoseconds = at(w, index + 2);
+  return other !== undefined && other[0] === seconds && other[1] === nanoseconds
+    ? other
+    : [seconds, nanoseconds];
+}
+
+function at(w: Uint32Array, index: number): number {
+  return w[index] as number;
+}
+
+export function compareTimes(a: Time, b: Time): number {
+  return a[0] - b[0] || a[1] - b[1];
+}
+
+export function sameTime(a: Time, b: Time): boolean {
+  return a[0] === b[0] && a[1] === b[1];
+}
+
+export function identityOf(facts: Identity): Identity {
+  return { ino: facts.ino, btime: facts.btime };
+}
+
+export function sameIdentity(a: Identity, b: Identity): boolean {
+  return a.ino === b.ino && sameTime(a.btime, b.btime);
+}
+
+/** Who an entry is, as the key of a map. */
+export function identityKey({ ino, btime }: Identity): string {
+  return `${ino} ${btime[0]}.${btime[1]}`;
+}
+
+/** UTC, ISO 8601, to the nanosecond. */
+export function isoTime([seconds, nanoseconds]: Time): string {
+  const whole = new Date(seconds * 1000);
+  if (Number.isNaN(whole.getTime())) return `${seconds}.${String(nanoseconds).padStart(9, "0")}`;
+  return `${whole.toISOString().slice(0, -5)}.${String(nanoseconds).padStart(9, "0")}Z`;
+}

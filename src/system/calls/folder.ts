@@ -1,0 +1,361 @@
+import { constants } from "node:fs";
+import { baseName, parentPath, pathFromBytes, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { type Failpoint, passFailpoint } from "../failpoints.ts";
+import { setTrueMode } from "./closed-entries.ts";
+import { unlessFailed } from "./errno.ts";
+import { type Facts, factsAt, lastFacts, statInto } from "./facts.ts";
+import { readNames } from "./listing.ts";
+import {
+  AT_EMPTY_PATH,
+  AT_FDCWD,
+  AT_REMOVEDIR,
+  AT_SYMLINK_NOFOLLOW,
+  calls,
+  check,
+  lastErrno,
+  openBeneath,
+  PinnedBuffer,
+  pathPointer,
+  RENAME_EXCHANGE,
+  RENAME_NOREPLACE,
+} from "./native.ts";
+import { O_CLOEXEC, O_PATH, O_TMPFILE } from "./open-flags.ts";
+import { opensUp } from "./shown-modes.ts";
+import { timesPointer } from "./times-pointer.ts";
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
+const LONGEST_STEP = 1000;
+
+/**
+ * An open folder, and what can be done to the names directly in it. This is how Drydock reaches every file:
+ * from a folder that is held open, one name at a time or beneath it, never through a link. Nobody can make it
+ * act elsewhere by swapping a folder for a link.
+ *
+ * Every method that changes something takes its failpoint first. `path` is only for messages.
+ */
+export class Folder {
+  readonly fd: number;
+  readonly path: string;
+  #open = true;
+  #isListed = false;
+
+  constructor(fd: number, path: string) {
+    this.fd = fd;
+    this.path = path;
+  }
+
+  /**
+   * Opens a folder by its absolute path. The last name may not be a link; the ones before it are the caller's
+   * to have resolved.
+   */
+  static open(path: string): Folder {
+    const fd = allowed(AT_FDCWD, path, () =>
+      calls.openat(AT_FDCWD, pathPointer(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0),
+    );
+    return new Folder(check(fd, "open", path), path);
+  }
+
+  /** Opens the folder at this path below, refusing links and `..` on the way. */
+  openBelow(path: string): Folder {
+    if (path.length > LONGEST_STEP && path.includes("/")) return this.#openInSteps(path);
+    const label = this.label(path);
+    const fd = allowed(this.fd, path, () =>
+      openBeneath(this.fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0),
+    );
+    return new Folder(check(fd, "open", label), label);
+  }
+
+  /** The same, or undefined if it is gone, or something on the way is no longer a folder. */
+  openBelowIfThere(path: string): Folder | undefined {
+    return unlessFailed(["ENOENT", "ENOTDIR", "ELOOP", "EXDEV"], () => this.openBelow(path));
+  }
+
+  /** The kernel takes no path above 4,096 bytes at once, but trees may be deeper. */
+  #openInSteps(path: string): Folder {
+    const cut = path.lastIndexOf("/", LONGEST_STEP);
+    const end = cut > 0 ? cut : path.indexOf("/");
+    using first = this.openBelow(path.slice(0, end));
+    return first.openBelow(path.slice(end + 1));
+  }
+
+  /** Opens a folder directly in this one. */
+  openChild(name: string): Folder {
+    const fd = allowed(this.fd, name, () =>
+      calls.openat(this.fd, pathPointer(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0),
+    );
+    return new Folder(check(fd, "open", this.label(name)), this.label(name));
+  }
+
+  /** Another handle on the same folder. */
+  duplicate(): Folder {
+    return this.openBelow(ROOT_PATH);
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    calls.close(this.fd);
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  label(name: string): string {
+    return name === ROOT_PATH ? this.path : `${this.path}/${name}`;
+  }
+
+  /** The facts of a name directly in this folder, or undefined if there is nothing. */
+  facts(name: string): Facts | undefined {
+    return factsAt(this.fd, name, this.label(name));
+  }
+
+  /** The facts of what is at this path below; undefined if it, or a folder on the way, is gone. */
+  factsBelow(path: string): Facts | undefined {
+    if (path === ROOT_PATH) return this.ownFacts();
+    if (!path.includes("/")) return this.facts(path);
+    using parent = this.openBelowIfThere(parentPath(path));
+    return parent?.facts(baseName(path));
+  }
+
+  /** The facts of the folder itself. */
+  ownFacts(): Facts {
+    check(statInto(this.fd, pathPointer(""), AT_EMPTY_PATH), "stat", this.path);
+    return lastFacts();
+  }
+
+  /**
+   * To be called before its names are read: a listing goes on where the last one through the same handle
+   * ended.
+   */
+  beginListing(): void {
+    if (this.#isListed) check(calls.lseek(this.fd, 0, 0), "seek", this.path);
+    this.#isListed = true;
+  }
+
+  /** The names in this folder, in the order the file system gives them. */
+  names(): string[] {
+    const names: string[] = [];
+    readNames(this, (name) => names.push(name));
+    return names;
+  }
+
+  /** Opens a file for reading without following a link; a fifo or device never blocks. */
+  openFile(name: string): number {
+    const flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    const fd = allowed(this.fd, name, () => calls.openat(this.fd, pathPointer(name), flags, 0));
+    return check(fd, "open", this.label(name));
+  }
+
+  /** Opens a handle that can do nothing but name what is there, whatever its kind and permissions. */
+  openHandle(name: string): number {
+    const open = () => calls.openat(this.fd, pathPointer(name), O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+    return check(allowed(this.fd, undefined, open), "open", this.label(name));
+  }
+
+  readLink(name: string): string {
+    const buffer = linkBuffer();
+    const read = () => calls.readlinkat(this.fd, pathPointer(name), buffer.address, buffer.bytes.length);
+    const length = allowed(this.fd, undefined, read);
+    return pathFromBytes(buffer.bytes.subarray(0, check(length, "readlink", this.label(name))));
+  }
+
+  /** Whether this process may make and remove names here. */
+  isWritable(): boolean {
+    const W_OK_AND_X_OK = 3;
+    const AT_EACCESS = 0x200;
+    return calls.faccessat(this.fd, pathPointer(ROOT_PATH), W_OK_AND_X_OK, AT_EACCESS) === 0;
+  }
+
+  createFolder(point: Failpoint, name: string, mode: number): void {
+    passFailpoint(point);
+    this.#act("mkdir", name, () => calls.mkdirat(this.fd, pathPointer(name), mode));
+  }
+
+  /** Makes a folder for us alone if it is not there, and opens it. */
+  ensureFolder(point: Failpoint, name: string): Folder {
+    unlessFailed(["EEXIST"], () => this.createFolder(point, name, 0o700));
+    return this.openChild(name);
+  }
+
+  /** Creates a file that was not there before; returns its descriptor, for writing. */
+  createFile(point: Failpoint, name: string, mode: number): number {
+    passFailpoint(point);
+    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    return this.#act("create", name, () => calls.openat(this.fd, pathPointer(name), flags, mode));
+  }
+
+  /** Creates a file without a name: it is gone when it is closed, unless it is given one. */
+  createNameless(point: Failpoint, mode = 0o600): number {
+    passFailpoint(point);
+    return check(
+      calls.openat(this.fd, pathPointer(ROOT_PATH), constants.O_RDWR | O_TMPFILE | O_CLOEXEC, mode),
+      "create",
+      this.path,
+    );
+  }
+
+  /** Gives a file without a name one that is not taken. */
+  nameFile(point: Failpoint, fd: number, name: string): void {
+    passFailpoint(point);
+    const AT_SYMLINK_FOLLOW = 0x400;
+    const result = calls.linkat(
+      AT_FDCWD,
+      pathPointer(`/proc/self/fd/${fd}`, 1),
+      this.fd,
+      pathPointer(name),
+      AT_SYMLINK_FOLLOW,
+    );
+    check(result, "link", this.label(name));
+  }
+
+  /** Opens a file for writing over it from the start; it keeps its mode, owner and other names. */
+  openToOverwrite(point: Failpoint, name: string): number {
+    passFailpoint(point);
+    const flags = constants.O_WRONLY | constants.O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+    return check(calls.openat(this.fd, pathPointer(name), flags, 0), "open", this.label(name));
+  }
+
+  createLink(point: Failpoint, name: string, target: string): void {
+    passFailpoint(point);
+    this.#act("symlink", name, () => calls.symlinkat(pathPointer(target, 1), this.fd, pathPointer(name)));
+  }
+
+  /** Makes a fifo, socket or device node like the one these facts describe. */
+  createNode(point: Failpoint, name: string, like: Facts): void {
+    passFailpoint(point);
+    const type = { fifo: 0o010000, socket: 0o140000, device: 0o020000, "block-device": 0o060000 }[
+      like.kind as "fifo"
+    ];
+    const [major = 0, minor = 0] = like.rdev.split(":").map(Number);
+    check(
+      calls.mknodat(this.fd, pathPointer(name), type | like.mode, deviceNumber(major, minor)),
+      "mknod",
+      this.label(name),
+    );
+  }
+
+  /** Makes the mark, a device of number zero, by which a layer says to an overlay that nothing is there. */
+  createWhiteout(point: Failpoint, name: string): void {
+    passFailpoint(point);
+    const S_IFCHR = 0o020000;
+    check(calls.mknodat(this.fd, pathPointer(name), S_IFCHR, 0), "mknod", this.label(name));
+  }
+
+  /** Gives a file that is in another folder a second name here. */
+  createHardLink(point: Failpoint, name: string, from: Folder, existing: string): void {
+    passFailpoint(point);
+    const link = () => calls.linkat(from.fd, pathPointer(existing, 1), this.fd, pathPointer(name), 0);
+    this.#act("link", name, () => allowed(from.fd, undefined, link));
+  }
+
+  removeFile(point: Failpoint, name: string): void {
+    passFailpoint(point);
+    this.#act("unlink", name, () => calls.unlinkat(this.fd, pathPointer(name), 0));
+  }
+
+  removeFolder(point: Failpoint, name: string): void {
+    passFailpoint(point);
+    this.#act("rmdir", name, () => calls.unlinkat(this.fd, pathPointer(name), AT_REMOVEDIR));
+  }
+
+  /** Moves a name to where nothing is. */
+  move(point: Failpoint, name: string, to: Folder, toName: string): void {
+    this.#rename(point, name, to, toName, RENAME_NOREPLACE);
+  }
+
+  /**
+   * Moves a name over another, in one instant. The file that was there is gone: only for files that we may
+   * destroy.
+   */
+  replace(point: Failpoint, name: string, to: Folder, toName: string): void {
+    this.#rename(point, name, to, toName, 0);
+  }
+
+  /** Swaps two names, in one instant. */
+  exchange(point: Failpoint, name: string, other: Folder, otherName: string): void {
+    this.#rename(point, name, other, otherName, RENAME_EXCHANGE);
+  }
+
+  #rename(point: Failpoint, name: string, to: Folder, toName: string, flags: number): void {
+    passFailpoint(point);
+    const result = allowed(to.fd, undefined, () =>
+      allowed(this.fd, undefined, () =>
+        calls.renameat2(this.fd, pathPointer(name), to.fd, pathPointer(toName, 1), flags),
+      ),
+    );
+    check(
+      result,
+      flags === RENAME_EXCHANGE ? "exchange" : "rename",
+      `${this.label(name)} to ${to.label(toName)}`,
+    );
+  }
+
+  setMode(point: Failpoint, name: string, mode: number): void {
+    passFailpoint(point);
+    // chmod of an O_PATH handle, because fchmodat follows links on kernels before 6.6.
+    const handle = this.openHandle(name);
+    try {
+      if (setTrueMode(handle, mode)) return;
+      check(calls.chmod(pathPointer(`/proc/self/fd/${handle}`), mode), "chmod", this.label(name));
+    } finally {
+      calls.close(handle);
+    }
+  }
+
+  setOwner(point: Failpoint, name: string, uid: number, gid: number): void {
+    passFailpoint(point);
+    const own = () => calls.fchownat(this.fd, pathPointer(name), uid, gid, AT_SYMLINK_NOFOLLOW);
+    this.#act("chown", name, own);
+  }
+
+  /** Sets both times; a missing one stays as it is. */
+  setTimes(
+    point: Failpoint,
+    name: string,
+    times: { readonly atime?: Facts["atime"]; readonly mtime?: Facts["mtime"] },
+  ): void {
+    passFailpoint(point);
+    const set = () =>
+      calls.utimensat(
+        this.fd,
+        pathPointer(name),
+        timesPointer(times.atime, times.mtime),
+        AT_SYMLINK_NOFOLLOW,
+      );
+    this.#act("utimensat", name, set);
+  }
+
+  /** A call on a name in this folder, which is opened up for it if it does not let us. */
+  #act(what: string, name: string, call: () => number): number {
+    return check(allowed(this.fd, undefined, call), what, this.label(name));
+  }
+}
+
+const EACCES = 13;
+
+/**
+ * The result of a call; where it is refused, and what refuses it can be opened up (closed-entries.ts), that
+ * of the next try.
+ */
+function allowed(folder: number, name: string | undefined, call: () => number): number {
+  for (;;) {
+    const result = call();
+    if (result >= 0 || lastErrno() !== EACCES) return result;
+    // The look for who could open it has left another errno.
+    if (!opensUp(folder, name)) return call();
+  }
+}
+
+function deviceNumber(major: number, minor: number): number {
+  // The C library's makedev: 12 bits of major and 8 of minor low, the rest above. Devices beyond 2^53 do not
+  // exist.
+  return (minor & 0xff) + ((major & 0xfff) << 8) + (minor & ~0xff) * 0x1000;
+}
+
+let sharedLinkBuffer: PinnedBuffer | undefined;
+
+function linkBuffer(): PinnedBuffer {
+  sharedLinkBuffer ??= new PinnedBuffer(8192);
+  return sharedLinkBuffer;
+}

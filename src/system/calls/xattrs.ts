@@ -1,0 +1,168 @@
+import { pathFromBytes } from "../../core/paths/byte-path.ts";
+import { type Failpoint, passFailpoint } from "../failpoints.ts";
+import { failedWith, systemCallError } from "./errno.ts";
+import type { Folder } from "./folder.ts";
+import { calls, check, lastErrno, PinnedBuffer, pathPointer } from "./native.ts";
+import { opensUp } from "./shown-modes.ts";
+import { getInto, listInto, pathThroughHandle } from "./xattr-calls.ts";
+
+/**
+ * Extended attributes: the user's own, ACLs (system.posix_acl_*), file capabilities and labels (security.*),
+ * trusted.* when privileged. Values are base64, so that a set of them is plain data. Keys are in order.
+ */
+export type Xattrs = { readonly [name: string]: string };
+
+const EACCES = 13;
+const ENODATA = 61;
+const ERANGE = 34;
+const EOPNOTSUPP = 95;
+let listBuffer: PinnedBuffer | undefined;
+let valueBuffer: PinnedBuffer | undefined;
+const NONE: Xattrs = Object.freeze({});
+const NO_NAMES: readonly string[] = Object.freeze([]);
+
+/** The marks of overlays say how a layer is stacked and are nobody's data. */
+const MARK = /^(?:(?:trusted|user)\.overlay|user\.fuseoverlayfs|user\.containers)\./;
+
+export function readXattrs(folder: Folder, name: string): Xattrs {
+  return readThose(folder, name, (key) => !MARK.test(key));
+}
+
+/** The marks that an overlay has put on an entry of one of its layers, and only those. */
+export function readLayerMarks(folder: Folder, name: string): Xattrs {
+  return readThose(folder, name, (key) => MARK.test(key));
+}
+
+/** One such mark, if the entry has it. */
+export function readLayerMark(folder: Folder, name: string, key: string): string | undefined {
+  return readXattr(folder, name, key)?.toString("base64");
+}
+
+/** The same with the marks that an overlay has put on an entry of one of its layers. */
+export function readXattrsAndMarks(folder: Folder, name: string): Xattrs {
+  return readThose(folder, name, () => true);
+}
+
+function readThose(folder: Folder, name: string, isWanted: (key: string) => boolean): Xattrs {
+  const names = listXattrs(folder, name);
+  if (names.length === 0) return NONE;
+  const values: { [name: string]: string } = {};
+  for (const key of names.filter(isWanted).sort()) {
+    const value = readXattr(folder, name, key);
+    if (value !== undefined) values[key] = value.toString("base64");
+  }
+  return values;
+}
+
+/**
+ * The same of a file in the folder that is open: asking its handle whether there are any takes no way through
+ * the folder.
+ */
+export function readXattrsOfOpen(fd: number, folder: Folder, name: string): Xattrs {
+  return calls.flistxattr(fd, 0, 0) === 0 ? NONE : readXattrs(folder, name);
+}
+
+export function sameXattrs(a: Xattrs, b: Xattrs): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}
+
+/**
+ * Makes the attributes of an entry exactly these, given what it has now. Without privilege, some may not be
+ * set: those that may not are returned, unless the entry has them already.
+ */
+export function writeXattrs(
+  point: Failpoint,
+  folder: Folder,
+  name: string,
+  wanted: Xattrs,
+  present: Xattrs,
+): string[] {
+  const refused: string[] = [];
+  for (const key of Object.keys(present)) {
+    if (!(key in wanted)) attempt(refused, key, () => removeXattr(point, folder, name, key));
+  }
+  for (const [key, value] of Object.entries(wanted)) {
+    if (present[key] !== value)
+      attempt(refused, key, () => setXattr(point, folder, name, key, Buffer.from(value, "base64")));
+  }
+  return refused;
+}
+
+/** Whether these attributes can be set on an open file; what could be is. */
+export function takesXattrs(point: Failpoint, fd: number, xattrs: Xattrs): boolean {
+  passFailpoint(point);
+  return Object.entries(xattrs).every(([key, text]) => {
+    const value = Buffer.from(text, "base64");
+    return calls.fsetxattr(fd, pathPointer(key), value, value.length, 0) === 0;
+  });
+}
+
+function attempt(refused: string[], key: string, action: () => void): void {
+  try {
+    action();
+  } catch (thrown) {
+    if (!failedWith(thrown, "EPERM", "EOPNOTSUPP", "ENOTSUP")) throw thrown;
+    refused.push(key);
+  }
+}
+
+function setXattr(point: Failpoint, folder: Folder, name: string, key: string, value: Buffer): void {
+  passFailpoint(point);
+  const [path, keyPointer] = pointers(folder, name, key);
+  check(
+    calls.lsetxattr(path, keyPointer, value, value.length, 0),
+    "setxattr",
+    `${folder.label(name)} (${key})`,
+  );
+}
+
+function removeXattr(point: Failpoint, folder: Folder, name: string, key: string): void {
+  passFailpoint(point);
+  const [path, keyPointer] = pointers(folder, name, key);
+  const result = calls.lremovexattr(path, keyPointer);
+  if (result < 0 && lastErrno() !== ENODATA)
+    throw systemCallError(lastErrno(), "removexattr", `${folder.label(name)} (${key})`);
+}
+
+function pointers(folder: Folder, name: string, key: string): [path: number, key: number] {
+  return [pathThroughHandle(folder, name), pathPointer(key, 1)];
+}
+
+function listXattrs(folder: Folder, name: string): readonly string[] {
+  listBuffer ??= new PinnedBuffer(4096);
+  for (;;) {
+    const length = listInto(folder, name, listBuffer);
+    if (length === 0) return NO_NAMES;
+    if (length > 0) return splitNames(listBuffer.bytes.subarray(0, length));
+    const errno = lastErrno();
+    if (errno === EOPNOTSUPP) return NO_NAMES;
+    if (errno === EACCES && opensUp(folder.fd)) continue;
+    if (errno !== ERANGE) throw systemCallError(errno, "listxattr", folder.label(name));
+    listBuffer = new PinnedBuffer(listBuffer.bytes.length * 4);
+  }
+}
+
+function splitNames(bytes: Buffer): string[] {
+  const names: string[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = bytes.indexOf(0, at);
+    names.push(pathFromBytes(bytes.subarray(at, end)));
+    at = end + 1;
+  }
+  return names;
+}
+
+/** The value, as long as no other is read. */
+function readXattr(folder: Folder, name: string, key: string): Buffer | undefined {
+  valueBuffer ??= new PinnedBuffer(4096);
+  for (;;) {
+    const length = getInto(folder, name, key, valueBuffer);
+    if (length >= 0) return valueBuffer.bytes.subarray(0, length);
+    const errno = lastErrno();
+    if (errno === ENODATA || errno === EOPNOTSUPP) return undefined;
+    if (errno === EACCES && opensUp(folder.fd, name)) continue;
+    if (errno !== ERANGE) throw systemCallError(errno, "getxattr", `${folder.label(name)} (${key})`);
+    valueBuffer = new PinnedBuffer(valueBuffer.bytes.length * 4);
+  }
+}

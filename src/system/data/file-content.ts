@@ -1,0 +1,94 @@
+import { factsOfOpen } from "../calls/facts.ts";
+import { calls, check, PinnedBuffer } from "../calls/native.ts";
+import { ContentDigest } from "./content-digest.ts";
+import { type DataRange, dataRanges, nextData } from "./data-ranges.ts";
+
+/**
+ * Reading and comparing the content of files at the cost of their data: a hole is skipped, whatever its size.
+ */
+const PIECE = 128 * 1024;
+
+let firstBuffer: PinnedBuffer | undefined;
+let secondBuffer: PinnedBuffer | undefined;
+
+/**
+ * Hands over the data of a file of this size, piece by piece, and where each piece is. What lies between
+ * them, and behind the last, is zeros. The bytes are only valid during the call.
+ */
+export function readData(
+  fd: number,
+  size: number,
+  label: string,
+  visit: (bytes: Buffer, at: number) => void,
+): void {
+  firstBuffer ??= new PinnedBuffer(PIECE);
+  for (const { start, end } of size <= PIECE ? [{ start: 0, end: size }] : dataRanges(fd, size)) {
+    for (let at = start; at < end; ) {
+      const length = readSome(fd, firstBuffer, at, end - at, label);
+      if (length === 0) return;
+      visit(firstBuffer.bytes.subarray(0, length), at);
+      at += length;
+    }
+  }
+}
+
+/** The digest (content-digest.ts) of an open file. */
+export function digestOfFile(fd: number, label: string): string {
+  const { size } = factsOfOpen(fd, label);
+  const digest = new ContentDigest();
+  readData(fd, size, label, (bytes, at) => digest.add(bytes, at));
+  return digest.end(size);
+}
+
+/**
+ * Whether two open files hold the same bytes. Most are short, and then nothing is asked but for their bytes.
+ */
+export function sameData(a: number, b: number, label: string): boolean {
+  const length = samePiece(a, b, 0, PIECE, label);
+  if (length === undefined || length < PIECE) return length !== undefined;
+  const { size } = factsOfOpen(a, label);
+  return factsOfOpen(b, label).size === size && sameRest(a, b, size, label);
+}
+
+function sameRest(a: number, b: number, size: number, label: string): boolean {
+  let [inA, inB]: (DataRange | undefined)[] = [undefined, undefined];
+  for (let at = PIECE; ; ) {
+    if (inA === undefined || inA.end <= at) inA = nextData(a, at, size);
+    if (inB === undefined || inB.end <= at) inB = nextData(b, at, size);
+    // Where neither has data both have zeros.
+    const start = Math.max(at, Math.min(inA?.start ?? size, inB?.start ?? size));
+    if (start >= size) return true;
+    const end = Math.min(
+      ...[inA, inB].flatMap((range) => (range !== undefined && range.start <= start ? [range.end] : [])),
+    );
+    at = start + Math.min(PIECE, end - start);
+    if (samePiece(a, b, start, at - start, label) === undefined) return false;
+  }
+}
+
+/**
+ * How many bytes both have there, which is less than was asked for only where both end; undefined if they
+ * differ.
+ */
+function samePiece(a: number, b: number, at: number, size: number, label: string): number | undefined {
+  firstBuffer ??= new PinnedBuffer(PIECE);
+  secondBuffer ??= new PinnedBuffer(PIECE);
+  const length = readFully(a, firstBuffer, at, size, label);
+  if (readFully(b, secondBuffer, at, size, label) !== length) return undefined;
+  const isSame = firstBuffer.bytes.compare(secondBuffer.bytes, 0, length, 0, length) === 0;
+  return isSame ? length : undefined;
+}
+
+function readFully(fd: number, buffer: PinnedBuffer, from: number, size: number, label: string): number {
+  let total = 0;
+  while (total < size) {
+    const length = check(calls.pread(fd, buffer.address + total, size - total, from + total), "read", label);
+    if (length === 0) break;
+    total += length;
+  }
+  return total;
+}
+
+function readSome(fd: number, buffer: PinnedBuffer, at: number, size: number, label: string): number {
+  return check(calls.pread(fd, buffer.address, Math.min(PIECE, size), at), "read", label);
+}

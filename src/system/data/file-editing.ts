@@ -1,0 +1,28 @@
+import { constants } from "node:fs";
+import type { Folder } from "../calls/folder.ts";
+import { calls, check, pathPointer } from "../calls/native.ts";
+import { O_CLOEXEC } from "../calls/open-flags.ts";
+import { type Failpoint, passFailpoint } from "../failpoints.ts";
+import { writeBytes } from "./file-data.ts";
+
+/** Changing a file in the middle: what programs do to files, and Drydock itself does not. */
+const SEEK_SET = 0;
+
+/** Opens a file that is there for writing into it; what it holds stays. */
+export function openToEdit(point: Failpoint, folder: Folder, name: string): number {
+  passFailpoint(point);
+  const flags = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | O_CLOEXEC;
+  return check(calls.openat(folder.fd, pathPointer(name), flags, 0), "open", folder.label(name));
+}
+
+/** Writes at this place. Beyond the end of the file it leaves a hole before it. */
+export function writeAt(point: Failpoint, fd: number, at: number, bytes: Uint8Array, label: string): void {
+  check(calls.lseek(fd, at, SEEK_SET), "seek", label);
+  writeBytes(point, fd, bytes, label);
+}
+
+/** Cuts a file off here, or makes it longer by a hole. */
+export function resizeFile(point: Failpoint, fd: number, size: number, label: string): void {
+  passFailpoint(point);
+  check(calls.ftruncate(fd, size), "truncate", label);
+}

@@ -1,0 +1,119 @@
+import { fsyncSync } from "node:fs";
+import type { Folder } from "../calls/folder.ts";
+import { closeFile } from "../calls/handles.ts";
+import { type Failpoint, failpoint, passFailpoint } from "../failpoints.ts";
+import { readBytes, writeBytes } from "./file-data.ts";
+
+/**
+ * Files of our own that are read and written whole: records, notes, marks.
+ *
+ * A write makes these steps, so that at every moment the name stands for all of the old content or all of the
+ * new:
+ * 1. `NAME.new`, if a crash left one, is removed, and made anew, with mode 0600.
+ * 2. It gets its content. From "flushed" on the content is flushed.
+ * 3. It takes the name: by a rename, or by an exchange if an old file has the name and the new content is
+ *    only buffered.
+ * 4. After an exchange `NAME.new` is the old file, and is removed.
+ * 5. If the write is to be "durable", the folder is flushed.
+ *
+ * Two processes must not write the same name at once: the caller holds a claim, or the lock of the folder
+ * (lock.ts).
+ */
+const POINTS = {
+  flush: failpoint("record.flush"),
+  replace: failpoint("record.replace"),
+  removeOld: failpoint("record.remove-old"),
+};
+
+/**
+ * What a power cut leaves:
+ * - `buffered`: until the caller flushes, the old content, the new, or an empty or cut-off file.
+ * - `flushed`: until the caller flushes, the old content or the new.
+ * - `durable`: the new content, once the write has returned.
+ */
+export type Durability = "buffered" | "flushed" | "durable";
+
+/** The content of a file of our own, or undefined if it is not there. */
+export function readWhole(folder: Folder, name: string): Buffer | undefined {
+  if (folder.facts(name)?.kind !== "file") return undefined;
+  const fd = folder.openFile(name);
+  try {
+    return readBytes(fd, folder.label(name));
+  } finally {
+    closeFile(fd);
+  }
+}
+
+/**
+ * The value in a file of our own; undefined if a power cut left it empty or cut off, which is as good as not
+ * there.
+ */
+export function parsed<T>(bytes: Uint8Array): T | undefined {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString()) as T;
+  } catch (thrown) {
+    if (thrown instanceof SyntaxError) return undefined;
+    throw thrown;
+  }
+}
+
+/** Gives a file of our own this content at once. If it fails before step 3, everything is as before. */
+export function writeWhole(
+  point: Failpoint,
+  folder: Folder,
+  name: string,
+  bytes: Uint8Array,
+  how: Durability = "buffered",
+): void {
+  const fresh = `${name}.new`;
+  if (folder.facts(fresh) !== undefined) folder.removeFile(POINTS.removeOld, fresh);
+  create(point, folder, fresh, 0o600, (fd) => {
+    writeBytes(point, fd, bytes, folder.label(fresh));
+    if (how !== "buffered") flushFile(POINTS.flush, fd);
+  });
+  if (how === "buffered" && folder.facts(name) !== undefined) {
+    // A rename over the old file would make ext4 write out what is still buffered, which takes ten times as
+    // long.
+    folder.exchange(POINTS.replace, fresh, folder, name);
+    folder.removeFile(POINTS.removeOld, fresh);
+  } else {
+    // A plain rename, because the state directory may be on a file system that knows no other.
+    folder.replace(POINTS.replace, fresh, folder, name);
+  }
+  if (how === "durable") flushFile(POINTS.flush, folder.fd);
+}
+
+/**
+ * Makes a file of the user's where nothing is yet. Anything that is there stays, also a dangling link: the
+ * failure is EEXIST.
+ */
+export function createWhole(point: Failpoint, folder: Folder, name: string, text: string): void {
+  create(point, folder, name, 0o644, (fd) => {
+    writeBytes(point, fd, Buffer.from(text), folder.label(name));
+    flushFile(POINTS.flush, fd);
+  });
+}
+
+/** A file that can't be filled goes again: half of it is worth nothing. */
+function create(
+  point: Failpoint,
+  folder: Folder,
+  name: string,
+  mode: number,
+  fill: (fd: number) => void,
+): void {
+  const fd = folder.createFile(point, name, mode);
+  try {
+    fill(fd);
+  } catch (thrown) {
+    folder.removeFile(POINTS.removeOld, name);
+    throw thrown;
+  } finally {
+    closeFile(fd);
+  }
+}
+
+/** Makes the content of an open file durable, or the names in an open folder. */
+export function flushFile(point: Failpoint, fd: number): void {
+  if (passFailpoint(point) !== "skip") fsyncSync(fd);
+}

@@ -1,0 +1,196 @@
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { failedWith, guarded, translated } from "../calls/errno.ts";
+import { isThere } from "../data/existence.ts";
+import { type Failpoint, passFailpoint } from "../failpoints.ts";
+import { startTimeOf } from "../process/process-identity.ts";
+import type { Controller, GroupPlace } from "./group-places.ts";
+
+/** The steps of a group's life, each with its failpoint. */
+export interface GroupPoints {
+  readonly make: Failpoint;
+  readonly limit: Failpoint;
+  readonly add: Failpoint;
+  readonly remove: Failpoint;
+  readonly sweep: Failpoint;
+}
+
+/** What a controller is to hold a group to, and where a group of it can be. */
+export interface GroupLimit {
+  readonly controller: Controller;
+  readonly place: GroupPlace;
+  /** Tasks, or bytes. */
+  readonly most: number;
+}
+
+/**
+ * `drydock-PID NAMESPACE-PID-START-NUMBER`: the process that made it, as others recognise it, and which one
+ * of its groups it is.
+ */
+const NAME = /^drydock-(\d+)-(\d+)-(\d+)-\d+$/;
+/** The kernel takes memory in pieces, so a group that is full may use a little less than its limit. */
+const LARGEST_CHARGE = 1 << 20;
+const LOOK_AGAIN_MS = 10;
+const LONGEST_END_MS = 5000;
+
+let made = 0;
+
+/**
+ * A control group of its own for some processes of ours and all that they start, with limits that the kernel
+ * keeps. On a machine with several hierarchies it is one folder of the same name in each.
+ *
+ * A process that is killed leaves its groups behind. The next one that makes a group beside them removes
+ * those whose maker is dead and which have no processes any more.
+ */
+export class ControlGroup {
+  readonly #points: GroupPoints;
+  readonly #limits: readonly GroupLimit[];
+  readonly #name: string;
+
+  private constructor(points: GroupPoints, limits: readonly GroupLimit[]) {
+    made += 1;
+    this.#points = points;
+    this.#limits = limits;
+    this.#name = `drydock-${pidNamespace()}-${process.pid}-${startTimeOf(process.pid) ?? "0"}-${made}`;
+  }
+
+  static async make(points: GroupPoints, limits: readonly GroupLimit[]): Promise<ControlGroup> {
+    const group = new ControlGroup(points, limits);
+    for (const parent of group.#parents()) removeDead(points.sweep, parent);
+    try {
+      group.#make();
+    } catch (thrown) {
+      await group.remove();
+      throw thrown;
+    }
+    return group;
+  }
+
+  /**
+   * Puts processes in, and with each what it starts from then on. A parent comes before its children. Moving
+   * one waits for the whole machine, 5 to 20 ms, so it is done beside other work. One that has ended is left
+   * out.
+   */
+  async add(pids: readonly number[]): Promise<void> {
+    for (const folder of this.#folders())
+      for (const pid of pids) {
+        passFailpoint(this.#points.add);
+        try {
+          await writeFile(`${folder}/cgroup.procs`, `${pid}`, { flag: "r+" });
+        } catch (thrown) {
+          if (!failedWith(thrown, "ESRCH")) throw translated(thrown, "move a process", folder);
+        }
+      }
+  }
+
+  /** Whether the kernel refused to start a process, or ended one, because of this limit. */
+  isMet(controller: Controller): boolean {
+    return this.#limits.some((limit) => limit.controller === controller && isMet(this.#folder(limit), limit));
+  }
+
+  /**
+   * To be called when what was put in has been ended: waits for that. What does not end is left to those who
+   * come later.
+   */
+  async remove(): Promise<void> {
+    const latest = performance.now() + LONGEST_END_MS;
+    for (const folder of this.#folders().filter(isThere)) {
+      passFailpoint(this.#points.remove);
+      while (!isRemoved(folder) && performance.now() < latest) await delay(LOOK_AGAIN_MS);
+    }
+  }
+
+  #make(): void {
+    for (const folder of this.#folders()) {
+      passFailpoint(this.#points.make);
+      guarded("mkdir", folder, () => mkdirSync(folder));
+    }
+    for (const limit of this.#limits)
+      for (const [file, value] of settingsOf(limit, this.#folder(limit))) {
+        passFailpoint(this.#points.limit);
+        guarded("write", file, () => writeFileSync(file, `${value}`, { flag: "r+" }));
+      }
+  }
+
+  #parents(): readonly string[] {
+    return [...new Set(this.#limits.map(({ place }) => place.folder))];
+  }
+
+  #folders(): readonly string[] {
+    return this.#parents().map((parent) => `${parent}/${this.#name}`);
+  }
+
+  #folder({ place }: GroupLimit): string {
+    return `${place.folder}/${this.#name}`;
+  }
+}
+
+/** What is swapped out counts as memory too, where the kernel can tell. */
+function settingsOf(
+  { controller, place: { version }, most }: GroupLimit,
+  folder: string,
+): readonly (readonly [file: string, value: number])[] {
+  if (controller === "pids") return [[`${folder}/pids.max`, most]];
+  const [memory, swap] =
+    version === 1
+      ? ([
+          ["memory.limit_in_bytes", most],
+          ["memory.memsw.limit_in_bytes", most],
+        ] as const)
+      : ([
+          ["memory.max", most],
+          ["memory.swap.max", 0],
+        ] as const);
+  const hasSwap = isThere(`${folder}/${swap[0]}`);
+  return [memory, ...(hasSwap ? [swap] : [])].map(([name, value]) => [`${folder}/${name}`, value]);
+}
+
+/**
+ * A process may also be killed because the whole machine has no memory left: only what met this very limit
+ * counts.
+ */
+function isMet(folder: string, { controller, place: { version }, most }: GroupLimit): boolean {
+  if (controller === "pids") return countIn(`${folder}/pids.events`, "max") > 0;
+  if (version === 2) return ["oom", "oom_kill"].every((name) => countIn(`${folder}/memory.events`, name) > 0);
+  const largest = Number(readFileSync(`${folder}/memory.max_usage_in_bytes`, "latin1"));
+  return largest + LARGEST_CHARGE > most && countIn(`${folder}/memory.oom_control`, "oom_kill") > 0;
+}
+
+/** `NAME COUNT` a line. */
+function countIn(file: string, name: string): number {
+  const line = readFileSync(file, "latin1")
+    .split("\n")
+    .find((text) => text.startsWith(`${name} `));
+  return Number(line?.slice(name.length + 1) ?? 0);
+}
+
+function isRemoved(folder: string): boolean {
+  try {
+    guarded("rmdir", folder, () => rmdirSync(folder));
+    return true;
+  } catch (thrown) {
+    if (failedWith(thrown, "ENOENT")) return true;
+    if (failedWith(thrown, "EBUSY")) return false;
+    throw thrown;
+  }
+}
+
+function removeDead(point: Failpoint, parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const [, namespace, pid, startTime] = NAME.exec(name) ?? [];
+    // In another namespace the same number is another process.
+    if (namespace !== pidNamespace() || startTimeOf(Number(pid)) === startTime) continue;
+    passFailpoint(point);
+    try {
+      isRemoved(`${parent}/${name}`);
+    } catch (thrown) {
+      // It is another user's, who removes it himself.
+      if (!failedWith(thrown, "EACCES", "EPERM")) throw thrown;
+    }
+  }
+}
+
+function pidNamespace(): string {
+  return /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0";
+}

@@ -1,0 +1,157 @@
+import { baseName, parentPath } from "../../core/paths/byte-path.ts";
+import { unlessFailed } from "../calls/errno.ts";
+import { Folder } from "../calls/folder.ts";
+import { factsAtLink } from "../data/locations.ts";
+import type { Holder } from "../process/holders.ts";
+import {
+  commandOf,
+  GONE_OR_NOT_OURS,
+  linksOf,
+  processIds,
+  readIfThere,
+  readLinkIfThere,
+} from "../process/processes.ts";
+import { type MountEntry, parseMounts, unescapePath } from "./mount-table.ts";
+
+/**
+ * Who uses a mount, in whatever namespace. Seen is what this user may look at in /proc: as root everything
+ * but namespaces that no process is in (held by a descriptor or a bind alone), and mounts that were detached
+ * while in use.
+ */
+export interface LiveMount {
+  /** A process that sees it. */
+  readonly pid: number;
+  readonly command: string;
+  /** Where it is mounted, in the view of that process. */
+  readonly mountPoint: string;
+  /** Its file system, "major:minor". */
+  readonly device: string;
+  /** Whether that is the view of this process too. */
+  readonly isOurs: boolean;
+  /** Whether nothing can be written through it, in any namespace. */
+  readonly isReadOnly: boolean;
+}
+
+/** The mounts with this source in every mount namespace. */
+export function liveMounts(source: string): LiveMount[] {
+  return mountsEverywhere((mount) => mount.source === source);
+}
+
+/**
+ * Opens a mount in the view of the process that sees it; undefined if it is not there any more. That process
+ * may put a link on the way, which would lead anywhere: so what was opened has to be on that file system.
+ */
+export function openLiveMount({ pid, mountPoint, device }: LiveMount): Folder | undefined {
+  const gone = [...GONE_OR_NOT_OURS, "ENOTDIR", "ELOOP"];
+  const folder = unlessFailed(gone, () => Folder.open(`/proc/${pid}/root${mountPoint}`));
+  if (folder?.ownFacts().device === device) return folder;
+  folder?.close();
+  return undefined;
+}
+
+/** The mounts of one file system ("major:minor") in every mount namespace. */
+export function liveMountsOfDevice(device: string): LiveMount[] {
+  return mountsEverywhere((mount) => mount.device === device);
+}
+
+function mountsEverywhere(matches: (mount: MountEntry) => boolean): LiveMount[] {
+  const ours = readLinkIfThere("/proc/self/ns/mnt");
+  return [...onePerNamespace()].flatMap(([namespace, pid]) =>
+    parseMounts(readIfThere(`/proc/${pid}/mountinfo`) ?? "")
+      .filter(matches)
+      .map(({ point, device, options }) => ({
+        pid: Number(pid),
+        command: commandOf(pid),
+        mountPoint: point,
+        device,
+        isOurs: namespace === ours,
+        isReadOnly: options.includes("ro"),
+      })),
+  );
+}
+
+/** Of each namespace one process; of our own, this one. */
+function onePerNamespace(): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const pid of [String(process.pid), ...processIds()]) {
+    const namespace = readLinkIfThere(`/proc/${pid}/ns/mnt`);
+    if (namespace !== undefined && !found.has(namespace)) found.set(namespace, pid);
+  }
+  return found;
+}
+
+/**
+ * Processes, this one included, that keep the mount at this path busy: they work in it, have something in it
+ * open or mapped, listen on a socket in it, or see it in a namespace of their own.
+ */
+export function holdersOf(mountPath: string): Holder[] {
+  using parent = Folder.open(parentPath(mountPath));
+  const mount = parent.facts(baseName(mountPath));
+  if (mount === undefined) return [];
+  const place: Place = {
+    path: mountPath,
+    mountId: mount.mountId,
+    device: mount.device,
+    sockets: socketsBelow(mountPath),
+  };
+  const inside = processIds().flatMap((pid) => {
+    const path = heldBy(pid, place);
+    return path === undefined ? [] : [{ pid: Number(pid), command: commandOf(pid), path }];
+  });
+  const elsewhere = liveMountsOfDevice(mount.device)
+    .filter((live) => !live.isOurs && !inside.some(({ pid }) => pid === live.pid))
+    .map(({ pid, command, mountPoint }) => ({ pid, command, path: mountPoint }));
+  return [...inside, ...elsewhere];
+}
+
+interface Place {
+  readonly path: string;
+  readonly mountId: number;
+  readonly device: string;
+  /** Sockets bound below, as /proc/PID/fd names them. */
+  readonly sockets: ReadonlyMap<string, string>;
+}
+
+/** The first thing on that mount that a process holds. */
+function heldBy(pid: string, place: Place): string | undefined {
+  for (const name of linksOf(pid)) {
+    const link = `/proc/${pid}/${name}`;
+    const path = readLinkIfThere(link);
+    if (path === undefined) continue;
+    if (place.sockets.has(path)) return place.sockets.get(path);
+    // A name below is not enough: another mount may be there, in front of it or in another namespace.
+    if (isBelow(path, place.path) && factsAtLink(link)?.mountId === place.mountId) return path;
+  }
+  return mappedBy(pid, place);
+}
+
+/** `FROM-TO PERMISSIONS OFFSET MAJOR:MINOR INODE PATH`, the device in hexadecimal. */
+function mappedBy(pid: string, { path, device }: Place): string | undefined {
+  for (const line of readIfThere(`/proc/${pid}/maps`)?.split("\n") ?? []) {
+    const match = /^\S+ \S+ \S+ (?<major>[0-9a-f]+):(?<minor>[0-9a-f]+) \d+\s+(?<mapped>\/.*)$/.exec(line);
+    if (match?.groups === undefined) continue;
+    const { major = "", minor = "", mapped = "" } = match.groups;
+    if (`${Number.parseInt(major, 16)}:${Number.parseInt(minor, 16)}` !== device) continue;
+    const name = unescapePath(mapped);
+    if (isBelow(name, path)) return name;
+  }
+  return undefined;
+}
+
+/**
+ * `…: REFERENCES PROTOCOL FLAGS TYPE STATE INODE PATH` for each bound socket: where it is, by its name among
+ * descriptors.
+ */
+function socketsBelow(path: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const line of readIfThere("/proc/self/net/unix")?.split("\n") ?? []) {
+    const fields = line.trim().split(/\s+/);
+    const bound = unescapePath(fields.slice(7).join(" "));
+    if (isBelow(bound, path)) found.set(`socket:[${fields[6]}]`, bound);
+  }
+  return found;
+}
+
+function isBelow(path: string, above: string): boolean {
+  return path === above || path.startsWith(`${above}/`);
+}

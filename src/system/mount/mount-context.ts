@@ -1,0 +1,69 @@
+import { SystemCallError } from "../../core/errors/errors.ts";
+import { systemCallError } from "../calls/errno.ts";
+import { calls, check, cString, lastErrno, PinnedBuffer } from "../calls/native.ts";
+
+/**
+ * A file system that is being set up and hangs nowhere yet (fsopen, Linux 5.2): it goes when its descriptor
+ * is closed.
+ */
+export const MOVE_MOUNT = 429;
+const FSOPEN = 430;
+export const FSCONFIG = 431;
+const FSMOUNT = 432;
+const CLOSE_ON_EXEC = 1;
+export const SET_FLAG = 0;
+export const SET_STRING = 1;
+export const SET_FD = 5;
+export const CREATE = 6;
+export const MOVE_BOTH_EMPTY = 0x04 | 0x40;
+
+/** A negative number if this kernel, or this process, can't. */
+export function openContext(type: string): number {
+  return calls.fsopen(FSOPEN, cString(type), CLOSE_ON_EXEC);
+}
+
+/** A mount of what was set up. */
+export function mountOf(context: number, attributes: number, label: string): number {
+  return check(calls.fsmount(FSMOUNT, context, CLOSE_ON_EXEC, attributes), "mount", label);
+}
+
+export function configure(
+  context: number,
+  command: number,
+  key: string | null,
+  value: string | null,
+  label: string,
+): void {
+  const [keyBytes, valueBytes] = [key === null ? null : cString(key), value === null ? null : cString(value)];
+  if (calls.fsconfig(FSCONFIG, context, command, keyBytes, valueBytes, 0) < 0)
+    throw explained(context, label);
+}
+
+const LOOK_IN_LOG = "refused, the kernel log says why";
+
+/** The error of a call just made, in the words that the kernel left in the context. */
+export function explained(context: number, label: string): SystemCallError {
+  const error = systemCallError(lastErrno(), "mount", label);
+  const words = kernelMessages(context).join("; ");
+  if (words !== "") return new SystemCallError(error.code, "mount", error.path, words);
+  return error.code === "EINVAL" ? new SystemCallError("EINVAL", "mount", error.path, LOOK_IN_LOG) : error;
+}
+
+let messageBuffer: PinnedBuffer | undefined;
+
+/** Each read gives one message, like "e overlay: No such thing"; it fails when there are no more. */
+function kernelMessages(context: number): string[] {
+  messageBuffer ??= new PinnedBuffer(4096);
+  const { bytes, address } = messageBuffer;
+  const messages: string[] = [];
+  for (let length = 0; ; ) {
+    length = calls.read(context, address, bytes.length);
+    if (length <= 0) return messages;
+    messages.push(
+      bytes
+        .toString("utf8", 0, length)
+        .replace(/^[ewi] /, "")
+        .trim(),
+    );
+  }
+}

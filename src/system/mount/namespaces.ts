@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { unlessFailed } from "../calls/errno.ts";
+import type { Folder } from "../calls/folder.ts";
+import { systemProgram } from "../process/programs.ts";
+import { runProcess } from "../process/run-process.ts";
+
+const LIMIT_MS = 10_000;
+const OPTIONS =
+  "lowerdir=lower,upperdir=upper,workdir=work,userxattr,volatile,redirect_dir=nofollow,metacopy=off,index=off";
+/** Nothing is mounted outside of the namespace, and all of it goes with the last process in it. */
+const SCRIPT = `mount -t overlay drydock-probe -o ${OPTIONS} merged && : > merged/made && rm merged/lowered`;
+
+/** Settings that close user namespaces, and what they say about it. */
+const SWITCHES = [
+  { file: "/proc/sys/user/max_user_namespaces", off: "0", name: "user.max_user_namespaces is 0" },
+  {
+    file: "/proc/sys/kernel/unprivileged_userns_clone",
+    off: "0",
+    name: "kernel.unprivileged_userns_clone is 0",
+  },
+  {
+    file: "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+    off: "1",
+    name: "kernel.apparmor_restrict_unprivileged_userns is 1",
+  },
+] as const;
+
+/**
+ * Why no overlay can be mounted in a user namespace here, if none can. Really does it, on the folders lower
+ * (with a file `lowered`), upper, work and merged in the given one.
+ */
+export async function whyNoUserNamespaceOverlay(folder: Folder): Promise<string | undefined> {
+  const unshare = systemProgram("unshare");
+  if (unshare === undefined) return "the program unshare (util-linux) is not installed";
+  const { failed, said } = await run(unshare, folder);
+  if (!failed) return undefined;
+  const off = SWITCHES.find((setting) => settingIn(setting.file) === setting.off);
+  if (/unrecognized option/.test(said)) return `the program unshare is too old (${said})`;
+  if (!/^unshare:/.test(said)) return `the kernel mounts no overlay in a user namespace (${said})`;
+  return off === undefined
+    ? `no user namespace can be made (${said})`
+    : `user namespaces are switched off (${off.name})`;
+}
+
+async function run(
+  unshare: string,
+  folder: Folder,
+): Promise<{ readonly failed: boolean; readonly said: string }> {
+  const args = ["--user", "--map-current-user", "--keep-caps", "--mount", "--", "/bin/sh", "-c", SCRIPT];
+  // By descriptor, because the path may hold bytes that can't be passed. The new namespace takes the working
+  // folder along.
+  const cwd = `/proc/self/fd/${folder.fd}`;
+  const { code, stderr } = await runProcess({ file: unshare, args, cwd }, { limitMs: LIMIT_MS });
+  const [line = ""] = stderr.trim().split("\n");
+  return { failed: code !== 0, said: line || `ended with ${code ?? "a signal"}` };
+}
+
+function settingIn(file: string): string | undefined {
+  return unlessFailed(["ENOENT", "EACCES"], () => readFileSync(file, "utf8").trim());
+}

@@ -1,0 +1,26 @@
+import { readFileSync } from "node:fs";
+
+const CAP_SYS_ADMIN = 21n;
+/** All ids, each for itself: the first user namespace, to which the machine belongs. */
+const WHOLE_MACHINE = /^\s*0\s+0\s+4294967295\s*$/;
+
+/** By effective user: Node gives a process no other way to give up its rights. */
+const known = new Map<number, boolean>();
+
+/**
+ * Whether this process may mount what it likes in the view of the machine. Root of a container often may not:
+ * there it has fewer rights, or is root of a user namespace only, where what came from outside can't be taken
+ * apart.
+ */
+export function mayMountOnMachine(): boolean {
+  const user = process.geteuid?.() ?? 0;
+  const answer = known.get(user) ?? (user === 0 && isRootOfMachine());
+  known.set(user, answer);
+  return answer;
+}
+
+function isRootOfMachine(): boolean {
+  if (!WHOLE_MACHINE.test(readFileSync("/proc/self/uid_map", "latin1"))) return false;
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "latin1"))?.[1] ?? "0";
+  return ((BigInt(`0x${effective}`) >> CAP_SYS_ADMIN) & 1n) === 1n;
+}

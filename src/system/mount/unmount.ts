@@ -1,0 +1,123 @@
+import { readlinkSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { DrydockError, messageOf } from "../../core/errors/errors.ts";
+import { baseName, parentPath, pathFromBytes } from "../../core/paths/byte-path.ts";
+import { failedWith } from "../calls/errno.ts";
+import { Folder } from "../calls/folder.ts";
+import { cString, umountBlocking } from "../calls/native.ts";
+import { type Failpoint, passFailpoint } from "../failpoints.ts";
+import { mountsBelow } from "./mount-table.ts";
+
+const MNT_DETACH = 2;
+const UMOUNT_NOFOLLOW = 8;
+/**
+ * An unmount writes back what is left, which takes a while on a slow disk; a dead server can hold it for
+ * ever.
+ */
+export const UNMOUNT_LIMIT_MS = 10_000;
+
+/**
+ * Unmounts what is mounted at this absolute path, if something is. "busy" if somebody works in it: then it is
+ * still mounted. If it fails in any other way, or takes too long, it is detached, so that nothing is mounted
+ * there whatever happens, and the error says so.
+ */
+export async function unmount(
+  point: Failpoint,
+  target: string,
+  { limitMs = UNMOUNT_LIMIT_MS }: { readonly limitMs?: number } = {},
+): Promise<"done" | "busy"> {
+  return await ifMounted(target, async (parent, name) => {
+    try {
+      passFailpoint(point);
+      await within(limitMs, umountChild(parent, name, UMOUNT_NOFOLLOW));
+      return "done";
+    } catch (thrown) {
+      if (failedWith(thrown, "EBUSY")) return "busy";
+      const left = await detach(point, parent, name, limitMs);
+      throw new UnmountError(target, { cause: thrown, left });
+    }
+  });
+}
+
+/** Ends a mount, given as a name in a folder; "busy" if a process works in it. */
+type Ending = (parent: Folder, name: string) => Promise<"done" | "busy">;
+
+/** Ends the mount at this absolute path; "done" if there is none. */
+export async function ifMounted(target: string, end: Ending): Promise<"done" | "busy"> {
+  using parent = Folder.open(parentPath(target));
+  const name = baseName(target);
+  return isMountPoint(parent, name) ? await end(parent, name) : "done";
+}
+
+/**
+ * Takes it out of sight at once; the kernel ends it when nobody uses it any more. What stands in the way, if
+ * it is still there.
+ */
+async function detach(point: Failpoint, parent: Folder, name: string, limitMs: number): Promise<unknown> {
+  try {
+    // The first attempt may have succeeded after all.
+    if (!isMountPoint(parent, name)) return undefined;
+    passFailpoint(point);
+    await within(Math.max(limitMs, 1000), umountChild(parent, name, UMOUNT_NOFOLLOW | MNT_DETACH));
+    return undefined;
+  } catch (thrown) {
+    return isMountPoint(parent, name) ? thrown : undefined;
+  }
+}
+
+/**
+ * The call may begin, and end, long after we stopped waiting for it, so the folder that it starts from is
+ * kept open until then.
+ */
+async function umountChild(parent: Folder, name: string, flags: number): Promise<void> {
+  using from = parent.duplicate();
+  await umountBlocking(cString(`/proc/self/fd/${from.fd}/${name}`), flags, parent.label(name));
+}
+
+/** An unmount failed, for another reason than that somebody works in it. */
+export class UnmountError extends DrydockError {
+  /** Whether something is still mounted there. */
+  readonly isStillMounted: boolean;
+
+  constructor(target: string, { cause, left }: { readonly cause: unknown; readonly left: unknown }) {
+    const outcome =
+      left === undefined
+        ? "It was detached: nothing is mounted there any more."
+        : `It is still mounted, because it could not be detached either: ${messageOf(left)}`;
+    super("UNMOUNT", `${target} could not be unmounted: ${messageOf(cause)}. ${outcome}`, {
+      hint: left === undefined ? "Try again." : `Unmount it with 'umount --lazy' and try again.`,
+      cause,
+    });
+    this.isStillMounted = left !== undefined;
+  }
+}
+
+/** Fails if this takes longer. What was begun goes on in its thread. */
+async function within(limitMs: number, work: Promise<void>): Promise<void> {
+  const clock = new AbortController();
+  try {
+    const late = delay(limitMs, undefined, { signal: clock.signal }).then(() => {
+      throw new DrydockError("TIMEOUT", `it took longer than ${limitMs} ms`);
+    });
+    // Whichever loses the race ends unheard.
+    late.catch(() => undefined);
+    work.catch(() => undefined);
+    await Promise.race([work, late]);
+  } finally {
+    clock.abort();
+  }
+}
+
+/** Whether something is mounted on a name directly in this folder. Nothing is followed. */
+export function isMountPoint(folder: Folder, name: string): boolean {
+  try {
+    const facts = folder.facts(name);
+    return facts !== undefined && facts.mountId !== folder.ownFacts().mountId;
+  } catch (thrown) {
+    // A file system in user space whose process died, or that lets in only who mounted it, can't be asked;
+    // the table of mounts can.
+    if (!failedWith(thrown, "ENOTCONN", "ECONNABORTED", "EACCES", "EIO", "ESTALE")) throw thrown;
+    const path = pathFromBytes(readlinkSync(`/proc/self/fd/${folder.fd}`, { encoding: "buffer" }));
+    return mountsBelow(path).includes(path === "/" ? `/${name}` : `${path}/${name}`);
+  }
+}

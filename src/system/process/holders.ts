@@ -1,0 +1,73 @@
+import { constants, openSync } from "node:fs";
+import { bytesFromPath } from "../../core/paths/byte-path.ts";
+import { failedWith } from "../calls/errno.ts";
+import { isOpenForWriting } from "../data/file-data.ts";
+import { closeUnlessLocked } from "../data/locked-files.ts";
+import { commandOf, linksOf, processIds, readIfThere, readLinkIfThere } from "./processes.ts";
+
+/** A process that has something open, or works in it. */
+export interface Holder {
+  readonly pid: number;
+  readonly command: string;
+  /** What it holds, as the kernel names it. */
+  readonly path: string;
+}
+
+/**
+ * Processes that work in a folder below this path or have one open: they could make files in it wherever it
+ * is moved to. Only processes that the user may look at are seen.
+ */
+export function folderHolders(below: string): Holder[] {
+  return otherHolders((path) => path === below || path.startsWith(`${below}/`));
+}
+
+/**
+ * Other processes that have one of these files open for writing. Only processes that the user may look at are
+ * seen.
+ */
+export function fileWriters(paths: readonly string[]): Holder[] {
+  // The kernel mostly knows at once that there are none, which spares a look at everything that everybody has
+  // open.
+  const wanted = new Set(paths.filter(mayBeWritten));
+  if (wanted.size === 0) return [];
+  return otherHolders((path, pid, link) => wanted.has(path) && isForWriting(pid, link));
+}
+
+/**
+ * What other processes hold, as far as it matches: the path, and by which of its links (processes.ts) a
+ * process holds it.
+ */
+function otherHolders(matches: (path: string, pid: string, link: string) => boolean): Holder[] {
+  const others = processIds().filter((pid) => Number(pid) !== process.pid);
+  return others.flatMap((pid) =>
+    linksOf(pid).flatMap((link) => {
+      const path = readLinkIfThere(`/proc/${pid}/${link}`);
+      if (path === undefined || !matches(path, pid, link)) return [];
+      return [{ pid: Number(pid), command: commandOf(pid), path }];
+    }),
+  );
+}
+
+function mayBeWritten(path: string): boolean {
+  try {
+    const fd = openSync(
+      bytesFromPath(path),
+      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    );
+    try {
+      return isOpenForWriting(fd);
+    } finally {
+      closeUnlessLocked(fd);
+    }
+  } catch (thrown) {
+    return !failedWith(thrown, "ENOENT");
+  }
+}
+
+/** The last two bits of `flags` say how it was opened: 0 is for reading alone. */
+function isForWriting(pid: string, link: string): boolean {
+  if (!link.startsWith("fd/")) return false;
+  const info = readIfThere(`/proc/${pid}/${link.replace("fd/", "fdinfo/")}`) ?? "";
+  const flags = /^flags:\s+([0-7]+)$/m.exec(info)?.[1] ?? "0";
+  return (Number.parseInt(flags, 8) & 0o3) !== 0;
+}

@@ -1,0 +1,115 @@
+import { chmodSync, closeSync, constants, openSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { bytesFromPath } from "../../core/paths/byte-path.ts";
+import { failedWith } from "../calls/errno.ts";
+import { type Failpoint, passFailpoint } from "../failpoints.ts";
+
+/**
+ * A socket in a folder of our own that only this user can speak to. Each connection carries one line there
+ * and one line back.
+ *
+ * The name of a socket may have at most 107 bytes, and a state directory can be deeper than that: so it is
+ * reached through a descriptor of its folder, by `/proc/self/fd`.
+ */
+const LONGEST_LINE = 1 << 30;
+
+/**
+ * Listens until it is closed. Each line that comes is answered by a line; `gone` says that nobody waits for
+ * the answer any more.
+ */
+export async function listenPrivately(
+  point: Failpoint,
+  folder: string,
+  name: string,
+  answer: (line: string, gone: AbortSignal) => Promise<string>,
+): Promise<{ close(): void }> {
+  const fd = openSync(bytesFromPath(folder), constants.O_RDONLY | constants.O_DIRECTORY);
+  const path = `/proc/self/fd/${fd}/${name}`;
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    // Who has gone away gets no answer; that is all.
+    socket.on("error", () => socket.destroy());
+    // Who waits for an answer keeps his side open: if that ends, he is dead.
+    const gone = new AbortController();
+    for (const event of ["end", "close"]) socket.once(event, () => gone.abort());
+    void lineFrom(socket).then(async (line) => {
+      if (line !== undefined) socket.end(await answer(line, gone.signal));
+    });
+  });
+  passFailpoint(point);
+  const before = process.umask(0o177);
+  try {
+    await listening(server, path);
+  } finally {
+    process.umask(before);
+  }
+  chmodSync(path, 0o600);
+  return {
+    close: () => {
+      server.close();
+      closeSync(fd);
+    },
+  };
+}
+
+/**
+ * Sends a line and waits for the answer; undefined if nobody listens, or whoever did died before he answered,
+ * or the signal ends the wait.
+ */
+export async function askPrivately(
+  point: Failpoint,
+  folder: string,
+  name: string,
+  line: string,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  passFailpoint(point);
+  let fd: number;
+  try {
+    fd = openSync(bytesFromPath(folder), constants.O_RDONLY | constants.O_DIRECTORY);
+  } catch (thrown) {
+    if (failedWith(thrown, "ENOENT")) return undefined;
+    throw thrown;
+  }
+  try {
+    const socket = connect({ path: `/proc/self/fd/${fd}/${name}`, allowHalfOpen: true });
+    const answered = lineFrom(socket);
+    socket.write(line);
+    const stop = () => socket.destroy();
+    signal?.addEventListener("abort", stop);
+    try {
+      return await answered;
+    } finally {
+      signal?.removeEventListener("abort", stop);
+      socket.destroy();
+    }
+  } catch (thrown) {
+    if (failedWith(thrown, "ENOENT", "ECONNREFUSED", "ECONNRESET", "EPIPE")) return undefined;
+    throw thrown;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function listening(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, () => resolve());
+  });
+}
+
+/** The first line that comes; undefined if the other side ends before it is whole. */
+function lineFrom(socket: Socket): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let length = 0;
+    socket.on("data", (bytes: Buffer) => {
+      parts.push(bytes);
+      length += bytes.length;
+      if (bytes.includes(10)) resolve(Buffer.concat(parts).toString().split("\n", 1)[0]);
+      else if (length > LONGEST_LINE) resolve(undefined);
+    });
+    socket.once("end", () => resolve(undefined));
+    socket.once("close", () => resolve(undefined));
+    socket.once("error", reject);
+  });
+}

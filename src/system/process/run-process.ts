@@ -1,0 +1,159 @@
+import type { ChildProcess } from "node:child_process";
+import { InterruptedError, UnsupportedError } from "../../core/errors/errors.ts";
+import { translated, unlessFailed } from "../calls/errno.ts";
+import { systemProgram } from "./programs.ts";
+import { closePipes, feed, type Program, startProcess } from "./start-process.ts";
+
+/** How far a program may go, and what becomes of its output. */
+export interface ProcessBounds {
+  /**
+   * A program that writes nothing for so long is ended; a long one that reports its progress may take its
+   * time.
+   */
+  readonly limitMs: number;
+  readonly input?: Uint8Array;
+  /** Descriptors that the program finds at 3 and up. */
+  readonly descriptors?: readonly number[];
+  /** Aborting it ends the program. */
+  readonly signal?: AbortSignal;
+  /** Gets the output piece by piece; then none is kept. */
+  readonly onOutput?: (bytes: Buffer) => void;
+  /** Gets each piece of standard error. */
+  readonly onSaid?: (text: string) => void;
+  /** A program that writes more is ended, unless `onOutput` takes it. */
+  readonly mostOutput?: number;
+}
+
+/** How a program ended. */
+export interface ProcessOutcome {
+  /** Its exit code; undefined if a signal ended it. */
+  readonly code: number | undefined;
+  readonly stdout: Buffer;
+  /** The end of its standard error. */
+  readonly stderr: string;
+  /** We ended it, because it took too long. */
+  readonly tookTooLong: boolean;
+}
+
+/** How long a program that is asked to end may take for it. */
+const GRACE_MS = 1500;
+/** Node makes no longer text of it. */
+const MOST_OUTPUT = 512 * 1024 ** 2 - 1024;
+const MOST_SAID = 64 * 1024;
+
+/**
+ * Runs a program to its end, but never waits without end. A program that takes too long is asked to end
+ * (SIGTERM), with everything it started, so that it can still remove its lock files; then it is killed. It is
+ * asked, too, when this process dies.
+ */
+export async function runProcess(program: Program, bounds: ProcessBounds): Promise<ProcessOutcome> {
+  if (isAborted(bounds)) throw new InterruptedError();
+  const child = startProcess(endingWithUs(program), ["pipe", "pipe", "pipe", ...(bounds.descriptors ?? [])]);
+  const watch = new Watch(child, program.file, bounds.limitMs);
+  const output = collected(child, program, bounds, watch);
+  const interrupt = () => watch.end();
+  bounds.signal?.addEventListener("abort", interrupt, { once: true });
+  try {
+    feed(child, bounds.input ?? "");
+    const code = await watch.ended;
+    if (isAborted(bounds) && code !== 0) throw new InterruptedError();
+    return { code, ...output(), tookTooLong: watch.tookTooLong };
+  } finally {
+    watch.stop();
+    bounds.signal?.removeEventListener("abort", interrupt);
+  }
+}
+
+/** Listens to both outputs. The function that is returned gives what there is to be kept of them. */
+function collected(child: ChildProcess, { file }: Program, bounds: ProcessBounds, watch: Watch) {
+  const { onOutput, onSaid, mostOutput = MOST_OUTPUT } = bounds;
+  const stdout: Buffer[] = [];
+  let length = 0;
+  let stderr = Buffer.alloc(0);
+  child.stdout?.on("data", (bytes: Buffer) => {
+    watch.heard();
+    if (onOutput !== undefined) return onOutput(bytes);
+    length += bytes.length;
+    if (length <= mostOutput) stdout.push(bytes);
+    else watch.end();
+  });
+  child.stderr?.on("data", (bytes: Buffer) => {
+    watch.heard();
+    stderr = Buffer.concat([stderr, bytes]).subarray(-MOST_SAID);
+    onSaid?.(bytes.toString());
+  });
+  return () => {
+    if (length > mostOutput)
+      throw new UnsupportedError(`${file} wrote more than ${mostOutput} bytes and was ended.`, {
+        hint: "Work on fewer files at once.",
+      });
+    return { stdout: Buffer.concat(stdout), stderr: stderr.toString() };
+  };
+}
+
+/** Ends a program that has been silent for too long, whether it lets itself be ended or not. */
+class Watch {
+  readonly ended: Promise<number | undefined>;
+  tookTooLong = false;
+  readonly #child: ChildProcess;
+  readonly #limitMs: number;
+  #timer: NodeJS.Timeout;
+  #force: NodeJS.Timeout | undefined;
+  #giveUp: (code: undefined) => void = () => undefined;
+
+  constructor(child: ChildProcess, file: string, limitMs: number) {
+    this.#child = child;
+    this.#limitMs = limitMs;
+    this.#timer = this.#newTimer();
+    this.ended = new Promise((resolve, reject) => {
+      this.#giveUp = resolve;
+      child.once("error", (thrown) => reject(translated(thrown, "start", file)));
+      child.once("close", (code) => resolve(code ?? undefined));
+    });
+  }
+
+  heard(): void {
+    clearTimeout(this.#timer);
+    this.#timer = this.#newTimer();
+  }
+
+  end(): void {
+    signalGroup(this.#child, "SIGTERM");
+    this.#force ??= setTimeout(() => {
+      signalGroup(this.#child, "SIGKILL");
+      // A process that has left the group may hold the pipes open for ever.
+      this.#force = setTimeout(() => this.#giveUp(undefined), GRACE_MS);
+    }, GRACE_MS);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    clearTimeout(this.#force);
+    closePipes(this.#child);
+  }
+
+  #newTimer(): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.tookTooLong = true;
+      this.end();
+    }, this.#limitMs);
+  }
+}
+
+/** Asked anew each time: it changes meanwhile. */
+function isAborted({ signal }: ProcessBounds): boolean {
+  return signal?.aborted === true;
+}
+
+/** The kernel asks the program to end when the thread that started it ends, whatever ends that. */
+function endingWithUs(program: Program): Program {
+  const setpriv = systemProgram("setpriv");
+  if (setpriv === undefined) return program;
+  return { ...program, file: setpriv, args: ["--pdeathsig", "TERM", "--", program.file, ...program.args] };
+}
+
+function signalGroup({ pid }: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
+  if (pid === undefined) return;
+  // Without such a group all of it has ended by itself.
+  unlessFailed(["ESRCH"], () => process.kill(-pid, name));
+}

@@ -1,0 +1,51 @@
+import { BusyError } from "../../core/errors/errors.ts";
+import { displayPath } from "../../core/paths/byte-path.ts";
+import { failedWith, systemCallError } from "../calls/errno.ts";
+import { Folder } from "../calls/folder.ts";
+import { calls, check, lastErrno } from "../calls/native.ts";
+
+/**
+ * Locks of open files and folders (flock). A lock belongs to the descriptor that took it and goes when that
+ * is closed, whatever ends the process; it holds between processes, and between two descriptors of one
+ * process.
+ */
+const SHARED = 1;
+const EXCLUSIVE = 2;
+const AT_ONCE = 4;
+
+const LONGEST_WAIT_MS = 10_000;
+const TRY_AGAIN_MS = 2;
+
+/** An open file or folder; the path is for messages. */
+type Lockable = Pick<Folder, "fd" | "path">;
+
+/** Takes the lock of an open file or folder, and waits for it as long as another has it. */
+export function takeLock({ fd, path }: Lockable): void {
+  check(calls.flock(fd, EXCLUSIVE), "flock", path);
+}
+
+/**
+ * Takes the lock of an open file or folder; false if another has it. Many can have it shared, while none has
+ * it alone.
+ */
+export function tryLock({ fd, path }: Lockable, how: "alone" | "shared" = "alone"): boolean {
+  if (calls.flock(fd, (how === "alone" ? EXCLUSIVE : SHARED) | AT_ONCE) === 0) return true;
+  const error = systemCallError(lastErrno(), "flock", path);
+  if (failedWith(error, "EAGAIN", "EWOULDBLOCK")) return false;
+  throw error;
+}
+
+/** Calls `action` while it has the lock of a folder of our own, which others have only for moments. */
+export function whileLocked<T>(folder: Folder, action: () => T): T {
+  // With a descriptor of its own: the one we were given would go on holding the lock.
+  using own = Folder.open(folder.path);
+  const giveUpAt = performance.now() + LONGEST_WAIT_MS;
+  while (!tryLock(own)) {
+    if (performance.now() > giveUpAt)
+      throw new BusyError(`${displayPath(folder.path)} is locked by another process for too long.`, {
+        holder: "another Drydock process",
+      });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TRY_AGAIN_MS);
+  }
+  return action();
+}

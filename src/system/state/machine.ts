@@ -1,0 +1,57 @@
+import { hostname, release, userInfo } from "node:os";
+import type { Owner } from "../../core/owner.ts";
+import { failpoint } from "../failpoints.ts";
+import { currentOwner } from "../process/process-identity.ts";
+import { OwnerLock } from "./owner-lock.ts";
+
+const POINTS = { hold: failpoint("owner.hold") };
+
+/** Who acts here, for histories: "name@host". */
+export function currentActor(): string {
+  const uid = process.geteuid?.() ?? 0;
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    // A uid without an entry in the user database has no name.
+    return `uid ${uid}@${hostname()}`;
+  }
+}
+
+export function kernelRelease(): string {
+  return release();
+}
+
+/** The owners of this machine's state directory: see owner-lock.ts. */
+export class MachineOwners {
+  readonly #lock: OwnerLock;
+  readonly #command: string;
+
+  constructor(stateDir: string, command: string) {
+    this.#lock = new OwnerLock(stateDir);
+    this.#command = command;
+  }
+
+  /** This process, for a record of who made something; it claims nothing. */
+  self(): Owner {
+    return currentOwner(this.#command);
+  }
+
+  enter(): { readonly owner: Owner; release(): void } {
+    const owner = currentOwner(this.#command);
+    return { owner, release: this.#lock.hold(POINTS.hold, owner) };
+  }
+
+  /** The locks of dead ones. */
+  dead(): readonly string[] {
+    return this.#lock.dead();
+  }
+
+  /** Removes the lock of a dead one. */
+  forget(file: string): void {
+    this.#lock.forget(file);
+  }
+
+  isAlive(owner: Owner): boolean {
+    return this.#lock.isAlive(owner);
+  }
+}

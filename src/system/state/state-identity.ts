@@ -1,0 +1,127 @@
+import { type BigIntStats, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { StateError } from "../../core/errors/errors.ts";
+import { bytesFromPath, displayPath } from "../../core/paths/byte-path.ts";
+import { readTextFile } from "../data/text-files.ts";
+import { writeWhole } from "../data/whole-file.ts";
+import { type Failpoint, passFailpoint } from "../failpoints.ts";
+import { whileLocked } from "./lock.ts";
+import { openStateFolder } from "./state-folder.ts";
+
+/**
+ * By what a state directory knows itself: `identity.json` in it says where it is, and what the file system
+ * calls it there. The records of the state directory name what belongs to it by that path. So with a copy, or
+ * one that was moved, Drydock would act on what belongs to the other one, or on nothing. Written when the
+ * database in it is whole, and gone before a new one is begun: so it also says that there was one.
+ */
+interface StateIdentity {
+  readonly path: string;
+  readonly inode: string;
+  /** The birth time in nanoseconds; "0" where the file system has none. */
+  readonly born: string;
+}
+
+const NAME = "identity.json";
+const MOST_BYTES = 64 * 1024;
+
+/** Whether this is a state directory that knows itself. Refuses one that is not what it says it is. */
+export function hasStateIdentity(stateDir: string): boolean {
+  const recorded = recordedIn(stateDir);
+  const here = statOf(stateDir);
+  if (recorded === undefined || here === undefined) return false;
+  const there = statOf(recorded.path);
+  const isAtItsPlace = there !== undefined && there.dev === here.dev && there.ino === here.ino;
+  const isTheOne = isSame(here, recorded);
+  if (isTheOne && isAtItsPlace) return true;
+  if (isTheOne) throw moved(stateDir, recorded.path);
+  throw isAtItsPlace ? restored(stateDir) : copied(stateDir, recorded.path, there !== undefined);
+}
+
+/** From now on the state directory knows itself. */
+export function recordStateIdentity(point: Failpoint, stateDir: string): void {
+  using folder = openStateFolder(stateDir);
+  whileLocked(folder, () => {
+    const here = statOf(stateDir);
+    if (here === undefined || recordedIn(stateDir) !== undefined) return;
+    const identity: StateIdentity = {
+      path: stateDir,
+      inode: String(here.ino),
+      born: String(here.birthtimeNs),
+    };
+    writeWhole(point, folder, NAME, Buffer.from(`${JSON.stringify(identity)}\n`), "durable");
+  });
+}
+
+/** A database of this state directory is about to be begun anew. */
+export function forgetStateIdentity(point: Failpoint, stateDir: string): void {
+  passFailpoint(point);
+  rmSync(bytesFromPath(join(stateDir, NAME)), { force: true });
+}
+
+function recordedIn(stateDir: string): StateIdentity | undefined {
+  const text = readTextFile(join(stateDir, NAME), MOST_BYTES)?.text;
+  if (text === undefined) return undefined;
+  const identity = parsed(text);
+  if (identity !== undefined) return identity;
+  throw new StateError(
+    `${displayPath(join(stateDir, NAME))} is damaged: the state directory does not know itself.`,
+    {
+      hint: `If it is no copy of another one, run '${adoption(stateDir)}' and try again.`,
+    },
+  );
+}
+
+function parsed(text: string): StateIdentity | undefined {
+  try {
+    const value = JSON.parse(text) as { readonly [key in keyof StateIdentity]?: unknown } | null;
+    const { path, inode, born } = value ?? {};
+    const isWhole = typeof path === "string" && typeof inode === "string" && typeof born === "string";
+    return isWhole ? { path, inode, born } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSame(here: BigIntStats, { inode, born }: StateIdentity): boolean {
+  const hasBirth = born !== "0" && here.birthtimeNs !== 0n;
+  return String(here.ino) === inode && (!hasBirth || String(here.birthtimeNs) === born);
+}
+
+function statOf(path: string): BigIntStats | undefined {
+  return statSync(bytesFromPath(path), { bigint: true, throwIfNoEntry: false });
+}
+
+function copied(stateDir: string, original: string, isOriginalThere: boolean): StateError {
+  const shown = displayPath(original);
+  return new StateError(
+    `The state directory ${displayPath(stateDir)} is a copy of ${shown}; its plans and their sandboxes belong to that one. Nothing was done.`,
+    {
+      hint: isOriginalThere
+        ? `Use ${shown}, and remove the copy, or set DRYDOCK_STATE_DIR to another folder.`
+        : `Nothing is there any more: move the copy to ${shown}, and try again.`,
+    },
+  );
+}
+
+function moved(stateDir: string, from: string): StateError {
+  const [here, there] = [displayPath(stateDir), displayPath(from)];
+  return new StateError(
+    `The state directory ${here} was moved from ${there}, by which its plans know their sandboxes. Nothing was done.`,
+    { hint: `Move it back, or make its old path lead to it: ln -s ${here} ${there}` },
+  );
+}
+
+function restored(stateDir: string): StateError {
+  return new StateError(
+    `The state directory ${displayPath(stateDir)} is not the one that Drydock made there: it was copied, or restored from a backup. Nothing was done.`,
+    {
+      hint:
+        `To go on with it, run '${adoption(stateDir)}'. What was applied, undone or cancelled since the copy was made is not in it: ` +
+        "then cancel those plans rather than apply them.",
+    },
+  );
+}
+
+function adoption(stateDir: string): string {
+  return `rm ${displayPath(join(stateDir, NAME))}`;
+}

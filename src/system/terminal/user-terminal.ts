@@ -1,0 +1,116 @@
+import { closeSync, constants, openSync } from "node:fs";
+import { unlessFailed } from "../calls/errno.ts";
+import { calls, check, lazyCalls } from "../calls/native.ts";
+import type { TerminalShape } from "../launch/own-terminal.ts";
+
+const TCGETS = 0x5401;
+const TCSETSW = 0x5403;
+const TIOCGPGRP = 0x540f;
+const TIOCGWINSZ = 0x5413;
+const TIOCSWINSZ = 0x5414;
+/** struct termios: four words of flags, a byte, then what single characters do. */
+const SETTINGS_SIZE = 36;
+const INPUT = 0;
+const OUTPUT = 4;
+const CONTROL = 8;
+const LOCAL = 12;
+const CHARACTERS = 17;
+const VTIME = CHARACTERS + 5;
+const VMIN = CHARACTERS + 6;
+
+/** The terminal at which the user sits. */
+export class UserTerminal {
+  readonly fd: number;
+  readonly #settings: Buffer;
+
+  private constructor(fd: number) {
+    this.fd = fd;
+    this.#settings = settingsOf(fd);
+  }
+
+  /**
+   * The terminal that this process belongs to; if it belongs to none, the one at one of these descriptors.
+   */
+  static open(streams: readonly number[]): UserTerminal {
+    return new UserTerminal(ownTerminal() ?? duplicate(streams[0] ?? 0));
+  }
+
+  get shape(): TerminalShape {
+    const size = this.size();
+    return {
+      rows: size.readUInt16LE(0),
+      columns: size.readUInt16LE(2),
+      settings: this.#settings.toString("base64"),
+    };
+  }
+
+  /** struct winsize */
+  size(): Buffer {
+    const size = Buffer.alloc(8);
+    check(calls.ioctlBuffer(this.fd, TIOCGWINSZ, size), "ioctl", "the terminal");
+    return size;
+  }
+
+  /** Whether what is typed is for us: a process in the background may neither read nor change a terminal. */
+  isOurs(): boolean {
+    const group = Buffer.alloc(4);
+    if (calls.ioctlBuffer(this.fd, TIOCGPGRP, group) !== 0) return true;
+    return group.readInt32LE(0) === ownGroup();
+  }
+
+  /** Hands every key and every byte through as it is. */
+  makeRaw(): void {
+    const raw = Buffer.from(this.#settings);
+    raw.writeUInt32LE(raw.readUInt32LE(INPUT) & ~0o2753, INPUT);
+    raw.writeUInt32LE((raw.readUInt32LE(OUTPUT) & ~1) >>> 0, OUTPUT);
+    raw.writeUInt32LE(((raw.readUInt32LE(CONTROL) & ~0o460) | 0o60) >>> 0, CONTROL);
+    raw.writeUInt32LE((raw.readUInt32LE(LOCAL) & ~0o100113) >>> 0, LOCAL);
+    raw[VMIN] = 1;
+    raw[VTIME] = 0;
+    this.#set(raw);
+  }
+
+  /** Sets it as it was before. */
+  restore(): void {
+    this.#set(this.#settings);
+  }
+
+  #set(settings: Buffer): void {
+    // A terminal that is gone, or not ours any more, needs no settings of ours.
+    calls.ioctlBuffer(this.fd, TCSETSW, settings);
+  }
+
+  close(): void {
+    closeSync(this.fd);
+  }
+}
+
+/** Tells a terminal how large its window is. */
+export function resizeTerminal(fd: number, size: Buffer): void {
+  // A command that has just ended has none any more.
+  calls.ioctlBuffer(fd, TIOCSWINSZ, size);
+}
+
+const groups = lazyCalls({ getpgrp: "int getpgrp()" });
+
+function ownGroup(): number {
+  return groups.getpgrp();
+}
+
+function settingsOf(fd: number): Buffer {
+  const settings = Buffer.alloc(SETTINGS_SIZE);
+  check(calls.ioctlBuffer(fd, TCGETS, settings), "ioctl", "the terminal");
+  return settings;
+}
+
+/** Not opened anew: a terminal that was handed to us may belong to another user. */
+function duplicate(fd: number): number {
+  const F_DUPFD_CLOEXEC = 1030;
+  return check(calls.fcntl(fd, F_DUPFD_CLOEXEC, 3), "dup", "the terminal");
+}
+
+function ownTerminal(): number | undefined {
+  return unlessFailed(["ENXIO", "ENOENT", "EACCES", "EIO"], () =>
+    openSync("/dev/tty", constants.O_RDWR | constants.O_NOCTTY),
+  );
+}

@@ -1,0 +1,78 @@
+import { basename, dirname } from "node:path";
+import type { StrategyContext } from "../../core/strategy.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { createWhole } from "../../system/data/whole-file.ts";
+import type { Failpoint } from "../../system/failpoints.ts";
+import { suiteContext } from "../suite-context.ts";
+import { sharedTime } from "./shared-time.ts";
+import { decodeCall, type VictimLine, type VictimRequest } from "./victim-protocol.ts";
+
+/**
+ * The process that dies: makes an instance of a strategy, calls one method of it, and kills itself when it is
+ * told to.
+ */
+
+/** What the suite does is no step of Drydock's. */
+const POINT = "conformance.victim" as Failpoint;
+const request = JSON.parse(process.argv[2] ?? "") as VictimRequest;
+const passes = new Map<string, number>();
+
+const { death } = request;
+void live();
+
+async function live(): Promise<void> {
+  const exports = (await import(request.module.url)) as { readonly [name: string]: unknown };
+  const Strategy = exports[request.module.className] as new (
+    context: StrategyContext,
+    options: unknown,
+  ) => { readonly [method: string]: (...args: readonly unknown[]) => Promise<unknown> };
+  const strategy = new Strategy(context(), request.module.options ?? {});
+  const began = performance.now();
+  if (death?.kind === "time") setTimeout(die, death.milliseconds);
+  if (death?.kind === "start") setImmediate(die);
+  try {
+    const value = await strategy[request.method]?.(...decodeCall(request.args));
+    if (death?.kind === "end") die();
+    say({ kind: "returned", value: value ?? null, milliseconds: performance.now() - began });
+  } catch (thrown) {
+    say({
+      kind: "threw",
+      message: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),
+    });
+  }
+  // A timer, or what the strategy holds open, is no reason to stay.
+  process.exit(0);
+}
+
+function context(): StrategyContext {
+  const recordIntent: StrategyContext["recordIntent"] = async (ref, places) =>
+    say({ kind: "intent", ref, places });
+  return suiteContext(request.stateDir, recordIntent, { failpoint: pass });
+}
+
+function pass(name: string): void {
+  const nth = (passes.get(name) ?? 0) + 1;
+  passes.set(name, nth);
+  const isHere = death !== undefined && "name" in death && death.name === name && death.pass === nth;
+  if (isHere && death.kind === "failpoint") die();
+  if (isHere && death.kind === "request") leavePid(death.file);
+  say({ kind: "passed", name, pass: nth, at: sharedTime() });
+}
+
+/** Leaves this process's id in a new file. */
+function leavePid(file: string): void {
+  using folder = Folder.open(dirname(file));
+  createWhole(POINT, folder, basename(file), String(process.pid));
+}
+
+/** Without a chance to clean up, as a crash is. */
+function die(): void {
+  process.kill(process.pid, "SIGKILL");
+  // Nothing may happen between the signal and the end.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
+
+/** Said at once, because what is written to a pipe is on its way when the call returns. */
+function say(line: VictimLine): void {
+  process.stdout.write(`\n${request.mark}${JSON.stringify(line)}\n`);
+}

@@ -1,0 +1,54 @@
+import type { ChangeKind } from "../../core/change.ts";
+import { digestOf } from "../../system/data/digest.ts";
+import type { MadeContent, MadeFolder, MadeResource } from "../strategy-factory.ts";
+import { snapshotTree, type TreeSnapshot } from "./tree-snapshot.ts";
+import type { Steps } from "./work-tree.ts";
+
+/** The original of one case, as somebody sees it who knows nothing of the strategy. */
+export interface Original {
+  /** The folder that it is; undefined if it is none. */
+  readonly folder: string | undefined;
+  /** What one of its entries is called in a change. */
+  readonly kind: ChangeKind;
+  snapshot(): Promise<TreeSnapshot>;
+  /** Writes one of its entries. */
+  write(path: string, content: string | Uint8Array): Promise<void>;
+}
+
+/** `perform` does steps in a folder. */
+export function originalOf(
+  made: MadeResource,
+  isLeftOut: (name: string) => boolean,
+  perform: (path: string, steps: Steps) => void,
+): Original {
+  return "content" in made ? contentOriginal(made) : folderOriginal(made, isLeftOut, perform);
+}
+
+function folderOriginal(
+  { originalPath }: MadeFolder,
+  isLeftOut: (name: string) => boolean,
+  perform: (path: string, steps: Steps) => void,
+): Original {
+  return {
+    folder: originalPath,
+    kind: "file",
+    snapshot: async () => snapshotTree(originalPath, isLeftOut),
+    write: async (path, text) => perform(originalPath, (tree) => tree.write(path, text)),
+  };
+}
+
+function contentOriginal({ content, kind = "file" }: MadeContent): Original {
+  return {
+    folder: undefined,
+    kind,
+    snapshot: async () => {
+      const snapshot = new Map<string, { readonly kind: string; readonly content: string }>();
+      for (const path of [...(await content.list())].sort()) {
+        snapshot.set(path, { kind, content: digestOf(await content.read(path)) });
+      }
+      return snapshot;
+    },
+    write: async (path, text) =>
+      await content.write(path, typeof text === "string" ? Buffer.from(text) : text),
+  };
+}

@@ -9,6 +9,9 @@ export interface ProgramPlace {
   readonly compiled: string;
 }
 
+/** As bin/drydock has it: V8 refuses compiled code that a process with other flags has kept. */
+const SAME_FLAG = "--no-allocation-site-pretenuring";
+
 /** How a program of ours is started. */
 export interface OwnProgram {
   readonly file: string;
@@ -31,7 +34,7 @@ export function ownProgram(from: string, places: readonly ProgramPlace[]): OwnPr
   if (found === undefined) throw new Error(`${places[0]?.program} is missing from this installation.`);
   return {
     file: process.execPath,
-    args: ["--disable-warning=ExperimentalWarning", pathOf(found.program)],
+    args: ["--disable-warning=ExperimentalWarning", SAME_FLAG, pathOf(found.program)],
     environment: { NODE_COMPILE_CACHE: pathOf(found.compiled) },
   };
 }

@@ -3,7 +3,7 @@ import { displayPath, pathFromBytes } from "../../../core/paths/byte-path.ts";
 import { isThere } from "../../../system/data/existence.ts";
 import { realPathOf } from "../../../system/data/locations.ts";
 import type { Git, GitPlace } from "../../../system/process/git.ts";
-import { both } from "../both.ts";
+import { bothSettled } from "../both-settled.ts";
 import { type ConfigEntry, readConfig } from "../repository/repository-config.ts";
 
 /**
@@ -58,14 +58,14 @@ export interface FoundCheckout {
  */
 export async function findCheckout(git: Git, root: string): Promise<FoundCheckout> {
   assertPlainPath(root);
-  const [, around] = await both(gitVersion(git, root), lookAround(git, root));
+  const [, around] = await bothSettled(gitVersion(git, root), lookAround(git, root));
   const [isInside, objectFormat = "", top = "", gitDir = "", commonDir = "", ...more] = around;
   if (isInside !== "true") throw refused(root, IN_GIT_DIRECTORY);
   if (more.length > 0) throw refused(root, "has a line break in its path, which git can't say");
   if (realPathOf(top) !== root)
     throw refused(root, `is not the top folder of a checkout; ${displayPath(top)} is`);
   const checkout = { root, gitDir: realDir(gitDir), commonDir: realDir(commonDir), objectFormat };
-  const [config, head] = await both(readConfig(git, checkout), headOf(git, checkout));
+  const [config, head] = await bothSettled(readConfig(git, checkout), headOf(git, checkout));
   assertSuitable(checkout, config);
   return { checkout, head, config };
 }

@@ -4,7 +4,7 @@ import type { Attention, PreparedCommit, Transaction } from "../../../core/strat
 import type { LandingPolicy } from "../../../core/strategy-policies.ts";
 import type { Landings } from "../../../engine/landing/landings.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import { both } from "../both.ts";
+import { bothSettled } from "../both-settled.ts";
 import { type Head, headOf } from "../checkout/checkout.ts";
 import { stagedConflicts } from "../checkout/checkout-state.ts";
 import { copyIndex } from "../checkout/index-files.ts";
@@ -70,7 +70,7 @@ export class GitLandings {
   async prepare(transaction: Transaction, record: SandboxRecord): Promise<PreparedCommit | null> {
     const { hooks, signal, fastForward } = this.#means;
     assertProgramsDone(this.#parts);
-    const [config, stored] = await both(
+    const [config, stored] = await bothSettled(
       readConfig(this.#parts.git, this.#parts.checkout),
       storeWork(this.#parts, signal),
     );
@@ -134,7 +134,7 @@ export class GitLandings {
       await hooks.beforeLanding(commit);
       return await prepareToFollow(this.#parts, request);
     }
-    const [followed] = await both(
+    const [followed] = await bothSettled(
       prepareToFollow(this.#parts, request),
       commit === undefined ? Promise.resolve() : bring(this.#parts, refs, commit, signal),
     );

@@ -4,7 +4,7 @@ import { runAtOnce } from "../../../engine/work/pace.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import type { Git } from "../../../system/process/git.ts";
 import { currentBootId } from "../../../system/process/process-identity.ts";
-import { both } from "../both.ts";
+import { bothSettled } from "../both-settled.ts";
 import { type Checkout, type FoundCheckout, type Head, headOf } from "../checkout/checkout.ts";
 import { copyIndex, ScratchIndex } from "../checkout/index-files.ts";
 import { DOT_GIT, REPOSITORY, SANDBOX, WORKTREE } from "../layout.ts";
@@ -39,11 +39,11 @@ export async function makeWorktree(
 ): Promise<void> {
   const { git, checkout, workspace } = parts;
   for (const name of [SANDBOX, WORKTREE, REPOSITORY]) removeTree(POINTS.remove, workspace, name);
-  const [checkedOut, refs] = await both(
+  const [checkedOut, refs] = await bothSettled(
     found === undefined ? lookAt(git, checkout) : Promise.resolve(found),
     copiedRefs(git, checkout),
   );
-  await both(
+  await bothSettled(
     keepBase(git, checkout, options.refs, checkedOut.head.commit),
     fillWorkspace(parts, options, checkedOut, refs),
   );
@@ -52,7 +52,7 @@ export async function makeWorktree(
 type CheckedOut = Pick<FoundCheckout, "head" | "config">;
 
 async function lookAt(git: Git, checkout: Checkout): Promise<CheckedOut> {
-  const [head, config] = await both(headOf(git, checkout), readConfig(git, checkout));
+  const [head, config] = await bothSettled(headOf(git, checkout), readConfig(git, checkout));
   return { head, config };
 }
 

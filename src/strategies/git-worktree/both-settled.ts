@@ -3,7 +3,7 @@
  * that nothing is still at work in what is cleaned up then; if both fail, the first one's failure is what
  * counts.
  */
-export async function both<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+export async function bothSettled<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   const [one, other] = await Promise.allSettled([first, second]);
   if (one.status === "rejected") throw one.reason;
   if (other.status === "rejected") throw other.reason;

@@ -3,7 +3,7 @@ import type { Folder } from "../../../system/calls/folder.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import type { GitPlace } from "../../../system/process/git.ts";
 import { splitNul } from "../repository/repository-config.ts";
-import { nulTerminated } from "../repository/stored-tree.ts";
+import { nulTerminated } from "../repository/store-tree.ts";
 import { type Blob, type BlobChange, kindOf, sameBlob } from "../repository/tree-changes.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import { factsIn } from "./checkout-entries.ts";

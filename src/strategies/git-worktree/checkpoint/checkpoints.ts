@@ -17,7 +17,7 @@ import type { GitPlace } from "../../../system/process/git.ts";
 import { factsIn } from "../checkout/checkout-entries.ts";
 import { DOT_GIT } from "../layout.ts";
 import { makeSavesRepository, SAVES } from "../repository/repositories.ts";
-import { type StoredTree, storeTree } from "../repository/stored-tree.ts";
+import { type StoredTree, storeTree } from "../repository/store-tree.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import { findExtras, restoreExtras, type SavedExtras } from "./saved-extras.ts";
 

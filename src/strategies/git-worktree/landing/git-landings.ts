@@ -18,7 +18,7 @@ import {
   readConfig,
 } from "../repository/repository-config.ts";
 import { bring, dropRefs } from "../repository/repository-refs.ts";
-import { storeWork } from "../repository/stored-work.ts";
+import { storeWork } from "../repository/store-work.ts";
 import { type BlobChange, landingPath, treeChanges } from "../repository/tree-changes.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";

@@ -3,7 +3,7 @@ import { displayPath } from "../../../core/paths/byte-path.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import { branchName, type Head } from "../checkout/checkout.ts";
 import { splitNul } from "../repository/repository-config.ts";
-import { DURABLE } from "../repository/stored-tree.ts";
+import { DURABLE } from "../repository/store-tree.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import { type CommitText, commitTree, descends, type WorkCommit } from "../worktree/work-commit.ts";

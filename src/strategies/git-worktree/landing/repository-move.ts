@@ -13,7 +13,7 @@ import { readWhole } from "../../../system/data/whole-file.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import { branchName, type Checkout } from "../checkout/checkout.ts";
 import { appendToLog } from "../repository/ref-log.ts";
-import { nulTerminated } from "../repository/stored-tree.ts";
+import { nulTerminated } from "../repository/store-tree.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import { fillLock, type HeldLock, isHeld, isMoved, moveLock, releaseLocks } from "./git-locks.ts";
 import type { GitLanding } from "./landing-record.ts";

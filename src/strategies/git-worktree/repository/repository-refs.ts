@@ -6,7 +6,7 @@ import type { Git, GitPlace } from "../../../system/process/git.ts";
 import { type Checkout, placeOfCheckout } from "../checkout/checkout.ts";
 import { REPOSITORY } from "../layout.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
-import { DURABLE } from "./stored-tree.ts";
+import { DURABLE } from "./store-tree.ts";
 
 /**
  * The refs that a sandbox has in the user's repository, all below one name of its own: `base` keeps the

@@ -2,7 +2,7 @@ import { baseName } from "../../../core/paths/byte-path.ts";
 import type { Folder } from "../../../system/calls/folder.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import type { Git } from "../../../system/process/git.ts";
-import { nulTerminated } from "../repository/stored-tree.ts";
+import { nulTerminated } from "../repository/store-tree.ts";
 
 const CHECK_OUT = failpoint("git.check-out");
 

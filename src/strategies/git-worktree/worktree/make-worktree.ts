@@ -11,7 +11,7 @@ import { DOT_GIT, REPOSITORY, SANDBOX, WORKTREE } from "../layout.ts";
 import { copiedRefs, makeOwnRepository, makeWorkRepository } from "../repository/repositories.ts";
 import { type ConfigEntry, identityFrom, readConfig } from "../repository/repository-config.ts";
 import { keepBase } from "../repository/repository-refs.ts";
-import { storeTree } from "../repository/stored-tree.ts";
+import { storeTree } from "../repository/store-tree.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import { type Start, writeRecord } from "../sandbox-record.ts";
 import { commitTree, treeOf } from "./work-commit.ts";

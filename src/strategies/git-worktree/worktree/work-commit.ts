@@ -4,7 +4,7 @@ import { type GitPlace, lineOf } from "../../../system/process/git.ts";
 import { ScratchIndex } from "../checkout/index-files.ts";
 import { programCommit, programsUnderWay } from "../repository/program-refs.ts";
 import type { Identity } from "../repository/repository-config.ts";
-import { DURABLE, nulTerminated, type StoredTree } from "../repository/stored-tree.ts";
+import { DURABLE, nulTerminated, type StoredTree } from "../repository/store-tree.ts";
 import { type BlobChange, treeChanges } from "../repository/tree-changes.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";

@@ -1,6 +1,6 @@
 import { ScratchIndex } from "../checkout/index-files.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
-import { type StoredTree, storeTree } from "./stored-tree.ts";
+import { type StoredTree, storeTree } from "./store-tree.ts";
 
 /**
  * The index of our repository that knows the files as they were when they were last stored. Only to be

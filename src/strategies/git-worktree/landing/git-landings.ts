@@ -29,7 +29,7 @@ import {
   indexLines,
   type WorkCommit,
 } from "../worktree/work-commit.ts";
-import { type HeldLock, isMoved, makeLocks, releaseLocks, removeUnrecorded, takeLocks } from "./git-locks.ts";
+import { type GitLock, isMoved, makeLocks, releaseLocks, removeUnrecorded, takeLocks } from "./git-locks.ts";
 import { type Followed, openIncoming, prepareToFollow } from "./landing-plan.ts";
 import { type GitLanding, LandingFolder } from "./landing-record.ts";
 import { assertNothingUnderWay, assertThere, movedOn, switched } from "./landing-refusals.ts";
@@ -325,7 +325,7 @@ export class GitLandings {
     folder: LandingFolder,
     ref: string,
     config: readonly ConfigEntry[],
-  ): Promise<{ readonly locks: readonly HeldLock[]; readonly head: Head }> {
+  ): Promise<{ readonly locks: readonly GitLock[]; readonly head: Head }> {
     const { checkout, git } = this.#parts;
     assertThere(checkout);
     const locks = makeLocks(checkout, ref, folder.id);

@@ -21,7 +21,7 @@ import type { Checkout } from "../checkout/checkout.ts";
  * The lock is filled with what F is to become while things can still fail. To change F it is moved over F, as
  * git does it: one instant, and the lock is gone.
  */
-export interface HeldLock {
+export interface GitLock {
   /** What it is for: "index", "HEAD" or the name of a branch. */
   readonly file: string;
   /** The absolute path of what is locked. */
@@ -57,7 +57,7 @@ function filesToLock(
 }
 
 /** Makes the files that become locks. What an earlier try left is removed. */
-export function makeLocks(checkout: Checkout, ref: string, id: string): readonly HeldLock[] {
+export function makeLocks(checkout: Checkout, ref: string, id: string): readonly GitLock[] {
   return filesToLock(checkout, ref).map(({ file, target }, at) => {
     const made = `${checkout.commonDir}/drydock-${id}-${at}`;
     using folder = Folder.open(checkout.commonDir);
@@ -76,7 +76,7 @@ export function removeUnrecorded({ commonDir }: Checkout, id: string): void {
 }
 
 /** Takes the locks. Waits for somebody else's, but not for long. */
-export async function takeLocks(locks: readonly HeldLock[]): Promise<void> {
+export async function takeLocks(locks: readonly GitLock[]): Promise<void> {
   const patience = Date.now() + PATIENCE_MS;
   for (const lock of locks) {
     while (!tryToTake(lock)) {
@@ -87,12 +87,12 @@ export async function takeLocks(locks: readonly HeldLock[]): Promise<void> {
 }
 
 /** Whether a lock is in its place, and ours. */
-export function isHeld({ target, identity }: HeldLock): boolean {
+export function isHeld({ target, identity }: GitLock): boolean {
   return isOurs(`${target}.lock`, identity);
 }
 
 /** Whether what is locked is what we made of it, and the lock used up by that. */
-export function isMoved({ target, identity }: HeldLock): boolean {
+export function isMoved({ target, identity }: GitLock): boolean {
   return isOurs(target, identity);
 }
 
@@ -100,7 +100,7 @@ export function isMoved({ target, identity }: HeldLock): boolean {
  * Fills a lock of ours with what the file it locks is to hold. What it held of the same length is written
  * over, which takes no room on the disk.
  */
-export function fillLock({ target }: HeldLock, bytes: Uint8Array): void {
+export function fillLock({ target }: GitLock, bytes: Uint8Array): void {
   using folder = Folder.open(parentPath(target));
   const name = `${baseName(target)}.lock`;
   const fd = openToEdit(POINTS.fill, folder, name);
@@ -114,7 +114,7 @@ export function fillLock({ target }: HeldLock, bytes: Uint8Array): void {
 }
 
 /** Moves a lock of ours over what it locks. The time, if one is given, is what the file is to have. */
-export function moveLock({ target }: HeldLock, mtime?: Facts["mtime"]): void {
+export function moveLock({ target }: GitLock, mtime?: Facts["mtime"]): void {
   using folder = Folder.open(parentPath(target));
   const [name, lockName] = [baseName(target), `${baseName(target)}.lock`];
   if (mtime !== undefined) folder.setTimes(POINTS.fill, lockName, { mtime });
@@ -122,7 +122,7 @@ export function moveLock({ target }: HeldLock, mtime?: Facts["mtime"]): void {
 }
 
 /** Removes what is ours, in its place or not yet there. */
-export function releaseLocks(locks: readonly HeldLock[]): void {
+export function releaseLocks(locks: readonly GitLock[]): void {
   for (const { target, made, identity } of locks.toReversed())
     for (const path of [`${target}.lock`, made]) {
       using folder = openIfThere(parentPath(path));
@@ -130,7 +130,7 @@ export function releaseLocks(locks: readonly HeldLock[]): void {
     }
 }
 
-function tryToTake({ target, made, identity }: HeldLock): boolean {
+function tryToTake({ target, made, identity }: GitLock): boolean {
   if (isOurs(`${target}.lock`, identity)) return true;
   using from = Folder.open(parentPath(made));
   using to = openMaking(parentPath(target));
@@ -182,7 +182,7 @@ function openIfThere(path: string): Folder | undefined {
   return unlessFailed(["ENOENT", "ENOTDIR"], () => Folder.open(path));
 }
 
-function busy({ target, file }: HeldLock): BusyError {
+function busy({ target, file }: GitLock): BusyError {
   return new BusyError(
     `A git process is changing ${file === "index" ? "the index" : file}: ${target}.lock is there.`,
     {

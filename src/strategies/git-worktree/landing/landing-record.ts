@@ -10,7 +10,7 @@ import { failpoint } from "../../../system/failpoints.ts";
 import { GIT_LANDINGS } from "../layout.ts";
 import type { LogLine } from "../repository/ref-log.ts";
 import type { BlobChange } from "../repository/tree-changes.ts";
-import type { HeldLock } from "./git-locks.ts";
+import type { GitLock } from "./git-locks.ts";
 
 /**
  * What a landing, or an undo, does to the user's repository. Its folder in the workspace,
@@ -40,7 +40,7 @@ export interface GitLanding {
   readonly changes: readonly BlobChange[];
   /** Paths whose files change. */
   readonly files: readonly string[];
-  readonly locks: readonly HeldLock[];
+  readonly locks: readonly GitLock[];
   readonly log: LogLine;
   /** Whether moves of the branch are to be logged where there is no log yet. */
   readonly logs: boolean;
@@ -117,15 +117,15 @@ export class LandingFolder {
     return this.folder.facts(UNDONE) !== undefined;
   }
 
-  async writeLocks(locks: readonly HeldLock[]): Promise<void> {
+  async writeLocks(locks: readonly GitLock[]): Promise<void> {
     writeWhole(POINTS.locks, this.folder, LOCKS, Buffer.from(JSON.stringify(locks)));
     await flush(POINTS.flushLocks, this.folder, () => this.#targets());
   }
 
   /** The locks that may have been taken. */
-  readLocks(): readonly HeldLock[] {
+  readLocks(): readonly GitLock[] {
     const bytes = readWhole(this.folder, LOCKS);
-    return bytes === undefined ? [] : (parsed<readonly HeldLock[]>(bytes) ?? []);
+    return bytes === undefined ? [] : (parsed<readonly GitLock[]>(bytes) ?? []);
   }
 
   /** `also` is flushed with it. */

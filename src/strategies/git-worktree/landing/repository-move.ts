@@ -15,7 +15,7 @@ import { branchName, type Checkout } from "../checkout/checkout.ts";
 import { appendToLog } from "../repository/ref-log.ts";
 import { nulTerminated } from "../repository/store-tree.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
-import { fillLock, type HeldLock, isHeld, isMoved, moveLock, releaseLocks } from "./git-locks.ts";
+import { fillLock, type GitLock, isHeld, isMoved, moveLock, releaseLocks } from "./git-locks.ts";
 import type { GitLanding } from "./landing-record.ts";
 
 const POINTS = {
@@ -96,7 +96,7 @@ async function moveIndex(
   parts: SandboxParts,
   landing: GitLanding,
   folder: Folder,
-  lock: HeldLock,
+  lock: GitLock,
 ): Promise<Attention[]> {
   if (landing.changes.length === 0 || isMoved(lock)) return [];
   if (!isHeld(lock)) return [stolen("the index", "it may not show what landed: look at 'git status'")];
@@ -126,7 +126,7 @@ async function refresh(parts: SandboxParts, landing: GitLanding, folder: Folder)
   }
 }
 
-function moveBranch(checkout: Checkout, landing: GitLanding, lock: HeldLock): Attention[] {
+function moveBranch(checkout: Checkout, landing: GitLanding, lock: GitLock): Attention[] {
   const { ref, from, to, log, logs } = landing;
   if (from === to || isMoved(lock)) return [];
   if (!isHeld(lock)) {

@@ -1,7 +1,7 @@
 import { openOriginal } from "../../engine/sandbox/sandbox-reference.ts";
 import { Folder } from "../../system/calls/folder.ts";
-import type { Git, GitPlace } from "../../system/process/git.ts";
-import { type Checkout, placeOfCheckout } from "./checkout/checkout.ts";
+import type { Git, GitContext } from "../../system/process/git.ts";
+import { type Checkout, contextOfCheckout } from "./checkout/checkout.ts";
 import { REPOSITORY, WORKTREE } from "./layout.ts";
 
 /** A sandbox's workspace, open, with what is needed to run git on what is in it. */
@@ -21,7 +21,7 @@ export class SandboxParts {
   }
 
   /** Our repository at work on the files of the worktree. */
-  onWorktree(index?: string): GitPlace {
+  onWorktree(index?: string): GitContext {
     return {
       gitDir: this.workspace.label(REPOSITORY),
       workTree: this.worktreePath,
@@ -30,13 +30,13 @@ export class SandboxParts {
   }
 
   /** Our repository at work on the user's files: what it stores does not get into the user's repository. */
-  onCheckout(index?: string): GitPlace {
+  onCheckout(index?: string): GitContext {
     return { ...this.onWorktree(index), workTree: this.checkout.root };
   }
 
   /** The user's repository. */
-  theirs(index?: string): GitPlace {
-    return placeOfCheckout(this.checkout, index);
+  theirs(index?: string): GitContext {
+    return contextOfCheckout(this.checkout, index);
   }
 
   openRepository(): Folder {

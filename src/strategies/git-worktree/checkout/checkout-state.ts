@@ -1,7 +1,7 @@
 import type { Conflict } from "../../../core/errors/errors.ts";
 import type { Folder } from "../../../system/calls/folder.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import type { GitPlace } from "../../../system/process/git.ts";
+import type { GitContext } from "../../../system/process/git.ts";
 import { splitNul } from "../repository/repository-config.ts";
 import { nulTerminated } from "../repository/store-tree.ts";
 import { type Blob, type BlobChange, kindOf, sameBlob } from "../repository/tree-changes.ts";
@@ -62,12 +62,12 @@ export async function judgeCheckout(
 /** Whether what is staged is one side of each change. */
 export async function stagedConflicts(
   parts: SandboxParts,
-  place: GitPlace,
+  context: GitContext,
   changes: readonly BlobChange[],
 ): Promise<Conflict[]> {
   const staged = await entriesOf(
     parts,
-    place,
+    context,
     changes.map(({ path }) => path),
   );
   return changes.flatMap((change) => {
@@ -122,11 +122,11 @@ async function filesOf(
   }
   if (readable.length === 0) return files;
   using scratch = ScratchIndex.copyOf(index.folder, index.name, parts.workspace);
-  const place = parts.onCheckout(scratch.path);
-  await parts.git.change(LOOK, place, ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], {
+  const context = parts.onCheckout(scratch.path);
+  await parts.git.change(LOOK, context, ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], {
     input: nulTerminated(readable),
   });
-  const stored = await entriesOf(parts, place, readable);
+  const stored = await entriesOf(parts, context, readable);
   for (const path of readable) {
     const entry = stored.get(path);
     if (entry !== undefined) files.set(path, { mode: entry.mode, id: entry.id });
@@ -142,11 +142,17 @@ const MOST_ARGUMENTS = 60_000;
  */
 async function entriesOf(
   { git }: SandboxParts,
-  place: GitPlace,
+  context: GitContext,
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, IndexEntry>> {
   const fits = paths.every(isPlain) && paths.reduce((sum, path) => sum + path.length + 1, 0) < MOST_ARGUMENTS;
-  const { stdout } = await git.look(place, ["ls-files", "-z", "-s", "-v", ...(fits ? ["--", ...paths] : [])]);
+  const { stdout } = await git.look(context, [
+    "ls-files",
+    "-z",
+    "-s",
+    "-v",
+    ...(fits ? ["--", ...paths] : []),
+  ]);
   const wanted = new Set(paths);
   const entries = new Map<string, IndexEntry>();
   for (const line of splitNul(stdout)) {

@@ -2,7 +2,7 @@ import { GitError, UnsupportedError } from "../../../core/errors/errors.ts";
 import { displayPath, pathFromBytes } from "../../../core/paths/byte-path.ts";
 import { isThere } from "../../../system/data/existence.ts";
 import { realPathOf } from "../../../system/data/locations.ts";
-import type { Git, GitPlace } from "../../../system/process/git.ts";
+import type { Git, GitContext } from "../../../system/process/git.ts";
 import { bothSettled } from "../both-settled.ts";
 import { type ConfigEntry, readConfig } from "../repository/repository-config.ts";
 
@@ -41,7 +41,7 @@ const UNDER_WAY: { readonly [name: string]: string } = {
 const OLDEST_GIT = [2, 38] as const;
 
 /** How commands are run on a checkout. */
-export function placeOfCheckout({ root, gitDir }: Checkout, index?: string): GitPlace {
+export function contextOfCheckout({ root, gitDir }: Checkout, index?: string): GitContext {
   return { gitDir, workTree: root, ...(index !== undefined && { index }) };
 }
 
@@ -95,7 +95,7 @@ async function lookAround(git: Git, root: string): Promise<string[]> {
 export async function headOf(git: Git, checkout: Checkout): Promise<Head> {
   try {
     const args = ["rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"];
-    const { stdout } = await git.look(placeOfCheckout(checkout), args);
+    const { stdout } = await git.look(contextOfCheckout(checkout), args);
     const [commit = "", ref = ""] = pathFromBytes(stdout).split("\n");
     return { commit, ref };
   } catch (thrown) {

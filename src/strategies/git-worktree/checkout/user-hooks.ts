@@ -53,10 +53,10 @@ export class UserHooks {
     const { git, workspace } = this.#parts;
     using gitDir = this.#parts.openGitDir();
     using index = ScratchIndex.copyOf(gitDir, "index", workspace);
-    const place = this.#parts.theirs(index.path);
-    await git.change(POINTS.index, place, ["read-tree", "--reset", commit]);
+    const context = this.#parts.theirs(index.path);
+    await git.change(POINTS.index, context, ["read-tree", "--reset", commit]);
     await this.#ask("pre-merge-commit", [], { GIT_INDEX_FILE: index.path });
-    const { code } = await git.look(place, ["diff-index", "--cached", "--quiet", commit], { answers: [1] });
+    const { code } = await git.look(context, ["diff-index", "--cached", "--quiet", commit], { answers: [1] });
     if (code === 1) throw changedByHook();
   }
 

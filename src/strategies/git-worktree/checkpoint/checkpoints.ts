@@ -13,7 +13,7 @@ import type { Steps } from "../../../engine/work/pace.ts";
 import type { Folder } from "../../../system/calls/folder.ts";
 import { digestOf } from "../../../system/data/digest.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import type { GitPlace } from "../../../system/process/git.ts";
+import type { GitContext } from "../../../system/process/git.ts";
 import { factsIn } from "../checkout/checkout-entries.ts";
 import { DOT_GIT } from "../layout.ts";
 import { makeSavesRepository, SAVES } from "../repository/repositories.ts";
@@ -89,7 +89,7 @@ export async function finishRestoring(
     using worktree = parts.openWorktree();
     const now = await storeAll(parts, worktree);
     for (const path of now.nested) removeAt(worktree, path);
-    await parts.git.change(POINTS.restore, savesPlace(parts), ["read-tree", "-v", "--reset", "-u", tree]);
+    await parts.git.change(POINTS.restore, savesContext(parts), ["read-tree", "-v", "--reset", "-u", tree]);
     restoreExtras(worktree, extras, () => false);
     await run(restoreApart(worktree, checkpoint, nested));
     // What lies apart is in folders that may have modes of their own.
@@ -124,10 +124,10 @@ function* restoreApart(worktree: Folder, checkpoint: Folder, nested: readonly st
 /** Stores all files as they are. */
 async function storeAll(parts: SandboxParts, worktree: Folder): Promise<StoredTree> {
   makeSavesRepository(parts.workspace, parts.checkout);
-  return await storeTree(parts.git, savesPlace(parts), worktree, "all");
+  return await storeTree(parts.git, savesContext(parts), worktree, "all");
 }
 
-function savesPlace({ workspace, worktreePath }: SandboxParts): GitPlace {
+function savesContext({ workspace, worktreePath }: SandboxParts): GitContext {
   return { gitDir: workspace.label(SAVES), workTree: worktreePath };
 }
 

@@ -343,11 +343,11 @@ export class GitLandings {
     const { git } = this.#parts;
     using gitDir = this.#parts.openGitDir();
     copyIndex(gitDir, INDEX, undo.folder, INDEX);
-    const place = this.#parts.theirs(undo.folder.label(INDEX));
+    const context = this.#parts.theirs(undo.folder.label(INDEX));
     if (landing.changes.length === 0) return;
-    const conflicts = await stagedConflicts(this.#parts, place, landing.changes);
+    const conflicts = await stagedConflicts(this.#parts, context, landing.changes);
     if (conflicts.length > 0) throw new SandboxConflictError(conflicts);
-    await git.change(UNDO_INDEX, place, ["update-index", "--replace", "-z", "--index-info"], {
+    await git.change(UNDO_INDEX, context, ["update-index", "--replace", "-z", "--index-info"], {
       input: indexLines(landing.changes, "before"),
     });
   }

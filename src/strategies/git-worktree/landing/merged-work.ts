@@ -23,12 +23,12 @@ export async function mergeWork(
   text: CommitText,
   fastForward: boolean,
 ): Promise<string> {
-  const place = parts.onCheckout();
+  const context = parts.onCheckout();
   if (work === record.head) return now.commit;
-  if (!(await descends(parts, place, record.head, now.commit))) throw rewritten(record, now);
+  if (!(await descends(parts, context, record.head, now.commit))) throw rewritten(record, now);
   if (now.commit === record.head && fastForward) return work;
   const tree = now.commit === record.head ? workTree : await mergedTree(parts, now, work);
-  return await commitTree(parts, place, tree, [now.commit, work], text);
+  return await commitTree(parts, context, tree, [now.commit, work], text);
 }
 
 async function mergedTree(parts: SandboxParts, now: Head, work: string): Promise<string> {

@@ -3,7 +3,7 @@ import { Folder } from "../../../system/calls/folder.ts";
 import { readWhole, writeWhole } from "../../../system/data/whole-file.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import type { Git } from "../../../system/process/git.ts";
-import { type Checkout, placeOfCheckout } from "../checkout/checkout.ts";
+import { type Checkout, contextOfCheckout } from "../checkout/checkout.ts";
 import { DOT_GIT, REPOSITORY, WORKTREE } from "../layout.ts";
 import { type ConfigEntry, configText, takenOver } from "./repository-config.ts";
 
@@ -120,7 +120,7 @@ function settingsFor(checkout: Checkout, config: readonly ConfigEntry[]): Config
  */
 export async function copiedRefs(git: Git, checkout: Checkout): Promise<Buffer> {
   const format = "--format=%(objectname) %(refname)";
-  const { stdout } = await git.look(placeOfCheckout(checkout), [
+  const { stdout } = await git.look(contextOfCheckout(checkout), [
     "for-each-ref",
     "--sort=refname",
     format,

@@ -2,8 +2,8 @@ import { Folder } from "../../../system/calls/folder.ts";
 import { isThere } from "../../../system/data/existence.ts";
 import { writeWhole } from "../../../system/data/whole-file.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import type { Git, GitPlace } from "../../../system/process/git.ts";
-import { type Checkout, placeOfCheckout } from "../checkout/checkout.ts";
+import type { Git, GitContext } from "../../../system/process/git.ts";
+import { type Checkout, contextOfCheckout } from "../checkout/checkout.ts";
 import { REPOSITORY } from "../layout.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import { DURABLE } from "./store-tree.ts";
@@ -27,7 +27,7 @@ export function refsOf(planId: string, resourceId: string): string {
 
 /** Keeps a commit alive. */
 export async function keepBase(git: Git, checkout: Checkout, refs: string, commit: string): Promise<void> {
-  await git.change(POINTS.keep, placeOfCheckout(checkout), ["update-ref", `${refs}/base`, commit], {
+  await git.change(POINTS.keep, contextOfCheckout(checkout), ["update-ref", `${refs}/base`, commit], {
     settings: DURABLE,
   });
 }
@@ -68,18 +68,18 @@ export async function dropRefs(
 ): Promise<void> {
   // A repository that is gone has no refs.
   if (!isThere(checkout.commonDir)) return;
-  const place: GitPlace = { gitDir: checkout.commonDir };
+  const context: GitContext = { gitDir: checkout.commonDir };
   removeOwnLocks(checkout, refs);
   const names = which === "all" ? ["base", "landing"] : ["landing"];
   // Somebody may have packed them. Where there is none, nothing of the user's is locked for it.
   const isLoose = names.some((name) => isThere(`${checkout.commonDir}/${refs}/${name}`));
-  if (!isLoose && !(await areThere(git, place, `${refs}/${which === "all" ? "" : "landing"}`))) return;
+  if (!isLoose && !(await areThere(git, context, `${refs}/${which === "all" ? "" : "landing"}`))) return;
   const input = Buffer.from(names.map((name) => `delete ${refs}/${name}\n`).join(""));
-  await git.change(POINTS.drop, place, ["update-ref", "--stdin"], { input, settings: DURABLE });
+  await git.change(POINTS.drop, context, ["update-ref", "--stdin"], { input, settings: DURABLE });
 }
 
-async function areThere(git: Git, place: GitPlace, prefix: string): Promise<boolean> {
-  return (await git.look(place, ["for-each-ref", prefix])).stdout.length > 0;
+async function areThere(git: Git, context: GitContext, prefix: string): Promise<boolean> {
+  return (await git.look(context, ["for-each-ref", prefix])).stdout.length > 0;
 }
 
 /** Nobody else has refs there, so a lock that is left is from a git of ours that was killed. */

@@ -2,7 +2,7 @@ import { baseName, bytesFromPath, parentPath } from "../../../core/paths/byte-pa
 import { OWN_NAME } from "../../../engine/workspace/workspace.ts";
 import type { Folder } from "../../../system/calls/folder.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import { type Git, type GitPlace, lineOf } from "../../../system/process/git.ts";
+import { type Git, type GitContext, lineOf } from "../../../system/process/git.ts";
 import { assertNoLargeHoles } from "../worktree/large-holes.ts";
 import { splitNul } from "./repository-config.ts";
 
@@ -35,7 +35,7 @@ export type Untracked = "all" | "but-ignored";
  */
 export async function storeTree(
   git: Git,
-  place: GitPlace,
+  context: GitContext,
   files: Folder,
   untracked: Untracked,
   signal?: AbortSignal,
@@ -47,7 +47,7 @@ export async function storeTree(
     [
       ["-m", "-d"],
       ["-o", ...standard],
-    ].map((which) => git.look(place, ["ls-files", "-z", ...which], options)),
+    ].map((which) => git.look(context, ["ls-files", "-z", ...which], options)),
   );
   const listed = new Set(listings.flatMap(({ stdout }) => splitNul(stdout)));
   // A workspace of ours, which may be in the checkout, is nobody's data.
@@ -58,14 +58,14 @@ export async function storeTree(
     paths.filter((path) => !path.endsWith("/")),
   );
   if (gone.length > 0)
-    await git.change(POINTS.remove, place, ["update-index", "--force-remove", "-z", "--stdin"], {
+    await git.change(POINTS.remove, context, ["update-index", "--force-remove", "-z", "--stdin"], {
       input: nulTerminated(gone),
       ...options,
     });
   if (there.length > 0) {
     await git.change(
       POINTS.add,
-      place,
+      context,
       ["update-index", "--add", "--remove", "--replace", "--verbose", "-z", "--stdin"],
       {
         input: nulTerminated(there),
@@ -77,15 +77,15 @@ export async function storeTree(
     );
   }
   const tree = lineOf(
-    await git.change(POINTS.tree, place, ["write-tree"], { settings: DURABLE, ...options }),
+    await git.change(POINTS.tree, context, ["write-tree"], { settings: DURABLE, ...options }),
   );
   return { tree, nested };
 }
 
 /** What git ignores in a worktree; a folder with nothing else in it as one, with a slash at its end. */
-export async function ignoredIn(git: Git, place: GitPlace): Promise<readonly string[]> {
+export async function ignoredIn(git: Git, context: GitContext): Promise<readonly string[]> {
   const args = ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"];
-  return splitNul((await git.look(place, args)).stdout);
+  return splitNul((await git.look(context, args)).stdout);
 }
 
 /** Paths as git takes them from its input. */

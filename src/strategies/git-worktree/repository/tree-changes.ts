@@ -1,6 +1,6 @@
 import type { ChangeOperation } from "../../../core/change.ts";
 import type { LandingPath } from "../../../core/self-running/self-running.ts";
-import type { Git, GitPlace } from "../../../system/process/git.ts";
+import type { Git, GitContext } from "../../../system/process/git.ts";
 import { splitNul } from "./repository-config.ts";
 
 /** One path that differs between two trees. */
@@ -27,13 +27,13 @@ const SUBMODULE_MODE = "160000";
  */
 export async function treeChanges(
   git: Git,
-  place: GitPlace,
+  context: GitContext,
   from: string,
   to: string,
   { renames }: { readonly renames: boolean },
 ): Promise<readonly BlobChange[]> {
   const detection = renames ? ["-M"] : ["--no-renames"];
-  const { stdout } = await git.look(place, [
+  const { stdout } = await git.look(context, [
     "diff-tree",
     "-r",
     "-z",

@@ -8,11 +8,11 @@ export async function baseContent(
   path: string,
 ): Promise<Buffer | undefined> {
   const { git } = parts;
-  const place = parts.onWorktree();
+  const context = parts.onWorktree();
   const input = Buffer.concat([bytesFromPath(`${base}:${path}`), Buffer.alloc(1)]);
-  const { stdout } = await git.look(place, ["cat-file", "--batch-check", "-z"], { input });
+  const { stdout } = await git.look(context, ["cat-file", "--batch-check", "-z"], { input });
   const [id = "", type] = stdout.toString("latin1").trim().split(" ").slice(-3);
   if (type !== "blob") return undefined;
-  const { stdout: content } = await git.look(place, ["cat-file", "--filters", `--path=${path}`, id]);
+  const { stdout: content } = await git.look(context, ["cat-file", "--filters", `--path=${path}`, id]);
   return content;
 }

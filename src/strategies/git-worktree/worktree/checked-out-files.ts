@@ -19,11 +19,11 @@ export async function checkOutInto(
   signal?: AbortSignal,
 ): Promise<void> {
   if (paths.length === 0) return;
-  const place = { gitDir, index, workTree: folder.path };
+  const context = { gitDir, index, workTree: folder.path };
   // Attributes that change at the same time hold for the others already.
   const isAttributes = (path: string) => baseName(path) === ".gitattributes";
   const ordered = [...paths.filter(isAttributes), ...paths.filter((path) => !isAttributes(path))];
-  await git.change(CHECK_OUT, place, ["checkout-index", "-f", "-z", "--stdin"], {
+  await git.change(CHECK_OUT, context, ["checkout-index", "-f", "-z", "--stdin"], {
     input: nulTerminated(ordered),
     ...(signal !== undefined && { signal }),
   });

@@ -92,12 +92,12 @@ async function uncommittedBase(
   using gitDir = parts.openGitDir();
   using original = parts.openOriginal();
   using index = ScratchIndex.copyOf(gitDir, "index", workspace);
-  const place = parts.onCheckout(index.path);
-  const { tree } = await storeTree(git, place, original, "but-ignored", signal);
-  if (tree === (await treeOf(parts, place, head.commit))) return head.commit;
+  const context = parts.onCheckout(index.path);
+  const { tree } = await storeTree(git, context, original, "but-ignored", signal);
+  if (tree === (await treeOf(parts, context, head.commit))) return head.commit;
   const message = async () => "The checkout as it was, with what was not committed";
   const text = { identity: identityFrom(config), message };
-  const commit = await commitTree(parts, place, tree, [head.commit], text);
+  const commit = await commitTree(parts, context, tree, [head.commit], text);
   // Programs must find these objects where they can see them.
   using from = workspace.openBelow(`${REPOSITORY}/objects`);
   using to = workspace.openBelow(`${WORKTREE}/${DOT_GIT}/objects`);

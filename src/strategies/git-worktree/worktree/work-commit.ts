@@ -1,6 +1,6 @@
 import { SandboxCommitError } from "../../../core/errors/errors.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import { type GitPlace, lineOf } from "../../../system/process/git.ts";
+import { type GitContext, lineOf } from "../../../system/process/git.ts";
 import { ScratchIndex } from "../checkout/index-files.ts";
 import { programCommit, programsUnderWay } from "../repository/program-refs.ts";
 import type { Identity } from "../repository/repository-config.ts";
@@ -54,19 +54,20 @@ export async function commitWork(
   text: CommitText,
 ): Promise<WorkCommit | undefined> {
   using worktree = parts.openWorktree();
-  const place = parts.onWorktree();
-  const changes = await treeChanges(parts.git, place, record.base, tree, { renames: false });
+  const context = parts.onWorktree();
+  const changes = await treeChanges(parts.git, context, record.base, tree, { renames: false });
   const tip = programCommit(worktree) ?? record.base;
   const warnings = nested.map((path) => `${path} is a git repository of its own, which does not land`);
   if (record.base !== record.head) return await fromUncommitted(parts, record, text, changes, warnings);
   if (changes.length === 0 && tip === record.base) return undefined;
-  const isBasedHere = await descends(parts, place, record.base, tip);
+  const isBasedHere = await descends(parts, context, record.base, tip);
   if (changes.length === 0 && !isBasedHere) return undefined;
-  const isCommitted = tip === record.base ? false : isBasedHere && (await treeOf(parts, place, tip)) === tree;
+  const isCommitted =
+    tip === record.base ? false : isBasedHere && (await treeOf(parts, context, tip)) === tree;
   const parent = isBasedHere ? tip : record.base;
   return {
     tree,
-    commit: isCommitted ? tip : await commitTree(parts, place, tree, [parent], text),
+    commit: isCommitted ? tip : await commitTree(parts, context, tree, [parent], text),
     changes,
     uncommitted: [],
     warnings: isBasedHere ? warnings : [...warnings, REBASED],
@@ -96,14 +97,14 @@ async function fromUncommitted(
   const uncommitted = all.filter(({ path }) => uncommittedPaths.has(path));
   const committed = all.filter(({ path }) => !uncommittedPaths.has(path));
   using index = new ScratchIndex(parts.workspace);
-  const place = parts.onWorktree(index.path);
-  await parts.git.change(POINTS.index, place, ["read-tree", record.head]);
-  await parts.git.change(POINTS.index, place, ["update-index", "--replace", "-z", "--index-info"], {
+  const context = parts.onWorktree(index.path);
+  await parts.git.change(POINTS.index, context, ["read-tree", record.head]);
+  await parts.git.change(POINTS.index, context, ["update-index", "--replace", "-z", "--index-info"], {
     input: indexLines(committed, "after"),
   });
-  const tree = lineOf(await parts.git.change(POINTS.index, place, ["write-tree"], { settings: DURABLE }));
+  const tree = lineOf(await parts.git.change(POINTS.index, context, ["write-tree"], { settings: DURABLE }));
   const commit =
-    committed.length === 0 ? record.head : await commitTree(parts, place, tree, [record.head], text);
+    committed.length === 0 ? record.head : await commitTree(parts, context, tree, [record.head], text);
   return { commit, tree, changes: all, uncommitted, warnings };
 }
 
@@ -120,13 +121,13 @@ export function indexLines(changes: readonly BlobChange[], side: "before" | "aft
 /** Makes a commit object. */
 export async function commitTree(
   { git }: SandboxParts,
-  place: GitPlace,
+  context: GitContext,
   tree: string,
   parents: readonly string[],
   { identity, message }: CommitText,
 ): Promise<string> {
   const args = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent])];
-  const answer = await git.change(POINTS.commit, place, args, {
+  const answer = await git.change(POINTS.commit, context, args, {
     input: Buffer.from(`${(await message()).trimEnd()}\n`),
     settings: DURABLE,
     environment: {
@@ -142,15 +143,15 @@ export async function commitTree(
 /** Whether a commit is the other, or has it in its history. What is broken has nothing. */
 export async function descends(
   { git }: SandboxParts,
-  place: GitPlace,
+  context: GitContext,
   ancestor: string,
   commit: string,
 ): Promise<boolean> {
   if (ancestor === commit) return true;
   const args = ["merge-base", "--is-ancestor", ancestor, commit];
-  return (await git.look(place, args, { answers: [1, 128] })).code === 0;
+  return (await git.look(context, args, { answers: [1, 128] })).code === 0;
 }
 
-export async function treeOf({ git }: SandboxParts, place: GitPlace, commit: string): Promise<string> {
-  return await git.line(place, ["rev-parse", "--verify", `${commit}^{tree}`]);
+export async function treeOf({ git }: SandboxParts, context: GitContext, commit: string): Promise<string> {
+  return await git.line(context, ["rev-parse", "--verify", `${commit}^{tree}`]);
 }

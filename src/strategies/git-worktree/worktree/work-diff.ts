@@ -29,10 +29,10 @@ export async function workDiff(parts: SandboxParts, record: SandboxRecord): Prom
   const { git, workspace } = parts;
   using repository = parts.openRepository();
   using worktree = parts.openWorktree();
-  const place = parts.onWorktree();
+  const context = parts.onWorktree();
   const { tree, nested } = await storeWork(parts);
-  const changes = await treeChanges(git, place, record.base, tree, { renames: true });
-  const ignored = await ignoredIn(git, place);
+  const changes = await treeChanges(git, context, record.base, tree, { renames: true });
+  const ignored = await ignoredIn(git, context);
   const moved = await changedMeanwhile(parts, record, changes);
   using scratch = new ScratchFolder(workspace);
   const before = changes.filter(

@@ -18,31 +18,33 @@ import { definitionOf, HEADER_NUMBERS, headerNumber, schemaObjects } from "./sql
  * What of a database is neither as a record says it was nor as it says it will be: somebody else's doing.
  * `main` of the connection is the database, `record` the name by which the record is attached.
  */
-export interface Way {
+export interface Direction {
   readonly from: Side;
   readonly to: Side;
 }
 
-export const FORWARD: Way = { from: "before", to: "after" };
-export const BACKWARD: Way = { from: "after", to: "before" };
+export const FORWARD: Direction = { from: "before", to: "after" };
+export const BACKWARD: Direction = { from: "after", to: "before" };
 
 /** As many as a person will look at. */
 const MOST_NAMED = 100;
 const LONGEST_KEY = 100;
 
-export function findConflicts(db: SqliteDatabase, record: string, way: Way): Conflict[] {
-  const conflicts = [...schemaConflicts(db, record, way)];
+export function findConflicts(db: SqliteDatabase, record: string, direction: Direction): Conflict[] {
+  const conflicts = [...schemaConflicts(db, record, direction)];
   for (const table of changedTables(db, record)) {
     if (conflicts.length >= MOST_NAMED) break;
     conflicts.push(
-      ...(table.whole ? wholeConflicts(db, record, table, way) : rowConflicts(db, record, table)(way)),
+      ...(table.whole
+        ? wholeConflicts(db, record, table, direction)
+        : rowConflicts(db, record, table)(direction)),
     );
   }
   return conflicts.slice(0, MOST_NAMED);
 }
 
 /** What is defined otherwise than on both sides. */
-function schemaConflicts(db: SqliteDatabase, record: string, { from, to }: Way): Conflict[] {
+function schemaConflicts(db: SqliteDatabase, record: string, { from, to }: Direction): Conflict[] {
   const conflicts: Conflict[] = [];
   for (const name of HEADER_NUMBERS) {
     const [row] = db.rows(`SELECT ${from}, ${to} FROM ${record}.numbers WHERE name = ?`, name);
@@ -75,7 +77,7 @@ function wholeConflicts(
   db: SqliteDatabase,
   record: string,
   table: ChangedTable,
-  { from, to }: Way,
+  { from, to }: Direction,
 ): Conflict[] {
   const now = definitionOf(db, "main", "table", table.name);
   const side = now === table[from]?.sql ? from : to;
@@ -106,7 +108,7 @@ export function differing(
 
 /** Rows that are neither as they were nor as they will be. */
 export function rowConflicts(db: SqliteDatabase, record: string, table: ChangedTable) {
-  return (way: Way): Conflict[] => {
+  return (direction: Direction): Conflict[] => {
     const shape = table.before ?? table.after;
     if (shape === undefined) return [];
     const now = definitionOf(db, "main", "table", table.name);
@@ -114,7 +116,7 @@ export function rowConflicts(db: SqliteDatabase, record: string, table: ChangedT
       const why = now === undefined ? "this table was dropped meanwhile" : "this table was altered meanwhile";
       return [{ path: table.name, why }];
     }
-    const conditions = conflictConditions(record, table, shape, way);
+    const conditions = conflictConditions(record, table, shape, direction);
     const named = (side: Side, condition: string, why: string) =>
       db
         .rows(
@@ -122,8 +124,8 @@ export function rowConflicts(db: SqliteDatabase, record: string, table: ChangedT
         )
         .map((key) => ({ path: rowPath(table.name, key), why }));
     return [
-      ...named(way.from, conditions.from, "this row was changed or deleted meanwhile"),
-      ...named(way.to, conditions.to, "a row with this key was added meanwhile"),
+      ...named(direction.from, conditions.from, "this row was changed or deleted meanwhile"),
+      ...named(direction.to, conditions.to, "a row with this key was added meanwhile"),
     ];
   };
 }
@@ -133,7 +135,7 @@ export function conflictConditions(
   record: string,
   { n }: ChangedTable,
   shape: RecordedShape,
-  { from, to }: Way,
+  { from, to }: Direction,
 ) {
   const live = rowsOf("main", shape);
   const [old, fresh] = [recordedRows(record, from, n, shape), recordedRows(record, to, n, shape)];

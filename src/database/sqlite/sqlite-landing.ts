@@ -1,5 +1,5 @@
 import type { DatabaseValue } from "../../core/values/query.ts";
-import type { Way } from "./landing-conflicts.ts";
+import type { Direction } from "./landing-conflicts.ts";
 import { type Rows, rowsOf, sameIdentity } from "./row-comparison.ts";
 import {
   type ChangedObject,
@@ -18,21 +18,21 @@ import { HEADER_NUMBERS, hasTable, MARKER_TABLE, tableName } from "./sqlite-sche
  * must be unique can change places. No trigger fires and no foreign key acts: what is recorded already holds
  * what they did.
  */
-export function land(db: SqliteDatabase, record: string, way: Way): void {
+export function land(db: SqliteDatabase, record: string, direction: Direction): void {
   const sequences = currentSequences(db, record);
   const objects = recordedObjects(db, record);
   const tables = changedTables(db, record);
   dropObjects(db, objects);
-  createTables(db, objects, way);
+  createTables(db, objects, direction);
   for (const table of tables) if (!table.whole) deleteRows(db, record, table);
-  for (const table of tables) insertRows(db, record, table, way);
-  createObjects(db, objects, way);
+  for (const table of tables) insertRows(db, record, table, direction);
+  createObjects(db, objects, direction);
   for (const name of HEADER_NUMBERS) {
-    const value = db.value(`SELECT ${way.to} FROM ${record}.numbers WHERE name = ?`, name);
+    const value = db.value(`SELECT ${direction.to} FROM ${record}.numbers WHERE name = ?`, name);
     if (value !== null) db.exec(`PRAGMA main.${name} = ${Number(value)}`);
   }
-  landSequences(db, record, way, sequences);
-  landStatistics(db, record, way);
+  landSequences(db, record, direction, sequences);
+  landStatistics(db, record, direction);
 }
 
 /**
@@ -48,12 +48,12 @@ function dropObjects(db: SqliteDatabase, objects: readonly ChangedObject[]): voi
       db.exec(`DROP ${type} IF EXISTS ${tableName("main", object.name)}`);
 }
 
-function createTables(db: SqliteDatabase, objects: readonly ChangedObject[], { to }: Way): void {
+function createTables(db: SqliteDatabase, objects: readonly ChangedObject[], { to }: Direction): void {
   for (const object of objects)
     if (object.type === "table" && !object.isVirtual && object[to] !== undefined) db.exec(object[to]);
 }
 
-function createObjects(db: SqliteDatabase, objects: readonly ChangedObject[], { to }: Way): void {
+function createObjects(db: SqliteDatabase, objects: readonly ChangedObject[], { to }: Direction): void {
   for (const { name, isVirtual, [to]: sql } of objects.filter((object) => object.isVirtual))
     if (isVirtual && sql !== undefined)
       editSchema(db, () =>
@@ -95,7 +95,7 @@ function deleteRows(db: SqliteDatabase, record: string, { n, before, after }: Ch
   db.exec(`DELETE FROM ${live.from} WHERE (${key}) IN (${keys})`);
 }
 
-function insertRows(db: SqliteDatabase, record: string, table: ChangedTable, { to }: Way): void {
+function insertRows(db: SqliteDatabase, record: string, table: ChangedTable, { to }: Direction): void {
   const shape = table[to];
   if (shape === undefined) return;
   const live = rowsOf("main", shape);
@@ -140,7 +140,12 @@ function currentSequences(db: SqliteDatabase, record: string): Sequences {
 }
 
 /** An id that was ever given is not given again: where somebody else has gone further, his counts. */
-function landSequences(db: SqliteDatabase, record: string, { from, to }: Way, sequences: Sequences): void {
+function landSequences(
+  db: SqliteDatabase,
+  record: string,
+  { from, to }: Direction,
+  sequences: Sequences,
+): void {
   if (!hasTable(db, "main", "sqlite_sequence")) return;
   for (const [name = null, old = null, fresh = null] of db.rows(
     `SELECT name, ${from}, ${to} FROM ${record}.sequences`,
@@ -161,7 +166,7 @@ function larger(a: DatabaseValue, b: DatabaseValue): DatabaseValue {
  * What ANALYZE found helps to plan queries and means nothing else: where it was found anew meanwhile, it
  * stays.
  */
-function landStatistics(db: SqliteDatabase, record: string, { from, to }: Way): void {
+function landStatistics(db: SqliteDatabase, record: string, { from, to }: Direction): void {
   if (db.number(`SELECT EXISTS (SELECT 1 FROM ${record}.statistics)`) === 0) return;
   const of = (side: string) =>
     `SELECT tbl, idx, stat FROM ${record}.statistics WHERE side = '${side}' AND tbl IS NOT NULL`;

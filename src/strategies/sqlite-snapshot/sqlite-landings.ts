@@ -1,7 +1,7 @@
 import { BusyError, StateError } from "../../core/errors/errors.ts";
 import type { Attention, PreparedCommit, Transaction } from "../../core/strategy.ts";
 import { changedRowids } from "../../database/sqlite/changed-rowids.ts";
-import { BACKWARD, FORWARD, type Way } from "../../database/sqlite/landing-conflicts.ts";
+import { BACKWARD, type Direction, FORWARD } from "../../database/sqlite/landing-conflicts.ts";
 import { removeConflictingRows } from "../../database/sqlite/remove-conflicting-rows.ts";
 import { countChanges, recordChanges } from "../../database/sqlite/sqlite-changes.ts";
 import { type Patience, patiently } from "../../database/sqlite/sqlite-database.ts";
@@ -94,7 +94,7 @@ export class SqliteLandings {
   async #hold(
     id: string,
     landing: Folder,
-    way: Way,
+    direction: Direction,
     context: { base?: string; copy?: string },
   ): Promise<string[]> {
     this.letGo(id);
@@ -104,7 +104,7 @@ export class SqliteLandings {
       this.#patience,
     );
     try {
-      const warnings = original.write(id, way, context);
+      const warnings = original.write(id, direction, context);
       this.#held.set(this.#key(id), original);
       return warnings;
     } catch (thrown) {

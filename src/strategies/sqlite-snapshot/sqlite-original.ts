@@ -6,7 +6,7 @@ import {
 } from "../../core/errors/errors.ts";
 import { baseName, displayPath, parentPath } from "../../core/paths/byte-path.ts";
 import { brokenReferences, referringTables } from "../../database/sqlite/foreign-keys.ts";
-import { findConflicts, type Way } from "../../database/sqlite/landing-conflicts.ts";
+import { type Direction, findConflicts } from "../../database/sqlite/landing-conflicts.ts";
 import { changedTables, countChanges, recordedObjects } from "../../database/sqlite/sqlite-changes.ts";
 import { type Patience, patiently, SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
 import { isBusy, SQLITE, sqliteCode } from "../../database/sqlite/sqlite-errors.ts";
@@ -82,13 +82,13 @@ export class LockedOriginal {
    * Writes everything, to be committed. Throws if somebody else changed what is to be changed. Returns what
    * the user should know.
    */
-  write(id: string, way: Way, context: LandingContext = {}): string[] {
-    const conflicts = [...findConflicts(this.#db, RECORD, way), ...this.#sinceBase(context)];
+  write(id: string, direction: Direction, context: LandingContext = {}): string[] {
+    const conflicts = [...findConflicts(this.#db, RECORD, direction), ...this.#sinceBase(context)];
     if (conflicts.length > 0) throw new SandboxConflictError(distinct(conflicts));
     const pages = this.#db.number("PRAGMA main.page_count");
     this.#db.exec("SAVEPOINT landing");
-    this.#landOrConflict(way);
-    const warnings = this.#checkReferences(way, context);
+    this.#landOrConflict(direction);
+    const warnings = this.#checkReferences(direction, context);
     setMarker(this.#db, id);
     this.#assertRoom(pages);
     return warnings;
@@ -123,9 +123,9 @@ export class LockedOriginal {
     return differencesFromBase(this.#db);
   }
 
-  #landOrConflict(way: Way): void {
+  #landOrConflict(direction: Direction): void {
     try {
-      land(this.#db, RECORD, way);
+      land(this.#db, RECORD, direction);
     } catch (thrown) {
       const code = sqliteCode(thrown);
       if (code === SQLITE.CONSTRAINT)
@@ -150,11 +150,11 @@ export class LockedOriginal {
    * Rows that refer to what is not there: by what others did meanwhile, a conflict; by what the plan did, for
    * the user to know.
    */
-  #checkReferences(way: Way, { copy }: LandingContext): string[] {
+  #checkReferences(direction: Direction, { copy }: LandingContext): string[] {
     const tables = referringTables(this.#db, RECORD);
     const broken = brokenReferences(this.#db, "main", tables);
     if (broken.size === 0) return [];
-    for (const key of this.#brokenBefore(tables, way)) broken.delete(key);
+    for (const key of this.#brokenBefore(tables, direction)) broken.delete(key);
     const own = new Set(copy === undefined ? [] : brokenIn(copy, tables));
     const others = [...broken].filter(([key]) => !own.has(key)).map(([, reference]) => reference);
     if (others.length > 0)
@@ -169,7 +169,7 @@ export class LockedOriginal {
       : [`${broken.size} rows refer to rows that are not there, as in the sandbox`];
   }
 
-  #brokenBefore(tables: readonly string[], way: Way): string[] {
+  #brokenBefore(tables: readonly string[], direction: Direction): string[] {
     this.#db.exec("ROLLBACK TO landing");
     const before = [
       ...brokenReferences(
@@ -178,7 +178,7 @@ export class LockedOriginal {
         tables.filter((table) => hasTable(this.#db, "main", table)),
       ).keys(),
     ];
-    land(this.#db, RECORD, way);
+    land(this.#db, RECORD, direction);
     return before;
   }
 

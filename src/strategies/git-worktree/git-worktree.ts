@@ -244,7 +244,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
       const landings = this.#landings(ref, parts);
       for (const id of LandingFolder.ids(parts.workspace)) await landings.revert(id);
       isRestored = true;
-      await landings.tidy();
+      await landings.dropLandingRefs();
       dropCheckpoints(parts.workspace);
       await this.#freshen(ref, parts);
     } catch (thrown) {

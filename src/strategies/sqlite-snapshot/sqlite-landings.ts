@@ -13,7 +13,7 @@ import { flush } from "../../system/data/flush.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { copyFile, fileDigest } from "./file-copy.ts";
-import { isMarked, LockedOriginal, tidyJournal } from "./sqlite-original.ts";
+import { isMarked, LockedOriginal, removeDeadJournal } from "./sqlite-original.ts";
 import type { SqliteSandbox } from "./sqlite-sandbox.ts";
 
 /**
@@ -43,16 +43,16 @@ const CHANGES = "changes.db";
 const REVERTING = "reverting.db";
 
 /** The originals that this process has locked, by sandbox and transaction. */
-export type HeldOriginals = Map<string, LockedOriginal>;
+export type LockedOriginals = Map<string, LockedOriginal>;
 
 export class SqliteLandings {
   readonly #sandbox: SqliteSandbox;
-  readonly #held: HeldOriginals;
+  readonly #locked: LockedOriginals;
   readonly #patience: Patience;
 
-  constructor(sandbox: SqliteSandbox, held: HeldOriginals, patience: Patience) {
+  constructor(sandbox: SqliteSandbox, locked: LockedOriginals, patience: Patience) {
     this.#sandbox = sandbox;
-    this.#held = held;
+    this.#locked = locked;
     this.#patience = patience;
   }
 
@@ -76,7 +76,10 @@ export class SqliteLandings {
       { parent: landing, name: CHANGES },
       ...[landing, landings, workspace].map((parent) => ({ parent, name: "." })),
     ]);
-    const warnings = await this.#hold(transaction.id, landing, FORWARD, { base: basePath, copy: path });
+    const warnings = await this.#lockAndWrite(transaction.id, landing, FORWARD, {
+      base: basePath,
+      copy: path,
+    });
     const data = { landing: transaction.id, digest: fileDigest({ folder: landing, name: CHANGES }) };
     return { changes, data, ...(warnings.length > 0 && { warnings }) };
   }
@@ -87,17 +90,17 @@ export class SqliteLandings {
    */
   async prepareUndo(transaction: Transaction, undoes: PreparedCommit): Promise<PreparedCommit> {
     using landing = this.#open(undoes);
-    const warnings = await this.#hold(transaction.id, landing, BACKWARD, {});
+    const warnings = await this.#lockAndWrite(transaction.id, landing, BACKWARD, {});
     return { changes: undoes.changes, data: undoes.data, ...(warnings.length > 0 && { warnings }) };
   }
 
-  async #hold(
+  async #lockAndWrite(
     id: string,
     landing: Folder,
     direction: Direction,
     context: { base?: string; copy?: string },
   ): Promise<string[]> {
-    this.letGo(id);
+    this.releaseOriginal(id);
     const original = await LockedOriginal.lock(
       this.#sandbox.location,
       landing.label(CHANGES),
@@ -105,7 +108,7 @@ export class SqliteLandings {
     );
     try {
       const warnings = original.write(id, direction, context);
-      this.#held.set(this.#key(id), original);
+      this.#locked.set(this.#key(id), original);
       return warnings;
     } catch (thrown) {
       original[Symbol.dispose]();
@@ -114,18 +117,18 @@ export class SqliteLandings {
   }
 
   /** Lets go of the original, if this process holds it for the transaction. */
-  letGo(id: string): void {
-    this.#held.get(this.#key(id))?.[Symbol.dispose]();
-    this.#held.delete(this.#key(id));
+  releaseOriginal(id: string): void {
+    this.#locked.get(this.#key(id))?.[Symbol.dispose]();
+    this.#locked.delete(this.#key(id));
   }
 
   /**
    * Tidies up beside the original, if a process died in the middle of the transaction that it was preparing.
    */
-  async tidy(landingId: string): Promise<void> {
+  async removeDeadJournal(landingId: string): Promise<void> {
     using landing = this.#sandbox.workspace.openBelowIfThere(`${LANDINGS}/${landingId}`);
     if (landing !== undefined)
-      await tidyJournal(this.#sandbox.location, landing.ownFacts().btime, this.#patience);
+      await removeDeadJournal(this.#sandbox.location, landing.ownFacts().btime, this.#patience);
   }
 
   /**
@@ -137,15 +140,15 @@ export class SqliteLandings {
     const { id } = transaction;
     const note = transaction.direction === "undo" ? "undone" : "landed";
     if (landing.facts(note) !== undefined && !isThere(this.#sandbox.location)) return;
-    const original = this.#held.get(this.#key(id)) ?? (await this.#lockAgain(transaction, landing, note));
-    this.#held.set(this.#key(id), original);
+    const original = this.#locked.get(this.#key(id)) ?? (await this.#lockAgain(transaction, landing, note));
+    this.#locked.set(this.#key(id), original);
     try {
       await this.#finish(id, landing, note, original);
-      this.letGo(id);
+      this.releaseOriginal(id);
     } catch (thrown) {
       // Only waiting for others leaves the transaction as it is; after anything else it is found out anew
       // what became of it.
-      if (!(thrown instanceof BusyError)) this.letGo(id);
+      if (!(thrown instanceof BusyError)) this.releaseOriginal(id);
       throw thrown;
     }
   }
@@ -185,7 +188,7 @@ export class SqliteLandings {
    * and is told. `markWhole` is called before the last trace of it goes.
    */
   async giveUp(id: string, markWhole: () => void): Promise<readonly Attention[]> {
-    this.letGo(id);
+    this.releaseOriginal(id);
     using landing = this.#sandbox.workspace.openBelowIfThere(`${LANDINGS}/${id}`);
     if (landing === undefined) return [];
     const hasLanded = await this.#hasLanded(id, landing);
@@ -197,7 +200,7 @@ export class SqliteLandings {
 
   /** Takes back what has landed, if it has. Throws if somebody has changed it since. */
   async takeBack(id: string): Promise<void> {
-    this.letGo(id);
+    this.releaseOriginal(id);
     using landing = this.#sandbox.workspace.openBelow(`${LANDINGS}/${id}`);
     if (landing.facts("undone") === undefined && (await this.#hasLanded(id, landing)))
       await this.#revert(id, landing, "refuse");

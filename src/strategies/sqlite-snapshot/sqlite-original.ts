@@ -212,7 +212,7 @@ export async function isMarked(location: string, id: string, patience: Patience)
  * is empty or begins with a zero, and SQLite lets it lie: it goes if it is younger than the landing, and if
  * nobody uses the database; else the next write uses and removes it.
  */
-export async function tidyJournal(location: string, landedAt: Time, patience: Patience): Promise<void> {
+export async function removeDeadJournal(location: string, landedAt: Time, patience: Patience): Promise<void> {
   if (!["-journal", "-wal", "-shm"].some((suffix) => isThere(`${location}${suffix}`)) || !isThere(location))
     return;
   using db = new SqliteDatabase(location, "write");

@@ -53,7 +53,7 @@ import { failpoint } from "../../system/failpoints.ts";
 import { commitAlone } from "../folder/commit-alone.ts";
 import { bringBack, saveCheckpoint, stateOf } from "./sqlite-checkpoints.ts";
 import { sqliteDiff } from "./sqlite-diff.ts";
-import { type HeldOriginals, SqliteLandings } from "./sqlite-landings.ts";
+import { type LockedOriginals, SqliteLandings } from "./sqlite-landings.ts";
 import { SqliteSandbox } from "./sqlite-sandbox.ts";
 import { databaseKind, notADatabase } from "./sqlite-source.ts";
 import { SqliteView, viewPlace } from "./sqlite-view.ts";
@@ -84,7 +84,7 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
   readonly #context: StrategyContext;
   readonly #work: LongWork;
   readonly #patience: Patience;
-  readonly #held: HeldOriginals = new Map();
+  readonly #locked: LockedOriginals = new Map();
 
   constructor(context: StrategyContext, options: SqliteSnapshotOptions = {}) {
     this.#context = context;
@@ -239,8 +239,8 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
     if (workspace === undefined) return [];
     const sandbox = this.#sandbox(workspace, ref);
     const landings = this.#landings(sandbox);
-    landings.letGo(transaction.id);
-    await landings.tidy(landingOf(transaction));
+    landings.releaseOriginal(transaction.id);
+    await landings.removeDeadJournal(landingOf(transaction));
     if (transaction.undoes !== undefined || !landings.ids().includes(transaction.id)) return [];
     return await landings.giveUp(transaction.id, () => sandbox.markFresh());
   }
@@ -308,7 +308,7 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
   }
 
   #landings(sandbox: SqliteSandbox): SqliteLandings {
-    return new SqliteLandings(sandbox, this.#held, this.#patience);
+    return new SqliteLandings(sandbox, this.#locked, this.#patience);
   }
 
   /** A landed transaction's undo record keeps the workspace. */

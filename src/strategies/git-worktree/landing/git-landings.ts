@@ -209,7 +209,7 @@ export class GitLandings {
   }
 
   /** What nobody needs any more once a landing has come to its end. */
-  async tidy(): Promise<void> {
+  async dropLandingRefs(): Promise<void> {
     await dropRefs(this.#parts.git, this.#parts.checkout, this.#means.refs, "landing");
   }
 
@@ -231,7 +231,7 @@ export class GitLandings {
     if (landing !== undefined) await this.#moveBack(landing);
     releaseLocks(folder.readLocks());
     removeUnrecorded(this.#parts.checkout, transaction.id);
-    await this.tidy();
+    await this.dropLandingRefs();
     markWhole();
     folder.remove();
     return attention;

@@ -7,8 +7,8 @@ import {
   isSameCell,
   type Rowid,
   SqlitePages,
-  StrangePage,
   type TablePages,
+  UnknownPageError,
 } from "./sqlite-pages.ts";
 
 /** Where more of a table has changed, looking at all of it is as good, and takes no memory for lists. */
@@ -36,7 +36,7 @@ export function changedRowids(db: SqliteDatabase, basePath: string): ChangedRowi
     const [base, own] = [new SqlitePages(baseFile), new SqlitePages(ownFile)];
     return candidates(db, base, own);
   } catch (thrown) {
-    if (thrown instanceof StrangePage || thrown instanceof RangeError) return undefined;
+    if (thrown instanceof UnknownPageError || thrown instanceof RangeError) return undefined;
     throw thrown;
   }
 }

@@ -17,7 +17,7 @@ const LEAF_TABLE = 13;
 const INNER_INDEX = 2;
 const LEAF_INDEX = 10;
 const COMPARED_AT_ONCE = 1 << 20;
-const MOST_KEPT_BYTES = 1 << 25;
+const MOST_CACHED_BYTES = 1 << 25;
 /** Beyond, the first byte of a page that a row goes on in may look like the kind of another page. */
 const MOST_PAGES = 1 << 24;
 const DEEPEST = 20;
@@ -27,7 +27,7 @@ const MOST_BEYOND = 35;
 const PLAIN_VARINT_BYTES = 7;
 
 /** A file that does not look as it should. Whoever finds this out uses another way to read it. */
-export class StrangePage extends Error {}
+export class UnknownPageError extends Error {}
 
 /** A number where it is small enough to be one. */
 export type Rowid = number | bigint;
@@ -58,7 +58,7 @@ export class SqlitePages {
   readonly pageSize: number;
   readonly count: number;
   readonly file: RandomAccess;
-  readonly #kept = new Map<number, Buffer>();
+  readonly #cached = new Map<number, Buffer>();
   /** Memory for more of them. */
   #room: Buffer = Buffer.alloc(0);
 
@@ -69,9 +69,9 @@ export class SqlitePages {
     const size = header.readUInt16BE(PAGE_SIZE_AT);
     this.pageSize = size === 1 ? 65_536 : size;
     if (this.pageSize < 512 || header[RESERVED_AT] !== 0)
-      throw new StrangePage("a header that is not known here");
+      throw new UnknownPageError("a header that is not known here");
     this.count = Math.ceil(file.size / this.pageSize);
-    if (this.count >= MOST_PAGES) throw new StrangePage("too large");
+    if (this.count >= MOST_PAGES) throw new UnknownPageError("too large");
   }
 
   /** The pages of a table by the number of the first. */
@@ -79,7 +79,7 @@ export class SqlitePages {
     let inner: number[] = [];
     let level = [root];
     for (let depth = 0; this.#kindOf(level[0] as number) === INNER_TABLE; depth += 1) {
-      if (depth > DEEPEST) throw new StrangePage("no leaves");
+      if (depth > DEEPEST) throw new UnknownPageError("no leaves");
       inner = inner.concat(level);
       level = level.flatMap((page) => this.#children(page));
     }
@@ -90,7 +90,7 @@ export class SqlitePages {
   *cells(leaf: number): Generator<Cell> {
     const page = this.#read(leaf);
     const start = startOf(leaf);
-    if (page[start] !== LEAF_TABLE) throw new StrangePage(`page ${leaf} is no leaf`);
+    if (page[start] !== LEAF_TABLE) throw new UnknownPageError(`page ${leaf} is no leaf`);
     const count = page.readUInt16BE(start + 3);
     for (let at = 0; at < count; at += 1) {
       const from = page.readUInt16BE(start + 8 + 2 * at);
@@ -115,7 +115,7 @@ export class SqlitePages {
   #children(page: number): number[] {
     const bytes = this.#read(page);
     const start = startOf(page);
-    if (bytes[start] !== INNER_TABLE) throw new StrangePage(`page ${page} is no inner page`);
+    if (bytes[start] !== INNER_TABLE) throw new UnknownPageError(`page ${page} is no inner page`);
     const count = bytes.readUInt16BE(start + 3);
     const left = Array.from({ length: count }, (_, at) =>
       bytes.readUInt32BE(bytes.readUInt16BE(start + 12 + 2 * at)),
@@ -125,17 +125,17 @@ export class SqlitePages {
 
   /** Keeps the bytes of a page, which is looked at again. */
   keep(page: number, bytes: Buffer, from: number): void {
-    if (this.#kept.size * this.pageSize >= MOST_KEPT_BYTES) return;
+    if (this.#cached.size * this.pageSize >= MOST_CACHED_BYTES) return;
     if (this.#room.length < this.pageSize) this.#room = Buffer.alloc(COMPARED_AT_ONCE);
     bytes.copy(this.#room, 0, from, from + this.pageSize);
-    this.#kept.set(page, this.#room.subarray(0, this.pageSize));
+    this.#cached.set(page, this.#room.subarray(0, this.pageSize));
     this.#room = this.#room.subarray(this.pageSize);
   }
 
   #read(page: number): Buffer {
-    const kept = this.#kept.get(page);
-    if (kept !== undefined) return kept;
-    if (page < 1 || page > this.count) throw new StrangePage(`there is no page ${page}`);
+    const cached = this.#cached.get(page);
+    if (cached !== undefined) return cached;
+    if (page < 1 || page > this.count) throw new UnknownPageError(`there is no page ${page}`);
     const bytes = Buffer.alloc(this.pageSize);
     this.file.readInto(bytes, (page - 1) * this.pageSize);
     return bytes;
@@ -145,7 +145,7 @@ export class SqlitePages {
 /** The pages that are not the same bytes in both files, those included that only one of them has. */
 export function differentPages(a: SqlitePages, b: SqlitePages): Set<number> {
   const { pageSize } = a;
-  if (pageSize !== b.pageSize) throw new StrangePage("another size of pages");
+  if (pageSize !== b.pageSize) throw new UnknownPageError("another size of pages");
   const pages = new Set<number>();
   const [left, right] = [Buffer.alloc(COMPARED_AT_ONCE), Buffer.alloc(COMPARED_AT_ONCE)];
   const shared = Math.min(a.count, b.count) * pageSize;

@@ -3,7 +3,7 @@ import { type MadeWith, type SandboxRef, sandboxIdFor } from "../../core/sandbox
 import type { SandboxStrategy } from "../../core/strategy.ts";
 import { copyPlain } from "../../core/values/plain-data.ts";
 import { CallLimit } from "./call-limit.ts";
-import { nonsense } from "./foreign-errors.ts";
+import { invalidResult } from "./foreign-errors.ts";
 import { type Answer, type ArgumentsOf, answerOf, METHODS, type MethodName } from "./method-table.ts";
 
 /** A strategy, and what its sandboxes are marked with. */
@@ -36,10 +36,10 @@ export class CustomCalls {
     const asked = askedSandbox(to, args as ArgumentsOf<"create">);
     this.#asked.set(asked.sandboxId, asked);
     try {
-      const made = (await this.#checked(to, method, args)) as SandboxRef;
-      const difference = differenceOf(made, asked);
-      if (difference !== undefined) throw nonsense(method, to.name, difference);
-      return { ...made, ...asked } as Answer<M>;
+      const sandbox = (await this.#checked(to, method, args)) as SandboxRef;
+      const difference = differenceOf(sandbox, asked);
+      if (difference !== undefined) throw invalidResult(method, to.name, difference);
+      return { ...sandbox, ...asked } as Answer<M>;
     } finally {
       this.#asked.delete(asked.sandboxId);
     }
@@ -81,7 +81,7 @@ export class CustomCalls {
       await this.limit.within(bounds, async () => await answerOf(to.strategy, method, own)),
     );
     if ("answer" in checked) return checked.answer;
-    const error = nonsense(method, to.name, `what makes no sense: ${checked.problem}`);
+    const error = invalidResult(method, to.name, `what makes no sense: ${checked.problem}`);
     if (reported === undefined || nothing === undefined) throw error;
     const message = `${error.message} Look whether all of it has happened.`;
     return reported(await nothing(args, to.strategy), { path: ".", message });

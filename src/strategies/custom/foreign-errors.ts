@@ -2,7 +2,7 @@ import { DrydockError, messageOf, SandboxCommitError } from "../../core/errors/e
 import { type PlainError, reviveError } from "../../core/errors/revive-error.ts";
 import { METHODS, type MethodName } from "./method-table.ts";
 
-const BLAME = "This is a defect of that strategy; --debug shows where.";
+const DEFECT_HINT = "This is a defect of that strategy; --debug shows where.";
 
 /**
  * The error for whatever a method of a strategy threw. An error of ours passes as it is. So does one of
@@ -21,13 +21,13 @@ export function errorFrom(thrown: unknown, method: MethodName, strategy: string)
 }
 
 /** The error for an answer that makes no sense. */
-export function nonsense(method: MethodName, strategy: string, problem: string): DrydockError {
+export function invalidResult(method: MethodName, strategy: string, problem: string): DrydockError {
   return failure(method, strategy, `returned ${problem}.`, { code: "STRATEGY_NONSENSE" });
 }
 
 function failure(method: MethodName, strategy: string, what: string, options: object): DrydockError {
   const { error = SandboxCommitError } = METHODS[method];
-  return new error(`${method} of the strategy ${strategy} ${what}`, { hint: BLAME, ...options });
+  return new error(`${method} of the strategy ${strategy} ${what}`, { hint: DEFECT_HINT, ...options });
 }
 
 function shownMessage(thrown: unknown): string {

@@ -58,8 +58,8 @@ export class SqliteSandbox {
   }
 
   get isFromEarlierBoot(): boolean {
-    const made = readWhole(this.workspace, MADE);
-    return made === undefined || parsed<{ bootId?: string }>(made)?.bootId !== currentBootId();
+    const record = readWhole(this.workspace, MADE);
+    return record === undefined || parsed<{ bootId?: string }>(record)?.bootId !== currentBootId();
   }
 
   get basePath(): string {

@@ -74,10 +74,10 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
     await this.#context.recordIntent(ref, places);
     try {
       const { whyNoPrepare } = await held.connect();
-      const made = whyNoPrepare === undefined ? ref : onePhase(ref, whyNoPrepare);
-      if (made !== ref) await this.#context.recordIntent(made, places);
+      const created = whyNoPrepare === undefined ? ref : onePhase(ref, whyNoPrepare);
+      if (created !== ref) await this.#context.recordIntent(created, places);
       await held.open();
-      return made;
+      return created;
     } catch (thrown) {
       await held.remove();
       throw thrown;

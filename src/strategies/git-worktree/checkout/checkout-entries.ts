@@ -30,7 +30,7 @@ export class EntryBuilder {
   readonly #original: Folder;
   readonly #incoming: Folder;
   readonly #removes: ReadonlySet<string>;
-  readonly #keptFolders: ReadonlySet<string>;
+  readonly #foldersOfWrites: ReadonlySet<string>;
   readonly #facts = new Map<string, Facts | undefined>();
   readonly #emptied = new Map<string, boolean>();
   readonly #entries = new Map<string, EntryOperation>();
@@ -40,7 +40,7 @@ export class EntryBuilder {
     this.#original = original;
     this.#incoming = incoming;
     this.#removes = new Set(removes);
-    this.#keptFolders = new Set(writes.flatMap((path) => foldersAbove(path)));
+    this.#foldersOfWrites = new Set(writes.flatMap((path) => foldersAbove(path)));
   }
 
   build({ writes, removes }: PathChanges): CheckoutEntries {
@@ -90,7 +90,7 @@ export class EntryBuilder {
       return;
     const folder = foldersAbove(path)
       .toReversed()
-      .find((at) => !this.#keptFolders.has(at) && this.#isEmptied(at));
+      .find((at) => !this.#foldersOfWrites.has(at) && this.#isEmptied(at));
     this.#entries.set(folder ?? path, "delete");
   }
 

@@ -145,12 +145,12 @@ function tryToTake({ target, made, identity }: GitLock): boolean {
 
 /** A branch that is only among the packed refs has no folder. */
 function openMaking(path: string): Folder {
-  const folder = openIfThere(path);
-  if (folder !== undefined) return folder;
+  const existing = openIfThere(path);
+  if (existing !== undefined) return existing;
   using parent = openMaking(parentPath(path));
-  const made = parent.ensureFolder(POINTS.folder, baseName(path));
-  made.setMode(POINTS.folder, ROOT_PATH, parent.ownFacts().mode);
-  return made;
+  const folder = parent.ensureFolder(POINTS.folder, baseName(path));
+  folder.setMode(POINTS.folder, ROOT_PATH, parent.ownFacts().mode);
+  return folder;
 }
 
 /** A repository may be shared: what takes the place of a file is for the same people. */

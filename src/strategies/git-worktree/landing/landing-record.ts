@@ -105,8 +105,8 @@ export class LandingFolder {
   /** Ids of all landings, the latest first. */
   static ids(workspace: Folder): string[] {
     using all = workspace.openBelowIfThere(GIT_LANDINGS);
-    const made = (id: string): Time => all?.facts(id)?.btime ?? [0, 0];
-    return all?.names().sort((a, b) => compareTimes(made(b), made(a))) ?? [];
+    const createdAt = (id: string): Time => all?.facts(id)?.btime ?? [0, 0];
+    return all?.names().sort((a, b) => compareTimes(createdAt(b), createdAt(a))) ?? [];
   }
 
   get isDone(): boolean {

@@ -118,9 +118,9 @@ export class TransactionHolder {
       limits: this.#start.limits,
       noteEnded: (why) => this.#folder.noteEnded(resourceId, why),
     });
-    const made: QueuedSession = { session, last: Promise.resolve(), waiting: 0 };
-    this.#sandboxes.set(resourceId, made);
-    return made;
+    const queued: QueuedSession = { session, last: Promise.resolve(), waiting: 0 };
+    this.#sandboxes.set(resourceId, queued);
+    return queued;
   }
 
   #operate(session: SandboxSession, operation: HolderOperation, given: never): unknown {

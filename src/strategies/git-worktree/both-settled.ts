@@ -1,7 +1,6 @@
 /**
- * Waits for two things that are done at the same time. When one fails, the other has come to its end too, so
- * that nothing is still at work in what is cleaned up then; if both fail, the first one's failure is what
- * counts.
+ * Waits until both promises are settled, then throws the first one's failure or else the second one's. So
+ * nothing is still at work in what the caller cleans up after a failure.
  */
 export async function bothSettled<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   const [one, other] = await Promise.allSettled([first, second]);

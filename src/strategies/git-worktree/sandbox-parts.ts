@@ -4,7 +4,7 @@ import type { Git, GitContext } from "../../system/process/git.ts";
 import { type Checkout, contextOfCheckout } from "./checkout/checkout.ts";
 import { REPOSITORY, WORKTREE } from "./layout.ts";
 
-/** A sandbox's workspace, open, with what is needed to run git on what is in it. */
+/** The open workspace of a sandbox, and the ways to run git on the repositories in it. */
 export class SandboxParts {
   readonly git: Git;
   readonly checkout: Checkout;
@@ -29,7 +29,7 @@ export class SandboxParts {
     };
   }
 
-  /** Our repository at work on the user's files: what it stores does not get into the user's repository. */
+  /** Our repository with the user's files. Objects go into our repository, never into the user's. */
   onCheckout(index?: string): GitContext {
     return { ...this.onWorktree(index), workTree: this.checkout.root };
   }
@@ -51,7 +51,7 @@ export class SandboxParts {
     return openOriginal({ root: this.checkout.root });
   }
 
-  /** Where the user's HEAD and index are. */
+  /** The directory with the user's HEAD and index. */
   openGitDir(): Folder {
     return Folder.open(this.checkout.gitDir);
   }

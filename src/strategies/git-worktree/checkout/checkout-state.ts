@@ -13,15 +13,15 @@ const LOOK = failpoint("git.look-at-files");
 
 /** An entry of an index. */
 interface IndexEntry extends Blob {
-  /** Git is told not to look at the file: assume-unchanged, skip-worktree. */
+  /** The user told git not to look at the file: assume-unchanged, skip-worktree. */
   readonly hidden: boolean;
   readonly unmerged: boolean;
 }
 
-/** What of a change is left to do in a checkout. */
+/** A change, and whether the checkout still needs it. */
 export interface Pending {
   readonly change: BlobChange;
-  /** Whether the file has to be changed; else it already is what it is to become. */
+  /** Whether the file has to change; false if it already has its new content. */
   readonly file: boolean;
 }
 
@@ -31,9 +31,8 @@ export interface Judged {
 }
 
 /**
- * Whether a checkout can follow these changes: what is staged and what is in the files must be what the
- * branch holds, or already what is to come. Everything else is the user's own work and stays as it is.
- * `index` is a copy of the user's.
+ * Whether a checkout can follow these changes. The index and the files must be as on the branch, or already
+ * as they will be. Everything else is the user's work and stays as it is. `index` is a copy of the user's.
  */
 export async function judgeCheckout(
   parts: SandboxParts,
@@ -59,7 +58,7 @@ export async function judgeCheckout(
   return { pending, conflicts };
 }
 
-/** Whether what is staged is one side of each change. */
+/** The paths whose staged content is neither side of the change. */
 export async function stagedConflicts(
   parts: SandboxParts,
   context: GitContext,
@@ -83,17 +82,17 @@ function whyNotStaged({ before, after }: BlobChange, staged: IndexEntry | undefi
   return sameBlob(staged, before) || sameBlob(staged, after) ? undefined : "has staged changes";
 }
 
-/** What is in the files, as git would store it; "other" is neither a file nor a link. */
+/** The content of files, as git would store it; "other" is neither a file nor a link. */
 type Files = ReadonlyMap<string, Blob | "folder" | "other">;
 
 function whyNotFile(change: BlobChange, files: Files): string | undefined {
   const { path, before, after } = change;
   const now = files.get(path);
-  // What is in a folder, and whether it may go, is seen when the entries are put together.
+  // `EntryBuilder` decides later whether a folder may go, by its content.
   if (isSubmodule(change) || (now === "folder" && before === undefined)) return undefined;
   if (now === "folder" || now === "other") return "something that git does not track is in the way";
   if (sameBlob(now, before) || sameBlob(now, after)) return undefined;
-  if (now === undefined) return "was deleted in the checkout, and that is not committed";
+  if (now === undefined) return "was deleted in the checkout without a commit";
   return before === undefined ? "an untracked file is in the way" : "has uncommitted changes";
 }
 
@@ -106,7 +105,7 @@ function isSubmodule({ before, after }: BlobChange): boolean {
   return [before, after].some((blob) => blob !== undefined && kindOf(blob) === "submodule");
 }
 
-/** Stores the files in our own repository, by a copy of the index, which knows those that did not change. */
+/** Stores the files in our repository, with a copy of the index, which knows the unchanged ones. */
 async function filesOf(
   parts: SandboxParts,
   original: Folder,
@@ -137,8 +136,8 @@ async function filesOf(
 const MOST_ARGUMENTS = 60_000;
 
 /**
- * The entries of an index at these paths. Git takes paths only as arguments here; where they do not fit, all
- * entries are looked through.
+ * The entries of an index at these paths. Git takes paths only as arguments here; where they do not fit, it
+ * lists all entries.
  */
 async function entriesOf(
   { git }: SandboxParts,

@@ -43,7 +43,7 @@ const INDEX = "index";
 export interface LandingMeans {
   /** The exchange of files. */
   readonly exchange: Landings;
-  /** The name below which the refs of this sandbox are in the user's repository. */
+  /** The prefix of this sandbox's refs in the user's repository. */
   readonly refs: string;
   readonly policy: LandingPolicy;
   readonly fastForward: boolean;
@@ -54,7 +54,7 @@ export interface LandingMeans {
 }
 
 /**
- * The landings of one sandbox in the user's repository: what the two-phase methods are made of.
+ * The landings of one sandbox in the user's repository. The two-phase methods of the strategy call these.
  * landing-record.ts has the order of writes.
  */
 export class GitLandings {
@@ -66,7 +66,7 @@ export class GitLandings {
     this.#means = means;
   }
 
-  /** Does everything that can fail. Null if there is nothing to land. */
+  /** Does everything that can fail. Returns null if there is nothing to land. */
   async prepare(transaction: Transaction, record: SandboxRecord): Promise<PreparedCommit | null> {
     const { hooks, signal, fastForward } = this.#means;
     assertProgramsDone(this.#parts);
@@ -108,7 +108,7 @@ export class GitLandings {
     return preparedCommit(work, transaction.id, digest);
   }
 
-  /** What the branch changes. Where nobody has committed meanwhile that is what the plan changes. */
+  /** The changes of the branch. They are those of the plan, unless the branch has moved. */
   async #changesOf(
     record: SandboxRecord,
     work: WorkCommit,
@@ -119,7 +119,10 @@ export class GitLandings {
     return await treeChanges(this.#parts.git, this.#parts.onCheckout(), head.commit, to, { renames: false });
   }
 
-  /** Two things that have nothing to do with each other, but for a hook that stands between them. */
+  /**
+   * Brings the commit to the user's repository and prepares the files: at the same time, unless a hook runs
+   * between.
+   */
   async #bringAndFollow(
     transaction: Transaction,
     landing: LandingFolder,
@@ -129,7 +132,7 @@ export class GitLandings {
     const { exchange: landings, policy, tick, refs, signal, hooks } = this.#means;
     const request = { transaction, folder: landing.folder, tracked, uncommitted, landings, policy, tick };
     if (commit !== undefined && hooks.areOn) {
-      // A hook has to find what it looks at, and what it does to the checkout counts as the user's own.
+      // The hook needs the objects, and its changes of the checkout count as the user's own.
       await bring(this.#parts, refs, commit, signal);
       await hooks.beforeLanding(commit);
       return await prepareToFollow(this.#parts, request);
@@ -141,7 +144,7 @@ export class GitLandings {
     return followed;
   }
 
-  /** Sees that a landing can be taken back, and holds the repository for that. */
+  /** Checks that a landing can be taken back, and locks the repository for it. */
   async prepareUndo(id: string, undoes: PreparedCommit): Promise<PreparedCommit> {
     using landed = LandingFolder.openPrepared(this.#parts.workspace, undoes);
     return await this.#prepareUndoOf(id, landed, landed.readPrepared(undoes), undoes.changes);
@@ -171,7 +174,10 @@ export class GitLandings {
     return { changes, data: { landing: id, digest } };
   }
 
-  /** Lands what was prepared, or takes back what had landed. Goes on wherever an earlier run was cut off. */
+  /**
+   * Lands what `prepare` prepared, or takes back what `prepareUndo` prepared. Continues wherever an earlier
+   * run was cut off.
+   */
   async run(prepared: PreparedCommit): Promise<readonly Attention[]> {
     using folder = LandingFolder.openPrepared(this.#parts.workspace, prepared);
     if (folder.isDone) return folder.readFinished().attention;
@@ -195,7 +201,7 @@ export class GitLandings {
     return [...attention, ...(await this.#tellHooks(folder, landing, attention))];
   }
 
-  /** Once at most: the landing is over, on the disk too, before the hook begins. */
+  /** Runs the hook at most once: the landing is finished and flushed before the hook begins. */
   async #tellHooks(
     folder: LandingFolder,
     { runsHooks, undoes, from, to }: GitLanding,
@@ -208,15 +214,15 @@ export class GitLandings {
     return more;
   }
 
-  /** What nobody needs any more once a landing has come to its end. */
+  /** Drops the refs that only a running landing needs. */
   async dropLandingRefs(): Promise<void> {
     await dropRefs(this.#parts.git, this.#parts.checkout, this.#means.refs, "landing");
   }
 
   /**
-   * Takes a prepare back, finished or not; and a landing that had begun. `markWhole` is called when the work
-   * is in the sandbox again, before the last trace of the landing goes: without one, nobody would call it
-   * after a crash.
+   * Takes back a prepare, finished or not, and a landing that had begun. Calls `markWhole` when the work is
+   * in the sandbox again, before it removes the last trace of the landing: a recovery after a crash finds the
+   * landing by that trace, and calls it again.
    */
   async rollbackPrepared(transaction: Transaction, markWhole: () => void): Promise<readonly Attention[]> {
     using folder = LandingFolder.openIfThere(this.#parts.workspace, transaction.id);
@@ -237,7 +243,7 @@ export class GitLandings {
     return attention;
   }
 
-  /** Takes the preparation of an undo back. */
+  /** Takes back the preparation of an undo. */
   rollbackUndo(id: string, undoes: PreparedCommit): void {
     using folder = LandingFolder.openIfThere(this.#parts.workspace, id);
     if (folder !== undefined) releaseLocks(folder.readLocks());
@@ -248,7 +254,7 @@ export class GitLandings {
     folder?.remove();
   }
 
-  /** A branch or an index that had moved already goes back: the landing is given up. */
+  /** Moves a branch or an index back that had moved already, because the landing is given up. */
   async #moveBack(landing: GitLanding): Promise<void> {
     const id = `${landing.transaction}-back`;
     using begun = LandingFolder.openIfThere(this.#parts.workspace, id);
@@ -272,8 +278,8 @@ export class GitLandings {
   }
 
   /**
-   * Takes back a landing of any stage: nothing of it stays in the original. An undo that was cut off is
-   * finished.
+   * Takes back a landing of any stage, so that nothing of it stays in the original. Finishes an undo that was
+   * cut off.
    */
   async revert(id: string): Promise<void> {
     using folder = LandingFolder.openIfThere(this.#parts.workspace, id);
@@ -292,12 +298,12 @@ export class GitLandings {
     this.#forget(folder, landing);
   }
 
-  /** Drops what an undo of a landing would need. */
+  /** Drops the undo record of a landing. */
   discard(prepared: PreparedCommit): void {
     using folder = LandingFolder.openIfThere(this.#parts.workspace, String(prepared.data["landing"]));
     const landing = folder?.read();
     if (folder !== undefined && landing !== undefined) this.#forget(folder, landing);
-    // A crash may have kept the last one from doing that.
+    // A crash may have come between the last removal and this one.
     LandingFolder.removeIfNone(this.#parts.workspace);
   }
 
@@ -311,15 +317,15 @@ export class GitLandings {
     folder.remove();
   }
 
-  /** The last step of a prepare: from here on nothing is left to do that could fail. */
+  /** The last step of a prepare. No later step can fail. */
   async #record(folder: LandingFolder, landing: GitLanding): Promise<string> {
     fillLocks(landing, folder.folder);
     return await flushLocks(this.#parts, landing, (theirs) => folder.write(landing, theirs));
   }
 
   /**
-   * Makes the locks known, takes them, and says what is checked out: nobody moves it from here on. Refuses
-   * where nothing can land now.
+   * Records the locks, takes them, and reads the commit that is checked out, which stays the same from here
+   * on. Refuses where nothing can land now.
    */
   async #lock(
     folder: LandingFolder,
@@ -338,7 +344,10 @@ export class GitLandings {
     return { locks, head };
   }
 
-  /** The index without what had landed. What is staged since is the user's, and then it is not taken back. */
+  /**
+   * Makes the index without the landed changes. Refuses if the user has staged changes of the same paths
+   * since.
+   */
   async #indexBefore(undo: LandingFolder, landing: GitLanding): Promise<void> {
     const { git } = this.#parts;
     using gitDir = this.#parts.openGitDir();
@@ -358,7 +367,7 @@ export class GitLandings {
   }
 }
 
-/** The same, taken back. */
+/** The landing in the other direction. */
 function reversed(landing: GitLanding): GitLanding {
   const changes = landing.changes.map(({ path, before, after }) => ({
     path,

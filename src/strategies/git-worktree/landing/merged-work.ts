@@ -11,9 +11,9 @@ import { type CommitText, commitTree, descends, type WorkCommit } from "../workt
 const MERGE = failpoint("git.merge-tree");
 
 /**
- * Merges a commit of the plan's into what is checked out now, as objects only. The result is a merge commit,
- * or with `fastForward` the commit itself where nobody has committed meanwhile. Conflicts are a
- * `SandboxConflictError` with every path.
+ * Merges a commit of the plan into the commit that is checked out now, as objects only. Returns a merge
+ * commit, or with `fastForward` the plan's commit if the branch has not moved. Throws a
+ * `SandboxConflictError` with every path in conflict.
  */
 export async function mergeWork(
   parts: SandboxParts,
@@ -44,8 +44,8 @@ async function mergedTree(parts: SandboxParts, now: Head, work: string): Promise
 }
 
 /**
- * Lines `MODE ID STAGE`, a tab and a path, up to an empty one: stage 1 is the common ancestor, 2 the branch,
- * 3 the plan.
+ * Parses lines `MODE ID STAGE`, a tab and a path, up to an empty line. Stage 1 is the common ancestor, 2 the
+ * branch, 3 the plan.
  */
 export function conflictsIn(said: readonly string[], branch: string): Conflict[] {
   const stages = new Map<string, Set<string>>();

@@ -12,26 +12,26 @@ const POINTS = {
   tree: failpoint("git.write-tree"),
 };
 
-/** The files of a worktree as a tree object, and what is not in it. */
+/** The files of a worktree as a tree object, and the folders that it leaves out. */
 export interface StoredTree {
   readonly tree: string;
   /** Folders that are repositories of their own. */
   readonly nested: readonly string[];
 }
 
-/** Settings with which what is written is on disk, with one flush for many objects. */
+/** Settings that make git flush its writes, with one flush for many objects. */
 export const DURABLE = {
   "core.fsync": "loose-object,pack,pack-metadata,reference",
   "core.fsyncMethod": "batch",
 };
 
-/** What git does not track yet, and which of that counts. */
+/** Which untracked files count. */
 export type Untracked = "all" | "but-ignored";
 
 /**
- * Stores the files of a worktree: brings an index, in which they were once, up to date and makes a tree of
- * it. Costs a look at every file, and reading those that changed. Not `git add`: that would start git inside
- * repositories that lie in the worktree, with the settings it finds there.
+ * Stores the files of a worktree: updates an index that knows an earlier state of them, and writes it as a
+ * tree. This looks at every file and reads those that changed. It does not use `git add`, which would start
+ * git inside nested repositories, with the settings that it finds there.
  */
 export async function storeTree(
   git: Git,
@@ -42,7 +42,7 @@ export async function storeTree(
 ): Promise<StoredTree> {
   const options = signal === undefined ? {} : { signal };
   const standard = untracked === "all" ? [] : ["--exclude-standard"];
-  // One looks at all files that are known, the other into all folders.
+  // The first listing looks at all tracked files, the second into all folders.
   const listings = await Promise.all(
     [
       ["-m", "-d"],
@@ -50,7 +50,7 @@ export async function storeTree(
     ].map((which) => git.look(context, ["ls-files", "-z", ...which], options)),
   );
   const listed = new Set(listings.flatMap(({ stdout }) => splitNul(stdout)));
-  // A workspace of ours, which may be in the checkout, is nobody's data.
+  // A workspace of ours may lie in the checkout. It is not part of the data.
   const paths = [...listed].filter((path) => !OWN_NAME.test(path));
   const nested = paths.filter((path) => path.endsWith("/")).map((path) => path.slice(0, -1));
   const { there, gone } = sorted(
@@ -69,7 +69,7 @@ export async function storeTree(
       ["update-index", "--add", "--remove", "--replace", "--verbose", "-z", "--stdin"],
       {
         input: nulTerminated(there),
-        // It names each file, by which it is seen to be alive.
+        // Git prints the name of each file, which shows that it is alive.
         onOutput: () => undefined,
         settings: DURABLE,
         ...options,
@@ -82,20 +82,24 @@ export async function storeTree(
   return { tree, nested };
 }
 
-/** What git ignores in a worktree; a folder with nothing else in it as one, with a slash at its end. */
+/**
+ * The paths that git ignores in a worktree. A folder with only ignored files is one path that ends in a
+ * slash.
+ */
 export async function ignoredIn(git: Git, context: GitContext): Promise<readonly string[]> {
   const args = ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"];
   return splitNul((await git.look(context, args)).stdout);
 }
 
-/** Paths as git takes them from its input. */
+/** Paths as git reads them from its standard input. */
 export function nulTerminated(paths: readonly string[]): Buffer {
   return Buffer.concat(paths.flatMap((path) => [bytesFromPath(path), Buffer.alloc(1)]));
 }
 
 /**
- * What is a file or a link now, reached without following one, and what is neither. Refuses what git can't
- * store. A repository of its own is left as it is known.
+ * Sorts paths into files and links, reached without following a link, and paths that are neither. Refuses
+ * files that git can't store. Nested repositories are in neither list, so the index keeps its entries for
+ * them.
  */
 function sorted(
   files: Folder,

@@ -1,7 +1,7 @@
 import { bytesFromPath } from "../../../core/paths/byte-path.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 
-/** The content of a file as the base has it, as it would be checked out; undefined if there is none. */
+/** The content of a file in the base, as git would check it out; undefined if there is none. */
 export async function baseContent(
   parts: SandboxParts,
   base: string,

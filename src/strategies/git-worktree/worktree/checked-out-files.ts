@@ -7,9 +7,9 @@ import { nulTerminated } from "../repository/store-tree.ts";
 const CHECK_OUT = failpoint("git.check-out");
 
 /**
- * Checks files of an index out into an empty folder: with the right line ends, filters applied, as links and
- * with modes. The folder is given to git as its worktree, so that it finds attributes in the index, and not
- * in files that may be older.
+ * Checks files of an index out into an empty folder: line ends and filters applied, with links and modes. Git
+ * gets the folder as its worktree, so it takes attributes from the index and not from files that may be
+ * older.
  */
 export async function checkOutInto(
   git: Git,
@@ -20,7 +20,7 @@ export async function checkOutInto(
 ): Promise<void> {
   if (paths.length === 0) return;
   const context = { gitDir, index, workTree: folder.path };
-  // Attributes that change at the same time hold for the others already.
+  // Changed attributes apply to the other files already, so they come first.
   const isAttributes = (path: string) => baseName(path) === ".gitattributes";
   const ordered = [...paths.filter(isAttributes), ...paths.filter((path) => !isAttributes(path))];
   await git.change(CHECK_OUT, context, ["checkout-index", "-f", "-z", "--stdin"], {

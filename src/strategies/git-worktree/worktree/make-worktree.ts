@@ -20,7 +20,7 @@ const POINTS = { remove: failpoint("git.remove-old"), checkOut: failpoint("git.c
 
 export interface MakeOptions {
   readonly start: Start;
-  /** The name below which the refs of this sandbox are in the user's repository. */
+  /** The prefix of this sandbox's refs in the user's repository. */
   readonly refs: string;
   /** The branch that programs are on. */
   readonly branch: string;
@@ -29,8 +29,8 @@ export interface MakeOptions {
 }
 
 /**
- * Makes a worktree of what is checked out now, or was found to be, with its repositories; what an earlier,
- * unfinished try left is removed first.
+ * Makes a worktree with its repositories from what is checked out now, or from `found`. Removes an earlier
+ * worktree first, finished or not.
  */
 export async function makeWorktree(
   parts: SandboxParts,
@@ -79,8 +79,8 @@ async function fillWorkspace(
 }
 
 /**
- * A commit of the checkout as it is, uncommitted and untracked files included. Index, stash and files of the
- * user stay as they are.
+ * Commits the checkout as it is, with uncommitted and untracked files. The user's index, stash and files do
+ * not change.
  */
 async function uncommittedBase(
   parts: SandboxParts,
@@ -98,7 +98,7 @@ async function uncommittedBase(
   const message = async () => "The checkout as it was, with what was not committed";
   const text = { identity: identityFrom(config), message };
   const commit = await commitTree(parts, context, tree, [head.commit], text);
-  // Programs must find these objects where they can see them.
+  // Programs need these objects in a place that they can see.
   using from = workspace.openBelow(`${REPOSITORY}/objects`);
   using to = workspace.openBelow(`${WORKTREE}/${DOT_GIT}/objects`);
   runAtOnce(copyTree(from, to, { data: "share", filter: (path) => path !== "info" }));

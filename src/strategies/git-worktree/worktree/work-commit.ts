@@ -15,21 +15,21 @@ const POINTS = { commit: failpoint("git.commit-tree"), index: failpoint("git.bui
 export interface WorkCommit {
   readonly commit: string;
   readonly tree: string;
-  /** What it changes, compared with where the sandbox began. */
+  /** The changes since the sandbox began. */
   readonly changes: readonly BlobChange[];
-  /** What was not committed in the checkout when the sandbox was made: changes of that stay uncommitted. */
+  /** Changes of files that were uncommitted when the sandbox began. These stay uncommitted. */
   readonly uncommitted: readonly BlobChange[];
   readonly warnings: readonly string[];
 }
 
-/** Who commits, and what the commit says. */
+/** The identity and the message of a commit. */
 export interface CommitText {
   readonly identity: Identity;
-  /** Asked for only if a commit is made. */
+  /** Called only if there is a commit to make. */
   readonly message: () => Promise<string>;
 }
 
-/** Fails while something is half done in the worktree, such as a merge. */
+/** Fails while the worktree is in the middle of an operation, such as a merge. */
 export function assertProgramsDone(parts: SandboxParts): void {
   using worktree = parts.openWorktree();
   const busy = programsUnderWay(worktree);
@@ -44,8 +44,8 @@ export function assertProgramsDone(parts: SandboxParts): void {
 }
 
 /**
- * Makes a commit of all that was stored of the worktree, on top of the commits that programs made there.
- * Undefined if there is nothing.
+ * Commits the stored files of the worktree, on top of the commits that programs made there. Undefined if
+ * there is nothing to land.
  */
 export async function commitWork(
   parts: SandboxParts,
@@ -78,9 +78,9 @@ const REBASED =
   "the commits made in the sandbox are not based on where it began, so its files land as one commit of their own";
 
 /**
- * A sandbox that began with uncommitted files: these are in its base, and must not get into the history. So
- * what it changed lands as one commit on what was checked out; what it changed of uncommitted files stays
- * uncommitted.
+ * The case of a sandbox that began with uncommitted files. They are in its base and must not get into the
+ * history. So the changes land as one commit on the commit that was checked out, and changes of uncommitted
+ * files stay uncommitted.
  */
 async function fromUncommitted(
   parts: SandboxParts,
@@ -140,7 +140,7 @@ export async function commitTree(
   return lineOf(answer);
 }
 
-/** Whether a commit is the other, or has it in its history. What is broken has nothing. */
+/** Whether a commit is the other, or has it in its history. False if the history can't be read. */
 export async function descends(
   { git }: SandboxParts,
   context: GitContext,

@@ -22,8 +22,8 @@ import { ScratchFolder } from "../scratch-folder.ts";
 import { checkOutInto } from "./checked-out-files.ts";
 
 /**
- * What the worktree holds that the base does not: the files as they are now, stored in our repository,
- * against the commit that the worktree began with. Both sides are shown as they are checked out.
+ * The difference between the worktree and its base: the present files, stored in our repository, against the
+ * commit that the worktree began with. Both sides are shown as they are checked out.
  */
 export async function workDiff(parts: SandboxParts, record: SandboxRecord): Promise<DiffView> {
   const { git, workspace } = parts;
@@ -101,7 +101,7 @@ function shownKind(blob: Blob | undefined): ChangeKind {
   return kind === "submodule" ? "directory" : kind;
 }
 
-/** Git knows of modes only whether a file can be run, and nothing of owners and times. */
+/** Of the mode, git knows only whether a file can be run; it knows nothing of owners and times. */
 function shownFacts({ mode }: Blob, facts: Facts | undefined, { content, target }: ReadSide): ChangeFacts {
   const isFile = facts?.kind === "file";
   return {
@@ -150,7 +150,7 @@ function notLanding(path: string, kind: ChangeKind, why: string): Change {
   return { path, operation: "added", kind, warnings: [why] };
 }
 
-/** What others have committed since, of what the plan changes too. */
+/** Paths that others have changed on the branch since. */
 interface Moved {
   readonly paths: ReadonlySet<string>;
   readonly branch: string;

@@ -6,25 +6,25 @@ import { CallLimit } from "./call-limit.ts";
 import { invalidResult } from "./foreign-errors.ts";
 import { type Answer, type ArgumentsOf, answerOf, METHODS, type MethodName } from "./method-table.ts";
 
-/** A strategy, and what its sandboxes are marked with. */
+/** A strategy, and the mark of its sandboxes. */
 interface CalledStrategy {
   readonly name: string;
   readonly strategy: SandboxStrategy;
   readonly madeWith: MadeWith;
 }
 
-/** A sandbox that a strategy was asked to make: all of its reference but what the strategy itself adds. */
+/** A sandbox that a strategy is asked to make: its reference without the fields that the strategy adds. */
 type AskedSandbox = Omit<SandboxRef, "metadata" | "capabilities">;
 
 /**
- * How one instance of a strategy of the user's own is called: every call is bounded in time, gets copies of
- * what Drydock keeps, and has its answer checked.
+ * Calls one instance of a strategy of the user's own. Every call is bounded in time and gets copies of
+ * Drydock's data, and its answer is checked.
  */
 export class CustomCalls {
   readonly limit: CallLimit;
-  /** The sandboxes that the instance is making right now, by their ids. */
+  /** The sandboxes that the instance is making now, by id. */
   readonly #asked = new Map<string, AskedSandbox>();
-  /** Loaded with the first call: built-in strategies need no zod. */
+  /** Loaded at the first call, because built-in strategies need no zod. */
   #schemas: Promise<typeof import("./results.ts")> | undefined;
 
   constructor(limitMilliseconds: number, user: AbortSignal) {
@@ -46,8 +46,8 @@ export class CustomCalls {
   }
 
   /**
-   * The reference of a sandbox that this instance is making right now, as it may be recorded. An instance may
-   * record no other sandbox: it could take over those of other plans.
+   * Checks the reference of a sandbox that this instance is making now. An instance may record no other
+   * sandbox, because it could take over those of other plans.
    */
   async refInMaking(value: unknown): Promise<SandboxRef> {
     const hint =
@@ -73,7 +73,7 @@ export class CustomCalls {
   ): Promise<Answer<M>> {
     const { checkedAnswer } = await this.#results();
     const { finishes = false, nothing, reported } = METHODS[method];
-    // A diff is checked as a whole, so that it is not handed over change by change.
+    // A diff is checked as a whole, so the argument that would receive single changes is left out.
     const own = (method === "diff" ? args.slice(0, 1) : args).map(ownCopy) as ArgumentsOf<M>;
     const bounds = { strategy: to.name, method, finishes };
     const checked = checkedAnswer(
@@ -107,7 +107,10 @@ function differenceOf(ref: SandboxRef, asked: AskedSandbox): string | undefined 
   return undefined;
 }
 
-/** Whatever a strategy does to its arguments stays its own. Bytes are not kept, and may be many. */
+/**
+ * A copy that the strategy may change without effect on Drydock. Bytes are not copied: Drydock does not use
+ * them again, and there may be many.
+ */
 function ownCopy(argument: unknown): unknown {
   const isShared = typeof argument === "object" && !(argument instanceof Uint8Array);
   return isShared ? copyPlain(argument, Number.POSITIVE_INFINITY) : argument;

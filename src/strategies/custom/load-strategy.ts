@@ -8,11 +8,11 @@ import { nearestName } from "../../core/values/nearest-name.ts";
 import type { StrategyMaker } from "../registered-strategy.ts";
 import { checkOptions } from "./strategy-options.ts";
 
-/** A module of the user's own, and what names it. */
+/** A module of the user's own, with the names that errors need. */
 type DeclaredModule = Pick<CustomStrategy, "name" | "module" | "folder" | "place">;
 type Exports = { readonly [name: string]: unknown };
 
-/** A class of the user's own. The registry checks what it makes. */
+/** A class of the user's own. The registry checks its instances. */
 interface StrategyClass {
   new (context: StrategyContext, options: unknown): SandboxStrategy;
   readonly optionsSchema?: unknown;
@@ -21,8 +21,7 @@ interface StrategyClass {
 /**
  * Loads the class of a strategy that a config or a command line names. `module` is a path relative to
  * `folder`, or a package that is installed there: JavaScript or, in a file of the user's own, TypeScript
- * whose types Node can leave out. Everything that can go wrong is a `StrategyUnavailableError` of its own,
- * with the place in the config.
+ * whose types Node can strip. Every failure is a `StrategyUnavailableError` with the position in the config.
  */
 export async function loadStrategyClass(
   declared: CustomStrategy,
@@ -62,7 +61,7 @@ export async function importModule(
   }
 }
 
-/** Whether the module itself is missing, and not something that it imports. */
+/** Whether the module itself is missing, rather than one that it imports. */
 function isMissing(declared: DeclaredModule, thrown: unknown): boolean {
   const { code, url, message } = (thrown ?? {}) as { readonly [member: string]: unknown };
   if (code !== "ERR_MODULE_NOT_FOUND") return false;

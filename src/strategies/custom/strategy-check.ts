@@ -7,7 +7,7 @@ type Members = { readonly [member: string]: unknown };
 
 const HINT = "See docs/writing-a-strategy.md for what a strategy has to have.";
 
-/** Refuses what is no strategy before it is called, and names everything that is wrong at once. */
+/** Refuses an object that is no strategy before any call, and names all of its problems at once. */
 export function assertStrategy(
   candidate: unknown,
   name: string | undefined,
@@ -41,7 +41,7 @@ function problemsOf(candidate: Members, needsName: boolean): readonly string[] {
   return problems;
 }
 
-/** What a strategy says of itself has to make sense; whether it is true shows when it is called. */
+/** Capabilities have to be consistent. Whether they are true shows in the calls. */
 function capabilityProblems(declared: Members): readonly string[] {
   return Object.entries(CAPABILITIES).flatMap(([name, { values, fits, byDefault }]) => {
     const isLeftOut = declared[name] === undefined && byDefault !== undefined;
@@ -51,7 +51,7 @@ function capabilityProblems(declared: Members): readonly string[] {
 
 function combinationProblems({ commit, undo, partial, checkpoint }: Members): readonly string[] {
   const problems: string[] = [];
-  // Before its commit its work is saved, so that it is there again after the commit was taken back.
+  // Drydock saves the work before the commit, so that it is there again after the commit is undone.
   if (commit === "one-phase" && undo === true && checkpoint === false)
     problems.push("capabilities.checkpoint (what is one-phase with undo has to have checkpoints)");
   if (partial === true && (commit !== "two-phase" || undo === false))

@@ -14,8 +14,8 @@ export interface FilePlace {
 }
 
 /**
- * Copies a file to where nothing is, sharing its blocks where the file system can. It may be a database that
- * this process has locked.
+ * Copies a file to a new name, sharing its blocks where the file system can. It may be a database that this
+ * process has locked.
  */
 export function* copyFile(point: Failpoint, from: FilePlace, to: FilePlace): Steps {
   const source = from.folder.openFile(from.name);
@@ -34,7 +34,7 @@ export function* copyFile(point: Failpoint, from: FilePlace, to: FilePlace): Ste
   }
 }
 
-/** The same, while other things go on; stops when the user asks for it. */
+/** Copies a file in steps, so that other work goes on in between. Stops when the user interrupts. */
 export async function copyFileInTurns(
   point: Failpoint,
   from: FilePlace,
@@ -46,7 +46,7 @@ export async function copyFileInTurns(
   });
 }
 
-/** The digest of a file (content-digest.ts). */
+/** The digest of a file's content. */
 export function fileDigest({ folder, name }: FilePlace): string {
   const fd = folder.openFile(name);
   try {

@@ -18,10 +18,10 @@ import { filesOf, SqliteView } from "./sqlite-view.ts";
 /**
  * # A sandbox of a SQLite database, in its workspace
  *
- * - `base.db`: the original as it was when the sandbox was made. Nobody changes it.
- * - `made`: written when all of it is there, the copy that is worked on (sqlite-view.ts) included. Without it
- *   there is no sandbox, only the rest of a creation.
- * - `stale`: there when the work has landed, so that all of it is made anew before it is used again.
+ * - `base.db`: the original from the creation of the sandbox. It never changes.
+ * - `made`: written last, when everything exists, the copy for programs (sqlite-view.ts) included. Without it
+ *   there is only the rest of a failed creation.
+ * - `stale`: written when the work has landed. Everything is rebuilt before the next use.
  */
 const POINTS = {
   own: failpoint("sqlite.copy-own"),
@@ -66,12 +66,15 @@ export class SqliteSandbox {
     return this.workspace.label(BASE);
   }
 
-  /** Where programs find it. */
+  /** The path at which programs find the copy. */
   get path(): string {
     return this.view.path;
   }
 
-  /** Makes it, from the original as it is now; what an earlier try or earlier work left goes first. */
+  /**
+   * Builds the sandbox from the original as it is now. Removes earlier work, or the rest of an earlier try,
+   * first.
+   */
   async make(patience: Patience): Promise<void> {
     for (const name of [BASE, `${BASE}-journal`]) removeTree(POINTS.remove, this.workspace, name);
     dropCheckpoints(this.workspace);
@@ -93,14 +96,14 @@ export class SqliteSandbox {
     if (this.isStale) this.workspace.removeFile(POINTS.fresh, STALE);
   }
 
-  /** Sees that nobody works on the copy, from inside a command or by its path. */
+  /** Fails while a command or another program works on the copy. */
   assertUnused(): void {
     const user = this.view.inside() ?? fileWriters(filesOf(this.path))[0];
     if (user !== undefined) throw this.#busy(user);
   }
 
   /**
-   * Opens the copy. Whoever works in it from inside a command does so through an overlay, whose locks we
+   * Opens the copy. Fails while a command works in it, because that goes through an overlay, whose locks we
    * would not see.
    */
   open(): SqliteDatabase {
@@ -110,7 +113,7 @@ export class SqliteSandbox {
     return new SqliteDatabase(this.path, "write");
   }
 
-  /** The same with what the sandbox was made from as `base`. */
+  /** Opens the copy, with the base attached as `base`. */
   openWithBase(): SqliteDatabase {
     const db = this.open();
     try {
@@ -129,7 +132,7 @@ export class SqliteSandbox {
     }
   }
 
-  /** Sees that nobody works on the copy, and that all that was done is in its one file. */
+  /** Fails while a program works on the copy, and brings all of its work into its one file. */
   freeze(): void {
     this.assertUnused();
     using db = this.open();
@@ -143,7 +146,7 @@ export class SqliteSandbox {
     return own;
   }
 
-  /** Whether the copy is there at all; a command may have removed it. */
+  /** Fails if the copy is gone; a command may have removed it. */
   #assertThere(): void {
     using own = this.view.openOwn();
     if (own?.facts(this.name)?.kind !== "file") throw this.#gone();
@@ -171,7 +174,7 @@ export class SqliteSandbox {
     );
   }
 
-  /** The copy and the folder that it is shown in are as open to others as those of the original. */
+  /** Gives the copy and its folder the access rights of the original and its folder. */
   #dressUp(own: Folder): void {
     const places = [
       [this.name, factsOfPath(this.location), 0o600],

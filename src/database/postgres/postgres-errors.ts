@@ -10,7 +10,7 @@ import {
   wrongLogin,
 } from "../server/server-errors.ts";
 
-/** The codes of PostgreSQL (SQLSTATE) that we tell apart. */
+/** The codes of PostgreSQL (SQLSTATE) that we distinguish. */
 const STATE = {
   noSuchDatabase: "3D000",
   wrongPassword: "28P01",
@@ -25,7 +25,7 @@ const STATE = {
   shutDown: /^(?:57P0[12]|08...)$/,
 } as const;
 
-/** What to throw for what PostgreSQL, or the way to it, threw. */
+/** The error to throw for one from PostgreSQL or the connection. */
 export function postgresError(
   thrown: unknown,
   location: string,

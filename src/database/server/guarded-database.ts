@@ -6,7 +6,7 @@ import { type Dialect, type ScriptStatement, statementsOf } from "./server-state
 
 const GUARD = "drydock_guard";
 
-/** What this class needs of a driver's connection. */
+/** The part of a driver's connection that this class needs. */
 interface GuardableConnection {
   readonly isOpen: boolean;
   onLost: (why: string) => void;
@@ -16,17 +16,20 @@ interface GuardableConnection {
   close(): Promise<void>;
 }
 
-/** What differs between servers, and how another connection ends what this one is doing. */
+/**
+ * The differences between servers, and the function that cancels this connection's statement through another
+ * one.
+ */
 interface ServerManners {
   readonly dialect: Dialect;
-  /** Names are written in these. */
+  /** The quotation mark around names. */
   readonly quote: '"' | "`";
   readonly cancel: () => Promise<void>;
 }
 
 /**
- * What the transactions held on PostgreSQL and on MySQL have in common. A savepoint of ours, the guard, is
- * always the last one: whatever fails in a script, the transaction goes back to it and lives on.
+ * The common part of transactions held on PostgreSQL and on MySQL. The guard, a savepoint of ours, is always
+ * the last savepoint: when a script fails, the transaction goes back to the guard and lives on.
  */
 export abstract class GuardedDatabase<Connection extends GuardableConnection> {
   protected readonly connection: Connection;
@@ -50,8 +53,7 @@ export abstract class GuardedDatabase<Connection extends GuardableConnection> {
   protected abstract runStatement(statement: ScriptStatement, which: string): Promise<ServerStatement>;
 
   /**
-   * Has the server refuse whatever would write, until the transaction goes back to the guard, where a server
-   * can.
+   * Makes the server refuse all writes until the transaction goes back to the guard, where the server can.
    */
   protected beginReading?(): Promise<void>;
 

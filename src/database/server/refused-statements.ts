@@ -2,9 +2,9 @@ import { StatementError } from "../../core/errors/errors.ts";
 import type { Dialect, ScriptStatement } from "./server-statements.ts";
 
 /**
- * What can't be run in a transaction that is held for a plan, with the reason. It is refused before it is
- * sent: some of it would land at once, some would end the transaction, and some would keep it from being
- * prepared when the plan is applied.
+ * Statements that can't run in a transaction held for a plan, each with the reason. They are refused before
+ * they are sent. Some would land at once, some would end the transaction, and some would keep it from being
+ * prepared.
  */
 type Rule = readonly [begins: RegExp, reason: string];
 

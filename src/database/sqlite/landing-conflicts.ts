@@ -15,8 +15,9 @@ import type { SqliteDatabase } from "./sqlite-database.ts";
 import { definitionOf, HEADER_NUMBERS, headerNumber, schemaObjects } from "./sqlite-schema.ts";
 
 /**
- * What of a database is neither as a record says it was nor as it says it will be: somebody else's doing.
- * `main` of the connection is the database, `record` the name by which the record is attached.
+ * Finds what another writer has changed: the parts of a database that are on neither side of a record. `main`
+ * of the connection is the database; `record` is the name under which the record is attached. The direction
+ * says from which side to which the record lands.
  */
 export interface Direction {
   readonly from: Side;
@@ -26,7 +27,7 @@ export interface Direction {
 export const FORWARD: Direction = { from: "before", to: "after" };
 export const BACKWARD: Direction = { from: "after", to: "before" };
 
-/** As many as a person will look at. */
+/** People do not read more. */
 const MOST_NAMED = 100;
 const LONGEST_KEY = 100;
 
@@ -43,7 +44,7 @@ export function findConflicts(db: SqliteDatabase, record: string, direction: Dir
   return conflicts.slice(0, MOST_NAMED);
 }
 
-/** What is defined otherwise than on both sides. */
+/** Definitions and numbers that are on neither side. */
 function schemaConflicts(db: SqliteDatabase, record: string, { from, to }: Direction): Conflict[] {
   const conflicts: Conflict[] = [];
   for (const name of HEADER_NUMBERS) {
@@ -61,7 +62,9 @@ function schemaConflicts(db: SqliteDatabase, record: string, { from, to }: Direc
   return [...conflicts, ...strangers(db, objects)];
 }
 
-/** What somebody else has made for a table that is to be made anew would go with it. */
+/**
+ * Objects that another writer has added to a table that will be dropped or rebuilt. They would go with it.
+ */
 function strangers(db: SqliteDatabase, objects: readonly ChangedObject[]): Conflict[] {
   const owners = new Set(
     objects.filter(({ type }) => type === "table" || type === "view").map(({ name }) => name),
@@ -72,7 +75,7 @@ function strangers(db: SqliteDatabase, objects: readonly ChangedObject[]): Confl
     .map(({ name, type, table }) => ({ path: name, why: `this ${type} of ${table} was made meanwhile` }));
 }
 
-/** A table that is dropped or made anew has to hold exactly what it did. */
+/** A table that will be dropped or rebuilt must hold exactly the recorded rows. */
 function wholeConflicts(
   db: SqliteDatabase,
   record: string,
@@ -90,7 +93,7 @@ function wholeConflicts(
   ];
 }
 
-/** Rows of the one that the other does not have. */
+/** The rows of `left` that `right` does not have. */
 export function differing(
   db: SqliteDatabase,
   left: Rows,
@@ -106,7 +109,7 @@ export function differing(
   return rows.map((key) => ({ path: rowPath(name, key), why }));
 }
 
-/** Rows that are neither as they were nor as they will be. */
+/** Rows that are on neither side of the record. */
 export function rowConflicts(db: SqliteDatabase, record: string, table: ChangedTable) {
   return (direction: Direction): Conflict[] => {
     const shape = table.before ?? table.after;
@@ -130,7 +133,7 @@ export function rowConflicts(db: SqliteDatabase, record: string, table: ChangedT
   };
 }
 
-/** Conditions on the row `this` of a record's table that hold if somebody else had his hands on it. */
+/** Conditions on a row `this` of the record, which hold if another writer has changed that row. */
 export function conflictConditions(
   record: string,
   { n }: ChangedTable,
@@ -152,13 +155,13 @@ export function conflictConditions(
   };
 }
 
-/** The columns that tell a row apart. */
+/** The columns that identify a row. */
 export function keyOf(alias: string, rows: Rows, { identity }: RecordedShape): string {
   if (identity === "rowid") return `${alias}.${rows.rowid}`;
   return identity.map(({ at }) => `${alias}.${rows.columns[at]}`).join(", ");
 }
 
-/** How a row is called in a diff and in a conflict: `table/key`, several columns with commas between them. */
+/** The name of a row in diffs and conflicts: `table/key`, with commas between several columns. */
 export function rowPath(table: string, key: readonly DatabaseValue[]): string {
   const text = key.map((value) => escaped(valueText(value))).join(",");
   return `${escaped(table)}/${text.length > LONGEST_KEY ? `${text.slice(0, LONGEST_KEY)}…` : text}`;

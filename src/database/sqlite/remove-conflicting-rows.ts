@@ -30,7 +30,7 @@ export function removeConflictingRows(location: string, record: string, directio
   return conflicts;
 }
 
-/** Both sides of a row in conflict go: the row as it was and as it would become. */
+/** Removes both sides of a row in conflict: its old and its new state. */
 function removeConflicts(db: SqliteDatabase, table: ChangedTable, direction: Direction): void {
   const shape = table.before ?? table.after;
   if (shape === undefined || table.whole) return;

@@ -1,13 +1,17 @@
 import type { RandomAccess } from "../../system/data/random-access.ts";
 
 /**
- * # The pages of a SQLite file, as far as it takes to find rows in them
+ * # The pages of a SQLite file, as far as finding rows needs them
  *
- * The rows of a table with rowids are in the leaves of a tree of pages. A page begins with its kind; page 1
- * does so behind the header of the file. An inner page holds the numbers of its children, a leaf holds its
- * rows, each by its length, its rowid and its values; what does not fit goes on in other pages, which begin
- * with the number of the next one. All leaves of a tree are equally deep. Numbers are big-endian; a `varint`
- * has 7 bits in each byte, the highest first, as long as the eighth is set, and all 8 bits in the ninth byte.
+ * The rows of a table with rowids are in the leaves of a tree of pages. All leaves of a tree are equally
+ * deep.
+ *
+ * - A page begins with its kind. In page 1 the kind comes after the header of the file.
+ * - An inner page holds the numbers of its children.
+ * - A leaf holds rows: each has its length, its rowid and its values. A row that does not fit continues in
+ *   other pages, each of which begins with the number of the next.
+ * - Numbers are big-endian. A `varint` has 7 bits in each byte, the highest first, as long as the eighth bit
+ *   is set, and all 8 bits in the ninth byte.
  */
 const HEADER_BYTES = 100;
 const PAGE_SIZE_AT = 16;
@@ -18,18 +22,18 @@ const INNER_INDEX = 2;
 const LEAF_INDEX = 10;
 const COMPARED_AT_ONCE = 1 << 20;
 const MOST_CACHED_BYTES = 1 << 25;
-/** Beyond, the first byte of a page that a row goes on in may look like the kind of another page. */
+/** In a larger file, the first byte of a page that continues a row may look like the kind of another page. */
 const MOST_PAGES = 1 << 24;
 const DEEPEST = 20;
-/** A row that is longer than a page less this goes on in other pages. */
+/** A row that is longer than a page minus this continues in other pages. */
 const MOST_BEYOND = 35;
-/** So many bytes of seven bits each fit into a number. */
+/** As many bytes of seven bits each fit into a number. */
 const PLAIN_VARINT_BYTES = 7;
 
-/** A file that does not look as it should. Whoever finds this out uses another way to read it. */
+/** A file is not laid out as this code expects. The caller compares all rows instead. */
 export class UnknownPageError extends Error {}
 
-/** A number where it is small enough to be one. */
+/** A number if the value is small enough for one. */
 export type Rowid = number | bigint;
 
 /** The pages of a table. */
@@ -43,11 +47,11 @@ export interface Cell {
   readonly rowid: Rowid;
   readonly page: Buffer;
   readonly from: number;
-  /** Where it ends; undefined for one that goes on in other pages. */
+  /** The end of the row; undefined if it continues in other pages. */
   readonly to: number | undefined;
 }
 
-/** Whether two rows are the same bytes, all of them in their leaves. */
+/** Whether two rows have the same bytes, and neither continues in other pages. */
 export function isSameCell(a: Cell, b: Cell): boolean {
   if (a.to === undefined || b.to === undefined || Math.max(a.to, b.to) > a.page.length) return false;
   return a.page.compare(b.page, b.from, b.to, a.from, a.to) === 0;
@@ -59,7 +63,7 @@ export class SqlitePages {
   readonly count: number;
   readonly file: RandomAccess;
   readonly #cached = new Map<number, Buffer>();
-  /** Memory for more of them. */
+  /** Memory for more cached pages. */
   #room: Buffer = Buffer.alloc(0);
 
   constructor(file: RandomAccess) {
@@ -74,7 +78,7 @@ export class SqlitePages {
     if (this.count >= MOST_PAGES) throw new UnknownPageError("too large");
   }
 
-  /** The pages of a table by the number of the first. */
+  /** The pages of a table, from the number of its first page. */
   tree(root: number): TablePages {
     let inner: number[] = [];
     let level = [root];
@@ -101,7 +105,7 @@ export class SqlitePages {
     }
   }
 
-  /** Whether a row may go on in this page: it is of no kind that holds rows or keys. */
+  /** Whether this page may continue a row: its kind is none that holds rows or keys. */
   mayGoOn(page: number): boolean {
     return (
       page <= this.count && ![INNER_TABLE, LEAF_TABLE, INNER_INDEX, LEAF_INDEX].includes(this.#kindOf(page))
@@ -123,7 +127,7 @@ export class SqlitePages {
     return [...left, bytes.readUInt32BE(start + 8)];
   }
 
-  /** Keeps the bytes of a page, which is looked at again. */
+  /** Caches the bytes of a page, which will be read again. */
   keep(page: number, bytes: Buffer, from: number): void {
     if (this.#cached.size * this.pageSize >= MOST_CACHED_BYTES) return;
     if (this.#room.length < this.pageSize) this.#room = Buffer.alloc(COMPARED_AT_ONCE);
@@ -142,7 +146,7 @@ export class SqlitePages {
   }
 }
 
-/** The pages that are not the same bytes in both files, those included that only one of them has. */
+/** The pages whose bytes differ between the files, and those that only one of them has. */
 export function differentPages(a: SqlitePages, b: SqlitePages): Set<number> {
   const { pageSize } = a;
   if (pageSize !== b.pageSize) throw new UnknownPageError("another size of pages");

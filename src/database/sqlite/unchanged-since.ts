@@ -10,7 +10,7 @@ import {
   tableShape,
 } from "./sqlite-schema.ts";
 
-/** Everything in which `main` of the connection is not what `base` is: definitions, rows and numbers. */
+/** All differences between `base` and `main` of the connection: definitions, rows and numbers. */
 export function differencesFromBase(db: SqliteDatabase): Conflict[] {
   const [base, main] = [schemaObjects(db, "base"), schemaObjects(db, "main")];
   const keyOf = ({ type, name, sql }: SchemaObject) => `${type} ${name} ${sql}`;

@@ -9,8 +9,8 @@ import { MysqlConnection } from "./mysql-connection.ts";
  * transaction was committed.
  *
  * The table is in a database of its own, `drydock_PLAN_RESOURCE`, if the user may create one, else in the
- * user's database under that name. Another connection creates it, because that would commit the transaction.
- * It is dropped with the plan. Where the user may do neither, there is no table.
+ * user's database under that name. Another connection creates it, because creating it would
+ * commit the transaction. It is dropped with the plan. Where the user may do neither, there is no table.
  */
 export async function makeMarkerTable(
   login: ServerLogin,

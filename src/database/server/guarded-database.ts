@@ -20,7 +20,7 @@ interface GuardableConnection {
  * The differences between servers, and the function that cancels this connection's statement through another
  * one.
  */
-interface ServerManners {
+interface ServerTraits {
   readonly dialect: Dialect;
   /** The quotation mark around names. */
   readonly quote: '"' | "`";
@@ -35,15 +35,15 @@ export abstract class GuardedDatabase<Connection extends GuardableConnection> {
   protected readonly connection: Connection;
   protected readonly login: ServerLogin;
   protected readonly cancellation: Cancellation;
-  readonly #manners: ServerManners;
+  readonly #traits: ServerTraits;
 
-  constructor(connection: Connection, login: ServerLogin, manners: ServerManners) {
+  constructor(connection: Connection, login: ServerLogin, traits: ServerTraits) {
     this.connection = connection;
     this.login = login;
-    this.#manners = manners;
+    this.#traits = traits;
     const { patienceMs } = login;
-    this.cancellation = new Cancellation({ tell: manners.cancel, cut: () => connection.drop(), patienceMs });
-    connection.stop = manners.cancel;
+    this.cancellation = new Cancellation({ tell: traits.cancel, cut: () => connection.drop(), patienceMs });
+    connection.stop = traits.cancel;
   }
 
   /** Refuses a statement before anything is sent. */
@@ -66,7 +66,7 @@ export abstract class GuardedDatabase<Connection extends GuardableConnection> {
   }
 
   async run(script: string, { readOnly = false } = {}): Promise<readonly ServerStatement[]> {
-    const statements = statementsOf(script, this.#manners.dialect);
+    const statements = statementsOf(script, this.#traits.dialect);
     for (const statement of statements) this.assertRunnable(statement, readOnly);
     const results: ServerStatement[] = [];
     try {
@@ -89,7 +89,7 @@ export abstract class GuardedDatabase<Connection extends GuardableConnection> {
   }
 
   async table(name: string): Promise<StatementResult> {
-    const { quote } = this.#manners;
+    const { quote } = this.#traits;
     const quoted = name.split(".").map((part) => `${quote}${part.replaceAll(quote, quote + quote)}${quote}`);
     const [result] = await this.run(`SELECT * FROM ${quoted.join(".")}`, { readOnly: true });
     return result ?? { columns: [], rows: [], changes: 0 };

@@ -59,7 +59,8 @@ function candidates(db: SqliteDatabase, base: SqlitePages, own: SqlitePages): Ch
     for (const page of [before.inner, before.leaves, after.inner, after.leaves].flat()) isAccounted[page] = 1;
   }
   // A row may continue in a changed page, though its leaf has not changed.
-  const mayHideRows = (page: number) => isAccounted[page] !== 1 && (base.mayGoOn(page) || own.mayGoOn(page));
+  const mayHideRows = (page: number) =>
+    isAccounted[page] !== 1 && (base.mayContinueRow(page) || own.mayContinueRow(page));
   return [...different].some(mayHideRows) ? undefined : found;
 }
 

@@ -59,13 +59,13 @@ function schemaConflicts(db: SqliteDatabase, record: string, { from, to }: Direc
     if (now !== object[from] && now !== object[to])
       conflicts.push({ path: object.name, why: `this ${object.type} was changed meanwhile` });
   }
-  return [...conflicts, ...strangers(db, objects)];
+  return [...conflicts, ...foreignObjects(db, objects)];
 }
 
 /**
  * Objects that another writer has added to a table that will be dropped or rebuilt. They would go with it.
  */
-function strangers(db: SqliteDatabase, objects: readonly ChangedObject[]): Conflict[] {
+function foreignObjects(db: SqliteDatabase, objects: readonly ChangedObject[]): Conflict[] {
   const owners = new Set(
     objects.filter(({ type }) => type === "table" || type === "view").map(({ name }) => name),
   );

@@ -106,7 +106,7 @@ export class SqlitePages {
   }
 
   /** Whether this page may continue a row: its kind is none that holds rows or keys. */
-  mayGoOn(page: number): boolean {
+  mayContinueRow(page: number): boolean {
     return (
       page <= this.count && ![INNER_TABLE, LEAF_TABLE, INNER_INDEX, LEAF_INDEX].includes(this.#kindOf(page))
     );
@@ -128,7 +128,7 @@ export class SqlitePages {
   }
 
   /** Caches the bytes of a page, which will be read again. */
-  keep(page: number, bytes: Buffer, from: number): void {
+  cache(page: number, bytes: Buffer, from: number): void {
     if (this.#cached.size * this.pageSize >= MOST_CACHED_BYTES) return;
     if (this.#room.length < this.pageSize) this.#room = Buffer.alloc(COMPARED_AT_ONCE);
     bytes.copy(this.#room, 0, from, from + this.pageSize);
@@ -161,8 +161,8 @@ export function differentPages(a: SqlitePages, b: SqlitePages): Set<number> {
       if (left.compare(right, from, from + pageSize, from, from + pageSize) !== 0) {
         const page = (at + from) / pageSize + 1;
         pages.add(page);
-        a.keep(page, left, from);
-        b.keep(page, right, from);
+        a.cache(page, left, from);
+        b.cache(page, right, from);
       }
   }
   for (let page = shared / pageSize + 1; page <= Math.max(a.count, b.count); page += 1) pages.add(page);

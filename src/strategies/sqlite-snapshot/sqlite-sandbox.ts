@@ -82,7 +82,7 @@ export class SqliteSandbox {
     using own = this.view.makeOwn(this.#stateDir);
     const place = { folder: own, name: this.name };
     await copyFileInTurns(POINTS.own, { folder: this.workspace, name: BASE }, place, patience.signal);
-    this.#dressUp(own);
+    this.#copyAccessRights(own);
     const note = Buffer.from(JSON.stringify({ bootId: currentBootId() }));
     writeWhole(POINTS.made, this.workspace, MADE, note);
     if (this.isStale) this.markFresh();
@@ -175,7 +175,7 @@ export class SqliteSandbox {
   }
 
   /** Gives the copy and its folder the access rights of the original and its folder. */
-  #dressUp(own: Folder): void {
+  #copyAccessRights(own: Folder): void {
     const places = [
       [this.name, factsOfPath(this.location), 0o600],
       [ROOT_PATH, factsOfPath(parentPath(this.location)), 0o700],

@@ -56,7 +56,7 @@ import { sqliteDiff } from "./sqlite-diff.ts";
 import { type LockedOriginals, SqliteLandings } from "./sqlite-landings.ts";
 import { SqliteSandbox } from "./sqlite-sandbox.ts";
 import { databaseKind, notADatabase } from "./sqlite-source.ts";
-import { SqliteView, viewPlace } from "./sqlite-view.ts";
+import { SqliteView, viewFolder } from "./sqlite-view.ts";
 
 const TRIM = failpoint("sqlite.cleanup");
 const DEFAULT_WAIT_MS = 10_000;
@@ -112,7 +112,7 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
     );
     const place: WorkspacePlace = { path: `${stateDir}/sandboxes/${sandboxId}`, placement: "state" };
     const [root, only] = [parentPath(resource.location), baseName(resource.location)];
-    const view = viewPlace(this.#context.stateDir, planId, root);
+    const view = viewFolder(this.#context.stateDir, planId, root);
     const metadata = {
       workspace: place.path,
       placement: place.placement,

@@ -48,7 +48,7 @@ export function filesOf(database: string): string[] {
 }
 
 /** The folder in which programs work on the databases of this folder. */
-export function viewPlace(stateDir: string, planId: string, folder: string): string {
+export function viewFolder(stateDir: string, planId: string, folder: string): string {
   const digest = digestOf(bytesFromPath(folder)).slice(0, 16);
   return `${stateDir}/sandboxes/${planId}-view-${digest}`;
 }

@@ -28,12 +28,12 @@ import { placesOf } from "./client/transaction-places.ts";
 const NO_UNDO = "can't be undone once it has landed";
 
 /**
- * A transaction on a database server (PostgreSQL, MySQL, MariaDB), held open by a holder for as long as the
- * plan is. Work is done by statements; it is seen by nobody else, and lands by the server's own two-phase
- * commit: PREPARE TRANSACTION, XA PREPARE.
+ * A transaction on a database server (PostgreSQL, MySQL, MariaDB). A holder keeps it open while the plan is
+ * open. Work consists of statements; no other session sees it. It lands by the server's own two-phase commit:
+ * PREPARE TRANSACTION, XA PREPARE.
  *
- * A server that can't prepare is said to be so by the ref: then the transaction lands in one step, and goes
- * last. A landed transaction can't be taken back.
+ * If the server can't prepare, the ref says so: then the transaction lands in one step, as the last of its
+ * plan. A landed transaction can't be taken back.
  */
 export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
   readonly name = "transaction_rollback";
@@ -186,7 +186,7 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
       : [];
   }
 
-  /** Until when the transaction is held, and what can't be done here. */
+  /** The time when the transaction ends, and what can't be done here. */
   async notes(ref: SandboxRef): Promise<readonly string[]> {
     return await transactionNotes(this.#held(ref));
   }
@@ -196,7 +196,7 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
   }
 }
 
-/** What can only be committed in one step. */
+/** Marks a sandbox that can commit only in one step. */
 function onePhase(ref: SandboxRef, why: string): SandboxRef {
   const metadata = { ...ref.metadata, whyNoPrepare: why };
   return { ...ref, metadata, capabilities: { commit: "one-phase", undo: false } };

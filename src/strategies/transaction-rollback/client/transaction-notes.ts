@@ -1,8 +1,8 @@
 import type { RemoteTransaction } from "./remote-transaction.ts";
 
 /**
- * What the user should know of a held transaction: how long it lasts, because it holds locks, and what it
- * can't do.
+ * Notes for the user about a held transaction: how long it lasts, because it holds locks, and what it can't
+ * do.
  */
 export async function transactionNotes(held: RemoteTransaction): Promise<readonly string[]> {
   const { record } = held;

@@ -63,7 +63,11 @@ export function mysqlError(
   if (code === "ER_LOCK_WAIT_TIMEOUT") return lockedByOthers(which, message);
   if (CHANGED.includes(code)) return changedByOthers(which, message, TRY_AGAIN);
   if (DENIED.includes(code))
-    return badStatement(which, message, "Use a user who may do that; the sandbox is as it was before it.");
+    return badStatement(
+      which,
+      message,
+      "Use a database user with that privilege; the sandbox is as it was before it.",
+    );
   return badStatement(which, message);
 }
 

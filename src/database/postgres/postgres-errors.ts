@@ -46,12 +46,16 @@ export function postgresError(
   if (code === STATE.serialization || code === STATE.deadlock)
     return changedByOthers(which, message, code === STATE.deadlock ? TRY_AGAIN : START_OVER);
   if (code === STATE.readOnly)
-    return new UsageError(`The statement${which} writes, and only looking is allowed: ${message}.`, {
+    return new UsageError(`The statement${which} writes, and only reading is allowed: ${message}.`, {
       hint: "Make a plan without --read-only, and use a server and a user that may write.",
       code: "READ_ONLY",
     });
   if (code === STATE.noPrivilege)
-    return badStatement(which, message, "Use a user who may do that; the sandbox is as it was before it.");
+    return badStatement(
+      which,
+      message,
+      "Use a database user with that privilege; the sandbox is as it was before it.",
+    );
   return badStatement(which, message);
 }
 

@@ -96,7 +96,7 @@ export function passwordInTheClear(location: string, how: string, allow: string)
   return new UsageError(
     `The server of ${location} asks for the password ${how}, and the connection is not encrypted. It was not sent.`,
     {
-      hint: `Use TLS or a local socket. If you trust the way to this server, add '${allow}' to the parameters of the URL.`,
+      hint: `Use TLS or a local socket. If you trust the network to this server, add '${allow}' to the parameters of the URL.`,
       code: "PASSWORD_IN_THE_CLEAR",
     },
   );
@@ -114,7 +114,7 @@ export function lockedByOthers(which: string, why: string): BusyError {
 /** Another writer has changed the same rows since the transaction of the plan began. */
 export function changedByOthers(which: string, why: string, hint: string): SandboxConflictError {
   return new SandboxConflictError([{ path: ".", why }], {
-    message: `The statement${which} meets rows that somebody else has changed since the plan was made: ${why}.`,
+    message: `The statement${which} meets rows that another session has changed since the plan was made: ${why}.`,
     hint,
   });
 }
@@ -127,7 +127,7 @@ export function badStatement(which: string, why: string, hint?: string): Stateme
 /** The transaction ended, although nothing that we sent could end it. */
 export function endedByItself(location: string): StateError {
   return new StateError(`The server of ${location} ended the transaction of the plan by itself.`, {
-    hint: "What the statements so far did may have landed or be gone: look at the database, then cancel the plan.",
+    hint: "The changes of its statements may have landed or be gone: look at the database, then cancel the plan.",
     code: "TRANSACTION_ENDED",
   });
 }

@@ -72,7 +72,7 @@ function foreignObjects(db: SqliteDatabase, objects: readonly ChangedObject[]): 
   return schemaObjects(db, "main")
     .filter(({ table, name }) => owners.has(table) && name !== table)
     .filter((found) => !objects.some(({ type, name }) => type === found.type && name === found.name))
-    .map(({ name, type, table }) => ({ path: name, why: `this ${type} of ${table} was made meanwhile` }));
+    .map(({ name, type, table }) => ({ path: name, why: `this ${type} of ${table} was created meanwhile` }));
 }
 
 /** A table that will be dropped or rebuilt must hold exactly the recorded rows. */

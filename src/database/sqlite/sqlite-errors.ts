@@ -97,7 +97,7 @@ export function databaseError(thrown: unknown, path: string): unknown {
 /** The error to throw for failed statements of a user. `which` numbers the statement if there are several. */
 export function statementError(thrown: unknown, path: string, which = ""): unknown {
   if (sqliteCode(thrown) === SQLITE.READONLY)
-    return new UsageError(`The statement${which} writes, and only looking is allowed.`, {
+    return new UsageError(`The statement${which} writes, and only reading is allowed.`, {
       hint: "Make a plan without --read-only.",
       cause: thrown,
       code: "READ_ONLY",

@@ -21,7 +21,7 @@ export function differencesFromBase(db: SqliteDatabase): Conflict[] {
   const conflicts: Conflict[] = [
     ...notIn(main, base).map(({ name, type }) => ({
       path: name,
-      why: `this ${type} was made or changed meanwhile`,
+      why: `this ${type} was created or changed meanwhile`,
     })),
     ...notIn(base, main).map(({ name, type }) => ({
       path: name,

@@ -76,7 +76,7 @@ export class CallLimit {
     if (this.#givenUp === undefined) return;
     throw new UnsupportedError(
       `${method} of the strategy ${strategy} is not called: its ${this.#givenUp} did not end and may still be at work.`,
-      { hint: "Start again: a new process calls it anew.", code: "STRATEGY_TIMEOUT" },
+      { hint: "Run the command again: a new process may call the strategy.", code: "STRATEGY_TIMEOUT" },
     );
   }
 
@@ -85,7 +85,7 @@ export class CallLimit {
     return new UnsupportedError(
       `${method} of the strategy ${strategy} did not end within ${seconds} seconds.`,
       {
-        hint: `Mend that strategy, or give it more time by sandbox.custom_strategies.${strategy}.timeout.`,
+        hint: `Fix that strategy, or give it more time with sandbox.custom_strategies.${strategy}.timeout.`,
         code: "STRATEGY_TIMEOUT",
       },
     );

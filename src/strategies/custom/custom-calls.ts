@@ -54,13 +54,13 @@ export class CustomCalls {
       "Call recordIntent in create, with the ref that create is going to return; sandboxIdFor gives its id.";
     const checked = (await this.#results()).checkedAnswer("create", value);
     if ("problem" in checked)
-      throw new UsageError(`An intent is recorded by a ref that makes no sense: ${checked.problem}.`, {
+      throw new UsageError(`recordIntent got an invalid ref: ${checked.problem}.`, {
         hint,
       });
     const asked = this.#asked.get(checked.answer.sandboxId);
     if (asked !== undefined && differenceOf(checked.answer, asked) === undefined)
       return { ...checked.answer, ...asked };
-    throw new UsageError("An intent is recorded for a sandbox that this strategy was not asked to make.", {
+    throw new UsageError("recordIntent got the ref of a sandbox that this strategy was not asked to make.", {
       hint,
       code: "FOREIGN_SANDBOX",
     });
@@ -81,9 +81,9 @@ export class CustomCalls {
       await this.limit.within(bounds, async () => await answerOf(to.strategy, method, own)),
     );
     if ("answer" in checked) return checked.answer;
-    const error = invalidResult(method, to.name, `what makes no sense: ${checked.problem}`);
+    const error = invalidResult(method, to.name, `an invalid result: ${checked.problem}`);
     if (reported === undefined || nothing === undefined) throw error;
-    const message = `${error.message} Look whether all of it has happened.`;
+    const message = `${error.message} Check that the method has done all of its work.`;
     return reported(await nothing(args, to.strategy), { path: ".", message });
   }
 

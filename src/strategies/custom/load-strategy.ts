@@ -41,7 +41,7 @@ export async function loadStrategyClass(
       return new found(context, checked);
     } catch (cause) {
       const what = `the constructor of ${className} threw: ${messageOf(cause)}`;
-      const hint = "Mend that class, or what it is given as options.";
+      const hint = "Fix that class, or its options.";
       throw unavailable(declared, "STRATEGY_CONSTRUCTOR", what, { hint, cause });
     }
   };
@@ -73,7 +73,7 @@ function isMissing(declared: DeclaredModule, thrown: unknown): boolean {
 function missing({ module, folder }: DeclaredModule): { readonly what: string; readonly hint: string } {
   const shown = displayPath(module);
   if (/^(?:[./]|file:)/.test(module)) {
-    const hint = `It is looked for from ${displayPath(folder)}. Correct module:, or put the file there.`;
+    const hint = `The path is relative to ${displayPath(folder)}. Correct module:, or put the file there.`;
     return { what: `there is no file ${shown}`, hint };
   }
   const hint = `Install it where the config is: npm install ${shown}. A file begins with ./`;
@@ -89,7 +89,7 @@ function broken(
   const hint =
     code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING"
       ? "A package has to be JavaScript; TypeScript works in files of your own."
-      : "Mend that module; --debug shows where it fails.";
+      : "Fix that module; --debug shows where it fails.";
   return { what: `${displayPath(module)} can't be loaded: ${problem}`, hint };
 }
 

@@ -130,7 +130,7 @@ export async function answerOf<M extends MethodName>(
   };
   if (members[method] === undefined && required !== undefined)
     throw new UnsupportedError(`The strategy has no ${method}.`, {
-      hint: "Only one that is two-phase has it.",
+      hint: "Only two-phase strategies have it.",
     });
   const answer = await members[method]?.(...args);
   return answer === undefined && nothing !== undefined

@@ -31,7 +31,7 @@ export async function checkOptions(schema: unknown, options: Options, refuse: Re
   try {
     result = await (await asStandard(schema))["~standard"].validate(options);
   } catch (thrown) {
-    throw refuse(`its optionsSchema makes no sense: ${messageOf(thrown)}`);
+    throw refuse(`its optionsSchema is invalid: ${messageOf(thrown)}`);
   }
   if (result.issues === undefined) return result.value;
   throw refuse(problemsIn(result.issues));

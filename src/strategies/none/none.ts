@@ -48,7 +48,7 @@ export class NoneStrategy implements OnePhaseSandboxStrategy {
       throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
         from: "CREATED",
         to: "PENDING",
-        hint: "Use the one that is there.",
+        hint: "Use the existing one.",
       });
     }
     const metadata = {
@@ -116,9 +116,9 @@ export class NoneStrategy implements OnePhaseSandboxStrategy {
     const { changes } = await this.diff(ref);
     if (changes.length === 0) return;
     throw new SandboxRollbackError(
-      `${scopeFrom(ref).root} is worked on in place, so what was changed can't be taken back.`,
+      `${scopeFrom(ref).root} has no sandbox: the plan changes it in place, so its changes can't be taken back.`,
       {
-        hint: "Look at it with 'drydock plan diff' and take it back by hand.",
+        hint: "Look at the changes with 'drydock plan diff' and take them back by hand.",
       },
     );
   }

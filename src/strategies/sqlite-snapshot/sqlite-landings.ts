@@ -243,7 +243,7 @@ export class SqliteLandings {
     await original.commit();
     await original.unmark(id);
     await original.unmark(revertId);
-    return kept.map(({ path, why }) => ({ path, message: `${why}; it was left as it is` }));
+    return kept.map(({ path, why }) => ({ path, message: `${why}; it stays as it is` }));
   }
 
   /** All participants of a commit share the id of the transaction, so the key has the sandbox too. */
@@ -273,7 +273,7 @@ export class SqliteLandings {
       return landing;
     landing?.close();
     throw new StateError(`The record of what landed in ${this.#sandbox.location} is missing or damaged.`, {
-      hint: "Nothing was changed. What it would have taken back has to be taken back by hand.",
+      hint: "Nothing was changed. Take the changes back by hand.",
     });
   }
 

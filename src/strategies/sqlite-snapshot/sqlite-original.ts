@@ -160,12 +160,10 @@ export class LockedOriginal {
       throw new SandboxConflictError(
         others.map(({ table, row, parent }) => ({
           path: `${table}/${row}`,
-          why: `it refers to a row of ${parent} that is not there`,
+          why: `it refers to a missing row of ${parent}`,
         })),
       );
-    return broken.size === 0
-      ? []
-      : [`${broken.size} rows refer to rows that are not there, as in the sandbox`];
+    return broken.size === 0 ? [] : [`${broken.size} rows refer to missing rows, as in the sandbox`];
   }
 
   #brokenBefore(tables: readonly string[], direction: Direction): string[] {

@@ -125,7 +125,7 @@ export class SqliteSandbox {
       throw new UnsupportedError(
         `The database in the sandbox of ${displayPath(this.location)} has another text encoding now.`,
         {
-          hint: "A database keeps the encoding that it was made with: make it anew with the same one.",
+          hint: "Create the database again with the encoding of the original.",
           cause: thrown,
         },
       );
@@ -158,7 +158,7 @@ export class SqliteSandbox {
       {
         from: "ACTIVE",
         to: "ACTIVE",
-        hint: "A database can't be deleted by a plan. Throw the work away with 'drydock plan rollback'.",
+        hint: "A plan can't delete a database. Drop the work with 'drydock plan rollback'.",
       },
     );
   }

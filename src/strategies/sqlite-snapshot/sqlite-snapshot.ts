@@ -140,7 +140,7 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
         `No sandbox of ${displayPath(resource.location)} could be made: ${messageOf(thrown)}`,
         {
           cause: thrown,
-          hint: hintOf(thrown) ?? "Nothing was changed. Mend the cause and try again.",
+          hint: hintOf(thrown) ?? "Nothing was changed. Remove the cause and try again.",
         },
       );
     }

@@ -64,7 +64,9 @@ export async function copyLiveDatabase(
     await copyLocked(location, "frozen", to, name, patience);
     if (isSame(before, factsOfPath(location)) && !isInUse(location)) return;
     if (performance.now() > deadline)
-      throw new BusyError(`${displayPath(location)} is changed all the time.`, { holder: "another program" });
+      throw new BusyError(`${displayPath(location)} changes all the time, so it can't be copied.`, {
+        holder: "another program",
+      });
   }
 }
 

@@ -163,7 +163,7 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
     const outcome = await held.land(data["name"] as unknown as TransactionName, data["evidence"] as Evidence);
     if (outcome === "rolled back")
       throw new SandboxCommitError(
-        `The prepared transaction on ${held.location} was rolled back by somebody else.`,
+        `The prepared transaction on ${held.location} was rolled back by another session.`,
         {
           hint: "Its work is gone. Give the landing up with 'drydock recover PLAN --abort'.",
         },
@@ -205,6 +205,6 @@ function onePhase(ref: SandboxRef, why: string): SandboxRef {
 function inDoubt(location: string): Attention {
   return {
     path: ".",
-    message: `nobody knows whether the prepared transaction on ${location} was committed: it is gone, and the server keeps no record; look at the data`,
+    message: `it is unknown whether the prepared transaction on ${location} was committed: it is gone, and the server keeps no record; look at the data`,
   };
 }

@@ -119,7 +119,7 @@ export function underWay(gitDir: string): string | undefined {
 function assertSuitable({ root, gitDir, commonDir }: Checkout, config: readonly ConfigEntry[]): void {
   const setting = (key: string) => config.findLast((entry) => entry.key === key)?.value;
   if (isThere(`${commonDir}/reftable`) || setting("extensions.refstorage")?.startsWith("reftable") === true)
-    throw refused(root, "keeps its refs in a reftable, whose locks nobody can hold across a crash");
+    throw refused(root, "keeps its refs in a reftable, whose locks can't be held across a crash");
   if (config.some(({ key }) => key === "extensions.partialclone" || /^remote\..*\.promisor$/.test(key)))
     throw refused(root, "is a partial clone, whose objects are not all there");
   if (setting("core.sparsecheckout") === "true")

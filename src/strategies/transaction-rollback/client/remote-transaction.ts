@@ -115,7 +115,7 @@ export class RemoteTransaction {
         return await this.lose((thrown as StateError).message || this.#whyGone());
       if (!hasCode(thrown, SERVER_DOWN)) throw thrown;
     }
-    const message = `Nobody knows whether the transaction on ${this.location} was committed: the connection was lost meanwhile.`;
+    const message = `It is unknown whether the transaction on ${this.location} was committed: the connection was lost meanwhile.`;
     this.#save({ state: "lost", why: message, inDoubt: true });
     await this.#context.recordLoss?.(this.ref, message);
     throw new SandboxCommitError(message, { hint: "Look at the data in the database." });
@@ -162,7 +162,7 @@ export class RemoteTransaction {
     throw new SandboxStateError(inDoubt ? why : lostMessage(why), {
       from: "ACTIVE",
       to: "ERRORED",
-      hint: "'drydock plan rollback' begins anew with the database as it is now; 'drydock plan cancel' gives the plan up.",
+      hint: "'drydock plan rollback' begins again with the database as it is now; 'drydock plan cancel' gives the plan up.",
     });
   }
 

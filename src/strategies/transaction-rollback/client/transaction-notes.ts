@@ -15,7 +15,7 @@ export async function transactionNotes(held: RemoteTransaction): Promise<readonl
   if (record?.state !== "open" && record?.state !== "lost") return notes;
   const { beganAt, idleEnd, end } = await held.status();
   return [
-    `its transaction is open since ${beganAt}; it ends at ${idleEnd} if nobody uses it before, and at ${end} in any case`,
+    `its transaction is open since ${beganAt}; it ends at ${idleEnd} if it is not used before, and at ${end} in any case`,
     ...notes,
   ];
 }

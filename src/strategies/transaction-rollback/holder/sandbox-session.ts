@@ -212,7 +212,7 @@ export class SandboxSession {
     const why =
       now >= status.end
         ? "it was open for longer than sandbox.transaction.age allows"
-        : "nobody used it for longer than sandbox.transaction.idle allows";
+        : "it was idle for longer than sandbox.transaction.idle allows";
     this.#gone(`its transaction was ended because ${why}`);
     await this.disconnect();
   }

@@ -5,6 +5,7 @@ import {
   SandboxConflictError,
 } from "../../core/errors/errors.ts";
 import { baseName, displayPath, parentPath } from "../../core/paths/byte-path.ts";
+import { differencesFromBase } from "../../database/sqlite/differences-from-base.ts";
 import { brokenReferences, referringTables } from "../../database/sqlite/foreign-keys.ts";
 import { type Direction, findConflicts } from "../../database/sqlite/landing-conflicts.ts";
 import { changedTables, countChanges, recordedObjects } from "../../database/sqlite/sqlite-changes.ts";
@@ -12,7 +13,6 @@ import { type Patience, patiently, SqliteDatabase } from "../../database/sqlite/
 import { isBusy, SQLITE, sqliteCode } from "../../database/sqlite/sqlite-errors.ts";
 import { hasMarker, land, removeMarker, setMarker } from "../../database/sqlite/sqlite-landing.ts";
 import { hasTable, MARKER_TABLE } from "../../database/sqlite/sqlite-schema.ts";
-import { differencesFromBase } from "../../database/sqlite/unchanged-since.ts";
 import { compareTimes, type Time } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { isThere } from "../../system/data/existence.ts";

@@ -1,5 +1,5 @@
 import type { Conflict } from "../../core/errors/errors.ts";
-import { differing } from "./landing-conflicts.ts";
+import { differingRows } from "./landing-conflicts.ts";
 import { identityOf, lacksKey, rowsOf } from "./row-comparison.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import {
@@ -50,7 +50,7 @@ function rowsThatDiffer(db: SqliteDatabase, name: string): Conflict[] {
   if (identity === undefined) return [];
   const recorded = { ...shape, identity, sql: "" };
   return [
-    ...differing(db, main, base, recorded, name, "this row was added or changed meanwhile"),
-    ...differing(db, base, main, recorded, name, "this row was deleted or changed meanwhile"),
+    ...differingRows(db, main, base, recorded, name, "this row was added or changed meanwhile"),
+    ...differingRows(db, base, main, recorded, name, "this row was deleted or changed meanwhile"),
   ];
 }

@@ -88,13 +88,13 @@ function wholeConflicts(
   if (now === undefined || shape === undefined || now !== shape.sql) return [];
   const [live, recorded] = [rowsOf("main", shape), recordedRows(record, side, table.n, shape)];
   return [
-    ...differing(db, live, recorded, shape, table.name, "this row was added or changed meanwhile"),
-    ...differing(db, recorded, live, shape, table.name, "this row was deleted or changed meanwhile"),
+    ...differingRows(db, live, recorded, shape, table.name, "this row was added or changed meanwhile"),
+    ...differingRows(db, recorded, live, shape, table.name, "this row was deleted or changed meanwhile"),
   ];
 }
 
 /** The rows of `left` that `right` does not have. */
-export function differing(
+export function differingRows(
   db: SqliteDatabase,
   left: Rows,
   right: Rows,

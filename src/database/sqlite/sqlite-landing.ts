@@ -18,7 +18,7 @@ import { HEADER_NUMBERS, hasTable, MARKER_TABLE, tableName } from "./sqlite-sche
  * unique values can change places. No trigger fires and no foreign key acts: the record contains their
  * effects already.
  */
-export function land(db: SqliteDatabase, record: string, direction: Direction): void {
+export function landRecord(db: SqliteDatabase, record: string, direction: Direction): void {
   const sequences = currentSequences(db, record);
   const objects = recordedObjects(db, record);
   const tables = changedTables(db, record);

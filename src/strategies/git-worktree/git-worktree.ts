@@ -54,7 +54,7 @@ import { LandingFolder } from "./landing/landing-record.ts";
 import { GIT_LANDINGS, WORKTREE } from "./layout.ts";
 import { workBranch } from "./repository/repositories.ts";
 import { dropRefs, refsOf } from "./repository/repository-refs.ts";
-import { checkoutOf, startFrom, startOf, workPath } from "./sandbox-facts.ts";
+import { checkoutOf, recordedStart, requestedStart, workPath } from "./sandbox-facts.ts";
 import { SandboxParts } from "./sandbox-parts.ts";
 import { isFinished, isStale, markFresh, markStale, readRecord } from "./sandbox-record.ts";
 import { baseContent } from "./worktree/base-content.ts";
@@ -104,7 +104,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
 
   async probe(resource: Resource): Promise<ProbeResult> {
     try {
-      startOf(resource);
+      requestedStart(resource);
       const version = await gitVersion(this.#git, this.#context.stateDir);
       if (resource.properties["example"] !== true) await this.#find(resource);
       return { works: true, note: `works, with git ${version}` };
@@ -115,7 +115,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
   }
 
   async create(planId: string, resource: Resource): Promise<SandboxRef> {
-    const start = startOf(resource);
+    const start = requestedStart(resource);
     const sandboxId = sandboxIdFor(planId, resource.id);
     const found = await this.#find(resource);
     const { checkout } = found;
@@ -329,7 +329,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
 
   async #make(ref: SandboxRef, parts: SandboxParts, found?: FoundCheckout): Promise<void> {
     const options = {
-      start: startFrom(ref),
+      start: recordedStart(ref),
       refs: String(ref.metadata["refs"]),
       branch: workBranch(ref.planId),
       signal: this.#context.signal,

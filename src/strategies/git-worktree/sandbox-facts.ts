@@ -19,7 +19,7 @@ export function checkoutOf({ metadata }: SandboxRef): Checkout {
 }
 
 /** The start that the properties of a resource ask for. */
-export function startOf({ name, properties }: Resource): Start {
+export function requestedStart({ name, properties }: Resource): Start {
   const wanted = properties["from"] ?? "head";
   const start = STARTS.find((known) => known === wanted);
   if (start !== undefined) return start;
@@ -29,7 +29,7 @@ export function startOf({ name, properties }: Resource): Start {
 }
 
 /** The start that a sandbox was made with. */
-export function startFrom({ metadata }: SandboxRef): Start {
+export function recordedStart({ metadata }: SandboxRef): Start {
   return metadata["start"] === "checkout" ? "checkout" : "head";
 }
 

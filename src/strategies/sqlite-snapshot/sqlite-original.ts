@@ -11,7 +11,7 @@ import { type Direction, findConflicts } from "../../database/sqlite/landing-con
 import { changedTables, countChanges, recordedObjects } from "../../database/sqlite/sqlite-changes.ts";
 import { type Patience, patiently, SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
 import { isBusy, SQLITE, sqliteCode } from "../../database/sqlite/sqlite-errors.ts";
-import { hasMarker, land, removeMarker, setMarker } from "../../database/sqlite/sqlite-landing.ts";
+import { hasMarker, landRecord, removeMarker, setMarker } from "../../database/sqlite/sqlite-landing.ts";
 import { hasTable, MARKER_TABLE } from "../../database/sqlite/sqlite-schema.ts";
 import { compareTimes, type Time } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
@@ -124,7 +124,7 @@ export class LockedOriginal {
 
   #landOrConflict(direction: Direction): void {
     try {
-      land(this.#db, RECORD, direction);
+      landRecord(this.#db, RECORD, direction);
     } catch (thrown) {
       const code = sqliteCode(thrown);
       if (code === SQLITE.CONSTRAINT)
@@ -175,7 +175,7 @@ export class LockedOriginal {
         tables.filter((table) => hasTable(this.#db, "main", table)),
       ).keys(),
     ];
-    land(this.#db, RECORD, direction);
+    landRecord(this.#db, RECORD, direction);
     return before;
   }
 

@@ -17,7 +17,7 @@ import {
   logsRefs,
   readConfig,
 } from "../repository/repository-config.ts";
-import { bring, dropRefs } from "../repository/repository-refs.ts";
+import { bringCommit, dropRefs } from "../repository/repository-refs.ts";
 import { storeWork } from "../repository/store-work.ts";
 import { type BlobChange, landingPath, treeChanges } from "../repository/tree-changes.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
@@ -32,7 +32,7 @@ import {
 import { type GitLock, isMoved, makeLocks, releaseLocks, removeUnrecorded, takeLocks } from "./git-locks.ts";
 import { type Followed, openIncoming, prepareToFollow } from "./landing-plan.ts";
 import { type GitLanding, LandingFolder } from "./landing-record.ts";
-import { assertNothingUnderWay, assertThere, movedOn, switched } from "./landing-refusals.ts";
+import { assertNothingUnderWay, assertThere, branchMovedOn, branchSwitched } from "./landing-refusals.ts";
 import { mergeWork } from "./merged-work.ts";
 import { fillLocks, flushLocks, moveRepository } from "./repository-move.ts";
 
@@ -133,13 +133,13 @@ export class GitLandings {
     const request = { transaction, folder: landing.folder, tracked, uncommitted, landings, policy, tick };
     if (commit !== undefined && hooks.areOn) {
       // The hook needs the objects, and its changes of the checkout count as the user's own.
-      await bring(this.#parts, refs, commit, signal);
+      await bringCommit(this.#parts, refs, commit, signal);
       await hooks.beforeLanding(commit);
       return await prepareToFollow(this.#parts, request);
     }
     const [followed] = await bothSettled(
       prepareToFollow(this.#parts, request),
-      commit === undefined ? Promise.resolve() : bring(this.#parts, refs, commit, signal),
+      commit === undefined ? Promise.resolve() : bringCommit(this.#parts, refs, commit, signal),
     );
     return followed;
   }
@@ -159,7 +159,7 @@ export class GitLandings {
     const config = await readConfig(this.#parts.git, this.#parts.checkout);
     using undo = LandingFolder.make(this.#parts.workspace, id);
     const { locks, head } = await this.#lock(undo, landing.ref, config);
-    if (head.commit !== landing.to) throw movedOn(landing, head);
+    if (head.commit !== landing.to) throw branchMovedOn(landing, head);
     using original = this.#parts.openOriginal();
     if (landing.exchange !== undefined) this.#means.exchange.prepareUndo(original, landing.exchange);
     await this.#indexBefore(undo, landing);
@@ -339,7 +339,7 @@ export class GitLandings {
     await takeLocks(locks);
     assertNothingUnderWay(checkout);
     const head = await headOf(git, checkout);
-    if (head.ref !== ref) throw switched(ref, head);
+    if (head.ref !== ref) throw branchSwitched(ref, head);
     assertOnlyHere(checkout, ref, config);
     return { locks, head };
   }

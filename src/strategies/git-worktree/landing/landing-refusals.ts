@@ -22,7 +22,7 @@ export function assertNothingUnderWay({ gitDir, root }: Checkout): void {
 }
 
 /** The user has checked out another branch than the one that the sandbox began with. */
-export function switched(ref: string, now: Head): SandboxConflictError {
+export function branchSwitched(ref: string, now: Head): SandboxConflictError {
   const why = `${branchName(ref)} was checked out when the sandbox was made, and now ${branchName(now.ref)} is`;
   return new SandboxConflictError([{ path: ".", why }], {
     message: `The original changed meanwhile: ${why}.`,
@@ -31,7 +31,7 @@ export function switched(ref: string, now: Head): SandboxConflictError {
 }
 
 /** The branch has moved since the landing. */
-export function movedOn({ ref, from, to }: GitLanding, now: Head): SandboxConflictError {
+export function branchMovedOn({ ref, from, to }: GitLanding, now: Head): SandboxConflictError {
   const why = `${branchName(ref)} is at ${now.commit.slice(0, 12)} and no longer at ${to.slice(0, 12)}, where the plan left it`;
   return new SandboxConflictError([{ path: ".", why }], {
     message: `The landing can't be taken back: ${why}.`,

@@ -99,7 +99,7 @@ async function moveIndex(
   lock: GitLock,
 ): Promise<Attention[]> {
   if (landing.changes.length === 0 || isMoved(lock)) return [];
-  if (!isHeld(lock)) return [stolen("the index", "it may not show what landed: look at 'git status'")];
+  if (!isHeld(lock)) return [lockRemoved("the index", "it may not show what landed: look at 'git status'")];
   await refresh(parts, landing, folder);
   const facts = folder.facts(INDEX);
   const refreshed = facts === undefined ? undefined : readWhole(folder, INDEX);
@@ -132,7 +132,7 @@ function moveBranch(checkout: Checkout, landing: GitLanding, lock: GitLock): Att
   if (!isHeld(lock)) {
     const now = refValue(checkout, ref);
     if (now === to) return [];
-    return [stolen(branchName(ref), `what landed is in ${to.slice(0, 12)}: merge that`)];
+    return [lockRemoved(branchName(ref), `what landed is in ${to.slice(0, 12)}: merge that`)];
   }
   if (ref !== "HEAD") appendToLog(checkout.commonDir, ref, log, logs);
   appendToLog(checkout.gitDir, "HEAD", log, logs);
@@ -147,7 +147,7 @@ function refValue({ gitDir, commonDir }: Checkout, ref: string): string | undefi
   return bytes === undefined ? undefined : pathFromBytes(bytes).trim();
 }
 
-function stolen(what: string, then: string): Attention {
+function lockRemoved(what: string, then: string): Attention {
   return {
     path: ".",
     message: `another process removed the lock on ${displayPath(what)} while the plan was landing; ${then}`,

@@ -38,7 +38,7 @@ export async function keepBase(git: Git, checkout: Checkout, refs: string, commi
  * everything that programs made: it names each object by its content again, and rejects what could write into
  * the repository itself.
  */
-export async function bring(
+export async function bringCommit(
   parts: SandboxParts,
   refs: string,
   commit: string,

@@ -1,7 +1,7 @@
 import type { ServerDatabase, ServerLogin, TransactionResolver } from "./server/server-database.ts";
 import { parseServerUrl } from "./server/server-url.ts";
 
-/** Connects to hold a transaction. Only the driver that is needed is loaded. */
+/** Connects to hold a transaction. Loads only the driver that is needed. */
 export async function openServerDatabase(login: ServerLogin): Promise<ServerDatabase> {
   if (parseServerUrl(login.location).kind === "postgres")
     return (await import("./postgres/postgres-database.ts")).PostgresDatabase.open(login);

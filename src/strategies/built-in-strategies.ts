@@ -7,8 +7,8 @@ type StrategyClass = new (context: StrategyContext) => SandboxStrategy;
 type LoadClass = () => Promise<StrategyClass>;
 
 /**
- * The one list of what is built in: for each name of core/strategy-names.ts its implementation, and that for
- * a type of resource which has one of its own. Half of the program is strategies, so each is loaded when it
+ * The only list of built-in strategies: the implementation for each name of core/strategy-names.ts, and the
+ * one for a type of resource that has its own. Strategies are half of the program, so each is loaded when it
  * is needed.
  */
 const BUILT_IN_STRATEGIES: {
@@ -40,7 +40,7 @@ const BUILT_IN_STRATEGIES: {
   },
 };
 
-/** Makes the built-in strategies known, without loading them. */
+/** Declares the built-in strategies without loading them. */
 export function declareBuiltIn(registry: SandboxStrategyRegistry, context: StrategyContext): void {
   for (const name of BUILT_IN_STRATEGY_NAMES) {
     const { default: general, ...byType } = BUILT_IN_STRATEGIES[name];
@@ -54,8 +54,7 @@ export function declareBuiltIn(registry: SandboxStrategyRegistry, context: Strat
 }
 
 /**
- * The reference to a snapshot of a SQLite database says where the database is; that to another snapshot does
- * not.
+ * The reference of a SQLite snapshot has the location of the database; that of a folder snapshot has none.
  */
 function typeOf({ strategyName, metadata }: SandboxRef): string | undefined {
   return strategyName === "snapshot" && typeof metadata["location"] === "string"

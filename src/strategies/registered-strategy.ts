@@ -9,20 +9,20 @@ import { assertStrategy } from "./custom/strategy-check.ts";
 /** An instance of a strategy. */
 export interface LoadedStrategy {
   readonly strategy: SandboxStrategy;
-  /** How it is called, unless it is built in. */
+  /** How to call it; absent for a built-in strategy. */
   readonly custom?: CustomCalls;
 }
 
-/** An instance that was checked, with what it says of itself. */
+/** A checked instance, with its name, version and capabilities. */
 export interface RegisteredStrategy extends LoadedStrategy {
   readonly name: string;
   readonly capabilities: FullCapabilities;
   readonly builtIn: boolean;
-  /** What its sandboxes are marked with. */
+  /** The mark of its sandboxes. */
   readonly madeWith: MadeWith;
 }
 
-/** What another process needs to make an instance too. */
+/** What another process needs to make an instance. */
 interface StrategyModule {
   /** The URL of the module. */
   readonly url: string;
@@ -30,32 +30,32 @@ interface StrategyModule {
   readonly options?: NonNullable<MadeWith["options"]>;
 }
 
-/** Makes instances outside of any registry, as the conformance suite does. */
+/** Makes instances outside of a registry, as the conformance suite does. */
 export interface StrategyMaker {
   /** Fails by `StrategyUnavailableError`. */
   make(context: StrategyContext): SandboxStrategy;
-  /** Where the class is, if it is the user's own. */
+  /** The module of the class, for a strategy of the user's own. */
   readonly module?: StrategyModule;
 }
 
-/** A strategy that is there once it is needed. */
+/** A strategy that is loaded when it is needed. */
 export interface DeclaredStrategy {
   readonly name: string;
   /**
-   * The types of resource that have an implementation of their own; another one is for all others. Default:
-   * none.
+   * The types of resource with an implementation of their own; one more implementation serves all others.
+   * Default: none.
    */
   readonly types?: readonly string[];
-  /** Which of `types` a sandbox was made for, if any. */
+  /** The one of `types` that a sandbox was made for, if any. */
   typeOf?(ref: SandboxRef): string | undefined;
-  /** What new sandboxes are made with. */
+  /** The options of new sandboxes. */
   readonly options?: MadeWith["options"];
   /**
    * Makes an instance with these options, for one of `types` or for all others. Fails by
    * `StrategyUnavailableError`.
    */
   load(options: MadeWith["options"], type: string | undefined): Promise<LoadedStrategy>;
-  /** Loads what makes instances with the options that are declared. Fails by `StrategyUnavailableError`. */
+  /** Loads the maker of instances with the declared options. Fails by `StrategyUnavailableError`. */
   maker?(type: string | undefined): Promise<StrategyMaker>;
 }
 
@@ -65,7 +65,7 @@ export interface UnusableStrategy {
   readonly error: StrategyUnavailableError;
 }
 
-/** Checks an instance and takes down what it says of itself, once: it is not to change under our hands. */
+/** Checks an instance and copies what it declares, once, so that a later change has no effect. */
 export function registered(
   name: string | undefined,
   { strategy, custom }: LoadedStrategy,

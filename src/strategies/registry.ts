@@ -15,32 +15,31 @@ import {
 } from "./registered-strategy.ts";
 
 /**
- * The one place where names become strategies, built-in or not. A name that is not here is unknown
- * everywhere. A strategy that is declared, by us or by a config, is loaded when it is asked for, and not
- * before.
+ * The only place where names become strategies, built-in or not. A name that is not here is unknown
+ * everywhere. A declared strategy, built-in or from a config, is loaded when it is first needed.
  */
 export class SandboxStrategyRegistry {
   readonly #strategies = new Map<string, RegisteredStrategy>();
   readonly #declared = new Map<string, DeclaredStrategy>();
-  /** By name, type and options: sandboxes keep the options that they were made with. */
+  /** By name, type and options: a sandbox keeps the options that it was made with. */
   readonly #loaded = new Map<string, Promise<RegisteredStrategy>>();
-  /** Made once for each name: a guard has twenty methods. */
+  /** One guard for each name, because a guard has twenty methods. */
   readonly #guards = new Map<string, GuardedStrategy>();
 
-  /** Registers a strategy under its own name, after checking that it is one. */
+  /** Registers a strategy under its own name, after checking it. */
   register(strategy: SandboxStrategy, custom?: CustomCalls): void {
     const checked = registered(undefined, { strategy, ...(custom !== undefined && { custom }) });
     this.#assertFree(checked.name);
     this.#strategies.set(checked.name, checked);
   }
 
-  /** Makes a name known, without loading what it stands for. */
+  /** Declares a name without loading its strategy. */
   declare(declaration: DeclaredStrategy): void {
     this.#assertFree(declaration.name);
     this.#declared.set(declaration.name, declaration);
   }
 
-  /** Makes a name unknown. */
+  /** Removes a name. */
   remove(name: string): void {
     this.#strategies.delete(name);
     this.#declared.delete(name);
@@ -50,19 +49,19 @@ export class SandboxStrategyRegistry {
     return this.#strategies.has(name) || this.#declared.has(name);
   }
 
-  /** Whether it can be used without running code that a config names. */
+  /** Whether a strategy can be used without running code that a config names. */
   isAtHand(name: string): boolean {
     return this.#strategies.has(name) || (isBuiltIn(name) && this.#declared.has(name));
   }
 
-  /** The strategy of this name, as it is called: each call loads it if need be. */
+  /** The guard of the strategy of this name. A call loads the strategy if need be. */
   guarded(name: string): GuardedStrategy {
     const guard = this.#guards.get(name) ?? guarded((subject) => this.resolve(name, subject));
     this.#guards.set(name, guard);
     return guard;
   }
 
-  /** The strategy of this name, as it is for a sandbox or a resource. Loads it if need be. */
+  /** The implementation of the strategy of this name for a sandbox or a resource. Loads it if need be. */
   async resolve(name: string, subject: Subject = {}): Promise<RegisteredStrategy> {
     const there = this.#strategies.get(name);
     if (there !== undefined) return there;
@@ -71,7 +70,10 @@ export class SandboxStrategyRegistry {
     return await this.#load(declaration, options, typeFor(declaration, subject));
   }
 
-  /** What the strategy of this name is made of: one for most, one for each type that has its own. */
+  /**
+   * All implementations of the strategy of this name: mostly one, and one more for each type that has its
+   * own.
+   */
   async implementations(name: string): Promise<readonly RegisteredStrategy[]> {
     const there = this.#strategies.get(name);
     if (there !== undefined) return [there];
@@ -80,7 +82,7 @@ export class SandboxStrategyRegistry {
     return await Promise.all(types.map((type) => this.#load(declaration, declaration.options, type)));
   }
 
-  /** What makes instances of the strategy of this name, for such a resource. */
+  /** The maker of instances of the strategy of this name, for such a resource. */
   async maker(name: string, subject: Subject = {}): Promise<StrategyMaker> {
     const declaration = this.#declaration(name);
     const maker = await declaration.maker?.(typeFor(declaration, subject));
@@ -88,7 +90,7 @@ export class SandboxStrategyRegistry {
     throw this.#unknown(name);
   }
 
-  /** Every strategy, the strongest first, and those that a config declares and that can't be used. */
+  /** All strategies, the strongest first, and the declared ones that can't be used. */
   async listAll(): Promise<{
     readonly strategies: readonly RegisteredStrategy[];
     readonly unusable: readonly UnusableStrategy[];
@@ -119,7 +121,7 @@ export class SandboxStrategyRegistry {
     try {
       return await loading;
     } catch (thrown) {
-      // What is mended meanwhile is found.
+      // The next call tries again, because the user may have corrected the cause.
       this.#loaded.delete(key);
       throw thrown;
     }
@@ -151,10 +153,7 @@ export class SandboxStrategyRegistry {
   }
 }
 
-/**
- * Whether a strategy can't be called at all, whatever it would do: its name is unknown, or it can't be
- * loaded.
- */
+/** Whether a strategy can't be called at all: its name is unknown, or it can't be loaded. */
 export function isUnavailable(thrown: unknown): boolean {
   return (
     thrown instanceof StrategyUnavailableError ||
@@ -162,7 +161,7 @@ export function isUnavailable(thrown: unknown): boolean {
   );
 }
 
-/** Which of the types with an implementation of their own it is about, if any. */
+/** The type with an implementation of its own that the subject has, if any. */
 function typeFor({ types = [], typeOf }: DeclaredStrategy, { ref, resource }: Subject): string | undefined {
   if (ref !== undefined) return typeOf?.(ref);
   return resource && types.find((type) => isOfType(resource, type));

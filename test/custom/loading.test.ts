@@ -96,14 +96,7 @@ const BAD: readonly (readonly [
   message: RegExp,
   hint: RegExp,
 ])[] = [
-  [
-    "a missing file",
-    "./gone.js:Mine",
-    {},
-    "STRATEGY_MODULE",
-    /there is no file \.\/gone\.js/,
-    /looked for from/,
-  ],
+  ["a missing file", "./gone.js:Mine", {}, "STRATEGY_MODULE", /there is no file \.\/gone\.js/, /relative to/],
   [
     "a missing package",
     "not-installed:Mine",
@@ -118,7 +111,7 @@ const BAD: readonly (readonly [
     { "bad.js": 'import "./gone.js";' },
     "STRATEGY_MODULE",
     /\.\/bad\.js can't be loaded: Cannot find module/,
-    /Mend/,
+    /Fix/,
   ],
   [
     "a module that makes no sense",
@@ -126,7 +119,7 @@ const BAD: readonly (readonly [
     { "bad.js": "export class {" },
     "STRATEGY_MODULE",
     /\.\/bad\.js can't be loaded/,
-    /Mend/,
+    /Fix/,
   ],
   [
     "TypeScript in a package",
@@ -161,7 +154,7 @@ const BAD: readonly (readonly [
     { "bad.js": 'export class Mine { constructor() { throw new Error("no disk"); } }' },
     "STRATEGY_CONSTRUCTOR",
     /the constructor of Mine threw: no disk/,
-    /Mend/,
+    /Fix/,
   ],
   [
     "missing methods",
@@ -179,7 +172,7 @@ const BAD: readonly (readonly [
     "./bad.js:Mine",
     { "bad.js": 'export class Mine { get capabilities() { throw "boo"; } }' },
     "BAD_STRATEGY",
-    /can't be looked at: boo/,
+    /can't be examined: boo/,
     /writing-a-strategy/,
   ],
   [
@@ -209,7 +202,7 @@ const BAD: readonly (readonly [
     "./bad.js:Mine",
     { "bad.js": reExport("./", "static optionsSchema = 7;") },
     "STRATEGY_OPTIONS",
-    /its optionsSchema makes no sense/,
+    /its optionsSchema is invalid/,
     /options: of document/,
   ],
 ];

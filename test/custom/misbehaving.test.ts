@@ -87,7 +87,7 @@ describe("A strategy that returns nonsense", () => {
     [
       "prepare",
       "async prepare() { return 7; }",
-      /prepare of the strategy document returned what makes no sense: .*expected object, received number/,
+      /prepare of the strategy document returned an invalid result: .*expected object, received number/,
     ],
     [
       "prepare",
@@ -123,12 +123,12 @@ describe("A strategy that returns nonsense", () => {
     [
       "diff",
       "async diff() {}",
-      /diff of the strategy document returned what makes no sense: .*expected object, received undefined/,
+      /diff of the strategy document returned an invalid result: .*expected object, received undefined/,
     ],
     [
       "read",
       'async read() { return "text"; }',
-      /read of the strategy document returned what makes no sense: .*expected bytes/,
+      /read of the strategy document returned an invalid result: .*expected bytes/,
     ],
     ["path", 'async path() { return "../elsewhere"; }', /neither an absolute path nor a URL/],
   ] as const)
@@ -169,7 +169,7 @@ describe("A strategy that returns nonsense", () => {
     [
       "nothing",
       "async create() {}",
-      /create of the strategy document returned what makes no sense: .*expected object, received undefined/,
+      /create of the strategy document returned an invalid result: .*expected object, received undefined/,
     ],
   ] as const)
     it(`[S4] [L8] from create, ${title}, makes no plan and leaves nothing`, async () => {
@@ -207,7 +207,7 @@ describe("A strategy that returns nonsense", () => {
     assert.equal(state, "applied");
     assert.match(
       attention[0]?.message ?? "",
-      /commitPrepared of the strategy document returned what makes no sense: .*expected object, received string/,
+      /commitPrepared of the strategy document returned an invalid result: .*expected object, received string/,
     );
     assert.equal(author.text("website/index.html"), "new\n");
   });

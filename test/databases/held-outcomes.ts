@@ -37,13 +37,13 @@ export function describeOutcomes(kind: ServerKind, server: () => TestServer): vo
     assert.equal(await scene.original(), "1|landed 2|two");
   });
 
-  it("[T1] knows that it was rolled back by somebody else, and does not say that it has landed", async () => {
+  it("[T1] knows that it was rolled back by another session, and does not say that it has landed", async () => {
     await using scene = await HeldScene.make(server());
     await decided(scene);
     await endByHand("ROLLBACK");
     const { finished, pending } = await scene.with(async ({ recovery }) => recovery);
     assert.deepEqual(finished, []);
-    assert.match(pending[0]?.why ?? "", /was rolled back by somebody else/);
+    assert.match(pending[0]?.why ?? "", /was rolled back by another session/);
     assert.equal(await scene.original(), "1|one 2|two");
     await scene.with((drydock) => drydock.settle("p", "abort"));
     assert.equal(await scene.original(), "1|one 2|two");

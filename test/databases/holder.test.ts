@@ -75,7 +75,7 @@ describe("the process that holds a plan's transactions", {
   });
 
   for (const [limit, message] of [
-    ["idle: 1s", /nobody used it for longer than sandbox.transaction.idle allows/],
+    ["idle: 1s", /it was idle for longer than sandbox.transaction.idle allows/],
     ["age: 1s", /open for longer than sandbox.transaction.age allows/],
   ] as const)
     it(`ends a transaction at its limit (${limit}), and says so`, async () => {
@@ -88,7 +88,7 @@ describe("the process that holds a plan's transactions", {
       );
       assert.match(
         plan.resources[0]?.notes?.[0] ?? "",
-        /its transaction is open since .* ends at .* if nobody uses it before, and at/,
+        /its transaction is open since .* ends at .* if it is not used before, and at/,
       );
       await scene.run("UPDATE T SET v = 'late'").catch(() => undefined);
       await until(async () => (await scene.status()).state === "ERRORED", "it ends");
@@ -307,7 +307,7 @@ describe("MariaDB", { skip: whyNoServer("mariadb") ?? false }, () => {
     const { finished } = await scene.with(async ({ recovery }) => recovery);
     assert.match(
       finished[0]?.attention[0]?.message ?? "",
-      /nobody knows whether the prepared transaction on .* was committed/,
+      /it is unknown whether the prepared transaction on .* was committed/,
     );
     assert.equal(await scene.original(), "1|landed 2|landed");
   });

@@ -111,7 +111,7 @@ describe("Locks of a repository", () => {
     const { attention } = await fresh().commitPrepared(ref, transaction, prepared);
     assert.match(
       attention.map(({ message }) => message).join("\n"),
-      /took away the lock on the index.*\n.*took away the lock on main/,
+      /removed the lock on the index.*\n.*removed the lock on main/,
     );
     assert.equal(repository.head(), theirs);
     assert.deepEqual(repository.traces(), []);

@@ -1,16 +1,16 @@
 import type { StatementResult } from "../../core/values/query.ts";
 
 /**
- * The one interface over databases of every kind: running the statements that a user gave. A driver makes its
- * errors ours, with the hint that helps, and never shows a password.
+ * The interface of all databases for running a user's statements. A driver turns errors into ours, with a
+ * helpful hint, and never shows a password.
  */
 export interface DatabaseConnection {
   /**
-   * Runs a script, statement by statement. The first that fails ends it. Unless the script is about
-   * transactions itself, it is one: then a failure leaves nothing of it.
+   * Runs a script, statement by statement, until one fails. A script without statements about transactions
+   * runs as one unit: if it fails, nothing of it remains.
    */
   run(script: string): Promise<readonly StatementResult[]>;
 
-  /** Frees the connection; what is not committed is rolled back. Calling it again does nothing. */
+  /** Closes the connection and rolls back what is not committed. A second call does nothing. */
   close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 import type { DatabaseValue } from "../../core/values/query.ts";
 
 /**
- * Rows as JSON that loses nothing: an integer has all its digits, whatever its size; bytes are `{"base64":
- * "…"}`; infinity is `1e999`, which every reader takes for it.
+ * Rows as JSON without loss: an integer has all its digits; bytes are `{"base64": "…"}`; infinity is `1e999`,
+ * which every parser reads as infinity.
  */
 export function rowJson(columns: readonly string[], row: readonly DatabaseValue[]): string {
   const members = columns.map((column, at) => `${JSON.stringify(column)}:${valueJson(row[at] ?? null)}`);
@@ -16,14 +16,14 @@ function valueJson(value: DatabaseValue): string {
   return JSON.stringify(value);
 }
 
-/** A value as a person reads it in a table. */
+/** A value as people read it in a table. */
 export function valueText(value: DatabaseValue): string {
   if (value === null) return "NULL";
   if (value instanceof Uint8Array) return `x'${Buffer.from(value).toString("hex")}'`;
   return String(value);
 }
 
-/** A number if one holds the value exactly. */
+/** A number, if it holds the value exactly. */
 export function plainInteger(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;

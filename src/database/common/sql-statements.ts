@@ -1,7 +1,7 @@
 /**
- * Cuts a script into its statements, each with its comments and without the semicolon at its end. It knows
- * what SQLite's own `sqlite3_complete` knows: strings, quoted names, comments, and that the body of CREATE
- * TRIGGER holds semicolons up to `;END;`.
+ * Cuts a script into its statements, each with its comments and without the final semicolon. It follows the
+ * rules of SQLite's own `sqlite3_complete`: strings, quoted names, comments, and semicolons in the body of
+ * CREATE TRIGGER up to `;END;`.
  */
 export function splitStatements(script: string): string[] {
   const statements: string[] = [];
@@ -22,8 +22,8 @@ export function splitStatements(script: string): string[] {
 }
 
 /**
- * Words that a script of one transaction can't hold: it begins or ends some itself, or asks for what a
- * transaction does not allow.
+ * First words of statements that a script inside one transaction can't hold: they begin or end a transaction,
+ * or are not allowed in one.
  */
 const OWN_TRANSACTION = new Set([
   "BEGIN",
@@ -70,7 +70,7 @@ function* tokens(script: string): Generator<Token> {
   }
 }
 
-/** Whether these words begin a trigger whose body has not come to its END. */
+/** Whether these words begin a trigger whose body has not ended. */
 function isInsideTrigger(words: readonly string[]): boolean {
   const start = words[0] === "EXPLAIN" ? words.indexOf("CREATE") : 0;
   if (start < 0 || words[start] !== "CREATE") return false;

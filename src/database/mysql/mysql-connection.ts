@@ -10,7 +10,10 @@ import { ASKED_UNDER_KEY, mysqlError } from "./mysql-errors.ts";
 
 const IN_TRANSACTION = 1;
 
-/** A connection to MySQL or MariaDB: statements one by one, values without loss, errors as ours. */
+/**
+ * A connection to MySQL or MariaDB. It runs single statements, returns values without loss, and throws our
+ * errors.
+ */
 export class MysqlConnection {
   readonly #connection: Connection;
   readonly #login: ServerLogin;
@@ -48,7 +51,7 @@ export class MysqlConnection {
         ...passwordRules(plugins, parameters, isPrivate),
         connectTimeout: patienceMs,
         rowsAsArray: true,
-        // The content of files of this machine is nobody's business on a server.
+        // A server must not read files of this machine.
         flags: ["-LOCAL_FILES"],
         charset: "utf8mb4",
         enableKeepAlive: true,
@@ -69,8 +72,8 @@ export class MysqlConnection {
   }
 
   /**
-   * Runs one statement: the server itself refuses a text that holds several. `which` says which one of a
-   * user's it is; ours are not.
+   * Runs one statement: the server itself refuses a text with several. `which` numbers a statement of the
+   * user's; it is undefined for ours.
    */
   async run(sql: string, which?: string): Promise<StatementResult & { readonly isInTransaction?: boolean }> {
     try {
@@ -91,16 +94,16 @@ export class MysqlConnection {
     if (this.#isClosing) return;
     this.#isClosing = true;
     if (this.#isLost) return this.#connection.destroy();
-    // One that is being ended by the other side is closed all the same.
+    // Closes the connection, also when the server is ending it.
     await endWithin(CLOSING_MS, this.#connection.end(), () => this.#connection.destroy());
   }
 
-  /** Cuts the connection: whatever was asked fails. */
+  /** Cuts the connection: the running statement fails. */
   drop(): void {
     streamOf(this.#connection).destroy(new Error("Connection lost: it was cut"));
   }
 
-  /** How statements of the user's are ended from outside. */
+  /** Sets the function that ends statements of the user's from outside. */
   set stop(stop: () => Promise<void>) {
     this.#stop = stop;
   }
@@ -124,9 +127,9 @@ type AuthPlugins = NonNullable<ConnectionOptions["authPlugins"]>;
 type PluginFactory = (options: object) => AuthPlugins[string];
 
 /**
- * A server may ask for the password itself instead of a proof that it is known: in the clear, or under a key
- * that it sends itself, which any other server could do. It gets it only where nobody else can listen, or
- * with the user's word, which is that of the client programs of MySQL.
+ * A server may ask for the password itself instead of a proof: in the clear, or under a key that it sends,
+ * which any other server could do. It gets the password only where nobody can listen, or where the user
+ * allows it by the option of MySQL's client programs.
  */
 function passwordRules(
   driver: object,
@@ -162,7 +165,7 @@ interface Header {
   readonly serverStatus?: number;
 }
 
-/** A procedure gives several results; the last set of rows is what it gave. */
+/** A procedure returns several results; the last set of rows counts. */
 function resultOf(
   result: unknown,
   fields: unknown,
@@ -190,7 +193,8 @@ function rowsOf(fields: readonly FieldPacket[], rows: RawRows): StatementResult 
 }
 
 /**
- * The numbers of types whose text is a number, and of those that are bytes unless they have a character set.
+ * The numbers of the types whose text is a number, and of those that are bytes unless they have a character
+ * set.
  */
 const INTEGERS = [1, 2, 3, 8, 9, 13];
 const FLOATS = [4, 5];
@@ -198,9 +202,7 @@ const ALWAYS_BYTES = [16, 255];
 const BYTES_OR_TEXT = [15, 249, 250, 251, 252, 253, 254];
 const NO_CHARACTER_SET = 63;
 
-/**
- * A value from the bytes that the server sends. Nothing is lost: decimals, dates and JSON keep their text.
- */
+/** Converts the bytes that the server sends. Nothing is lost: decimals, dates and JSON stay text. */
 function valueFrom(bytes: Buffer | null, field: FieldPacket | undefined): DatabaseValue {
   if (bytes === null) return null;
   const { columnType = 0, characterSet = 0 } = (field ?? {}) as {
@@ -214,7 +216,7 @@ function valueFrom(bytes: Buffer | null, field: FieldPacket | undefined): Databa
   return FLOATS.includes(columnType) ? Number(text) : text;
 }
 
-/** `ssl-mode` as the client programs have it. */
+/** `ssl-mode`, as in MySQL's client programs. */
 function tlsOptions(parameters: ReadonlyMap<string, string>): {
   readonly ssl?: { readonly rejectUnauthorized: boolean };
 } {

@@ -18,13 +18,13 @@ import { makeMarkerTable, markStatement } from "./mysql-marker.ts";
 import { xaName } from "./mysql-xa.ts";
 
 /**
- * A transaction held on a MySQL or MariaDB server: an XA transaction, in which the server itself refuses
- * whatever would commit it. It sees the database as it was when it began, and fails at a row that another
- * session has changed since: by `innodb_snapshot_isolation` where the server has that, else by SERIALIZABLE,
- * which locks what it reads.
+ * A transaction held on a MySQL or MariaDB server. It is an XA transaction, in which the server itself
+ * refuses any statement that would commit it. It sees the database as it was at its beginning, and fails at a
+ * row that another session has changed since: by `innodb_snapshot_isolation` where the server has that, else
+ * by SERIALIZABLE, which locks the rows that it reads.
  *
- * A failure of that kind ends the transaction as a whole; then `isInTransaction` is false. `prepare` closes
- * the connection, because no other connection can end the transaction before.
+ * A failure of that kind ends the whole transaction; then `isInTransaction` is false. `prepare` closes the
+ * connection, because no other connection can end the transaction before.
  */
 export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements ServerDatabase {
   readonly product: string;
@@ -72,7 +72,7 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
     await this.connection.run(`XA START ${xaName(name)}`);
     this.#name = name;
     this.#isInTransaction = true;
-    // The first look at a table of InnoDB's fixes what it sees.
+    // The first read of an InnoDB table fixes the state that the transaction sees.
     if (table !== undefined) await this.connection.run(`SELECT 1 FROM ${table} LIMIT 1`);
     await this.guard();
   }
@@ -88,7 +88,7 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
     return { ...result, sql, effect: effectOf(words, calls || !isReading(words)) };
   }
 
-  /** A table whose engine has no transactions keeps whatever is written to it, at once. */
+  /** A table whose engine has no transactions keeps every write at once. */
   protected override assertRunnable(statement: ScriptStatement, readOnly: boolean): void {
     assertRunnable(statement, "mysql");
     if (isReading(statement.words)) return;
@@ -111,7 +111,7 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
   async rollback(): Promise<void> {
     const name = this.#name;
     if (name === undefined) return;
-    // One that the server has given up has ended already.
+    // A transaction that the server has given up has ended already.
     if (this.#isInTransaction) await this.connection.run(`XA END ${xaName(name)}`);
     await this.connection.run(`XA ROLLBACK ${xaName(name)}`);
     this.#over();
@@ -149,12 +149,12 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
     this.#isInTransaction = false;
   }
 
-  /** A savepoint takes the place of an older one of the same name. */
+  /** A savepoint replaces an older one of the same name. */
   protected override async moveGuard(): Promise<void> {
     await this.guard();
   }
 
-  /** If there is no way back, the transaction is gone. */
+  /** If the server can't go back to the guard, the transaction is gone. */
   protected override async backToGuard(): Promise<void> {
     if (!this.connection.isOpen) return;
     try {

@@ -10,7 +10,7 @@ import {
   wrongLogin,
 } from "../server/server-errors.ts";
 
-/** The names that the driver gives to errors of MySQL and MariaDB that we tell apart. */
+/** The driver's names of the errors of MySQL and MariaDB that we distinguish. */
 const LOGIN = [
   "ER_ACCESS_DENIED_ERROR",
   "ER_ACCESS_DENIED_NO_PASSWORD_ERROR",
@@ -32,15 +32,15 @@ const DENIED = [
   "ER_OPTION_PREVENTS_STATEMENT",
 ];
 /**
- * The row was changed since the transaction began (with innodb_snapshot_isolation); the server has given the
- * transaction up.
+ * Another session has changed the row since the transaction began (with innodb_snapshot_isolation), and the
+ * server has given the transaction up.
  */
 const CHANGED = ["ER_CHECKREAD", "ER_LOCK_DEADLOCK"];
 
-/** What is thrown inside the driver, which knows only errors of its own. */
+/** Thrown inside of the driver, which passes on only errors of its own kind. */
 export const ASKED_UNDER_KEY = "the server asks for the password under a key of its own";
 
-/** What to throw for what MySQL, MariaDB, or the way there, threw. */
+/** The error to throw for one from MySQL, MariaDB or the connection. */
 export function mysqlError(
   thrown: unknown,
   location: string,
@@ -63,7 +63,11 @@ export function mysqlError(
   if (code === "ER_LOCK_WAIT_TIMEOUT") return lockedByOthers(which, message);
   if (CHANGED.includes(code)) return changedByOthers(which, message, TRY_AGAIN);
   if (DENIED.includes(code))
-    return badStatement(which, message, "Use a user who may do that; the sandbox is as it was before it.");
+    return badStatement(
+      which,
+      message,
+      "Use a database user with that privilege; the sandbox is as it was before it.",
+    );
   return badStatement(which, message);
 }
 

@@ -1,12 +1,12 @@
 import { DrydockError } from "../../core/errors/errors.ts";
 import type { MysqlConnection } from "./mysql-connection.ts";
 
-/** What has to be known of a MySQL or MariaDB server and database before a transaction is held there. */
+/** Facts about a MySQL or MariaDB server and database that a held transaction depends on. */
 export interface MysqlFacts {
   readonly product: string;
-  /** To the second, so that a session of a server that was restarted since is not taken for another. */
+  /** To the second, so that a session from before a restart is not mistaken for one of today. */
   readonly serverStartedAt: string;
-  /** Whether a change of what somebody else has changed since can be made to fail. */
+  /** Whether a change of a row that another session has changed since can fail by itself. */
   readonly hasSnapshots: boolean;
   readonly whyNoPrepare: string | undefined;
   /** Tables whose engine has no transactions. */
@@ -39,8 +39,8 @@ export async function mysqlFacts(connection: MysqlConnection): Promise<MysqlFact
 }
 
 /**
- * Some table that has transactions and is not a marker of ours: such a one goes with its plan, and whoever
- * has looked at it would be in the way.
+ * Some table with transactions that is not a marker of ours. A marker is dropped with its plan, and a
+ * transaction that has read it would block that.
  */
 export async function anyTable(connection: MysqlConnection): Promise<string | undefined> {
   const { rows } = await connection.run(
@@ -50,14 +50,17 @@ export async function anyTable(connection: MysqlConnection): Promise<string | un
   return rows[0] === undefined ? undefined : String(rows[0][0]);
 }
 
-/** When the server started, in seconds, give or take one. */
+/** The start of the server in seconds, give or take one. */
 export async function serverStart(connection: MysqlConnection): Promise<number> {
   const [, uptime = 0] = (await connection.run("SHOW GLOBAL STATUS LIKE 'Uptime'")).rows[0] ?? [];
   const [now = 0] = (await connection.run("SELECT UNIX_TIMESTAMP()")).rows[0] ?? [];
   return Number(now) - Number(uptime);
 }
 
-/** A prepared transaction must outlive its connection, and must be found again. */
+/**
+ * The reason why transactions can't be prepared: a prepared one must outlive its connection, and must be
+ * found again.
+ */
 async function whyNoPrepare(
   connection: MysqlConnection,
   version: string,

@@ -4,13 +4,13 @@ import { SERVER_DOWN } from "../server/server-errors.ts";
 import { MysqlConnection } from "./mysql-connection.ts";
 
 /**
- * MySQL and MariaDB forget a prepared transaction once it is over, and do not say how it ended. So the
- * transaction writes its own name into a table that is there only for that: the row is there if and only if
- * it was committed.
+ * MySQL and MariaDB forget a prepared transaction when it ends, and do not tell how it ended. So the
+ * transaction writes its own name into a table that exists only for that: the row exists if and only if the
+ * transaction was committed.
  *
- * The table is in a database of its own, `drydock_PLAN_RESOURCE`, where the user may make one, else in the
- * user's database under that name. It is made by another connection, because making it would commit the
- * transaction, and goes when the plan does. Where neither is allowed there is none.
+ * The table is in a database of its own, `drydock_PLAN_RESOURCE`, if the user may create one, else in the
+ * user's database under that name. Another connection creates it, because creating it would
+ * commit the transaction. It is dropped with the plan. Where the user may do neither, there is no table.
  */
 export async function makeMarkerTable(
   login: ServerLogin,
@@ -27,12 +27,12 @@ export async function makeMarkerTable(
   }
 }
 
-/** Writes the mark, in the transaction. */
+/** The statement that writes the mark. It runs in the transaction. */
 export function markStatement(marker: string, { serial }: TransactionName): string {
   return `INSERT INTO ${marker} (serial) VALUES ('${serial}')`;
 }
 
-/** Whether the mark of a transaction is there. */
+/** Whether the mark of a transaction exists. */
 export async function isMarked(
   connection: MysqlConnection,
   marker: string,
@@ -52,7 +52,7 @@ function tableIn(marker: string): string {
   return `CREATE TABLE IF NOT EXISTS ${marker} (serial VARCHAR(32) PRIMARY KEY) ENGINE=InnoDB`;
 }
 
-/** What a user may not do is not worth an error here: the outcome is then said to be in doubt where it is. */
+/** A missing privilege is no error here. Without a marker, an outcome in doubt is reported as such. */
 async function isAllowed(connection: MysqlConnection, sql: string): Promise<boolean> {
   try {
     await connection.run(sql);

@@ -14,9 +14,9 @@ import { isMarked, removeMarkerTable } from "./mysql-marker.ts";
 import { nameFromXa, xaName } from "./mysql-xa.ts";
 
 /**
- * Ends prepared transactions on MySQL and MariaDB. While the connection that prepared one is open, the server
- * tells all others that there is no such transaction (XAER_NOTA), and it says the same of one that is over.
- * So only XA RECOVER tells whether it is prepared, and only its mark (mysql-marker.ts) how it ended.
+ * Ends prepared transactions on MySQL and MariaDB. While the connection that prepared a transaction is open,
+ * the server tells all others that it does not exist (XAER_NOTA), and it says the same of a finished one. So
+ * only XA RECOVER tells whether a transaction is prepared, and only its mark (mysql-marker.ts) how it ended.
  */
 export class MysqlResolver extends ConnectedResolver<MysqlConnection> implements TransactionResolver {
   static async open(login: ServerLogin): Promise<MysqlResolver> {
@@ -64,7 +64,7 @@ export class MysqlResolver extends ConnectedResolver<MysqlConnection> implements
     });
   }
 
-  /** If it has just ended by itself, the next look tells. */
+  /** If the session has just ended by itself, the next look shows it. */
   async #kill(id: number): Promise<void> {
     try {
       await this.connection.run(`KILL ${id}`, "");
@@ -77,7 +77,7 @@ export class MysqlResolver extends ConnectedResolver<MysqlConnection> implements
     await removeMarkerTable(this.connection, marker);
   }
 
-  /** Numbers of sessions begin anew when the server does. */
+  /** A restarted server numbers its sessions from the beginning. */
   async #isSession(id: number, startedAt: string): Promise<boolean> {
     const { rows } = await this.connection.run(
       `SELECT ID FROM information_schema.PROCESSLIST WHERE ID = ${id}`,

@@ -1,7 +1,7 @@
 import type { TransactionName } from "../server/server-database.ts";
 
 /**
- * The name of an XA transaction has two parts of at most 64 bytes: ours are `drydock-PLAN` and
+ * The name of an XA transaction has two parts of at most 64 bytes. Ours are `drydock-PLAN` and
  * `RESOURCE-SERIAL`.
  */
 export function xaName({ planId, resourceId, serial }: TransactionName): string {
@@ -9,8 +9,8 @@ export function xaName({ planId, resourceId, serial }: TransactionName): string 
 }
 
 /**
- * The name from a row of XA RECOVER, which has the lengths of the parts and both in one; undefined if it is
- * none of ours.
+ * Parses a row of XA RECOVER, which has the lengths of the parts, and both parts in one text; undefined if
+ * the name is none of ours.
  */
 export function nameFromXa(firstLength: number, data: string): TransactionName | undefined {
   const planId = /^drydock-(\w+)$/.exec(data.slice(0, firstLength))?.[1];

@@ -10,12 +10,14 @@ import { parseServerUrl } from "../server/server-url.ts";
 import { postgresError } from "./postgres-errors.ts";
 import { postgresValue } from "./postgres-values.ts";
 
-/** What a statement gave, with the word by which the server says what it was. */
+/** The result of a statement, with the server's word for the kind of statement. */
 export interface PostgresResult extends StatementResult {
   readonly command: string;
 }
 
-/** A connection to PostgreSQL: statements one by one, values without loss, errors as ours. */
+/**
+ * A connection to PostgreSQL. It runs single statements, returns values without loss, and throws our errors.
+ */
 export class PostgresConnection {
   readonly #client: PostgresClient;
   readonly #login: ServerLogin;
@@ -60,8 +62,8 @@ export class PostgresConnection {
   }
 
   /**
-   * The process that this end was told it speaks with. A pooler in between tells another one than the server
-   * itself does.
+   * The process at the other end, as the connection was told. Behind a pooler, the server itself names
+   * another one.
    */
   get processId(): number | undefined {
     return (this.#client as unknown as { readonly processID: number | null }).processID ?? undefined;
@@ -79,8 +81,8 @@ export class PostgresConnection {
   }
 
   /**
-   * Runs one statement: the server itself refuses a text that holds several. `which` says which one of a
-   * user's it is; ours are not.
+   * Runs one statement: the server itself refuses a text with several. `which` numbers a statement of the
+   * user's; it is undefined for ours.
    */
   async run(sql: string, values: readonly unknown[] = [], which?: string): Promise<PostgresResult> {
     const ask = async () =>
@@ -110,12 +112,12 @@ export class PostgresConnection {
     await endWithin(CLOSING_MS, this.#client.end(), () => this.drop());
   }
 
-  /** Cuts the connection: whatever was asked fails. */
+  /** Cuts the connection: the running statement fails. */
   drop(): void {
     streamOf(this.#client).destroy(new Error("Connection terminated: it was cut"));
   }
 
-  /** How statements of the user's are ended from outside. */
+  /** Sets the function that ends statements of the user's from outside. */
   set stop(stop: () => Promise<void>) {
     this.#stop = stop;
   }
@@ -143,9 +145,8 @@ function streamOf(client: PostgresClient): RawConnection["stream"] {
 const CLEARTEXT = "authenticationCleartextPassword";
 
 /**
- * A server may ask for the password itself instead of a proof that it is known. It gets it only where nobody
- * else can listen, or with the user's word, which is that of the client programs of PostgreSQL:
- * `require_auth=password`.
+ * A server may ask for the password itself instead of a proof. It gets the password only where nobody can
+ * listen, or where the user allows it by the option of PostgreSQL's client programs: `require_auth=password`.
  */
 function guardPassword(client: PostgresClient, { location }: ServerLogin): void {
   const { socket, parameters } = parseServerUrl(location);

@@ -20,9 +20,9 @@ import { PostgresResolver } from "./postgres-resolver.ts";
 const LOOK = "drydock_look";
 
 /**
- * A transaction held on a PostgreSQL server, at the level REPEATABLE READ: it sees the database as it was
- * when it began, and it can't change a row that another session has changed since. The number of the
- * transaction (`txid_current`) tells later what became of it (`txid_status`).
+ * A transaction held on a PostgreSQL server, at the level REPEATABLE READ: it sees the database as it was at
+ * its beginning, and can't change a row that another session has changed since. Its number (`txid_current`)
+ * tells later how it ended (`txid_status`).
  */
 export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implements ServerDatabase {
   readonly product: string;
@@ -60,7 +60,7 @@ export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implem
     await this.connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE");
     await this.connection.run(`SET LOCAL lock_timeout = ${this.login.patienceMs}`);
     await this.connection.run("SET LOCAL idle_in_transaction_session_timeout = 0");
-    // From the first statement on it sees what was there then.
+    // The first statement fixes the state that the transaction sees.
     await this.connection.run("SELECT 1");
     await this.guard();
   }
@@ -85,9 +85,9 @@ export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implem
   }
 
   /**
-   * Runs a statement that should only read so that it can't write, because a SELECT may call a function that
-   * does. Undefined if it failed: whether it wanted to write, or is wrong, shows when it is run like any
-   * other.
+   * Runs a statement that should only read in a way that it can't write, because a SELECT may call a function
+   * that does. Undefined if it failed: the caller runs it again like any other statement, and that shows
+   * whether it writes or is wrong.
    */
   async #look(sql: string): Promise<PostgresResult | undefined> {
     await this.connection.run(`SAVEPOINT ${LOOK}`);
@@ -99,7 +99,7 @@ export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implem
       if (!this.connection.isOpen) throw thrown;
       await this.connection.run(`ROLLBACK TO SAVEPOINT ${LOOK}`);
     }
-    // What holds for a part of a transaction ends with it, so from here on it may write again.
+    // Read-only mode ends with the savepoint, so the transaction may write again from here on.
     await this.connection.run(`RELEASE SAVEPOINT ${LOOK}`);
     return result;
   }
@@ -129,7 +129,7 @@ export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implem
     return { transactionNumber };
   }
 
-  /** What statements have set stays set when their transaction is prepared. */
+  /** Settings of statements stay in the session when their transaction is prepared. */
   async resolver(): Promise<PostgresResolver> {
     await this.connection.run("DISCARD ALL");
     return new PostgresResolver(this.connection, this.login);
@@ -140,7 +140,7 @@ export class PostgresDatabase extends GuardedDatabase<PostgresConnection> implem
   }
 
   protected override async backToGuard(): Promise<void> {
-    // A failure of the connection itself may come when there is no transaction.
+    // The connection may fail when there is no transaction.
     if (this.#name !== undefined) await super.backToGuard();
   }
 }
@@ -178,8 +178,8 @@ async function factsOf(connection: PostgresConnection, login: ServerLogin): Prom
 const POOLED = "a pooler in between gives each transaction another session";
 
 /**
- * Whether another connection gets the session that this one had, once this one has no transaction: then a
- * pooler is in between.
+ * Whether another connection gets the session of this one, when this one has no transaction: then there is a
+ * pooler in between.
  */
 async function isGivenAway(connection: PostgresConnection, login: ServerLogin): Promise<boolean> {
   const pidOf = async (from: PostgresConnection) => (await from.run("SELECT pg_backend_pid()")).rows[0]?.[0];
@@ -190,7 +190,7 @@ async function isGivenAway(connection: PostgresConnection, login: ServerLogin): 
     await other.run("BEGIN");
     if ((await pidOf(other)) === before) return true;
     asked = pidOf(connection);
-    // Where the other has got the only session that there is, this one waits for it.
+    // If the other connection has the only session, this one waits for it.
     return (await Promise.race([asked, sleep(SESSION_WAIT_MS)])) !== before;
   } finally {
     await other.close();

@@ -10,7 +10,7 @@ import {
   wrongLogin,
 } from "../server/server-errors.ts";
 
-/** The codes of PostgreSQL (SQLSTATE) that we tell apart. */
+/** The codes of PostgreSQL (SQLSTATE) that we distinguish. */
 const STATE = {
   noSuchDatabase: "3D000",
   wrongPassword: "28P01",
@@ -25,7 +25,7 @@ const STATE = {
   shutDown: /^(?:57P0[12]|08...)$/,
 } as const;
 
-/** What to throw for what PostgreSQL, or the way to it, threw. */
+/** The error to throw for one from PostgreSQL or the connection. */
 export function postgresError(
   thrown: unknown,
   location: string,
@@ -46,12 +46,16 @@ export function postgresError(
   if (code === STATE.serialization || code === STATE.deadlock)
     return changedByOthers(which, message, code === STATE.deadlock ? TRY_AGAIN : START_OVER);
   if (code === STATE.readOnly)
-    return new UsageError(`The statement${which} writes, and only looking is allowed: ${message}.`, {
+    return new UsageError(`The statement${which} writes, and only reading is allowed: ${message}.`, {
       hint: "Make a plan without --read-only, and use a server and a user that may write.",
       code: "READ_ONLY",
     });
   if (code === STATE.noPrivilege)
-    return badStatement(which, message, "Use a user who may do that; the sandbox is as it was before it.");
+    return badStatement(
+      which,
+      message,
+      "Use a database user with that privilege; the sandbox is as it was before it.",
+    );
   return badStatement(which, message);
 }
 

@@ -11,8 +11,8 @@ import { nameFrom, nameText } from "../server/server-database.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
 
 /**
- * Ends prepared transactions on PostgreSQL. One that is not in `pg_prepared_xacts` is over; the server tells
- * by its number how it ended, as long as it keeps the status of transactions that old.
+ * Ends prepared transactions on PostgreSQL. One that is not in `pg_prepared_xacts` has ended. The server
+ * tells by its number how, as long as it keeps the status of such old transactions.
  */
 export class PostgresResolver extends ConnectedResolver<PostgresConnection> implements TransactionResolver {
   static async open(login: ServerLogin): Promise<PostgresResolver> {
@@ -41,7 +41,7 @@ export class PostgresResolver extends ConnectedResolver<PostgresConnection> impl
       const status = await this.#statusOf(transactionNumber);
       if (status === "committed") return "committed";
       if (status === "aborted") return "rolled back";
-      // For a moment it is neither listed nor over.
+      // For a moment a transaction is neither listed nor ended.
       return status === "in progress" ? undefined : "unknown";
     });
     return seen ?? "unknown";
@@ -59,11 +59,11 @@ export class PostgresResolver extends ConnectedResolver<PostgresConnection> impl
   }
 
   async forget(): Promise<void> {
-    // The server knows by itself; nothing was made.
+    // The server remembers outcomes by itself, so there is no marker.
   }
 
   /**
-   * null for one that is too old to be known. A number that this server has not come to yet is unknown to it
+   * Null for a transaction that is too old. A number that this server has not reached yet is unknown to it
    * too.
    */
   async #statusOf(transactionNumber: string): Promise<string | null> {

@@ -1,10 +1,10 @@
 import type { DatabaseValue } from "../../core/values/query.ts";
 import { plainInteger } from "../common/row-json.ts";
 
-/** Types of PostgreSQL whose text is a number, or bytes; all others stay the text that the server writes. */
+/** Types of PostgreSQL whose text is a number, or bytes. All others stay text, as the server writes it. */
 const OID = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, oid: 26, float4: 700, float8: 701 } as const;
 
-/** A value from the text that PostgreSQL sends. Nothing is lost: numerics, dates and JSON keep their text. */
+/** Converts the text that PostgreSQL sends. Nothing is lost: numerics, dates and JSON stay text. */
 export function postgresValue(text: string | null, type: number): DatabaseValue {
   if (text === null) return null;
   switch (type) {

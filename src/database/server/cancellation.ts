@@ -1,8 +1,8 @@
 import { InterruptedError } from "../../core/errors/errors.ts";
 
 /**
- * Ending statements while they run, which takes another connection. Nothing else is sent on the first one
- * until the server has been told: it would be what is ended instead.
+ * Ends statements while they run, which takes another connection. Until the server has answered there,
+ * nothing else is sent on the first connection, because the server would end that instead.
  */
 export class Cancellation {
   readonly #tell: () => Promise<void>;
@@ -13,8 +13,8 @@ export class Cancellation {
   #cancelling: Promise<void> | undefined;
 
   /**
-   * `tell` has the server end what the connection is doing; if it does not in time, `cut` ends the
-   * connection.
+   * `tell` makes the server end the statement of the connection. If the statement does not end in time, `cut`
+   * ends the connection.
    */
   constructor({ tell, cut, patienceMs }: { tell: () => Promise<void>; cut: () => void; patienceMs: number }) {
     this.#tell = tell;
@@ -23,7 +23,7 @@ export class Cancellation {
   }
 
   /**
-   * Runs statements that can be cancelled. If they are, they have failed, even if the last of them had just
+   * Runs statements that can be cancelled. Cancelled statements have failed, even if the last one had just
    * ended.
    */
   async during(run: () => Promise<void>): Promise<void> {
@@ -42,12 +42,12 @@ export class Cancellation {
     }
   }
 
-  /** To be called between statements. */
+  /** Throws if the statements are cancelled. Called between two statements. */
   assertGoing(): void {
     if (this.#cancelling !== undefined) throw new InterruptedError();
   }
 
-  /** Ends what is running, if anything is. */
+  /** Ends the running statements, if there are any. */
   async cancel(): Promise<void> {
     if (!this.#isRunning) return;
     const cutting = setTimeout(() => this.#cut(), this.#patienceMs * 2);
@@ -58,7 +58,7 @@ export class Cancellation {
 
   async #assertWhole(cause?: unknown): Promise<void> {
     if (this.#cancelling === undefined) return;
-    // If the server can't be told, that is said to who wanted it; no further statement is begun all the same.
+    // The caller of `cancel` gets the failure to reach the server. No further statement runs in any case.
     await this.#cancelling.catch(() => undefined);
     throw new InterruptedError("The statements were interrupted; the sandbox is as it was before them.", {
       cause,

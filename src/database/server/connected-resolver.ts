@@ -3,7 +3,7 @@ import { BusyError } from "../../core/errors/errors.ts";
 
 const LOOK_AGAIN_MS = 20;
 
-/** What both resolvers share: a connection, and how long they wait for the server. */
+/** The common part of both resolvers: a connection, and how long they wait for the server. */
 export abstract class ConnectedResolver<Connection extends { close(): Promise<void> }> {
   protected readonly connection: Connection;
   readonly #patienceMs: number;
@@ -17,7 +17,7 @@ export abstract class ConnectedResolver<Connection extends { close(): Promise<vo
     await this.connection.close();
   }
 
-  /** Looks until there is something to be seen, for a while: then undefined. */
+  /** Calls `look` until it returns a value; undefined if that takes too long. */
   protected async untilSeen<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
     const deadline = performance.now() + this.#patienceMs;
     for (;;) {
@@ -28,8 +28,8 @@ export abstract class ConnectedResolver<Connection extends { close(): Promise<vo
   }
 
   /**
-   * Has a session of the server ended, which `end` does and says whether it was still there; waits until it
-   * is not.
+   * Ends a session of the server by `end`, which says whether the session still existed, and waits until it
+   * does not.
    */
   protected async untilEnded(id: number, end: () => Promise<boolean>): Promise<void> {
     if ((await this.untilSeen(async () => ((await end()) ? undefined : "ended"))) === undefined)

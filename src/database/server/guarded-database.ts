@@ -6,7 +6,7 @@ import { type Dialect, type ScriptStatement, statementsOf } from "./server-state
 
 const GUARD = "drydock_guard";
 
-/** What this class needs of a driver's connection. */
+/** The part of a driver's connection that this class needs. */
 interface GuardableConnection {
   readonly isOpen: boolean;
   onLost: (why: string) => void;
@@ -16,31 +16,34 @@ interface GuardableConnection {
   close(): Promise<void>;
 }
 
-/** What differs between servers, and how another connection ends what this one is doing. */
-interface ServerManners {
+/**
+ * The differences between servers, and the function that cancels this connection's statement through another
+ * one.
+ */
+interface ServerTraits {
   readonly dialect: Dialect;
-  /** Names are written in these. */
+  /** The quotation mark around names. */
   readonly quote: '"' | "`";
   readonly cancel: () => Promise<void>;
 }
 
 /**
- * What the transactions held on PostgreSQL and on MySQL have in common. A savepoint of ours, the guard, is
- * always the last one: whatever fails in a script, the transaction goes back to it and lives on.
+ * The common part of transactions held on PostgreSQL and on MySQL. The guard, a savepoint of ours, is always
+ * the last savepoint: when a script fails, the transaction goes back to the guard and lives on.
  */
 export abstract class GuardedDatabase<Connection extends GuardableConnection> {
   protected readonly connection: Connection;
   protected readonly login: ServerLogin;
   protected readonly cancellation: Cancellation;
-  readonly #manners: ServerManners;
+  readonly #traits: ServerTraits;
 
-  constructor(connection: Connection, login: ServerLogin, manners: ServerManners) {
+  constructor(connection: Connection, login: ServerLogin, traits: ServerTraits) {
     this.connection = connection;
     this.login = login;
-    this.#manners = manners;
+    this.#traits = traits;
     const { patienceMs } = login;
-    this.cancellation = new Cancellation({ tell: manners.cancel, cut: () => connection.drop(), patienceMs });
-    connection.stop = manners.cancel;
+    this.cancellation = new Cancellation({ tell: traits.cancel, cut: () => connection.drop(), patienceMs });
+    connection.stop = traits.cancel;
   }
 
   /** Refuses a statement before anything is sent. */
@@ -50,8 +53,7 @@ export abstract class GuardedDatabase<Connection extends GuardableConnection> {
   protected abstract runStatement(statement: ScriptStatement, which: string): Promise<ServerStatement>;
 
   /**
-   * Has the server refuse whatever would write, until the transaction goes back to the guard, where a server
-   * can.
+   * Makes the server refuse all writes until the transaction goes back to the guard, where the server can.
    */
   protected beginReading?(): Promise<void>;
 
@@ -64,7 +66,7 @@ export abstract class GuardedDatabase<Connection extends GuardableConnection> {
   }
 
   async run(script: string, { readOnly = false } = {}): Promise<readonly ServerStatement[]> {
-    const statements = statementsOf(script, this.#manners.dialect);
+    const statements = statementsOf(script, this.#traits.dialect);
     for (const statement of statements) this.assertRunnable(statement, readOnly);
     const results: ServerStatement[] = [];
     try {
@@ -87,7 +89,7 @@ export abstract class GuardedDatabase<Connection extends GuardableConnection> {
   }
 
   async table(name: string): Promise<StatementResult> {
-    const { quote } = this.#manners;
+    const { quote } = this.#traits;
     const quoted = name.split(".").map((part) => `${quote}${part.replaceAll(quote, quote + quote)}${quote}`);
     const [result] = await this.run(`SELECT * FROM ${quoted.join(".")}`, { readOnly: true });
     return result ?? { columns: [], rows: [], changes: 0 };

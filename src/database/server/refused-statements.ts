@@ -2,9 +2,9 @@ import { StatementError } from "../../core/errors/errors.ts";
 import type { Dialect, ScriptStatement } from "./server-statements.ts";
 
 /**
- * What can't be run in a transaction that is held for a plan, with the reason. It is refused before it is
- * sent: some of it would land at once, some would end the transaction, and some would keep it from being
- * prepared when the plan is applied.
+ * Statements that can't run in a transaction held for a plan, each with the reason. They are refused before
+ * they are sent. Some would land at once, some would end the transaction, and some would keep it from being
+ * prepared.
  */
 type Rule = readonly [begins: RegExp, reason: string];
 
@@ -25,7 +25,7 @@ const POSTGRES: readonly Rule[] = [
     "a transaction with temporary objects can't be prepared",
   ],
   [/^DECLARE\b.*\bWITH HOLD\b/, "a transaction with such a cursor can't be prepared"],
-  [/^COPY\b.*\b(?:STDIN|STDOUT)\b/, "there is nowhere to copy from or to; use INSERT, or SELECT"],
+  [/^COPY\b.*\b(?:STDIN|STDOUT)\b/, "a plan has no stream to copy from or to; use INSERT, or SELECT"],
 ];
 
 const MYSQL_ALLOWED =
@@ -39,7 +39,7 @@ const MYSQL: readonly Rule[] = [
   ],
   [/^SET\b.*\b(?:AUTOCOMMIT|TRANSACTION|COMPLETION_TYPE|\w*ISOLATION)\b/, CONTROLS],
   [/^SET\b.*\b(?:GLOBAL|PERSIST|PERSIST_ONLY|PASSWORD)\b/, "it would change the server, outside of the plan"],
-  [/^(?:PREPARE|EXECUTE|DEALLOCATE)\b/, "what it would run can't be looked at"],
+  [/^(?:PREPARE|EXECUTE|DEALLOCATE)\b/, "the statement that it would run can't be checked"],
 ];
 
 /** Refuses a statement that can't be run in a held transaction. */

@@ -4,34 +4,36 @@ import type { DrydockError } from "../../core/errors/errors.ts";
 import { answerTooLarge, serverDown } from "./server-errors.ts";
 
 /**
- * How long a server may take for an answer, and how much may come: no server, broken or hostile, holds
- * anybody up for ever or fills the memory.
+ * Limits the time and the size of a server's answers, so that no broken or hostile server blocks a process
+ * for ever or fills its memory.
  *
- * Our own statements have a time and are small. A statement of the user's may take as long as it does, until
- * somebody interrupts it; what it gives has a limit. Where a limit is passed the server is told to end the
- * statement, and if it does not, the connection is cut.
+ * Our own statements have a time limit, and their answers are small. A statement of the user's may run until
+ * the user interrupts it, but the size of its answer is limited. Beyond a limit, the server is told to end
+ * the statement; if it does not, the connection is cut.
  */
 const MOST_BYTES = 32 << 20;
 const MOST_BYTES_OF_OWN = 1 << 20;
-/** Landing or taking back a large transaction takes its time. */
+/** Committing or rolling back a large transaction takes time. */
 const SETTLING_MS = 5 * 60_000;
 const SETTLES = /^(?:COMMIT|ROLLBACK|PREPARE|XA|CREATE|DROP)\b/;
 
-/** A connection, as far as its answers are watched. */
+/** The part of a connection that watching its answers needs. */
 export interface AnsweringServer {
   readonly location: string;
   readonly patienceMs: number;
-  /** Calls the listener with the number of bytes that come, until what it returns is called. */
+  /** Calls the listener with the number of bytes of each piece that arrives. The result stops that. */
   listen(listener: (bytes: number) => void): () => void;
-  /** Lets nothing more come, or lets it come again. */
+  /** Pauses or resumes reading. */
   hold(isHeld: boolean): void;
-  /** Has the server end the statement, where there is a way. */
+  /** Makes the server end the statement, where that is possible. */
   readonly stop: (() => Promise<void>) | undefined;
   /** Cuts the connection. */
   drop(): void;
 }
 
-/** What the server answers, within the limits. `isOwn` says that the statement is none of the user's. */
+/**
+ * The answer of the server, within the limits. `isOwn` says that the statement is ours and not the user's.
+ */
 export async function answerTo<T>(
   server: AnsweringServer,
   { sql, isOwn }: { readonly sql: string; readonly isOwn: boolean },
@@ -55,7 +57,7 @@ export async function answerTo<T>(
     if (server.stop === undefined || isOwn || received > mostBytes * 1.5) drop(tooLarge);
     else if (failure === undefined) {
       failure = tooLarge;
-      // A fast server would have sent far more by the time that it is told.
+      // A fast server would send far more before it ends the statement.
       server.hold(true);
       stopping = server
         .stop()
@@ -64,7 +66,7 @@ export async function answerTo<T>(
       setTimeout(() => drop(tooLarge), patienceMs).unref();
     }
   });
-  // Twice: for as long as it is patient, the server itself may wait for others.
+  // Twice, because the server itself may wait for others just as long.
   const within = SETTLES.test(sql) ? SETTLING_MS : patienceMs * 2;
   const slow = isOwn ? setTimeout(() => drop(serverDown(location, "it does not answer")), within) : undefined;
   try {
@@ -76,25 +78,25 @@ export async function answerTo<T>(
   } finally {
     clearTimeout(slow);
     leave();
-    // Nothing else may be sent before: it would be what is ended.
+    // Nothing else may be sent before that, because the server would end it instead.
     await stopping;
   }
 }
 
-/** Stops or goes on with reading a stream. */
+/** Pauses or resumes reading a stream. */
 export function holdStream(stream: Socket, isHeld: boolean): void {
   if (isHeld) stream.pause();
   else stream.resume();
 }
 
-/** Counts what comes through a stream, beside who reads it. */
+/** Counts the bytes of a stream, beside its reader. */
 export function listenTo(stream: Socket, listener: (bytes: number) => void): () => void {
   const count = (bytes: Uint8Array) => listener(bytes.length);
   stream.on("data", count);
   return () => stream.off("data", count);
 }
 
-/** Ends a connection. A server that does not answer is not waited for. */
+/** Ends a connection. Cuts it if the server does not answer in time. */
 export async function endWithin(ms: number, end: Promise<unknown>, drop: () => void): Promise<void> {
   const waited = new AbortController();
   const over = end.then(

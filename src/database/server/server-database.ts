@@ -5,83 +5,84 @@ import type { StatementEffect } from "./statement-effect.ts";
 /**
  * # A connection to a database server that holds one transaction
  *
- * After `begin` every statement is in that transaction, until `prepare`, `commit` or `rollback` ends it. The
- * caller chooses its name before it begins, and `prepare` leaves it under that name: any connection can then
- * end it, after the death of this one or of the server.
+ * After `begin`, every statement is in that transaction, until `prepare`, `commit` or `rollback` ends it. The
+ * caller chooses the name of the transaction before it begins. `prepare` leaves the transaction on the server
+ * under that name: any connection can end it then, also after the death of this one or a restart of the
+ * server.
  *
- * No statement ends the transaction: one that would is refused before it is sent. If a server ends it all the
- * same, the state that it reports tells, and that is an error.
+ * No statement ends the transaction: a statement that would is refused before it is sent. If the server ends
+ * it all the same, the state that the server reports shows it, and that is an error.
  */
 export interface ServerDatabase extends DatabaseConnection {
-  /** What it is, for people: "PostgreSQL 15.3". */
+  /** The product, for people: "PostgreSQL 15.3". */
   readonly product: string;
   readonly session: ServerSession;
-  /** Whether the connection is there. */
+  /** Whether the connection is open. */
   readonly isOpen: boolean;
-  /** Whether the transaction is there; a failure may have ended it. */
+  /** Whether the transaction is open; a failure may have ended it. */
   readonly isInTransaction: boolean;
   /**
-   * Why transactions can't be prepared here, so that a commit can only be made in one step; undefined if they
-   * can.
+   * The reason why the server can't prepare transactions, so that a commit is possible only in one step;
+   * undefined if it can.
    */
   readonly whyNoPrepare: string | undefined;
 
   begin(name: TransactionName): Promise<void>;
   /**
-   * The script is one: if a statement fails, nothing of the script is left. With `readOnly` none may change
-   * anything.
+   * Runs a script as one unit: if a statement fails, nothing of the script remains. With `readOnly`, no
+   * statement may change anything.
    */
   run(script: string, options?: { readonly readOnly?: boolean }): Promise<readonly ServerStatement[]>;
-  /** Ends what `run` is doing, if anything: it then fails with an InterruptedError. */
+  /** Ends the statements of `run`, if any are running: `run` fails with an InterruptedError. */
   cancel(): Promise<void>;
   /** All rows of a table. */
   table(name: string): Promise<StatementResult>;
   savepoint(number: number): Promise<void>;
-  /** The savepoint stays, those after it are gone. */
+  /** Keeps this savepoint and drops later ones. */
   rollbackTo(number: number): Promise<void>;
   rollback(): Promise<void>;
   commit(): Promise<void>;
 
   /**
-   * Makes sure that it can be asked later whether a transaction was committed, where the server does not know
-   * that by itself. Says where it made something for that, which `forget` removes; undefined if nothing is
-   * needed or allowed. Not in the transaction.
+   * Prepares a way to learn later whether a transaction was committed, on a server that does not remember it.
+   * Returns the location of what it created for that, which `forget` removes; undefined if nothing is needed
+   * or allowed. Runs outside of the transaction.
    */
   makeMarker(name: TransactionName): Promise<string | undefined>;
-  /** Ends the first phase. What it returns tells later what became of the transaction. */
+  /** Ends the first phase. The evidence tells later how the transaction ended. */
   prepare(marker: string | undefined): Promise<Evidence>;
 
   /**
-   * A resolver on this connection, which has no transaction: it becomes like a new one first. Absent where a
-   * connection can't end a transaction that it has prepared itself.
+   * A resolver on this connection, which has no transaction any more; its session is reset first. Absent
+   * where a connection can't end a transaction that it has prepared itself.
    */
   resolver?(): Promise<TransactionResolver>;
 
   close(): Promise<void>;
-  /** Called once if the connection is lost. */
+  /** Called once, if the connection is lost. */
   onLost: (why: string) => void;
 }
 
-/** Finds and ends prepared transactions, on a connection that has no transaction. */
+/** Finds and ends prepared transactions, on a connection without a transaction. */
 export interface TransactionResolver {
   /** The prepared transactions of a sandbox. */
   prepared(of: Pick<TransactionName, "planId" | "resourceId">): Promise<readonly TransactionName[]>;
   outcome(name: TransactionName, evidence: Evidence): Promise<Outcome>;
-  /** Commits or rolls back one that is prepared. Fails if it is no longer. */
+  /** Commits or rolls back a prepared transaction. Fails if it is not prepared any more. */
   finish(name: TransactionName, how: "commit" | "rollback"): Promise<void>;
   /**
-   * Waits until a session has ended, and ends it if it does not by itself: what it was about to do is done or
-   * will never be.
+   * Waits until a session has ended, and ends it if it does not end by itself. After that, its last statement
+   * has taken effect or never will.
    */
   endSession(session: ServerSession): Promise<void>;
-  /** Removes what `makeMarker` made. */
+  /** Removes what `makeMarker` created. */
   forget(marker: string): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * The name of a transaction. It tells whose it is to whoever finds it on the server; `serial` tells the
- * transactions of one sandbox apart.
+ * The name of a transaction. It says on the server to which sandbox the transaction belongs; `serial`
+ * distinguishes the transactions of one sandbox.
  */
 export interface TransactionName {
   readonly planId: string;
@@ -89,34 +90,36 @@ export interface TransactionName {
   readonly serial: string;
 }
 
-/** A session of a server, so that another one is not taken for it. */
+/** Identifies a session of a server, so that another one is not mistaken for it. */
 export interface ServerSession {
   readonly id: number;
   readonly startedAt: string;
 }
 
-/** What tells the outcome of a prepared transaction that is no longer prepared. Plain data. */
+/** Evidence of the outcome of a transaction that is not prepared any more. Plain data. */
 export interface Evidence {
   /** The number of the transaction on a PostgreSQL server. */
   readonly transactionNumber?: string;
-  /** Where a row is if and only if it was committed. */
+  /** The location of a row that exists if and only if the transaction was committed. */
   readonly marker?: string;
 }
 
-/** `unknown`: it is no longer prepared, and the server can't tell whether it was committed. */
+/**
+ * `unknown`: the transaction is not prepared any more, and the server can't tell whether it was committed.
+ */
 export type Outcome = "prepared" | "committed" | "rolled back" | "unknown";
 
-/** A statement that was run, with what it gave. */
+/** A statement that was run, with its result. */
 export interface ServerStatement extends StatementResult {
   readonly sql: string;
   readonly effect: StatementEffect;
 }
 
-/** What a driver needs to connect. */
+/** What a driver needs for a connection. */
 export interface ServerLogin {
   readonly location: string;
   readonly secret: string | undefined;
-  /** How long to wait for a connection, and for locks of others. */
+  /** How long to wait for a connection, and for locks of other sessions. */
   readonly patienceMs: number;
 }
 
@@ -125,7 +128,7 @@ export function nameText({ planId, resourceId, serial }: TransactionName): strin
   return `drydock-${planId}-${resourceId}-${serial}`;
 }
 
-/** The name that a text is; undefined if it is none of ours. */
+/** Parses the name of a transaction; undefined if it is none of ours. */
 export function nameFrom(text: string): TransactionName | undefined {
   const { planId, resourceId, serial } =
     /^drydock-(?<planId>\w+)-(?<resourceId>\w+)-(?<serial>\w+)$/.exec(text)?.groups ?? {};

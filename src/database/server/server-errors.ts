@@ -10,11 +10,9 @@ import {
 } from "../../core/errors/errors.ts";
 import { hideSecret } from "../../core/resource/secret-url.ts";
 
-/**
- * Errors of database servers, as people get to know them. Both drivers sort what a server says into these.
- */
+/** Errors of database servers, in words for people. Both drivers map the errors of their server to these. */
 
-/** The code of errors that mean that the server can't be reached now; trying again later may help. */
+/** The code for a server that can't be reached now; trying again later may help. */
 export const SERVER_DOWN = "SERVER_DOWN";
 
 const UNREACHABLE = [
@@ -30,13 +28,13 @@ const UNREACHABLE = [
   "PROTOCOL_CONNECTION_LOST",
 ];
 
-/** What a driver's own error says of itself. */
+/** The facts of an error that a driver threw. */
 export interface DriverError {
   readonly code: string;
   readonly message: string;
 }
 
-/** What is known of an error that a driver threw; undefined for anything else. */
+/** The facts of an error that a driver threw, without the secret; undefined for anything else. */
 export function driverError(thrown: unknown, secret: string | undefined): DriverError | undefined {
   if (!(thrown instanceof Error) || thrown instanceof DrydockError) return undefined;
   const inner = thrown instanceof AggregateError ? (thrown.errors[0] as unknown) : undefined;
@@ -45,7 +43,7 @@ export function driverError(thrown: unknown, secret: string | undefined): Driver
   return { code, message: hideSecret(messageOf(thrown), secret).replace(/[.\s]+$/, "") };
 }
 
-/** Whether the connection could not be made, or is gone. */
+/** Whether there is no connection, or it is lost. */
 export function isUnreachable({ code, message }: DriverError): boolean {
   return (
     UNREACHABLE.includes(code) ||
@@ -74,7 +72,7 @@ export function noSuchDatabase(location: string, why: string): UsageError {
   });
 }
 
-/** What a server sends for a statement is more than we take. */
+/** The server sends more for a statement than we accept. */
 export function answerTooLarge(location: string, mostBytes: number, isOwn: boolean): DrydockError {
   const most = `${mostBytes >> 20} MiB`;
   if (isOwn)
@@ -92,20 +90,19 @@ export function answerTooLarge(location: string, mostBytes: number, isOwn: boole
 }
 
 /**
- * A server wants the password itself, on a way where others may listen, or may not be the one that it says it
- * is.
+ * The server asks for the password itself. On this connection others may listen, or pretend to be the server.
  */
 export function passwordInTheClear(location: string, how: string, allow: string): UsageError {
   return new UsageError(
     `The server of ${location} asks for the password ${how}, and the connection is not encrypted. It was not sent.`,
     {
-      hint: `Use TLS or a local socket. If you trust the way to this server, add '${allow}' to the parameters of the URL.`,
+      hint: `Use TLS or a local socket. If you trust the network to this server, add '${allow}' to the parameters of the URL.`,
       code: "PASSWORD_IN_THE_CLEAR",
     },
   );
 }
 
-/** Somebody else has what a statement needs, and did not give it up in time. */
+/** Another transaction has locked what a statement needs, and did not release it in time. */
 export function lockedByOthers(which: string, why: string): BusyError {
   return new BusyError(`The statement${which} waited too long for another transaction: ${why}.`, {
     holder: "another transaction",
@@ -114,28 +111,28 @@ export function lockedByOthers(which: string, why: string): BusyError {
   });
 }
 
-/** Somebody else changed the same rows since the transaction of the plan began. */
+/** Another writer has changed the same rows since the transaction of the plan began. */
 export function changedByOthers(which: string, why: string, hint: string): SandboxConflictError {
   return new SandboxConflictError([{ path: ".", why }], {
-    message: `The statement${which} meets rows that somebody else has changed since the plan was made: ${why}.`,
+    message: `The statement${which} meets rows that another session has changed since the plan was made: ${why}.`,
     hint,
   });
 }
 
-/** A statement of the user's that the server does not take. */
+/** The server rejects a statement of the user's. */
 export function badStatement(which: string, why: string, hint?: string): StatementError {
   return new StatementError(`The statement${which} failed: ${why}.`, hint === undefined ? {} : { hint });
 }
 
-/** The transaction ended though nothing that we sent could have ended it. */
+/** The transaction ended, although nothing that we sent could end it. */
 export function endedByItself(location: string): StateError {
   return new StateError(`The server of ${location} ended the transaction of the plan by itself.`, {
-    hint: "What the statements so far did may have landed or be gone: look at the database, then cancel the plan.",
+    hint: "The changes of its statements may have landed or be gone: look at the database, then cancel the plan.",
     code: "TRANSACTION_ENDED",
   });
 }
 
-/** "statement 2 of 5", where there are several. */
+/** " 2 of 5", where there are several statements. */
 export function whichOf(index: number, count: number): string {
   return count === 1 ? "" : ` ${index + 1} of ${count}`;
 }

@@ -1,19 +1,19 @@
 /**
- * Cuts a script into its statements as the servers see them. Both drivers send each one by itself, so that a
- * server refuses what holds more than one after all; what is found here is for telling statements apart and
- * for refusing some, not for keeping them in.
+ * Cuts a script into its statements, as the servers see them. Both drivers send each statement by itself, so
+ * a server refuses a text with more than one. The result serves to distinguish statements and to refuse some
+ * of them; it is not a security boundary.
  *
  * - PostgreSQL: comments nest; `$tag$ … $tag$` is a string; `E'…'` has escapes; semicolons in parentheses
  *   (CREATE RULE) and between BEGIN ATOMIC and its END (CREATE FUNCTION) belong to the statement.
- * - MySQL: strings have escapes, and may stand in double quotes; `#` and `-- ` begin comments; what is in
- *   `/*! … *\/` is no comment but runs.
+ * - MySQL: strings have escapes, and may have double quotes; `#` and `-- ` begin comments; the text in `/*! …
+ *   *\/` is no comment but runs.
  */
 export type Dialect = "postgres" | "mysql";
 
 export interface ScriptStatement {
-  /** With its comments, without the semicolon at its end. */
+  /** The text with its comments, without the final semicolon. */
   readonly sql: string;
-  /** Its words in capitals, without what is quoted; "(" if it begins with one. */
+  /** The words in capitals, without quoted text; the first one is "(" if the statement begins with it. */
   readonly words: readonly string[];
 }
 
@@ -48,7 +48,7 @@ const PATTERNS: { readonly [dialect in Dialect]: RegExp } = {
   ),
 };
 
-/** The statements of a script, in order; what is only space and comments is none. */
+/** The statements of a script, in order. Space and comments alone are no statement. */
 export function statementsOf(script: string, dialect: Dialect): ScriptStatement[] {
   const statements: ScriptStatement[] = [];
   const open = new OpenStatement();
@@ -63,7 +63,7 @@ export function statementsOf(script: string, dialect: Dialect): ScriptStatement[
   return statements;
 }
 
-/** What is known of the statement that is being read. */
+/** The statement that is being read. */
 class OpenStatement {
   from = 0;
   words: string[] = [];

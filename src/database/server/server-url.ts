@@ -1,6 +1,6 @@
 import { UsageError } from "../../core/errors/errors.ts";
 
-/** The kinds of server that there are drivers for. */
+/** The kinds of server that have a driver. */
 export type ServerKind = "postgres" | "mysql";
 
 const KINDS: { readonly [scheme: string]: ServerKind } = {
@@ -10,26 +10,24 @@ const KINDS: { readonly [scheme: string]: ServerKind } = {
   "mariadb:": "mysql",
 };
 
-/** Where a database on a server is, from the URL of a resource. */
+/** The location of a database on a server, from the URL of a resource. */
 export interface ServerAddress {
   readonly kind: ServerKind;
   readonly host: string;
   readonly port: number | undefined;
   readonly user: string;
   readonly database: string;
-  /** The folder (PostgreSQL) or the file (MySQL) of a local socket, instead of host and port. */
+  /** The folder (PostgreSQL) or file (MySQL) of a local socket, instead of host and port. */
   readonly socket: string | undefined;
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** What kind of server a URL means; undefined for any other URL. */
+/** The kind of server that a URL names; undefined for any other URL. */
 export function serverKind(location: string): ServerKind | undefined {
   return KINDS[/^[a-z]+:(?=\/\/)/.exec(location)?.[0] ?? ""];
 }
 
-/**
- * Takes a URL apart. A host may be left out if `host` or `socket` among the parameters names a local socket.
- */
+/** Parses a URL. It needs no host if its parameter `host` or `socket` names a local socket. */
 export function parseServerUrl(location: string): ServerAddress {
   const kind = serverKind(location);
   const {

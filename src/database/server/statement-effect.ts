@@ -1,8 +1,8 @@
 import type { ChangeKind, ChangeOperation } from "../../core/change.ts";
 
-/** What a statement does, as far as its words tell. */
+/** The effect of a statement, as far as its words show it. */
 export interface StatementEffect {
-  /** Whether it may have changed something. */
+  /** Whether the statement may have changed something. */
   readonly mayWrite: boolean;
   readonly operation: ChangeOperation;
   readonly kind: ChangeKind;
@@ -37,12 +37,12 @@ const ON_OBJECTS: { readonly [word: string]: ChangeOperation } = {
   DROP: "deleted",
 };
 
-/** Whether a statement that begins with this word only reads, unless something that it calls writes. */
+/** Whether a statement that begins with this word only reads, unless a function that it calls writes. */
 export function isReading(words: readonly string[]): boolean {
   return READING.includes(words[0] ?? "") && !words.some((word) => word in ON_ROWS && word !== "REPLACE");
 }
 
-/** What a statement with these words (in capitals, the first ones are enough) does. */
+/** The effect of a statement with these words, in capitals; the first few are enough. */
 export function effectOf(words: readonly string[], mayWrite: boolean): StatementEffect {
   const [first = ""] = words;
   const rows =

@@ -15,7 +15,7 @@ const BEGIN = `CREATE TABLE plain(id INTEGER PRIMARY KEY, a, b); CREATE TABLE na
   INSERT INTO named SELECT 'name ' || id, b FROM plain; INSERT INTO bare SELECT b FROM plain; INSERT INTO still SELECT b FROM plain;
   INSERT INTO pairs SELECT id, b FROM plain; INSERT INTO plain VALUES (-5, 'negative', 1), (9223372036854775807, 'largest', 2), (300000, hex(zeroblob(9000)), 3);`;
 
-/** What somebody may do, by what it does to the pages. */
+/** The changes of a sandbox, by their effect on pages. */
 const WORK: { readonly [what: string]: string } = {
   "a row changes": "UPDATE plain SET a = 'x' WHERE id = 300",
   "rows change all over":
@@ -44,7 +44,7 @@ describe("the rows that are worth a look", () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** What a comparison records, by all rows or by those worth a look. */
+  /** The record of a comparison: of all rows, or of the candidates only. */
   function recorded(name: string, find: (db: SqliteDatabase) => ChangedRowids | undefined): string {
     const out = join(folder, `${name}.out`);
     rmSync(out, { force: true });
@@ -125,7 +125,7 @@ describe("the rows that are worth a look", () => {
     }
   });
 
-  it("are looked for in files that nobody changes meanwhile, whoever writes to the log or has it brought back", (t) => {
+  it("are looked for in files that do not change meanwhile, even if another connection writes to the log or checkpoints it", (t) => {
     compare(t, "PRAGMA journal_mode = wal", WORK["a row changes"] ?? "");
     const expected = recorded("before", () => undefined);
     const own = join(folder, "own.db");
@@ -144,7 +144,7 @@ describe("the rows that are worth a look", () => {
     );
   });
 
-  it("are all of them where a row goes on in other pages than its own", (t) => {
+  it("are all of them where a row continues in other pages", (t) => {
     assert.equal(
       compare(t, "PRAGMA page_size = 1024", WORK["a row changes far beyond its page"] ?? ""),
       undefined,

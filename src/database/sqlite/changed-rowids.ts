@@ -7,28 +7,28 @@ import {
   isSameCell,
   type Rowid,
   SqlitePages,
-  StrangePage,
   type TablePages,
+  UnknownPageError,
 } from "./sqlite-pages.ts";
 
-/** Where more of a table has changed, looking at all of it is as good, and takes no memory for lists. */
+/** Beyond this, comparing the whole table is as fast, and needs no memory for lists. */
 const MOST_COMPARED_BYTES = 40 * 1024 * 1024;
 
-/**
- * The tables whose rows are told apart by rowids, each with the rowids of all rows that may differ between
- * two files.
- */
+/** For each table with rowids that both files have: the rowids of all rows that may differ. */
 export type ChangedRowids = ReadonlyMap<string, readonly Rowid[]>;
 
 /**
- * Finds rows that may differ without looking at those that can't: `main` of the connection began as the very
- * bytes of `base`, so a leaf that is the same page with the same bytes in both, and belongs to the table in
- * both, holds the same rows. In other leaves, rows of the same bytes are the same. Undefined where that can't
- * be relied on: then all rows have to be compared. The connection has begun to read from both, so nobody
- * changes the files meanwhile: who writes to a log, which was empty, can't bring that into its file before.
+ * Finds the rows that may differ, without reading the others. `main` of the connection began as a
+ * byte-for-byte copy of `base`. So a page that is a leaf of the table in both, with the same bytes, holds the
+ * same rows. In other leaves, rows with the same bytes are the same.
+ *
+ * Returns undefined where this does not hold, and then all rows have to be compared.
+ *
+ * The connection has a read transaction on both files, so they do not change meanwhile: the write-ahead log
+ * was empty, and a writer can't move its log into the file before the transaction ends.
  */
 export function changedRowids(db: SqliteDatabase, basePath: string): ChangedRowids | undefined {
-  // What is in a log is not in the file.
+  // The log has changes that are not in the file.
   if ((factsOfPath(`${db.path}-wal`)?.size ?? 0) > 0) return undefined;
   using baseFile = new RandomAccess(basePath);
   using ownFile = new RandomAccess(db.path);
@@ -36,7 +36,7 @@ export function changedRowids(db: SqliteDatabase, basePath: string): ChangedRowi
     const [base, own] = [new SqlitePages(baseFile), new SqlitePages(ownFile)];
     return candidates(db, base, own);
   } catch (thrown) {
-    if (thrown instanceof StrangePage || thrown instanceof RangeError) return undefined;
+    if (thrown instanceof UnknownPageError || thrown instanceof RangeError) return undefined;
     throw thrown;
   }
 }
@@ -44,12 +44,12 @@ export function changedRowids(db: SqliteDatabase, basePath: string): ChangedRowi
 function candidates(db: SqliteDatabase, base: SqlitePages, own: SqlitePages): ChangedRowids | undefined {
   const different = differentPages(base, own);
   const isAccounted = new Uint8Array(Math.max(base.count, own.count) + 1);
-  // The first page has the schema, which is compared as such.
+  // The first page holds the schema, which is compared separately.
   isAccounted[1] = 1;
   const found = new Map<string, readonly Rowid[]>();
   for (const [name, root] of roots(db)) {
     const before = base.tree(root.base);
-    // Where every inner page is as it was, so is the list of leaves.
+    // If no inner page has changed, the list of leaves is the same.
     const isSameTree =
       root.base === root.main && before.inner.length > 0 && !before.inner.some((page) => different.has(page));
     const after = isSameTree ? before : own.tree(root.main);
@@ -58,14 +58,15 @@ function candidates(db: SqliteDatabase, base: SqlitePages, own: SqlitePages): Ch
       found.set(name, differentRows(base, old, own, fresh));
     for (const page of [before.inner, before.leaves, after.inner, after.leaves].flat()) isAccounted[page] = 1;
   }
-  // A row may go on in a page that changed, while its leaf did not.
-  const mayHideRows = (page: number) => isAccounted[page] !== 1 && (base.mayGoOn(page) || own.mayGoOn(page));
+  // A row may continue in a changed page, though its leaf has not changed.
+  const mayHideRows = (page: number) =>
+    isAccounted[page] !== 1 && (base.mayContinueRow(page) || own.mayContinueRow(page));
   return [...different].some(mayHideRows) ? undefined : found;
 }
 
 /**
- * The leaves that can hold changed rows, on either side: those that changed, and those that the other side
- * does not have.
+ * The leaves on each side that can hold changed rows: changed ones, and ones that the other side does not
+ * have.
  */
 function changedLeaves(
   before: TablePages,
@@ -81,7 +82,7 @@ function changedLeaves(
   return [before.leaves.filter(isChanged), after.leaves.filter(isChanged)];
 }
 
-/** The rows of some leaves of one file and some of another, without those that are the same bytes in both. */
+/** The rows in leaves of two files, without those that have the same bytes in both. */
 function differentRows(
   a: SqlitePages,
   old: readonly number[],
@@ -100,7 +101,7 @@ function differentRows(
   return [...rows, ...before.keys()];
 }
 
-/** The first pages of the tables with rowids that are in both. */
+/** The first pages of the tables with rowids that both databases have. */
 function roots(db: SqliteDatabase): Map<string, { readonly base: number; readonly main: number }> {
   const rows = db.rows(
     `SELECT b.name, b.rootpage, m.rootpage FROM base.sqlite_schema AS b

@@ -3,7 +3,7 @@ import { changedTables, recordedObjects } from "./sqlite-changes.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import { schemaObjects } from "./sqlite-schema.ts";
 
-/** A row that refers to one that is not there. */
+/** A row that refers to a missing row. */
 export interface BrokenReference {
   readonly table: string;
   /** The rowid of the row, NULL if the table has none. */
@@ -11,7 +11,7 @@ export interface BrokenReference {
   readonly parent: string;
 }
 
-/** The rows of these tables that refer to rows that are not there. */
+/** The rows of these tables that refer to missing rows. */
 export function brokenReferences(
   db: SqliteDatabase,
   database: string,
@@ -30,8 +30,7 @@ export function brokenReferences(
 }
 
 /**
- * The tables of `main` whose references a record can break: those that it changes, and those that refer to
- * them.
+ * The tables of `main` whose references a record can break: the changed ones, and those that refer to them.
  */
 export function referringTables(db: SqliteDatabase, record: string): string[] {
   const changed = new Set(

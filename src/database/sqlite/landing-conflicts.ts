@@ -15,34 +15,37 @@ import type { SqliteDatabase } from "./sqlite-database.ts";
 import { definitionOf, HEADER_NUMBERS, headerNumber, schemaObjects } from "./sqlite-schema.ts";
 
 /**
- * What of a database is neither as a record says it was nor as it says it will be: somebody else's doing.
- * `main` of the connection is the database, `record` the name by which the record is attached.
+ * Finds what another writer has changed: the parts of a database that are on neither side of a record. `main`
+ * of the connection is the database; `record` is the name under which the record is attached. The direction
+ * says from which side to which the record lands.
  */
-export interface Way {
+export interface Direction {
   readonly from: Side;
   readonly to: Side;
 }
 
-export const FORWARD: Way = { from: "before", to: "after" };
-export const BACKWARD: Way = { from: "after", to: "before" };
+export const FORWARD: Direction = { from: "before", to: "after" };
+export const BACKWARD: Direction = { from: "after", to: "before" };
 
-/** As many as a person will look at. */
+/** People do not read more. */
 const MOST_NAMED = 100;
 const LONGEST_KEY = 100;
 
-export function findConflicts(db: SqliteDatabase, record: string, way: Way): Conflict[] {
-  const conflicts = [...schemaConflicts(db, record, way)];
+export function findConflicts(db: SqliteDatabase, record: string, direction: Direction): Conflict[] {
+  const conflicts = [...schemaConflicts(db, record, direction)];
   for (const table of changedTables(db, record)) {
     if (conflicts.length >= MOST_NAMED) break;
     conflicts.push(
-      ...(table.whole ? wholeConflicts(db, record, table, way) : rowConflicts(db, record, table)(way)),
+      ...(table.whole
+        ? wholeConflicts(db, record, table, direction)
+        : rowConflicts(db, record, table)(direction)),
     );
   }
   return conflicts.slice(0, MOST_NAMED);
 }
 
-/** What is defined otherwise than on both sides. */
-function schemaConflicts(db: SqliteDatabase, record: string, { from, to }: Way): Conflict[] {
+/** Definitions and numbers that are on neither side. */
+function schemaConflicts(db: SqliteDatabase, record: string, { from, to }: Direction): Conflict[] {
   const conflicts: Conflict[] = [];
   for (const name of HEADER_NUMBERS) {
     const [row] = db.rows(`SELECT ${from}, ${to} FROM ${record}.numbers WHERE name = ?`, name);
@@ -56,26 +59,28 @@ function schemaConflicts(db: SqliteDatabase, record: string, { from, to }: Way):
     if (now !== object[from] && now !== object[to])
       conflicts.push({ path: object.name, why: `this ${object.type} was changed meanwhile` });
   }
-  return [...conflicts, ...strangers(db, objects)];
+  return [...conflicts, ...foreignObjects(db, objects)];
 }
 
-/** What somebody else has made for a table that is to be made anew would go with it. */
-function strangers(db: SqliteDatabase, objects: readonly ChangedObject[]): Conflict[] {
+/**
+ * Objects that another writer has added to a table that will be dropped or rebuilt. They would go with it.
+ */
+function foreignObjects(db: SqliteDatabase, objects: readonly ChangedObject[]): Conflict[] {
   const owners = new Set(
     objects.filter(({ type }) => type === "table" || type === "view").map(({ name }) => name),
   );
   return schemaObjects(db, "main")
     .filter(({ table, name }) => owners.has(table) && name !== table)
     .filter((found) => !objects.some(({ type, name }) => type === found.type && name === found.name))
-    .map(({ name, type, table }) => ({ path: name, why: `this ${type} of ${table} was made meanwhile` }));
+    .map(({ name, type, table }) => ({ path: name, why: `this ${type} of ${table} was created meanwhile` }));
 }
 
-/** A table that is dropped or made anew has to hold exactly what it did. */
+/** A table that will be dropped or rebuilt must hold exactly the recorded rows. */
 function wholeConflicts(
   db: SqliteDatabase,
   record: string,
   table: ChangedTable,
-  { from, to }: Way,
+  { from, to }: Direction,
 ): Conflict[] {
   const now = definitionOf(db, "main", "table", table.name);
   const side = now === table[from]?.sql ? from : to;
@@ -83,13 +88,13 @@ function wholeConflicts(
   if (now === undefined || shape === undefined || now !== shape.sql) return [];
   const [live, recorded] = [rowsOf("main", shape), recordedRows(record, side, table.n, shape)];
   return [
-    ...differing(db, live, recorded, shape, table.name, "this row was added or changed meanwhile"),
-    ...differing(db, recorded, live, shape, table.name, "this row was deleted or changed meanwhile"),
+    ...differingRows(db, live, recorded, shape, table.name, "this row was added or changed meanwhile"),
+    ...differingRows(db, recorded, live, shape, table.name, "this row was deleted or changed meanwhile"),
   ];
 }
 
-/** Rows of the one that the other does not have. */
-export function differing(
+/** The rows of `left` that `right` does not have. */
+export function differingRows(
   db: SqliteDatabase,
   left: Rows,
   right: Rows,
@@ -104,9 +109,9 @@ export function differing(
   return rows.map((key) => ({ path: rowPath(name, key), why }));
 }
 
-/** Rows that are neither as they were nor as they will be. */
+/** Rows that are on neither side of the record. */
 export function rowConflicts(db: SqliteDatabase, record: string, table: ChangedTable) {
-  return (way: Way): Conflict[] => {
+  return (direction: Direction): Conflict[] => {
     const shape = table.before ?? table.after;
     if (shape === undefined) return [];
     const now = definitionOf(db, "main", "table", table.name);
@@ -114,7 +119,7 @@ export function rowConflicts(db: SqliteDatabase, record: string, table: ChangedT
       const why = now === undefined ? "this table was dropped meanwhile" : "this table was altered meanwhile";
       return [{ path: table.name, why }];
     }
-    const conditions = conflictConditions(record, table, shape, way);
+    const conditions = conflictConditions(record, table, shape, direction);
     const named = (side: Side, condition: string, why: string) =>
       db
         .rows(
@@ -122,18 +127,18 @@ export function rowConflicts(db: SqliteDatabase, record: string, table: ChangedT
         )
         .map((key) => ({ path: rowPath(table.name, key), why }));
     return [
-      ...named(way.from, conditions.from, "this row was changed or deleted meanwhile"),
-      ...named(way.to, conditions.to, "a row with this key was added meanwhile"),
+      ...named(direction.from, conditions.from, "this row was changed or deleted meanwhile"),
+      ...named(direction.to, conditions.to, "a row with this key was added meanwhile"),
     ];
   };
 }
 
-/** Conditions on the row `this` of a record's table that hold if somebody else had his hands on it. */
+/** Conditions on a row `this` of the record, which hold if another writer has changed that row. */
 export function conflictConditions(
   record: string,
   { n }: ChangedTable,
   shape: RecordedShape,
-  { from, to }: Way,
+  { from, to }: Direction,
 ) {
   const live = rowsOf("main", shape);
   const [old, fresh] = [recordedRows(record, from, n, shape), recordedRows(record, to, n, shape)];
@@ -150,13 +155,13 @@ export function conflictConditions(
   };
 }
 
-/** The columns that tell a row apart. */
+/** The columns that identify a row. */
 export function keyOf(alias: string, rows: Rows, { identity }: RecordedShape): string {
   if (identity === "rowid") return `${alias}.${rows.rowid}`;
   return identity.map(({ at }) => `${alias}.${rows.columns[at]}`).join(", ");
 }
 
-/** How a row is called in a diff and in a conflict: `table/key`, several columns with commas between them. */
+/** The name of a row in diffs and conflicts: `table/key`, with commas between several columns. */
 export function rowPath(table: string, key: readonly DatabaseValue[]): string {
   const text = key.map((value) => escaped(valueText(value))).join(",");
   return `${escaped(table)}/${text.length > LONGEST_KEY ? `${text.slice(0, LONGEST_KEY)}…` : text}`;

@@ -2,21 +2,20 @@ import { quoted } from "./sqlite-database.ts";
 import { type KeyColumn, type TableShape, tableName } from "./sqlite-schema.ts";
 
 /**
- * Comparing rows inside SQLite, so that values never leave it: what JavaScript would change (text that is not
- * valid, large integers, integers against whole reals) stays exactly what it is. Two values are the same if
- * their types are and their bytes are, whatever the collation of a column says; two rows are of the same
- * identity if their keys are equal as the table itself sees it.
+ * Compares rows inside SQLite, so that JavaScript does not change values: invalid text, large integers,
+ * integers next to whole reals. Two values are the same if their types and bytes are, whatever the collation
+ * of a column says. Two rows have the same identity if their keys are equal by the rules of the table.
  */
 export interface Rows {
-  /** As SQL takes it. */
+  /** The table, as SQL. */
   readonly from: string;
-  /** The columns, as SQL takes them; those of two things that are compared stand in the same order. */
+  /** The columns, as SQL. Two sets of rows that are compared have theirs in the same order. */
   readonly columns: readonly string[];
-  /** How the rowid is called; undefined if there is none. */
+  /** The name of the rowid; undefined if there is none. */
   readonly rowid: string | undefined;
 }
 
-/** By what rows are told apart: the rowid, or some of the columns. */
+/** The identity of a row: the rowid, or some of the columns. */
 export type Identity = "rowid" | readonly (KeyColumn & { readonly at: number })[];
 
 /** The rows of a real table. */
@@ -24,7 +23,7 @@ export function rowsOf(database: string, shape: TableShape): Rows {
   return { from: tableName(database, shape.name), columns: shape.columns.map(quoted), rowid: shape.rowid };
 }
 
-/** The primary key tells rows apart, unless it is the rowid, or a row has no value in it. */
+/** The primary key identifies rows, unless it is the rowid, or some row has no value in it. */
 export function identityOf(shape: TableShape, hasRowsWithoutKey: boolean): Identity | undefined {
   if (shape.key.length > 0 && !hasRowsWithoutKey)
     return shape.key.map((column) => ({ ...column, at: shape.columns.indexOf(column.name) }));
@@ -32,15 +31,15 @@ export function identityOf(shape: TableShape, hasRowsWithoutKey: boolean): Ident
 }
 
 /**
- * A condition that holds for a row without a value in its primary key, which SQLite allows; undefined if
- * there is no such key.
+ * A condition for rows without a value in their primary key, which SQLite allows; undefined if there is no
+ * such key.
  */
 export function lacksKey(shape: TableShape): string | undefined {
   if (shape.rowid === undefined || shape.key.length === 0) return undefined;
   return shape.key.map(({ name }) => `${quoted(name)} IS NULL`).join(" OR ");
 }
 
-/** The columns of rows as a list, the rowid first where there is one. */
+/** The columns as a list, the rowid first if there is one. */
 export function columnList(alias: string, rows: Rows): string {
   const names = rows.rowid === undefined ? rows.columns : [rows.rowid, ...rows.columns];
   return names.map((name) => `${alias}.${name}`).join(", ");
@@ -67,15 +66,13 @@ export function sameValues(a: string, left: Rows, b: string, right: Rows): strin
   );
 }
 
-/**
- * A condition on the row `a` of `left`: that `right` has no row of the same identity with the same values.
- */
+/** The condition that `right` has no row with the identity and the values of row `a` of `left`. */
 export function isMissingIn(a: string, left: Rows, right: Rows, identity: Identity): string {
   const [b, same] = ["other", sameIdentity("other", right, a, left, identity)];
   return `NOT EXISTS (SELECT 1 FROM ${right.from} AS ${b} WHERE ${same} AND ${sameValues(b, right, a, left)})`;
 }
 
-/** All of them; nested evenly, because SQLite limits how deep an expression may be. */
+/** Joins all terms by AND, nested evenly, because SQLite limits the depth of an expression. */
 function conjunction(terms: readonly string[]): string {
   if (terms.length <= 2) return terms.length === 0 ? "TRUE" : terms.join(" AND ");
   const middle = Math.ceil(terms.length / 2);

@@ -23,26 +23,28 @@ import {
 } from "./sqlite-schema.ts";
 
 /**
- * # What differs between two SQLite databases, as a database
+ * # The difference between two SQLite databases, as a database
  *
- * It holds everything that is needed to bring a database from the one side to the other, and back:
- * - `numbers`: the numbers of the header that programs keep there, with their value before and after;
- * - `objects`: tables that were made, dropped or altered, with all that belongs to them; indexes, views and
- *   triggers likewise. `before` and `after` are the text of their definition, NULL where they are not there;
- * - `tables`: the tables with changed rows. `whole` says that the definition changed, so that all rows are
- *   recorded, else only those that differ. The shapes are JSON (`RecordedShape`), NULL where the table is not
- *   there;
+ * It holds everything that brings a database from one side to the other, and back:
+ *
+ * - `numbers`: the numbers of the header that programs use, with their value before and after;
+ * - `objects`: tables that were created, dropped or altered, with everything that belongs to them; also
+ *   indexes, views and triggers. `before` and `after` are the text of the definition, NULL where the object
+ *   does not exist;
+ * - `tables`: the tables with changed rows. `whole` says that the definition changed and all rows are
+ *   recorded; otherwise only those that differ are. The shapes are JSON (`RecordedShape`), NULL where the
+ *   table does not exist;
  * - `before_N` and `after_N`: the rows of table N on each side: the rowid in `k`, the columns in `c0`, `c1`,
- *   …, without any type, so that every value stays what it is. A row of the same identity on both sides was
- *   changed; one that is only on one side was added or deleted;
+ *   …, without a type, so that every value stays exact. A row with the same identity on both sides was
+ *   changed; a row on one side only was added or deleted;
  * - `sequences`: the last ids of tables with AUTOINCREMENT, where they differ;
- * - `statistics`: what ANALYZE found, if it differs, on each side; a row without a table says that there is a
- *   place for it at all.
+ * - `statistics`: the result of ANALYZE on each side, if it differs. A row without a table says that the
+ *   table of statistics exists.
  */
 export const SIDES = ["before", "after"] as const;
 export type Side = (typeof SIDES)[number];
 
-/** What has to be known of a table on one side. */
+/** The facts of a table on one side. */
 export interface RecordedShape extends TableShape {
   readonly identity: Identity;
   /** Its definition. */
@@ -68,8 +70,8 @@ export interface ChangedObject {
 
 /**
  * Compares `base` with `main` of the connection and records the difference in `out`, which is empty.
- * `findRowids` may say which rows of a table are worth a look; it is called when the connection has begun to
- * read from both.
+ * `findRowids` may name the rows of a table that can differ; it is called when the connection reads from
+ * both.
  */
 export function recordChanges(db: SqliteDatabase, findRowids?: () => ChangedRowids | undefined): void {
   db.exec(`BEGIN;
@@ -109,8 +111,8 @@ function recordNumber(db: SqliteDatabase, name: (typeof HEADER_NUMBERS)[number])
 }
 
 /**
- * What is defined otherwise on the two sides; with a table or a view everything that belongs to it, because
- * that goes and comes with it.
+ * The objects whose definitions differ. With a table or a view comes everything that belongs to it, because
+ * it is dropped and created with it.
  */
 function changedObjects(before: readonly SchemaObject[], after: readonly SchemaObject[]): ChangedObject[] {
   const keyOf = ({ type, name }: SchemaObject) => `${type} ${name}`;
@@ -141,7 +143,7 @@ function recordTable(
 ): void {
   if (rowids?.length === 0) return;
   const shapes = { before: shapeIn(db, sources.before, name), after: shapeIn(db, sources.after, name) };
-  // A row without a key on either side has to be told apart on both.
+  // If a row lacks a key on one side, the rowid identifies the rows on both.
   const agreed = whole ? shapes : agreeing(shapes);
   const n = db.number("SELECT coalesce(max(n), 0) + 1 FROM out.tables");
   let count = 0;
@@ -246,7 +248,7 @@ function jsonOrNull(shape: RecordedShape | undefined): string | null {
   return shape === undefined ? null : JSON.stringify(shape);
 }
 
-/** The tables of a record that is attached to a connection by this name. */
+/** The tables of a record that is attached under this name. */
 export function changedTables(db: SqliteDatabase, record: string): ChangedTable[] {
   return db.rows(`SELECT n, name, whole, before, after FROM ${record}.tables ORDER BY n`).map((row) => ({
     n: Number(row[0]),
@@ -270,12 +272,12 @@ export function recordedObjects(db: SqliteDatabase, record: string): ChangedObje
     }));
 }
 
-/** The rows that a record holds of a table on one side. */
+/** The recorded rows of a table on one side. */
 export function recordedRows(record: string, side: Side, n: number, shape: RecordedShape): Rows {
   return { from: `${record}.${side}_${n}`, columns: shape.columns.map((_, at) => `c${at}`), rowid: "k" };
 }
 
-/** How many changes a record holds: rows, definitions and numbers. */
+/** The number of changes in a record: rows, definitions and numbers. */
 export function countChanges(db: SqliteDatabase, record: string): number {
   const rows = changedTables(db, record)
     .filter(({ whole }) => !whole)

@@ -8,20 +8,20 @@ import { managesTransaction, splitStatements } from "../common/sql-statements.ts
 import { databaseError, isBusy, statementError } from "./sqlite-errors.ts";
 import { type SqliteMode, sqliteUri } from "./sqlite-uri.ts";
 
-/** Short, because a program that writes all the time leaves only moments in between. */
+/** Short, because a program that writes all the time leaves only short gaps. */
 const PAUSE_BETWEEN_TRIES_MS = 2;
 const ALL_PAGES = 0x7fffffff;
 
-/** How long to wait for others, and what ends the wait before. */
+/** How long to wait for others, and the signal that ends the wait early. */
 export interface Patience {
   readonly limitMs: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * One connection to a SQLite database. Foreign keys are not enforced and names in double quotes that are none
- * count as text, as by SQLite's own defaults. It never waits for a lock by itself, because that would stop
- * the whole process: `patiently` does.
+ * One connection to a SQLite database. As by SQLite's own defaults, it does not enforce foreign keys, and an
+ * unknown name in double quotes is text. It never waits for a lock by itself, which would stop the whole
+ * process: `patiently` waits.
  */
 export class SqliteDatabase implements DatabaseConnection {
   readonly path: string;
@@ -35,7 +35,7 @@ export class SqliteDatabase implements DatabaseConnection {
       this.#db = new DatabaseSync(sqliteUri(path, mode), {
         enableForeignKeyConstraints: false,
         enableDoubleQuotedStringLiterals: true,
-        // Tables that belong to a virtual table are copied like all others.
+        // The tables that belong to a virtual table are copied like all others.
         defensive: false,
         readBigInts: true,
         returnArrays: true,
@@ -53,24 +53,24 @@ export class SqliteDatabase implements DatabaseConnection {
     return this.#db.isTransaction;
   }
 
-  /** Makes another file part of this connection, by a name. */
+  /** Attaches another file to this connection, under a name. */
   attach(path: string, mode: SqliteMode, name: string): void {
     this.rows(`ATTACH ? AS ${name}`, sqliteUri(path, mode));
   }
 
-  /** Runs statements of ours that give nothing. */
+  /** Runs statements of ours that return nothing. */
   exec(sql: string): void {
     this.#guarded(() => this.#db.exec(sql));
   }
 
-  /** The rows that a statement of ours gives. */
+  /** The rows of a statement of ours. */
   rows(sql: string, ...values: readonly DatabaseValue[]): DatabaseValue[][] {
     return this.#guarded(() =>
       this.#arrays(this.#db.prepare(sql)).all(...values),
     ) as unknown as DatabaseValue[][];
   }
 
-  /** The same, one by one. */
+  /** The rows of a statement of ours, one by one. */
   *eachRow(sql: string, ...values: readonly DatabaseValue[]): Generator<DatabaseValue[]> {
     try {
       for (const row of this.#arrays(this.#db.prepare(sql)).iterate(...values))
@@ -80,12 +80,12 @@ export class SqliteDatabase implements DatabaseConnection {
     }
   }
 
-  /** The names of the columns that a statement of ours gives. */
+  /** The names of the columns of a statement of ours. */
   columns(sql: string): string[] {
     return this.#guarded(() => this.#db.prepare(sql).columns()).map(({ name }) => name);
   }
 
-  /** What a statement of ours gives in the first column of its first row. */
+  /** The first column of the first row of a statement of ours. */
   value(sql: string, ...values: readonly DatabaseValue[]): DatabaseValue {
     return this.rows(sql, ...values)[0]?.[0] ?? null;
   }
@@ -94,18 +94,18 @@ export class SqliteDatabase implements DatabaseConnection {
     return Number(this.value(sql, ...values));
   }
 
-  /** From here on no trigger does anything: what is to be written already holds what they did. */
+  /** Turns triggers off: the rows that are to be written already contain their effects. */
   ignoreTriggers(): void {
     this.#db.setAuthorizer((_action, _first, _second, _database, inner) =>
       inner === null ? constants.SQLITE_OK : constants.SQLITE_IGNORE,
     );
   }
 
-  /** From here on no statement reaches another file, and with `readOnly` none changes anything. */
+  /** From here on, no statement reaches another file, and with `readOnly` none changes anything. */
   confine(readOnly: boolean): void {
     if (readOnly) this.exec("PRAGMA query_only = ON");
     this.#db.setAuthorizer((action, first) => {
-      // VACUUM attaches a temporary database, which has no name.
+      // VACUUM attaches a temporary database without a name.
       const isElsewhere = action === constants.SQLITE_ATTACH && first !== "" && first !== null;
       const isRelease = readOnly && action === constants.SQLITE_PRAGMA && first === "query_only";
       return isElsewhere || isRelease ? constants.SQLITE_DENY : constants.SQLITE_OK;
@@ -144,7 +144,7 @@ export class SqliteDatabase implements DatabaseConnection {
     return Number(this.#db.prepare("SELECT total_changes()").get()?.[0 as unknown as string]);
   }
 
-  /** Copies everything, as it is at one instant, into a file that is not there yet. */
+  /** Copies the database, as it is at one instant, into a new file. */
   async copyTo(path: string): Promise<void> {
     try {
       await backup(this.#db, sqliteUri(path, "create"), { rate: ALL_PAGES });
@@ -181,7 +181,7 @@ export class SqliteDatabase implements DatabaseConnection {
   }
 }
 
-/** Does what others may be in the way of, again and again until they are not. */
+/** Repeats an action until no other connection blocks it. */
 export async function patiently<T>(action: () => T, { limitMs, signal }: Patience): Promise<T> {
   const deadline = performance.now() + limitMs;
   for (;;) {
@@ -197,12 +197,12 @@ export async function patiently<T>(action: () => T, { limitMs, signal }: Patienc
   }
 }
 
-/** A name as SQL takes it, whatever is in it. */
+/** Quotes a name for SQL, whatever characters it has. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A missing file is for SQLite to complain about. */
+/** SQLite itself reports a missing file. */
 function holdIfThere(path: string): () => void {
   try {
     return holdLocks(path);

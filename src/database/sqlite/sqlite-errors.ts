@@ -10,7 +10,7 @@ import {
 } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 
-/** The result codes of SQLite that we tell apart; an extended code holds one of them in its lowest byte. */
+/** The result codes of SQLite that we distinguish. An extended code has one of them in its lowest byte. */
 export const SQLITE = {
   ERROR: 1,
   PERM: 3,
@@ -29,10 +29,10 @@ export const SQLITE = {
   NOTADB: 26,
 } as const;
 
-/** A journal of a program that died in a transaction, found by a connection that may not roll it back. */
+/** The journal of a program that died in a transaction, found by a connection that may not roll it back. */
 const READONLY_ROLLBACK = 776;
 
-/** The code of an error from SQLite; undefined for any other. */
+/** The result code of an error from SQLite; undefined for any other error. */
 export function sqliteCode(thrown: unknown): number | undefined {
   const code = extendedCode(thrown);
   return code === undefined ? undefined : code & 0xff;
@@ -43,14 +43,15 @@ function extendedCode(thrown: unknown): number | undefined {
   return isSqlites ? Number(thrown.errcode) : undefined;
 }
 
-/** Whether somebody else held what was needed, so that trying again may help. */
+/** Whether another connection held a lock, so that trying again may help. */
 export function isBusy(thrown: unknown): boolean {
   const code = sqliteCode(thrown);
   return code === SQLITE.BUSY || code === SQLITE.LOCKED || code === SQLITE.PROTOCOL;
 }
 
 /**
- * What to throw for what SQLite threw while working on this file. What is not about the world stays itself.
+ * The error to throw for one from SQLite on this file. An error that is not about the file or the disk stays
+ * as it is.
  */
 export function databaseError(thrown: unknown, path: string): unknown {
   if (thrown instanceof DrydockError) return thrown;
@@ -93,10 +94,10 @@ export function databaseError(thrown: unknown, path: string): unknown {
   }
 }
 
-/** What to throw for statements of a user that failed. `which` says which of several it was. */
+/** The error to throw for failed statements of a user. `which` numbers the statement if there are several. */
 export function statementError(thrown: unknown, path: string, which = ""): unknown {
   if (sqliteCode(thrown) === SQLITE.READONLY)
-    return new UsageError(`The statement${which} writes, and only looking is allowed.`, {
+    return new UsageError(`The statement${which} writes, and only reading is allowed.`, {
       hint: "Make a plan without --read-only.",
       cause: thrown,
       code: "READ_ONLY",

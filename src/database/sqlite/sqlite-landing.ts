@@ -1,5 +1,5 @@
 import type { DatabaseValue } from "../../core/values/query.ts";
-import type { Way } from "./landing-conflicts.ts";
+import type { Direction } from "./landing-conflicts.ts";
 import { type Rows, rowsOf, sameIdentity } from "./row-comparison.ts";
 import {
   type ChangedObject,
@@ -13,31 +13,31 @@ import { quoted, type SqliteDatabase } from "./sqlite-database.ts";
 import { HEADER_NUMBERS, hasTable, MARKER_TABLE, tableName } from "./sqlite-schema.ts";
 
 /**
- * Brings `main` of the connection from the one side of a record to the other, inside the transaction that is
- * open. The caller has found no conflicts. Rows go before others come, in all tables, so that values which
- * must be unique can change places. No trigger fires and no foreign key acts: what is recorded already holds
- * what they did.
+ * Brings `main` of the connection from one side of a record to the other, inside the open transaction. The
+ * caller has checked for conflicts. In all tables, old rows are deleted before new ones are inserted, so that
+ * unique values can change places. No trigger fires and no foreign key acts: the record contains their
+ * effects already.
  */
-export function land(db: SqliteDatabase, record: string, way: Way): void {
+export function landRecord(db: SqliteDatabase, record: string, direction: Direction): void {
   const sequences = currentSequences(db, record);
   const objects = recordedObjects(db, record);
   const tables = changedTables(db, record);
   dropObjects(db, objects);
-  createTables(db, objects, way);
+  createTables(db, objects, direction);
   for (const table of tables) if (!table.whole) deleteRows(db, record, table);
-  for (const table of tables) insertRows(db, record, table, way);
-  createObjects(db, objects, way);
+  for (const table of tables) insertRows(db, record, table, direction);
+  createObjects(db, objects, direction);
   for (const name of HEADER_NUMBERS) {
-    const value = db.value(`SELECT ${way.to} FROM ${record}.numbers WHERE name = ?`, name);
+    const value = db.value(`SELECT ${direction.to} FROM ${record}.numbers WHERE name = ?`, name);
     if (value !== null) db.exec(`PRAGMA main.${name} = ${Number(value)}`);
   }
-  landSequences(db, record, way, sequences);
-  landStatistics(db, record, way);
+  landSequences(db, record, direction, sequences);
+  landStatistics(db, record, direction);
 }
 
 /**
- * Virtual tables are taken out of the schema by hand, because the module that keeps them may not be there, or
- * would take its tables along.
+ * Removes virtual tables from the schema by hand, because their module may be missing, or would also drop its
+ * own tables.
  */
 function dropObjects(db: SqliteDatabase, objects: readonly ChangedObject[]): void {
   const virtual = objects.filter(({ isVirtual }) => isVirtual);
@@ -48,12 +48,12 @@ function dropObjects(db: SqliteDatabase, objects: readonly ChangedObject[]): voi
       db.exec(`DROP ${type} IF EXISTS ${tableName("main", object.name)}`);
 }
 
-function createTables(db: SqliteDatabase, objects: readonly ChangedObject[], { to }: Way): void {
+function createTables(db: SqliteDatabase, objects: readonly ChangedObject[], { to }: Direction): void {
   for (const object of objects)
     if (object.type === "table" && !object.isVirtual && object[to] !== undefined) db.exec(object[to]);
 }
 
-function createObjects(db: SqliteDatabase, objects: readonly ChangedObject[], { to }: Way): void {
+function createObjects(db: SqliteDatabase, objects: readonly ChangedObject[], { to }: Direction): void {
   for (const { name, isVirtual, [to]: sql } of objects.filter((object) => object.isVirtual))
     if (isVirtual && sql !== undefined)
       editSchema(db, () =>
@@ -66,7 +66,7 @@ function createObjects(db: SqliteDatabase, objects: readonly ChangedObject[], { 
     for (const object of objects) if (object.type === type && object[to] !== undefined) db.exec(object[to]);
 }
 
-/** Other connections notice by the version of the schema that they have to read it anew. */
+/** The version of the schema tells other connections to read it again. */
 function editSchema(db: SqliteDatabase, edit: () => void): void {
   const version = db.number("PRAGMA main.schema_version");
   db.exec("PRAGMA writable_schema = ON");
@@ -78,7 +78,7 @@ function editSchema(db: SqliteDatabase, edit: () => void): void {
   }
 }
 
-/** Everything of which the record knows a side goes. */
+/** Deletes all rows that the record has on either side. */
 function deleteRows(db: SqliteDatabase, record: string, { n, before, after }: ChangedTable): void {
   const shape = before ?? after;
   if (shape === undefined) return;
@@ -95,7 +95,7 @@ function deleteRows(db: SqliteDatabase, record: string, { n, before, after }: Ch
   db.exec(`DELETE FROM ${live.from} WHERE (${key}) IN (${keys})`);
 }
 
-function insertRows(db: SqliteDatabase, record: string, table: ChangedTable, { to }: Way): void {
+function insertRows(db: SqliteDatabase, record: string, table: ChangedTable, { to }: Direction): void {
   const shape = table[to];
   if (shape === undefined) return;
   const live = rowsOf("main", shape);
@@ -103,7 +103,7 @@ function insertRows(db: SqliteDatabase, record: string, table: ChangedTable, { t
   if (shape.rowid === undefined) insert(db, live, rows, { withRowid: false, where: "TRUE" });
   else if (shape.identity === "rowid") insert(db, live, rows, { withRowid: true, where: "TRUE" });
   else {
-    // The rowid is not the identity, so it is kept only where nobody else has it by now.
+    // The rowid is not the identity, so a row keeps it only where no other row has it now.
     const isTaken = `EXISTS (SELECT 1 FROM ${live.from} AS o WHERE o.${live.rowid} = this.k)`;
     insert(db, live, rows, { withRowid: true, where: `NOT ${isTaken}` });
     insert(db, live, rows, { withRowid: false, where: notThere(live, rows, shape) });
@@ -130,7 +130,7 @@ function insert(
 
 type Sequences = ReadonlyMap<string, DatabaseValue>;
 
-/** The last ids as they are before rows come, which moves them. */
+/** The last ids before rows are inserted, which changes them. */
 function currentSequences(db: SqliteDatabase, record: string): Sequences {
   const names = db.rows(`SELECT name FROM ${record}.sequences`).map(([name]) => String(name));
   if (!hasTable(db, "main", "sqlite_sequence")) return new Map(names.map((name) => [name, null]));
@@ -139,8 +139,13 @@ function currentSequences(db: SqliteDatabase, record: string): Sequences {
   );
 }
 
-/** An id that was ever given is not given again: where somebody else has gone further, his counts. */
-function landSequences(db: SqliteDatabase, record: string, { from, to }: Way, sequences: Sequences): void {
+/** An id is never given twice: if another writer has gone further, its last id stays. */
+function landSequences(
+  db: SqliteDatabase,
+  record: string,
+  { from, to }: Direction,
+  sequences: Sequences,
+): void {
   if (!hasTable(db, "main", "sqlite_sequence")) return;
   for (const [name = null, old = null, fresh = null] of db.rows(
     `SELECT name, ${from}, ${to} FROM ${record}.sequences`,
@@ -158,15 +163,15 @@ function larger(a: DatabaseValue, b: DatabaseValue): DatabaseValue {
 }
 
 /**
- * What ANALYZE found helps to plan queries and means nothing else: where it was found anew meanwhile, it
- * stays.
+ * The statistics of ANALYZE only help to plan queries. If another writer has run ANALYZE meanwhile, its
+ * result stays.
  */
-function landStatistics(db: SqliteDatabase, record: string, { from, to }: Way): void {
+function landStatistics(db: SqliteDatabase, record: string, { from, to }: Direction): void {
   if (db.number(`SELECT EXISTS (SELECT 1 FROM ${record}.statistics)`) === 0) return;
   const of = (side: string) =>
     `SELECT tbl, idx, stat FROM ${record}.statistics WHERE side = '${side}' AND tbl IS NOT NULL`;
   const isThere = hasTable(db, "main", "sqlite_stat1");
-  // Dropping a table drops what was found out about it, so what is left has to be in what was.
+  // Dropping a table drops its statistics, so the present rows must be a subset of the recorded ones.
   const isOthers =
     isThere &&
     db.number(`SELECT EXISTS (SELECT tbl, idx, stat FROM main.sqlite_stat1 EXCEPT ${of(from)})`) === 1;
@@ -180,9 +185,9 @@ function landStatistics(db: SqliteDatabase, record: string, { from, to }: Way): 
 }
 
 /**
- * The marker says, inside the database, that a transaction of ours is in it. It comes with the transaction
- * itself and goes in another one as soon as that is on record outside, so it is there only for a moment, or
- * from a crash to the recovery from it.
+ * The marker says, inside the database, that a transaction of ours is in it. It is written in that
+ * transaction and removed in a later one, when the landing is on record outside. So it exists only for a
+ * short time, or from a crash to its recovery.
  */
 export function setMarker(db: SqliteDatabase, id: string): void {
   db.exec(`CREATE TABLE IF NOT EXISTS main.${MARKER_TABLE}(id TEXT PRIMARY KEY)`);

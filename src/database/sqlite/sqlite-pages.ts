@@ -1,13 +1,17 @@
 import type { RandomAccess } from "../../system/data/random-access.ts";
 
 /**
- * # The pages of a SQLite file, as far as it takes to find rows in them
+ * # The pages of a SQLite file, as far as finding rows needs them
  *
- * The rows of a table with rowids are in the leaves of a tree of pages. A page begins with its kind; page 1
- * does so behind the header of the file. An inner page holds the numbers of its children, a leaf holds its
- * rows, each by its length, its rowid and its values; what does not fit goes on in other pages, which begin
- * with the number of the next one. All leaves of a tree are equally deep. Numbers are big-endian; a `varint`
- * has 7 bits in each byte, the highest first, as long as the eighth is set, and all 8 bits in the ninth byte.
+ * The rows of a table with rowids are in the leaves of a tree of pages. All leaves of a tree are equally
+ * deep.
+ *
+ * - A page begins with its kind. In page 1 the kind comes after the header of the file.
+ * - An inner page holds the numbers of its children.
+ * - A leaf holds rows: each has its length, its rowid and its values. A row that does not fit continues in
+ *   other pages, each of which begins with the number of the next.
+ * - Numbers are big-endian. A `varint` has 7 bits in each byte, the highest first, as long as the eighth bit
+ *   is set, and all 8 bits in the ninth byte.
  */
 const HEADER_BYTES = 100;
 const PAGE_SIZE_AT = 16;
@@ -17,19 +21,19 @@ const LEAF_TABLE = 13;
 const INNER_INDEX = 2;
 const LEAF_INDEX = 10;
 const COMPARED_AT_ONCE = 1 << 20;
-const MOST_KEPT_BYTES = 1 << 25;
-/** Beyond, the first byte of a page that a row goes on in may look like the kind of another page. */
+const MOST_CACHED_BYTES = 1 << 25;
+/** In a larger file, the first byte of a page that continues a row may look like the kind of another page. */
 const MOST_PAGES = 1 << 24;
 const DEEPEST = 20;
-/** A row that is longer than a page less this goes on in other pages. */
+/** A row that is longer than a page minus this continues in other pages. */
 const MOST_BEYOND = 35;
-/** So many bytes of seven bits each fit into a number. */
+/** As many bytes of seven bits each fit into a number. */
 const PLAIN_VARINT_BYTES = 7;
 
-/** A file that does not look as it should. Whoever finds this out uses another way to read it. */
-export class StrangePage extends Error {}
+/** A file is not laid out as this code expects. The caller compares all rows instead. */
+export class UnknownPageError extends Error {}
 
-/** A number where it is small enough to be one. */
+/** A number if the value is small enough for one. */
 export type Rowid = number | bigint;
 
 /** The pages of a table. */
@@ -43,11 +47,11 @@ export interface Cell {
   readonly rowid: Rowid;
   readonly page: Buffer;
   readonly from: number;
-  /** Where it ends; undefined for one that goes on in other pages. */
+  /** The end of the row; undefined if it continues in other pages. */
   readonly to: number | undefined;
 }
 
-/** Whether two rows are the same bytes, all of them in their leaves. */
+/** Whether two rows have the same bytes, and neither continues in other pages. */
 export function isSameCell(a: Cell, b: Cell): boolean {
   if (a.to === undefined || b.to === undefined || Math.max(a.to, b.to) > a.page.length) return false;
   return a.page.compare(b.page, b.from, b.to, a.from, a.to) === 0;
@@ -58,8 +62,8 @@ export class SqlitePages {
   readonly pageSize: number;
   readonly count: number;
   readonly file: RandomAccess;
-  readonly #kept = new Map<number, Buffer>();
-  /** Memory for more of them. */
+  readonly #cached = new Map<number, Buffer>();
+  /** Memory for more cached pages. */
   #room: Buffer = Buffer.alloc(0);
 
   constructor(file: RandomAccess) {
@@ -69,17 +73,17 @@ export class SqlitePages {
     const size = header.readUInt16BE(PAGE_SIZE_AT);
     this.pageSize = size === 1 ? 65_536 : size;
     if (this.pageSize < 512 || header[RESERVED_AT] !== 0)
-      throw new StrangePage("a header that is not known here");
+      throw new UnknownPageError("a header that is not known here");
     this.count = Math.ceil(file.size / this.pageSize);
-    if (this.count >= MOST_PAGES) throw new StrangePage("too large");
+    if (this.count >= MOST_PAGES) throw new UnknownPageError("too large");
   }
 
-  /** The pages of a table by the number of the first. */
+  /** The pages of a table, from the number of its first page. */
   tree(root: number): TablePages {
     let inner: number[] = [];
     let level = [root];
     for (let depth = 0; this.#kindOf(level[0] as number) === INNER_TABLE; depth += 1) {
-      if (depth > DEEPEST) throw new StrangePage("no leaves");
+      if (depth > DEEPEST) throw new UnknownPageError("no leaves");
       inner = inner.concat(level);
       level = level.flatMap((page) => this.#children(page));
     }
@@ -90,7 +94,7 @@ export class SqlitePages {
   *cells(leaf: number): Generator<Cell> {
     const page = this.#read(leaf);
     const start = startOf(leaf);
-    if (page[start] !== LEAF_TABLE) throw new StrangePage(`page ${leaf} is no leaf`);
+    if (page[start] !== LEAF_TABLE) throw new UnknownPageError(`page ${leaf} is no leaf`);
     const count = page.readUInt16BE(start + 3);
     for (let at = 0; at < count; at += 1) {
       const from = page.readUInt16BE(start + 8 + 2 * at);
@@ -101,8 +105,8 @@ export class SqlitePages {
     }
   }
 
-  /** Whether a row may go on in this page: it is of no kind that holds rows or keys. */
-  mayGoOn(page: number): boolean {
+  /** Whether this page may continue a row: its kind is none that holds rows or keys. */
+  mayContinueRow(page: number): boolean {
     return (
       page <= this.count && ![INNER_TABLE, LEAF_TABLE, INNER_INDEX, LEAF_INDEX].includes(this.#kindOf(page))
     );
@@ -115,7 +119,7 @@ export class SqlitePages {
   #children(page: number): number[] {
     const bytes = this.#read(page);
     const start = startOf(page);
-    if (bytes[start] !== INNER_TABLE) throw new StrangePage(`page ${page} is no inner page`);
+    if (bytes[start] !== INNER_TABLE) throw new UnknownPageError(`page ${page} is no inner page`);
     const count = bytes.readUInt16BE(start + 3);
     const left = Array.from({ length: count }, (_, at) =>
       bytes.readUInt32BE(bytes.readUInt16BE(start + 12 + 2 * at)),
@@ -123,29 +127,29 @@ export class SqlitePages {
     return [...left, bytes.readUInt32BE(start + 8)];
   }
 
-  /** Keeps the bytes of a page, which is looked at again. */
-  keep(page: number, bytes: Buffer, from: number): void {
-    if (this.#kept.size * this.pageSize >= MOST_KEPT_BYTES) return;
+  /** Caches the bytes of a page, which will be read again. */
+  cache(page: number, bytes: Buffer, from: number): void {
+    if (this.#cached.size * this.pageSize >= MOST_CACHED_BYTES) return;
     if (this.#room.length < this.pageSize) this.#room = Buffer.alloc(COMPARED_AT_ONCE);
     bytes.copy(this.#room, 0, from, from + this.pageSize);
-    this.#kept.set(page, this.#room.subarray(0, this.pageSize));
+    this.#cached.set(page, this.#room.subarray(0, this.pageSize));
     this.#room = this.#room.subarray(this.pageSize);
   }
 
   #read(page: number): Buffer {
-    const kept = this.#kept.get(page);
-    if (kept !== undefined) return kept;
-    if (page < 1 || page > this.count) throw new StrangePage(`there is no page ${page}`);
+    const cached = this.#cached.get(page);
+    if (cached !== undefined) return cached;
+    if (page < 1 || page > this.count) throw new UnknownPageError(`there is no page ${page}`);
     const bytes = Buffer.alloc(this.pageSize);
     this.file.readInto(bytes, (page - 1) * this.pageSize);
     return bytes;
   }
 }
 
-/** The pages that are not the same bytes in both files, those included that only one of them has. */
+/** The pages whose bytes differ between the files, and those that only one of them has. */
 export function differentPages(a: SqlitePages, b: SqlitePages): Set<number> {
   const { pageSize } = a;
-  if (pageSize !== b.pageSize) throw new StrangePage("another size of pages");
+  if (pageSize !== b.pageSize) throw new UnknownPageError("another size of pages");
   const pages = new Set<number>();
   const [left, right] = [Buffer.alloc(COMPARED_AT_ONCE), Buffer.alloc(COMPARED_AT_ONCE)];
   const shared = Math.min(a.count, b.count) * pageSize;
@@ -157,8 +161,8 @@ export function differentPages(a: SqlitePages, b: SqlitePages): Set<number> {
       if (left.compare(right, from, from + pageSize, from, from + pageSize) !== 0) {
         const page = (at + from) / pageSize + 1;
         pages.add(page);
-        a.keep(page, left, from);
-        b.keep(page, right, from);
+        a.cache(page, left, from);
+        b.cache(page, right, from);
       }
   }
   for (let page = shared / pageSize + 1; page <= Math.max(a.count, b.count); page += 1) pages.add(page);

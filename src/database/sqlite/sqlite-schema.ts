@@ -1,34 +1,31 @@
 import type { DatabaseValue } from "../../core/values/query.ts";
 import { quoted, type SqliteDatabase } from "./sqlite-database.ts";
 
-/** How we mark, for a moment, that a landing is in a database. Never part of anybody's data. */
+/** The table that marks, for a short time, that a landing is in a database. It is never part of the data. */
 export const MARKER_TABLE = "_drydock_landing";
 
 /**
- * Something that a schema holds: a row of sqlite_schema with its text. What SQLite makes by itself is left
+ * An object of a schema: a row of sqlite_schema with its text. Objects that SQLite makes by itself are left
  * out.
  */
 export interface SchemaObject {
   readonly type: "table" | "index" | "view" | "trigger";
   readonly name: string;
-  /** The table or view that it belongs to. */
+  /** The table or view that the object belongs to. */
   readonly table: string;
   readonly sql: string;
-  /** A table that a module of SQLite keeps, in tables of its own. */
+  /** Whether a module of SQLite implements the table, in tables of its own. */
   readonly isVirtual: boolean;
 }
 
-/** What has to be known of a table to compare and copy its rows. */
+/** The facts of a table that comparing and copying its rows needs. */
 export interface TableShape {
   readonly name: string;
-  /** The columns that are stored; generated ones are not. */
+  /** The stored columns, without generated ones. */
   readonly columns: readonly string[];
-  /**
-   * By which name the rowid is reached; undefined if there is none, or every name for it is taken by a
-   * column.
-   */
+  /** The name of the rowid; undefined if there is none, or if columns take every name for it. */
   readonly rowid: string | undefined;
-  /** The columns of the primary key in their order; empty if there is none but the rowid. */
+  /** The columns of the primary key in order; empty if the rowid is the only key. */
   readonly key: readonly KeyColumn[];
 }
 
@@ -37,9 +34,7 @@ export interface KeyColumn {
   readonly collation: string;
 }
 
-/**
- * Everything in a schema, in the order in which it was made. `database` is the name of it in the connection.
- */
+/** All objects of a schema, in the order of their creation. `database` is its name in the connection. */
 export function schemaObjects(db: SqliteDatabase, database: string): SchemaObject[] {
   const rows = db.rows(
     `SELECT type, name, tbl_name, sql, rootpage FROM ${database}.sqlite_schema
@@ -54,7 +49,7 @@ export function schemaObjects(db: SqliteDatabase, database: string): SchemaObjec
   }));
 }
 
-/** The text by which something is defined; undefined if it is not there. */
+/** The text of a definition; undefined if the object does not exist. */
 export function definitionOf(
   db: SqliteDatabase,
   database: string,
@@ -65,7 +60,7 @@ export function definitionOf(
   return sql === null ? undefined : String(sql);
 }
 
-/** Whether a table that SQLite keeps for itself is there. */
+/** Whether one of SQLite's own tables exists. */
 export function hasTable(db: SqliteDatabase, database: string, name: string): boolean {
   return (
     db.number(`SELECT count(*) FROM ${database}.sqlite_schema WHERE type = 'table' AND name = ?`, name) > 0
@@ -105,7 +100,7 @@ function freeRowidName(columns: readonly string[]): string | undefined {
   return ["rowid", "_rowid_", "oid"].find((name) => !taken.has(name));
 }
 
-/** The numbers in the header of a database that programs keep there. */
+/** The numbers in the header of a database that programs use. */
 export const HEADER_NUMBERS = ["user_version", "application_id"] as const;
 
 export function headerNumber(
@@ -116,7 +111,7 @@ export function headerNumber(
   return db.number(`PRAGMA ${database}.${name}`);
 }
 
-/** `database`.`table`, as SQL takes it. */
+/** `database`.`table`, quoted for SQL. */
 export function tableName(database: string, name: string): string {
   return `${database}.${quoted(name)}`;
 }

@@ -1,12 +1,11 @@
 import { bytesFromPath } from "../../core/paths/byte-path.ts";
 
 /**
- * - `write`: the usual way; the file must be there.
- * - `create`: the same, but a missing file is made.
- * - `read`: nothing is ever written to the file. In WAL mode the files beside it are made if they are
- *   missing.
- * - `frozen`: only for a file that nobody changes: no lock is taken, and nothing beside it is looked at or
- *   made.
+ * - `write`: reads and writes; the file must exist.
+ * - `create`: reads and writes; a missing file is created.
+ * - `read`: never writes to the file. In WAL mode, missing files beside it are created.
+ * - `frozen`: only for a file that no process changes: takes no lock, and neither reads nor creates files
+ *   beside it.
  */
 export type SqliteMode = "write" | "create" | "read" | "frozen";
 
@@ -17,7 +16,7 @@ const PARAMETERS: { readonly [mode in SqliteMode]: string } = {
   frozen: "mode=ro&immutable=1",
 };
 
-/** How SQLite is told which file to open, whatever bytes its path has. */
+/** The URI that makes SQLite open this file, whatever bytes its path has. */
 export function sqliteUri(path: string, mode: SqliteMode): string {
   const escaped = [...bytesFromPath(path)].map((byte) => {
     const character = String.fromCharCode(byte);

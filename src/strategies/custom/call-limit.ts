@@ -1,30 +1,30 @@
 import { InterruptedError, UnsupportedError } from "../../core/errors/errors.ts";
 
-/** How long a call may still take once the user has interrupted. */
+/** How long a call may still take after the user interrupts. */
 const AFTER_INTERRUPTION_MS = 5_000;
 
-/** Timers can't wait longer; it is three weeks. */
+/** The longest wait of a timer: three weeks. */
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /** A call, as messages name it. */
 export interface StrategyCall {
   readonly strategy: string;
   readonly method: string;
-  /** The call runs to its end though the user interrupts. */
+  /** The call runs to its end although the user interrupts. */
   readonly finishes: boolean;
 }
 
 /**
- * Bounds how long calls of one instance of a strategy take. A call that did not end in time may still be at
- * work, so this process calls nothing on that instance again. The instance is told by its signal.
+ * Bounds the time of calls on one instance of a strategy. A call that did not end in time may still be
+ * running, so this process calls nothing else on that instance. The signal tells the instance.
  */
 export class CallLimit {
   readonly #milliseconds: number;
   readonly #user: AbortSignal;
   readonly #late = new AbortController();
   /**
-   * What an interruption does to each call under way. One listener serves all: its own would cost more than a
-   * call.
+   * The actions that an interruption runs, one for each call under way. All calls share one listener, because
+   * a listener for each would cost more than the call.
    */
   readonly #interruptible = new Set<() => void>();
   #givenUp: string | undefined;
@@ -37,14 +37,14 @@ export class CallLimit {
     });
   }
 
-  /** Aborted when the user interrupts, and when a call took too long. */
+  /** Aborted when the user interrupts, or when a call takes too long. */
   get signal(): AbortSignal {
     return AbortSignal.any([this.#user, this.#late.signal]);
   }
 
   /**
-   * Runs a call; gives it up when it takes too long. The timer also keeps the process alive for a call that
-   * never ends.
+   * Runs a call, and gives it up when it takes too long. The timer also keeps the process alive during a call
+   * that never ends.
    */
   async within<T>(call: StrategyCall, action: () => Promise<T>): Promise<T> {
     this.#assertAnswering(call);
@@ -76,7 +76,7 @@ export class CallLimit {
     if (this.#givenUp === undefined) return;
     throw new UnsupportedError(
       `${method} of the strategy ${strategy} is not called: its ${this.#givenUp} did not end and may still be at work.`,
-      { hint: "Start again: a new process calls it anew.", code: "STRATEGY_TIMEOUT" },
+      { hint: "Run the command again: a new process may call the strategy.", code: "STRATEGY_TIMEOUT" },
     );
   }
 
@@ -85,7 +85,7 @@ export class CallLimit {
     return new UnsupportedError(
       `${method} of the strategy ${strategy} did not end within ${seconds} seconds.`,
       {
-        hint: `Mend that strategy, or give it more time by sandbox.custom_strategies.${strategy}.timeout.`,
+        hint: `Fix that strategy, or give it more time with sandbox.custom_strategies.${strategy}.timeout.`,
         code: "STRATEGY_TIMEOUT",
       },
     );

@@ -3,28 +3,28 @@ import { type MadeWith, type SandboxRef, sandboxIdFor } from "../../core/sandbox
 import type { SandboxStrategy } from "../../core/strategy.ts";
 import { copyPlain } from "../../core/values/plain-data.ts";
 import { CallLimit } from "./call-limit.ts";
-import { nonsense } from "./foreign-errors.ts";
+import { invalidResult } from "./foreign-errors.ts";
 import { type Answer, type ArgumentsOf, answerOf, METHODS, type MethodName } from "./method-table.ts";
 
-/** A strategy, and what its sandboxes are marked with. */
+/** A strategy, and the mark of its sandboxes. */
 interface CalledStrategy {
   readonly name: string;
   readonly strategy: SandboxStrategy;
   readonly madeWith: MadeWith;
 }
 
-/** A sandbox that a strategy was asked to make: all of its reference but what the strategy itself adds. */
+/** A sandbox that a strategy is asked to make: its reference without the fields that the strategy adds. */
 type AskedSandbox = Omit<SandboxRef, "metadata" | "capabilities">;
 
 /**
- * How one instance of a strategy of the user's own is called: every call is bounded in time, gets copies of
- * what Drydock keeps, and has its answer checked.
+ * Calls one instance of a strategy of the user's own. Every call is bounded in time and gets copies of
+ * Drydock's data, and its answer is checked.
  */
 export class CustomCalls {
   readonly limit: CallLimit;
-  /** The sandboxes that the instance is making right now, by their ids. */
+  /** The sandboxes that the instance is making now, by id. */
   readonly #asked = new Map<string, AskedSandbox>();
-  /** Loaded with the first call: built-in strategies need no zod. */
+  /** Loaded at the first call, because built-in strategies need no zod. */
   #schemas: Promise<typeof import("./results.ts")> | undefined;
 
   constructor(limitMilliseconds: number, user: AbortSignal) {
@@ -36,31 +36,31 @@ export class CustomCalls {
     const asked = askedSandbox(to, args as ArgumentsOf<"create">);
     this.#asked.set(asked.sandboxId, asked);
     try {
-      const made = (await this.#checked(to, method, args)) as SandboxRef;
-      const difference = differenceOf(made, asked);
-      if (difference !== undefined) throw nonsense(method, to.name, difference);
-      return { ...made, ...asked } as Answer<M>;
+      const sandbox = (await this.#checked(to, method, args)) as SandboxRef;
+      const difference = differenceOf(sandbox, asked);
+      if (difference !== undefined) throw invalidResult(method, to.name, difference);
+      return { ...sandbox, ...asked } as Answer<M>;
     } finally {
       this.#asked.delete(asked.sandboxId);
     }
   }
 
   /**
-   * The reference of a sandbox that this instance is making right now, as it may be recorded. An instance may
-   * record no other sandbox: it could take over those of other plans.
+   * Checks the reference of a sandbox that this instance is making now. An instance may record no other
+   * sandbox, because it could take over those of other plans.
    */
   async refInMaking(value: unknown): Promise<SandboxRef> {
     const hint =
       "Call recordIntent in create, with the ref that create is going to return; sandboxIdFor gives its id.";
     const checked = (await this.#results()).checkedAnswer("create", value);
     if ("problem" in checked)
-      throw new UsageError(`An intent is recorded by a ref that makes no sense: ${checked.problem}.`, {
+      throw new UsageError(`recordIntent got an invalid ref: ${checked.problem}.`, {
         hint,
       });
     const asked = this.#asked.get(checked.answer.sandboxId);
     if (asked !== undefined && differenceOf(checked.answer, asked) === undefined)
       return { ...checked.answer, ...asked };
-    throw new UsageError("An intent is recorded for a sandbox that this strategy was not asked to make.", {
+    throw new UsageError("recordIntent got the ref of a sandbox that this strategy was not asked to make.", {
       hint,
       code: "FOREIGN_SANDBOX",
     });
@@ -73,7 +73,7 @@ export class CustomCalls {
   ): Promise<Answer<M>> {
     const { checkedAnswer } = await this.#results();
     const { finishes = false, nothing, reported } = METHODS[method];
-    // A diff is checked as a whole, so that it is not handed over change by change.
+    // A diff is checked as a whole, so the argument that would receive single changes is left out.
     const own = (method === "diff" ? args.slice(0, 1) : args).map(ownCopy) as ArgumentsOf<M>;
     const bounds = { strategy: to.name, method, finishes };
     const checked = checkedAnswer(
@@ -81,9 +81,9 @@ export class CustomCalls {
       await this.limit.within(bounds, async () => await answerOf(to.strategy, method, own)),
     );
     if ("answer" in checked) return checked.answer;
-    const error = nonsense(method, to.name, `what makes no sense: ${checked.problem}`);
+    const error = invalidResult(method, to.name, `an invalid result: ${checked.problem}`);
     if (reported === undefined || nothing === undefined) throw error;
-    const message = `${error.message} Look whether all of it has happened.`;
+    const message = `${error.message} Check that the method has done all of its work.`;
     return reported(await nothing(args, to.strategy), { path: ".", message });
   }
 
@@ -107,7 +107,10 @@ function differenceOf(ref: SandboxRef, asked: AskedSandbox): string | undefined 
   return undefined;
 }
 
-/** Whatever a strategy does to its arguments stays its own. Bytes are not kept, and may be many. */
+/**
+ * A copy that the strategy may change without effect on Drydock. Bytes are not copied: Drydock does not use
+ * them again, and there may be many.
+ */
 function ownCopy(argument: unknown): unknown {
   const isShared = typeof argument === "object" && !(argument instanceof Uint8Array);
   return isShared ? copyPlain(argument, Number.POSITIVE_INFINITY) : argument;

@@ -10,13 +10,13 @@ type Options = CustomStrategy["options"];
 
 export interface CustomParts {
   readonly registry: SandboxStrategyRegistry;
-  /** What built-in strategies get. */
+  /** The context of built-in strategies. */
   readonly context: StrategyContext;
-  /** Records a loss that the strategy of this name tells of; refuses one of another strategy's sandbox. */
+  /** Records a loss that the strategy of this name reports. Refuses one for a sandbox of another strategy. */
   recordLoss(ref: SandboxRef, why: string, strategyName: string): Promise<void>;
 }
 
-/** Registers a strategy that a program brings along. */
+/** Registers a strategy that a program passes in. */
 export function registerCustom(
   parts: CustomParts,
   make: (context: StrategyContext) => SandboxStrategy,
@@ -26,7 +26,7 @@ export function registerCustom(
   parts.registry.register(strategy, custom);
 }
 
-/** Makes a strategy known that a config declares; it is loaded when it is needed. */
+/** Declares a strategy of a config. It is loaded when it is needed. */
 export function declareCustom(parts: CustomParts, declared: CustomStrategy): void {
   const { name, options } = declared;
   parts.registry.declare({
@@ -64,8 +64,8 @@ async function load(parts: CustomParts, declared: CustomStrategy, options: Optio
 }
 
 /**
- * What a strategy of the user's own gets: it records only its own sandboxes, and is told when it took too
- * long.
+ * The context of a strategy of the user's own. The strategy can record only its own sandboxes, and its signal
+ * tells it that a call took too long.
  */
 function contextFor(
   { context, recordLoss }: CustomParts,

@@ -2,12 +2,12 @@ import { DrydockError, messageOf, SandboxCommitError } from "../../core/errors/e
 import { type PlainError, reviveError } from "../../core/errors/revive-error.ts";
 import { METHODS, type MethodName } from "./method-table.ts";
 
-const BLAME = "This is a defect of that strategy; --debug shows where.";
+const DEFECT_HINT = "This is a defect of that strategy; --debug shows where.";
 
 /**
- * The error for whatever a method of a strategy threw. An error of ours passes as it is. So does one of
- * another copy of this package, or of a strategy that imports none and says by `name` what it means: it is
- * made anew as ours. Anything else becomes an error that names the strategy. The cause is kept once.
+ * The error to throw for whatever a method of a strategy threw. An error of ours stays as it is. An error of
+ * another copy of this package, or one whose `name` is that of an error of ours, is rebuilt as ours. Anything
+ * else becomes an error that names the strategy. The cause appears once.
  */
 export function errorFrom(thrown: unknown, method: MethodName, strategy: string): DrydockError {
   try {
@@ -15,19 +15,19 @@ export function errorFrom(thrown: unknown, method: MethodName, strategy: string)
     const revived = thrown instanceof Error ? revive(thrown) : undefined;
     if (revived !== undefined) return revived;
   } catch {
-    // The failure of the method itself is told, below, and not that of looking at what it threw.
+    // Looking at the thrown value failed. Report the failure of the method, not this one.
   }
   return failure(method, strategy, `failed: ${shownMessage(thrown)}`, { cause: thrown });
 }
 
-/** The error for an answer that makes no sense. */
-export function nonsense(method: MethodName, strategy: string, problem: string): DrydockError {
+/** The error for an invalid result. */
+export function invalidResult(method: MethodName, strategy: string, problem: string): DrydockError {
   return failure(method, strategy, `returned ${problem}.`, { code: "STRATEGY_NONSENSE" });
 }
 
 function failure(method: MethodName, strategy: string, what: string, options: object): DrydockError {
   const { error = SandboxCommitError } = METHODS[method];
-  return new error(`${method} of the strategy ${strategy} ${what}`, { hint: BLAME, ...options });
+  return new error(`${method} of the strategy ${strategy} ${what}`, { hint: DEFECT_HINT, ...options });
 }
 
 function shownMessage(thrown: unknown): string {
@@ -36,7 +36,7 @@ function shownMessage(thrown: unknown): string {
   return messageOf(thrown) || "it does not say why";
 }
 
-/** A strategy can't speak of Drydock's own state. */
+/** A `StateError` is about Drydock's own state, so a strategy can't throw one. */
 function revive(thrown: Error): DrydockError | undefined {
   if (thrown.name === "StateError") return undefined;
   return reviveError(thrown as Error & PlainError, thrown.cause ?? thrown);

@@ -13,25 +13,25 @@ import {
   type Subject,
 } from "./method-table.ts";
 
-/** Finds a strategy, as it is for this sandbox or resource. */
+/** Finds the implementation of a strategy for a sandbox or resource. */
 export type FindStrategy = (subject: Subject) => Promise<RegisteredStrategy>;
 
 /**
- * Stands between Drydock and a strategy, so that the rules hold whatever the strategy does: a strategy is
- * loaded when it is first called, paths are checked, a sandbox is only touched by the version that made it,
- * and whatever is thrown becomes an error of ours that names the strategy. `CustomCalls` adds what holds for
- * a strategy of the user's own.
+ * Stands between Drydock and a strategy, so that the rules hold whatever the strategy does. It loads a
+ * strategy at its first call, checks paths, lets only the version that made a sandbox touch it, and turns
+ * whatever is thrown into an error of ours that names the strategy. `CustomCalls` adds the rules for
+ * strategies of the user's own.
  */
 export type GuardedStrategy = {
   readonly [M in MethodName]: (...args: ArgumentsOf<M>) => Promise<Answer<M>>;
 } & {
   /** Loads the strategy, and refuses a sandbox that another version of it made. */
   assertUsable(ref: SandboxRef): Promise<void>;
-  /** Whether another version of the strategy made this sandbox, so that nothing counts that it says of it. */
+  /** Whether another version of the strategy made this sandbox, so that this version can't judge it. */
   isOtherVersion(ref: SandboxRef): Promise<boolean>;
 };
 
-/** The guard of the strategy that `find` finds: every method of the table. */
+/** The guard of the strategy that `find` finds, with every method of the table. */
 export function guarded(find: FindStrategy): GuardedStrategy {
   const methods = METHOD_NAMES.map((method) => [
     method,

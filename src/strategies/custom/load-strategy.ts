@@ -8,11 +8,11 @@ import { nearestName } from "../../core/values/nearest-name.ts";
 import type { StrategyMaker } from "../registered-strategy.ts";
 import { checkOptions } from "./strategy-options.ts";
 
-/** A module of the user's own, and what names it. */
+/** A module of the user's own, with the names that errors need. */
 type DeclaredModule = Pick<CustomStrategy, "name" | "module" | "folder" | "place">;
 type Exports = { readonly [name: string]: unknown };
 
-/** A class of the user's own. The registry checks what it makes. */
+/** A class of the user's own. The registry checks its instances. */
 interface StrategyClass {
   new (context: StrategyContext, options: unknown): SandboxStrategy;
   readonly optionsSchema?: unknown;
@@ -21,8 +21,7 @@ interface StrategyClass {
 /**
  * Loads the class of a strategy that a config or a command line names. `module` is a path relative to
  * `folder`, or a package that is installed there: JavaScript or, in a file of the user's own, TypeScript
- * whose types Node can leave out. Everything that can go wrong is a `StrategyUnavailableError` of its own,
- * with the place in the config.
+ * whose types Node can strip. Every failure is a `StrategyUnavailableError` with the position in the config.
  */
 export async function loadStrategyClass(
   declared: CustomStrategy,
@@ -42,7 +41,7 @@ export async function loadStrategyClass(
       return new found(context, checked);
     } catch (cause) {
       const what = `the constructor of ${className} threw: ${messageOf(cause)}`;
-      const hint = "Mend that class, or what it is given as options.";
+      const hint = "Fix that class, or its options.";
       throw unavailable(declared, "STRATEGY_CONSTRUCTOR", what, { hint, cause });
     }
   };
@@ -62,7 +61,7 @@ export async function importModule(
   }
 }
 
-/** Whether the module itself is missing, and not something that it imports. */
+/** Whether the module itself is missing, rather than one that it imports. */
 function isMissing(declared: DeclaredModule, thrown: unknown): boolean {
   const { code, url, message } = (thrown ?? {}) as { readonly [member: string]: unknown };
   if (code !== "ERR_MODULE_NOT_FOUND") return false;
@@ -74,7 +73,7 @@ function isMissing(declared: DeclaredModule, thrown: unknown): boolean {
 function missing({ module, folder }: DeclaredModule): { readonly what: string; readonly hint: string } {
   const shown = displayPath(module);
   if (/^(?:[./]|file:)/.test(module)) {
-    const hint = `It is looked for from ${displayPath(folder)}. Correct module:, or put the file there.`;
+    const hint = `The path is relative to ${displayPath(folder)}. Correct module:, or put the file there.`;
     return { what: `there is no file ${shown}`, hint };
   }
   const hint = `Install it where the config is: npm install ${shown}. A file begins with ./`;
@@ -90,7 +89,7 @@ function broken(
   const hint =
     code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING"
       ? "A package has to be JavaScript; TypeScript works in files of your own."
-      : "Mend that module; --debug shows where it fails.";
+      : "Fix that module; --debug shows where it fails.";
   return { what: `${displayPath(module)} can't be loaded: ${problem}`, hint };
 }
 

@@ -17,12 +17,12 @@ import type {
 } from "../../core/strategy.ts";
 import type { StrategyWay } from "../../core/strategy-abilities.ts";
 
-/** Every method of the contract, the optional ones too. */
+/** Every method of the contract, optional ones included. */
 export type Contract = Required<Omit<TwoPhaseSandboxStrategy, "name" | "capabilities" | "version">>;
 export type MethodName = keyof Contract;
 export type ArgumentsOf<M extends MethodName> = Parameters<Contract[M]>;
 
-/** What a call answers where a strategy may lack the method, or return nothing. */
+/** The answers of methods that a strategy may lack, or that may return nothing. */
 interface Answers {
   readonly checkpoint: SavedCheckpoint;
   readonly rollbackPrepared: readonly Attention[];
@@ -34,43 +34,40 @@ export type Answer<M extends MethodName> = M extends keyof Answers
   ? Answers[M]
   : Awaited<ReturnType<Contract[M]>>;
 
-/** How an error of a strategy is made where it throws none of ours. */
+/** The class of the error for a failure that is none of ours. */
 export type ErrorType = new (message: string, options: object) => DrydockError;
 
-/** What a call is about. */
+/** The sandbox or resource of a call. */
 export interface Subject {
   readonly ref?: SandboxRef;
   readonly resource?: Resource;
 }
 
 interface MethodRule<M extends MethodName> {
-  /** The strategies that have to have the method. Default: none, it is optional. */
+  /** The kinds of strategy that must have the method. Default: none, the method is optional. */
   readonly required?: "always" | "two-phase";
-  /** What the method is about. Default: the sandbox that its first argument refers to. */
+  /** The subject of the call. Default: the sandbox of the first argument. */
   readonly about?: (...args: ArgumentsOf<M>) => Subject;
-  /** The second argument is a path inside of the resource. */
+  /** The second argument is a path inside the resource. */
   readonly takesPath?: true;
-  /** What its failure is. Default: `SandboxCommitError`. */
+  /** The class of the error for a failure. Default: `SandboxCommitError`. */
   readonly error?: ErrorType;
-  /** The method lands, takes back or removes: it runs to its end though the user interrupts. */
+  /** The method lands, takes back or removes: it runs to its end although the user interrupts. */
   readonly finishes?: true;
-  /** The method also serves sandboxes that another version of the strategy made. */
+  /** The method also serves sandboxes of another version of the strategy. */
   readonly anyVersion?: true;
-  /** What it means that a strategy lacks the method, or returns nothing from it. Default: undefined. */
+  /** The answer where a strategy lacks the method, or returns nothing. Default: undefined. */
   readonly nothing?: (args: ArgumentsOf<M>, strategy: SandboxStrategy) => Answer<M> | Promise<Answer<M>>;
   /**
-   * When the method returns, the world has changed, whatever it says. An answer that makes no sense is then
-   * no failure: this adds it to what a person should look at.
+   * When the method returns, the world has changed, whatever the answer says. So an invalid answer is no
+   * failure: this adds it to the answer as something that a person should look at.
    */
   readonly reported?: (answer: Answer<M>, attention: Attention) => Answer<M>;
 }
 
 const inCommit = (done: CommitResult, more: Attention) => ({ ...done, attention: [...done.attention, more] });
 
-/**
- * What Drydock has to know of each method of the contract (core/strategy.ts) to call it. The one list of
- * them.
- */
+/** The rules for calling each method of the contract (core/strategy.ts). The only list of the methods. */
 export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
   create: { required: "always", error: SandboxCreationError, about: (_, resource) => ({ resource }) },
   read: { required: "always", takesPath: true },
@@ -110,7 +107,7 @@ export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
 
 export const METHOD_NAMES = Object.keys(METHODS) as readonly MethodName[];
 
-/** The methods that a strategy which commits in this way has to have. */
+/** The methods that a strategy with this kind of commit must have. */
 export function requiredMethods(commit: unknown): readonly MethodName[] {
   return METHOD_NAMES.filter((name) => {
     const { required } = METHODS[name];
@@ -118,20 +115,22 @@ export function requiredMethods(commit: unknown): readonly MethodName[] {
   });
 }
 
-/** Calls a method of a strategy. One that is absent or returns nothing means what the table says. */
+/**
+ * Calls a method of a strategy. The table gives the answer where the method is missing or returns nothing.
+ */
 export async function answerOf<M extends MethodName>(
   strategy: SandboxStrategy,
   method: M,
   args: ArgumentsOf<M>,
 ): Promise<Answer<M>> {
   const { required, nothing } = METHODS[method];
-  // The registry has checked that what is there can be called.
+  // The registry has checked that the members are functions.
   const members = strategy as unknown as {
     readonly [name in M]?: (...args: ArgumentsOf<M>) => Promise<Answer<M>>;
   };
   if (members[method] === undefined && required !== undefined)
     throw new UnsupportedError(`The strategy has no ${method}.`, {
-      hint: "Only one that is two-phase has it.",
+      hint: "Only two-phase strategies have it.",
     });
   const answer = await members[method]?.(...args);
   return answer === undefined && nothing !== undefined
@@ -146,7 +145,7 @@ function takesNoStatements(): never {
   });
 }
 
-/** A strategy without views of its own shows programs what is at its path. */
+/** The view of a strategy without views of its own: programs see what is at its path. */
 async function viewOfPath(
   [ref]: readonly [SandboxRef],
   strategy: SandboxStrategy,

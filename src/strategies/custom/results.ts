@@ -7,12 +7,11 @@ import type { Answer, MethodName } from "./method-table.ts";
 import { problemsIn } from "./strategy-options.ts";
 
 /**
- * What the methods of a strategy of the user's own may return. Everything but bytes and the values of
- * databases is plain data: what would become something else in JSON (a Date, NaN) is refused, with the place
- * where it is.
+ * The schemas of what methods of a user's own strategy may return. Everything except bytes and database
+ * values is plain data: a value that JSON would change (a Date, NaN) is refused, with its location.
  */
 
-/** Both go into every record of a commit. */
+/** Both are in every record of a commit. */
 const LONGEST_REF = 64 * 1024;
 const LONGEST_PREPARED = 4 * 1024 * 1024;
 
@@ -48,7 +47,7 @@ const ref = z.object({
   },
 });
 
-/** What comes back from each method that returns something. */
+/** The schema for each method that returns something. */
 const RESULTS: { readonly [M in MethodName as Answer<M> extends void ? never : M]: z.ZodType } = {
   create: plain(ref, LONGEST_REF),
   read: bytes,
@@ -82,7 +81,7 @@ const RESULTS: { readonly [M in MethodName as Answer<M> extends void ? never : M
   ways: plain(z.array(z.object({ name: text, works: yesOrNo, detail: text }))).optional(),
 };
 
-/** What a method returned, as it may be used, or what is wrong with it. */
+/** The answer of a method in a usable form, or the problem with it. */
 export function checkedAnswer<M extends MethodName>(
   method: M,
   returned: unknown,
@@ -98,7 +97,7 @@ function capability(name: keyof typeof CAPABILITIES): z.ZodType {
   return z.custom(fits, `Invalid input: expected ${values}`);
 }
 
-/** A copy that survives JSON exactly, and has this shape. */
+/** Makes a copy that survives JSON exactly and has this shape. */
 function plain(schema: z.ZodType<unknown, unknown>, longest = Number.POSITIVE_INFINITY): z.ZodType {
   const copied = z.unknown().transform((value, context): unknown => {
     try {

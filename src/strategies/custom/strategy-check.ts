@@ -7,7 +7,7 @@ type Members = { readonly [member: string]: unknown };
 
 const HINT = "See docs/writing-a-strategy.md for what a strategy has to have.";
 
-/** Refuses what is no strategy before it is called, and names everything that is wrong at once. */
+/** Refuses an object that is no strategy before any call, and names all of its problems at once. */
 export function assertStrategy(
   candidate: unknown,
   name: string | undefined,
@@ -20,7 +20,7 @@ export function assertStrategy(
     problems = problemsOf(candidate as Members, name === undefined);
   } catch (thrown) {
     // A getter of the strategy threw.
-    throw bad(shown, `What the strategy ${shown} has can't be looked at: ${messageOf(thrown)}`, HINT, thrown);
+    throw bad(shown, `The strategy ${shown} can't be examined: ${messageOf(thrown)}`, HINT, thrown);
   }
   if (problems.length > 0) throw bad(shown, `The strategy ${shown} lacks ${problems.join(", ")}.`, HINT);
 }
@@ -36,12 +36,12 @@ function problemsOf(candidate: Members, needsName: boolean): readonly string[] {
   for (const method of [...required, ...METHOD_NAMES.filter((known) => !required.includes(known))]) {
     if (typeof candidate[method] === "function") continue;
     if (required.includes(method)) problems.push(`${method}()`);
-    else if (candidate[method] !== undefined) problems.push(`${method}() (it is there, but can't be called)`);
+    else if (candidate[method] !== undefined) problems.push(`${method}() (not a function)`);
   }
   return problems;
 }
 
-/** What a strategy says of itself has to make sense; whether it is true shows when it is called. */
+/** Capabilities have to be consistent. Whether they are true shows in the calls. */
 function capabilityProblems(declared: Members): readonly string[] {
   return Object.entries(CAPABILITIES).flatMap(([name, { values, fits, byDefault }]) => {
     const isLeftOut = declared[name] === undefined && byDefault !== undefined;
@@ -51,13 +51,12 @@ function capabilityProblems(declared: Members): readonly string[] {
 
 function combinationProblems({ commit, undo, partial, checkpoint }: Members): readonly string[] {
   const problems: string[] = [];
-  // Before its commit its work is saved, so that it is there again after the commit was taken back.
+  // Drydock saves the work before the commit, so that it is there again after the commit is undone.
   if (commit === "one-phase" && undo === true && checkpoint === false)
-    problems.push("capabilities.checkpoint (what is one-phase with undo has to have checkpoints)");
+    problems.push("capabilities.checkpoint (one-phase with undo needs checkpoints)");
   if (partial === true && (commit !== "two-phase" || undo === false))
-    problems.push("capabilities.partial (only what is two-phase and has undo can land in parts)");
-  if (commit === "in-place" && undo === true)
-    problems.push("a commit step (what is in-place can't have undo)");
+    problems.push("capabilities.partial (only a two-phase strategy with undo can land parts)");
+  if (commit === "in-place" && undo === true) problems.push("a commit step (in-place excludes undo)");
   return problems;
 }
 

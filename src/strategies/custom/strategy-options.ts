@@ -2,11 +2,12 @@ import { messageOf } from "../../core/errors/errors.ts";
 import type { PlainData } from "../../core/resource/resource.ts";
 
 /**
- * Options are checked by what the class of a strategy has as its static `optionsSchema`, which may be
- * - plain data: a JSON Schema, for which its author needs nothing;
- * - an object with "~standard", as the schemas of zod, valibot and ArkType are (https://standardschema.dev).
- * The strategy gets what comes out of it, defaults filled in. Without a schema it gets the options as they
- * are.
+ * The static `optionsSchema` of a strategy's class checks its options. It may be
+ *
+ * - plain data: a JSON Schema, which needs no package;
+ * - an object with "~standard", such as a schema of zod, valibot or ArkType (https://standardschema.dev).
+ *
+ * The strategy gets the result, with defaults filled in. Without a schema it gets the options as they are.
  */
 
 type Options = { readonly [key: string]: PlainData };
@@ -22,8 +23,7 @@ interface StandardIssue {
 }
 
 /**
- * The options as the strategy gets them. `refuse` makes the error for what is wrong with them, or with the
- * schema.
+ * The options as the strategy gets them. `refuse` makes the error for wrong options, or for a wrong schema.
  */
 export async function checkOptions(schema: unknown, options: Options, refuse: Refuse): Promise<unknown> {
   if (schema === undefined) return options;
@@ -31,13 +31,13 @@ export async function checkOptions(schema: unknown, options: Options, refuse: Re
   try {
     result = await (await asStandard(schema))["~standard"].validate(options);
   } catch (thrown) {
-    throw refuse(`its optionsSchema makes no sense: ${messageOf(thrown)}`);
+    throw refuse(`its optionsSchema is invalid: ${messageOf(thrown)}`);
   }
   if (result.issues === undefined) return result.value;
   throw refuse(problemsIn(result.issues));
 }
 
-/** What a schema found wrong, each with its place. */
+/** The problems that a schema found, each with its location. */
 export function problemsIn(issues: readonly StandardIssue[]): string {
   return issues.map(described).join("; ");
 }
@@ -46,12 +46,12 @@ async function asStandard(schema: unknown): Promise<StandardSchema> {
   if (isStandard(schema)) return schema;
   if (typeof schema !== "object" || schema === null)
     throw new TypeError("it is neither a schema nor a JSON Schema");
-  // Loaded here: a strategy without options does not pay for it.
+  // Imported here, so that a strategy without options does not load it.
   const { fromJSONSchema } = await import("zod");
   return fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]) as unknown as StandardSchema;
 }
 
-/** Schemas of some libraries are functions. */
+/** The schemas of some libraries are functions. */
 function isStandard(schema: unknown): schema is StandardSchema {
   const isObject = (typeof schema === "object" && schema !== null) || typeof schema === "function";
   return isObject && "~standard" in schema;

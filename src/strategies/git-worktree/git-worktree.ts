@@ -54,7 +54,7 @@ import { LandingFolder } from "./landing/landing-record.ts";
 import { GIT_LANDINGS, WORKTREE } from "./layout.ts";
 import { workBranch } from "./repository/repositories.ts";
 import { dropRefs, refsOf } from "./repository/repository-refs.ts";
-import { checkoutOf, startFrom, startOf, workPath } from "./sandbox-facts.ts";
+import { checkoutOf, recordedStart, requestedStart, workPath } from "./sandbox-facts.ts";
 import { SandboxParts } from "./sandbox-parts.ts";
 import { isFinished, isStale, markFresh, markStale, readRecord } from "./sandbox-record.ts";
 import { baseContent } from "./worktree/base-content.ts";
@@ -62,14 +62,14 @@ import { makeWorktree } from "./worktree/make-worktree.ts";
 import { workDiff } from "./worktree/work-diff.ts";
 
 const TRIM = failpoint("git.cleanup");
-/** What stays of a sandbox until an undo is no longer wanted. */
+/** These folders stay after a landing, until its undo record is discarded. */
 const UNDO_RECORDS = ["landings", GIT_LANDINGS];
 
 /**
- * A git checkout: the work is done in a worktree and a repository of its own, on a branch of its own, and
- * lands as a merge into the branch that was checked out. The checkout follows: its files by the exchange that
- * all folders land with, its index and branch under git's own locks. What the user has not committed is his
- * and is never touched. layout.ts says what a sandbox consists of.
+ * Isolates a git checkout. Programs work in a worktree and a repository of their own, on a branch of their
+ * own. The work lands as a merge into the branch that was checked out, and the checkout follows: its files by
+ * the exchange that all folders land with, its index and branch under git's own locks. Uncommitted work of
+ * the user is never touched. layout.ts lists the files of a sandbox.
  */
 export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
   readonly name = "git_worktree";
@@ -104,7 +104,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
 
   async probe(resource: Resource): Promise<ProbeResult> {
     try {
-      startOf(resource);
+      requestedStart(resource);
       const version = await gitVersion(this.#git, this.#context.stateDir);
       if (resource.properties["example"] !== true) await this.#find(resource);
       return { works: true, note: `works, with git ${version}` };
@@ -115,7 +115,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
   }
 
   async create(planId: string, resource: Resource): Promise<SandboxRef> {
-    const start = startOf(resource);
+    const start = requestedStart(resource);
     const sandboxId = sandboxIdFor(planId, resource.id);
     const found = await this.#find(resource);
     const { checkout } = found;
@@ -178,7 +178,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
     try {
       return await this.#prepare(ref, transaction);
     } catch (thrown) {
-      // The user's repository is not to be locked for a moment longer than it has to.
+      // The user's repository must not stay locked.
       await this.rollbackPrepared(ref, transaction);
       throw thrown;
     }
@@ -244,7 +244,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
       const landings = this.#landings(ref, parts);
       for (const id of LandingFolder.ids(parts.workspace)) await landings.revert(id);
       isRestored = true;
-      await landings.tidy();
+      await landings.dropLandingRefs();
       dropCheckpoints(parts.workspace);
       await this.#freshen(ref, parts);
     } catch (thrown) {
@@ -257,7 +257,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
     return await saveWorktree(parts, checkpointId, last, (steps) => this.#work.run("saving", steps));
   }
 
-  /** One that was begun and cut off need not be finished first. */
+  /** Replaces an earlier restore that was cut off, without finishing that one first. */
   async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
     using parts = this.#parts(ref);
     await this.#freshen(ref, parts);
@@ -288,7 +288,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
     return parts.worktreePath;
   }
 
-  /** Shown where it is: what programs write into their repository would name another place otherwise. */
+  /** Programs see the worktree at its own path, because their repository records that path. */
   async enter(ref: SandboxRef): Promise<ProgramView> {
     using parts = await this.#open(ref);
     const { root, commonDir } = parts.checkout;
@@ -315,7 +315,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
     });
   }
 
-  /** Opens a sandbox for use; one whose work has landed is made anew first. */
+  /** Opens a sandbox for use. Rebuilds the worktree first if its work has landed. */
   async #open(ref: SandboxRef): Promise<SandboxParts> {
     const parts = this.#parts(ref);
     if (isStale(parts.workspace)) await this.#freshen(ref, parts);
@@ -329,7 +329,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
 
   async #make(ref: SandboxRef, parts: SandboxParts, found?: FoundCheckout): Promise<void> {
     const options = {
-      start: startFrom(ref),
+      start: recordedStart(ref),
       refs: String(ref.metadata["refs"]),
       branch: workBranch(ref.planId),
       signal: this.#context.signal,
@@ -363,7 +363,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
     removeWorkspace(this.#context.stateDir, sandboxId, earlier);
   }
 
-  /** A landing's undo record keeps the workspace. */
+  /** An undo record needs the workspace. */
   #removeIfEmpty(ref: SandboxRef, workspace: Folder): void {
     if (!isFinished(workspace) && !workspace.names().some((name) => UNDO_RECORDS.includes(name)))
       removeWorkspace(this.#context.stateDir, ref.sandboxId, placeOf(ref));

@@ -1,23 +1,21 @@
 /**
- * The workspace of a sandbox (files/workspace.ts) of a git checkout:
+ * The workspace (engine/workspace/workspace.ts) of a sandbox of a git checkout:
  *
- *   worktree/       what programs work on: the files, and `.git`, a whole repository of its own. Programs may
- *                   do with it what they like, so nothing
- *                   in it is ever trusted: git is not run with it by us, its config is not read, its hooks
- *                   are not run.
- *   repository/     our own repository, which nobody else writes to. Our git commands work with this one, on
- *                   the files of the worktree: its config is
- *                   what was the user's when the sandbox was made, its index knows the files as they were
- *                   checked out.
- *   sandbox         JSON, see sandbox-record.ts; written last: a workspace without it is not finished
- *   stale           there after a landing: the worktree is made anew before it is used again
- *   saves/          the repository in which checkpoints store files, and checkpoints/ID; see checkpoints.ts
- *   landings/       the exchange of files (files/landings.ts); what has landed stays as the undo record
+ *   worktree/       the files that programs work on, and `.git`, a whole repository of their own. Programs
+ *                   may do anything to it, so we trust nothing in it: we don't run git on it, read its config
+ *                   or run its hooks.
+ *   repository/     our own repository, which only we write. Our git commands use it on the files of the
+ *                   worktree. Its config is the user's from the creation of the sandbox; its index knows the
+ *                   files as they were checked out.
+ *   sandbox         JSON, see sandbox-record.ts. Written last: a workspace without it is unfinished.
+ *   stale           exists after a landing: the worktree is rebuilt before its next use
+ *   saves/          the repository in which checkpoints store files, see checkpoints.ts; with checkpoints/ID
+ *   landings/       the exchange of files (engine/landing/landings.ts); a finished one is the undo record
  *   git-landings/   what a landing does to the user's repository (landing-record.ts)
  *
- * Both repositories borrow the user's objects (objects/info/alternates); ours borrows those of the worktree's
- * too, where the commits are that programs made. Objects are named by their content, so reading them from
- * there is safe; what is brought to the user is checked again.
+ * Both repositories borrow the user's objects (objects/info/alternates). Ours also borrows those of the
+ * worktree, which has the commits that programs made. Objects are named by their content, so reading them
+ * from there is safe; git checks again those that land.
  */
 export const WORKTREE = "worktree";
 export const REPOSITORY = "repository";

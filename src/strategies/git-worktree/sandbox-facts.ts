@@ -7,7 +7,7 @@ import type { Checkout } from "./checkout/checkout.ts";
 import { DOT_GIT } from "./layout.ts";
 import { STARTS, type Start } from "./sandbox-record.ts";
 
-/** The checkout that a sandbox is made for. */
+/** The checkout of a sandbox. */
 export function checkoutOf({ metadata }: SandboxRef): Checkout {
   const { root, gitDir, commonDir, objectFormat } = metadata;
   return {
@@ -18,8 +18,8 @@ export function checkoutOf({ metadata }: SandboxRef): Checkout {
   };
 }
 
-/** What the sandbox of a resource begins with. */
-export function startOf({ name, properties }: Resource): Start {
+/** The start that the properties of a resource ask for. */
+export function requestedStart({ name, properties }: Resource): Start {
   const wanted = properties["from"] ?? "head";
   const start = STARTS.find((known) => known === wanted);
   if (start !== undefined) return start;
@@ -28,12 +28,12 @@ export function startOf({ name, properties }: Resource): Start {
   });
 }
 
-/** The same of a sandbox that is there. */
-export function startFrom({ metadata }: SandboxRef): Start {
+/** The start that a sandbox was made with. */
+export function recordedStart({ metadata }: SandboxRef): Start {
   return metadata["start"] === "checkout" ? "checkout" : "head";
 }
 
-/** The path of a file of the work. The repository in the worktree is no part of it. */
+/** Checks the path of a file of the work. The repository in the worktree is no part of the work. */
 export function workPath(path: string): string {
   const checked = assertResourcePath(path);
   if (checked === ROOT_PATH || checked.split("/")[0]?.toLowerCase() !== DOT_GIT) return checked;

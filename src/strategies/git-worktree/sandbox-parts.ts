@@ -1,10 +1,10 @@
 import { openOriginal } from "../../engine/sandbox/sandbox-reference.ts";
 import { Folder } from "../../system/calls/folder.ts";
-import type { Git, GitPlace } from "../../system/process/git.ts";
-import { type Checkout, placeOfCheckout } from "./checkout/checkout.ts";
+import type { Git, GitContext } from "../../system/process/git.ts";
+import { type Checkout, contextOfCheckout } from "./checkout/checkout.ts";
 import { REPOSITORY, WORKTREE } from "./layout.ts";
 
-/** A sandbox's workspace, open, with what is needed to run git on what is in it. */
+/** The open workspace of a sandbox, and the ways to run git on the repositories in it. */
 export class SandboxParts {
   readonly git: Git;
   readonly checkout: Checkout;
@@ -21,7 +21,7 @@ export class SandboxParts {
   }
 
   /** Our repository at work on the files of the worktree. */
-  onWorktree(index?: string): GitPlace {
+  onWorktree(index?: string): GitContext {
     return {
       gitDir: this.workspace.label(REPOSITORY),
       workTree: this.worktreePath,
@@ -29,14 +29,14 @@ export class SandboxParts {
     };
   }
 
-  /** Our repository at work on the user's files: what it stores does not get into the user's repository. */
-  onCheckout(index?: string): GitPlace {
+  /** Our repository with the user's files. Objects go into our repository, never into the user's. */
+  onCheckout(index?: string): GitContext {
     return { ...this.onWorktree(index), workTree: this.checkout.root };
   }
 
   /** The user's repository. */
-  theirs(index?: string): GitPlace {
-    return placeOfCheckout(this.checkout, index);
+  theirs(index?: string): GitContext {
+    return contextOfCheckout(this.checkout, index);
   }
 
   openRepository(): Folder {
@@ -51,7 +51,7 @@ export class SandboxParts {
     return openOriginal({ root: this.checkout.root });
   }
 
-  /** Where the user's HEAD and index are. */
+  /** The directory with the user's HEAD and index. */
   openGitDir(): Folder {
     return Folder.open(this.checkout.gitDir);
   }

@@ -10,7 +10,7 @@ const POINTS = {
   fresh: failpoint("git.mark-fresh"),
 };
 
-/** What a sandbox begins with. */
+/** What a sandbox can begin with. */
 export const STARTS = ["head", "checkout"] as const;
 
 /**
@@ -19,15 +19,13 @@ export const STARTS = ["head", "checkout"] as const;
  */
 export type Start = (typeof STARTS)[number];
 
-/** What a sandbox was made from. Made anew, it is made from what is there then. */
+/** The commits that a worktree was made from. A rebuilt worktree has a new record. */
 export interface SandboxRecord {
   /** The commit that the worktree began with. */
   readonly base: string;
-  /**
-   * The commit that was checked out. The same as the base, unless the sandbox began with uncommitted files.
-   */
+  /** The commit that was checked out. Equal to `base`, unless the sandbox began with uncommitted files. */
   readonly head: string;
-  /** The branch that was checked out, or "HEAD" for none. What lands lands there. */
+  /** The branch that was checked out, or "HEAD" for none. The work lands there. */
   readonly ref: string;
   readonly bootId: string;
 }
@@ -49,7 +47,7 @@ export function writeRecord(workspace: Folder, record: SandboxRecord): void {
   writeWhole(POINTS.finish, workspace, SANDBOX, Buffer.from(JSON.stringify(record)));
 }
 
-/** Whether a landing has made the worktree a thing of the past. */
+/** Whether the worktree predates the last landing and must be rebuilt. */
 export function isStale(workspace: Folder): boolean {
   return workspace.facts(STALE) !== undefined;
 }

@@ -5,7 +5,7 @@ import { newId } from "../../system/state/new-id.ts";
 
 const POINTS = { make: failpoint("git.scratch-folder"), remove: failpoint("git.remove-scratch") };
 
-/** A folder for one piece of work, gone when it is done. What a crash leaves goes with the sandbox. */
+/** A folder for one task, removed at its end. A folder that a crash leaves goes with the sandbox. */
 export class ScratchFolder {
   readonly folder: Folder;
   readonly #workspace: Folder;

@@ -21,9 +21,8 @@ import { Folder } from "../../system/calls/folder.ts";
 import { RecordedTree } from "./recorded-tree.ts";
 
 /**
- * No isolation: the original itself is worked on. It can show what changed since the plan was made, by a
- * record of what every entry was, but it holds no copy, so nothing can be taken back. Only used where the
- * user said so.
+ * No isolation: programs work on the original itself. A record of every entry shows what changed since the
+ * plan was made, but there is no copy, so nothing can be taken back. Used only where the user asks for it.
  */
 export class NoneStrategy implements OnePhaseSandboxStrategy {
   readonly name = "none";
@@ -49,7 +48,7 @@ export class NoneStrategy implements OnePhaseSandboxStrategy {
       throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
         from: "CREATED",
         to: "PENDING",
-        hint: "Use the one that is there.",
+        hint: "Use the existing one.",
       });
     }
     const metadata = {
@@ -107,7 +106,7 @@ export class NoneStrategy implements OnePhaseSandboxStrategy {
     return diffViewOf(changes, take);
   }
 
-  /** There is no commit step: everything is in the original already. */
+  /** There is no commit step: all changes are in the original already. */
   async commit(ref: SandboxRef): Promise<CommitResult> {
     this.#removeTemporary(ref);
     return { changes: (await this.diff(ref)).changes.length, attention: [] };
@@ -117,9 +116,9 @@ export class NoneStrategy implements OnePhaseSandboxStrategy {
     const { changes } = await this.diff(ref);
     if (changes.length === 0) return;
     throw new SandboxRollbackError(
-      `${scopeFrom(ref).root} is worked on in place, so what was changed can't be taken back.`,
+      `${scopeFrom(ref).root} has no sandbox: the plan changes it in place, so its changes can't be taken back.`,
       {
-        hint: "Look at it with 'drydock plan diff' and take it back by hand.",
+        hint: "Look at the changes with 'drydock plan diff' and take them back by hand.",
       },
     );
   }
@@ -142,7 +141,7 @@ export class NoneStrategy implements OnePhaseSandboxStrategy {
     return only === undefined ? root : `${root}/${only}`;
   }
 
-  /** What a crash in a write left in the original; that may be gone itself by now. */
+  /** Removes the temporary file of a write that crashed. The original may be gone by now. */
   #removeTemporary(ref: SandboxRef): void {
     const { root } = scopeFrom(ref);
     using above = Folder.open("/");

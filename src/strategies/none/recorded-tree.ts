@@ -24,9 +24,9 @@ const BASELINE = "baseline";
 const TEMPORARY = "temporary";
 
 /**
- * A record, in the sandbox's home, of what every entry of a tree was: enough to say what changed, not to take
- * it back. While a file of the tree is written, `temporary` there holds the path of one of ours beside it,
- * which whoever works on the tree next removes if it is left.
+ * A record of every entry of a tree, in the sandbox's home: enough to show changes, not to take them back.
+ * While Drydock writes a file of the tree, `temporary` in the home holds the path of a temporary file beside
+ * it; the next operation on the tree removes that file if a crash left it.
  */
 export class RecordedTree {
   readonly #stateDir: string;
@@ -61,8 +61,8 @@ export class RecordedTree {
         hint: "Cancel the plan and make a new one.",
       });
     const baseline = Baseline.fromBytes(bytes, this.#sandboxId);
-    // An entry that was touched and kept its size may hold something else: without a copy nobody can tell, so
-    // it counts as changed.
+    // A touched entry of the same size may have other content. Without a copy there is no way to tell, so it
+    // counts as changed.
     const { changes } = diffTree(original, baseline, {
       ...(scope.only !== undefined && { only: scope.only }),
       hasBaseContent: () => false,
@@ -71,14 +71,14 @@ export class RecordedTree {
     return changes.filter(({ path }) => path !== temporary);
   }
 
-  /** Says that there is going to be a file of ours at this path of the tree. */
+  /** Records the path of a temporary file, before that file is made. */
   noteTemporary(path: string): void {
     using homes = openHomes(this.#stateDir);
     using home = homes.ensureFolder(POINTS.create, this.#sandboxId);
     writeWhole(POINTS.noteTemporary, home, TEMPORARY, bytesFromPath(path));
   }
 
-  /** Removes that file if it is left. Only for who works on the tree alone. */
+  /** Removes the temporary file, if a crash left it. The caller must be the only one to work on the tree. */
   removeTemporary(original: Folder): void {
     const path = this.#temporary;
     if (path === undefined) return;

@@ -8,16 +8,16 @@ import { closeUnlessLocked } from "../../system/data/locked-files.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
 
 /** A name in a folder. */
-export interface FilePlace {
+export interface FileLocation {
   readonly folder: Folder;
   readonly name: string;
 }
 
 /**
- * Copies a file to where nothing is, sharing its blocks where the file system can. It may be a database that
- * this process has locked.
+ * Copies a file to a new name, sharing its blocks where the file system can. It may be a database that this
+ * process has locked.
  */
-export function* copyFile(point: Failpoint, from: FilePlace, to: FilePlace): Steps {
+export function* copyFile(point: Failpoint, from: FileLocation, to: FileLocation): Steps {
   const source = from.folder.openFile(from.name);
   try {
     const copy = to.folder.createFile(point, to.name, 0o600);
@@ -34,11 +34,11 @@ export function* copyFile(point: Failpoint, from: FilePlace, to: FilePlace): Ste
   }
 }
 
-/** The same, while other things go on; stops when the user asks for it. */
+/** Copies a file in steps, so that other work goes on in between. Stops when the user interrupts. */
 export async function copyFileInTurns(
   point: Failpoint,
-  from: FilePlace,
-  to: FilePlace,
+  from: FileLocation,
+  to: FileLocation,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   await runInTurns(copyFile(point, from, to), () => {
@@ -46,8 +46,8 @@ export async function copyFileInTurns(
   });
 }
 
-/** The digest of a file (content-digest.ts). */
-export function fileDigest({ folder, name }: FilePlace): string {
+/** The digest of a file's content. */
+export function fileDigest({ folder, name }: FileLocation): string {
   const fd = folder.openFile(name);
   try {
     return digestOfFile(fd, folder.label(name));

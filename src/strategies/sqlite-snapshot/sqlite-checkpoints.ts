@@ -8,13 +8,13 @@ import type { SqliteSandbox } from "./sqlite-sandbox.ts";
 import { filesOf } from "./sqlite-view.ts";
 
 /**
- * Checkpoints of a sandbox of a database: a copy of it, as `checkpoints/ID/saved.db`, sharing blocks where
- * the file system can.
+ * Checkpoints of a sandbox of a database. Each is a copy of the database, `checkpoints/ID/saved.db`, which
+ * shares blocks where the file system can.
  */
 const POINTS = { save: failpoint("sqlite.checkpoint"), restore: failpoint("sqlite.restore") };
 const SAVED = "saved.db";
 
-/** Saves the copy, which is frozen. */
+/** Saves the copy. The caller has frozen it. */
 export function* saveCheckpoint(sandbox: SqliteSandbox, id: string): Steps {
   yield* saveCheckpointBy(
     sandbox.workspace,
@@ -28,14 +28,14 @@ export function* saveCheckpoint(sandbox: SqliteSandbox, id: string): Steps {
   );
 }
 
-/** What stands for the state of the copy, which is frozen: the digest of its one file. */
+/** The state of the copy: the digest of its one file. The caller has frozen it. */
 export function stateOf(sandbox: SqliteSandbox): { readonly mark: string; readonly bytes: number } {
   using own = sandbox.openOwn();
   const place = { folder: own, name: sandbox.name };
   return { mark: fileDigest(place), bytes: own.facts(sandbox.name)?.size ?? 0 };
 }
 
-/** Brings the copy back to what was saved. */
+/** Restores the copy from a checkpoint. */
 export function* bringBack(sandbox: SqliteSandbox, checkpoint: Folder): Steps {
   using own = sandbox.openOwn();
   for (const file of filesOf(sandbox.name)) removeTree(POINTS.restore, own, file);

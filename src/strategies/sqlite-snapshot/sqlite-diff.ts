@@ -19,9 +19,9 @@ import type { SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
 import { digestOf } from "../../system/data/digest.ts";
 
 /**
- * What differs between `base`, which is the file at this path, and `main` of a connection: rows as
- * `table/key`, definitions and what else a database holds by their name. The digest of a row is that of its
- * JSON, that of a table is over its definition and all of its rows.
+ * The difference between `base`, whose file is at this path, and `main` of a connection: rows as `table/key`,
+ * definitions and other content by name. The digest of a row is that of its JSON; the digest of a table
+ * covers its definition and all of its rows.
  */
 export function sqliteDiff(db: SqliteDatabase, basePath: string): DiffView {
   db.exec("ATTACH '' AS out");
@@ -35,7 +35,7 @@ export function sqliteDiff(db: SqliteDatabase, basePath: string): DiffView {
   return { changes: changes.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)) };
 }
 
-/** The version numbers, the last ids of AUTOINCREMENT, and that ANALYZE was run. */
+/** Changes of version numbers, of the last ids of AUTOINCREMENT, and of the statistics of ANALYZE. */
 function numberChanges(db: SqliteDatabase): Change[] {
   const modified = (path: string, before: DatabaseValue, after: DatabaseValue): Change => ({
     path,
@@ -60,7 +60,7 @@ function numberChanges(db: SqliteDatabase): Change[] {
   ];
 }
 
-/** What goes and comes with a table is told only if it differs itself. */
+/** Objects that come or go with their table are listed only if their own definition differs. */
 function objectChanges(db: SqliteDatabase, tables: readonly ChangedTable[]): Change[] {
   return recordedObjects(db, "out")
     .filter(({ before, after }) => before !== after)

@@ -1,7 +1,7 @@
 import { BusyError, StateError } from "../../core/errors/errors.ts";
 import type { Attention, PreparedCommit, Transaction } from "../../core/strategy.ts";
 import { changedRowids } from "../../database/sqlite/changed-rowids.ts";
-import { BACKWARD, FORWARD, type Way } from "../../database/sqlite/landing-conflicts.ts";
+import { BACKWARD, type Direction, FORWARD } from "../../database/sqlite/landing-conflicts.ts";
 import { removeConflictingRows } from "../../database/sqlite/remove-conflicting-rows.ts";
 import { countChanges, recordChanges } from "../../database/sqlite/sqlite-changes.ts";
 import { type Patience, patiently } from "../../database/sqlite/sqlite-database.ts";
@@ -13,21 +13,28 @@ import { flush } from "../../system/data/flush.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
 import { copyFile, fileDigest } from "./file-copy.ts";
-import { isMarked, LockedOriginal, tidyJournal } from "./sqlite-original.ts";
+import { isMarked, LockedOriginal, removeDeadJournal } from "./sqlite-original.ts";
 import type { SqliteSandbox } from "./sqlite-sandbox.ts";
 
 /**
  * # The landings of a sandbox of a SQLite database, each in `landings/TRANSACTION` of the workspace
  *
- * - `changes.db`: what lands, and what was there before (database/sqlite-changes.ts). Its digest is in the
- *   journal. It is also what an undo needs.
- * - `landed`, `undone`: that it is in the original, or is out again, for good.
+ * - `changes.db`: both sides of every change (database/sqlite/sqlite-changes.ts). The journal has its digest,
+ *   and an undo reads it.
+ * - `landed`, `undone`: the changes are in the original, or out of it again, for good.
  *
- * In order: `changes.db` is complete and flushed; the original is locked, everything is written to it in one
- * transaction together with the marker (database/sqlite-landing.ts); *the decision*; the transaction is
- * committed, which SQLite flushes; `landed` is written and flushed; the marker is removed. So whoever comes
- * after a crash knows: `landed` is there, or the marker is: it has landed. Neither: it has not, whatever
- * others have made of the rows meanwhile.
+ * The order of writes:
+ *
+ * 1. `changes.db`, complete; one flush.
+ * 2. The original is locked. All changes and the marker (database/sqlite/sqlite-landing.ts) are written to it
+ *    in one transaction.
+ * 3. The decision, which is not written here.
+ * 4. The transaction is committed; SQLite flushes it.
+ * 5. `landed`; one flush.
+ * 6. The marker is removed.
+ *
+ * So after a crash the changes have landed if `landed` or the marker exists, and not otherwise, whatever
+ * other writers have done to the rows.
  */
 const POINTS = {
   create: failpoint("sqlite.landing"),
@@ -43,26 +50,26 @@ const CHANGES = "changes.db";
 const REVERTING = "reverting.db";
 
 /** The originals that this process has locked, by sandbox and transaction. */
-export type HeldOriginals = Map<string, LockedOriginal>;
+export type LockedOriginals = Map<string, LockedOriginal>;
 
 export class SqliteLandings {
   readonly #sandbox: SqliteSandbox;
-  readonly #held: HeldOriginals;
+  readonly #locked: LockedOriginals;
   readonly #patience: Patience;
 
-  constructor(sandbox: SqliteSandbox, held: HeldOriginals, patience: Patience) {
+  constructor(sandbox: SqliteSandbox, locked: LockedOriginals, patience: Patience) {
     this.#sandbox = sandbox;
-    this.#held = held;
+    this.#locked = locked;
     this.#patience = patience;
   }
 
-  /** All that are there, in the order in which they were made. */
+  /** The ids of all landings, the oldest first. */
   ids(): string[] {
     using landings = this.#sandbox.workspace.openBelowIfThere(LANDINGS);
     return (landings?.names() ?? []).sort();
   }
 
-  /** Records what differs, and writes it into the original, to be committed. */
+  /** Records the changes and writes them into the original, ready to be committed. */
   async prepare(transaction: Transaction): Promise<PreparedCommit | null> {
     const { workspace, basePath, path } = this.#sandbox;
     using landings = workspace.ensureFolder(POINTS.create, LANDINGS);
@@ -76,36 +83,39 @@ export class SqliteLandings {
       { parent: landing, name: CHANGES },
       ...[landing, landings, workspace].map((parent) => ({ parent, name: "." })),
     ]);
-    const warnings = await this.#hold(transaction.id, landing, FORWARD, { base: basePath, copy: path });
+    const warnings = await this.#lockAndWrite(transaction.id, landing, FORWARD, {
+      base: basePath,
+      copy: path,
+    });
     const data = { landing: transaction.id, digest: fileDigest({ folder: landing, name: CHANGES }) };
     return { changes, data, ...(warnings.length > 0 && { warnings }) };
   }
 
   /**
-   * Writes into the original what was there before the landing, to be committed. Refuses if the record is not
-   * what it was.
+   * Writes the state before the landing into the original, ready to be committed. Refuses if the record does
+   * not have the digest from the journal.
    */
   async prepareUndo(transaction: Transaction, undoes: PreparedCommit): Promise<PreparedCommit> {
     using landing = this.#open(undoes);
-    const warnings = await this.#hold(transaction.id, landing, BACKWARD, {});
+    const warnings = await this.#lockAndWrite(transaction.id, landing, BACKWARD, {});
     return { changes: undoes.changes, data: undoes.data, ...(warnings.length > 0 && { warnings }) };
   }
 
-  async #hold(
+  async #lockAndWrite(
     id: string,
     landing: Folder,
-    way: Way,
+    direction: Direction,
     context: { base?: string; copy?: string },
   ): Promise<string[]> {
-    this.letGo(id);
+    this.releaseOriginal(id);
     const original = await LockedOriginal.lock(
       this.#sandbox.location,
       landing.label(CHANGES),
       this.#patience,
     );
     try {
-      const warnings = original.write(id, way, context);
-      this.#held.set(this.#key(id), original);
+      const warnings = original.write(id, direction, context);
+      this.#locked.set(this.#key(id), original);
       return warnings;
     } catch (thrown) {
       original[Symbol.dispose]();
@@ -113,44 +123,42 @@ export class SqliteLandings {
     }
   }
 
-  /** Lets go of the original, if this process holds it for the transaction. */
-  letGo(id: string): void {
-    this.#held.get(this.#key(id))?.[Symbol.dispose]();
-    this.#held.delete(this.#key(id));
+  /** Releases the original, if this process has locked it for the transaction. */
+  releaseOriginal(id: string): void {
+    this.#locked.get(this.#key(id))?.[Symbol.dispose]();
+    this.#locked.delete(this.#key(id));
   }
 
-  /**
-   * Tidies up beside the original, if a process died in the middle of the transaction that it was preparing.
-   */
-  async tidy(landingId: string): Promise<void> {
+  /** Removes the journal beside the original, if a process died while it was preparing this landing. */
+  async removeDeadJournal(landingId: string): Promise<void> {
     using landing = this.#sandbox.workspace.openBelowIfThere(`${LANDINGS}/${landingId}`);
     if (landing !== undefined)
-      await tidyJournal(this.#sandbox.location, landing.ownFacts().btime, this.#patience);
+      await removeDeadJournal(this.#sandbox.location, landing.ownFacts().btime, this.#patience);
   }
 
   /**
-   * Lands what was prepared; in another process than that which prepared it, or again, it is first found out
-   * what is left to do.
+   * Commits what was prepared. In a process that has not prepared it, or in a second run, finds out first
+   * which steps remain.
    */
   async commit(transaction: Transaction, prepared: PreparedCommit): Promise<void> {
     using landing = this.#open(prepared);
     const { id } = transaction;
     const note = transaction.direction === "undo" ? "undone" : "landed";
     if (landing.facts(note) !== undefined && !isThere(this.#sandbox.location)) return;
-    const original = this.#held.get(this.#key(id)) ?? (await this.#lockAgain(transaction, landing, note));
-    this.#held.set(this.#key(id), original);
+    const original = this.#locked.get(this.#key(id)) ?? (await this.#lockAgain(transaction, landing, note));
+    this.#locked.set(this.#key(id), original);
     try {
       await this.#finish(id, landing, note, original);
-      this.letGo(id);
+      this.releaseOriginal(id);
     } catch (thrown) {
-      // Only waiting for others leaves the transaction as it is; after anything else it is found out anew
-      // what became of it.
-      if (!(thrown instanceof BusyError)) this.letGo(id);
+      // After a wait for others the transaction is intact. After any other failure, the next try has to find
+      // out its outcome.
+      if (!(thrown instanceof BusyError)) this.releaseOriginal(id);
       throw thrown;
     }
   }
 
-  /** The process that had the lock is gone, and what it had written with it, unless it had committed. */
+  /** The process that had the lock is gone, and its transaction with it, unless it had committed. */
   async #lockAgain({ id, direction }: Transaction, landing: Folder, note: string): Promise<LockedOriginal> {
     const original = await LockedOriginal.lock(
       this.#sandbox.location,
@@ -181,11 +189,11 @@ export class SqliteLandings {
   }
 
   /**
-   * Takes a landing back that was not to be, though it may have happened. What others made of it since stays,
-   * and is told. `markWhole` is called before the last trace of it goes.
+   * Takes back a landing that was not decided, though it may have been committed. Rows that other writers
+   * changed since stay, and are reported. Calls `markWhole` before it removes the last trace of the landing.
    */
   async giveUp(id: string, markWhole: () => void): Promise<readonly Attention[]> {
-    this.letGo(id);
+    this.releaseOriginal(id);
     using landing = this.#sandbox.workspace.openBelowIfThere(`${LANDINGS}/${id}`);
     if (landing === undefined) return [];
     const hasLanded = await this.#hasLanded(id, landing);
@@ -195,9 +203,9 @@ export class SqliteLandings {
     return attention;
   }
 
-  /** Takes back what has landed, if it has. Throws if somebody has changed it since. */
+  /** Takes back what has landed, if anything has. Throws if another writer has changed it since. */
   async takeBack(id: string): Promise<void> {
-    this.letGo(id);
+    this.releaseOriginal(id);
     using landing = this.#sandbox.workspace.openBelow(`${LANDINGS}/${id}`);
     if (landing.facts("undone") === undefined && (await this.#hasLanded(id, landing)))
       await this.#revert(id, landing, "refuse");
@@ -214,7 +222,10 @@ export class SqliteLandings {
     return await isMarked(this.#sandbox.location, id, this.#patience);
   }
 
-  /** Works on a copy of the record, out of which goes what others have changed since. */
+  /**
+   * Works on a copy of the record. With "yield", the rows that other writers have changed since are removed
+   * from the copy.
+   */
   async #revert(id: string, landing: Folder, rivals: "yield" | "refuse"): Promise<readonly Attention[]> {
     removeTree(POINTS.remove, landing, REVERTING);
     runAtOnce(
@@ -232,10 +243,10 @@ export class SqliteLandings {
     await original.commit();
     await original.unmark(id);
     await original.unmark(revertId);
-    return kept.map(({ path, why }) => ({ path, message: `${why}; it was left as it is` }));
+    return kept.map(({ path, why }) => ({ path, message: `${why}; it stays as it is` }));
   }
 
-  /** All participants of a commit have the same transaction. */
+  /** All participants of a commit share the id of the transaction, so the key has the sandbox too. */
   #key(id: string): string {
     return `${this.#sandbox.workspace.path} ${id}`;
   }
@@ -245,7 +256,7 @@ export class SqliteLandings {
     passFailpoint(POINTS.record);
     using db = this.#sandbox.openWithBase();
     db.attach(landing.label(CHANGES), "create", "out");
-    // Nobody needs a half of it, and it is flushed as a whole.
+    // A half-written record is useless, and the whole file is flushed at the end.
     db.exec("PRAGMA out.journal_mode = OFF; PRAGMA out.synchronous = OFF");
     recordChanges(db, () => changedRowids(db, this.#sandbox.basePath));
     return countChanges(db, "out");
@@ -262,7 +273,7 @@ export class SqliteLandings {
       return landing;
     landing?.close();
     throw new StateError(`The record of what landed in ${this.#sandbox.location} is missing or damaged.`, {
-      hint: "Nothing was changed. What it would have taken back has to be taken back by hand.",
+      hint: "Nothing was changed. Take the changes back by hand.",
     });
   }
 

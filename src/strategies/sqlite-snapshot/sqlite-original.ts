@@ -5,14 +5,14 @@ import {
   SandboxConflictError,
 } from "../../core/errors/errors.ts";
 import { baseName, displayPath, parentPath } from "../../core/paths/byte-path.ts";
+import { differencesFromBase } from "../../database/sqlite/differences-from-base.ts";
 import { brokenReferences, referringTables } from "../../database/sqlite/foreign-keys.ts";
-import { findConflicts, type Way } from "../../database/sqlite/landing-conflicts.ts";
+import { type Direction, findConflicts } from "../../database/sqlite/landing-conflicts.ts";
 import { changedTables, countChanges, recordedObjects } from "../../database/sqlite/sqlite-changes.ts";
 import { type Patience, patiently, SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
 import { isBusy, SQLITE, sqliteCode } from "../../database/sqlite/sqlite-errors.ts";
-import { hasMarker, land, removeMarker, setMarker } from "../../database/sqlite/sqlite-landing.ts";
+import { hasMarker, landRecord, removeMarker, setMarker } from "../../database/sqlite/sqlite-landing.ts";
 import { hasTable, MARKER_TABLE } from "../../database/sqlite/sqlite-schema.ts";
-import { differencesFromBase } from "../../database/sqlite/unchanged-since.ts";
 import { compareTimes, type Time } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { isThere } from "../../system/data/existence.ts";
@@ -27,24 +27,23 @@ const POINTS = {
   journal: failpoint("sqlite.remove-journal"),
 };
 const RECORD = "record";
-/** In KiB. What is larger is written out before the end of the transaction. */
+/** In KiB. A larger transaction writes pages to disk before its end. */
 const CACHE = 256 * 1024;
 
-/** What a landing is measured against beside the original itself. */
+/** The databases that a landing is compared with, beside the original itself. */
 export interface LandingContext {
-  /** What the sandbox was made from; given where everything must still be like that if definitions change. */
+  /** The base of the sandbox; given where the original must still equal it if definitions change. */
   readonly base?: string;
-  /** The sandbox: references that are broken there too are the plan's own doing. */
+  /** The copy of the sandbox: the plan itself broke the references that are broken there too. */
   readonly copy?: string;
 }
 
 /**
- * The original, with its write lock taken, from the moment a landing is prepared to its end. Everything that
- * lands is written in the open transaction when it is prepared, so that all that can be wrong with it is
- * found then, and what is left to do is the COMMIT. The lock dies with the process, and with it what was not
- * committed.
+ * The original, write-locked from the prepare of a landing to its end. `write` puts everything that lands
+ * into the open transaction at once, so that every problem shows then and only the COMMIT remains. If the
+ * process dies, the lock and the uncommitted transaction are gone.
  *
- * It must stay the only one in this process that opens the file: see system/locked-files.ts.
+ * No other code of this process may open the file meanwhile: see system/data/locked-files.ts.
  */
 export class LockedOriginal {
   readonly #db: SqliteDatabase;
@@ -55,12 +54,12 @@ export class LockedOriginal {
     this.#patience = patience;
   }
 
-  /** Takes the lock; waits for others that write, for a while. */
+  /** Takes the lock. Waits some time for other writers. */
   static async lock(location: string, record: string, patience: Patience): Promise<LockedOriginal> {
     passFailpoint(POINTS.lock);
     const db = new SqliteDatabase(location, "write");
     try {
-      // EXTRA: a power cut must not bring back a journal whose transaction counts as done.
+      // EXTRA: after a power cut, the journal of a transaction that counts as done must not come back.
       const settings = `PRAGMA synchronous = EXTRA; PRAGMA cache_size = -${CACHE}; PRAGMA ignore_check_constraints = ON`;
       await patiently(() => db.exec(settings), patience);
       await patiently(() => db.exec("BEGIN IMMEDIATE"), patience);
@@ -73,34 +72,34 @@ export class LockedOriginal {
     }
   }
 
-  /** Whether this transaction has landed. */
+  /** Whether the marker of this transaction is in the database. */
   has(id: string): boolean {
     return hasMarker(this.#db, id);
   }
 
   /**
-   * Writes everything, to be committed. Throws if somebody else changed what is to be changed. Returns what
-   * the user should know.
+   * Writes everything, ready to be committed. Throws if another writer has changed the same. Returns warnings
+   * for the user.
    */
-  write(id: string, way: Way, context: LandingContext = {}): string[] {
-    const conflicts = [...findConflicts(this.#db, RECORD, way), ...this.#sinceBase(context)];
+  write(id: string, direction: Direction, context: LandingContext = {}): string[] {
+    const conflicts = [...findConflicts(this.#db, RECORD, direction), ...this.#sinceBase(context)];
     if (conflicts.length > 0) throw new SandboxConflictError(distinct(conflicts));
     const pages = this.#db.number("PRAGMA main.page_count");
     this.#db.exec("SAVEPOINT landing");
-    this.#landOrConflict(way);
-    const warnings = this.#checkReferences(way, context);
+    this.#landOrConflict(direction);
+    const warnings = this.#checkReferences(direction, context);
     setMarker(this.#db, id);
     this.#assertRoom(pages);
     return warnings;
   }
 
-  /** Makes it so. */
+  /** Commits the transaction. */
   async commit(): Promise<void> {
     passFailpoint(POINTS.commit);
     await patiently(() => this.#db.exec("COMMIT"), this.#patience);
   }
 
-  /** Removes what said in the database that it has landed, when that is on record elsewhere. */
+  /** Removes the marker, when the landing is on record in the workspace. */
   async unmark(id: string): Promise<void> {
     if (!this.#db.isInTransaction) await patiently(() => this.#db.exec("BEGIN IMMEDIATE"), this.#patience);
     if (this.has(id)) {
@@ -110,22 +109,22 @@ export class LockedOriginal {
     await patiently(() => this.#db.exec("COMMIT"), this.#patience);
   }
 
-  /** Lets go of it; what was not committed is gone. */
+  /** Releases the lock and rolls back what is not committed. */
   [Symbol.dispose](): void {
     if (this.#db.isInTransaction) this.#db.exec("ROLLBACK");
     this.#db[Symbol.dispose]();
   }
 
-  /** Where definitions change, what else changed meanwhile may not fit them. */
+  /** Where definitions change, no other change since the base is allowed: it may not fit them. */
   #sinceBase({ base }: LandingContext): Conflict[] {
     if (base === undefined || recordedObjects(this.#db, RECORD).length === 0) return [];
     this.#db.attach(base, "frozen", "base");
     return differencesFromBase(this.#db);
   }
 
-  #landOrConflict(way: Way): void {
+  #landOrConflict(direction: Direction): void {
     try {
-      land(this.#db, RECORD, way);
+      landRecord(this.#db, RECORD, direction);
     } catch (thrown) {
       const code = sqliteCode(thrown);
       if (code === SQLITE.CONSTRAINT)
@@ -147,29 +146,27 @@ export class LockedOriginal {
   }
 
   /**
-   * Rows that refer to what is not there: by what others did meanwhile, a conflict; by what the plan did, for
-   * the user to know.
+   * Checks rows that refer to missing rows. If another writer's change broke the reference, it is a conflict;
+   * if the plan did, it is a warning.
    */
-  #checkReferences(way: Way, { copy }: LandingContext): string[] {
+  #checkReferences(direction: Direction, { copy }: LandingContext): string[] {
     const tables = referringTables(this.#db, RECORD);
     const broken = brokenReferences(this.#db, "main", tables);
     if (broken.size === 0) return [];
-    for (const key of this.#brokenBefore(tables, way)) broken.delete(key);
+    for (const key of this.#brokenBefore(tables, direction)) broken.delete(key);
     const own = new Set(copy === undefined ? [] : brokenIn(copy, tables));
     const others = [...broken].filter(([key]) => !own.has(key)).map(([, reference]) => reference);
     if (others.length > 0)
       throw new SandboxConflictError(
         others.map(({ table, row, parent }) => ({
           path: `${table}/${row}`,
-          why: `it refers to a row of ${parent} that is not there`,
+          why: `it refers to a missing row of ${parent}`,
         })),
       );
-    return broken.size === 0
-      ? []
-      : [`${broken.size} rows refer to rows that are not there, as in the sandbox`];
+    return broken.size === 0 ? [] : [`${broken.size} rows refer to missing rows, as in the sandbox`];
   }
 
-  #brokenBefore(tables: readonly string[], way: Way): string[] {
+  #brokenBefore(tables: readonly string[], direction: Direction): string[] {
     this.#db.exec("ROLLBACK TO landing");
     const before = [
       ...brokenReferences(
@@ -178,11 +175,11 @@ export class LockedOriginal {
         tables.filter((table) => hasTable(this.#db, "main", table)),
       ).keys(),
     ];
-    land(this.#db, RECORD, way);
+    landRecord(this.#db, RECORD, direction);
     return before;
   }
 
-  /** The changed pages go to a journal or log first, and new ones to the database. */
+  /** The changed pages go to a journal or log first, and new pages to the database. */
   #assertRoom(pagesBefore: number): void {
     const pages = this.#db.number("PRAGMA main.page_count");
     const pageSize = this.#db.number("PRAGMA main.page_size");
@@ -200,19 +197,19 @@ export class LockedOriginal {
   }
 }
 
-/** Whether this transaction is in the database, without taking any lock for longer than a look. */
+/** Whether the marker of this transaction is in the database. Takes only the short lock of a read. */
 export async function isMarked(location: string, id: string, patience: Patience): Promise<boolean> {
   using db = new SqliteDatabase(location, "write");
   return await patiently(() => hasTable(db, "main", MARKER_TABLE) && hasMarker(db, id), patience);
 }
 
 /**
- * Removes what a process left beside the original that died in the middle of a transaction. What it had
- * overwritten in the original, SQLite brings back at the next read. Until it overwrites anything the journal
- * is empty or begins with a zero, and SQLite lets it lie: it goes if it is younger than the landing, and if
- * nobody uses the database; else the next write uses and removes it.
+ * Removes the journal of a process that died in the middle of a transaction. At the next read, SQLite itself
+ * restores what such a process had overwritten. A journal from before the first overwrite is empty or begins
+ * with a zero byte, and SQLite leaves it there. We remove it if it is younger than the landing and no program
+ * uses the database; otherwise the next write reuses and removes it.
  */
-export async function tidyJournal(location: string, landedAt: Time, patience: Patience): Promise<void> {
+export async function removeDeadJournal(location: string, landedAt: Time, patience: Patience): Promise<void> {
   if (!["-journal", "-wal", "-shm"].some((suffix) => isThere(`${location}${suffix}`)) || !isThere(location))
     return;
   using db = new SqliteDatabase(location, "write");
@@ -229,7 +226,7 @@ export async function tidyJournal(location: string, landedAt: Time, patience: Pa
   db.exec("ROLLBACK");
 }
 
-/** Takes the database for this connection alone; false if others use it. */
+/** Takes an exclusive lock; false if other programs use the database. */
 function tryAlone(db: SqliteDatabase): boolean {
   try {
     db.exec("BEGIN EXCLUSIVE");

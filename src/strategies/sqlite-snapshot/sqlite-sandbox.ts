@@ -18,10 +18,10 @@ import { filesOf, SqliteView } from "./sqlite-view.ts";
 /**
  * # A sandbox of a SQLite database, in its workspace
  *
- * - `base.db`: the original as it was when the sandbox was made. Nobody changes it.
- * - `made`: written when all of it is there, the copy that is worked on (sqlite-view.ts) included. Without it
- *   there is no sandbox, only the rest of a creation.
- * - `stale`: there when the work has landed, so that all of it is made anew before it is used again.
+ * - `base.db`: the original from the creation of the sandbox. It never changes.
+ * - `made`: written last, when everything exists, the copy for programs (sqlite-view.ts) included. Without it
+ *   there is only the rest of a failed creation.
+ * - `stale`: written when the work has landed. Everything is rebuilt before the next use.
  */
 const POINTS = {
   own: failpoint("sqlite.copy-own"),
@@ -58,20 +58,23 @@ export class SqliteSandbox {
   }
 
   get isFromEarlierBoot(): boolean {
-    const made = readWhole(this.workspace, MADE);
-    return made === undefined || parsed<{ bootId?: string }>(made)?.bootId !== currentBootId();
+    const record = readWhole(this.workspace, MADE);
+    return record === undefined || parsed<{ bootId?: string }>(record)?.bootId !== currentBootId();
   }
 
   get basePath(): string {
     return this.workspace.label(BASE);
   }
 
-  /** Where programs find it. */
+  /** The path at which programs find the copy. */
   get path(): string {
     return this.view.path;
   }
 
-  /** Makes it, from the original as it is now; what an earlier try or earlier work left goes first. */
+  /**
+   * Builds the sandbox from the original as it is now. Removes earlier work, or the rest of an earlier try,
+   * first.
+   */
   async make(patience: Patience): Promise<void> {
     for (const name of [BASE, `${BASE}-journal`]) removeTree(POINTS.remove, this.workspace, name);
     dropCheckpoints(this.workspace);
@@ -79,7 +82,7 @@ export class SqliteSandbox {
     using own = this.view.makeOwn(this.#stateDir);
     const place = { folder: own, name: this.name };
     await copyFileInTurns(POINTS.own, { folder: this.workspace, name: BASE }, place, patience.signal);
-    this.#dressUp(own);
+    this.#copyAccessRights(own);
     const note = Buffer.from(JSON.stringify({ bootId: currentBootId() }));
     writeWhole(POINTS.made, this.workspace, MADE, note);
     if (this.isStale) this.markFresh();
@@ -93,14 +96,14 @@ export class SqliteSandbox {
     if (this.isStale) this.workspace.removeFile(POINTS.fresh, STALE);
   }
 
-  /** Sees that nobody works on the copy, from inside a command or by its path. */
+  /** Fails while a command or another program works on the copy. */
   assertUnused(): void {
     const user = this.view.inside() ?? fileWriters(filesOf(this.path))[0];
     if (user !== undefined) throw this.#busy(user);
   }
 
   /**
-   * Opens the copy. Whoever works in it from inside a command does so through an overlay, whose locks we
+   * Opens the copy. Fails while a command works in it, because that goes through an overlay, whose locks we
    * would not see.
    */
   open(): SqliteDatabase {
@@ -110,7 +113,7 @@ export class SqliteSandbox {
     return new SqliteDatabase(this.path, "write");
   }
 
-  /** The same with what the sandbox was made from as `base`. */
+  /** Opens the copy, with the base attached as `base`. */
   openWithBase(): SqliteDatabase {
     const db = this.open();
     try {
@@ -122,14 +125,14 @@ export class SqliteSandbox {
       throw new UnsupportedError(
         `The database in the sandbox of ${displayPath(this.location)} has another text encoding now.`,
         {
-          hint: "A database keeps the encoding that it was made with: make it anew with the same one.",
+          hint: "Create the database again with the encoding of the original.",
           cause: thrown,
         },
       );
     }
   }
 
-  /** Sees that nobody works on the copy, and that all that was done is in its one file. */
+  /** Fails while a program works on the copy, and brings all of its work into its one file. */
   freeze(): void {
     this.assertUnused();
     using db = this.open();
@@ -143,7 +146,7 @@ export class SqliteSandbox {
     return own;
   }
 
-  /** Whether the copy is there at all; a command may have removed it. */
+  /** Fails if the copy is gone; a command may have removed it. */
   #assertThere(): void {
     using own = this.view.openOwn();
     if (own?.facts(this.name)?.kind !== "file") throw this.#gone();
@@ -155,7 +158,7 @@ export class SqliteSandbox {
       {
         from: "ACTIVE",
         to: "ACTIVE",
-        hint: "A database can't be deleted by a plan. Throw the work away with 'drydock plan rollback'.",
+        hint: "A plan can't delete a database. Drop the work with 'drydock plan rollback'.",
       },
     );
   }
@@ -171,8 +174,8 @@ export class SqliteSandbox {
     );
   }
 
-  /** The copy and the folder that it is shown in are as open to others as those of the original. */
-  #dressUp(own: Folder): void {
+  /** Gives the copy and its folder the access rights of the original and its folder. */
+  #copyAccessRights(own: Folder): void {
     const places = [
       [this.name, factsOfPath(this.location), 0o600],
       [ROOT_PATH, factsOfPath(parentPath(this.location)), 0o700],

@@ -53,23 +53,23 @@ import { failpoint } from "../../system/failpoints.ts";
 import { commitAlone } from "../folder/commit-alone.ts";
 import { bringBack, saveCheckpoint, stateOf } from "./sqlite-checkpoints.ts";
 import { sqliteDiff } from "./sqlite-diff.ts";
-import { type HeldOriginals, SqliteLandings } from "./sqlite-landings.ts";
+import { type LockedOriginals, SqliteLandings } from "./sqlite-landings.ts";
 import { SqliteSandbox } from "./sqlite-sandbox.ts";
 import { databaseKind, notADatabase } from "./sqlite-source.ts";
-import { SqliteView, viewPlace } from "./sqlite-view.ts";
+import { SqliteView, viewFolder } from "./sqlite-view.ts";
 
 const TRIM = failpoint("sqlite.cleanup");
 const DEFAULT_WAIT_MS = 10_000;
 
 export interface SqliteSnapshotOptions {
-  /** How long to wait for others who have a database locked. Default: 10 seconds. */
+  /** How long to wait for other programs that have locked a database. Default: 10 seconds. */
   readonly waitMs?: number;
 }
 
 /**
- * `snapshot` for SQLite: a consistent copy of the live database that any tool can open by its path. What
- * lands are the rows and definitions in which the copy differs from what it was made from, in one transaction
- * of the original, unless others changed the same ones.
+ * `snapshot` for SQLite: a consistent copy of the live database, which any tool can open by its path. The
+ * rows and definitions that differ from the base land in one transaction of the original, unless other
+ * writers changed the same ones.
  */
 export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
   readonly name = "snapshot";
@@ -84,7 +84,7 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
   readonly #context: StrategyContext;
   readonly #work: LongWork;
   readonly #patience: Patience;
-  readonly #held: HeldOriginals = new Map();
+  readonly #locked: LockedOriginals = new Map();
 
   constructor(context: StrategyContext, options: SqliteSnapshotOptions = {}) {
     this.#context = context;
@@ -93,7 +93,7 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
   }
 
   async probe(resource: Resource): Promise<ProbeResult> {
-    // Asked in general, it works for every database.
+    // A question in general, without a database: it works for all of them.
     if (factsOfPath(resource.location)?.kind !== "file") return { works: true };
     return databaseKind(resource.location) === undefined
       ? { works: false, reason: messageOf(notADatabase(resource.location)).replace(/\.$/, "") }
@@ -112,7 +112,7 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
     );
     const place: WorkspacePlace = { path: `${stateDir}/sandboxes/${sandboxId}`, placement: "state" };
     const [root, only] = [parentPath(resource.location), baseName(resource.location)];
-    const view = viewPlace(this.#context.stateDir, planId, root);
+    const view = viewFolder(this.#context.stateDir, planId, root);
     const metadata = {
       workspace: place.path,
       placement: place.placement,
@@ -140,13 +140,13 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
         `No sandbox of ${displayPath(resource.location)} could be made: ${messageOf(thrown)}`,
         {
           cause: thrown,
-          hint: hintOf(thrown) ?? "Nothing was changed. Mend the cause and try again.",
+          hint: hintOf(thrown) ?? "Nothing was changed. Remove the cause and try again.",
         },
       );
     }
   }
 
-  /** The rows of a table, or of a view, as lines of JSON; for "." the whole schema. */
+  /** The rows of a table or view as lines of JSON; for "." the whole schema. */
   async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
     return await this.#using(ref, async (sandbox) => {
       using db = sandbox.open();
@@ -157,7 +157,7 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
     });
   }
 
-  /** Runs the statements in the bytes; the name has to end in `.sql`. */
+  /** Runs the statements in the bytes. The name must end in `.sql`. */
   async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
     if (!path.toLowerCase().endsWith(".sql"))
       throw new UsageError(
@@ -178,8 +178,8 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
   ): Promise<readonly StatementResult[]> {
     return await this.#using(ref, async (sandbox) => {
       using db = sandbox.open();
-      // The file is still on its way to the disk, all of it, and a sandbox does not outlive a restart of the
-      // machine: nothing waits for that.
+      // No flush here: the copy itself is not flushed yet, and a sandbox does not outlive a restart of the
+      // machine.
       db.exec("PRAGMA synchronous = OFF");
       db.confine(readOnly);
       return await db.run(script);
@@ -199,7 +199,7 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
 
   async enter(ref: SandboxRef): Promise<ProgramView> {
     return await this.#using(ref, async (sandbox) => {
-      // Who has it open by its path holds locks that nobody inside would see.
+      // A program that has the copy open by its path holds locks that a command inside would not see.
       if (sandbox.view.inside() === undefined) sandbox.freeze();
       return sandbox.view.show();
     });
@@ -212,7 +212,7 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
         this.#landings(sandbox).prepareUndo(transaction, prepared),
       );
     }
-    // A reference from before folders could says nothing of it.
+    // Only an old reference, which does not say that a database has no parts, gets this far.
     if (transaction.only !== undefined)
       throw new UnsupportedError("A database can't land in parts.", { hint: "Apply the plan as a whole." });
     return await this.#using(ref, async (sandbox) => {
@@ -239,8 +239,8 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
     if (workspace === undefined) return [];
     const sandbox = this.#sandbox(workspace, ref);
     const landings = this.#landings(sandbox);
-    landings.letGo(transaction.id);
-    await landings.tidy(landingOf(transaction));
+    landings.releaseOriginal(transaction.id);
+    await landings.removeDeadJournal(landingOf(transaction));
     if (transaction.undoes !== undefined || !landings.ids().includes(transaction.id)) return [];
     return await landings.giveUp(transaction.id, () => sandbox.markFresh());
   }
@@ -280,7 +280,7 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
     });
   }
 
-  /** One that was begun before, and failed or was cut off, is not gone on with: this one takes its place. */
+  /** Replaces an earlier restore that failed or was cut off. */
   async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
     await this.#inWorkspace(ref, async (sandbox) => {
       sandbox.assertUnused();
@@ -308,17 +308,17 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
   }
 
   #landings(sandbox: SqliteSandbox): SqliteLandings {
-    return new SqliteLandings(sandbox, this.#held, this.#patience);
+    return new SqliteLandings(sandbox, this.#locked, this.#patience);
   }
 
-  /** A landed transaction's undo record keeps the workspace. */
+  /** An undo record needs the workspace. */
   #removeIfEmpty(ref: SandboxRef, workspace: Folder | undefined): void {
     const sandbox = workspace === undefined ? undefined : this.#sandbox(workspace, ref);
     if (sandbox !== undefined && (sandbox.isFinished || this.#landings(sandbox).ids().length > 0)) return;
     removeWorkspace(this.#context.stateDir, ref.sandboxId, placeOf(ref));
   }
 
-  /** With a sandbox that can be used: one whose work has landed is made anew first. */
+  /** Runs the action with a usable sandbox. Rebuilds it first if its work has landed. */
   async #using<T>(ref: SandboxRef, action: (sandbox: SqliteSandbox) => Promise<T>): Promise<T> {
     return await this.#inWorkspace(ref, async (sandbox) => {
       if (sandbox.isStale) await sandbox.make(this.#patience);
@@ -353,7 +353,7 @@ function linesOf(db: SqliteDatabase, sql: string): Uint8Array {
   return Buffer.from([...db.eachRow(sql)].map((row) => `${rowJson(columns, row)}\n`).join(""));
 }
 
-/** An undo works with the landing that it takes back. */
+/** The landing of a transaction; for an undo, the landing that it takes back. */
 function landingOf({ id, undoes }: Transaction): string {
   return undoes === undefined ? id : String(undoes.prepared.data["landing"]);
 }

@@ -14,12 +14,12 @@ const POINTS = { copy: failpoint("sqlite.copy-original") };
 const MAGIC = "SQLite format 3\0";
 const VERSION_AT = 19;
 const WAL_VERSION = 2;
-/** Within this time a file may be changed twice and show the same time. */
+/** Two changes of a file within this time may show the same change time. */
 const CLOCK_TICK_MS = 20;
 
 /**
- * What the first bytes of a file say: a database, in which journal mode, or an empty file, which is an empty
- * database; undefined if it is none.
+ * The kind of database that the first bytes of a file show. An empty file is an empty database; undefined
+ * means that it is no database.
  */
 export function databaseKind(location: string): "empty" | "journal" | "wal" | undefined {
   const header = firstBytes(location, MAGIC.length + 4);
@@ -28,7 +28,7 @@ export function databaseKind(location: string): "empty" | "journal" | "wal" | un
   return header[VERSION_AT] === WAL_VERSION ? "wal" : "journal";
 }
 
-/** What is thrown for a file that is no database. */
+/** The error for a file that is no database. */
 export function notADatabase(location: string): UnsupportedError {
   return new UnsupportedError(`${displayPath(location)} is not a SQLite database, or it is encrypted.`, {
     hint: "Use type=fs-file to work on it as a file, or decrypt it first.",
@@ -37,14 +37,14 @@ export function notADatabase(location: string): UnsupportedError {
 }
 
 /**
- * Copies a database that others may be using, as it is at one instant, what is still in its write-ahead log
- * included, into a file that is not there yet. The original is only read.
- * - With a rollback journal the file does not change while we hold the lock of a reader, so it is copied as a
- *   file, sharing blocks where that works.
- * - In WAL mode, if nobody has it open, SQLite would make files beside it to read it at all. So it is copied
- *   as a file without any lock, and once more if it turns out that somebody has changed it meanwhile.
- * - In WAL mode, if somebody has it open, it is copied page by page through SQLite, which knows what is in
- *   the log.
+ * Copies a live database, as it is at one instant, into a new file. The copy includes the content of the
+ * write-ahead log. The original is only read.
+ *
+ * - With a rollback journal, the file does not change while we hold a read lock. It is copied as a file,
+ *   sharing blocks where that works.
+ * - In WAL mode, if no program has it open, SQLite would make files beside it to read it at all. It is copied
+ *   as a file without a lock, and copied again if another program has changed it meanwhile.
+ * - In WAL mode, if a program has it open, it is copied page by page through SQLite, which knows the log.
  */
 export async function copyLiveDatabase(
   location: string,
@@ -64,14 +64,13 @@ export async function copyLiveDatabase(
     await copyLocked(location, "frozen", to, name, patience);
     if (isSame(before, factsOfPath(location)) && !isInUse(location)) return;
     if (performance.now() > deadline)
-      throw new BusyError(`${displayPath(location)} is changed all the time.`, { holder: "another program" });
+      throw new BusyError(`${displayPath(location)} changes all the time, so it can't be copied.`, {
+        holder: "another program",
+      });
   }
 }
 
-/**
- * The files that are there while a database in WAL mode is open, or after a program that had it open was
- * killed.
- */
+/** Whether the files exist that accompany an open database in WAL mode, or one whose program was killed. */
 function isInUse(location: string): boolean {
   return factsOfPath(`${location}-wal`) !== undefined || factsOfPath(`${location}-shm`) !== undefined;
 }
@@ -99,7 +98,10 @@ async function copyLocked(
   );
 }
 
-/** Held to the end of the copy, so that everything is from one instant. */
+/**
+ * Begins a read transaction, which the caller holds until the copy is complete, so that all of it is from one
+ * instant.
+ */
 async function beginReading(location: string, mode: SqliteMode, patience: Patience): Promise<SqliteDatabase> {
   const source = new SqliteDatabase(location, mode);
   try {
@@ -112,7 +114,7 @@ async function beginReading(location: string, mode: SqliteMode, patience: Patien
   }
 }
 
-/** The facts of a file whose time will differ if it is changed from now on. */
+/** The facts of a file, taken when any later change will show another change time. */
 async function settledFacts(location: string): Promise<Facts | undefined> {
   await sleep(Math.max(0, CLOCK_TICK_MS - (Date.now() - changedAt(factsOfPath(location)))));
   return factsOfPath(location);

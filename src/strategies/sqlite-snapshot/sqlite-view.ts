@@ -11,18 +11,20 @@ import { failpoint } from "../../system/failpoints.ts";
 import { liveMounts } from "../../system/mount/live-mounts.ts";
 
 /**
- * # Where the databases of a plan are worked on
+ * # The folder in which programs work on the databases of a plan
  *
- * One folder in the state directory for all databases of a plan that are in one folder, because that is what
- * commands see:
- * - `own/NAME`: the copy of each, under the name of the original, with the files that SQLite keeps beside it;
- * - `hidden/`: nothing but whiteouts, for the names of the originals and of what SQLite keeps beside these;
- * - `work/`: what an overlay needs, there once a command was run inside;
- * - `users/ID`: the sandboxes that it is for. It goes with the last of them.
+ * The databases of a plan that are in one folder share one folder in the state directory, because commands
+ * see them in one folder:
  *
- * A command sees the originals' folder, under `hidden/`, under `own/`. So what programs do to the originals
- * meanwhile, their logs above all, never shows; and a program inside may remove a database and make it anew.
- * What else it leaves in that folder never lands.
+ * - `own/NAME`: the copy of each database, under the name of the original, with the files that SQLite keeps
+ *   beside it;
+ * - `hidden/`: whiteouts only, for the names of the originals and of the files that SQLite keeps beside them;
+ * - `work/`: the work folder of an overlay, made for the first command;
+ * - `users/ID`: the sandboxes that use the folder. The last one removes it.
+ *
+ * A command sees three layers: `own/` over `hidden/` over the folder of the originals. So it never sees what
+ * other programs do to the originals meanwhile, nor their logs, and it may remove a database and make it
+ * again. Other files that it leaves in that folder never land.
  */
 const POINTS = {
   make: failpoint("sqlite.view-make"),
@@ -37,16 +39,16 @@ const HIDDEN = "hidden";
 const WORK = "work";
 const USERS = "users";
 
-/** What SQLite keeps beside a database while it is in use. */
+/** The files that SQLite keeps beside a database that is in use. */
 const SUFFIXES = ["-journal", "-wal", "-shm"] as const;
 
-/** A database and everything beside it that belongs to it. */
+/** A database and the files that belong to it. */
 export function filesOf(database: string): string[] {
   return [database, ...SUFFIXES.map((suffix) => `${database}${suffix}`)];
 }
 
-/** Where the databases of a plan in this folder are worked on. */
-export function viewPlace(stateDir: string, planId: string, folder: string): string {
+/** The folder in which programs work on the databases of this folder. */
+export function viewFolder(stateDir: string, planId: string, folder: string): string {
   const digest = digestOf(bytesFromPath(folder)).slice(0, 16);
   return `${stateDir}/sandboxes/${planId}-view-${digest}`;
 }
@@ -64,24 +66,24 @@ export class SqliteView {
     this.#location = String(metadata["location"]);
   }
 
-  /** Where programs find the copy. */
+  /** The path at which programs find the copy. */
   get path(): string {
     return `${this.#path}/${OWN}/${this.#name}`;
   }
 
-  /** A command that runs inside. */
+  /** A command that runs in the view, if there is one. */
   inside(): { readonly pid: number; readonly command: string } | undefined {
     using view = openWorkspace(this.#path);
     return view?.facts(WORK) === undefined ? undefined : liveMounts(this.#source)[0];
   }
 
-  /** The folder of the copies, as it is. */
+  /** The folder of the copies; undefined if it does not exist. */
   openOwn(): Folder | undefined {
     using view = openWorkspace(this.#path);
     return view?.openBelowIfThere(OWN);
   }
 
-  /** The folder of the copies, without the one of this sandbox. */
+  /** Makes the folder of the copies, and removes the copy of this sandbox from it. */
   makeOwn(stateDir: string): Folder {
     using homes = openHomes(stateDir);
     using view = homes.ensureFolder(POINTS.make, baseName(this.#path));
@@ -92,10 +94,10 @@ export class SqliteView {
     return own;
   }
 
-  /** What a command is to see. */
+  /** The layers that a command sees. */
   show(): ProgramView {
     const lower = parentPath(this.#location) || "/";
-    // No folder can be laid over one that it is in.
+    // An overlay can't have a layer inside of another one.
     if (isAtOrBelow(this.#path, lower)) throw holdsState(this.#location, lower, this.#path);
     using view = openWorkspace(this.#path);
     if (view !== undefined) this.#makeLayers(view);
@@ -117,7 +119,7 @@ export class SqliteView {
     view.ensureFolder(POINTS.work, WORK).close();
   }
 
-  /** Removes what is of this sandbox, and everything if it was the last. */
+  /** Removes the files of this sandbox, and the whole folder after the last one. */
   remove(stateDir: string): void {
     using homes = openHomes(stateDir);
     using view = homes.openBelowIfThere(baseName(this.#path));

@@ -32,12 +32,12 @@ export interface RemoteRecord {
   readonly state: "opening" | "open" | "preparing" | "landed" | "lost";
   readonly name?: TransactionName;
   readonly session?: ServerSession;
-  /** The commit that it was prepared for, or landed by. */
+  /** The commit that prepared or landed the transaction. */
   readonly transactionId?: string;
-  /** What has to be removed from the server when the outcome is no longer asked for. */
+  /** The marker on the server, to be removed when its outcome is not needed any more. */
   readonly marker?: string;
   readonly why?: string;
-  /** It may also have landed. */
+  /** The transaction may have landed. */
   readonly inDoubt?: true;
 }
 
@@ -85,7 +85,7 @@ export class HolderFolder {
     return file === undefined ? undefined : { holderId: file.keeperId, owner: file.owner };
   }
 
-  /** Called by the holder: from here on clients find it. */
+  /** Called by the holder. From here on clients find it. */
   announce({ holderId, owner }: HolderFile): void {
     this.#write(POINTS.listening, FILE, { keeperId: holderId, owner }, "buffered");
   }
@@ -125,7 +125,7 @@ export class HolderFolder {
     return file === undefined ? undefined : parsed<T>(file.bytes);
   }
 
-  /** Under the lock of the folder: not all who find that a transaction is lost hold the plan's claim. */
+  /** Writes under the lock of the folder, because a process may record a loss without the plan's claim. */
   #write(point: Failpoint, name: string, value: object, how: Durability = "durable"): void {
     using folder = Folder.open(this.path);
     whileLocked(folder, () => writeWhole(point, folder, name, Buffer.from(JSON.stringify(value)), how));

@@ -27,7 +27,7 @@ export interface HolderStart {
   /** The plan's folder, see holder-folder.ts. */
   readonly folder: string;
   readonly holderId: string;
-  /** By resource. */
+  /** By id of the resource. */
   readonly secrets: { readonly [resourceId: string]: string };
   readonly limits: TransactionPolicy;
   /** The server that the first request will ask for, so that connecting begins at once. */
@@ -60,7 +60,7 @@ export interface HolderOperations {
   commit: { readonly asks: object; readonly answers: null };
   /** Ends the session, and with it a transaction that is not prepared. */
   disconnect: { readonly asks: object; readonly answers: null };
-  /** Whether it has the work: in a transaction, or as the steps of one that was prepared. */
+  /** Whether the holder has the work: in a transaction, or as the steps of a prepared one. */
   holds: { readonly asks: object; readonly answers: boolean };
   /** How long its transaction lasts. */
   status: { readonly asks: object; readonly answers: TransactionStatus };
@@ -83,7 +83,7 @@ export interface HolderOperations {
 /** What ending a prepared transaction needs. */
 export interface ResolveRequest {
   readonly location: string;
-  /** The session that prepared it, or was about to. */
+  /** The session that prepared the transaction, or was about to. */
   readonly session?: ServerSession;
 }
 
@@ -95,9 +95,9 @@ export interface Connected {
 
 export interface TransactionStatus {
   readonly beganAt: string;
-  /** When it ends if no client uses it before. */
+  /** The time when it ends if no client uses it before. */
   readonly idleEnd: string;
-  /** When it ends in any case. */
+  /** The time when it ends in any case. */
   readonly end: string;
 }
 
@@ -106,7 +106,7 @@ export interface LoggedStatement {
   readonly sql: string;
   readonly effect: StatementEffect;
   readonly rows: number;
-  /** Over all of its result. */
+  /** The digest of the whole result. */
   readonly digest: string;
 }
 

@@ -28,12 +28,12 @@ import { placesOf } from "./client/transaction-places.ts";
 const NO_UNDO = "can't be undone once it has landed";
 
 /**
- * A transaction on a database server (PostgreSQL, MySQL, MariaDB), held open by a holder for as long as the
- * plan is. Work is done by statements; it is seen by nobody else, and lands by the server's own two-phase
- * commit: PREPARE TRANSACTION, XA PREPARE.
+ * A transaction on a database server (PostgreSQL, MySQL, MariaDB). A holder keeps it open while the plan is
+ * open. Work consists of statements; no other session sees it. It lands by the server's own two-phase commit:
+ * PREPARE TRANSACTION, XA PREPARE.
  *
- * A server that can't prepare is said to be so by the ref: then the transaction lands in one step, and goes
- * last. A landed transaction can't be taken back.
+ * If the server can't prepare, the ref says so: then the transaction lands in one step, as the last of its
+ * plan. A landed transaction can't be taken back.
  */
 export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
   readonly name = "transaction_rollback";
@@ -63,30 +63,30 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
       strategyName: this.name,
       metadata: { location },
     };
-    const held = this.#held(ref);
-    if (held.record !== undefined)
+    const remote = this.#remote(ref);
+    if (remote.record !== undefined)
       throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
         from: "CREATED",
         to: "PENDING",
         hint: "Use the one that is there.",
       });
-    const places = placesOf(ref, location, held.place);
+    const places = placesOf(ref, location, remote.place);
     await this.#context.recordIntent(ref, places);
     try {
-      const { whyNoPrepare } = await held.connect();
-      const made = whyNoPrepare === undefined ? ref : onePhase(ref, whyNoPrepare);
-      if (made !== ref) await this.#context.recordIntent(made, places);
-      await held.open();
-      return made;
+      const { whyNoPrepare } = await remote.connect();
+      const created = whyNoPrepare === undefined ? ref : onePhase(ref, whyNoPrepare);
+      if (created !== ref) await this.#context.recordIntent(created, places);
+      await remote.open();
+      return created;
     } catch (thrown) {
-      await held.remove();
+      await remote.remove();
       throw thrown;
     }
   }
 
   /** The rows of a table, each a line of JSON. */
   async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
-    const { columns, rows } = await this.#held(ref).ask("table", { table: path });
+    const { columns, rows } = await this.#remote(ref).ask("table", { table: path });
     return Buffer.from(rows.map((row) => `${rowJson(columns, row)}\n`).join(""));
   }
 
@@ -106,49 +106,51 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
     script: string,
     { readOnly }: { readonly readOnly: boolean },
   ): Promise<readonly StatementResult[]> {
-    return await this.#held(ref).ask("run", { script, readOnly });
+    return await this.#remote(ref).ask("run", { script, readOnly });
   }
 
   /** The statements, with the rows that they touched. */
   async diff(ref: SandboxRef): Promise<DiffView> {
-    const held = this.#held(ref);
-    return { changes: held.record?.state === "landed" ? [] : statementChanges(await held.ask("log", {})) };
+    const remote = this.#remote(ref);
+    return {
+      changes: remote.record?.state === "landed" ? [] : statementChanges(await remote.ask("log", {})),
+    };
   }
 
   async commit(ref: SandboxRef): Promise<CommitResult> {
     const changes = (await this.diff(ref)).changes.length;
-    if (changes > 0) await this.#held(ref).commit();
+    if (changes > 0) await this.#remote(ref).commit();
     return { changes, attention: [] };
   }
 
   async rollback(ref: SandboxRef): Promise<void> {
-    const held = this.#held(ref);
-    if (held.record?.state === "landed") throw cannotBeTakenBack(held.location);
-    await held.startOver();
+    const remote = this.#remote(ref);
+    if (remote.record?.state === "landed") throw cannotBeTakenBack(remote.location);
+    await remote.startOver();
   }
 
   async checkpoint(ref: SandboxRef, checkpointId: string): Promise<undefined> {
-    await this.#held(ref).ask("checkpoint", { checkpointId });
+    await this.#remote(ref).ask("checkpoint", { checkpointId });
   }
 
   async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
-    await this.#held(ref).ask("restore", { checkpointId });
+    await this.#remote(ref).ask("restore", { checkpointId });
   }
 
   async cleanup(ref: SandboxRef): Promise<void> {
-    await this.#held(ref).remove();
+    await this.#remote(ref).remove();
   }
 
   async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
-    const held = this.#held(ref);
+    const remote = this.#remote(ref);
     if (transaction.direction === "undo")
-      throw new UnsupportedError(`${held.location} ${NO_UNDO}.`, {
+      throw new UnsupportedError(`${remote.location} ${NO_UNDO}.`, {
         hint: "Take it back by hand.",
         code: "IRREVERSIBLE",
       });
     const { length } = (await this.diff(ref)).changes;
     if (length === 0) return null;
-    const { name, evidence } = await held.prepare(transaction.id);
+    const { name, evidence } = await remote.prepare(transaction.id);
     return { changes: length, data: { name: { ...name }, evidence: { ...evidence } } };
   }
 
@@ -157,19 +159,22 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
     { id }: Transaction,
     { changes, data }: PreparedCommit,
   ): Promise<CommitResult> {
-    const held = this.#held(ref);
-    const { record } = held;
+    const remote = this.#remote(ref);
+    const { record } = remote;
     if (record?.state === "landed" && record.transactionId === id) return { changes, attention: [] };
-    const outcome = await held.land(data["name"] as unknown as TransactionName, data["evidence"] as Evidence);
+    const outcome = await remote.land(
+      data["name"] as unknown as TransactionName,
+      data["evidence"] as Evidence,
+    );
     if (outcome === "rolled back")
       throw new SandboxCommitError(
-        `The prepared transaction on ${held.location} was rolled back by somebody else.`,
+        `The prepared transaction on ${remote.location} was rolled back by another session.`,
         {
           hint: "Its work is gone. Give the landing up with 'drydock recover PLAN --abort'.",
         },
       );
-    held.noteLanded(id);
-    return { changes, attention: outcome === "committed" ? [] : [inDoubt(held.location)] };
+    remote.noteLanded(id);
+    return { changes, attention: outcome === "committed" ? [] : [inDoubt(remote.location)] };
   }
 
   async rollbackPrepared(
@@ -177,26 +182,26 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
     { id }: Transaction,
     prepared?: PreparedCommit,
   ): Promise<readonly Attention[]> {
-    const held = this.#held(ref);
-    const { record } = held;
+    const remote = this.#remote(ref);
+    const { record } = remote;
     if (record?.transactionId !== id) return [];
-    if (record.state === "landed") throw cannotBeTakenBack(held.location);
+    if (record.state === "landed") throw cannotBeTakenBack(remote.location);
     return record.state === "preparing"
-      ? await held.takeBack((prepared?.data["evidence"] ?? {}) as Evidence)
+      ? await remote.takeBack((prepared?.data["evidence"] ?? {}) as Evidence)
       : [];
   }
 
-  /** Until when the transaction is held, and what can't be done here. */
+  /** The time when the transaction ends, and what can't be done here. */
   async notes(ref: SandboxRef): Promise<readonly string[]> {
-    return await transactionNotes(this.#held(ref));
+    return await transactionNotes(this.#remote(ref));
   }
 
-  #held(ref: SandboxRef): RemoteTransaction {
+  #remote(ref: SandboxRef): RemoteTransaction {
     return new RemoteTransaction(this.#context, ref);
   }
 }
 
-/** What can only be committed in one step. */
+/** Marks a sandbox that can commit only in one step. */
 function onePhase(ref: SandboxRef, why: string): SandboxRef {
   const metadata = { ...ref.metadata, whyNoPrepare: why };
   return { ...ref, metadata, capabilities: { commit: "one-phase", undo: false } };
@@ -205,6 +210,6 @@ function onePhase(ref: SandboxRef, why: string): SandboxRef {
 function inDoubt(location: string): Attention {
   return {
     path: ".",
-    message: `nobody knows whether the prepared transaction on ${location} was committed: it is gone, and the server keeps no record; look at the data`,
+    message: `it is unknown whether the prepared transaction on ${location} was committed: it is gone, and the server keeps no record; look at the data`,
   };
 }

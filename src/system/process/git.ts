@@ -47,7 +47,7 @@ const LINES_OF_HOOKS = 12;
 type Environment = { readonly [name: string]: string | undefined };
 
 /** A repository, and with what of its own a command works on it. */
-export interface GitPlace {
+export interface GitContext {
   readonly gitDir: string;
   readonly workTree?: string;
   /** An index file instead of the repository's own. */
@@ -87,22 +87,22 @@ export class Git {
   }
 
   /** Runs a command that changes nothing. */
-  async look(place: GitPlace, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
-    return await this.#run(place.workTree ?? place.gitDir, args, {
+  async look(context: GitContext, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
+    return await this.#run(context.workTree ?? context.gitDir, args, {
       ...options,
-      environment: placing(place, options),
+      environment: placing(context, options),
     });
   }
 
   /** Runs a command that changes something. */
   async change(
     point: Failpoint,
-    place: GitPlace,
+    context: GitContext,
     args: readonly string[],
     options: GitOptions = {},
   ): Promise<GitAnswer> {
     passFailpoint(point);
-    return await this.look(place, args, options);
+    return await this.look(context, args, options);
   }
 
   /** Runs a command in whatever repository a folder is in, if git finds that one to be this user's. */
@@ -117,8 +117,8 @@ export class Git {
   }
 
   /** One line that a command says, without its end. */
-  async line(place: GitPlace, args: readonly string[], options: GitOptions = {}): Promise<string> {
-    return lineOf(await this.look(place, args, options));
+  async line(context: GitContext, args: readonly string[], options: GitOptions = {}): Promise<string> {
+    return lineOf(await this.look(context, args, options));
   }
 
   /**
@@ -237,7 +237,7 @@ function tellProgress(text: string, tell: (done: number, total: number) => void)
 }
 
 function placing(
-  { gitDir, workTree, index }: GitPlace,
+  { gitDir, workTree, index }: GitContext,
   { environment }: GitOptions,
 ): { [name: string]: string } {
   return {

@@ -6,31 +6,33 @@ import { ChangeSetBuilder } from "../../../engine/changes/change-set-builder.ts"
 import type { Facts } from "../../../system/calls/facts.ts";
 import type { Folder } from "../../../system/calls/folder.ts";
 
-/** What is to become of the files of a checkout, as git sees it: single paths. */
+/** The changes of a checkout as git lists them: single paths. */
 export interface PathChanges {
-  /** New or changed files and links; `incoming` holds what they are to be. */
+  /** New or changed files and links. `incoming` holds their content. */
   readonly writes: readonly string[];
   readonly removes: readonly string[];
   readonly incoming: Folder;
 }
 
-/** The same as the exchange transaction sees it: the topmost paths that come, go or are replaced. */
+/**
+ * The changes as the exchange transaction takes them: the topmost paths that are added, deleted or replaced.
+ */
 export interface CheckoutEntries {
   readonly changes: ChangeSet;
   readonly conflicts: readonly Conflict[];
-  /** What the checkout had when this was looked at. */
+  /** The state of the checkout when the entries were built. */
   readonly baseOf: (path: string) => BaseFacts | undefined;
 }
 
 /**
- * Puts single paths together to entries. Folders follow their files as with git: one that is not there comes
- * with the first file in it, and one goes with the last, unless something is in it that git does not track.
+ * Combines single paths into entries. Folders follow their files as with git: a missing folder comes with the
+ * first file in it. A folder goes with the last one, unless it holds something that git does not track.
  */
 export class EntryBuilder {
   readonly #original: Folder;
   readonly #incoming: Folder;
   readonly #removes: ReadonlySet<string>;
-  readonly #keptFolders: ReadonlySet<string>;
+  readonly #foldersOfWrites: ReadonlySet<string>;
   readonly #facts = new Map<string, Facts | undefined>();
   readonly #emptied = new Map<string, boolean>();
   readonly #entries = new Map<string, EntryOperation>();
@@ -40,7 +42,7 @@ export class EntryBuilder {
     this.#original = original;
     this.#incoming = incoming;
     this.#removes = new Set(removes);
-    this.#keptFolders = new Set(writes.flatMap((path) => foldersAbove(path)));
+    this.#foldersOfWrites = new Set(writes.flatMap((path) => foldersAbove(path)));
   }
 
   build({ writes, removes }: PathChanges): CheckoutEntries {
@@ -77,8 +79,8 @@ export class EntryBuilder {
   }
 
   /**
-   * A file in the place of a folder has to go itself, and so has all that is in a folder in the place of a
-   * file.
+   * A file that a folder replaces must be among the removed ones, and so must everything in a folder that a
+   * file replaces.
    */
   #mayBeReplaced(at: string, path: string, facts: Facts): boolean {
     if (facts.kind === "directory") return this.#holdsOnlyRemoved(at);
@@ -90,11 +92,11 @@ export class EntryBuilder {
       return;
     const folder = foldersAbove(path)
       .toReversed()
-      .find((at) => !this.#keptFolders.has(at) && this.#isEmptied(at));
+      .find((at) => !this.#foldersOfWrites.has(at) && this.#isEmptied(at));
     this.#entries.set(folder ?? path, "delete");
   }
 
-  /** Whether nothing is left in a folder once the files have gone. An empty folder was not emptied by us. */
+  /** Whether a folder is empty once the files are removed. A folder that was empty before does not count. */
   #isEmptied(folder: string): boolean {
     const known = this.#emptied.get(folder);
     if (known !== undefined) return known;
@@ -131,7 +133,7 @@ export class EntryBuilder {
 
 const IN_THE_WAY = "something that git does not track is in the way";
 
-/** The folders that a path is in, the innermost first; the root is not among them. */
+/** The folders above a path, the innermost first, without the root. */
 export function foldersAbove(path: string): string[] {
   const folders: string[] = [];
   for (let at = parentPath(path); at !== ROOT_PATH; at = parentPath(at)) folders.push(at);

@@ -1,9 +1,9 @@
 import type { Conflict } from "../../../core/errors/errors.ts";
 import type { Folder } from "../../../system/calls/folder.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import type { GitPlace } from "../../../system/process/git.ts";
+import type { GitContext } from "../../../system/process/git.ts";
 import { splitNul } from "../repository/repository-config.ts";
-import { nulTerminated } from "../repository/stored-tree.ts";
+import { nulTerminated } from "../repository/store-tree.ts";
 import { type Blob, type BlobChange, kindOf, sameBlob } from "../repository/tree-changes.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import { factsIn } from "./checkout-entries.ts";
@@ -13,15 +13,15 @@ const LOOK = failpoint("git.look-at-files");
 
 /** An entry of an index. */
 interface IndexEntry extends Blob {
-  /** Git is told not to look at the file: assume-unchanged, skip-worktree. */
+  /** The user told git not to look at the file: assume-unchanged, skip-worktree. */
   readonly hidden: boolean;
   readonly unmerged: boolean;
 }
 
-/** What of a change is left to do in a checkout. */
+/** A change, and whether the checkout still needs it. */
 export interface Pending {
   readonly change: BlobChange;
-  /** Whether the file has to be changed; else it already is what it is to become. */
+  /** Whether the file has to change; false if it already has its new content. */
   readonly file: boolean;
 }
 
@@ -31,9 +31,8 @@ export interface Judged {
 }
 
 /**
- * Whether a checkout can follow these changes: what is staged and what is in the files must be what the
- * branch holds, or already what is to come. Everything else is the user's own work and stays as it is.
- * `index` is a copy of the user's.
+ * Whether a checkout can follow these changes. The index and the files must be as on the branch, or already
+ * as they will be. Everything else is the user's work and stays as it is. `index` is a copy of the user's.
  */
 export async function judgeCheckout(
   parts: SandboxParts,
@@ -59,15 +58,15 @@ export async function judgeCheckout(
   return { pending, conflicts };
 }
 
-/** Whether what is staged is one side of each change. */
+/** The paths whose staged content is neither side of the change. */
 export async function stagedConflicts(
   parts: SandboxParts,
-  place: GitPlace,
+  context: GitContext,
   changes: readonly BlobChange[],
 ): Promise<Conflict[]> {
   const staged = await entriesOf(
     parts,
-    place,
+    context,
     changes.map(({ path }) => path),
   );
   return changes.flatMap((change) => {
@@ -83,17 +82,17 @@ function whyNotStaged({ before, after }: BlobChange, staged: IndexEntry | undefi
   return sameBlob(staged, before) || sameBlob(staged, after) ? undefined : "has staged changes";
 }
 
-/** What is in the files, as git would store it; "other" is neither a file nor a link. */
+/** The content of files, as git would store it; "other" is neither a file nor a link. */
 type Files = ReadonlyMap<string, Blob | "folder" | "other">;
 
 function whyNotFile(change: BlobChange, files: Files): string | undefined {
   const { path, before, after } = change;
   const now = files.get(path);
-  // What is in a folder, and whether it may go, is seen when the entries are put together.
+  // `EntryBuilder` decides later whether a folder may go, by its content.
   if (isSubmodule(change) || (now === "folder" && before === undefined)) return undefined;
   if (now === "folder" || now === "other") return "something that git does not track is in the way";
   if (sameBlob(now, before) || sameBlob(now, after)) return undefined;
-  if (now === undefined) return "was deleted in the checkout, and that is not committed";
+  if (now === undefined) return "was deleted in the checkout without a commit";
   return before === undefined ? "an untracked file is in the way" : "has uncommitted changes";
 }
 
@@ -106,7 +105,7 @@ function isSubmodule({ before, after }: BlobChange): boolean {
   return [before, after].some((blob) => blob !== undefined && kindOf(blob) === "submodule");
 }
 
-/** Stores the files in our own repository, by a copy of the index, which knows those that did not change. */
+/** Stores the files in our repository, with a copy of the index, which knows the unchanged ones. */
 async function filesOf(
   parts: SandboxParts,
   original: Folder,
@@ -122,11 +121,11 @@ async function filesOf(
   }
   if (readable.length === 0) return files;
   using scratch = ScratchIndex.copyOf(index.folder, index.name, parts.workspace);
-  const place = parts.onCheckout(scratch.path);
-  await parts.git.change(LOOK, place, ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], {
+  const context = parts.onCheckout(scratch.path);
+  await parts.git.change(LOOK, context, ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], {
     input: nulTerminated(readable),
   });
-  const stored = await entriesOf(parts, place, readable);
+  const stored = await entriesOf(parts, context, readable);
   for (const path of readable) {
     const entry = stored.get(path);
     if (entry !== undefined) files.set(path, { mode: entry.mode, id: entry.id });
@@ -137,16 +136,22 @@ async function filesOf(
 const MOST_ARGUMENTS = 60_000;
 
 /**
- * The entries of an index at these paths. Git takes paths only as arguments here; where they do not fit, all
- * entries are looked through.
+ * The entries of an index at these paths. Git takes paths only as arguments here; where they do not fit, it
+ * lists all entries.
  */
 async function entriesOf(
   { git }: SandboxParts,
-  place: GitPlace,
+  context: GitContext,
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, IndexEntry>> {
   const fits = paths.every(isPlain) && paths.reduce((sum, path) => sum + path.length + 1, 0) < MOST_ARGUMENTS;
-  const { stdout } = await git.look(place, ["ls-files", "-z", "-s", "-v", ...(fits ? ["--", ...paths] : [])]);
+  const { stdout } = await git.look(context, [
+    "ls-files",
+    "-z",
+    "-s",
+    "-v",
+    ...(fits ? ["--", ...paths] : []),
+  ]);
   const wanted = new Set(paths);
   const entries = new Map<string, IndexEntry>();
   for (const line of splitNul(stdout)) {

@@ -2,34 +2,34 @@ import { GitError, UnsupportedError } from "../../../core/errors/errors.ts";
 import { displayPath, pathFromBytes } from "../../../core/paths/byte-path.ts";
 import { isThere } from "../../../system/data/existence.ts";
 import { realPathOf } from "../../../system/data/locations.ts";
-import type { Git, GitPlace } from "../../../system/process/git.ts";
-import { both } from "../both.ts";
+import type { Git, GitContext } from "../../../system/process/git.ts";
+import { bothSettled } from "../both-settled.ts";
 import { type ConfigEntry, readConfig } from "../repository/repository-config.ts";
 
 /**
- * A checkout of the user's: where its files and its repository are. Plain data, part of a sandbox's
+ * A checkout of the user's: the paths of its files and its repository. Plain data, part of a sandbox's
  * reference.
  */
 export interface Checkout {
   readonly root: string;
-  /** What belongs to this checkout alone: HEAD, index. */
+  /** The git directory of this checkout alone: HEAD, index. */
   readonly gitDir: string;
   /**
-   * What all worktrees of the repository share: objects, refs. The same, unless the checkout is a linked
-   * worktree.
+   * The git directory that all worktrees of the repository share: objects, refs. Equal to `gitDir`, unless
+   * the checkout is a linked worktree.
    */
   readonly commonDir: string;
   readonly objectFormat: string;
 }
 
-/** What a checkout has checked out. */
+/** The commit and branch that are checked out. */
 export interface Head {
   readonly commit: string;
-  /** The branch, `refs/heads/…`, or "HEAD" if it is on none. */
+  /** The branch, `refs/heads/…`, or "HEAD" if none is checked out. */
   readonly ref: string;
 }
 
-/** What git keeps there while something is under way that has to come to its end first. */
+/** Names in the git directory that exist during an operation, which the user has to finish first. */
 const UNDER_WAY: { readonly [name: string]: string } = {
   MERGE_HEAD: "a merge",
   CHERRY_PICK_HEAD: "a cherry-pick",
@@ -40,12 +40,12 @@ const UNDER_WAY: { readonly [name: string]: string } = {
 };
 const OLDEST_GIT = [2, 38] as const;
 
-/** How commands are run on a checkout. */
-export function placeOfCheckout({ root, gitDir }: Checkout, index?: string): GitPlace {
+/** The context of git commands on a checkout. */
+export function contextOfCheckout({ root, gitDir }: Checkout, index?: string): GitContext {
   return { gitDir, workTree: root, ...(index !== undefined && { index }) };
 }
 
-/** A checkout as it was found. */
+/** A checkout as `findCheckout` found it. */
 export interface FoundCheckout {
   readonly checkout: Checkout;
   readonly head: Head;
@@ -53,19 +53,19 @@ export interface FoundCheckout {
 }
 
 /**
- * Looks at a folder that should be a checkout. Fails by `UnsupportedError` with the reason why it can't be
- * worked on by git.
+ * Examines a folder that should be a checkout. Fails by `UnsupportedError` with the reason why git can't work
+ * on it.
  */
 export async function findCheckout(git: Git, root: string): Promise<FoundCheckout> {
   assertPlainPath(root);
-  const [, around] = await both(gitVersion(git, root), lookAround(git, root));
+  const [, around] = await bothSettled(gitVersion(git, root), lookAround(git, root));
   const [isInside, objectFormat = "", top = "", gitDir = "", commonDir = "", ...more] = around;
   if (isInside !== "true") throw refused(root, IN_GIT_DIRECTORY);
   if (more.length > 0) throw refused(root, "has a line break in its path, which git can't say");
   if (realPathOf(top) !== root)
     throw refused(root, `is not the top folder of a checkout; ${displayPath(top)} is`);
   const checkout = { root, gitDir: realDir(gitDir), commonDir: realDir(commonDir), objectFormat };
-  const [config, head] = await both(readConfig(git, checkout), headOf(git, checkout));
+  const [config, head] = await bothSettled(readConfig(git, checkout), headOf(git, checkout));
   assertSuitable(checkout, config);
   return { checkout, head, config };
 }
@@ -75,8 +75,8 @@ const PLACES = ["--path-format=absolute", "--show-toplevel", "--absolute-git-dir
 const IN_GIT_DIRECTORY = "is inside a git directory";
 
 /**
- * Everything at once, because each process takes its time; without files there is no top folder, and it is
- * asked why.
+ * Asks everything in one command, because each process takes its time. A bare repository has no top folder,
+ * and then a second question finds out why.
  */
 async function lookAround(git: Git, root: string): Promise<string[]> {
   try {
@@ -91,11 +91,11 @@ async function lookAround(git: Git, root: string): Promise<string[]> {
   }
 }
 
-/** What is checked out now. */
+/** The commit and branch that are checked out now. */
 export async function headOf(git: Git, checkout: Checkout): Promise<Head> {
   try {
     const args = ["rev-parse", "HEAD^{commit}", "--symbolic-full-name", "HEAD"];
-    const { stdout } = await git.look(placeOfCheckout(checkout), args);
+    const { stdout } = await git.look(contextOfCheckout(checkout), args);
     const [commit = "", ref = ""] = pathFromBytes(stdout).split("\n");
     return { commit, ref };
   } catch (thrown) {
@@ -110,7 +110,7 @@ export function branchName(ref: string): string {
   return ref === "HEAD" ? "the checkout" : displayPath(ref.replace(/^refs\/heads\//, ""));
 }
 
-/** What is under way in a repository and has to be finished first: "a merge". */
+/** The operation that is under way in a repository and has to be finished first, such as "a merge". */
 export function underWay(gitDir: string): string | undefined {
   const name = Object.keys(UNDER_WAY).find((candidate) => isThere(`${gitDir}/${candidate}`));
   return name === undefined ? undefined : UNDER_WAY[name];
@@ -119,7 +119,7 @@ export function underWay(gitDir: string): string | undefined {
 function assertSuitable({ root, gitDir, commonDir }: Checkout, config: readonly ConfigEntry[]): void {
   const setting = (key: string) => config.findLast((entry) => entry.key === key)?.value;
   if (isThere(`${commonDir}/reftable`) || setting("extensions.refstorage")?.startsWith("reftable") === true)
-    throw refused(root, "keeps its refs in a reftable, whose locks nobody can hold across a crash");
+    throw refused(root, "keeps its refs in a reftable, whose locks can't be held across a crash");
   if (config.some(({ key }) => key === "extensions.partialclone" || /^remote\..*\.promisor$/.test(key)))
     throw refused(root, "is a partial clone, whose objects are not all there");
   if (setting("core.sparsecheckout") === "true")
@@ -158,7 +158,7 @@ export function assertPlainPath(path: string): void {
   throw refused(path, "has a path that is not UTF-8, which can't be given to git");
 }
 
-/** Which git there is. Refuses one that is too old. */
+/** The version of git. Refuses one that is too old. */
 export async function gitVersion(git: Git, folder: string): Promise<string> {
   const text = (await git.version(folder)).replace(/^git version /, "");
   const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(text) ?? []).slice(1).map(Number);

@@ -13,14 +13,13 @@ const POINTS = {
 const SHARED = /^sharedindex\.([0-9a-f]+)$/;
 
 /**
- * Copies an index file. It keeps its time: git takes a file for changed if it is as young as the index,
- * because a change within the same second would not show otherwise. A copy that looked younger would hide
- * such changes. An index may be split: then most of it is in another file, which it names by its hash and
- * which git looks for beside it.
+ * Copies an index file, with its time: git reads a file again that is as young as the index, because a change
+ * within the same second would not show. A copy with a younger time would hide such changes. A split index
+ * has most of its entries in a second file, which it names by hash and which git looks for beside it.
  */
 export function copyIndex(from: Folder, name: string, to: Folder, toName: string): void {
   removeTree(POINTS.remove, to, toName);
-  // A repository in which nothing was ever added has none, and git takes a missing one for an empty one.
+  // A repository without any added file has no index. Git reads a missing index as an empty one.
   const bytes = copyFile(from, name, to, toName);
   if (bytes === undefined) return;
   for (const shared of from.names()) {
@@ -54,7 +53,7 @@ function readAll(folder: Folder, name: string): Buffer {
   }
 }
 
-/** An index file for one piece of work, in a folder of its own, because others may look at the same time. */
+/** An index file for one task, in a folder of its own, because other tasks may run at the same time. */
 export class ScratchIndex {
   readonly path: string;
   readonly #scratch: ScratchFolder;
@@ -64,14 +63,14 @@ export class ScratchIndex {
     this.path = this.#scratch.folder.label("index");
   }
 
-  /** One that begins as a copy. */
+  /** An index that begins as a copy. */
   static copyOf(from: Folder, name: string, workspace: Folder): ScratchIndex {
     const scratch = new ScratchIndex(workspace);
     copyIndex(from, name, scratch.#scratch.folder, "index");
     return scratch;
   }
 
-  /** Lets it take the place of another index. */
+  /** Renames it over another index. */
   replace(folder: Folder, name: string): void {
     this.#scratch.folder.replace(POINTS.keep, "index", folder, name);
   }

@@ -6,9 +6,9 @@ import type { ConfigEntry } from "../repository/repository-config.ts";
 import { branchName, type Checkout } from "./checkout.ts";
 
 /**
- * Refuses a branch that is checked out in another worktree too: that one would not follow, and look as if
- * everything were changed back. Git keeps for each linked worktree a folder `worktrees/NAME` with its HEAD
- * and, in `gitdir`, the path of its `.git`.
+ * Refuses a branch that another worktree has checked out too: that worktree would not follow, and every
+ * landed change would look reverted there. Git keeps a folder `worktrees/NAME` for each linked worktree, with
+ * its HEAD and, in `gitdir`, the path of its `.git`.
  */
 export function assertOnlyHere(checkout: Checkout, ref: string, config: readonly ConfigEntry[]): void {
   const other = ref === "HEAD" ? undefined : othersOn(checkout, ref, config)[0];

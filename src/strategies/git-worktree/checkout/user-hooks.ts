@@ -15,15 +15,14 @@ const POINTS = {
 const MESSAGE = "COMMIT_EDITMSG";
 
 /**
- * The hooks of the user's repository, those that make sense for a landing, if he wants them to be run:
+ * The hooks of the user's repository that apply to a landing. They run only if the user wants them:
  *
- *   commit-msg        when a commit of ours needs its message: may change it, or refuse it
- *   pre-merge-commit  before the checkout is looked at. Git has the merge in the files by then; here they
- *                     still are as the user has them, and only the index
- *                     that the hook is given holds what would land. So it may refuse, and what it changes of
- *                     that index is refused, because it was made
- *                     from other files.
- *   post-merge        once everything is in its place and the locks are gone. What becomes of it changes
+ *   commit-msg        runs when a commit of ours needs its message. It may change or refuse the message.
+ *   pre-merge-commit  runs before the checkout is looked at. Git has merged the files by then; here the files
+ *                     are still the user's, and only the index that the hook gets holds what would land. The
+ *                     hook may refuse. A change of that index is refused, because the hook made it from other
+ *                     files.
+ *   post-merge        runs when everything is in its place and the locks are gone. Its failure changes
  *                     nothing.
  */
 export class UserHooks {
@@ -37,7 +36,7 @@ export class UserHooks {
     this.#signal = signal;
   }
 
-  /** A message as commit-msg leaves it. The hook is run when it is first asked for, and once. */
+  /** The message as commit-msg leaves it. The hook runs once, when the message is first needed. */
   message(text: string): () => Promise<string> {
     let asked: Promise<string> | undefined;
     return async () => {
@@ -47,20 +46,20 @@ export class UserHooks {
   }
 
   /**
-   * Lets pre-merge-commit look at what is going to land, of which all objects are in the user's repository.
+   * Lets pre-merge-commit examine what would land. All of its objects are in the user's repository already.
    */
   async beforeLanding(commit: string): Promise<void> {
     const { git, workspace } = this.#parts;
     using gitDir = this.#parts.openGitDir();
     using index = ScratchIndex.copyOf(gitDir, "index", workspace);
-    const place = this.#parts.theirs(index.path);
-    await git.change(POINTS.index, place, ["read-tree", "--reset", commit]);
+    const context = this.#parts.theirs(index.path);
+    await git.change(POINTS.index, context, ["read-tree", "--reset", commit]);
     await this.#ask("pre-merge-commit", [], { GIT_INDEX_FILE: index.path });
-    const { code } = await git.look(place, ["diff-index", "--cached", "--quiet", commit], { answers: [1] });
+    const { code } = await git.look(context, ["diff-index", "--cached", "--quiet", commit], { answers: [1] });
     if (code === 1) throw changedByHook();
   }
 
-  /** Runs post-merge. The landing stands, whatever comes of it. */
+  /** Runs post-merge. The landing stays, whatever the hook does. */
   async afterLanding(): Promise<readonly Attention[]> {
     try {
       await this.#run("post-merge", ["0"]);
@@ -80,7 +79,7 @@ export class UserHooks {
     return edited;
   }
 
-  /** A hook that may say no. */
+  /** Runs a hook that may refuse. */
   async #ask(name: string, args: readonly string[], environment: { readonly [name: string]: string } = {}) {
     try {
       await this.#run(name, args, environment);
@@ -103,14 +102,14 @@ function said({ exitCode, said: words, message }: GitError): string {
 function refused(name: string, why: string, cause?: GitError): SandboxCommitError {
   return new SandboxCommitError(`The repository's hook ${name} refuses this: ${displayPath(why)}`, {
     ...(cause !== undefined && { cause }),
-    hint: "Mend what it finds fault with in the plan and apply again. Hooks run because sandbox.git.run_hooks is set.",
+    hint: "Correct in the plan what the hook rejects, and apply again. Hooks run because sandbox.git.run_hooks is set.",
     code: "HOOK_REFUSED",
   });
 }
 
 function changedByHook(): SandboxCommitError {
   return new SandboxCommitError("The repository's hook pre-merge-commit changed what was to be committed.", {
-    hint: "It works on the checkout, which does not have the plan's files yet, so that is not taken over. Let it only look, or unset sandbox.git.run_hooks.",
+    hint: "The hook works on the checkout, which does not have the plan's files yet, so its changes are refused. Let it only check, or unset sandbox.git.run_hooks.",
     code: "HOOK_CHANGED",
   });
 }

@@ -13,22 +13,22 @@ import type { Steps } from "../../../engine/work/pace.ts";
 import type { Folder } from "../../../system/calls/folder.ts";
 import { digestOf } from "../../../system/data/digest.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import type { GitPlace } from "../../../system/process/git.ts";
+import type { GitContext } from "../../../system/process/git.ts";
 import { factsIn } from "../checkout/checkout-entries.ts";
 import { DOT_GIT } from "../layout.ts";
 import { makeSavesRepository, SAVES } from "../repository/repositories.ts";
-import { type StoredTree, storeTree } from "../repository/stored-tree.ts";
+import { type StoredTree, storeTree } from "../repository/store-tree.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import { findExtras, restoreExtras, type SavedExtras } from "./saved-extras.ts";
 
 /**
- * Checkpoints of a worktree. The files, those that git ignores too, are a tree object in a repository of our
- * own, `saves`, byte for byte: there no filter and no line end counts. Its index knows the files as they were
- * saved last, so a checkpoint reads and keeps only what changed. In `checkpoints/ID`:
+ * Checkpoints of a worktree. The files, ignored ones too, are a tree object in a repository of our own,
+ * `saves`, byte for byte: no filter and no conversion of line ends applies there. Its index knows the files
+ * of the last checkpoint, so a checkpoint reads and stores only what changed. In `checkpoints/ID`:
  *
- *   repository/  a copy of the repository that programs have in the worktree, with its refs, its index and
- *                what is under way there
- *   nested/N     copies of folders that are repositories of their own, which git does not look into
+ *   repository/  a copy of the repository that programs have in the worktree: refs, index, operations under
+ *                way
+ *   nested/N     copies of nested repositories, which git does not look into
  *   notes        JSON, `Notes`
  */
 interface Notes {
@@ -45,7 +45,7 @@ const POINTS = {
 const REPOSITORY = "repository";
 const NESTED = "nested";
 
-/** Saves the worktree, unless it is in the state of the last checkpoint. */
+/** Saves the worktree, unless it equals the last checkpoint. */
 export async function saveWorktree(
   parts: SandboxParts,
   id: string,
@@ -77,8 +77,7 @@ export async function saveWorktree(
 }
 
 /**
- * Goes to the end of a restore that was begun, if one was. Whatever state a crash left the worktree in, it
- * ends as it was saved.
+ * Finishes a restore, if one was begun. The worktree ends as it was saved, whatever state a crash left it in.
  */
 export async function finishRestoring(
   parts: SandboxParts,
@@ -89,16 +88,16 @@ export async function finishRestoring(
     using worktree = parts.openWorktree();
     const now = await storeAll(parts, worktree);
     for (const path of now.nested) removeAt(worktree, path);
-    await parts.git.change(POINTS.restore, savesPlace(parts), ["read-tree", "-v", "--reset", "-u", tree]);
+    await parts.git.change(POINTS.restore, savesContext(parts), ["read-tree", "-v", "--reset", "-u", tree]);
     restoreExtras(worktree, extras, () => false);
     await run(restoreApart(worktree, checkpoint, nested));
-    // What lies apart is in folders that may have modes of their own.
+    // The folders of nested repositories may have modes of their own.
     restoreExtras(worktree, extras, isIn(nested));
   });
 }
 
 function* saveApart(worktree: Folder, checkpoint: Folder, nested: readonly string[]): Steps {
-  // A program may have removed it.
+  // A program may have removed the repository.
   if (worktree.facts(DOT_GIT) !== undefined)
     yield* copyEntry(worktree, DOT_GIT, checkpoint, REPOSITORY, { data: "share" });
   using apart = checkpoint.ensureFolder(POINTS.folder, NESTED);
@@ -121,13 +120,13 @@ function* restoreApart(worktree: Folder, checkpoint: Folder, nested: readonly st
   }
 }
 
-/** Stores all files as they are. */
+/** Stores all files as they are, ignored ones too. */
 async function storeAll(parts: SandboxParts, worktree: Folder): Promise<StoredTree> {
   makeSavesRepository(parts.workspace, parts.checkout);
-  return await storeTree(parts.git, savesPlace(parts), worktree, "all");
+  return await storeTree(parts.git, savesContext(parts), worktree, "all");
 }
 
-function savesPlace({ workspace, worktreePath }: SandboxParts): GitPlace {
+function savesContext({ workspace, worktreePath }: SandboxParts): GitContext {
   return { gitDir: workspace.label(SAVES), workTree: worktreePath };
 }
 

@@ -7,13 +7,13 @@ import { factsIn } from "../checkout/checkout-entries.ts";
 import { DOT_GIT } from "../layout.ts";
 
 /**
- * What there is in a worktree that no tree object holds: empty folders, fifos and the like, and modes that
- * git does not give.
+ * The parts of a worktree that no tree object holds: empty folders, fifos and other nodes, and modes that git
+ * does not give.
  */
 export interface SavedExtras {
-  /** The bits that git took away from modes then. */
+  /** The umask at the time of the checkpoint. */
   readonly umask: number;
-  /** Folders that are empty, or have another mode than a new one. */
+  /** Folders that are empty, or have another mode than git gives. */
   readonly folders: readonly { readonly path: string; readonly mode: number }[];
   readonly nodes: readonly {
     readonly path: string;
@@ -21,7 +21,7 @@ export interface SavedExtras {
     readonly mode: number;
     readonly rdev: string;
   }[];
-  /** Files with another mode than a new one. */
+  /** Files that have another mode than git gives. */
   readonly modes: readonly { readonly path: string; readonly mode: number }[];
 }
 
@@ -36,11 +36,11 @@ interface Entry {
   readonly name: string;
   readonly path: string;
   readonly facts: Facts;
-  /** Of a folder. */
+  /** Only for a folder. */
   readonly isEmpty: boolean;
 }
 
-/** `isApart` says of a folder that it is kept in another way, with all that is in it. */
+/** `isApart` tells the folders that the checkpoint saves elsewhere, with everything in them. */
 export function findExtras(worktree: Folder, isApart: (path: string) => boolean): SavedExtras {
   const umask = process.umask();
   const folders: { path: string; mode: number }[] = [];
@@ -57,7 +57,7 @@ export function findExtras(worktree: Folder, isApart: (path: string) => boolean)
   return { umask, folders, nodes, modes };
 }
 
-/** Brings them back, and removes those that were not there. The files are there already. */
+/** Restores the extras and removes those that were not there. The files are restored already. */
 export function restoreExtras(
   worktree: Folder,
   extras: SavedExtras,
@@ -99,15 +99,15 @@ function makeFolders(worktree: Folder, path: string): void {
   parent.createFolder(POINTS.create, baseName(path), 0o700);
 }
 
-/** The mode that git gives to what it makes. */
+/** The mode that git gives to a new entry. */
 function usualMode({ kind, mode }: Facts, umask: number): number {
   const canRun = kind === "directory" || (mode & 0o100) !== 0;
   return (canRun ? 0o777 : 0o666) & ~umask;
 }
 
 /**
- * Every entry, those of a folder before it; the root last. Without recursion, because a program can make
- * folders deeper than any stack.
+ * Visits every entry, the content of a folder before the folder, the root last. No recursion, because a
+ * program can make folders deeper than any stack.
  */
 function walk(worktree: Folder, isApart: (path: string) => boolean, visit: (entry: Entry) => void): void {
   const isLeftOut = (path: string) => path === DOT_GIT || isApart(path);

@@ -4,7 +4,7 @@ import type { Attention, PreparedCommit, Transaction } from "../../../core/strat
 import type { LandingPolicy } from "../../../core/strategy-policies.ts";
 import type { Landings } from "../../../engine/landing/landings.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import { both } from "../both.ts";
+import { bothSettled } from "../both-settled.ts";
 import { type Head, headOf } from "../checkout/checkout.ts";
 import { stagedConflicts } from "../checkout/checkout-state.ts";
 import { copyIndex } from "../checkout/index-files.ts";
@@ -17,8 +17,8 @@ import {
   logsRefs,
   readConfig,
 } from "../repository/repository-config.ts";
-import { bring, dropRefs } from "../repository/repository-refs.ts";
-import { storeWork } from "../repository/stored-work.ts";
+import { bringCommit, dropRefs } from "../repository/repository-refs.ts";
+import { storeWork } from "../repository/store-work.ts";
 import { type BlobChange, landingPath, treeChanges } from "../repository/tree-changes.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
@@ -29,10 +29,10 @@ import {
   indexLines,
   type WorkCommit,
 } from "../worktree/work-commit.ts";
-import { type HeldLock, isMoved, makeLocks, releaseLocks, removeUnrecorded, takeLocks } from "./git-locks.ts";
+import { type GitLock, isMoved, makeLocks, releaseLocks, removeUnrecorded, takeLocks } from "./git-locks.ts";
 import { type Followed, openIncoming, prepareToFollow } from "./landing-plan.ts";
 import { type GitLanding, LandingFolder } from "./landing-record.ts";
-import { assertNothingUnderWay, assertThere, movedOn, switched } from "./landing-refusals.ts";
+import { assertNothingUnderWay, assertThere, branchMovedOn, branchSwitched } from "./landing-refusals.ts";
 import { mergeWork } from "./merged-work.ts";
 import { fillLocks, flushLocks, moveRepository } from "./repository-move.ts";
 
@@ -43,7 +43,7 @@ const INDEX = "index";
 export interface LandingMeans {
   /** The exchange of files. */
   readonly exchange: Landings;
-  /** The name below which the refs of this sandbox are in the user's repository. */
+  /** The prefix of this sandbox's refs in the user's repository. */
   readonly refs: string;
   readonly policy: LandingPolicy;
   readonly fastForward: boolean;
@@ -54,7 +54,7 @@ export interface LandingMeans {
 }
 
 /**
- * The landings of one sandbox in the user's repository: what the two-phase methods are made of.
+ * The landings of one sandbox in the user's repository. The two-phase methods of the strategy call these.
  * landing-record.ts has the order of writes.
  */
 export class GitLandings {
@@ -66,11 +66,11 @@ export class GitLandings {
     this.#means = means;
   }
 
-  /** Does everything that can fail. Null if there is nothing to land. */
+  /** Does everything that can fail. Returns null if there is nothing to land. */
   async prepare(transaction: Transaction, record: SandboxRecord): Promise<PreparedCommit | null> {
     const { hooks, signal, fastForward } = this.#means;
     assertProgramsDone(this.#parts);
-    const [config, stored] = await both(
+    const [config, stored] = await bothSettled(
       readConfig(this.#parts.git, this.#parts.checkout),
       storeWork(this.#parts, signal),
     );
@@ -108,7 +108,7 @@ export class GitLandings {
     return preparedCommit(work, transaction.id, digest);
   }
 
-  /** What the branch changes. Where nobody has committed meanwhile that is what the plan changes. */
+  /** The changes of the branch. They are those of the plan, unless the branch has moved. */
   async #changesOf(
     record: SandboxRecord,
     work: WorkCommit,
@@ -119,7 +119,10 @@ export class GitLandings {
     return await treeChanges(this.#parts.git, this.#parts.onCheckout(), head.commit, to, { renames: false });
   }
 
-  /** Two things that have nothing to do with each other, but for a hook that stands between them. */
+  /**
+   * Brings the commit to the user's repository and prepares the files: at the same time, unless a hook runs
+   * between.
+   */
   async #bringAndFollow(
     transaction: Transaction,
     landing: LandingFolder,
@@ -129,19 +132,19 @@ export class GitLandings {
     const { exchange: landings, policy, tick, refs, signal, hooks } = this.#means;
     const request = { transaction, folder: landing.folder, tracked, uncommitted, landings, policy, tick };
     if (commit !== undefined && hooks.areOn) {
-      // A hook has to find what it looks at, and what it does to the checkout counts as the user's own.
-      await bring(this.#parts, refs, commit, signal);
+      // The hook needs the objects, and its changes of the checkout count as the user's own.
+      await bringCommit(this.#parts, refs, commit, signal);
       await hooks.beforeLanding(commit);
       return await prepareToFollow(this.#parts, request);
     }
-    const [followed] = await both(
+    const [followed] = await bothSettled(
       prepareToFollow(this.#parts, request),
-      commit === undefined ? Promise.resolve() : bring(this.#parts, refs, commit, signal),
+      commit === undefined ? Promise.resolve() : bringCommit(this.#parts, refs, commit, signal),
     );
     return followed;
   }
 
-  /** Sees that a landing can be taken back, and holds the repository for that. */
+  /** Checks that a landing can be taken back, and locks the repository for it. */
   async prepareUndo(id: string, undoes: PreparedCommit): Promise<PreparedCommit> {
     using landed = LandingFolder.openPrepared(this.#parts.workspace, undoes);
     return await this.#prepareUndoOf(id, landed, landed.readPrepared(undoes), undoes.changes);
@@ -156,7 +159,7 @@ export class GitLandings {
     const config = await readConfig(this.#parts.git, this.#parts.checkout);
     using undo = LandingFolder.make(this.#parts.workspace, id);
     const { locks, head } = await this.#lock(undo, landing.ref, config);
-    if (head.commit !== landing.to) throw movedOn(landing, head);
+    if (head.commit !== landing.to) throw branchMovedOn(landing, head);
     using original = this.#parts.openOriginal();
     if (landing.exchange !== undefined) this.#means.exchange.prepareUndo(original, landing.exchange);
     await this.#indexBefore(undo, landing);
@@ -171,7 +174,10 @@ export class GitLandings {
     return { changes, data: { landing: id, digest } };
   }
 
-  /** Lands what was prepared, or takes back what had landed. Goes on wherever an earlier run was cut off. */
+  /**
+   * Lands what `prepare` prepared, or takes back what `prepareUndo` prepared. Continues wherever an earlier
+   * run was cut off.
+   */
   async run(prepared: PreparedCommit): Promise<readonly Attention[]> {
     using folder = LandingFolder.openPrepared(this.#parts.workspace, prepared);
     if (folder.isDone) return folder.readFinished().attention;
@@ -195,7 +201,7 @@ export class GitLandings {
     return [...attention, ...(await this.#tellHooks(folder, landing, attention))];
   }
 
-  /** Once at most: the landing is over, on the disk too, before the hook begins. */
+  /** Runs the hook at most once: the landing is finished and flushed before the hook begins. */
   async #tellHooks(
     folder: LandingFolder,
     { runsHooks, undoes, from, to }: GitLanding,
@@ -208,15 +214,15 @@ export class GitLandings {
     return more;
   }
 
-  /** What nobody needs any more once a landing has come to its end. */
-  async tidy(): Promise<void> {
+  /** Drops the refs that only a running landing needs. */
+  async dropLandingRefs(): Promise<void> {
     await dropRefs(this.#parts.git, this.#parts.checkout, this.#means.refs, "landing");
   }
 
   /**
-   * Takes a prepare back, finished or not; and a landing that had begun. `markWhole` is called when the work
-   * is in the sandbox again, before the last trace of the landing goes: without one, nobody would call it
-   * after a crash.
+   * Takes back a prepare, finished or not, and a landing that had begun. Calls `markWhole` when the work is
+   * in the sandbox again, before it removes the last trace of the landing: a recovery after a crash finds the
+   * landing by that trace, and calls it again.
    */
   async rollbackPrepared(transaction: Transaction, markWhole: () => void): Promise<readonly Attention[]> {
     using folder = LandingFolder.openIfThere(this.#parts.workspace, transaction.id);
@@ -231,13 +237,13 @@ export class GitLandings {
     if (landing !== undefined) await this.#moveBack(landing);
     releaseLocks(folder.readLocks());
     removeUnrecorded(this.#parts.checkout, transaction.id);
-    await this.tidy();
+    await this.dropLandingRefs();
     markWhole();
     folder.remove();
     return attention;
   }
 
-  /** Takes the preparation of an undo back. */
+  /** Takes back the preparation of an undo. */
   rollbackUndo(id: string, undoes: PreparedCommit): void {
     using folder = LandingFolder.openIfThere(this.#parts.workspace, id);
     if (folder !== undefined) releaseLocks(folder.readLocks());
@@ -248,7 +254,7 @@ export class GitLandings {
     folder?.remove();
   }
 
-  /** A branch or an index that had moved already goes back: the landing is given up. */
+  /** Moves a branch or an index back that had moved already, because the landing is given up. */
   async #moveBack(landing: GitLanding): Promise<void> {
     const id = `${landing.transaction}-back`;
     using begun = LandingFolder.openIfThere(this.#parts.workspace, id);
@@ -272,8 +278,8 @@ export class GitLandings {
   }
 
   /**
-   * Takes back a landing of any stage: nothing of it stays in the original. An undo that was cut off is
-   * finished.
+   * Takes back a landing of any stage, so that nothing of it stays in the original. Finishes an undo that was
+   * cut off.
    */
   async revert(id: string): Promise<void> {
     using folder = LandingFolder.openIfThere(this.#parts.workspace, id);
@@ -292,12 +298,12 @@ export class GitLandings {
     this.#forget(folder, landing);
   }
 
-  /** Drops what an undo of a landing would need. */
+  /** Drops the undo record of a landing. */
   discard(prepared: PreparedCommit): void {
     using folder = LandingFolder.openIfThere(this.#parts.workspace, String(prepared.data["landing"]));
     const landing = folder?.read();
     if (folder !== undefined && landing !== undefined) this.#forget(folder, landing);
-    // A crash may have kept the last one from doing that.
+    // A crash may have come between the last removal and this one.
     LandingFolder.removeIfNone(this.#parts.workspace);
   }
 
@@ -311,21 +317,21 @@ export class GitLandings {
     folder.remove();
   }
 
-  /** The last step of a prepare: from here on nothing is left to do that could fail. */
+  /** The last step of a prepare. No later step can fail. */
   async #record(folder: LandingFolder, landing: GitLanding): Promise<string> {
     fillLocks(landing, folder.folder);
     return await flushLocks(this.#parts, landing, (theirs) => folder.write(landing, theirs));
   }
 
   /**
-   * Makes the locks known, takes them, and says what is checked out: nobody moves it from here on. Refuses
-   * where nothing can land now.
+   * Records the locks, takes them, and reads the commit that is checked out, which stays the same from here
+   * on. Refuses where nothing can land now.
    */
   async #lock(
     folder: LandingFolder,
     ref: string,
     config: readonly ConfigEntry[],
-  ): Promise<{ readonly locks: readonly HeldLock[]; readonly head: Head }> {
+  ): Promise<{ readonly locks: readonly GitLock[]; readonly head: Head }> {
     const { checkout, git } = this.#parts;
     assertThere(checkout);
     const locks = makeLocks(checkout, ref, folder.id);
@@ -333,21 +339,24 @@ export class GitLandings {
     await takeLocks(locks);
     assertNothingUnderWay(checkout);
     const head = await headOf(git, checkout);
-    if (head.ref !== ref) throw switched(ref, head);
+    if (head.ref !== ref) throw branchSwitched(ref, head);
     assertOnlyHere(checkout, ref, config);
     return { locks, head };
   }
 
-  /** The index without what had landed. What is staged since is the user's, and then it is not taken back. */
+  /**
+   * Makes the index without the landed changes. Refuses if the user has staged changes of the same paths
+   * since.
+   */
   async #indexBefore(undo: LandingFolder, landing: GitLanding): Promise<void> {
     const { git } = this.#parts;
     using gitDir = this.#parts.openGitDir();
     copyIndex(gitDir, INDEX, undo.folder, INDEX);
-    const place = this.#parts.theirs(undo.folder.label(INDEX));
+    const context = this.#parts.theirs(undo.folder.label(INDEX));
     if (landing.changes.length === 0) return;
-    const conflicts = await stagedConflicts(this.#parts, place, landing.changes);
+    const conflicts = await stagedConflicts(this.#parts, context, landing.changes);
     if (conflicts.length > 0) throw new SandboxConflictError(conflicts);
-    await git.change(UNDO_INDEX, place, ["update-index", "--replace", "-z", "--index-info"], {
+    await git.change(UNDO_INDEX, context, ["update-index", "--replace", "-z", "--index-info"], {
       input: indexLines(landing.changes, "before"),
     });
   }
@@ -358,7 +367,7 @@ export class GitLandings {
   }
 }
 
-/** The same, taken back. */
+/** The landing in the other direction. */
 function reversed(landing: GitLanding): GitLanding {
   const changes = landing.changes.map(({ path, before, after }) => ({
     path,

@@ -67,7 +67,7 @@ describe("Locks of git's that are held across crashes", () => {
     assert.deepEqual(names(), ["HEAD", "index"]);
   });
 
-  it("of somebody else are waited for, refused, and never removed", async () => {
+  it("of another process are waited for, refused, and never removed", async () => {
     writeFileSync(join(gitDir, "HEAD.lock"), "theirs");
     const locks = makeLocks(checkout, "HEAD", "t1");
     await assert.rejects(takeLocks(locks), BusyError);
@@ -82,7 +82,7 @@ describe("Locks of git's that are held across crashes", () => {
     assert.deepEqual(patient.map(isHeld), [true, true]);
   });
 
-  it("that nobody recorded are removed before they were locks", () => {
+  it("that no record names are removed before they become locks", () => {
     makeLocks(checkout, "refs/heads/x", "t1");
     mkdirSync(join(gitDir, "refs"));
     removeUnrecorded(checkout, "t1");

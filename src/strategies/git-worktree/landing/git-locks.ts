@@ -10,23 +10,26 @@ import { type Failpoint, failpoint } from "../../../system/failpoints.ts";
 import type { Checkout } from "../checkout/checkout.ts";
 
 /**
- * Holding git's own locks across crashes: for a file F of a repository the lock is `F.lock`, and who wants to
- * change F makes that first, without replacing one that is there. While ours are there nobody moves the
+ * Git's own locks, held across crashes. The lock of a file F of a repository is `F.lock`: a program that
+ * changes F creates the lock first, and fails if it exists. While ours exist, no other program moves the
  * branch, HEAD or the index.
  *
- * Ours is known by its inode, which is recorded before it is a lock: it is made under another name in the git
- * directory, recorded by the caller, and then moved to its place. So after a crash only our own are removed,
- * and what is somebody else's is never taken for ours.
+ * The order of writes:
  *
- * The lock is filled with what F is to become while things can still fail. To change F it is moved over F, as
- * git does it: one instant, and the lock is gone.
+ * 1. Create a file under another name in the git directory.
+ * 2. The caller records its inode, durably.
+ * 3. Rename the file to `F.lock`, unless there is one. Now the lock is ours.
+ * 4. Fill it with the future content of F. All of this may fail.
+ * 5. To change F, rename the lock over F, as git does: in one instant F is changed and the lock is gone.
+ *
+ * After a crash the recorded inode tells our locks from those of others, and only ours are removed.
  */
-export interface HeldLock {
-  /** What it is for: "index", "HEAD" or the name of a branch. */
+export interface GitLock {
+  /** The locked file, for people: "index", "HEAD" or the name of a branch. */
   readonly file: string;
-  /** The absolute path of what is locked. */
+  /** The absolute path of the locked file. */
   readonly target: string;
-  /** The name under which the lock is made, in the git directory. */
+  /** The path in the git directory under which the file is created that becomes the lock. */
   readonly made: string;
   readonly identity: Identity;
 }
@@ -56,8 +59,8 @@ function filesToLock(
     : [index, head, { file: ref, target: `${checkout.commonDir}/${ref}` }];
 }
 
-/** Makes the files that become locks. What an earlier try left is removed. */
-export function makeLocks(checkout: Checkout, ref: string, id: string): readonly HeldLock[] {
+/** Creates the files that become locks. Removes those of an earlier try first. */
+export function makeLocks(checkout: Checkout, ref: string, id: string): readonly GitLock[] {
   return filesToLock(checkout, ref).map(({ file, target }, at) => {
     const made = `${checkout.commonDir}/drydock-${id}-${at}`;
     using folder = Folder.open(checkout.commonDir);
@@ -68,15 +71,15 @@ export function makeLocks(checkout: Checkout, ref: string, id: string): readonly
   });
 }
 
-/** Removes what `makeLocks` made and nobody recorded. */
+/** Removes files of `makeLocks` that no record names. */
 export function removeUnrecorded({ commonDir }: Checkout, id: string): void {
   using folder = openIfThere(commonDir);
   for (let at = 0; folder !== undefined && at < MOST_LOCKS; at += 1)
     removeIf(folder, `drydock-${id}-${at}`, () => true);
 }
 
-/** Takes the locks. Waits for somebody else's, but not for long. */
-export async function takeLocks(locks: readonly HeldLock[]): Promise<void> {
+/** Takes the locks. Waits a short time for another process to release its own. */
+export async function takeLocks(locks: readonly GitLock[]): Promise<void> {
   const patience = Date.now() + PATIENCE_MS;
   for (const lock of locks) {
     while (!tryToTake(lock)) {
@@ -86,21 +89,21 @@ export async function takeLocks(locks: readonly HeldLock[]): Promise<void> {
   }
 }
 
-/** Whether a lock is in its place, and ours. */
-export function isHeld({ target, identity }: HeldLock): boolean {
+/** Whether the lock is in its place and ours. */
+export function isHeld({ target, identity }: GitLock): boolean {
   return isOurs(`${target}.lock`, identity);
 }
 
-/** Whether what is locked is what we made of it, and the lock used up by that. */
-export function isMoved({ target, identity }: HeldLock): boolean {
+/** Whether our lock has been renamed over the file that it locked. */
+export function isMoved({ target, identity }: GitLock): boolean {
   return isOurs(target, identity);
 }
 
 /**
- * Fills a lock of ours with what the file it locks is to hold. What it held of the same length is written
- * over, which takes no room on the disk.
+ * Writes the future content of the locked file into our lock. Overwrites earlier content of the same length
+ * in place, which needs no room on the disk.
  */
-export function fillLock({ target }: HeldLock, bytes: Uint8Array): void {
+export function fillLock({ target }: GitLock, bytes: Uint8Array): void {
   using folder = Folder.open(parentPath(target));
   const name = `${baseName(target)}.lock`;
   const fd = openToEdit(POINTS.fill, folder, name);
@@ -113,16 +116,16 @@ export function fillLock({ target }: HeldLock, bytes: Uint8Array): void {
   }
 }
 
-/** Moves a lock of ours over what it locks. The time, if one is given, is what the file is to have. */
-export function moveLock({ target }: HeldLock, mtime?: Facts["mtime"]): void {
+/** Renames our lock over the locked file, which gets this time if one is given. */
+export function moveLock({ target }: GitLock, mtime?: Facts["mtime"]): void {
   using folder = Folder.open(parentPath(target));
   const [name, lockName] = [baseName(target), `${baseName(target)}.lock`];
   if (mtime !== undefined) folder.setTimes(POINTS.fill, lockName, { mtime });
   folder.replace(POINTS.move, lockName, folder, name);
 }
 
-/** Removes what is ours, in its place or not yet there. */
-export function releaseLocks(locks: readonly HeldLock[]): void {
+/** Removes our locks, and files that did not become locks yet. */
+export function releaseLocks(locks: readonly GitLock[]): void {
   for (const { target, made, identity } of locks.toReversed())
     for (const path of [`${target}.lock`, made]) {
       using folder = openIfThere(parentPath(path));
@@ -130,7 +133,7 @@ export function releaseLocks(locks: readonly HeldLock[]): void {
     }
 }
 
-function tryToTake({ target, made, identity }: HeldLock): boolean {
+function tryToTake({ target, made, identity }: GitLock): boolean {
   if (isOurs(`${target}.lock`, identity)) return true;
   using from = Folder.open(parentPath(made));
   using to = openMaking(parentPath(target));
@@ -143,17 +146,20 @@ function tryToTake({ target, made, identity }: HeldLock): boolean {
   }
 }
 
-/** A branch that is only among the packed refs has no folder. */
+/** The folder may be missing: a branch that is only among the packed refs has none. */
 function openMaking(path: string): Folder {
-  const folder = openIfThere(path);
-  if (folder !== undefined) return folder;
+  const existing = openIfThere(path);
+  if (existing !== undefined) return existing;
   using parent = openMaking(parentPath(path));
-  const made = parent.ensureFolder(POINTS.folder, baseName(path));
-  made.setMode(POINTS.folder, ROOT_PATH, parent.ownFacts().mode);
-  return made;
+  const folder = parent.ensureFolder(POINTS.folder, baseName(path));
+  folder.setMode(POINTS.folder, ROOT_PATH, parent.ownFacts().mode);
+  return folder;
 }
 
-/** A repository may be shared: what takes the place of a file is for the same people. */
+/**
+ * Users of a shared repository keep their access: the new file gets the mode and owner of the one that it
+ * replaces.
+ */
 function likeTarget(folder: Folder, name: string, target: string): void {
   using parent = openIfThere(parentPath(target));
   const facts = parent?.facts(baseName(target));
@@ -182,7 +188,7 @@ function openIfThere(path: string): Folder | undefined {
   return unlessFailed(["ENOENT", "ENOTDIR"], () => Folder.open(path));
 }
 
-function busy({ target, file }: HeldLock): BusyError {
+function busy({ target, file }: GitLock): BusyError {
   return new BusyError(
     `A git process is changing ${file === "index" ? "the index" : file}: ${target}.lock is there.`,
     {

@@ -32,9 +32,9 @@ export interface FollowRequest {
   readonly transaction: Transaction;
   /** The folder of the landing. */
   readonly folder: Folder;
-  /** What the branch changes. */
+  /** The changes of the branch. */
   readonly tracked: readonly BlobChange[];
-  /** What only the files change. */
+  /** Changes of files that stay uncommitted. */
   readonly uncommitted: readonly BlobChange[];
   readonly landings: Landings;
   readonly policy: LandingPolicy;
@@ -43,21 +43,26 @@ export interface FollowRequest {
 
 export interface Followed {
   readonly exchange: PreparedCommit | null;
-  /** Paths whose files change. */
+  /** The paths whose files change. */
   readonly files: readonly string[];
 }
 
 /**
- * Prepares the checkout to follow the branch: sees that it can, makes the index as it will be, checks the new
- * files out beside it, and stages them for the exchange. Nothing of the user's is touched. Fails by
- * `SandboxConflictError` with every path that is in the way.
+ * Prepares the checkout to follow the branch, without touching anything of the user's:
+ *
+ * 1. checks that it can follow;
+ * 2. makes the index as it will be;
+ * 3. checks the new files out beside the checkout;
+ * 4. stages them for the exchange.
+ *
+ * Fails by `SandboxConflictError` with every path that is in the way.
  */
 export async function prepareToFollow(parts: SandboxParts, request: FollowRequest): Promise<Followed> {
   const { folder, tracked, uncommitted } = request;
   assertHarmless([...tracked, ...uncommitted]);
   using original = parts.openOriginal();
   using gitDir = parts.openGitDir();
-  // Before the look at the files: what is changed after it is seen to be younger.
+  // The barrier comes before the look at the files: a later change is younger than it.
   const barrier = takeBarrier(folder);
   copyIndex(gitDir, INDEX, folder, INDEX);
   const { pending, conflicts } = await judgeCheckout(parts, original, { folder, name: INDEX }, request);
@@ -84,14 +89,14 @@ export async function prepareToFollow(parts: SandboxParts, request: FollowReques
   return { exchange, files: pending.filter(({ file }) => file).map(({ change }) => change.path) };
 }
 
-/** The folder into which what was staged is put back. */
+/** The folder to which a rollback returns the staged files. */
 export function openIncoming(folder: Folder): Folder {
   return folder.ensureFolder(POINTS.incoming, INCOMING);
 }
 
 /**
- * Git refuses such paths too; but what is written into a repository could be a program, so nothing depends on
- * that.
+ * Git refuses such paths too. But a file that is written into a repository could be a program, so we check
+ * ourselves.
  */
 function assertHarmless(changes: readonly BlobChange[]): void {
   const harmful = changes.find(({ path }) => DOT_GIT.test(path));
@@ -99,7 +104,7 @@ function assertHarmless(changes: readonly BlobChange[]): void {
   throw new SandboxCommitError(
     `A commit made in the sandbox holds ${harmful.path}, which would land inside the repository itself.`,
     {
-      hint: "Something in the sandbox made it by hand. Look at what ran there before you trust the rest.",
+      hint: "A program in the sandbox made it by hand. Check what ran there before you trust the rest.",
       code: "HARMFUL_PATH",
     },
   );
@@ -130,7 +135,7 @@ async function setEntries(parts: SandboxParts, index: string, changes: readonly 
   );
 }
 
-/** What the files of the checkout have to become. `incoming` holds the new ones. */
+/** The entries that the checkout has to change. `incoming` holds the new files. */
 function entriesOf(original: Folder, incoming: Folder, pending: readonly Pending[]): CheckoutEntries {
   const gone = pending.filter(({ change, file }) => file && change.after === undefined);
   const request = { writes: writesOf(pending), removes: gone.map(({ change }) => change.path), incoming };
@@ -153,7 +158,8 @@ function makeFoldersFor(incoming: Folder, path: string): void {
 }
 
 /**
- * A file that is replaced keeps its mode, but for what the plan changed of it, its owner and its attributes.
+ * A replaced file keeps its owner, its attributes and its mode, except for the mode bits that the plan
+ * changed.
  */
 function keepMetadata(original: Folder, incoming: Folder, path: string): void {
   const [old, fresh] = [factsIn(original, path), factsIn(incoming, path)];
@@ -167,6 +173,6 @@ function keepMetadata(original: Folder, incoming: Folder, path: string): void {
 function modeFor(old: Facts, fresh: Facts): number {
   const canRun = ({ mode }: Facts) => (mode & 0o100) !== 0;
   if (canRun(old) === canRun(fresh)) return old.mode;
-  // Who may read it may run it, as git gives it to new files.
+  // Users that may read the file may run it, as with files that git makes.
   return canRun(fresh) ? old.mode | ((old.mode & 0o444) >> 2) : old.mode & ~0o111;
 }

@@ -10,45 +10,53 @@ import { failpoint } from "../../../system/failpoints.ts";
 import { GIT_LANDINGS } from "../layout.ts";
 import type { LogLine } from "../repository/ref-log.ts";
 import type { BlobChange } from "../repository/tree-changes.ts";
-import type { HeldLock } from "./git-locks.ts";
+import type { GitLock } from "./git-locks.ts";
 
 /**
- * What a landing, or an undo, does to the user's repository. Its folder in the workspace,
+ * The record of what a landing, or an undo, does to the user's repository. Its folder in the workspace is
  * `git-landings/TRANSACTION`:
  *
- *   locks      JSON: the locks that are about to be taken; flushed before the first is, so that they are
- *              always found again
- *   index      the index as it is to become
- *   incoming/  the files as they are to become, until they are staged (files/landings.ts)
+ *   locks      JSON: the locks that are about to be taken. Flushed before the first one is taken, so that
+ *              recovery always finds them
+ *   index      the index as it will be
+ *   incoming/  the files as they will be, until they are staged (engine/landing/landings.ts)
  *   record     JSON, `GitLanding`; its digest is in the journal
- *   done       JSON, `Finished`: written when everything is in its place
- *   undone     an undo of it has come to its end
+ *   done       JSON, `Finished`: everything is in its place
+ *   undone     an undo of this landing is finished
  *
- * Order: locks, one flush, the locks themselves, everything that can fail, record, one flush; then the
- * decision (not here); then the files, the index, the logs, the branch, one flush, done; with hooks of the
- * user's one more flush, and then those. Each of these steps is seen to be done from what is there, so all of
- * it can be run again.
+ * The order of writes:
+ *
+ * 1. `locks`; one flush.
+ * 2. The locks themselves.
+ * 3. Everything that can fail.
+ * 4. `record`; one flush.
+ * 5. The decision, which is not written here.
+ * 6. The files, the index, the logs, the branch; one flush.
+ * 7. `done`.
+ * 8. If the user wants hooks: one more flush, then the hook.
+ *
+ * Every step can tell whether it is done already, so a second run continues where the first was cut off.
  */
 export interface GitLanding {
   readonly version: 1;
   readonly transaction: string;
   readonly ref: string;
-  /** Where the branch is, and where it will be. The same if nothing is committed. */
+  /** The commit of the branch before and after. Both are the same if nothing is committed. */
   readonly from: string;
   readonly to: string;
-  /** What changes in the index, in this direction. */
+  /** The changes of the index, in the direction of this landing. */
   readonly changes: readonly BlobChange[];
-  /** Paths whose files change. */
+  /** The paths whose files change. */
   readonly files: readonly string[];
-  readonly locks: readonly HeldLock[];
+  readonly locks: readonly GitLock[];
   readonly log: LogLine;
-  /** Whether moves of the branch are to be logged where there is no log yet. */
+  /** Whether to begin a log of the branch where there is none. */
   readonly logs: boolean;
-  /** The user wanted his hooks to be run, and so they are, whoever finishes this. */
+  /** The user wants hooks. Recovery runs them too. */
   readonly runsHooks?: true;
-  /** What the exchange of files prepared; absent if no file changes. */
+  /** The exchange of files that was prepared; absent if no file changes. */
   readonly exchange?: PreparedCommit;
-  /** For an undo: the landing that it takes back. */
+  /** Only for an undo: the landing that it takes back. */
   readonly undoes?: string;
 }
 
@@ -94,7 +102,7 @@ export class LandingFolder {
     return folder === undefined ? undefined : new LandingFolder(workspace, id, folder);
   }
 
-  /** The one that a transaction prepared. */
+  /** The folder of a prepared transaction. */
   static openPrepared(workspace: Folder, prepared: PreparedCommit): LandingFolder {
     const id = String(prepared.data["landing"]);
     const found = LandingFolder.openIfThere(workspace, id);
@@ -105,8 +113,8 @@ export class LandingFolder {
   /** Ids of all landings, the latest first. */
   static ids(workspace: Folder): string[] {
     using all = workspace.openBelowIfThere(GIT_LANDINGS);
-    const made = (id: string): Time => all?.facts(id)?.btime ?? [0, 0];
-    return all?.names().sort((a, b) => compareTimes(made(b), made(a))) ?? [];
+    const createdAt = (id: string): Time => all?.facts(id)?.btime ?? [0, 0];
+    return all?.names().sort((a, b) => compareTimes(createdAt(b), createdAt(a))) ?? [];
   }
 
   get isDone(): boolean {
@@ -117,18 +125,18 @@ export class LandingFolder {
     return this.folder.facts(UNDONE) !== undefined;
   }
 
-  async writeLocks(locks: readonly HeldLock[]): Promise<void> {
+  async writeLocks(locks: readonly GitLock[]): Promise<void> {
     writeWhole(POINTS.locks, this.folder, LOCKS, Buffer.from(JSON.stringify(locks)));
     await flush(POINTS.flushLocks, this.folder, () => this.#targets());
   }
 
-  /** The locks that may have been taken. */
-  readLocks(): readonly HeldLock[] {
+  /** Locks that may have been taken. */
+  readLocks(): readonly GitLock[] {
     const bytes = readWhole(this.folder, LOCKS);
-    return bytes === undefined ? [] : (parsed<readonly HeldLock[]>(bytes) ?? []);
+    return bytes === undefined ? [] : (parsed<readonly GitLock[]>(bytes) ?? []);
   }
 
-  /** `also` is flushed with it. */
+  /** Flushes `also` with the record. */
   async write(landing: GitLanding, also: () => Iterable<FlushTarget>): Promise<string> {
     const bytes = Buffer.from(JSON.stringify(landing));
     writeWhole(POINTS.record, this.folder, RECORD, bytes);
@@ -136,14 +144,14 @@ export class LandingFolder {
     return digestOf(bytes);
   }
 
-  /** What was prepared; with a digest it has to be exactly that. */
+  /** The record; with a digest, only if its bytes have that digest. */
   read(digest?: string): GitLanding | undefined {
     const bytes = readWhole(this.folder, RECORD);
     if (bytes === undefined || (digest !== undefined && digestOf(bytes) !== digest)) return undefined;
     return parsed<GitLanding>(bytes);
   }
 
-  /** The same, where it must be there. */
+  /** The record of a prepared transaction, which must be intact. */
   readPrepared(prepared: PreparedCommit): GitLanding {
     const landing = this.read(String(prepared.data["digest"]));
     if (landing === undefined) throw damaged(this.folder.path);
@@ -154,7 +162,7 @@ export class LandingFolder {
     writeWhole(POINTS.done, this.folder, DONE, Buffer.from(JSON.stringify(finished)));
   }
 
-  /** Sees that this is on disk. */
+  /** Flushes the folder with `done`. */
   async flushFinished(): Promise<void> {
     await flush(POINTS.flushDone, this.folder, () => this.#targets());
   }
@@ -176,7 +184,7 @@ export class LandingFolder {
     LandingFolder.removeIfNone(this.#workspace);
   }
 
-  /** Removes the folder that they are all in, once there is none. */
+  /** Removes the folder of all landings when it is empty. */
   static removeIfNone(workspace: Folder): void {
     using all = workspace.openBelowIfThere(GIT_LANDINGS);
     if (all?.names().length === 0) removeTree(POINTS.remove, workspace, GIT_LANDINGS);
@@ -186,7 +194,7 @@ export class LandingFolder {
     this.folder.close();
   }
 
-  /** One after the other: a folder is open only while it is flushed. */
+  /** Opens one folder after the other, each only while it is flushed. */
   *#targets(also: () => Iterable<FlushTarget> = () => []): Generator<FlushTarget> {
     using all = this.#workspace.openBelow(GIT_LANDINGS);
     yield { parent: all, name: this.id };

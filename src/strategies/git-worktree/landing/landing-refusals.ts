@@ -4,7 +4,7 @@ import { isThere } from "../../../system/data/existence.ts";
 import { branchName, type Checkout, type Head, underWay } from "../checkout/checkout.ts";
 import type { GitLanding } from "./landing-record.ts";
 
-/** What keeps a landing, or an undo, from being begun. */
+/** The reasons to refuse a landing or an undo before it begins. */
 export function assertThere({ gitDir }: Checkout): void {
   if (isThere(gitDir)) return;
   throw new SandboxCommitError(`The repository ${displayPath(gitDir)} is gone.`, {
@@ -21,8 +21,8 @@ export function assertNothingUnderWay({ gitDir, root }: Checkout): void {
   });
 }
 
-/** Another branch is checked out than the one that the sandbox was made from. */
-export function switched(ref: string, now: Head): SandboxConflictError {
+/** The user has checked out another branch than the one that the sandbox began with. */
+export function branchSwitched(ref: string, now: Head): SandboxConflictError {
   const why = `${branchName(ref)} was checked out when the sandbox was made, and now ${branchName(now.ref)} is`;
   return new SandboxConflictError([{ path: ".", why }], {
     message: `The original changed meanwhile: ${why}.`,
@@ -30,11 +30,11 @@ export function switched(ref: string, now: Head): SandboxConflictError {
   });
 }
 
-/** The branch is no longer where a landing left it. */
-export function movedOn({ ref, from, to }: GitLanding, now: Head): SandboxConflictError {
-  const why = `${branchName(ref)} is at ${now.commit.slice(0, 12)} and no longer at ${to.slice(0, 12)}, which the plan landed as`;
+/** The branch has moved since the landing. */
+export function branchMovedOn({ ref, from, to }: GitLanding, now: Head): SandboxConflictError {
+  const why = `${branchName(ref)} is at ${now.commit.slice(0, 12)} and no longer at ${to.slice(0, 12)}, where the plan left it`;
   return new SandboxConflictError([{ path: ".", why }], {
-    message: `It can't be taken back: ${why}.`,
+    message: `The landing can't be taken back: ${why}.`,
     hint: `Take it back by a new commit: git revert -m 1 ${to} (if that is no merge: git revert ${from}..${to}).`,
   });
 }

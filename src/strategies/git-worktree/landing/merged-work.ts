@@ -3,7 +3,7 @@ import { displayPath } from "../../../core/paths/byte-path.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import { branchName, type Head } from "../checkout/checkout.ts";
 import { splitNul } from "../repository/repository-config.ts";
-import { DURABLE } from "../repository/stored-tree.ts";
+import { DURABLE } from "../repository/store-tree.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
 import { type CommitText, commitTree, descends, type WorkCommit } from "../worktree/work-commit.ts";
@@ -11,9 +11,9 @@ import { type CommitText, commitTree, descends, type WorkCommit } from "../workt
 const MERGE = failpoint("git.merge-tree");
 
 /**
- * Merges a commit of the plan's into what is checked out now, as objects only. The result is a merge commit,
- * or with `fastForward` the commit itself where nobody has committed meanwhile. Conflicts are a
- * `SandboxConflictError` with every path.
+ * Merges a commit of the plan into the commit that is checked out now, as objects only. Returns a merge
+ * commit, or with `fastForward` the plan's commit if the branch has not moved. Throws a
+ * `SandboxConflictError` with every path in conflict.
  */
 export async function mergeWork(
   parts: SandboxParts,
@@ -23,12 +23,12 @@ export async function mergeWork(
   text: CommitText,
   fastForward: boolean,
 ): Promise<string> {
-  const place = parts.onCheckout();
+  const context = parts.onCheckout();
   if (work === record.head) return now.commit;
-  if (!(await descends(parts, place, record.head, now.commit))) throw rewritten(record, now);
+  if (!(await descends(parts, context, record.head, now.commit))) throw rewritten(record, now);
   if (now.commit === record.head && fastForward) return work;
   const tree = now.commit === record.head ? workTree : await mergedTree(parts, now, work);
-  return await commitTree(parts, place, tree, [now.commit, work], text);
+  return await commitTree(parts, context, tree, [now.commit, work], text);
 }
 
 async function mergedTree(parts: SandboxParts, now: Head, work: string): Promise<string> {
@@ -44,8 +44,8 @@ async function mergedTree(parts: SandboxParts, now: Head, work: string): Promise
 }
 
 /**
- * Lines `MODE ID STAGE`, a tab and a path, up to an empty one: stage 1 is the common ancestor, 2 the branch,
- * 3 the plan.
+ * Parses lines `MODE ID STAGE`, a tab and a path, up to an empty line. Stage 1 is the common ancestor, 2 the
+ * branch, 3 the plan.
  */
 export function conflictsIn(said: readonly string[], branch: string): Conflict[] {
   const stages = new Map<string, Set<string>>();

@@ -13,9 +13,9 @@ import { readWhole } from "../../../system/data/whole-file.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import { branchName, type Checkout } from "../checkout/checkout.ts";
 import { appendToLog } from "../repository/ref-log.ts";
-import { nulTerminated } from "../repository/stored-tree.ts";
+import { nulTerminated } from "../repository/store-tree.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
-import { fillLock, type HeldLock, isHeld, isMoved, moveLock, releaseLocks } from "./git-locks.ts";
+import { fillLock, type GitLock, isHeld, isMoved, moveLock, releaseLocks } from "./git-locks.ts";
 import type { GitLanding } from "./landing-record.ts";
 
 const POINTS = {
@@ -25,7 +25,7 @@ const POINTS = {
 };
 const INDEX = "index";
 
-/** Fills the locks with what they are to become, so that moving them is all that is left to do. */
+/** Fills the locks with the future content, so that only renames remain. */
 export function fillLocks(landing: GitLanding, folder: Folder): void {
   const [index, head, branch] = landing.locks;
   const bytes = readWhole(folder, INDEX);
@@ -35,8 +35,8 @@ export function fillLocks(landing: GitLanding, folder: Folder): void {
 }
 
 /**
- * Sees that they are on disk, together with what `flushOurs` flushes; on the same file system one flush is
- * enough for both.
+ * Flushes the locks together with what `flushOurs` flushes. One flush is enough where both are on the same
+ * file system.
  */
 export async function flushLocks<T>(
   parts: SandboxParts,
@@ -55,9 +55,9 @@ export async function flushLocks<T>(
 }
 
 /**
- * Moves the user's repository to where a landing takes it, once the files are there: the index, the logs, the
- * branch, and the locks are gone. Each is done by moving a lock over what it locks, so what is done is seen
- * from the locks, and all of it can be run again.
+ * Moves the user's repository to its new state, when the files are in place: the index, the logs, the branch;
+ * then the locks are gone. Index and branch change by the rename of a lock, so the locks tell which steps are
+ * done, and a second run repeats none.
  */
 export async function moveRepository(
   parts: SandboxParts,
@@ -82,7 +82,7 @@ export async function moveRepository(
   return attention;
 }
 
-/** Files of a repository, and the folders that they are in. */
+/** Files of a repository, each with its folder. */
 function* targetsOf(gitDir: Folder, paths: readonly string[]): Generator<FlushTarget> {
   for (const path of paths) {
     using parent = Folder.open(parentPath(path));
@@ -96,10 +96,10 @@ async function moveIndex(
   parts: SandboxParts,
   landing: GitLanding,
   folder: Folder,
-  lock: HeldLock,
+  lock: GitLock,
 ): Promise<Attention[]> {
   if (landing.changes.length === 0 || isMoved(lock)) return [];
-  if (!isHeld(lock)) return [stolen("the index", "it may not show what landed: look at 'git status'")];
+  if (!isHeld(lock)) return [lockRemoved("the index", "it may not show what landed: look at 'git status'")];
   await refresh(parts, landing, folder);
   const facts = folder.facts(INDEX);
   const refreshed = facts === undefined ? undefined : readWhole(folder, INDEX);
@@ -109,8 +109,8 @@ async function moveIndex(
 }
 
 /**
- * Lets the index know the new files, so that git need not read them again. An index that does not know them
- * is right all the same: so what keeps git from it here, where there is no way back, does not count.
+ * Adds the times of the new files to the index, so that git need not read them again. An index without them
+ * is correct too, so a failure of git, which can't be undone here, is ignored.
  */
 async function refresh(parts: SandboxParts, landing: GitLanding, folder: Folder): Promise<void> {
   const inIndex = new Set(landing.changes.filter(({ after }) => after !== undefined).map(({ path }) => path));
@@ -126,13 +126,13 @@ async function refresh(parts: SandboxParts, landing: GitLanding, folder: Folder)
   }
 }
 
-function moveBranch(checkout: Checkout, landing: GitLanding, lock: HeldLock): Attention[] {
+function moveBranch(checkout: Checkout, landing: GitLanding, lock: GitLock): Attention[] {
   const { ref, from, to, log, logs } = landing;
   if (from === to || isMoved(lock)) return [];
   if (!isHeld(lock)) {
     const now = refValue(checkout, ref);
     if (now === to) return [];
-    return [stolen(branchName(ref), `what landed is in ${to.slice(0, 12)}: merge that`)];
+    return [lockRemoved(branchName(ref), `what landed is in ${to.slice(0, 12)}: merge that`)];
   }
   if (ref !== "HEAD") appendToLog(checkout.commonDir, ref, log, logs);
   appendToLog(checkout.gitDir, "HEAD", log, logs);
@@ -140,16 +140,16 @@ function moveBranch(checkout: Checkout, landing: GitLanding, lock: HeldLock): At
   return [];
 }
 
-/** What a branch's own file says; undefined if it is only among the packed refs. */
+/** The content of a branch's own file; undefined if the branch is only among the packed refs. */
 function refValue({ gitDir, commonDir }: Checkout, ref: string): string | undefined {
   using folder = Folder.open(parentPath(`${ref === "HEAD" ? gitDir : commonDir}/${ref}`));
   const bytes = readWhole(folder, ref.slice(ref.lastIndexOf("/") + 1));
   return bytes === undefined ? undefined : pathFromBytes(bytes).trim();
 }
 
-function stolen(what: string, then: string): Attention {
+function lockRemoved(what: string, then: string): Attention {
   return {
     path: ".",
-    message: `somebody took away the lock on ${displayPath(what)} while the plan was landing; ${then}`,
+    message: `another process removed the lock on ${displayPath(what)} while the plan was landing; ${then}`,
   };
 }

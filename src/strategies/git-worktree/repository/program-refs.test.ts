@@ -38,7 +38,7 @@ describe("programCommit", () => {
     assert.equal(programCommit(folder), a);
   });
 
-  it("finds none in what is broken, goes in circles, or leads elsewhere", () => {
+  it("finds none where refs are broken, go in circles, or lead elsewhere", () => {
     assert.equal(programCommit(folder), undefined);
     for (const text of [
       "",

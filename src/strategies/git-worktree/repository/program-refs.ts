@@ -6,22 +6,22 @@ import { underWay } from "../checkout/checkout.ts";
 import { DOT_GIT } from "../layout.ts";
 
 /**
- * What the repository in a worktree has checked out. Programs have written it, so git is not asked: it would
- * believe the settings that it finds there. Refs are simple files: one for each, or lines of `packed-refs`;
- * HEAD names one, or holds a commit itself.
+ * Reads which commit the repository in a worktree has checked out. Programs write that repository, so git is
+ * not run on it: git would obey the settings that it finds there. A ref is a file, or a line of
+ * `packed-refs`. HEAD names a ref or holds a commit.
  */
 const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 const SYMBOLIC = /^ref: (refs\/[^\n]+)\n?$/;
 const DEEPEST = 5;
 const LARGEST = 64 * 1024 * 1024;
 
-/** The commit that programs have checked out; undefined if there is none, or the repository is broken. */
+/** The commit that programs have checked out; undefined if there is none, or if the repository is broken. */
 export function programCommit(worktree: Folder): string | undefined {
   using repository = worktree.openBelowIfThere(DOT_GIT);
   return repository === undefined ? undefined : resolve(repository, "HEAD", 0);
 }
 
-/** What programs have begun there and not finished: "a merge". */
+/** The operation that programs have begun there and not finished, such as "a merge". */
 export function programsUnderWay(worktree: Folder): string | undefined {
   const path = worktree.label(DOT_GIT);
   return isThere(path) ? underWay(path) : undefined;

@@ -17,8 +17,8 @@ export interface LogLine {
 }
 
 /**
- * Appends to the log of a ref, unless the line is its last already: so it can be done again after a crash.
- * `isWanted` says whether a log is begun where there is none.
+ * Appends to the log of a ref, unless its last line is this one already, so that a run after a crash may
+ * repeat it. `isWanted` says whether to begin a log where there is none.
  */
 export function appendToLog(gitDir: string, ref: string, line: LogLine, isWanted: boolean): void {
   using repository = Folder.open(gitDir);
@@ -33,7 +33,7 @@ export function appendToLog(gitDir: string, ref: string, line: LogLine, isWanted
   append(folder, name, known ?? Buffer.alloc(0), bytesFromPath(textOf(line)));
 }
 
-/** A crash may have left a part of the line. */
+/** A crash may have left the beginning of the line. */
 function append(folder: Folder, name: string, known: Buffer, line: Buffer): void {
   if (known.subarray(-line.length).equals(line)) return;
   const end = known.lastIndexOf(0x0a) + 1;

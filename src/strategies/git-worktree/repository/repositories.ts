@@ -3,17 +3,19 @@ import { Folder } from "../../../system/calls/folder.ts";
 import { readWhole, writeWhole } from "../../../system/data/whole-file.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import type { Git } from "../../../system/process/git.ts";
-import { type Checkout, placeOfCheckout } from "../checkout/checkout.ts";
+import { type Checkout, contextOfCheckout } from "../checkout/checkout.ts";
 import { DOT_GIT, REPOSITORY, WORKTREE } from "../layout.ts";
 import { type ConfigEntry, configText, takenOver } from "./repository-config.ts";
 
-/** Makes the two repositories of a sandbox (layout.ts), by writing the few files that make a repository. */
+/**
+ * Makes the two repositories of a sandbox (layout.ts) by writing the few files that a repository consists of.
+ */
 const POINTS = { folder: failpoint("git.create-folder"), file: failpoint("git.write-file") };
 
-/** The refs that a program finds in the worktree: copies, under the same names. */
+/** Programs find copies of these refs in the worktree, under the same names. */
 const COPIED_REFS = ["refs/heads", "refs/tags", "refs/remotes"];
 
-/** The branch that a program in the worktree is on. */
+/** The branch that programs in the worktree are on. */
 export function workBranch(planId: string): string {
   return `refs/heads/drydock/${planId}`;
 }
@@ -28,7 +30,7 @@ export function makeOwnRepository(
   using repository = workspace.ensureFolder(POINTS.folder, REPOSITORY);
   const theirs = `${checkout.commonDir}/objects`;
   const programs = workspace.label(`${WORKTREE}/${DOT_GIT}/objects`);
-  // Git complains of borrowed objects that are not there.
+  // Git warns about a missing folder of borrowed objects.
   put(workspace, `${WORKTREE}/${DOT_GIT}/objects/`, Buffer.alloc(0));
   fill(repository, {
     config: configText([...foundation(checkout), ...settingsFor(checkout, config)]),
@@ -39,7 +41,7 @@ export function makeOwnRepository(
   copyShared(checkout, repository);
 }
 
-/** Makes the repository that programs find in the worktree, on a branch of the plan's at this commit. */
+/** Makes the repository that programs find in the worktree, on the plan's branch at this commit. */
 export function makeWorkRepository(
   workspace: Folder,
   checkout: Checkout,
@@ -65,10 +67,7 @@ export function makeWorkRepository(
 /** The repository that checkpoints are stored in. */
 export const SAVES = "saves";
 
-/**
- * Makes it, if it is not there. Its attributes come before all others and say that every byte is stored as it
- * is.
- */
+/** Makes it, unless it exists. Its attributes override all others, so that every byte is stored as it is. */
 export function makeSavesRepository(workspace: Folder, checkout: Checkout): void {
   using repository = workspace.ensureFolder(POINTS.folder, SAVES);
   if (repository.facts("HEAD") !== undefined) return;
@@ -101,8 +100,7 @@ function foundation({ objectFormat }: Checkout): ConfigEntry[] {
 }
 
 /**
- * Large files that a filter keeps outside of git are in the user's repository, and new ones have to get
- * there.
+ * Large files that a filter keeps outside of git live in the user's repository, and new ones go there too.
  */
 function settingsFor(checkout: Checkout, config: readonly ConfigEntry[]): ConfigEntry[] {
   const taken = takenOver(config);
@@ -115,12 +113,12 @@ function settingsFor(checkout: Checkout, config: readonly ConfigEntry[]): Config
 }
 
 /**
- * The user's branches, tags and remote branches as a file of packed refs. Names below which ours would have
- * to be are left out.
+ * The user's branches, tags and remote branches as a file of packed refs, without `refs/heads/drydock`, which
+ * our branch needs as a folder.
  */
 export async function copiedRefs(git: Git, checkout: Checkout): Promise<Buffer> {
   const format = "--format=%(objectname) %(refname)";
-  const { stdout } = await git.look(placeOfCheckout(checkout), [
+  const { stdout } = await git.look(contextOfCheckout(checkout), [
     "for-each-ref",
     "--sort=refname",
     format,
@@ -133,7 +131,7 @@ export async function copiedRefs(git: Git, checkout: Checkout): Promise<Buffer> 
   return Buffer.from(["# pack-refs with: sorted ", ...lines, ""].join("\n"), "latin1");
 }
 
-/** What a repository says of ignored files and attributes, and where its history ends. */
+/** Copies the rules for ignored files, the attributes, and the limits of a shallow history. */
 function copyShared({ commonDir }: Checkout, repository: Folder): void {
   using common = Folder.open(commonDir);
   using info = common.openBelowIfThere("info");
@@ -145,13 +143,13 @@ function copyShared({ commonDir }: Checkout, repository: Folder): void {
   if (shallow !== undefined) put(repository, "shallow", shallow);
 }
 
-/** A line for each folder of objects, in quotes, because it may hold anything. */
+/** One line for each folder of objects, quoted, because a path may hold any byte. */
 function alternates(paths: readonly string[]): string {
   const quoted = paths.map((path) => `"${path.replace(/["\\]/g, "\\$&").replaceAll("\n", "\\n")}"`);
   return `${quoted.join("\n")}\n`;
 }
 
-/** Makes files; a name that ends in a slash is a folder. */
+/** Makes files. A name that ends in a slash is a folder. */
 function fill(folder: Folder, files: { readonly [path: string]: string | Uint8Array }): void {
   for (const [path, content] of Object.entries(files))
     put(folder, path, typeof content === "string" ? bytesFromPath(content) : content);

@@ -37,7 +37,7 @@ describe("configText", () => {
 });
 
 describe("takenOver", () => {
-  it("keeps what says what files hold, and nothing that leads elsewhere or runs programs", () => {
+  it("keeps settings that decide the stored bytes, and none that leads elsewhere or runs programs", () => {
     const keys = [
       "user.name",
       "core.autocrlf",

@@ -1,16 +1,17 @@
 import { pathFromBytes } from "../../../core/paths/byte-path.ts";
 import type { Git } from "../../../system/process/git.ts";
 
-/** One setting of git's; without a value it is true. */
+/** One setting of git. Without a value it is true. */
 export interface ConfigEntry {
-  /** `section.key` or `section.subsection.key`; section and key in small letters. */
+  /** `section.key` or `section.subsection.key`; section and key are in lower case. */
   readonly key: string;
   readonly value?: string;
 }
 
 /**
- * What of the user's settings a sandbox works with: who he is, and what says which bytes of a file are
- * stored. Nothing that leads to other repositories, or runs programs beyond filters and merge drivers.
+ * The user's settings that a sandbox takes over: the identity, and those that decide which bytes of a file
+ * are stored. Settings that lead to other repositories, or run programs other than filters and merge drivers,
+ * stay out.
  */
 const TAKEN_OVER = [
   /^(?:user|author|committer)\.(?:name|email)$/,
@@ -26,10 +27,10 @@ export interface Identity {
   readonly email: string;
 }
 
-/** Who makes a commit when the user has not said who he is. */
+/** The committer when the user has configured no identity. */
 const OURS: Identity = { name: "Drydock", email: "drydock@localhost" };
 
-/** All settings that hold for a checkout, wherever they are made. */
+/** All settings that apply to a checkout, from every config file. */
 export async function readConfig(
   git: Git,
   { gitDir, root }: { readonly gitDir: string; readonly root: string },
@@ -41,7 +42,7 @@ export async function readConfig(
   });
 }
 
-/** Those that a sandbox works with. */
+/** The settings that a sandbox takes over. */
 export function takenOver(entries: readonly ConfigEntry[]): readonly ConfigEntry[] {
   return entries.filter(({ key }) => TAKEN_OVER.some((pattern) => pattern.test(key)));
 }
@@ -53,7 +54,7 @@ export function identityFrom(entries: readonly ConfigEntry[]): Identity {
   return name === undefined || email === undefined ? OURS : { name, email };
 }
 
-/** Whether moves of branches are logged; git's default for a repository with a checkout is yes. */
+/** Whether git logs moves of branches. Git's default for a repository with a checkout is yes. */
 export function logsRefs(entries: readonly ConfigEntry[]): boolean {
   const value = entries.findLast(({ key }) => key === "core.logallrefupdates");
   return value === undefined || !/^(?:false|no|off|0|)$/i.test(value.value ?? "true");
@@ -84,7 +85,7 @@ function quoted(value: string): string {
   return `"${escaped}"`;
 }
 
-/** What stands between NUL bytes, as paths do in git's output. */
+/** The texts between NUL bytes; git prints paths like this. */
 export function splitNul(bytes: Buffer): string[] {
   const parts: string[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -2,16 +2,17 @@ import { Folder } from "../../../system/calls/folder.ts";
 import { isThere } from "../../../system/data/existence.ts";
 import { writeWhole } from "../../../system/data/whole-file.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import type { Git, GitPlace } from "../../../system/process/git.ts";
-import { type Checkout, placeOfCheckout } from "../checkout/checkout.ts";
+import type { Git, GitContext } from "../../../system/process/git.ts";
+import { type Checkout, contextOfCheckout } from "../checkout/checkout.ts";
 import { REPOSITORY } from "../layout.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
-import { DURABLE } from "./stored-tree.ts";
+import { DURABLE } from "./store-tree.ts";
 
 /**
- * The refs that a sandbox has in the user's repository, all below one name of its own: `base` keeps the
- * commit alive that the worktree began with, `landing` what is landing, which the branch has once it has
- * landed. They are gone after cleanup.
+ * The refs of a sandbox in the user's repository, all below one name. Cleanup removes them.
+ *
+ * - `base` keeps the commit alive that the worktree began with.
+ * - `landing` keeps the commit alive that is about to land, until the branch has it.
  */
 const POINTS = {
   keep: failpoint("git.keep-ref"),
@@ -25,19 +26,19 @@ export function refsOf(planId: string, resourceId: string): string {
   return `refs/drydock/${planId}/${resourceId}`;
 }
 
-/** Keeps a commit alive. */
+/** Protects the base from git's garbage collection. */
 export async function keepBase(git: Git, checkout: Checkout, refs: string, commit: string): Promise<void> {
-  await git.change(POINTS.keep, placeOfCheckout(checkout), ["update-ref", `${refs}/base`, commit], {
+  await git.change(POINTS.keep, contextOfCheckout(checkout), ["update-ref", `${refs}/base`, commit], {
     settings: DURABLE,
   });
 }
 
 /**
- * Brings a commit of our repository, with all that is new in it, to the user's. What programs made is checked
- * by git on the way: objects are named by their content again, and nothing that could write into the
- * repository itself is let in.
+ * Copies a commit of our repository, with all objects that are new in it, to the user's. Git checks
+ * everything that programs made: it names each object by its content again, and rejects what could write into
+ * the repository itself.
  */
-export async function bring(
+export async function bringCommit(
   parts: SandboxParts,
   refs: string,
   commit: string,
@@ -59,30 +60,31 @@ export async function bring(
   await git.change(POINTS.fetch, parts.theirs(), [...args, ...from], { settings, signal });
 }
 
-/** Removes refs of a sandbox: all, or only what keeps a landing alive. */
+/** Removes refs of a sandbox: all of them, or only the one of a landing. */
 export async function dropRefs(
   git: Git,
   checkout: Checkout,
   refs: string,
   which: "all" | "landing",
 ): Promise<void> {
-  // A repository that is gone has no refs.
+  // A removed repository has no refs.
   if (!isThere(checkout.commonDir)) return;
-  const place: GitPlace = { gitDir: checkout.commonDir };
+  const context: GitContext = { gitDir: checkout.commonDir };
   removeOwnLocks(checkout, refs);
   const names = which === "all" ? ["base", "landing"] : ["landing"];
-  // Somebody may have packed them. Where there is none, nothing of the user's is locked for it.
+  // Git may have packed the refs. Without any ref there is nothing to delete, and the user's repository is
+  // not locked.
   const isLoose = names.some((name) => isThere(`${checkout.commonDir}/${refs}/${name}`));
-  if (!isLoose && !(await areThere(git, place, `${refs}/${which === "all" ? "" : "landing"}`))) return;
+  if (!isLoose && !(await areThere(git, context, `${refs}/${which === "all" ? "" : "landing"}`))) return;
   const input = Buffer.from(names.map((name) => `delete ${refs}/${name}\n`).join(""));
-  await git.change(POINTS.drop, place, ["update-ref", "--stdin"], { input, settings: DURABLE });
+  await git.change(POINTS.drop, context, ["update-ref", "--stdin"], { input, settings: DURABLE });
 }
 
-async function areThere(git: Git, place: GitPlace, prefix: string): Promise<boolean> {
-  return (await git.look(place, ["for-each-ref", prefix])).stdout.length > 0;
+async function areThere(git: Git, context: GitContext, prefix: string): Promise<boolean> {
+  return (await git.look(context, ["for-each-ref", prefix])).stdout.length > 0;
 }
 
-/** Nobody else has refs there, so a lock that is left is from a git of ours that was killed. */
+/** Only Drydock has refs there, so a remaining lock comes from a git process of ours that was killed. */
 function removeOwnLocks({ commonDir }: Checkout, refs: string): void {
   using common = Folder.open(commonDir);
   using folder = common.openBelowIfThere(refs);

@@ -1,6 +1,6 @@
 import type { ChangeOperation } from "../../../core/change.ts";
 import type { LandingPath } from "../../../core/self-running/self-running.ts";
-import type { Git, GitPlace } from "../../../system/process/git.ts";
+import type { Git, GitContext } from "../../../system/process/git.ts";
 import { splitNul } from "./repository-config.ts";
 
 /** One path that differs between two trees. */
@@ -8,11 +8,11 @@ export interface BlobChange {
   readonly path: string;
   readonly before?: Blob;
   readonly after?: Blob;
-  /** For a file that was moved, and maybe changed: where it was. It is also deleted there. */
+  /** The earlier path of a moved file, which may also have changed. The list has its deletion there too. */
   readonly from?: string;
 }
 
-/** What a tree holds at a path. */
+/** The entry of a tree at a path. */
 export interface Blob {
   readonly mode: string;
   readonly id: string;
@@ -22,18 +22,18 @@ const LINK_MODE = "120000";
 const SUBMODULE_MODE = "160000";
 
 /**
- * What differs between two trees or commits, in git's order of paths. With renames, a moved file is a change
- * of its own kind.
+ * The difference between two trees or commits, in git's order of paths. With `renames`, a moved file names
+ * the path that it came from.
  */
 export async function treeChanges(
   git: Git,
-  place: GitPlace,
+  context: GitContext,
   from: string,
   to: string,
   { renames }: { readonly renames: boolean },
 ): Promise<readonly BlobChange[]> {
   const detection = renames ? ["-M"] : ["--no-renames"];
-  const { stdout } = await git.look(place, [
+  const { stdout } = await git.look(context, [
     "diff-tree",
     "-r",
     "-z",
@@ -46,7 +46,7 @@ export async function treeChanges(
   return parseRaw(splitNul(stdout));
 }
 
-/** `:MODE MODE ID ID STATUS`, a path, and for a move a second one. */
+/** Parses `:MODE MODE ID ID STATUS`, a path, and for a move a second path. */
 export function parseRaw(parts: readonly string[]): BlobChange[] {
   const changes: BlobChange[] = [];
   for (let at = 0; at < parts.length; ) {
@@ -74,7 +74,7 @@ export function operationOf({ before, after }: BlobChange): ChangeOperation {
   return kindOf(before) === kindOf(after) ? "modified" : "typechanged";
 }
 
-/** The change as it is judged before it lands. A submodule lands without its files. */
+/** The change as the checks before a landing see it. A submodule lands without its files. */
 export function landingPath(change: BlobChange): LandingPath {
   const blob = change.after ?? change.before;
   const kind = blob === undefined ? "file" : kindOf(blob);

@@ -4,12 +4,12 @@ import type { Folder } from "../../../system/calls/folder.ts";
 import { closeFile } from "../../../system/calls/handles.ts";
 import { dataRanges } from "../../../system/data/data-ranges.ts";
 
-/** Git reads a hole as if it were data, which takes some seconds up to here, and hours beyond. */
+/** Git reads holes as if they were data: seconds up to this size, hours beyond it. */
 const MOST_HOLES = 1024 ** 3;
 
 /**
- * Refuses a file that git would read for hours though it holds next to nothing. One that is as large as its
- * data is stored, however long that takes.
+ * Refuses a file whose holes would take git hours to read. A large file that is full of data is stored,
+ * however long that takes.
  */
 export function assertNoLargeHoles(parent: Folder, name: string, { kind, size }: Facts): void {
   if (kind !== "file" || size <= MOST_HOLES) return;

@@ -4,14 +4,14 @@ import { runAtOnce } from "../../../engine/work/pace.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import type { Git } from "../../../system/process/git.ts";
 import { currentBootId } from "../../../system/process/process-identity.ts";
-import { both } from "../both.ts";
+import { bothSettled } from "../both-settled.ts";
 import { type Checkout, type FoundCheckout, type Head, headOf } from "../checkout/checkout.ts";
 import { copyIndex, ScratchIndex } from "../checkout/index-files.ts";
 import { DOT_GIT, REPOSITORY, SANDBOX, WORKTREE } from "../layout.ts";
 import { copiedRefs, makeOwnRepository, makeWorkRepository } from "../repository/repositories.ts";
 import { type ConfigEntry, identityFrom, readConfig } from "../repository/repository-config.ts";
 import { keepBase } from "../repository/repository-refs.ts";
-import { storeTree } from "../repository/stored-tree.ts";
+import { storeTree } from "../repository/store-tree.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import { type Start, writeRecord } from "../sandbox-record.ts";
 import { commitTree, treeOf } from "./work-commit.ts";
@@ -20,7 +20,7 @@ const POINTS = { remove: failpoint("git.remove-old"), checkOut: failpoint("git.c
 
 export interface MakeOptions {
   readonly start: Start;
-  /** The name below which the refs of this sandbox are in the user's repository. */
+  /** The prefix of this sandbox's refs in the user's repository. */
   readonly refs: string;
   /** The branch that programs are on. */
   readonly branch: string;
@@ -29,8 +29,8 @@ export interface MakeOptions {
 }
 
 /**
- * Makes a worktree of what is checked out now, or was found to be, with its repositories; what an earlier,
- * unfinished try left is removed first.
+ * Makes a worktree with its repositories from what is checked out now, or from `found`. Removes an earlier
+ * worktree first, finished or not.
  */
 export async function makeWorktree(
   parts: SandboxParts,
@@ -39,11 +39,11 @@ export async function makeWorktree(
 ): Promise<void> {
   const { git, checkout, workspace } = parts;
   for (const name of [SANDBOX, WORKTREE, REPOSITORY]) removeTree(POINTS.remove, workspace, name);
-  const [checkedOut, refs] = await both(
+  const [checkedOut, refs] = await bothSettled(
     found === undefined ? lookAt(git, checkout) : Promise.resolve(found),
     copiedRefs(git, checkout),
   );
-  await both(
+  await bothSettled(
     keepBase(git, checkout, options.refs, checkedOut.head.commit),
     fillWorkspace(parts, options, checkedOut, refs),
   );
@@ -52,7 +52,7 @@ export async function makeWorktree(
 type CheckedOut = Pick<FoundCheckout, "head" | "config">;
 
 async function lookAt(git: Git, checkout: Checkout): Promise<CheckedOut> {
-  const [head, config] = await both(headOf(git, checkout), readConfig(git, checkout));
+  const [head, config] = await bothSettled(headOf(git, checkout), readConfig(git, checkout));
   return { head, config };
 }
 
@@ -79,8 +79,8 @@ async function fillWorkspace(
 }
 
 /**
- * A commit of the checkout as it is, uncommitted and untracked files included. Index, stash and files of the
- * user stay as they are.
+ * Commits the checkout as it is, with uncommitted and untracked files. The user's index, stash and files do
+ * not change.
  */
 async function uncommittedBase(
   parts: SandboxParts,
@@ -92,13 +92,13 @@ async function uncommittedBase(
   using gitDir = parts.openGitDir();
   using original = parts.openOriginal();
   using index = ScratchIndex.copyOf(gitDir, "index", workspace);
-  const place = parts.onCheckout(index.path);
-  const { tree } = await storeTree(git, place, original, "but-ignored", signal);
-  if (tree === (await treeOf(parts, place, head.commit))) return head.commit;
+  const context = parts.onCheckout(index.path);
+  const { tree } = await storeTree(git, context, original, "but-ignored", signal);
+  if (tree === (await treeOf(parts, context, head.commit))) return head.commit;
   const message = async () => "The checkout as it was, with what was not committed";
   const text = { identity: identityFrom(config), message };
-  const commit = await commitTree(parts, place, tree, [head.commit], text);
-  // Programs must find these objects where they can see them.
+  const commit = await commitTree(parts, context, tree, [head.commit], text);
+  // Programs need these objects in a place that they can see.
   using from = workspace.openBelow(`${REPOSITORY}/objects`);
   using to = workspace.openBelow(`${WORKTREE}/${DOT_GIT}/objects`);
   runAtOnce(copyTree(from, to, { data: "share", filter: (path) => path !== "info" }));

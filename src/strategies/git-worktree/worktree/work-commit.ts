@@ -1,10 +1,10 @@
 import { SandboxCommitError } from "../../../core/errors/errors.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import { type GitPlace, lineOf } from "../../../system/process/git.ts";
+import { type GitContext, lineOf } from "../../../system/process/git.ts";
 import { ScratchIndex } from "../checkout/index-files.ts";
 import { programCommit, programsUnderWay } from "../repository/program-refs.ts";
 import type { Identity } from "../repository/repository-config.ts";
-import { DURABLE, nulTerminated, type StoredTree } from "../repository/stored-tree.ts";
+import { DURABLE, nulTerminated, type StoredTree } from "../repository/store-tree.ts";
 import { type BlobChange, treeChanges } from "../repository/tree-changes.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
@@ -15,21 +15,21 @@ const POINTS = { commit: failpoint("git.commit-tree"), index: failpoint("git.bui
 export interface WorkCommit {
   readonly commit: string;
   readonly tree: string;
-  /** What it changes, compared with where the sandbox began. */
+  /** The changes since the sandbox began. */
   readonly changes: readonly BlobChange[];
-  /** What was not committed in the checkout when the sandbox was made: changes of that stay uncommitted. */
+  /** Changes of files that were uncommitted when the sandbox began. These stay uncommitted. */
   readonly uncommitted: readonly BlobChange[];
   readonly warnings: readonly string[];
 }
 
-/** Who commits, and what the commit says. */
+/** The identity and the message of a commit. */
 export interface CommitText {
   readonly identity: Identity;
-  /** Asked for only if a commit is made. */
+  /** Called only if there is a commit to make. */
   readonly message: () => Promise<string>;
 }
 
-/** Fails while something is half done in the worktree, such as a merge. */
+/** Fails while the worktree is in the middle of an operation, such as a merge. */
 export function assertProgramsDone(parts: SandboxParts): void {
   using worktree = parts.openWorktree();
   const busy = programsUnderWay(worktree);
@@ -44,8 +44,8 @@ export function assertProgramsDone(parts: SandboxParts): void {
 }
 
 /**
- * Makes a commit of all that was stored of the worktree, on top of the commits that programs made there.
- * Undefined if there is nothing.
+ * Commits the stored files of the worktree, on top of the commits that programs made there. Undefined if
+ * there is nothing to land.
  */
 export async function commitWork(
   parts: SandboxParts,
@@ -54,19 +54,20 @@ export async function commitWork(
   text: CommitText,
 ): Promise<WorkCommit | undefined> {
   using worktree = parts.openWorktree();
-  const place = parts.onWorktree();
-  const changes = await treeChanges(parts.git, place, record.base, tree, { renames: false });
+  const context = parts.onWorktree();
+  const changes = await treeChanges(parts.git, context, record.base, tree, { renames: false });
   const tip = programCommit(worktree) ?? record.base;
   const warnings = nested.map((path) => `${path} is a git repository of its own, which does not land`);
   if (record.base !== record.head) return await fromUncommitted(parts, record, text, changes, warnings);
   if (changes.length === 0 && tip === record.base) return undefined;
-  const isBasedHere = await descends(parts, place, record.base, tip);
+  const isBasedHere = await descends(parts, context, record.base, tip);
   if (changes.length === 0 && !isBasedHere) return undefined;
-  const isCommitted = tip === record.base ? false : isBasedHere && (await treeOf(parts, place, tip)) === tree;
+  const isCommitted =
+    tip === record.base ? false : isBasedHere && (await treeOf(parts, context, tip)) === tree;
   const parent = isBasedHere ? tip : record.base;
   return {
     tree,
-    commit: isCommitted ? tip : await commitTree(parts, place, tree, [parent], text),
+    commit: isCommitted ? tip : await commitTree(parts, context, tree, [parent], text),
     changes,
     uncommitted: [],
     warnings: isBasedHere ? warnings : [...warnings, REBASED],
@@ -77,9 +78,9 @@ const REBASED =
   "the commits made in the sandbox are not based on where it began, so its files land as one commit of their own";
 
 /**
- * A sandbox that began with uncommitted files: these are in its base, and must not get into the history. So
- * what it changed lands as one commit on what was checked out; what it changed of uncommitted files stays
- * uncommitted.
+ * The case of a sandbox that began with uncommitted files. They are in its base and must not get into the
+ * history. So the changes land as one commit on the commit that was checked out, and changes of uncommitted
+ * files stay uncommitted.
  */
 async function fromUncommitted(
   parts: SandboxParts,
@@ -96,14 +97,14 @@ async function fromUncommitted(
   const uncommitted = all.filter(({ path }) => uncommittedPaths.has(path));
   const committed = all.filter(({ path }) => !uncommittedPaths.has(path));
   using index = new ScratchIndex(parts.workspace);
-  const place = parts.onWorktree(index.path);
-  await parts.git.change(POINTS.index, place, ["read-tree", record.head]);
-  await parts.git.change(POINTS.index, place, ["update-index", "--replace", "-z", "--index-info"], {
+  const context = parts.onWorktree(index.path);
+  await parts.git.change(POINTS.index, context, ["read-tree", record.head]);
+  await parts.git.change(POINTS.index, context, ["update-index", "--replace", "-z", "--index-info"], {
     input: indexLines(committed, "after"),
   });
-  const tree = lineOf(await parts.git.change(POINTS.index, place, ["write-tree"], { settings: DURABLE }));
+  const tree = lineOf(await parts.git.change(POINTS.index, context, ["write-tree"], { settings: DURABLE }));
   const commit =
-    committed.length === 0 ? record.head : await commitTree(parts, place, tree, [record.head], text);
+    committed.length === 0 ? record.head : await commitTree(parts, context, tree, [record.head], text);
   return { commit, tree, changes: all, uncommitted, warnings };
 }
 
@@ -120,13 +121,13 @@ export function indexLines(changes: readonly BlobChange[], side: "before" | "aft
 /** Makes a commit object. */
 export async function commitTree(
   { git }: SandboxParts,
-  place: GitPlace,
+  context: GitContext,
   tree: string,
   parents: readonly string[],
   { identity, message }: CommitText,
 ): Promise<string> {
   const args = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent])];
-  const answer = await git.change(POINTS.commit, place, args, {
+  const answer = await git.change(POINTS.commit, context, args, {
     input: Buffer.from(`${(await message()).trimEnd()}\n`),
     settings: DURABLE,
     environment: {
@@ -139,18 +140,18 @@ export async function commitTree(
   return lineOf(answer);
 }
 
-/** Whether a commit is the other, or has it in its history. What is broken has nothing. */
+/** Whether a commit is the other, or has it in its history. False if the history can't be read. */
 export async function descends(
   { git }: SandboxParts,
-  place: GitPlace,
+  context: GitContext,
   ancestor: string,
   commit: string,
 ): Promise<boolean> {
   if (ancestor === commit) return true;
   const args = ["merge-base", "--is-ancestor", ancestor, commit];
-  return (await git.look(place, args, { answers: [1, 128] })).code === 0;
+  return (await git.look(context, args, { answers: [1, 128] })).code === 0;
 }
 
-export async function treeOf({ git }: SandboxParts, place: GitPlace, commit: string): Promise<string> {
-  return await git.line(place, ["rev-parse", "--verify", `${commit}^{tree}`]);
+export async function treeOf({ git }: SandboxParts, context: GitContext, commit: string): Promise<string> {
+  return await git.line(context, ["rev-parse", "--verify", `${commit}^{tree}`]);
 }

@@ -13,8 +13,8 @@ import { countLines } from "../../../engine/show/text-diff.ts";
 import type { Facts } from "../../../system/calls/facts.ts";
 import type { Folder } from "../../../system/calls/folder.ts";
 import { branchName, headOf } from "../checkout/checkout.ts";
-import { ignoredIn } from "../repository/stored-tree.ts";
-import { storeWork } from "../repository/stored-work.ts";
+import { ignoredIn } from "../repository/store-tree.ts";
+import { storeWork } from "../repository/store-work.ts";
 import { type Blob, type BlobChange, kindOf, operationOf, treeChanges } from "../repository/tree-changes.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
 import type { SandboxRecord } from "../sandbox-record.ts";
@@ -22,17 +22,17 @@ import { ScratchFolder } from "../scratch-folder.ts";
 import { checkOutInto } from "./checked-out-files.ts";
 
 /**
- * What the worktree holds that the base does not: the files as they are now, stored in our repository,
- * against the commit that the worktree began with. Both sides are shown as they are checked out.
+ * The difference between the worktree and its base: the present files, stored in our repository, against the
+ * commit that the worktree began with. Both sides are shown as they are checked out.
  */
 export async function workDiff(parts: SandboxParts, record: SandboxRecord): Promise<DiffView> {
   const { git, workspace } = parts;
   using repository = parts.openRepository();
   using worktree = parts.openWorktree();
-  const place = parts.onWorktree();
+  const context = parts.onWorktree();
   const { tree, nested } = await storeWork(parts);
-  const changes = await treeChanges(git, place, record.base, tree, { renames: true });
-  const ignored = await ignoredIn(git, place);
+  const changes = await treeChanges(git, context, record.base, tree, { renames: true });
+  const ignored = await ignoredIn(git, context);
   const moved = await changedMeanwhile(parts, record, changes);
   using scratch = new ScratchFolder(workspace);
   const before = changes.filter(
@@ -101,7 +101,7 @@ function shownKind(blob: Blob | undefined): ChangeKind {
   return kind === "submodule" ? "directory" : kind;
 }
 
-/** Git knows of modes only whether a file can be run, and nothing of owners and times. */
+/** Of the mode, git knows only whether a file can be run; it knows nothing of owners and times. */
 function shownFacts({ mode }: Blob, facts: Facts | undefined, { content, target }: ReadSide): ChangeFacts {
   const isFile = facts?.kind === "file";
   return {
@@ -150,7 +150,7 @@ function notLanding(path: string, kind: ChangeKind, why: string): Change {
   return { path, operation: "added", kind, warnings: [why] };
 }
 
-/** What others have committed since, of what the plan changes too. */
+/** Paths that others have changed on the branch since. */
 interface Moved {
   readonly paths: ReadonlySet<string>;
   readonly branch: string;

@@ -44,23 +44,23 @@ const POINTS: { readonly [operation in HolderOperation]: Failpoint } = {
   end: failpoint("held.end"),
 };
 
-/** What may be given up while it lasts: nothing is prepared or landed by it. */
+/** Operations that an interruption may give up: they prepare and land nothing. */
 const INTERRUPTIBLE: readonly HolderOperation[] = ["connect", "begin", "run", "table", "log", "status"];
-/** A holder that is asked to go is not waited for if it can't: it goes when it finds its folder gone. */
+/**
+ * Operations that ask a holder to end. They do not wait for a holder that can't answer: it ends when it finds
+ * its folder gone.
+ */
 const FAREWELL: readonly HolderOperation[] = ["disconnect", "end"];
 const FAREWELL_MS = 3000;
 const FAREWELL_OF_INTERRUPTED_MS = 200;
 
-/**
- * Longer than the holder waits for any server: one that takes more has stopped itself, and is as good as
- * dead.
- */
+/** Longer than the holder waits for any server: a holder that takes more time hangs, and counts as dead. */
 const HOLDER_MS = 15 * 60_000;
 const CANCELLING_MS = 30_000;
 
 /**
- * Ends the wait for an answer. Statements end by being cancelled, so that the holder can say how they ended;
- * only one that does not even answer then is not waited for.
+ * The signal that ends the wait for an answer. Statements are cancelled first, so that the holder can report
+ * how they ended; the wait ends only if the holder does not answer that either.
  */
 function waitEnds(operation: HolderOperation, signal: AbortSignal | undefined): AbortSignal | undefined {
   if (operation === "run") return signal === undefined ? undefined : later(signal, 2 * CANCELLING_MS);
@@ -71,7 +71,7 @@ function waitEnds(operation: HolderOperation, signal: AbortSignal | undefined): 
   return signal !== undefined && INTERRUPTIBLE.includes(operation) ? AbortSignal.any([signal, limit]) : limit;
 }
 
-/** A signal that follows another one after a while. */
+/** A signal that follows another one after some time. */
 function later(signal: AbortSignal, ms: number): AbortSignal {
   const controller = new AbortController();
   signal.addEventListener("abort", () => setTimeout(() => controller.abort(), ms).unref(), { once: true });
@@ -81,8 +81,8 @@ function later(signal: AbortSignal, ms: number): AbortSignal {
 const DEFAULT_LIMITS: TransactionPolicy = { idleMilliseconds: 30 * 60_000, ageMilliseconds: 8 * 3_600_000 };
 
 /**
- * The holder of a plan, as those see it who ask it. Callers hold the plan's claim where it may have to be
- * started.
+ * The client's side of a plan's holder. A caller that may have to start the holder must have the plan's
+ * claim.
  */
 export class HolderClient {
   readonly #context: StrategyContext;
@@ -95,13 +95,13 @@ export class HolderClient {
     this.#planId = planId;
   }
 
-  /** Whether there is a holder. */
+  /** Whether the holder is running. */
   get isAlive(): boolean {
     const holder = this.#folder.holder();
     return holder !== undefined && isProcessAlive(holder.owner);
   }
 
-  /** Starts a holder if there is none; it may begin to connect then. */
+  /** Starts a holder if there is none. A new holder may begin to connect at once. */
   async #start(connects: HolderStart["connects"]): Promise<void> {
     if (this.isAlive) return;
     this.#folder.make();
@@ -119,7 +119,7 @@ export class HolderClient {
       });
   }
 
-  /** Asks the holder; undefined if there is none, or it dies meanwhile. */
+  /** Asks the holder; undefined if there is none, or if it dies meanwhile. */
   async ask<Operation extends HolderOperation>(
     operation: Operation,
     resourceId: string,
@@ -141,12 +141,12 @@ export class HolderClient {
     return { answer: answer.done as HolderOperations[Operation]["answers"] };
   }
 
-  /** An interruption ends the statements that are asked for; the answer says so. */
+  /** On an interruption, cancels the statements that were asked for; the answer reports that. */
   async #cancelling<T>(resourceId: string, asking: Promise<T>): Promise<T> {
     const { signal } = this.#context;
     let cancelled: Promise<unknown> = Promise.resolve();
     const cancel = () => {
-      // If it can't be done, they end by themselves.
+      // If the cancel fails, the statements end by themselves.
       cancelled = this.ask("cancel", resourceId, {}).catch(() => undefined);
     };
     signal?.addEventListener("abort", cancel);
@@ -158,7 +158,7 @@ export class HolderClient {
     }
   }
 
-  /** The same, of a holder that is started if there is none. */
+  /** Asks the holder, and starts one if there is none. */
   async demand<Operation extends HolderOperation>(
     operation: Operation,
     resourceId: string,
@@ -171,7 +171,7 @@ export class HolderClient {
       await this.#start(connects);
       const answered = await this.ask(operation, resourceId, given);
       if (answered !== undefined) return answered.answer;
-      // It may be on its way out, and still look alive.
+      // The holder may be ending, and still look alive.
       await sleep(WHILE_ENDING_MS);
     }
     throw new StateError("The process that holds the transaction died while it was asked.", {
@@ -183,7 +183,7 @@ export class HolderClient {
 
 export const HOLDER_DIED = "HOLDER_DIED";
 
-/** Whether an error says this. */
+/** Whether an error has this code. */
 export function hasCode(thrown: unknown, code: string): boolean {
   return thrown instanceof DrydockError && thrown.code === code;
 }

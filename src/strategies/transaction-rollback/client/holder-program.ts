@@ -1,7 +1,10 @@
 import { type OwnProgram, ownProgram } from "../../../system/process/own-program.ts";
 
 const COMPILED = "node_modules/.cache/drydock-compiled";
-/** Seen from this file in the source, from dist/, from its chunks, and from a bundle of the tests. */
+/**
+ * The paths of the program from this file: in the source, in dist/, in its chunks, and in a bundle of the
+ * tests.
+ */
 const PLACES = [
   { program: "../holder/holder-main.ts", compiled: `../../../../${COMPILED}` },
   { program: "./holder.js", compiled: "./.compile-cache" },
@@ -12,7 +15,7 @@ const PLACES = [
   },
 ];
 
-/** How the process that holds transactions is started. */
+/** The program and arguments that start a holder. */
 export function holderProgram(): OwnProgram {
   return ownProgram(import.meta.url, PLACES);
 }

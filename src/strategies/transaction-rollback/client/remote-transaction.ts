@@ -47,7 +47,7 @@ export class RemoteTransaction {
     return await this.#demand("connect", { location: this.location });
   }
 
-  /** Begins a transaction; the work of an earlier one is gone. */
+  /** Begins a transaction and drops the work of an earlier one. */
   async open(): Promise<void> {
     const { session } = await this.connect();
     const name = this.#newName();
@@ -55,7 +55,7 @@ export class RemoteTransaction {
     this.#save({ state: "open", name, session });
   }
 
-  /** Asks for something that needs the work. After a landing this begins new work. */
+  /** Sends a request that needs the work. After a landing, this begins new work. */
   async ask<Operation extends HolderOperation>(
     operation: Operation,
     given: HolderOperations[Operation]["asks"],
@@ -74,7 +74,10 @@ export class RemoteTransaction {
     return await this.lose(this.#whyGone());
   }
 
-  /** The first phase of a commit. If the holder dies meanwhile, only the server knows how far it came. */
+  /**
+   * The first phase of a commit. If the holder dies meanwhile, only the server knows whether the transaction
+   * is prepared.
+   */
   async prepare(
     transactionId: string,
   ): Promise<{ readonly name: TransactionName; readonly evidence: Evidence }> {
@@ -102,7 +105,7 @@ export class RemoteTransaction {
     return await this.#demand("land", { location: this.location, name, evidence });
   }
 
-  /** Commits in one step. Without an answer it stays unknown whether that happened. */
+  /** Commits in one step. Without an answer, the outcome is unknown. */
   async commit(): Promise<void> {
     try {
       const answered = await this.#holder.ask("commit", this.ref.resourceId, {});
@@ -112,7 +115,7 @@ export class RemoteTransaction {
         return await this.lose((thrown as StateError).message || this.#whyGone());
       if (!hasCode(thrown, SERVER_DOWN)) throw thrown;
     }
-    const message = `Nobody knows whether the transaction on ${this.location} was committed: the connection was lost meanwhile.`;
+    const message = `It is unknown whether the transaction on ${this.location} was committed: the connection was lost meanwhile.`;
     this.#save({ state: "lost", why: message, inDoubt: true });
     await this.#context.recordLoss?.(this.ref, message);
     throw new SandboxCommitError(message, { hint: "Look at the data in the database." });
@@ -127,7 +130,7 @@ export class RemoteTransaction {
     });
   }
 
-  /** Rolls back a prepared transaction and brings the work back; says if the work is gone. */
+  /** Rolls back a prepared transaction and restores the work; reports a loss of the work. */
   async takeBack(evidence: Evidence): Promise<readonly Attention[]> {
     await this.#rollBackPrepared(evidence);
     const why = await this.#workAgain();
@@ -136,13 +139,13 @@ export class RemoteTransaction {
     return [{ path: ".", message: lostMessage(why) }];
   }
 
-  /** Throws all work away, wherever it is, and begins anew. */
+  /** Drops all work, in the holder and on the server, and begins again. */
   async startOver(): Promise<void> {
     if (this.record?.state === "preparing") await this.#rollBackPrepared({});
     await this.open();
   }
 
-  /** Ends and removes everything of it. */
+  /** Ends the transaction and removes everything that belongs to it. */
   async remove(): Promise<void> {
     const { record, ref } = this;
     if (record?.state === "preparing") await this.#rollBackPrepared({});
@@ -153,17 +156,17 @@ export class RemoteTransaction {
     this.#folder.forget(ref.resourceId);
   }
 
-  /** Records that the work is gone, and throws that. */
+  /** Records that the work is gone, and throws the error for it. */
   async lose(why: string, inDoubt = false): Promise<never> {
     await this.#noteLost(why);
     throw new SandboxStateError(inDoubt ? why : lostMessage(why), {
       from: "ACTIVE",
       to: "ERRORED",
-      hint: "'drydock plan rollback' begins anew with the database as it is now; 'drydock plan cancel' gives the plan up.",
+      hint: "'drydock plan rollback' begins again with the database as it is now; 'drydock plan cancel' gives the plan up.",
     });
   }
 
-  /** How long it lasts; a loss that shows here is recorded. */
+  /** How long the transaction lasts. Records a loss that shows here. */
   async status(): Promise<HolderOperations["status"]["answers"]> {
     return await this.ask("status", {});
   }
@@ -181,7 +184,7 @@ export class RemoteTransaction {
     throw cannotBeTakenBack(location);
   }
 
-  /** Has the holder do the prepared work again; why not, if it can't. */
+  /** Makes the holder repeat the prepared work; returns the reason if it can't. */
   async #workAgain(): Promise<string | undefined> {
     const { record } = this;
     const held = await this.#holder.ask("holds", this.ref.resourceId, {});
@@ -219,7 +222,7 @@ export class RemoteTransaction {
     return await this.#holder.demand(operation, this.ref.resourceId, given);
   }
 
-  /** Asks the running holder only: a new one would hold nothing. */
+  /** Asks only a running holder: a new one would have no work. */
   async #demandHeld<Operation extends HolderOperation>(
     operation: Operation,
     given: HolderOperations[Operation]["asks"],
@@ -254,7 +257,7 @@ function lostMessage(why: string): string {
   return `The work in this sandbox is gone: ${why}. Nothing was changed in the database.`;
 }
 
-/** What a landed transaction is. */
+/** The error for undoing a landed transaction. */
 export function cannotBeTakenBack(location: string): SandboxRollbackError {
   return new SandboxRollbackError(
     `${location} has landed, and a transaction of this server can't be taken back.`,

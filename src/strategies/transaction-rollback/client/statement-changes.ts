@@ -2,8 +2,7 @@ import type { Change } from "../../../core/change.ts";
 import type { LoggedStatement } from "../holder-protocol.ts";
 
 /**
- * What the statements of a transaction would change when it lands, one change for each that may change
- * anything, in their order.
+ * The changes of a transaction that would land: one for each statement that may change anything, in order.
  */
 export function statementChanges(log: readonly LoggedStatement[]): Change[] {
   return log

@@ -1,21 +1,21 @@
 import type { RemoteTransaction } from "./remote-transaction.ts";
 
 /**
- * What the user should know of a held transaction: how long it lasts, because it holds locks, and what it
- * can't do.
+ * Notes for the user about a held transaction: how long it lasts, because it holds locks, and what it can't
+ * do.
  */
-export async function transactionNotes(held: RemoteTransaction): Promise<readonly string[]> {
-  const { record } = held;
-  const why = held.ref.metadata["whyNoPrepare"];
+export async function transactionNotes(remote: RemoteTransaction): Promise<readonly string[]> {
+  const { record } = remote;
+  const why = remote.ref.metadata["whyNoPrepare"];
   const notes = [
     typeof why === "string"
       ? `it can only land in one step (${why}), so it goes last, and needs --allow-irreversible`
       : "it can't be undone once it has landed",
   ];
   if (record?.state !== "open" && record?.state !== "lost") return notes;
-  const { beganAt, idleEnd, end } = await held.status();
+  const { beganAt, idleEnd, end } = await remote.status();
   return [
-    `its transaction is open since ${beganAt}; it ends at ${idleEnd} if nobody uses it before, and at ${end} in any case`,
+    `its transaction is open since ${beganAt}; it ends at ${idleEnd} if it is not used before, and at ${end} in any case`,
     ...notes,
   ];
 }

@@ -3,8 +3,8 @@ import type { IntendedPlace } from "../../../core/strategy.ts";
 import { serverKind } from "../../../database/server/server-url.ts";
 
 /**
- * Everything that a sandbox may come to have in the world, known before any of it exists: names hold the ids
- * of plan and resource.
+ * Everything that a sandbox may create. All of it is known in advance, because the names contain the ids of
+ * plan and resource.
  */
 export function placesOf(
   { planId, resourceId }: SandboxRef,

@@ -6,14 +6,14 @@ const parts: Buffer[] = [];
 for await (const part of process.stdin) parts.push(part as Buffer);
 const start = JSON.parse(Buffer.concat(parts).toString()) as HolderStart;
 
-// Nobody at a terminal means us, and the plan outlives who made it.
+// An interrupt at a terminal is not for the holder: the plan outlives the command that made it.
 process.on("SIGINT", () => undefined);
 process.on("SIGHUP", () => undefined);
-// Nobody listens any more once we are ready.
+// Once the holder is ready, the starter stops reading.
 process.stdout.on("error", () => undefined);
 
 const holder = new TransactionHolder(start, () => process.exit(0));
 await holder.listen();
 process.stdout.write("ready\n");
-// Who started it may have other things to do before he asks.
+// The starter may do other things before its first request.
 if (start.connects !== undefined) holder.connectTo(start.connects);

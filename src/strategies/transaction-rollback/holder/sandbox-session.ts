@@ -22,7 +22,7 @@ import {
 } from "../holder-protocol.ts";
 import { RecordedTransaction, type TransactionSteps } from "./recorded-transaction.ts";
 
-/** How long to wait for a server, and for what others have locked there. */
+/** How long to wait for a server, and for locks of other sessions there. */
 const PATIENCE_MS = 10_000;
 const TRIES_TO_LAND = 3;
 
@@ -32,7 +32,7 @@ export interface SandboxSessionParts {
   readonly secret: string | undefined;
   readonly now: () => Date;
   readonly limits: TransactionPolicy;
-  /** Called when the transaction ended though no client asked for that. */
+  /** Called when the transaction ended although no client asked for that. */
   readonly noteEnded: (why: string) => void;
 }
 
@@ -90,7 +90,7 @@ export class SandboxSession {
       const differs = await this.#again(name, steps);
       return differs === undefined ? { name } : { differs };
     } catch (thrown) {
-      // The server may come back, and what was done is still known.
+      // The server may come back, and the steps are still known.
       if (isDown(thrown)) throw thrown;
       return { differs: messageOf(thrown) };
     }
@@ -106,7 +106,7 @@ export class SandboxSession {
     }
   }
 
-  /** Ends what `run` is doing. */
+  /** Ends the statements of `run`. */
   async cancel(): Promise<void> {
     await this.#database?.cancel();
   }
@@ -168,7 +168,8 @@ export class SandboxSession {
   }
 
   /**
-   * Lands by the connection that prepared, where that can; if it fails, a new one finds out how far it came.
+   * Commits on the connection that prepared, where that is possible. If it fails, a new connection finds out
+   * whether the transaction was committed.
    */
   async land({ name, evidence, ...where }: HolderOperations["land"]["asks"]): Promise<Outcome> {
     const landing = (resolver: TransactionResolver) => landBy(resolver, name, evidence);
@@ -203,7 +204,7 @@ export class SandboxSession {
     await this.#resolving({ location }, (resolver) => resolver.forget(marker));
   }
 
-  /** Ends a transaction that is open for too long. */
+  /** Ends a transaction that has been open too long. */
   async expire(): Promise<void> {
     const status = this.#transaction?.status(this.#parts.limits);
     const now = this.#parts.now().toISOString();
@@ -211,7 +212,7 @@ export class SandboxSession {
     const why =
       now >= status.end
         ? "it was open for longer than sandbox.transaction.age allows"
-        : "nobody used it for longer than sandbox.transaction.idle allows";
+        : "it was idle for longer than sandbox.transaction.idle allows";
     this.#gone(`its transaction was ended because ${why}`);
     await this.disconnect();
   }
@@ -233,7 +234,7 @@ export class SandboxSession {
     this.#whyGone = undefined;
   }
 
-  /** A failure that took the whole transaction with it. */
+  /** Runs the steps again after a failure that ended the whole transaction. */
   async #reviveIfEnded(steps: TransactionSteps): Promise<void> {
     const [database, name] = [this.#database, this.#name];
     if (database === undefined || name === undefined || database.isInTransaction) return;
@@ -305,7 +306,7 @@ async function landBy(
     try {
       await resolver.finish(name, "commit");
     } catch (thrown) {
-      // Whatever it says, the next look tells what became of it.
+      // Whatever the error says, the next look at the server shows the outcome.
       if (tries === TRIES_TO_LAND) throw thrown;
     }
   }

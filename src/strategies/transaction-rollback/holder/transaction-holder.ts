@@ -32,7 +32,7 @@ interface QueuedSession {
   waiting: number;
 }
 
-/** Of no use when the client that asked has died. */
+/** Operations that are useless when the client that asked has died. */
 const ENDING_WITH_ASKER: readonly HolderOperation[] = ["run", "table"];
 const TELL_AGAIN_MS = 100;
 
@@ -53,7 +53,7 @@ export class TransactionHolder {
     this.#folder = new HolderFolder(stateDir, planId);
   }
 
-  /** Listens from here on, and looks around until it ends. */
+  /** Listens from here on, and checks its transactions and its folder until it ends. */
   async listen(): Promise<void> {
     const { folder, holderId } = this.#start;
     this.#listener = await listenPrivately(LISTEN, folder, `${holderId}.sock`, (line, gone) =>
@@ -118,9 +118,9 @@ export class TransactionHolder {
       limits: this.#start.limits,
       noteEnded: (why) => this.#folder.noteEnded(resourceId, why),
     });
-    const made: QueuedSession = { session, last: Promise.resolve(), waiting: 0 };
-    this.#sandboxes.set(resourceId, made);
-    return made;
+    const queued: QueuedSession = { session, last: Promise.resolve(), waiting: 0 };
+    this.#sandboxes.set(resourceId, queued);
+    return queued;
   }
 
   #operate(session: SandboxSession, operation: HolderOperation, given: never): unknown {
@@ -151,7 +151,7 @@ export class TransactionHolder {
   #endIfIdle(): HolderOperations["end"]["answers"] {
     const isHolding = [...this.#sandboxes.values()].some(({ session }) => session.isHolding);
     if (!isHolding) {
-      // A client that asks from here on finds no holder and starts another; this answer is still on its way.
+      // A client that asks from here on finds no holder and starts another. This answer is still to be sent.
       this.#listener?.close();
       setTimeout(this.#end, ANSWER_MS);
     }

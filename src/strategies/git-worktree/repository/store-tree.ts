@@ -2,7 +2,7 @@ import { baseName, bytesFromPath, parentPath } from "../../../core/paths/byte-pa
 import { OWN_NAME } from "../../../engine/workspace/workspace.ts";
 import type { Folder } from "../../../system/calls/folder.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import { type Git, type GitPlace, lineOf } from "../../../system/process/git.ts";
+import { type Git, type GitContext, lineOf } from "../../../system/process/git.ts";
 import { assertNoLargeHoles } from "../worktree/large-holes.ts";
 import { splitNul } from "./repository-config.ts";
 
@@ -12,45 +12,45 @@ const POINTS = {
   tree: failpoint("git.write-tree"),
 };
 
-/** The files of a worktree as a tree object, and what is not in it. */
+/** The files of a worktree as a tree object, and the folders that it leaves out. */
 export interface StoredTree {
   readonly tree: string;
   /** Folders that are repositories of their own. */
   readonly nested: readonly string[];
 }
 
-/** Settings with which what is written is on disk, with one flush for many objects. */
+/** Settings that make git flush its writes, with one flush for many objects. */
 export const DURABLE = {
   "core.fsync": "loose-object,pack,pack-metadata,reference",
   "core.fsyncMethod": "batch",
 };
 
-/** What git does not track yet, and which of that counts. */
+/** Which untracked files count. */
 export type Untracked = "all" | "but-ignored";
 
 /**
- * Stores the files of a worktree: brings an index, in which they were once, up to date and makes a tree of
- * it. Costs a look at every file, and reading those that changed. Not `git add`: that would start git inside
- * repositories that lie in the worktree, with the settings it finds there.
+ * Stores the files of a worktree: updates an index that knows an earlier state of them, and writes it as a
+ * tree. This looks at every file and reads those that changed. It does not use `git add`, which would start
+ * git inside nested repositories, with the settings that it finds there.
  */
 export async function storeTree(
   git: Git,
-  place: GitPlace,
+  context: GitContext,
   files: Folder,
   untracked: Untracked,
   signal?: AbortSignal,
 ): Promise<StoredTree> {
   const options = signal === undefined ? {} : { signal };
   const standard = untracked === "all" ? [] : ["--exclude-standard"];
-  // One looks at all files that are known, the other into all folders.
+  // The first listing looks at all tracked files, the second into all folders.
   const listings = await Promise.all(
     [
       ["-m", "-d"],
       ["-o", ...standard],
-    ].map((which) => git.look(place, ["ls-files", "-z", ...which], options)),
+    ].map((which) => git.look(context, ["ls-files", "-z", ...which], options)),
   );
   const listed = new Set(listings.flatMap(({ stdout }) => splitNul(stdout)));
-  // A workspace of ours, which may be in the checkout, is nobody's data.
+  // A workspace of ours may lie in the checkout. It is not part of the data.
   const paths = [...listed].filter((path) => !OWN_NAME.test(path));
   const nested = paths.filter((path) => path.endsWith("/")).map((path) => path.slice(0, -1));
   const { there, gone } = sorted(
@@ -58,18 +58,18 @@ export async function storeTree(
     paths.filter((path) => !path.endsWith("/")),
   );
   if (gone.length > 0)
-    await git.change(POINTS.remove, place, ["update-index", "--force-remove", "-z", "--stdin"], {
+    await git.change(POINTS.remove, context, ["update-index", "--force-remove", "-z", "--stdin"], {
       input: nulTerminated(gone),
       ...options,
     });
   if (there.length > 0) {
     await git.change(
       POINTS.add,
-      place,
+      context,
       ["update-index", "--add", "--remove", "--replace", "--verbose", "-z", "--stdin"],
       {
         input: nulTerminated(there),
-        // It names each file, by which it is seen to be alive.
+        // Git prints the name of each file, which shows that it is alive.
         onOutput: () => undefined,
         settings: DURABLE,
         ...options,
@@ -77,25 +77,29 @@ export async function storeTree(
     );
   }
   const tree = lineOf(
-    await git.change(POINTS.tree, place, ["write-tree"], { settings: DURABLE, ...options }),
+    await git.change(POINTS.tree, context, ["write-tree"], { settings: DURABLE, ...options }),
   );
   return { tree, nested };
 }
 
-/** What git ignores in a worktree; a folder with nothing else in it as one, with a slash at its end. */
-export async function ignoredIn(git: Git, place: GitPlace): Promise<readonly string[]> {
+/**
+ * The paths that git ignores in a worktree. A folder with only ignored files is one path that ends in a
+ * slash.
+ */
+export async function ignoredIn(git: Git, context: GitContext): Promise<readonly string[]> {
   const args = ["ls-files", "-z", "-o", "-i", "--exclude-standard", "--directory"];
-  return splitNul((await git.look(place, args)).stdout);
+  return splitNul((await git.look(context, args)).stdout);
 }
 
-/** Paths as git takes them from its input. */
+/** Paths as git reads them from its standard input. */
 export function nulTerminated(paths: readonly string[]): Buffer {
   return Buffer.concat(paths.flatMap((path) => [bytesFromPath(path), Buffer.alloc(1)]));
 }
 
 /**
- * What is a file or a link now, reached without following one, and what is neither. Refuses what git can't
- * store. A repository of its own is left as it is known.
+ * Sorts paths into files and links, reached without following a link, and paths that are neither. Refuses
+ * files that git can't store. Nested repositories are in neither list, so the index keeps its entries for
+ * them.
  */
 function sorted(
   files: Folder,

@@ -1,14 +1,14 @@
 import { ScratchIndex } from "../checkout/index-files.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
-import { type StoredTree, storeTree } from "./stored-tree.ts";
+import { type StoredTree, storeTree } from "./store-tree.ts";
 
 /**
- * The index of our repository that knows the files as they were when they were last stored. Only to be
- * quicker: the one of the base is as good.
+ * The index of our repository that knows the files of the last store. It only saves time: the index of the
+ * base gives the same result.
  */
 const KNOWN = "known-index";
 
-/** Stores the files of the worktree, but for what git ignores, in our own repository. */
+/** Stores the files of the worktree in our repository, except those that git ignores. */
 export async function storeWork(parts: SandboxParts, signal?: AbortSignal): Promise<StoredTree> {
   using repository = parts.openRepository();
   using worktree = parts.openWorktree();

@@ -1,5 +1,5 @@
 import type { Conflict } from "../../core/errors/errors.ts";
-import { differing } from "./landing-conflicts.ts";
+import { differingRows } from "./landing-conflicts.ts";
 import { identityOf, lacksKey, rowsOf } from "./row-comparison.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import {
@@ -10,7 +10,7 @@ import {
   tableShape,
 } from "./sqlite-schema.ts";
 
-/** Everything in which `main` of the connection is not what `base` is: definitions, rows and numbers. */
+/** All differences between `base` and `main` of the connection: definitions, rows and numbers. */
 export function differencesFromBase(db: SqliteDatabase): Conflict[] {
   const [base, main] = [schemaObjects(db, "base"), schemaObjects(db, "main")];
   const keyOf = ({ type, name, sql }: SchemaObject) => `${type} ${name} ${sql}`;
@@ -21,7 +21,7 @@ export function differencesFromBase(db: SqliteDatabase): Conflict[] {
   const conflicts: Conflict[] = [
     ...notIn(main, base).map(({ name, type }) => ({
       path: name,
-      why: `this ${type} was made or changed meanwhile`,
+      why: `this ${type} was created or changed meanwhile`,
     })),
     ...notIn(base, main).map(({ name, type }) => ({
       path: name,
@@ -50,7 +50,7 @@ function rowsThatDiffer(db: SqliteDatabase, name: string): Conflict[] {
   if (identity === undefined) return [];
   const recorded = { ...shape, identity, sql: "" };
   return [
-    ...differing(db, main, base, recorded, name, "this row was added or changed meanwhile"),
-    ...differing(db, base, main, recorded, name, "this row was deleted or changed meanwhile"),
+    ...differingRows(db, main, base, recorded, name, "this row was added or changed meanwhile"),
+    ...differingRows(db, base, main, recorded, name, "this row was deleted or changed meanwhile"),
   ];
 }

@@ -44,7 +44,15 @@ export function newView({
   const layers = { environment, folder: folder.path, resources, hidden, cannotCover };
   const scratch = strict ? [] : scratchLayers(layers);
   prepareScratch(folder, scratch);
-  const common = { table, privileged, veiled: strict, scratch, hidden, shown, machine: machineEntries() };
+  const common = {
+    table,
+    privileged,
+    withoutSockets: strict,
+    scratch,
+    hidden,
+    shown,
+    machine: machineEntries(),
+  };
   if (!strict) return viewSteps({ ...common, folders: [], emptied: [], files: [] });
   using own = folder.ensureFolder(POINTS.own, ownName(useId));
   return viewSteps({ ...common, ...strictParts(own) });

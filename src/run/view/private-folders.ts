@@ -2,8 +2,8 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { realPathOf } from "../../system/data/locations.ts";
 import { readTextFile } from "../../system/data/text-files.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { ShownFile } from "./places.ts";
 import type { ViewRequest } from "./view.ts";
+import type { HostFile } from "./view-mount.ts";
 
 const POINTS = { make: failpoint("run.private") };
 const TEMPORARY = ["/tmp", "/var/tmp"];
@@ -33,7 +33,7 @@ function realPaths(paths: readonly string[]): readonly string[] {
 }
 
 /** Names of the network are found by a file that is often in /run. It is no socket, so it stays. */
-function resolver(): readonly ShownFile[] {
+function resolver(): readonly HostFile[] {
   const at = realPathOf(RESOLVER);
   const bytes = at === undefined ? undefined : readTextFile(at, MOST_BYTES)?.bytes;
   return at === undefined || bytes === undefined

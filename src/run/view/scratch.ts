@@ -4,7 +4,7 @@ import { Folder } from "../../system/calls/folder.ts";
 import { digestOf } from "../../system/data/digest.ts";
 import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { isStrictlyBelow, type Place } from "./places.ts";
+import { isStrictlyBelow, type ViewMount } from "./view-mount.ts";
 
 /**
  * What a command writes outside the plan's resources: home and temporary folders look writable, and what is
@@ -107,7 +107,7 @@ function digest(path: string): string {
 }
 
 /** Where a layer is mounted. */
-export function layerPlace({ at, folder, alone, hidden }: ScratchLayer, privileged: boolean): Place {
+export function scratchMount({ at, folder, alone, hidden }: ScratchLayer, privileged: boolean): ViewMount {
   const upper = `${folder}/upper`;
   if (alone)
     return {

@@ -1,5 +1,5 @@
 import type { ViewStep } from "../launch/launch-spec.ts";
-import type { Place } from "./places.ts";
+import type { ViewMount } from "./view-mount.ts";
 
 /** Names in /proc that are about the whole machine, see system/kernel-entries.ts. */
 export interface MachineEntries {
@@ -20,7 +20,7 @@ const DEV = "/dev";
 const SHARED_MEMORY = "/dev/shm";
 
 /** Its own processes, and nothing by which root could change the machine or look into its memory. */
-export function processPlaces(privileged: boolean, { writable, memory }: MachineEntries): readonly Place[] {
+export function procMounts(privileged: boolean, { writable, memory }: MachineEntries): readonly ViewMount[] {
   const flags = { noSetid: true, noDevices: true, noPrograms: true };
   const machine: readonly ViewStep[] = [
     ...writable.map((name): ViewStep => ({ step: "again", at: `/proc/${name}`, flags: { readOnly: true } })),
@@ -38,7 +38,7 @@ export function processPlaces(privileged: boolean, { writable, memory }: Machine
 }
 
 /** A small /dev, with terminals and shared memory of its own. */
-export function devicePlaces(): readonly Place[] {
+export function devMounts(): readonly ViewMount[] {
   const flags = { noSetid: true, noPrograms: true };
   return [
     {

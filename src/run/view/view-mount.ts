@@ -3,7 +3,7 @@ import type { MemoryEntry } from "../../system/launch/memory-entries.ts";
 import type { ViewStep } from "../launch/launch-spec.ts";
 
 /** Something that is mounted at a path. Of several at the same path the later ones cover the earlier. */
-export interface Place {
+export interface ViewMount {
   readonly at: string;
   readonly steps: readonly ViewStep[];
   /** It is a file, and is mounted on one. */
@@ -17,22 +17,22 @@ export interface Place {
 }
 
 /** A small file of the host, with its content as base64. */
-export interface ShownFile {
+export interface HostFile {
   readonly at: string;
   readonly content: string;
 }
 
 /** An empty folder that nobody can change, with a name for each place that something is mounted on in it. */
-export function coverOf(at: string, places: readonly Place[], files: readonly ShownFile[]): Place {
+export function emptyCover(at: string, mounts: readonly ViewMount[], files: readonly HostFile[]): ViewMount {
   const entries = new Map<string, MemoryEntry>();
   const add = (entry: MemoryEntry) => entries.set(entry.path, entry);
   const addParents = (path: string) => {
     for (const folder of ancestorsBetween(at, path))
       add({ kind: "folder", path: folder.slice(at.length + 1) });
   };
-  for (const place of places.filter((other) => isStrictlyBelow(other.at, at))) {
-    addParents(place.at);
-    add({ kind: place.isFile ? "file" : "folder", path: place.at.slice(at.length + 1) });
+  for (const mount of mounts.filter((other) => isStrictlyBelow(other.at, at))) {
+    addParents(mount.at);
+    add({ kind: mount.isFile ? "file" : "folder", path: mount.at.slice(at.length + 1) });
   }
   for (const file of files.filter((other) => isStrictlyBelow(other.at, at))) {
     addParents(file.at);

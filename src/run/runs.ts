@@ -20,7 +20,13 @@ import { CommandLimits } from "./limits/command-limits.ts";
 import { filesWritten } from "./limits/files-written.ts";
 import { scratchUse } from "./limits/scratch-use.ts";
 import { joinedView, newView, removeOwnFolder } from "./view/new-view.ts";
-import { distinct, pathInside, type Shown, shownAt, shownByLink } from "./view/shown.ts";
+import {
+  distinctlyShown,
+  pathInside,
+  type ShownSandbox,
+  shownByLink,
+  shownSandbox,
+} from "./view/shown-sandbox.ts";
 
 export interface RunsParts {
   readonly session: Session;
@@ -50,7 +56,7 @@ interface Attempt {
 interface Entered {
   readonly ref: SandboxRef;
   readonly strategy: GuardedStrategy;
-  readonly shown?: Shown;
+  readonly shown?: ShownSandbox;
 }
 
 /**
@@ -102,7 +108,7 @@ export class Runs {
     try {
       for (const { resource } of boundariesOf(plan)) entered.push(await this.#enter(plan, resource.name));
       const running = await this.#launchInQuiet(plan, request, { launcher, limits, use, entered, others });
-      await orKill(running, () => {
+      await killIfItFails(running, () => {
         limits.watch(
           () => scratchUse(folders, plan.id),
           () => running.kill(),
@@ -129,7 +135,7 @@ export class Runs {
     const real = view.kind === "place" ? { ...view, path: realPathOf(view.path) ?? view.path } : view;
     const shown = isInSandbox(plan, ref.resourceId)
       ? shownByLink(ref.sandboxId, location, real)
-      : shownAt(ref.sandboxId, location, real, isFile);
+      : shownSandbox(ref.sandboxId, location, real, isFile);
     return { ref, strategy, shown };
   }
 
@@ -163,14 +169,14 @@ export class Runs {
     const { launcher, limits, use, entered, others } = attempt;
     const strict = request.strict === true;
     const stateDir = realPathOf(session.stateDir) ?? session.stateDir;
-    const shown = distinct(entered.flatMap((item) => item.shown ?? []));
+    const shown = distinctlyShown(entered.flatMap((item) => item.shown ?? []));
     const joins = viewToJoin(others, strict, shown);
     using folder = folders.of(plan.id);
-    const view = { folder, useId: use.id, environment, strict, shown, resources: placesInView(plan, shown) };
+    const view = { folder, useId: use.id, environment, strict, shown, resources: writablePaths(plan, shown) };
     const hidden = [stateDir, ...(await this.#foreignWorkspaces(stateDir, shown))];
     const steps = joins === undefined ? newView({ ...view, hidden }) : joinedView();
     const variables = commandEnvironment(plan, environment, {
-      ...placesOf(plan, entered),
+      ...movedResources(plan, entered),
       ...(await variablesOf(entered)),
     });
     const cwd = pathInside(
@@ -192,7 +198,7 @@ export class Runs {
    * Workspaces beside or inside originals, of whatever plan. What is in a resource of this one is not seen
    * anyway.
    */
-  async #foreignWorkspaces(stateDir: string, shown: readonly Shown[]): Promise<readonly string[]> {
+  async #foreignWorkspaces(stateDir: string, shown: readonly ShownSandbox[]): Promise<readonly string[]> {
     const records = await this.#parts.session.store.sandboxesOutside(stateDir);
     return records
       .flatMap(({ ref }) =>
@@ -262,7 +268,7 @@ function isInSandbox(plan: PlanRecord, resourceId: string): boolean {
 }
 
 /** A command that can't be accounted for must not go on. */
-async function orKill(running: RunningCommandProcess, action: () => void): Promise<void> {
+async function killIfItFails(running: RunningCommandProcess, action: () => void): Promise<void> {
   try {
     action();
   } catch (thrown) {
@@ -272,8 +278,8 @@ async function orKill(running: RunningCommandProcess, action: () => void): Promi
   }
 }
 
-/** Where resources are that are shown elsewhere than in the place of their originals. */
-function placesOf(plan: PlanRecord, entered: readonly Entered[]): { readonly [name: string]: string } {
+/** The variables of resources whose sandboxes are shown at paths other than their originals'. */
+function movedResources(plan: PlanRecord, entered: readonly Entered[]): { readonly [name: string]: string } {
   const moved = entered.flatMap(({ ref, shown }) => {
     if (shown?.original === undefined) return [];
     return plan.resources
@@ -287,7 +293,7 @@ function placesOf(plan: PlanRecord, entered: readonly Entered[]): { readonly [na
 }
 
 /** The paths at which a command can write to resources of the plan. */
-function placesInView(plan: PlanRecord, shown: readonly Shown[]): readonly string[] {
+function writablePaths(plan: PlanRecord, shown: readonly ShownSandbox[]): readonly string[] {
   const moved = new Set(shown.map(({ original }) => original));
   return [...pathsOf(plan).filter((path) => !moved.has(path)), ...shown.map(({ at }) => at)];
 }
@@ -298,7 +304,11 @@ async function variablesOf(entered: readonly Entered[]): Promise<{ readonly [nam
 }
 
 /** An overlay can be mounted once, so all commands of a plan that see one share the view of the first. */
-function viewToJoin(others: readonly Use[], strict: boolean, shown: readonly Shown[]): number | undefined {
+function viewToJoin(
+  others: readonly Use[],
+  strict: boolean,
+  shown: readonly ShownSandbox[],
+): number | undefined {
   const alive = others.filter(({ keeper }) => keeper !== undefined && isProcessAlive(keeper));
   const alike = alive.find((other) => other.strict === strict);
   const hasLayers = shown.some(({ view }) => view.kind === "layers");

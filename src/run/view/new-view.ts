@@ -8,7 +8,7 @@ import type { ViewStep } from "../launch/launch-spec.ts";
 import { hasMountsBelow } from "./host-mounts.ts";
 import { strictParts } from "./private-folders.ts";
 import { prepareScratch, scratchLayers } from "./scratch.ts";
-import type { Shown } from "./shown.ts";
+import type { ShownSandbox } from "./shown-sandbox.ts";
 import { joinedSteps, viewSteps } from "./view.ts";
 
 /** How the folder of one command's own temporary folders, in that of the plan, begins. */
@@ -22,7 +22,7 @@ export interface NewView {
   readonly useId: string;
   readonly environment: { readonly [name: string]: string | undefined };
   readonly strict: boolean;
-  readonly shown: readonly Shown[];
+  readonly shown: readonly ShownSandbox[];
   /** The paths at which the command can write to resources of the plan. */
   readonly resources: readonly string[];
   readonly hidden: readonly string[];

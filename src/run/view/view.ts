@@ -5,7 +5,7 @@ import type { ViewStep } from "../launch/launch-spec.ts";
 import { mountsToShow } from "./host-mounts.ts";
 import { devMounts, type MachineEntries, procMounts } from "./kernel-mounts.ts";
 import { type ScratchLayer, scratchMount } from "./scratch.ts";
-import { refersTo, type Shown } from "./shown.ts";
+import { refersTo, type ShownSandbox } from "./shown-sandbox.ts";
 import { socketlessMounts } from "./socketless-host.ts";
 import {
   ancestorsBetween,
@@ -35,7 +35,7 @@ export interface ViewRequest {
   readonly emptied: readonly string[];
   /** Files that are shown in folders that look empty. */
   readonly files: readonly HostFile[];
-  readonly shown: readonly Shown[];
+  readonly shown: readonly ShownSandbox[];
   readonly machine: MachineEntries;
 }
 
@@ -105,7 +105,10 @@ function folderMount({ at, folder }: ViewRequest["folders"][number]): ViewMount 
 }
 
 /** What a sandbox refers to can be looked at. In a scratch layer it would look as if it could be changed. */
-function referredMounts(shown: readonly Shown[], scratch: readonly ScratchLayer[]): readonly ViewMount[] {
+function referredMounts(
+  shown: readonly ShownSandbox[],
+  scratch: readonly ScratchLayer[],
+): readonly ViewMount[] {
   return refersTo(shown)
     .filter((path) => !scratch.some(({ at }) => isAtOrBelow(at, path)))
     .map((at) => ({
@@ -114,7 +117,7 @@ function referredMounts(shown: readonly Shown[], scratch: readonly ScratchLayer[
     }));
 }
 
-function sandboxMount({ at, view, isFile }: Shown): ViewMount {
+function sandboxMount({ at, view, isFile }: ShownSandbox): ViewMount {
   if (view.kind === "place")
     return { at, isFile, steps: [{ step: "bind", at, from: view.path, flags: { noDevices: true } }] };
   const { lower, hidden, upper, work, source } = view;
@@ -130,7 +133,7 @@ function sandboxMount({ at, view, isFile }: Shown): ViewMount {
 }
 
 /** What several sandboxes share is mounted once. */
-function uniquelyMounted(shown: readonly Shown[]): readonly Shown[] {
+function uniquelyMounted(shown: readonly ShownSandbox[]): readonly ShownSandbox[] {
   return shown.filter((item, index) => shown.findIndex((other) => other.at === item.at) === index);
 }
 

@@ -3,7 +3,7 @@ import { displayPath, isAtOrBelow, parentPath } from "../../core/paths/byte-path
 import type { ProgramView } from "../../core/program-view.ts";
 
 /** A sandbox and where a command finds it. */
-export interface Shown {
+export interface ShownSandbox {
   readonly sandboxId: string;
   /**
    * The path at which it is shown: the original's, or for a file whose whole folder is shown, that folder's.
@@ -23,7 +23,7 @@ export interface Shown {
  * where it is, and a link leads there from its place in the other sandbox, which leaves that name out. SQLite
  * follows such a link, and keeps its journals beside the file itself.
  */
-export function shownByLink(sandboxId: string, original: string, view: ProgramView): Shown {
+export function shownByLink(sandboxId: string, original: string, view: ProgramView): ShownSandbox {
   const place = view.kind === "layers" ? view.upper : view.path;
   const to = view.only === undefined ? place : `${place}/${view.only}`;
   const own: ProgramView = { kind: "place", path: place, atOwnPath: true };
@@ -31,7 +31,12 @@ export function shownByLink(sandboxId: string, original: string, view: ProgramVi
 }
 
 /** Where a view of this original goes. */
-export function shownAt(sandboxId: string, original: string, view: ProgramView, isFile: boolean): Shown {
+export function shownSandbox(
+  sandboxId: string,
+  original: string,
+  view: ProgramView,
+  isFile: boolean,
+): ShownSandbox {
   if (view.kind === "place" && view.atOwnPath === true)
     return { sandboxId, at: view.path, view, original, isFile: false };
   const isFolder = view.only !== undefined || !isFile;
@@ -44,8 +49,8 @@ export function shownAt(sandboxId: string, original: string, view: ProgramView, 
 }
 
 /** What several sandboxes share is shown once; of two that would cover each other only one could be seen. */
-export function distinct(shown: readonly Shown[]): readonly Shown[] {
-  const first = new Map<string, Shown>();
+export function distinctlyShown(shown: readonly ShownSandbox[]): readonly ShownSandbox[] {
+  const first = new Map<string, ShownSandbox>();
   for (const item of shown) {
     const other = first.get(item.at);
     if (other === undefined) first.set(item.at, item);
@@ -65,7 +70,7 @@ function isSameView(one: ProgramView, other: ProgramView): boolean {
 }
 
 /** Paths of the host that a sandbox refers to: they are shown as they are. */
-export function refersTo(shown: readonly Shown[]): readonly string[] {
+export function refersTo(shown: readonly ShownSandbox[]): readonly string[] {
   return [...new Set(shown.flatMap(({ view }) => (view.kind === "place" ? (view.refersTo ?? []) : [])))];
 }
 
@@ -75,7 +80,7 @@ export function refersTo(shown: readonly Shown[]): readonly string[] {
  */
 export function pathInside(
   path: string,
-  shown: readonly Shown[],
+  shown: readonly ShownSandbox[],
   isFolder: (path: string) => boolean,
 ): string {
   const moved = shown.find(({ original }) => original !== undefined && isAtOrBelow(path, original));

@@ -309,7 +309,7 @@ function viewToJoin(
   strict: boolean,
   shown: readonly ShownSandbox[],
 ): number | undefined {
-  const alive = others.filter(({ keeper }) => keeper !== undefined && isProcessAlive(keeper));
+  const alive = others.filter(({ keeper: anchor }) => anchor !== undefined && isProcessAlive(anchor));
   const alike = alive.find((other) => other.strict === strict);
   const hasLayers = shown.some(({ view }) => view.kind === "layers");
   if (alike !== undefined && (!strict || hasLayers)) return alike.keeper?.pid;

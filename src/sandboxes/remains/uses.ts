@@ -19,18 +19,16 @@ export interface Use {
   readonly strict: boolean;
   /** The Drydock that started it. */
   readonly owner: Owner;
-  /**
-   * A process in its namespaces, through which others get into its view; absent while it is being started.
-   */
+  /** The anchor of its namespaces (see `started`); absent until the command is up. The record says "keeper". */
   readonly keeper?: Owner;
 }
 
 /** A use of our own. */
 export interface OwnUse {
   readonly id: string;
-  /** The command is up, and this process is in its namespaces. */
-  started(keeper: number | undefined): void;
-  /** It has ended. */
+  /** The command is up. Other commands join its view through the namespaces of the process `anchor`. */
+  started(anchor: number | undefined): void;
+  /** The command has ended. */
   end(): void;
 }
 
@@ -84,8 +82,8 @@ export class Uses {
     return use !== undefined && this.#isAlive(use) ? use : undefined;
   }
 
-  #isAlive({ owner, keeper }: Use): boolean {
-    return this.#owners.isAlive(owner) || (keeper !== undefined && isProcessAlive(keeper));
+  #isAlive({ owner, keeper: anchor }: Use): boolean {
+    return this.#owners.isAlive(owner) || (anchor !== undefined && isProcessAlive(anchor));
   }
 
   /** Refuses if a command is running in the plan. */
@@ -112,8 +110,8 @@ export class Uses {
     }
     return {
       id: use.id,
-      started: (pid) => {
-        if (pid !== undefined) write({ ...use, keeper: identityOf(pid, use.command) });
+      started: (anchor) => {
+        if (anchor !== undefined) write({ ...use, keeper: identityOf(anchor, use.command) });
       },
       end: () => {
         try {

@@ -3,7 +3,7 @@ import { UnsupportedError, UsageError } from "../../core/errors/errors.ts";
 import { LIMIT_NAMES, type LimitName, type Limits } from "../../core/values/limits.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { ControlGroup, type GroupLimit } from "../../system/groups/control-group.ts";
-import { type Controller, groupPlace } from "../../system/groups/group-places.ts";
+import { type Controller, groupParent } from "../../system/groups/group-parent.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
 import { systemProgram } from "../../system/process/programs.ts";
 import { isMore, type LimitCheck, LimitWatch } from "./limit-watch.ts";
@@ -62,15 +62,15 @@ export class CommandLimits implements AsyncDisposable {
     const grouped: GroupLimit[] = [];
     let ofItself: OwnProcessLimit | undefined;
     if (processes !== undefined) {
-      const found = groupPlace(POINTS.limit, "pids");
+      const found = groupParent(POINTS.limit, "pids");
       if (!("why" in found))
-        grouped.push({ controller: "pids", place: found, most: processes + OWN_PROCESSES });
+        grouped.push({ controller: "pids", parent: found, most: processes + OWN_PROCESSES });
       else ofItself = ownLimit(processes, found.why);
     }
     if (memory !== undefined) {
-      const found = groupPlace(POINTS.limit, "memory");
+      const found = groupParent(POINTS.limit, "memory");
       if ("why" in found) throw cannotKeep("memory", found.why);
-      grouped.push({ controller: "memory", place: found, most: memory });
+      grouped.push({ controller: "memory", parent: found, most: memory });
     }
     const group = grouped.length === 0 ? undefined : await ControlGroup.make(POINTS, grouped);
     return new CommandLimits(limits, group, ofItself);

@@ -5,7 +5,7 @@ import { failedWith, guarded, translated } from "../calls/errno.ts";
 import { isThere } from "../data/existence.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
 import { startTimeOf } from "../process/process-identity.ts";
-import type { Controller, GroupPlace } from "./group-places.ts";
+import type { Controller, GroupParent } from "./group-parent.ts";
 
 /** The steps of a group's life, each with its failpoint. */
 export interface GroupPoints {
@@ -19,7 +19,7 @@ export interface GroupPoints {
 /** What a controller is to hold a group to, and where a group of it can be. */
 export interface GroupLimit {
   readonly controller: Controller;
-  readonly place: GroupPlace;
+  readonly parent: GroupParent;
   /** Tasks, or bytes. */
   readonly most: number;
 }
@@ -114,21 +114,21 @@ export class ControlGroup {
   }
 
   #parents(): readonly string[] {
-    return [...new Set(this.#limits.map(({ place }) => place.folder))];
+    return [...new Set(this.#limits.map(({ parent }) => parent.folder))];
   }
 
   #folders(): readonly string[] {
     return this.#parents().map((parent) => `${parent}/${this.#name}`);
   }
 
-  #folder({ place }: GroupLimit): string {
-    return `${place.folder}/${this.#name}`;
+  #folder({ parent }: GroupLimit): string {
+    return `${parent.folder}/${this.#name}`;
   }
 }
 
 /** What is swapped out counts as memory too, where the kernel can tell. */
 function settingsOf(
-  { controller, place: { version }, most }: GroupLimit,
+  { controller, parent: { version }, most }: GroupLimit,
   folder: string,
 ): readonly (readonly [file: string, value: number])[] {
   if (controller === "pids") return [[`${folder}/pids.max`, most]];
@@ -150,7 +150,7 @@ function settingsOf(
  * A process may also be killed because the whole machine has no memory left: only what met this very limit
  * counts.
  */
-function isMet(folder: string, { controller, place: { version }, most }: GroupLimit): boolean {
+function isMet(folder: string, { controller, parent: { version }, most }: GroupLimit): boolean {
   if (controller === "pids") return countIn(`${folder}/pids.events`, "max") > 0;
   if (version === 2) return ["oom", "oom_kill"].every((name) => countIn(`${folder}/memory.events`, name) > 0);
   const largest = Number(readFileSync(`${folder}/memory.max_usage_in_bytes`, "latin1"));

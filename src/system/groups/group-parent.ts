@@ -9,7 +9,7 @@ import { MountTable } from "../mount/mount-table.ts";
 export type Controller = "pids" | "memory";
 
 /** A folder in which a control group with this controller can be made for processes of ours. */
-export interface GroupPlace {
+export interface GroupParent {
   /** Of the interface: the files of a group are called otherwise in each. */
   readonly version: 1 | 2;
   readonly folder: string;
@@ -29,7 +29,10 @@ interface Hierarchy {
  * a group that has processes hands no controller down, so the new group is beside our own; only the root may
  * have both. A machine can have version 1 for some controllers.
  */
-export function groupPlace(enable: Failpoint, controller: Controller): GroupPlace | { readonly why: string } {
+export function groupParent(
+  enable: Failpoint,
+  controller: Controller,
+): GroupParent | { readonly why: string } {
   const hierarchy = hierarchyOf(controller);
   if (hierarchy === undefined) return { why: `this machine has no control groups for ${NAMES[controller]}` };
   const { version, own, root } = hierarchy;

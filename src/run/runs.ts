@@ -188,7 +188,7 @@ export class Runs {
       commandSpec(launcher, {
         ...{ steps, cwd, environment: variables, strict },
         command: request.command,
-        ofItself: limits.ofItself,
+        processLimit: limits.processLimit,
         ...(joins !== undefined && { joins }),
       }),
     );

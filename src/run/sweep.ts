@@ -10,7 +10,7 @@ export interface SweepParts {
 }
 
 /** What could not be tidied up of a plan. */
-export interface LeftOfRun {
+export interface SweepFailure {
   readonly planId: string;
   readonly message: string;
 }
@@ -21,9 +21,9 @@ export interface LeftOfRun {
  * that can't be tidied up, because its strategy is missing perhaps, stops neither the others nor the command
  * that tidies up; it is returned.
  */
-export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly LeftOfRun[]> {
+export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly SweepFailure[]> {
   const { sandboxes, remains } = session;
-  const left: LeftOfRun[] = [];
+  const failures: SweepFailure[] = [];
   for (const planId of new Set([...uses.abandoned(), ...(await remains.forgettable())])) {
     try {
       await session.plans.ifFree(planId, async (plan) => {
@@ -32,26 +32,26 @@ export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly
         await remains.forget(planId);
         // Nobody gets into a plan that is being restored, and nothing can be done to its sandboxes until that
         // is settled.
-        if (isAbandoned && plan?.state === "open") left.push(...(await leaveAll(plan, sandboxes)));
+        if (isAbandoned && plan?.state === "open") failures.push(...(await leaveAll(plan, sandboxes)));
       });
     } catch (thrown) {
       const message = `plan ${planId}: what its commands left could not be removed: ${messageOf(thrown)}`;
-      left.push({ planId, message });
+      failures.push({ planId, message });
     }
   }
-  return left;
+  return failures;
 }
 
-async function leaveAll(plan: PlanRecord, sandboxes: PlanSandboxes): Promise<readonly LeftOfRun[]> {
-  const left: LeftOfRun[] = [];
+async function leaveAll(plan: PlanRecord, sandboxes: PlanSandboxes): Promise<readonly SweepFailure[]> {
+  const failures: SweepFailure[] = [];
   for (const { resource } of boundariesOf(plan)) {
     try {
       const { record, strategy } = await sandboxes.usable(plan, resource.name, "look");
       await strategy.leave(record.ref);
     } catch (thrown) {
       const message = `plan ${plan.name} (${plan.id}): ${resource.name} could not be left: ${messageOf(thrown)}`;
-      left.push({ planId: plan.id, message });
+      failures.push({ planId: plan.id, message });
     }
   }
-  return left;
+  return failures;
 }

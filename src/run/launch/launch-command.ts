@@ -82,8 +82,8 @@ function perform(root: ViewRoot, step: ViewStep): void {
       if (step.ifThere) unlessGone(() => root.bind(step.from, step.at, step.flags));
       else root.bind(step.from, step.at, step.flags);
       return;
-    case "again":
-      root.again(step.at, step.flags);
+    case "self-bind":
+      root.bindToItself(step.at, step.flags);
       return;
     case "system":
       root.system(step.type, step.at, step.settings, step.flags);

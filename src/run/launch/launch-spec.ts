@@ -42,7 +42,7 @@ export type ViewStep =
       readonly ifThere?: true;
     }
   /** What is there, once more in its place: with other flags, or only so that it can't be moved. */
-  | { readonly step: "again"; readonly at: string; readonly flags: MountFlags }
+  | { readonly step: "self-bind"; readonly at: string; readonly flags: MountFlags }
   | {
       readonly step: "system";
       readonly at: string;

@@ -15,7 +15,7 @@ import { findTools, type Tools } from "./tools.ts";
 const POINTS = { start: failpoint("run.start") };
 /** Seen from this file in the source, and from a bundle of the tests. */
 const FROM_SOURCE = "../../../node_modules/.cache/drydock-compiled";
-const PLACES = [
+const LOCATIONS = [
   { program: "./launcher-main.ts", compiled: FROM_SOURCE },
   { program: "./launcher.cjs", compiled: "./.compile-cache" },
   { program: "../launcher.cjs", compiled: "../.compile-cache" },
@@ -142,7 +142,7 @@ export class CommandLauncher implements Disposable {
   #start(joins: number | undefined): Waiting {
     const { stdout } = this.#kind;
     const streams = new HandedStreams(stdout === "stderr" ? 2 : 1);
-    const { file, args, environment } = ownProgram(import.meta.url, PLACES);
+    const { file, args, environment } = ownProgram(import.meta.url, LOCATIONS);
     const [first = "", ...rest] = [...entering(this.#kind, this.tools, joins), file, ...args];
     const process = LauncherProcess.start(POINTS.start, {
       ...{ file: first, args: rest, streams: streams.descriptors },

@@ -19,7 +19,7 @@ export interface StartScript {
   readonly user: { readonly uid: number; readonly gid: number };
   readonly environment: CommandEnvironment;
   /** How many processes there may be of it, if that has to be said in its own user namespace. */
-  readonly ofItself?: OwnProcessLimit | undefined;
+  readonly processLimit?: OwnProcessLimit | undefined;
   readonly terminal: TerminalUse;
 }
 
@@ -92,11 +92,11 @@ const SIGTTOU = 128 + 22;
  * have.
  */
 function prefix(request: StartScript): string {
-  const { tools, ofItself, environment } = request;
+  const { tools, processLimit, environment } = request;
   const words = [becomingLess(request)];
   // Only here, in the innermost namespace, nothing counts but the command.
-  if (ofItself !== undefined)
-    words.push(`${ofItself.program} --nproc=${ofItself.processes}:${ofItself.processes} --`);
+  if (processLimit !== undefined)
+    words.push(`${processLimit.program} --nproc=${processLimit.processes}:${processLimit.processes} --`);
   const variables = environment.exact.map(([name, value]) => quoted(`${name}=${value}`));
   if (variables.length > 0) words.push(tools.env, ...variables);
   return words.join(" ");

@@ -41,7 +41,7 @@ export interface OwnProcessLimit {
  * is refused before anything runs.
  */
 export class CommandLimits implements AsyncDisposable {
-  readonly ofItself: OwnProcessLimit | undefined;
+  readonly processLimit: OwnProcessLimit | undefined;
   readonly group: ControlGroup | undefined;
   readonly #limits: Limits;
   #watch: LimitWatch | undefined;
@@ -49,31 +49,31 @@ export class CommandLimits implements AsyncDisposable {
   private constructor(
     limits: Limits,
     group: ControlGroup | undefined,
-    ofItself: OwnProcessLimit | undefined,
+    processLimit: OwnProcessLimit | undefined,
   ) {
     this.#limits = limits;
     this.group = group;
-    this.ofItself = ofItself;
+    this.processLimit = processLimit;
   }
 
   static async keep(limits: Limits): Promise<CommandLimits> {
     assertLimits(limits);
     const { processes, memory } = limits;
     const grouped: GroupLimit[] = [];
-    let ofItself: OwnProcessLimit | undefined;
+    let processLimit: OwnProcessLimit | undefined;
     if (processes !== undefined) {
-      const found = groupParent(POINTS.limit, "pids");
-      if (!("why" in found))
-        grouped.push({ controller: "pids", parent: found, most: processes + OWN_PROCESSES });
-      else ofItself = ownLimit(processes, found.why);
+      const parent = groupParent(POINTS.limit, "pids");
+      if (!("why" in parent))
+        grouped.push({ controller: "pids", parent: parent, most: processes + OWN_PROCESSES });
+      else processLimit = limitByProgram(processes, parent.why);
     }
     if (memory !== undefined) {
-      const found = groupParent(POINTS.limit, "memory");
-      if ("why" in found) throw cannotKeep("memory", found.why);
-      grouped.push({ controller: "memory", parent: found, most: memory });
+      const parent = groupParent(POINTS.limit, "memory");
+      if ("why" in parent) throw cannotKeep("memory", parent.why);
+      grouped.push({ controller: "memory", parent: parent, most: memory });
     }
     const group = grouped.length === 0 ? undefined : await ControlGroup.make(POINTS, grouped);
-    return new CommandLimits(limits, group, ofItself);
+    return new CommandLimits(limits, group, processLimit);
   }
 
   /**
@@ -136,7 +136,7 @@ export class CommandLimits implements AsyncDisposable {
   }
 }
 
-function ownLimit(processes: number, why: string): OwnProcessLimit {
+function limitByProgram(processes: number, why: string): OwnProcessLimit {
   // The kernel does not hold root to it.
   if (mayMountOnMachine()) throw cannotKeep("pids", why);
   const program = systemProgram("prlimit");

@@ -3,7 +3,7 @@ import { diskUse } from "../../engine/tree/disk-use.ts";
 import type { RunFolders } from "../../sandboxes/remains/run-folders.ts";
 import { failedWith } from "../../system/calls/errno.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { OWN } from "../view/new-view.ts";
+import { OWN_PREFIX } from "../view/new-view.ts";
 
 /**
  * How many bytes on disk all that commands of a plan wrote outside its resources takes: in scratch layers,
@@ -28,5 +28,5 @@ export function* scratchUse(folders: RunFolders, planId: string): Generator<numb
 function writtenIn(plan: Folder): readonly string[] {
   using scratch = plan.openBelowIfThere("scratch");
   const layers = scratch?.names().map((name) => `scratch/${name}/upper`) ?? [];
-  return [...layers, ...plan.names().filter((name) => name.startsWith(OWN))];
+  return [...layers, ...plan.names().filter((name) => name.startsWith(OWN_PREFIX))];
 }

@@ -23,7 +23,9 @@ const SHARED_MEMORY = "/dev/shm";
 export function procMounts(privileged: boolean, { writable, memory }: MachineEntries): readonly ViewMount[] {
   const flags = { noSetid: true, noDevices: true, noPrograms: true };
   const machine: readonly ViewStep[] = [
-    ...writable.map((name): ViewStep => ({ step: "again", at: `/proc/${name}`, flags: { readOnly: true } })),
+    ...writable.map(
+      (name): ViewStep => ({ step: "self-bind", at: `/proc/${name}`, flags: { readOnly: true } }),
+    ),
     ...memory.map(
       (name): ViewStep => ({
         step: "bind",

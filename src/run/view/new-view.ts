@@ -12,7 +12,7 @@ import type { ShownSandbox } from "./shown-sandbox.ts";
 import { joinedSteps, viewSteps } from "./view.ts";
 
 /** How the folder of one command's own temporary folders, in that of the plan, begins. */
-export const OWN = "own-";
+export const OWN_PREFIX = "own-";
 
 const POINTS = { own: failpoint("run.own") };
 
@@ -69,5 +69,5 @@ export function removeOwnFolder(folder: Folder, useId: string): void {
 }
 
 function ownName(useId: string): string {
-  return `${OWN}${useId}`;
+  return `${OWN_PREFIX}${useId}`;
 }

@@ -166,7 +166,7 @@ function pinsOf(mounts: readonly ViewMount[]): readonly ViewMount[] {
         .flatMap(({ at }) => ancestorsBetween(writable.at, at)),
     )
     .filter((at) => !taken.has(at));
-  return [...new Set(pins)].map((at) => ({ at, steps: [{ step: "again", at, flags: {} }] }));
+  return [...new Set(pins)].map((at) => ({ at, steps: [{ step: "self-bind", at, flags: {} }] }));
 }
 
 /** Some folders are made anew for the command, so nothing of the host's can be shown there. */

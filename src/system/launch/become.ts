@@ -48,10 +48,10 @@ export function limitOpenFiles(most: number): void {
 function pointers(words: readonly string[]): Buffer {
   const pinned = words.map((word) => {
     const bytes = bytesFromPath(word);
-    const place = new PinnedBuffer(bytes.length + 1);
-    bytes.copy(place.bytes);
-    place.bytes[bytes.length] = 0;
-    return place;
+    const buffer = new PinnedBuffer(bytes.length + 1);
+    bytes.copy(buffer.bytes);
+    buffer.bytes[bytes.length] = 0;
+    return buffer;
   });
   const list = new PinnedBuffer((pinned.length + 1) * 8);
   list.bytes.fill(0);

@@ -73,7 +73,7 @@ export class ViewRoot {
    * Mounts what is there once more in its own place: it can't be moved or removed then, and has flags of its
    * own.
    */
-  again(at: string, flags: MountFlags): void {
+  bindToItself(at: string, flags: MountFlags): void {
     this.#copy(this.open(at), at, flags);
   }
 

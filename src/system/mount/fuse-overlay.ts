@@ -38,9 +38,9 @@ export async function mountFuseOverlay(
   const layers = "lowerdir=/proc/self/fd/3,upperdir=/proc/self/fd/4,workdir=/proc/self/fd/5";
   // As root it looks at the mount point again after mounting, through "." into the mount that nobody serves
   // yet. Without, fusermount3 refuses what is not a folder by its last name.
-  const place = isRoot() ? "/proc/self/fd/6" : "/proc/self/fd/6/.";
+  const path = isRoot() ? "/proc/self/fd/6" : "/proc/self/fd/6/.";
   const descriptors = [lower.fd, upper.fd, work.fd, target.fd];
-  const why = await run(program, ["-o", `${layers},volatile`, place], descriptors, limitMs);
+  const why = await run(program, ["-o", `${layers},volatile`, path], descriptors, limitMs);
   using parent = Folder.open(parentPath(target.path));
   const isMounted = isMountPoint(parent, baseName(target.path));
   if (why === undefined && isMounted) return;
@@ -120,12 +120,12 @@ async function unmountAsUser(
   const program = systemProgram("fusermount3") ?? systemProgram("fusermount");
   if (program === undefined)
     throw new UnsupportedError("fusermount3 is not installed.", { hint: "Install fuse3." });
-  const place = `/proc/self/fd/3/${name}`;
+  const path = `/proc/self/fd/3/${name}`;
   passFailpoint(point);
-  const why = await run(program, ["-u", place], [parent.fd], limitMs);
+  const why = await run(program, ["-u", path], [parent.fd], limitMs);
   if (why === undefined) return "done";
   if (/busy/i.test(why)) return "busy";
-  const detached = await run(program, ["-u", "-z", place], [parent.fd], limitMs);
+  const detached = await run(program, ["-u", "-z", path], [parent.fd], limitMs);
   const outcome = isMountPoint(parent, name)
     ? `It is still mounted: ${detached ?? "nothing was said about why"}`
     : "It was detached: nothing is mounted there any more.";

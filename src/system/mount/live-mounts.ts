@@ -88,14 +88,14 @@ export function holdersOf(mountPath: string): Holder[] {
   using parent = Folder.open(parentPath(mountPath));
   const mount = parent.facts(baseName(mountPath));
   if (mount === undefined) return [];
-  const place: Place = {
+  const searched: SearchedMount = {
     path: mountPath,
     mountId: mount.mountId,
     device: mount.device,
     sockets: socketsBelow(mountPath),
   };
   const inside = processIds().flatMap((pid) => {
-    const path = heldBy(pid, place);
+    const path = heldBy(pid, searched);
     return path === undefined ? [] : [{ pid: Number(pid), command: commandOf(pid), path }];
   });
   const elsewhere = liveMountsOfDevice(mount.device)
@@ -104,7 +104,7 @@ export function holdersOf(mountPath: string): Holder[] {
   return [...inside, ...elsewhere];
 }
 
-interface Place {
+interface SearchedMount {
   readonly path: string;
   readonly mountId: number;
   readonly device: string;
@@ -113,20 +113,20 @@ interface Place {
 }
 
 /** The first thing on that mount that a process holds. */
-function heldBy(pid: string, place: Place): string | undefined {
+function heldBy(pid: string, searched: SearchedMount): string | undefined {
   for (const name of linksOf(pid)) {
     const link = `/proc/${pid}/${name}`;
     const path = readLinkIfThere(link);
     if (path === undefined) continue;
-    if (place.sockets.has(path)) return place.sockets.get(path);
+    if (searched.sockets.has(path)) return searched.sockets.get(path);
     // A name below is not enough: another mount may be there, in front of it or in another namespace.
-    if (isBelow(path, place.path) && factsAtLink(link)?.mountId === place.mountId) return path;
+    if (isBelow(path, searched.path) && factsAtLink(link)?.mountId === searched.mountId) return path;
   }
-  return mappedBy(pid, place);
+  return mappedBy(pid, searched);
 }
 
 /** `FROM-TO PERMISSIONS OFFSET MAJOR:MINOR INODE PATH`, the device in hexadecimal. */
-function mappedBy(pid: string, { path, device }: Place): string | undefined {
+function mappedBy(pid: string, { path, device }: SearchedMount): string | undefined {
   for (const line of readIfThere(`/proc/${pid}/maps`)?.split("\n") ?? []) {
     const match = /^\S+ \S+ \S+ (?<major>[0-9a-f]+):(?<minor>[0-9a-f]+) \d+\s+(?<mapped>\/.*)$/.exec(line);
     if (match?.groups === undefined) continue;

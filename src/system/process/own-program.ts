@@ -4,7 +4,7 @@ import { isThere } from "../data/existence.ts";
 /**
  * Where a program of ours may be, seen from who starts it, and where what Node has compiled of it is kept.
  */
-export interface ProgramPlace {
+export interface ProgramLocation {
   readonly program: string;
   readonly compiled: string;
 }
@@ -25,10 +25,10 @@ export interface OwnProgram {
  * Node has compiled of it is kept beside it, as bin/start.cjs has it for the commands, which halves its
  * start. `from` is the URL of who starts it.
  */
-export function ownProgram(from: string, places: readonly ProgramPlace[]): OwnProgram {
-  const pathOf = (place: string) => fileURLToPath(new URL(place, from));
-  const found = places.find(({ program }) => isThere(pathOf(program)));
-  if (found === undefined) throw new Error(`${places[0]?.program} is missing from this installation.`);
+export function ownProgram(from: string, locations: readonly ProgramLocation[]): OwnProgram {
+  const pathOf = (path: string) => fileURLToPath(new URL(path, from));
+  const found = locations.find(({ program }) => isThere(pathOf(program)));
+  if (found === undefined) throw new Error(`${locations[0]?.program} is missing from this installation.`);
   return {
     file: process.execPath,
     args: ["--disable-warning=ExperimentalWarning", pathOf(found.program)],

@@ -30,11 +30,11 @@ export function hasStateIdentity(stateDir: string): boolean {
   const here = statOf(stateDir);
   if (recorded === undefined || here === undefined) return false;
   const there = statOf(recorded.path);
-  const isAtItsPlace = there !== undefined && there.dev === here.dev && there.ino === here.ino;
+  const isAtRecordedPath = there !== undefined && there.dev === here.dev && there.ino === here.ino;
   const isTheOne = isSame(here, recorded);
-  if (isTheOne && isAtItsPlace) return true;
+  if (isTheOne && isAtRecordedPath) return true;
   if (isTheOne) throw moved(stateDir, recorded.path);
-  throw isAtItsPlace ? restored(stateDir) : copied(stateDir, recorded.path, there !== undefined);
+  throw isAtRecordedPath ? restored(stateDir) : copied(stateDir, recorded.path, there !== undefined);
 }
 
 /** From now on the state directory knows itself. */

@@ -17,7 +17,7 @@ export interface CommandRequest {
   readonly processLimit?: OwnProcessLimit | undefined;
 }
 
-/** What its launcher is told of a command. */
+/** What Drydock tells the launcher about a command. */
 export function commandSpec({ tools, terminal }: CommandLauncher, request: CommandRequest): CommandSpec {
   const { steps, joins, cwd, command, environment, strict, processLimit } = request;
   const user = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };

@@ -17,28 +17,31 @@ const POINTS = {
 };
 
 /**
- * What is in the group besides the command: the process that made the namespaces, and the first one in them.
+ * The processes in the group besides the command: the one that made the namespaces, and the first one in
+ * them.
  */
 const OWN_PROCESSES = 2;
 
-const ELSEWHERE = "drydock …', or leave the limit away.";
-/** Whether root or another user asks: where a group can be had, mostly by way of systemd. */
+const ELSEWHERE = "drydock …', or leave out the limit.";
+/** Where root, or another user, can get a control group: mostly from systemd. */
 const HELP = {
   root: `Start it in a control group of its own: 'systemd-run --scope ${ELSEWHERE}`,
   user: `Run as root, or where systemd gives you control groups of your own: 'systemd-run --user --scope ${ELSEWHERE}`,
 } as const;
 
-/** How a process limits itself, where no group can do it. */
+/** A limit that a program (prlimit) sets where there is no control group. */
 export interface OwnProcessLimit {
   readonly program: string;
   readonly processes: number;
 }
 
 /**
- * Keeps one command within its limits. Processes and memory are kept by the kernel, in a control group;
- * without one, the number of processes of a user is kept in the command's own user namespace, which counts
- * only what is in there. Scratch layers are measured while the command runs. A limit that can't be kept here
- * is refused before anything runs.
+ * Holds one command to its limits:
+ * - The kernel limits processes and memory in a control group. Without one, it limits processes per user in
+ *   the command's own user namespace, which counts only the processes in it.
+ * - Drydock measures scratch layers while the command runs.
+ *
+ * A limit that can't be enforced here is refused before anything runs.
  */
 export class CommandLimits implements AsyncDisposable {
   readonly processLimit: OwnProcessLimit | undefined;
@@ -77,29 +80,26 @@ export class CommandLimits implements AsyncDisposable {
   }
 
   /**
-   * Watches what the kernel does not watch. `written` measures how many bytes the command has written outside
-   * the plan's resources.
+   * Watches limits that the kernel does not enforce completely. `written` measures how many bytes the command
+   * has written outside the plan's resources.
    */
   watch(written: () => Generator<number, number, undefined>, end: () => void): void {
     const { memory, scratch } = this.#limits;
     const checks: [LimitName, LimitCheck][] = [];
-    // The kernel ends one process of it; the others would go on without.
+    // The kernel ends only one process of the group; the others would go on.
     if (memory !== undefined) checks.push(["memory", () => this.#isMet("memory")]);
     if (scratch !== undefined) checks.push(["scratch", () => isMore(written(), scratch)]);
     this.#watch = new LimitWatch(checks, end);
   }
 
-  /**
-   * The limit that the command met, when it has ended. Fails if it was ended because a limit could not be
-   * looked at.
-   */
+  /** The limit that the command met, once it has ended. Fails if it was ended because a check failed. */
   async met(): Promise<LimitName | undefined> {
     await this.#watch?.stop();
     if (this.#watch?.failure !== undefined) throw this.#watch.failure;
     return this.#watch?.met ?? this.#metInGroup();
   }
 
-  /** For a command that could not be started: the limit that kept it from that. */
+  /** For a command that could not start: the error that names the limit which prevented it. */
   tooTight(): UnsupportedError | undefined {
     const name = this.#metInGroup();
     if (name === undefined) return undefined;
@@ -119,13 +119,13 @@ export class CommandLimits implements AsyncDisposable {
     return `${name} limit of ${formatSize(value)}`;
   }
 
-  /** What a user reads about it. */
+  /** The message for users about a limit that was met. */
   sentence(name: LimitName): string {
     const met = `The command met its ${this.#described(name)}`;
     return name === "processes" ? `${met}: it could not start more.` : `${met} and was ended.`;
   }
 
-  /** Takes away what was made, when the command has ended. */
+  /** Stops watching and removes the group, once the command has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#watch?.stop();
     await this.group?.remove();
@@ -137,7 +137,7 @@ export class CommandLimits implements AsyncDisposable {
 }
 
 function limitByProgram(processes: number, why: string): OwnProcessLimit {
-  // The kernel does not hold root to it.
+  // The kernel does not apply this limit to root.
   if (mayMountOnMachine()) throw cannotKeep("pids", why);
   const program = systemProgram("prlimit");
   if (program === undefined)
@@ -152,7 +152,7 @@ function cannotKeep(controller: Controller, why: string): UnsupportedError {
   });
 }
 
-/** Programs that use the library may say anything. */
+/** Programs that use the library may pass anything. */
 function assertLimits(limits: Limits): void {
   for (const [name, value] of Object.entries(limits) as [string, unknown][]) {
     if (!LIMIT_NAMES.some((known) => known === name))

@@ -1,7 +1,7 @@
 import type { ViewStep } from "../launch/launch-spec.ts";
 import type { ViewMount } from "./view-mount.ts";
 
-/** Names in /proc that are about the whole machine, see system/kernel-entries.ts. */
+/** Names in /proc that concern the whole machine, see system/mount/kernel-entries.ts. */
 export interface MachineEntries {
   readonly writable: readonly string[];
   readonly memory: readonly string[];
@@ -19,7 +19,10 @@ const DEVICE_LINKS = {
 const DEV = "/dev";
 const SHARED_MEMORY = "/dev/shm";
 
-/** Its own processes, and nothing by which root could change the machine or look into its memory. */
+/**
+ * A /proc with the command's own processes. For root, entries that could change the machine are read-only,
+ * and entries that show its memory are covered.
+ */
 export function procMounts(privileged: boolean, { writable, memory }: MachineEntries): readonly ViewMount[] {
   const flags = { noSetid: true, noDevices: true, noPrograms: true };
   const machine: readonly ViewStep[] = [
@@ -39,7 +42,7 @@ export function procMounts(privileged: boolean, { writable, memory }: MachineEnt
   return [{ at: "/proc", steps: [proc, ...(privileged ? machine : [])] }];
 }
 
-/** A small /dev, with terminals and shared memory of its own. */
+/** A small /dev with its own terminals and shared memory. */
 export function devMounts(): readonly ViewMount[] {
   const flags = { noSetid: true, noPrograms: true };
   return [

@@ -11,7 +11,7 @@ import { prepareScratch, scratchLayers } from "./scratch.ts";
 import type { ShownSandbox } from "./shown-sandbox.ts";
 import { joinedSteps, viewSteps } from "./view.ts";
 
-/** How the folder of one command's own temporary folders, in that of the plan, begins. */
+/** Prefix of the folder, in the plan's folder, that holds the temporary folders of one command. */
 export const OWN_PREFIX = "own-";
 
 const POINTS = { own: failpoint("run.own") };
@@ -28,7 +28,7 @@ export interface NewView {
   readonly hidden: readonly string[];
 }
 
-/** Makes ready what the view of a command is put together from, and says how. */
+/** Prepares the scratch layers and folders of a command's view. Returns the steps that build the view. */
 export function newView({
   folder,
   useId,
@@ -58,12 +58,12 @@ export function newView({
   return viewSteps({ ...common, ...strictParts(own) });
 }
 
-/** What is to be changed of a view that another command has. */
+/** The steps for a command that joins the view of another one. */
 export function joinedView(): readonly ViewStep[] {
   return joinedSteps(mayMountOnMachine(), machineEntries());
 }
 
-/** Removes what was made for one command. */
+/** Removes the folder that `newView` made for one command. */
 export function removeOwnFolder(folder: Folder, useId: string): void {
   removeTree(POINTS.own, folder, ownName(useId));
 }

@@ -6,22 +6,26 @@ import type { ProgramView } from "../../core/program-view.ts";
 export interface ShownSandbox {
   readonly sandboxId: string;
   /**
-   * The path at which it is shown: the original's, or for a file whose whole folder is shown, that folder's.
+   * The path at which a command sees it: that of the original, or of the original's folder if the view shows
+   * the whole folder of a file.
    */
   readonly at: string;
   readonly view: ProgramView;
-  /** The original, if it is shown elsewhere than in its place: that stays as it is. */
+  /**
+   * The path of the original, if the sandbox is shown at another path. The command sees the original
+   * unchanged.
+   */
   readonly original?: string;
-  /** The original is a file, and only that is shown. */
+  /** Whether the original is a file, and only that file is shown. */
   readonly isFile: boolean;
-  /** A link to what is shown, which is put into the sandbox around it, in the place of the original. */
+  /** A link to the sandbox, put at the path of the original, inside the sandbox around it. */
   readonly link?: { readonly at: string; readonly to: string };
 }
 
 /**
- * A single file in a folder that is in a sandbox itself. Both can't be shown in one place, so it is shown
- * where it is, and a link leads there from its place in the other sandbox, which leaves that name out. SQLite
- * follows such a link, and keeps its journals beside the file itself.
+ * A file whose folder is in another sandbox. One path can't show both, so the file is shown at its own path
+ * in the workspace, and a link leads there from its path in the other sandbox, which excludes that name.
+ * SQLite follows such a link and keeps its journals beside the real file.
  */
 export function shownByLink(sandboxId: string, original: string, view: ProgramView): ShownSandbox {
   const place = view.kind === "layers" ? view.upper : view.path;
@@ -30,7 +34,7 @@ export function shownByLink(sandboxId: string, original: string, view: ProgramVi
   return { sandboxId, at: place, view: own, isFile: false, link: { at: original, to } };
 }
 
-/** Where a view of this original goes. */
+/** Decides at which path a command sees the view of an original. */
 export function shownSandbox(
   sandboxId: string,
   original: string,
@@ -48,7 +52,10 @@ export function shownSandbox(
   };
 }
 
-/** What several sandboxes share is shown once; of two that would cover each other only one could be seen. */
+/**
+ * Drops views that several sandboxes share. Refuses two different views at one path, because one would cover
+ * the other.
+ */
 export function distinctlyShown(shown: readonly ShownSandbox[]): readonly ShownSandbox[] {
   const first = new Map<string, ShownSandbox>();
   for (const item of shown) {
@@ -59,7 +66,7 @@ export function distinctlyShown(shown: readonly ShownSandbox[]): readonly ShownS
         hint: "Make their folder the resource, or put each into a plan of its own.",
       });
   }
-  // The links of those that are shown together are all needed.
+  // Sandboxes that share a view still need a link each.
   return shown.filter((item) => first.get(item.at) === item || item.link !== undefined);
 }
 
@@ -69,15 +76,12 @@ function isSameView(one: ProgramView, other: ProgramView): boolean {
   return one.kind === "layers" && other.kind === "layers" && one.upper === other.upper;
 }
 
-/** Paths of the host that a sandbox refers to: they are shown as they are. */
+/** Paths of the host that the sandboxes refer to. A command sees them unchanged. */
 export function refersTo(shown: readonly ShownSandbox[]): readonly string[] {
   return [...new Set(shown.flatMap(({ view }) => (view.kind === "place" ? (view.refersTo ?? []) : [])))];
 }
 
-/**
- * Where a command finds what is at this path on the host: in a sandbox that is shown elsewhere, the same
- * place there.
- */
+/** The path at which a command finds `path` of the host. It differs if a sandbox is shown at another path. */
 export function pathInside(
   path: string,
   shown: readonly ShownSandbox[],
@@ -85,7 +89,7 @@ export function pathInside(
 ): string {
   const moved = shown.find(({ original }) => original !== undefined && isAtOrBelow(path, original));
   if (moved?.original === undefined) return path;
-  // What is not part of the sandbox, such as a folder that git ignores, is not there.
+  // A folder that is not part of the sandbox, such as one that git ignores, does not exist there.
   for (let at = `${moved.at}${path.slice(moved.original.length)}`; ; at = parentPath(at))
     if (at.length <= moved.at.length || isFolder(at)) return at.length < moved.at.length ? moved.at : at;
 }

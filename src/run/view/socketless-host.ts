@@ -4,29 +4,28 @@ import type { MountTable } from "../../system/mount/mount-table.ts";
 import type { OverlayKind } from "../../system/mount/overlay-mount.ts";
 import { isStrictlyBelow, type ViewMount } from "./view-mount.ts";
 
-/** Made anew for every command. */
+/** Every command gets new ones. */
 const OWN = ["/proc", "/sys", "/dev"];
 
 export interface SocketlessHost {
-  /** Where something of ours is shown, so that nothing of the host has to be withoutSockets. */
+  /** Paths that mounts of ours cover, so the host is not visible there. */
   readonly covered: readonly string[];
-  /** What is not shown at all. */
+  /** Paths of the host that are not shown at all. */
   readonly missing: readonly string[];
   readonly kind: OverlayKind;
 }
 
 /**
- * The host seen through overlays that can't be written: files and folders are the same, but a socket or fifo
- * in an overlay leads to no process outside. An overlay does not show what is mounted in its lower layer, so
- * a folder in which something is mounted is entered, and the sockets and fifos directly in it are covered one
- * by one.
+ * Shows the host through read-only overlays. Files and folders look the same, but a socket or fifo in an
+ * overlay leads to no process outside. An overlay does not show mounts in its lower layer, so this descends
+ * into a folder that contains a mount, and covers the sockets and fifos directly in it one by one.
  */
 export function socketlessMounts(
   table: MountTable,
   { covered, missing, kind }: SocketlessHost,
 ): readonly ViewMount[] {
   const isShown = (point: string) => !covered.some((path) => isAtOrBelow(point, path));
-  // Without privilege no layer can lie over what something is mounted in, shown or not.
+  // Without privilege a folder with a mount in it can't be a layer, even if that mount is not shown.
   const points = table.visible().flatMap(({ point }) => (kind === "user" || isShown(point) ? [point] : []));
   const mounts: ViewMount[] = [];
   const open = ["/"];

@@ -16,30 +16,37 @@ import {
 } from "./view-mount.ts";
 
 /**
- * What a command sees of the file system: the host, read-only; on it its own /proc and a small /dev; the
- * scratch layers of home and temporary folders, from which what is hidden is missing; and each sandbox in the
- * place of its original.
+ * What a command sees of the file system:
+ * - the host, read-only;
+ * - its own /proc and a small /dev;
+ * - scratch layers over home and temporary folders, without the hidden paths;
+ * - each sandbox at the path of its original.
  */
 export interface ViewRequest {
   readonly table: MountTable;
-  /** Whether we may mount as we like; else what is mounted on the host comes along as a whole. */
+  /**
+   * Whether this process may mount freely. If not, the mounts of the host can only be copied all together.
+   */
   readonly privileged: boolean;
-  /** Whether sockets and fifos of the host are out of reach. */
+  /** Whether the command can't reach sockets and fifos of the host. */
   readonly withoutSockets: boolean;
   readonly scratch: readonly ScratchLayer[];
-  /** Folders of the plan's own that are shown in the place of others. */
+  /** Folders of the plan that replace folders of the host. */
   readonly folders: readonly { readonly at: string; readonly folder: string }[];
-  /** Folders that are missing; where that can't be, nothing in them is shown but what else is asked for. */
+  /**
+   * Folders that the command must not see. Where they can't be hidden, they look empty but for requested
+   * mounts.
+   */
   readonly hidden: readonly string[];
   /** Folders that look empty. */
   readonly emptied: readonly string[];
-  /** Files that are shown in folders that look empty. */
+  /** Files to show in folders that look empty. */
   readonly files: readonly HostFile[];
   readonly shown: readonly ShownSandbox[];
   readonly machine: MachineEntries;
 }
 
-/** Everything to mount, in order: what is around something comes before it. */
+/** All steps in order: outer mounts come before the mounts inside them. */
 export function viewSteps(request: ViewRequest): readonly ViewStep[] {
   for (const { at } of request.shown) assertShowable(at);
   const mounts = mountsOf(request);
@@ -59,7 +66,7 @@ export function viewSteps(request: ViewRequest): readonly ViewStep[] {
   ];
 }
 
-/** In a view that is taken over all is right already but for the processes. */
+/** A command that joins a view only needs its own /proc. */
 export function joinedSteps(privileged: boolean, machine: MachineEntries): readonly ViewStep[] {
   return procMounts(privileged, machine).flatMap(({ steps }) => steps);
 }
@@ -85,7 +92,7 @@ function mountsOf(request: ViewRequest): readonly ViewMount[] {
   ];
 }
 
-/** What is mounted on the host, where nothing of ours covers it. */
+/** The mounts of the host that no mount of ours covers. */
 function hostMounts(table: MountTable, covered: readonly string[]): readonly ViewMount[] {
   return mountsToShow(table)
     .filter(({ point }) => !covered.some((at) => isAtOrBelow(point, at)))
@@ -104,7 +111,7 @@ function folderMount({ at, folder }: ViewRequest["folders"][number]): ViewMount 
   };
 }
 
-/** What a sandbox refers to can be looked at. In a scratch layer it would look as if it could be changed. */
+/** Shows what a sandbox refers to, read-only. Without this, a scratch layer would make it look writable. */
 function referredMounts(
   shown: readonly ShownSandbox[],
   scratch: readonly ScratchLayer[],
@@ -132,15 +139,12 @@ function sandboxMount({ at, view, isFile }: ShownSandbox): ViewMount {
   return { at, isFile, steps: [{ step: "overlay", at, layers }] };
 }
 
-/** What several sandboxes share is mounted once. */
+/** Several sandboxes can share a view; it is mounted once. */
 function uniquelyMounted(shown: readonly ShownSandbox[]): readonly ShownSandbox[] {
   return shown.filter((item, index) => shown.findIndex((other) => other.at === item.at) === index);
 }
 
-/**
- * What is mounted in a folder in which nothing of the host is, or which is missing, needs something to be
- * mounted on.
- */
+/** Mount points for the mounts inside a folder that is empty or missing. */
 function pointsIn(folder: string, mounts: readonly ViewMount[]): readonly ViewMount[] {
   const point = (at: string, isFile = false): ViewMount => ({ at, steps: [{ step: "point", at, isFile }] });
   const inside = mounts.filter(({ at }) => isStrictlyBelow(at, folder));
@@ -152,9 +156,9 @@ function pointsIn(folder: string, mounts: readonly ViewMount[]): readonly ViewMo
 }
 
 /**
- * A folder on which something is mounted can be neither moved nor removed, but the folders around it can. In
- * a layer that is kept for the next command another folder, or a link, would then be in the place of what is
- * to be mounted: so these folders are mounted on themselves.
+ * A command can't move or remove a mount point, but it can move the folders around it. In a layer that the
+ * plan keeps, the next command would then find another folder, or a link, on the path to a mount point.
+ * Binding these folders to themselves prevents that.
  */
 function pinsOf(mounts: readonly ViewMount[]): readonly ViewMount[] {
   const taken = new Set(mounts.map(({ at }) => at));
@@ -169,12 +173,12 @@ function pinsOf(mounts: readonly ViewMount[]): readonly ViewMount[] {
   return [...new Set(pins)].map((at) => ({ at, steps: [{ step: "self-bind", at, flags: {} }] }));
 }
 
-/** Some folders are made anew for the command, so nothing of the host's can be shown there. */
+/** /proc, /sys and /dev are new for each command, so no sandbox can be shown there. */
 function assertShowable(at: string): void {
   const taken = ["/proc", "/sys", "/dev"].find((own) => isAtOrBelow(at, own));
   if (taken === undefined || isAtOrBelow(at, "/dev/shm")) return;
   throw new UnsupportedError(
-    `${displayPath(at)} can't be shown to a command: ${taken} is made anew for it.`,
+    `${displayPath(at)} can't be shown to a command: each command gets its own ${taken}.`,
     {
       hint: "Use a folder elsewhere.",
     },

@@ -19,7 +19,7 @@ export interface Use {
   readonly strict: boolean;
   /** The Drydock that started it. */
   readonly owner: Owner;
-  /** The anchor of its namespaces (see `started`); absent until the command is up. The record says "keeper". */
+  /** The anchor of its namespaces (see `started`), `keeper` on disk. Absent until the command is up. */
   readonly keeper?: Owner;
 }
 

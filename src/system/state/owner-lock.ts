@@ -81,8 +81,8 @@ export class OwnerLock {
     const fd = openIfThere(file);
     if (fd === undefined) return false;
     try {
-      const isTaken = lookAt(fd, file);
-      return isTaken === undefined ? isProcessAlive(owner) : !isTaken;
+      const isFree = lockIsFree(fd, file);
+      return isFree === undefined ? isProcessAlive(owner) : !isFree;
     } finally {
       closeSync(fd);
     }
@@ -114,7 +114,7 @@ export class OwnerLock {
     const fd = openIfThere(file);
     if (fd === undefined) return undefined;
     try {
-      return lookAt(fd, file) === true ? action() : undefined;
+      return lockIsFree(fd, file) === true ? action() : undefined;
     } finally {
       closeSync(fd);
     }
@@ -133,7 +133,7 @@ export class OwnerLock {
  * Whether the lock was to be had: then no living owner has it. Undefined where the file system has no locks.
  * It is taken shared, so that two processes that look at once don't take each other for the owner.
  */
-function lookAt(fd: number, path: string): boolean | undefined {
+function lockIsFree(fd: number, path: string): boolean | undefined {
   return unlessFailed(LOCKS_NOT_TO_BE_HAD, () => tryLock({ fd, path }, "shared"));
 }
 

@@ -2,28 +2,29 @@ import { fileURLToPath } from "node:url";
 import { isThere } from "../data/existence.ts";
 
 /**
- * Where a program of ours may be, seen from who starts it, and where what Node has compiled of it is kept.
+ * A possible location of a program of Drydock, relative to the file that starts it, and of Node's compile
+ * cache for it.
  */
 export interface ProgramLocation {
   readonly program: string;
   readonly compiled: string;
 }
 
-/** How a program of ours is started. */
+/** How to start a program of Drydock. */
 export interface OwnProgram {
   readonly file: string;
   readonly args: readonly string[];
   /**
-   * Nothing of the user's: a variable of his must not lead to another server, tell a password, or have
-   * another module loaded.
+   * Nothing of the user's environment: no variable may lead to another server, expose a password, or load
+   * another module.
    */
   readonly environment: { readonly [name: string]: string };
 }
 
 /**
- * A program beside who starts it: in the source, in dist/ or its chunks, or in a bundle of the tests. What
- * Node has compiled of it is kept beside it, as bin/start.cjs has it for the commands, which halves its
- * start. `from` is the URL of who starts it.
+ * Finds a program beside the file that starts it, whose URL is `from`: in the source, in dist/ or its chunks,
+ * or in a bundle of the tests. Node's compile cache is kept beside it, as bin/start.cjs does for the
+ * commands, which halves its start.
  */
 export function ownProgram(from: string, locations: readonly ProgramLocation[]): OwnProgram {
   const pathOf = (path: string) => fileURLToPath(new URL(path, from));

@@ -19,8 +19,8 @@ import { armFailpoints, failpoint } from "../failpoints.ts";
 import { createWhole, type Durability, readWhole, writeWhole } from "./whole-file.ts";
 
 const POINT = failpoint("test.whole");
-const MODULES = ["folder", "whole-file", "failpoints"].map(
-  (name) => new URL(`./${name}.ts`, import.meta.url).href,
+const MODULES = ["../calls/folder.ts", "./whole-file.ts", "../failpoints.ts"].map(
+  (path) => new URL(path, import.meta.url).href,
 );
 
 let path: string;

@@ -169,7 +169,7 @@ describe("mountFuseOverlay", { skip: SKIP }, () => {
       chownSync(join(base, name), uid, uid);
     }
     const script = `
-      import { Folder } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, "folder.ts")).href)};
+      import { Folder } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, "../calls/folder.ts")).href)};
       import { mountFuseOverlay, unmountFuse } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, "fuse-overlay.ts")).href)};
       import { closeSync, openSync, writeFileSync } from "node:fs";
       const [lower, upper, work, merged] = ${JSON.stringify(NAMES.map((name) => join(base, name)))}.map((path) => Folder.open(path));

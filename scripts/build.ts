@@ -180,7 +180,8 @@ function writeEntries(outdir: string): void {
 
 /**
  * Runs the command that calls most of the program, in a folder and a state that are thrown away: the code
- * that it compiled is kept. Where that command can not run, a smaller one does.
+ * that it compiled is kept. It starts as users start it: V8 refuses code that was compiled with other flags.
+ * Where that command can not run, a smaller one does.
  */
 function warmUp(): void {
   const place = mkdtempSync(join(tmpdir(), "drydock-build-"));
@@ -191,7 +192,7 @@ function warmUp(): void {
   const run = ["run", ...state, "--apply", "--", "sh", "-c", "echo new > file"];
   try {
     for (const args of [run, ["plan", "list", ...state]]) {
-      const { status, stderr } = spawnSync(process.execPath, [join(root, "bin/start.cjs"), ...args], {
+      const { status, stderr } = spawnSync(join(root, "bin/drydock"), args, {
         ...{ cwd: folder, encoding: "utf8", timeout: WARM_UP_MS, stdio: ["ignore", "ignore", "pipe"] },
       });
       if (status !== 0)

@@ -261,7 +261,7 @@ export function describeHeld(kind: ServerKind): void {
       await scene.with(({ plans }) => plans.apply("p"));
       await assert.rejects(
         scene.with(({ plans }) => plans.undo("p")),
-        { code: "IRREVERSIBLE", message: /db can't be taken back/ },
+        { reason: "IRREVERSIBLE", message: /db can't be taken back/ },
       );
       assert.equal(await scene.original(), "1|new 2|new");
       assert.equal(existsSync(join(folder, "a.txt")), true);

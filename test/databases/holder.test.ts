@@ -192,7 +192,7 @@ describe("a server that can't prepare", { skip: whyNoServer("postgres") ?? false
     assert.equal(await scene.original(), "1|one step 2|one step");
     await assert.rejects(
       scene.with(({ plans }) => plans.undo("p")),
-      { code: "IRREVERSIBLE" },
+      { reason: "IRREVERSIBLE" },
     );
     assert.deepEqual(leftIn(scene.stateDir), []);
   });

@@ -13,6 +13,8 @@ import type { Failpoint } from "../../system/failpoints.ts";
 export type Line = readonly [kind: string, ...rest: readonly unknown[]];
 
 const WRITTEN_AT_ONCE = 64 * 1024;
+/** Of a character in UTF-8, at most. */
+const BYTES_EACH = 3;
 /** `["k"` */
 const KIND_AT = 2;
 
@@ -21,7 +23,8 @@ export class LineWriter implements Disposable {
   readonly #fd: number;
   readonly #label: string;
   readonly #hash = createHash("sha256");
-  #waiting = "";
+  readonly #waiting = Buffer.allocUnsafe(WRITTEN_AT_ONCE);
+  #length = 0;
 
   constructor(point: Failpoint, folder: Folder, name: string) {
     this.#point = point;
@@ -30,13 +33,16 @@ export class LineWriter implements Disposable {
   }
 
   add(line: Line): void {
-    this.#waiting += `${JSON.stringify(line)}\n`;
-    if (this.#waiting.length >= WRITTEN_AT_ONCE) this.#write();
+    const text = `${JSON.stringify(line)}\n`;
+    const most = text.length * BYTES_EACH;
+    if (this.#length + most > WRITTEN_AT_ONCE) this.#writeWaiting();
+    if (most > WRITTEN_AT_ONCE) this.#write(Buffer.from(text));
+    else this.#length += this.#waiting.write(text, this.#length);
   }
 
   /** Writes the rest; the digest of all. */
   end(): string {
-    this.#write();
+    this.#writeWaiting();
     return this.#hash.digest("hex");
   }
 
@@ -49,9 +55,12 @@ export class LineWriter implements Disposable {
     closeFile(this.#fd);
   }
 
-  #write(): void {
-    const bytes = Buffer.from(this.#waiting);
-    this.#waiting = "";
+  #writeWaiting(): void {
+    this.#write(this.#waiting.subarray(0, this.#length));
+    this.#length = 0;
+  }
+
+  #write(bytes: Buffer): void {
     this.#hash.update(bytes);
     writeBytes(this.#point, this.#fd, bytes, this.#label);
   }

@@ -15,11 +15,12 @@ import { findTools, type Tools } from "./tools.ts";
 const POINTS = { start: failpoint("run.start") };
 /** Relative to this file in the source, and to a bundle of the tests. */
 const FROM_SOURCE = "../../../node_modules/.cache/drydock-compiled";
+const IN_SOURCE = "src/run/launch/launcher-main.ts";
 const LOCATIONS = [
   { program: "./launcher-main.ts", compiled: FROM_SOURCE },
   { program: "./launcher.cjs", compiled: "./.compile-cache" },
   { program: "../launcher.cjs", compiled: "../.compile-cache" },
-  { program: "./launcher-main.ts", compiled: FROM_SOURCE },
+  { program: `../../../${IN_SOURCE}`, compiled: FROM_SOURCE },
 ];
 
 /** What the launcher needs to know about a command when it starts. */

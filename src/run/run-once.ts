@@ -19,7 +19,7 @@ export interface RunRequest extends ExecRequest {
   readonly onKept?: (planId: string) => void;
 }
 
-/** What a command did. */
+/** The result of a command, for the decision about its changes. */
 export interface RunFinding {
   readonly planId: string;
   readonly exitCode: number;
@@ -59,7 +59,7 @@ export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Pr
     // A checkpoint before the only command would save a plan without work.
     const ended = await runs.exec(planId, { ...command, checkpoint: false, onStart });
     isUp = true;
-    return await settle(plans, planId, ended, { decide, allow });
+    return await carryOutDecision(plans, planId, ended, { decide, allow });
   } catch (thrown) {
     // Once the command is up, the plan holds work: it stays, whatever fails afterwards.
     if (isUp) onKept?.(planId);
@@ -68,7 +68,7 @@ export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Pr
   }
 }
 
-async function settle(
+async function carryOutDecision(
   plans: Plans,
   planId: string,
   { exitCode, limit, scratch }: Pick<RunFinding, "exitCode" | "limit" | "scratch">,
@@ -87,7 +87,7 @@ async function settle(
     return { ...ended, outcome: "discarded", diff };
   }
   // Exactly the changes that `decide` saw land.
-  const word = decision === "apply" ? [] : (decision.apply.allow ?? []);
-  const apply = await plans.apply(planId, { digest: diff.digest, allow: [...allow, ...word] });
+  const alsoAllowed = decision === "apply" ? [] : (decision.apply.allow ?? []);
+  const apply = await plans.apply(planId, { digest: diff.digest, allow: [...allow, ...alsoAllowed] });
   return { ...ended, outcome: "applied", diff, apply };
 }

@@ -23,7 +23,7 @@ export class LimitWatch {
   failure: unknown;
   #over = false;
   #timer: NodeJS.Timeout | undefined;
-  #look: Promise<void> = Promise.resolve();
+  #checking: Promise<void> = Promise.resolve();
   readonly #checks: readonly (readonly [LimitName, LimitCheck])[];
   readonly #end: () => void;
 
@@ -37,16 +37,16 @@ export class LimitWatch {
   async stop(): Promise<void> {
     this.#over = true;
     clearTimeout(this.#timer);
-    await this.#look;
+    await this.#checking;
   }
 
   #wait(milliseconds: number): void {
     this.#timer = setTimeout(() => {
-      this.#look = this.#lookAtAll();
+      this.#checking = this.#checkAll();
     }, milliseconds);
   }
 
-  async #lookAtAll(): Promise<void> {
+  async #checkAll(): Promise<void> {
     const began = performance.now();
     try {
       for (const [name, check] of this.#checks) {

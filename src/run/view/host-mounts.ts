@@ -2,14 +2,13 @@ import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import type { MountEntry, MountTable } from "../../system/mount/mount-table.ts";
 
 /** autofs would mount something as soon as a process looks into it; nsfs has no files. */
-const NOT_TO_BE_SHOWN = new Set(["autofs", "nsfs"]);
+const NEVER_SHOWN = new Set(["autofs", "nsfs"]);
 /** The mounts of the host that a command run by root sees. Mounts of sandboxes are left out. */
 export function mountsToShow(table: MountTable): readonly MountEntry[] {
   return table
     .visible()
     .filter(
-      ({ point, type, options }) =>
-        point !== "/" && !NOT_TO_BE_SHOWN.has(type) && !isForeignFuse(type, options),
+      ({ point, type, options }) => point !== "/" && !NEVER_SHOWN.has(type) && !isForeignFuse(type, options),
     )
     .filter(({ type, source }) => !(type === "overlay" && source.startsWith("drydock:")))
     .filter(({ point }) => !["/proc", "/dev"].some((own) => isAtOrBelow(point, own)));

@@ -30,7 +30,7 @@ const POINTS = {
   attributes: failpoint("run.scratch-attributes"),
   clear: failpoint("run.scratch-clear"),
 };
-/** Every command gets new ones. */
+/** Folders that never get a layer. Every command gets its own /proc, /sys and /dev. */
 const NEVER = ["/", "/proc", "/sys", "/dev"];
 
 type Environment = { readonly [name: string]: string | undefined };

@@ -4,7 +4,7 @@ import type { MountTable } from "../../system/mount/mount-table.ts";
 import type { OverlayKind } from "../../system/mount/overlay-mount.ts";
 import { isStrictlyBelow, type ViewMount } from "./view-mount.ts";
 
-/** Every command gets new ones. */
+/** Every command gets its own. */
 const OWN = ["/proc", "/sys", "/dev"];
 
 export interface SocketlessHost {

@@ -33,10 +33,10 @@ export interface OwnUse {
 }
 
 /**
- * Which commands are inside plans. Each is a file, `uses/PLAN-ULID`, that counts as long as the Drydock that
- * started the command, or the command itself, lives; the next look at the plan removes the file of a dead
- * one. All plans share one folder, so that a start pays for running commands, not for open plans. Callers
- * hold the plan's claim.
+ * The commands that run inside plans. Each is a file, `uses/PLAN-ULID`, that counts as long as the Drydock
+ * that started the command, or the anchor of its namespaces, lives. The next reader of the plan's uses
+ * removes the file of a dead one. All plans share one folder, so that a start pays for running commands, not
+ * for open plans. Callers hold the plan's claim.
  */
 export class Uses {
   readonly #folders: RunFolders;

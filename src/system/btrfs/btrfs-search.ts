@@ -4,17 +4,16 @@ import { calls, check } from "../calls/native.ts";
 import { mayMountOnMachine } from "../mount/privilege.ts";
 
 /**
- * What was changed in a subvolume since a moment, without a walk: each commit of btrfs has a number, and each
- * block of its trees and each inode item says in which one it was written last. A search skips whole blocks
- * that are older. Only root of the machine may search.
+ * Finds the changes in a subvolume since a commit, without a walk. Each commit of btrfs has a number, and
+ * each block of its trees and each inode item holds the number of its last write. A search skips whole
+ * blocks that are older. Only root of the machine may search.
  *
  * Arguments of the ioctls (linux/btrfs.h, linux/btrfs_tree.h), little-endian, at these offsets:
  *   START_SYNC, WAIT_SYNC  u64 the commit
  *   GET_SUBVOL_INFO        u64 the commit in which it was made, at 352
  *   TREE_SEARCH_V2         u64 tree (0: this one); u64 objectid min at 8, max at 16; u64 offset min at 24,
- *                          max at 32; u64 commit min at 40, max at
- *                          48; u32 type min at 56, max at 60; u32 items at 64; u64 bytes for them at 104; the
- *                          items at 112
+ *                          max at 32; u64 commit min at 40, max at 48; u32 type min at 56, max at 60;
+ *                          u32 items at 64; u64 bytes for them at 104; the items at 112
  *   an item                u64 commit; u64 objectid; u64 offset; u32 type; u32 length; then its content
  *   an inode item          u64 generation; u64 the commit in which it was written last
  *   an inode reference     its offset is the inode of the folder

@@ -52,7 +52,7 @@ function readOwn(name: "cmdline" | "environ"): Buffer {
     return readFileSync(file);
   } catch (thrown) {
     /* c8 ignore next 5 -- needs a machine without /proc, on which the tests can't run */
-    throw new UnsupportedError(`What is not UTF-8 can't be taken over without ${displayPath(file)}.`, {
+    throw new UnsupportedError(`Bytes that are not UTF-8 can't be read without ${displayPath(file)}.`, {
       hint: "Mount /proc, or use names that are UTF-8.",
       cause: thrown,
     });

@@ -19,7 +19,7 @@ const POINTS = {
   release: failpoint("owner.release"),
   sweep: failpoint("owner.sweep"),
 };
-const LOCKS_NOT_TO_BE_HAD = ["ENOLCK", "EOPNOTSUPP", "ENOTSUP", "ENOSYS"];
+const NO_LOCKS = ["ENOLCK", "EOPNOTSUPP", "ENOTSUP", "ENOSYS"];
 
 export class OwnerLock {
   readonly #folder: string;
@@ -61,7 +61,7 @@ export class OwnerLock {
       );
       try {
         passFailpoint(POINTS.lock);
-        unlessFailed(LOCKS_NOT_TO_BE_HAD, () => takeLock({ fd, path: file }));
+        unlessFailed(NO_LOCKS, () => takeLock({ fd, path: file }));
         if (fstatSync(fd).nlink > 0) return fd;
       } catch (thrown) {
         closeSync(fd);
@@ -134,7 +134,7 @@ export class OwnerLock {
  * so that two processes that ask at once do not take each other for the owner.
  */
 function lockIsFree(fd: number, path: string): boolean | undefined {
-  return unlessFailed(LOCKS_NOT_TO_BE_HAD, () => tryLock({ fd, path }, "shared"));
+  return unlessFailed(NO_LOCKS, () => tryLock({ fd, path }, "shared"));
 }
 
 function openIfThere(file: string): number | undefined {

@@ -66,14 +66,13 @@ export class CommandLimits implements AsyncDisposable {
     let processLimit: OwnProcessLimit | undefined;
     if (processes !== undefined) {
       const parent = groupParent(POINTS.limit, "pids");
-      if (!("why" in parent))
-        grouped.push({ controller: "pids", parent: parent, most: processes + OWN_PROCESSES });
+      if (!("why" in parent)) grouped.push({ controller: "pids", parent, most: processes + OWN_PROCESSES });
       else processLimit = limitByProgram(processes, parent.why);
     }
     if (memory !== undefined) {
       const parent = groupParent(POINTS.limit, "memory");
       if ("why" in parent) throw cannotKeep("memory", parent.why);
-      grouped.push({ controller: "memory", parent: parent, most: memory });
+      grouped.push({ controller: "memory", parent, most: memory });
     }
     const group = grouped.length === 0 ? undefined : await ControlGroup.make(POINTS, grouped);
     return new CommandLimits(limits, group, processLimit);

@@ -11,8 +11,7 @@ import { newView } from "./view/new-view.ts";
 type Environment = { readonly [name: string]: string | undefined };
 
 /**
- * Whether commands can be run inside on this machine: really runs one, over no sandbox, and leaves nothing
- * behind.
+ * Whether commands can run in a view on this machine. Runs one over no sandbox, and leaves nothing behind.
  */
 export async function checkRun(
   folders: RunFolders,
@@ -20,7 +19,7 @@ export async function checkRun(
   stateDir: string,
   environment: Environment,
 ): Promise<{ readonly ok: boolean; readonly detail: string }> {
-  // It looks like a plan that nobody knows, so that what a crash leaves is swept away.
+  // It looks like an unknown plan, so a sweep removes what a crash leaves.
   const id = newId();
   const use = uses.begin(id, { command: "drydock doctor", strict: false });
   using folder = folders.of(id);

@@ -2,18 +2,18 @@ import type { PlanRecord } from "../core/plan.ts";
 
 type Environment = { readonly [name: string]: string | undefined };
 
-/** What a command finds in its environment. */
+/** The environment of a command. */
 export interface CommandEnvironment {
-  /** Passed as it is. */
+  /** Variables that the shell which starts the command passes on unchanged. */
   readonly plain: { readonly [name: string]: string };
   /**
-   * What the shell that starts it must not have, or would drop: names that no shell knows, and what is only
-   * for the command (see below).
+   * Variables that this shell must not see, or would drop: see `isOnlyForCommand`, and names that are not
+   * valid in a shell.
    */
   readonly exact: readonly (readonly [name: string, value: string])[];
 }
 
-/** Ways to reach a server, by the scheme of its URL. */
+/** Variables that lead to a server, by the scheme of its URL. */
 const CONNECTIONS: { readonly [scheme: string]: RegExp } = {
   postgres: /^(?:PG[A-Z]+|DATABASE_URL)$/,
   postgresql: /^(?:PG[A-Z]+|DATABASE_URL)$/,
@@ -21,13 +21,13 @@ const CONNECTIONS: { readonly [scheme: string]: RegExp } = {
   mariadb: /^(?:(?:MYSQL|MARIADB)_\w+|DATABASE_URL)$/,
 };
 const ORDINARY_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** What says which libraries, plug-ins and tables a program loads. */
+/** Variables that decide which libraries, plug-ins and tables a program loads. */
 const LOADING =
   /^(?:LD_|MALLOC_|LIBMOUNT_|LIBBLKID_|BLKID_|GCONV_PATH$|GETCONF_DIR$|GLIBC_TUNABLES$|LOCPATH$|NLSPATH$|SHELLOPTS$|BASHOPTS$|ENV$|BASH_ENV$)/;
 
 /**
- * The user's own environment, and where the plan's resources are. If the plan holds a database, inherited
- * ways to reach one are left out, so that nothing inside changes the original by accident.
+ * The user's environment, and the paths of the plan's resources. If the plan holds a database, the user's
+ * connection variables are left out, so that a command does not change the original by accident.
  */
 export function commandEnvironment(
   plan: PlanRecord,
@@ -55,8 +55,8 @@ function connectionsTo(location: string): RegExp | undefined {
 }
 
 /**
- * Whether no program but the command may have this variable: the shell that waits for it must not load what
- * an earlier command has left.
+ * Whether only the command may have this variable. The shell that waits for the command must not load what an
+ * earlier command wrote.
  */
 function isOnlyForCommand(name: string): boolean {
   return LOADING.test(name);

@@ -6,28 +6,26 @@ export interface ExecRequest {
   /** The program and its arguments. */
   readonly command: readonly string[];
   /**
-   * Where it starts. Default: the current folder if it is in a resource of the plan, else the first of these.
+   * Where the command starts. Default: the current folder if it is in a resource of the plan, else the first
+   * resource that is a folder.
    */
   readonly cwd?: string;
-  /** Whether it may use the network. Default: yes. */
+  /** Whether the command may use the network. Default: yes. */
   readonly network?: boolean;
-  /**
-   * Nothing but the resources and a private temporary folder is writable, and sockets of daemons are not
-   * seen.
-   */
+  /** Only the resources and a private temporary folder are writable, and sockets of daemons are hidden. */
   readonly strict?: boolean;
-  /** What it may use, with everything it starts. Each overrides that of `sandbox.limits`. */
+  /** Limits of the command with everything it starts. Each overrides the one in `sandbox.limits`. */
   readonly limits?: Limits;
-  /** Whether the plan may be saved before, as `sandbox.checkpoint` says. Default: yes. */
+  /** Whether to save a checkpoint first, as `sandbox.checkpoint` says. Default: yes. */
   readonly checkpoint?: boolean;
-  /** Where its standard output goes. Default: ours. */
+  /** Where the command's standard output goes. Default: to ours. */
   readonly stdout?: "inherit" | "stderr";
-  /** Called when it is up, with what one can do about it. */
+  /** Called when the command is up. */
   readonly onStart?: (running: RunningCommand) => void;
 }
 
 export interface RunningCommand {
-  /** Sends it a signal. */
+  /** Sends a signal to the command. */
   signal(name: NodeJS.Signals): void;
 }
 
@@ -35,13 +33,13 @@ export interface RunningCommand {
 export interface ExecResult {
   readonly planId: string;
   /**
-   * Its own; 128 and the number of the signal that ended it; 127 if there is no such command, 126 if it can't
-   * be started.
+   * The command's own; 128 plus the number of the signal that ended it; 127 if there is no such command, 126
+   * if it can't be started.
    */
   readonly exitCode: number;
-  /** The limit that it met: it was ended for that, or could not start more processes. */
+  /** The limit that the command met: it was ended for that, or could not start more processes. */
   readonly limit?: LimitName;
-  /** What it wrote outside the plan's resources. It does not land. */
+  /** Files that the command wrote outside the plan's resources. They do not land. */
   readonly scratch: { readonly files: number };
 }
 
@@ -51,7 +49,7 @@ export function commandText(command: readonly string[]): string {
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }
 
-/** Resources that are paths. */
+/** The locations of resources that are paths. */
 export function pathsOf(plan: PlanRecord): readonly string[] {
   return plan.resources
     .map(({ resource }) => resource.location)

@@ -5,21 +5,21 @@ import type { ExecRequest, RunningCommand } from "./exec.ts";
 import { startAhead } from "./launch/launcher.ts";
 import type { Runs } from "./runs.ts";
 
-/** What becomes of the changes of a command. */
+/** What to do with the changes of a command. */
 export type RunDecision = "apply" | "keep" | "discard" | { readonly apply: Pick<ApplyOptions, "allow"> };
 
 /** A plan for one command. */
 export interface RunRequest extends ExecRequest {
   readonly plan: CreatePlanOptions;
-  /** What may land though tools run it by themselves, as in `ApplyOptions`. */
+  /** Changes that may land although tools run them by themselves, as in `ApplyOptions`. */
   readonly allow?: readonly string[];
-  /** Asked when the command has ended and changed something. */
+  /** Called when the command has ended and changed something. */
   readonly decide: (finding: RunFinding) => Promise<RunDecision>;
-  /** Told which plan holds what the command did, if something fails after the command was started. */
+  /** Called with the plan that holds the command's work, if something fails after the command has started. */
   readonly onKept?: (planId: string) => void;
 }
 
-/** What a command did. */
+/** The result of a command, for the decision about its changes. */
 export interface RunFinding {
   readonly planId: string;
   readonly exitCode: number;
@@ -36,15 +36,15 @@ export interface RunOutcome {
   /** The limit that it met. */
   readonly limit?: LimitName;
   readonly outcome: "applied" | "kept" | "discarded" | "unchanged";
-  /** What the command changed, unless it was nothing. */
+  /** The changes of the command, if there are any. */
   readonly diff?: PlanDiff;
   readonly apply?: ApplyResult;
   readonly scratch: { readonly files: number };
 }
 
 /**
- * Makes a plan, runs a command in it, and does with its changes what is decided. A plan in which nothing
- * changed, or nothing ran, is closed.
+ * Creates a plan, runs a command in it, and applies, keeps or discards the changes as `decide` says. Cancels
+ * the plan if the command could not start or changed nothing.
  */
 export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Promise<RunOutcome> {
   const { plan: options, decide, onKept, allow = [], ...command } = request;
@@ -56,19 +56,19 @@ export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Pr
     command.onStart?.(running);
   };
   try {
-    // What was before the only command is the plan without any work.
+    // A checkpoint before the only command would save a plan without work.
     const ended = await runs.exec(planId, { ...command, checkpoint: false, onStart });
     isUp = true;
-    return await settle(plans, planId, ended, { decide, allow });
+    return await carryOutDecision(plans, planId, ended, { decide, allow });
   } catch (thrown) {
-    // Once the command is up, what it did is somebody's work: then the plan stays, whatever fails afterwards.
+    // Once the command is up, the plan holds work: it stays, whatever fails afterwards.
     if (isUp) onKept?.(planId);
     else await plans.cancel(planId);
     throw thrown;
   }
 }
 
-async function settle(
+async function carryOutDecision(
   plans: Plans,
   planId: string,
   { exitCode, limit, scratch }: Pick<RunFinding, "exitCode" | "limit" | "scratch">,
@@ -86,8 +86,8 @@ async function settle(
     await plans.cancel(planId);
     return { ...ended, outcome: "discarded", diff };
   }
-  // What was just looked at, and nothing else, lands.
-  const word = decision === "apply" ? [] : (decision.apply.allow ?? []);
-  const apply = await plans.apply(planId, { digest: diff.digest, allow: [...allow, ...word] });
+  // Exactly the changes that `decide` saw land.
+  const alsoAllowed = decision === "apply" ? [] : (decision.apply.allow ?? []);
+  const apply = await plans.apply(planId, { digest: diff.digest, allow: [...allow, ...alsoAllowed] });
   return { ...ended, outcome: "applied", diff, apply };
 }

@@ -20,7 +20,13 @@ import { CommandLimits } from "./limits/command-limits.ts";
 import { filesWritten } from "./limits/files-written.ts";
 import { scratchUse } from "./limits/scratch-use.ts";
 import { joinedView, newView, removeOwnFolder } from "./view/new-view.ts";
-import { distinct, pathInside, type Shown, shownAt, shownByLink } from "./view/shown.ts";
+import {
+  distinctlyShown,
+  pathInside,
+  type ShownSandbox,
+  shownByLink,
+  shownSandbox,
+} from "./view/shown-sandbox.ts";
 
 export interface RunsParts {
   readonly session: Session;
@@ -31,7 +37,7 @@ export interface RunsParts {
   readonly environment: { readonly [name: string]: string | undefined };
   /** Saves a plan before a command runs in it. */
   readonly saveBefore: (plan: PlanRecord, command: string) => Promise<void>;
-  /** Of every command that is not given others. */
+  /** Default limits of every command. */
   readonly limits: Limits;
   readonly notice: (notice: Notice) => void;
 }
@@ -50,12 +56,12 @@ interface Attempt {
 interface Entered {
   readonly ref: SandboxRef;
   readonly strategy: GuardedStrategy;
-  readonly shown?: Shown;
+  readonly shown?: ShownSandbox;
 }
 
 /**
- * Runs commands inside plans. While one is being put inside, the plan is claimed; while it runs it only
- * counts as a use of the plan, so that others can run in it too, and look at it.
+ * Runs commands inside plans. The plan is claimed while a command starts. While the command runs, it only
+ * counts as a use of the plan, so other commands can run in the plan and users can look at it.
  */
 export class Runs {
   readonly #parts: RunsParts;
@@ -65,13 +71,13 @@ export class Runs {
   }
 
   /**
-   * Runs a command to its end. Fails only if it could not be started at all, or could not be kept within its
-   * limits.
+   * Runs a command until it ends. Fails only if the command can't be started, or can't be held to its limits.
    */
   async exec(key: string | undefined, request: ExecRequest): Promise<ExecResult> {
     const { session, notice } = this.#parts;
     assertCommand(request.command);
-    // Before the launcher, which has to be gone when the group that it is in goes.
+    // Made before the launcher, so that it is disposed after it: a group can only be removed when it is
+    // empty.
     await using limits = await CommandLimits.keep({ ...this.#parts.limits, ...request.limits });
     using launcher = startLauncher(request);
     if (limits.group !== undefined) launcher.confineTo(limits.group);
@@ -102,7 +108,7 @@ export class Runs {
     try {
       for (const { resource } of boundariesOf(plan)) entered.push(await this.#enter(plan, resource.name));
       const running = await this.#launchInQuiet(plan, request, { launcher, limits, use, entered, others });
-      await orKill(running, () => {
+      await killIfItFails(running, () => {
         limits.watch(
           () => scratchUse(folders, plan.id),
           () => running.kill(),
@@ -125,17 +131,17 @@ export class Runs {
       plan.resources.find(({ resource }) => resource.id === ref.resourceId)?.resource.location ?? "";
     if (view === undefined || !location.startsWith("/")) return { ref, strategy };
     const isFile = factsOfPath(location)?.kind !== "directory";
-    // No link may be on the way to where something is mounted.
+    // A mount follows no link, so the path must be real.
     const real = view.kind === "place" ? { ...view, path: realPathOf(view.path) ?? view.path } : view;
     const shown = isInSandbox(plan, ref.resourceId)
       ? shownByLink(ref.sandboxId, location, real)
-      : shownAt(ref.sandboxId, location, real, isFile);
+      : shownSandbox(ref.sandboxId, location, real, isFile);
     return { ref, strategy, shown };
   }
 
   /**
-   * Who mounts or unmounts something on the machine while a view is put together can make that fail; then it
-   * is put together anew.
+   * Another process that mounts or unmounts something meanwhile can make the view fail; then it is built
+   * again.
    */
   async #launchInQuiet(
     plan: PlanRecord,
@@ -148,8 +154,7 @@ export class Runs {
       } catch (thrown) {
         const tooTight = attempt.limits.tooTight();
         if (tooTight !== undefined) throw tooTight;
-        // Whether it was others' doing can't be told afterwards: what they mount may be there only for a
-        // moment.
+        // It is too late to tell whether another process caused it: its mount may have lasted only a moment.
         if (!(thrown instanceof UnsupportedError) || tries === MOST_ATTEMPTS) throw thrown;
       }
       using folder = this.#parts.folders.of(plan.id);
@@ -163,14 +168,14 @@ export class Runs {
     const { launcher, limits, use, entered, others } = attempt;
     const strict = request.strict === true;
     const stateDir = realPathOf(session.stateDir) ?? session.stateDir;
-    const shown = distinct(entered.flatMap((item) => item.shown ?? []));
+    const shown = distinctlyShown(entered.flatMap((item) => item.shown ?? []));
     const joins = viewToJoin(others, strict, shown);
     using folder = folders.of(plan.id);
-    const view = { folder, useId: use.id, environment, strict, shown, resources: placesInView(plan, shown) };
+    const view = { folder, useId: use.id, environment, strict, shown, resources: writablePaths(plan, shown) };
     const hidden = [stateDir, ...(await this.#foreignWorkspaces(stateDir, shown))];
     const steps = joins === undefined ? newView({ ...view, hidden }) : joinedView();
     const variables = commandEnvironment(plan, environment, {
-      ...placesOf(plan, entered),
+      ...movedResources(plan, entered),
       ...(await variablesOf(entered)),
     });
     const cwd = pathInside(
@@ -182,17 +187,17 @@ export class Runs {
       commandSpec(launcher, {
         ...{ steps, cwd, environment: variables, strict },
         command: request.command,
-        ofItself: limits.ofItself,
+        processLimit: limits.processLimit,
         ...(joins !== undefined && { joins }),
       }),
     );
   }
 
   /**
-   * Workspaces beside or inside originals, of whatever plan. What is in a resource of this one is not seen
+   * Workspaces of any plan beside or inside originals. Those inside a resource of this plan are not visible
    * anyway.
    */
-  async #foreignWorkspaces(stateDir: string, shown: readonly Shown[]): Promise<readonly string[]> {
+  async #foreignWorkspaces(stateDir: string, shown: readonly ShownSandbox[]): Promise<readonly string[]> {
     const records = await this.#parts.session.store.sandboxesOutside(stateDir);
     return records
       .flatMap(({ ref }) =>
@@ -211,8 +216,8 @@ export class Runs {
   }
 
   /**
-   * Returns how many files were written outside the resources: counted before another process may end the
-   * plan, and its folder with it.
+   * Returns how many files the command wrote outside the resources. Counts them before another process can
+   * end the plan and remove its folder.
    */
   async #end(plan: PlanRecord, use: OwnUse, entered: readonly Entered[], startedAt: number): Promise<number> {
     return await this.#parts.session.plans.claimed(plan.id, async () => {
@@ -223,7 +228,7 @@ export class Runs {
     });
   }
 
-  /** The last one out puts out the light. */
+  /** Ends this use. If no other command runs in the plan, unmounts what commands needed. */
   async #leave(plan: PlanRecord, use: OwnUse, entered: readonly Entered[]): Promise<void> {
     const { uses, folders } = this.#parts;
     use.end();
@@ -234,9 +239,7 @@ export class Runs {
   }
 }
 
-/**
- * The limit that a command met, and how many files it wrote; whatever can be said about that, it has ended.
- */
+/** Waits for both, even if one fails: the command has ended in any case. */
 async function metBeforeEnd(limits: CommandLimits, end: () => Promise<number>) {
   const [met, ended] = await Promise.allSettled([limits.met(), end()]);
   if (met.status === "rejected") throw met.reason;
@@ -248,7 +251,7 @@ function startLauncher({ network, stdout }: Pick<ExecRequest, "network" | "stdou
   return CommandLauncher.start({ network: network !== false, stdout: stdout ?? "inherit" });
 }
 
-/** Whether a resource with a sandbox of its own is inside of another one that has one too. */
+/** Whether a resource with its own sandbox lies inside another resource with its own sandbox. */
 function isInSandbox(plan: PlanRecord, resourceId: string): boolean {
   const { location } = plan.resources.find(({ resource }) => resource.id === resourceId)?.resource ?? {
     location: "",
@@ -261,8 +264,8 @@ function isInSandbox(plan: PlanRecord, resourceId: string): boolean {
   );
 }
 
-/** A command that can't be accounted for must not go on. */
-async function orKill(running: RunningCommandProcess, action: () => void): Promise<void> {
+/** A command that can't be recorded or watched must not go on. */
+async function killIfItFails(running: RunningCommandProcess, action: () => void): Promise<void> {
   try {
     action();
   } catch (thrown) {
@@ -272,8 +275,8 @@ async function orKill(running: RunningCommandProcess, action: () => void): Promi
   }
 }
 
-/** Where resources are that are shown elsewhere than in the place of their originals. */
-function placesOf(plan: PlanRecord, entered: readonly Entered[]): { readonly [name: string]: string } {
+/** The variables of resources whose sandboxes are shown at paths other than their originals'. */
+function movedResources(plan: PlanRecord, entered: readonly Entered[]): { readonly [name: string]: string } {
   const moved = entered.flatMap(({ ref, shown }) => {
     if (shown?.original === undefined) return [];
     return plan.resources
@@ -287,7 +290,7 @@ function placesOf(plan: PlanRecord, entered: readonly Entered[]): { readonly [na
 }
 
 /** The paths at which a command can write to resources of the plan. */
-function placesInView(plan: PlanRecord, shown: readonly Shown[]): readonly string[] {
+function writablePaths(plan: PlanRecord, shown: readonly ShownSandbox[]): readonly string[] {
   const moved = new Set(shown.map(({ original }) => original));
   return [...pathsOf(plan).filter((path) => !moved.has(path)), ...shown.map(({ at }) => at)];
 }
@@ -297,16 +300,23 @@ async function variablesOf(entered: readonly Entered[]): Promise<{ readonly [nam
   return Object.assign({}, ...all);
 }
 
-/** An overlay can be mounted once, so all commands of a plan that see one share the view of the first. */
-function viewToJoin(others: readonly Use[], strict: boolean, shown: readonly Shown[]): number | undefined {
-  const alive = others.filter(({ keeper }) => keeper !== undefined && isProcessAlive(keeper));
+/**
+ * An overlay can be mounted only once, so all commands of a plan with one share the view of the first.
+ * Returns the pid to join.
+ */
+function viewToJoin(
+  others: readonly Use[],
+  strict: boolean,
+  shown: readonly ShownSandbox[],
+): number | undefined {
+  const alive = others.filter(({ keeper: anchor }) => anchor !== undefined && isProcessAlive(anchor));
   const alike = alive.find((other) => other.strict === strict);
   const hasLayers = shown.some(({ view }) => view.kind === "layers");
   if (alike !== undefined && (!strict || hasLayers)) return alike.keeper?.pid;
   const [other] = alive;
   if (other === undefined || !hasLayers) return undefined;
   throw new BusyError(
-    `'${other.command}' is running in the plan ${other.strict ? "with" : "without"} --strict (pid ${other.owner.pid}), and this one is to run ${strict ? "with" : "without"} it.`,
+    `'${other.command}' is running in the plan ${other.strict ? "with" : "without"} --strict (pid ${other.owner.pid}), and this command would run ${strict ? "with" : "without"} it.`,
     { holder: `${other.command} (pid ${other.owner.pid})` },
   );
 }

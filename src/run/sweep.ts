@@ -9,49 +9,49 @@ export interface SweepParts {
   readonly uses: Uses;
 }
 
-/** What could not be tidied up of a plan. */
-export interface LeftOfRun {
+/** A plan that the sweep could not tidy up, and why. */
+export interface SweepFailure {
   readonly planId: string;
   readonly message: string;
 }
 
 /**
- * Tidies up after commands whose Drydock was killed: what they needed inside goes, and of plans that are over
- * everything. It takes only what nobody living has claimed, and looks again once it has the claim. A plan
- * that can't be tidied up, because its strategy is missing perhaps, stops neither the others nor the command
- * that tidies up; it is returned.
+ * Tidies up after commands whose Drydock was killed: ends what they needed inside, and removes everything of
+ * plans that have ended. Takes only plans that no living process has claimed, and checks again under the
+ * claim. A failure, such as a missing strategy, stops neither the sweep nor the command that runs it; it is
+ * returned.
  */
-export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly LeftOfRun[]> {
+export async function sweepRuns({ session, uses }: SweepParts): Promise<readonly SweepFailure[]> {
   const { sandboxes, remains } = session;
-  const left: LeftOfRun[] = [];
+  const failures: SweepFailure[] = [];
   for (const planId of new Set([...uses.abandoned(), ...(await remains.forgettable())])) {
     try {
       await session.plans.ifFree(planId, async (plan) => {
         const isAbandoned = uses.abandoned().includes(planId);
         if (uses.living(planId).length > 0) return;
         await remains.forget(planId);
-        // Nobody gets into a plan that is being restored, and nothing can be done to its sandboxes until that
-        // is settled.
-        if (isAbandoned && plan?.state === "open") left.push(...(await leaveAll(plan, sandboxes)));
+        // No command can enter a plan that is being restored, and its sandboxes must not change until the
+        // restore is settled.
+        if (isAbandoned && plan?.state === "open") failures.push(...(await leaveAll(plan, sandboxes)));
       });
     } catch (thrown) {
       const message = `plan ${planId}: what its commands left could not be removed: ${messageOf(thrown)}`;
-      left.push({ planId, message });
+      failures.push({ planId, message });
     }
   }
-  return left;
+  return failures;
 }
 
-async function leaveAll(plan: PlanRecord, sandboxes: PlanSandboxes): Promise<readonly LeftOfRun[]> {
-  const left: LeftOfRun[] = [];
+async function leaveAll(plan: PlanRecord, sandboxes: PlanSandboxes): Promise<readonly SweepFailure[]> {
+  const failures: SweepFailure[] = [];
   for (const { resource } of boundariesOf(plan)) {
     try {
       const { record, strategy } = await sandboxes.usable(plan, resource.name, "look");
       await strategy.leave(record.ref);
     } catch (thrown) {
       const message = `plan ${plan.name} (${plan.id}): ${resource.name} could not be left: ${messageOf(thrown)}`;
-      left.push({ planId: plan.id, message });
+      failures.push({ planId: plan.id, message });
     }
   }
-  return left;
+  return failures;
 }

@@ -4,23 +4,22 @@ import { SystemCallError, UsageError } from "../core/errors/errors.ts";
 /**
  * Failpoints: every step that touches the world passes one, by name, right before it happens.
  *
- * In normal life passing one costs a comparison. Armed by `DRYDOCK_FAILPOINT=name[:nth]=action[,…]` the
- * process
+ * A failpoint that is not armed costs one comparison. `DRYDOCK_FAILPOINT=name[:nth]=action[,…]` arms some; at
+ * an armed one the process
  * - `kill`: dies by SIGKILL, as in a crash,
  * - `error`, `enospc`, `eacces`: sees the step fail with EIO, ENOSPC or EACCES,
  * - `delay`: waits for a tenth of a second,
- * - `stop`: stops by SIGSTOP until somebody continues it, so that a test can act in between,
- * - `skip`: leaves a flush out, as if the disk had not done it; other steps take no notice.
- * With `:nth` only the nth pass acts, without it every one. `DRYDOCK_FAILPOINT_TRACE=FILE` appends the name
- * of each one passed to the file, which is how the crash suite finds the points of a path, and how a trace
- * shows which step each system call belongs to. `DRYDOCK_FAILPOINT_KILLS=FILE` appends the name of the one at
- * which the process dies, which is how a run of all tests sees that none is left out.
+ * - `stop`: stops by SIGSTOP until another process continues it, so that a test can act in between,
+ * - `skip`: omits a flush, as if the disk had not done it; other steps ignore this.
+ *
+ * With `:nth` only the nth pass acts, without it every pass. `DRYDOCK_FAILPOINT_TRACE=FILE` appends each
+ * passed name to the file: so the crash suite finds the points of a path, and a trace shows which step a
+ * system call belongs to. `DRYDOCK_FAILPOINT_KILLS=FILE` appends the name at which the process dies: so a run
+ * of all tests sees that none is left out.
  */
 export type Failpoint = string & { readonly brand: "failpoint" };
 
-/**
- * Names a failpoint. The literal argument is what the generated list (test/failpoint-names.ts) is made from.
- */
+/** Names a failpoint. The list in test/failpoint-names.ts is generated from the literal arguments. */
 export function failpoint(name: string): Failpoint {
   return name as Failpoint;
 }
@@ -42,19 +41,19 @@ interface Armed {
 
 let armed: Armed | undefined;
 
-/** Arms, or with nothing given disarms, the failpoints of this process. */
+/** Arms the failpoints of this process; disarms them if there is no specification. */
 export function armFailpoints(specification: string | undefined, traceFile?: string): void {
   const traps =
     specification === undefined || specification === "" ? [] : specification.split(",").map(parseTrap);
   armed = traps.length === 0 && traceFile === undefined ? undefined : { traps, passes: new Map(), traceFile };
 }
 
-/** Passes a failpoint: does nothing, unless it is armed. Says whether the step is to be left out. */
+/** Passes a failpoint: does nothing unless it is armed. Says whether to omit the step. */
 export function passFailpoint(point: Failpoint): "go" | "skip" {
   return armed === undefined ? "go" : passArmed(armed, point);
 }
 
-/** Passes a failpoint of a strategy from outside. Its names are its own, so they are not in the list. */
+/** Passes a failpoint of a custom strategy. Its names are not in the generated list. */
 export function passForeignFailpoint(name: string): void {
   passFailpoint(name as Failpoint);
 }

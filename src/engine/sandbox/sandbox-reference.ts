@@ -10,7 +10,7 @@ import {
 import type { SandboxRef } from "../../core/sandbox.ts";
 import { failedWith } from "../../system/calls/errno.ts";
 import { Folder } from "../../system/calls/folder.ts";
-import { KeptFolders } from "../../system/calls/kept-folders.ts";
+import { FolderCache } from "../../system/calls/folder-cache.ts";
 import type { ChangeSet } from "../changes/change-set.ts";
 import { withoutLeftOut } from "../changes/left-out.ts";
 import { OpenWorkspace } from "../workspace/sandbox-door.ts";
@@ -33,9 +33,9 @@ export class OpenSandbox<Tree extends SandboxTree> {
   constructor(scope: Scope, workspace: Folder, original: Folder, tree: Tree) {
     this.scope = scope;
     this.workspace = workspace;
-    this.original = new KeptFolders(original);
+    this.original = new FolderCache(original);
     this.tree = tree;
-    this.own = new KeptFolders(tree.openOwn());
+    this.own = new FolderCache(tree.openOwn());
   }
 
   /** What differs from the original, but for what is a resource of its own. */

@@ -14,19 +14,19 @@ export interface CommandRequest {
   readonly command: readonly string[];
   readonly environment: CommandEnvironment;
   readonly strict: boolean;
-  readonly ofItself?: OwnProcessLimit | undefined;
+  readonly processLimit?: OwnProcessLimit | undefined;
 }
 
-/** What its launcher is told of a command. */
+/** What Drydock tells the launcher about a command. */
 export function commandSpec({ tools, terminal }: CommandLauncher, request: CommandRequest): CommandSpec {
-  const { steps, joins, cwd, command, environment, strict, ofItself } = request;
+  const { steps, joins, cwd, command, environment, strict, processLimit } = request;
   const user = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
   const script = startScript({
     tools,
     privileged: mayMountOnMachine(),
     user,
     environment,
-    ofItself,
+    processLimit,
     terminal,
   });
   const openFiles = inheritedFileLimit();

@@ -21,29 +21,30 @@ import { passDescriptor } from "../../system/process/passed-descriptor.ts";
 import { DESCRIPTORS, type LaunchSpec, type ViewLayers, type ViewStep } from "./launch-spec.ts";
 
 /**
- * What root keeps: what programs that manage files and users need, and nothing that reaches the kernel,
- * devices, other processes or others' packets. The first process has one more than the command, `wake_alarm`,
- * which is of no use to it: a process can't trace one that may do more than itself.
+ * Capabilities that a command run by root keeps: those that programs need to manage files and users. None
+ * reaches the kernel, devices, other processes or foreign packets. The first process keeps one more than the
+ * command, `wake_alarm`, which is of no use to it: a process can't trace another one that has a capability it
+ * lacks.
  */
 const ROOT_KEEPS: readonly Capability[] = [
   ...(["chown", "dac_override", "fowner", "fsetid", "kill", "setgid", "setuid", "setpcap"] as const),
   ...(["net_bind_service", "sys_chroot", "mknod", "audit_write", "setfcap", "wake_alarm"] as const),
 ];
 
-/** To be oneself again in a second user namespace, one has to be allowed to name the root of the first. */
+/** Needed to map root of the first user namespace into a second one, where the command is the user again. */
 const USER_KEEPS: readonly Capability[] = ["setfcap"];
 
 /**
- * Becomes the first process of a command's namespaces. All of it happens in one thread, in this order:
+ * Becomes the first process of a command's namespaces, in one thread and in this order:
  *
- * 1. mounts of its own, or those of the command that is joined;
- * 2. the new root, by descriptors, through no link that anybody could have put there;
- * 3. the terminal and the standard streams;
- * 4. the new root becomes the root; from here on nothing of the host can be reached but what is shown;
- * 5. all privileges go, and the filter of system calls comes;
- * 6. only now something of the view is loaded: the shell that starts the command.
+ * 1. Take mounts of its own, or join those of another command.
+ * 2. Build the new root by descriptors, through no link that another process could have put there.
+ * 3. Connect the terminal and the standard streams.
+ * 4. Make the new root the root. From here on only what the view shows can be reached.
+ * 5. Give up all privileges and install the filter of system calls.
+ * 6. Load the shell of the view, which starts the command.
  *
- * Whatever fails is thrown, and then nothing was started.
+ * Any failure is thrown; then no command has started.
  */
 export function launchCommand(spec: LaunchSpec): never {
   ownSession();
@@ -62,14 +63,12 @@ export function launchCommand(spec: LaunchSpec): never {
   become({ ...shell, environment, cwd, descriptors: [DESCRIPTORS.control] });
 }
 
-/**
- * Everything of the host, read-only. Without privilege what is mounted in it comes along, or nothing does.
- */
+/** The whole host, read-only. Without privilege its mounts can only be copied all together. */
 function newRoot({ privileged }: LaunchSpec): ViewRoot {
   return ViewRoot.of(!privileged, { readOnly: true, ...(privileged && { noDevices: true }) });
 }
 
-/** What is mounted in the view of another command is right already, but for the processes. */
+/** The view of another command needs no changes but a new /proc. */
 function joinedRoot(pid: number): ViewRoot {
   joinMounts(pid);
   ownMounts();
@@ -82,8 +81,8 @@ function perform(root: ViewRoot, step: ViewStep): void {
       if (step.ifThere) unlessGone(() => root.bind(step.from, step.at, step.flags));
       else root.bind(step.from, step.at, step.flags);
       return;
-    case "again":
-      root.again(step.at, step.flags);
+    case "self-bind":
+      root.bindToItself(step.at, step.flags);
       return;
     case "system":
       root.system(step.type, step.at, step.settings, step.flags);
@@ -112,7 +111,7 @@ function mountOrHide(root: ViewRoot, { at, layers, orHide }: ViewStep & { readon
   }
 }
 
-/** What another process has just unmounted or removed needs not be shown. */
+/** Skips a mount whose source another process has just unmounted or removed. */
 function unlessGone(mount: () => void): void {
   try {
     mount();
@@ -135,7 +134,7 @@ function mountLayers(root: ViewRoot, at: string, { source, kind, ...paths }: Vie
     mountPrivately({ ...layers, ...(hidden !== undefined && { hidden }) }, target, source, kind);
     return;
   }
-  // Without an upper layer an overlay needs two others, and looks like the one on top.
+  // Without an upper layer an overlay needs two lower ones, and looks like the topmost.
   const two = hidden === undefined ? { hidden: lower, lower: opened.use(hiding.empty()) } : { hidden, lower };
   mountPrivately(two, target, source, kind);
 }
@@ -143,7 +142,7 @@ function mountLayers(root: ViewRoot, at: string, { source, kind, ...paths }: Vie
 function connectStreams(root: ViewRoot, { terminal }: LaunchSpec, input: number | undefined): void {
   redirect(DESCRIPTORS.errors, 2);
   if (input !== undefined) {
-    // How far the command reads it is how far Drydock's own standard input is read.
+    // Drydock's own standard input follows how far the command reads this file.
     passDescriptor(DESCRIPTORS.passing, input);
     redirect(input, 0);
   }

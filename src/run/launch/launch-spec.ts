@@ -4,19 +4,22 @@ import type { TerminalShape } from "../../system/launch/own-terminal.ts";
 import type { OverlayKind } from "../../system/mount/overlay-mount.ts";
 
 /**
- * What a launcher does, as plain data: Drydock writes it as one line of JSON to the launcher's control
- * socket. Paths and words hold any bytes, see core/byte-path.ts.
+ * What a launcher does, as plain data. Drydock sends it as one line of JSON to the launcher's control socket.
+ * Paths and words hold any bytes, see core/paths/byte-path.ts.
  */
 export interface LaunchSpec {
-  /** Whether we may mount as we like. Else a user namespace gives us that right until the command starts. */
+  /**
+   * Whether Drydock may mount freely. If not, a user namespace gives the launcher that right until the
+   * command starts.
+   */
   readonly privileged: boolean;
-  /** The pid of a process whose view is taken over. */
+  /** The pid of a process whose view the command joins. */
   readonly joins?: number;
-  /** What is mounted in the new root, in this order. */
+  /** The steps that build the new root, in order. */
   readonly steps: readonly ViewStep[];
-  /** Whether the network is the command's own, with nothing in it but a loopback. */
+  /** Whether the command gets its own network, with only a loopback. */
   readonly ownNetwork: boolean;
-  /** Whether sockets without a path, of processes outside, are out of reach. */
+  /** Whether the command can't reach abstract sockets of processes outside. */
   readonly noAbstractSockets: boolean;
   /** The path of the file at standard input, if that is a file. */
   readonly inputFile?: string;
@@ -24,7 +27,7 @@ export interface LaunchSpec {
   readonly terminal?: TerminalShape & { readonly streams: readonly number[] };
   /** How many files the command may have open. */
   readonly openFiles?: number;
-  /** The shell that starts the command and waits for it, and what it is given. */
+  /** The shell that starts the command and waits for it, with its arguments. */
   readonly shell: { readonly file: string; readonly args: readonly string[] };
   /** Each as NAME=VALUE. */
   readonly environment: readonly string[];
@@ -33,7 +36,7 @@ export interface LaunchSpec {
 
 /** One thing to mount, or to make, at a path of the new root. */
 export type ViewStep =
-  /** What the host has mounted may be gone by now; then there is nothing to show. */
+  /** `ifThere`: the mount of the host may be gone by now; then there is nothing to show. */
   | {
       readonly step: "bind";
       readonly at: string;
@@ -41,8 +44,8 @@ export type ViewStep =
       readonly flags: MountFlags;
       readonly ifThere?: true;
     }
-  /** What is there, once more in its place: with other flags, or only so that it can't be moved. */
-  | { readonly step: "again"; readonly at: string; readonly flags: MountFlags }
+  /** Binds a path to itself, with other flags, or only so that it can't be moved. */
+  | { readonly step: "self-bind"; readonly at: string; readonly flags: MountFlags }
   | {
       readonly step: "system";
       readonly at: string;
@@ -50,19 +53,19 @@ export type ViewStep =
       readonly settings: readonly (readonly [string, string])[];
       readonly flags: MountFlags;
     }
-  /** These entries and nothing else. */
+  /** A file system in memory with exactly these entries. */
   | { readonly step: "memory"; readonly at: string; readonly entries: readonly MemoryEntry[] }
-  /** A file system that can't be a layer is an error, or its folder looks empty. */
+  /** `orHide`: a folder whose file system can't be a layer looks empty; without it, that is an error. */
   | { readonly step: "overlay"; readonly at: string; readonly layers: ViewLayers; readonly orHide?: true }
-  /** Something to mount on, in a folder that a command can write to. */
+  /** A mount point in a folder that a command can write to. */
   | { readonly step: "point"; readonly at: string; readonly isFile: boolean }
   | { readonly step: "link"; readonly at: string; readonly to: string };
 
-/** Paths of layers. Without an upper one nothing can be written, and what is shown is the lower one. */
+/** Paths of layers. Without `upper` the overlay is read-only and shows the lower layer. */
 export interface ViewLayers {
   readonly lower: string;
   readonly hidden?: string;
-  /** Paths in the lower layer that are missing. */
+  /** Paths in the lower layer that the overlay does not show. */
   readonly without?: readonly string[];
   readonly upper?: string;
   readonly work?: string;
@@ -70,15 +73,19 @@ export interface ViewLayers {
   readonly kind: OverlayKind;
 }
 
-/** The descriptors at which a launcher finds what it needs. */
+/** The descriptors that a launcher inherits. */
 export const DESCRIPTORS = {
   /**
-   * A stream socket: "waiting" goes out, the specification comes in, then "ready" or a failure goes out, then
-   * what the shell says of a stopped command.
+   * A stream socket, with one message per line:
+   * 1. The launcher sends "waiting".
+   * 2. Drydock sends the specification.
+   * 3. The launcher sends "failed" and a message, or the shell that it became sends "ready".
+   * 4. The shell sends "stopped" or "keyboard" when the command stops; Drydock answers with a line when it
+   *    may go on.
    */
   control: 3,
-  /** What is to be the command's standard error; until then 2 is a pipe to Drydock. */
+  /** The command's standard error. Until the command starts, 2 is a pipe to Drydock. */
   errors: 4,
-  /** A socket by which descriptors are handed to Drydock. */
+  /** A socket that passes descriptors to Drydock. */
   passing: 5,
 } as const;

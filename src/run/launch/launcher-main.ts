@@ -5,12 +5,14 @@ import { readLine, writeLine } from "../../system/launch/streams.ts";
 import { launchCommand } from "./launch-command.ts";
 import { DESCRIPTORS, type LaunchSpec } from "./launch-spec.ts";
 
-/** The launcher: a program of its own, started early, which waits until it is told what to become. */
+/**
+ * The launcher: a separate program, started early, that waits until Drydock tells it which command to become.
+ */
 bindAll(calls);
 bindAll(launchCalls);
 writeLine(DESCRIPTORS.control, "waiting");
 const line = readLine(DESCRIPTORS.control);
-// Without a line there is no command: Drydock has ended, or could not make the plan.
+// Without a line there is no command: Drydock has ended, or could not create the plan.
 if (line !== undefined) {
   try {
     launchCommand(JSON.parse(line) as LaunchSpec);

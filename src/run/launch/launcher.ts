@@ -13,17 +13,17 @@ import type { LaunchSpec } from "./launch-spec.ts";
 import { findTools, type Tools } from "./tools.ts";
 
 const POINTS = { start: failpoint("run.start") };
-/** Seen from this file in the source, and from a bundle of the tests. */
+/** Relative to this file in the source, and to a bundle of the tests. */
 const FROM_SOURCE = "../../../node_modules/.cache/drydock-compiled";
 const IN_SOURCE = "src/run/launch/launcher-main.ts";
-const PLACES = [
+const LOCATIONS = [
   { program: "./launcher-main.ts", compiled: FROM_SOURCE },
   { program: "./launcher.cjs", compiled: "./.compile-cache" },
   { program: "../launcher.cjs", compiled: "../.compile-cache" },
   { program: `../../../${IN_SOURCE}`, compiled: FROM_SOURCE },
 ];
 
-/** What has to be known of a command when its launcher is started. */
+/** What the launcher needs to know about a command when it starts. */
 export interface CommandKind {
   readonly network: boolean;
   /** Where the command's standard output goes: ours, or standard error. */
@@ -35,14 +35,14 @@ interface LauncherKind extends CommandKind {
   readonly privileged: boolean;
 }
 
-/** What the command needs besides what its launcher knows itself. */
+/** The parts of the specification that the launcher does not know itself. */
 export type CommandSpec = Omit<LaunchSpec, "privileged" | "ownNetwork" | "inputFile" | "terminal">;
 
-/** A command that is up. */
+/** A running command. */
 export interface RunningCommandProcess {
-  /** The first process of its namespaces, through which others get into its view. */
+  /** The first process of its namespaces; other commands join its view through it. */
   readonly first: number | undefined;
-  /** Its exit code, when all that it wrote is written and the terminal is as it was before. */
+  /** The exit code. Resolves when all output is written and the terminal has its old settings. */
   readonly ended: Promise<number>;
   kill(): void;
   signal(name: NodeJS.Signals): void;
@@ -55,17 +55,15 @@ interface Waiting {
 
 let startedAhead: CommandLauncher | undefined;
 
-/**
- * Starts the launcher for the command that comes next, by a program that knows already that it will run one.
- */
+/** Starts the launcher early, when the program already knows that it will run a command. */
 export function startAhead(kind: CommandKind): Disposable {
   startedAhead = CommandLauncher.start(kind);
   return startedAhead;
 }
 
 /**
- * Starts one command. The launcher, a second Node, is started as soon as this is made, and waits for its
- * specification: what it takes to start is then done while the plan is made.
+ * Starts one command. The constructor starts the launcher, a second Node, which waits for its specification:
+ * so it starts up while Drydock creates the plan.
  */
 export class CommandLauncher implements Disposable {
   readonly tools: Tools = findTools();
@@ -75,7 +73,7 @@ export class CommandLauncher implements Disposable {
   #group: ControlGroup | undefined;
   #inGroup: Promise<void> = Promise.resolve();
 
-  /** A launcher for a command; the one that was started ahead, if that is of the same kind. */
+  /** Returns the launcher that was started ahead if it is of the same kind, else a new one. */
   static start(kind: CommandKind): CommandLauncher {
     const ahead = startedAhead;
     startedAhead = undefined;
@@ -91,15 +89,15 @@ export class CommandLauncher implements Disposable {
     this.terminal = waiting.streams.terminal;
   }
 
-  /** Puts what becomes the command into a control group, beside other work; the launch waits for that. */
+  /** Moves the launcher into a control group while other work goes on; `launch` waits for that. */
   confineTo(group: ControlGroup): void {
     this.#group = group;
     if (this.#waiting !== undefined) this.#confine(this.#waiting.process, group);
   }
 
   /**
-   * The command is up when this resolves. What could not be mounted is an error; then nothing is running, and
-   * it can be tried again.
+   * Resolves when the command is up. Fails if something can't be mounted; then nothing runs, and the caller
+   * can try again.
    */
   async launch(command: CommandSpec): Promise<RunningCommandProcess> {
     if (command.joins !== undefined) this.#discard();
@@ -129,7 +127,7 @@ export class CommandLauncher implements Disposable {
     return this.#kind.network === network && this.#kind.stdout === stdout;
   }
 
-  /** A launcher that was not told anything ends. */
+  /** Ends a launcher that got no specification. */
   [Symbol.dispose](): void {
     this.#discard();
   }
@@ -143,11 +141,11 @@ export class CommandLauncher implements Disposable {
   #start(joins: number | undefined): Waiting {
     const { stdout } = this.#kind;
     const streams = new HandedStreams(stdout === "stderr" ? 2 : 1);
-    const { file, args, environment } = ownProgram(import.meta.url, PLACES);
+    const { file, args, environment } = ownProgram(import.meta.url, LOCATIONS);
     const [first = "", ...rest] = [...entering(this.#kind, this.tools, joins), file, ...args];
     const process = LauncherProcess.start(POINTS.start, {
       ...{ file: first, args: rest, streams: streams.descriptors },
-      // Messages that we may have to show are in one language.
+      // Messages that Drydock may show are in one language.
       environment: { ...environment, LC_ALL: "C" },
     });
     streams.start();
@@ -155,24 +153,24 @@ export class CommandLauncher implements Disposable {
     return { process, streams };
   }
 
-  /** Only when it is up: what it needs to start does not count, and may be more than the limit. */
+  /** Waits until the launcher is up: what Node needs to start does not count, and may exceed the limit. */
   #confine(process: LauncherProcess, group: ControlGroup): void {
     this.#inGroup = process.waiting.then(() => group.add(process.origins));
-    // One that fails, fails the launch that waits for it.
+    // A failure here fails the launch that waits for it.
     void Promise.allSettled([this.#inGroup]);
   }
 }
 
 /**
- * The programs that make the namespaces. Each dies with its parent, so nothing outlives Drydock. Mounts are
- * the launcher's own business: as late as possible, so that it sees what is mounted on the host until then.
+ * The programs that make the namespaces. Each dies with its parent, so nothing outlives Drydock. The launcher
+ * makes its mount namespace itself, as late as possible, so that it sees what the host mounts until then.
  */
 function entering(
   { privileged, network }: LauncherKind,
   tools: Tools,
   joins: number | undefined,
 ): readonly string[] {
-  // Root in a user namespace may make the others, and go into those that were made from there.
+  // Root of a user namespace may make the other namespaces, and enter those made from there.
   const users = privileged ? [] : ["--user", "--map-root-user"];
   const enter = [tools.nsenter, `--target=${joins}`, "--user", "--preserve-credentials", "--"];
   return [
@@ -217,7 +215,7 @@ function connected({ process, streams }: Waiting, terminal: UserTerminal | undef
   };
 }
 
-/** What the launcher, or the programs that start it, said. */
+/** The error for what the launcher, or the programs that start it, wrote. */
 function startFailure(said: string): UnsupportedError {
   const lines = said.split("\n").map((line) => line.trim().replace(/\.$/, ""));
   const why = lines.filter(Boolean).map(displayPath).join("; ");

@@ -1,4 +1,4 @@
-/** A word of a shell script that stands for exactly this text. */
+/** Quotes a text as one word of a shell script. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

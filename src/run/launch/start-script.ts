@@ -5,21 +5,21 @@ import { quoted } from "./shell-words.ts";
 import type { Tools } from "./tools.ts";
 
 /**
- * What the first process inside does: a shell without privileges, which starts the command, reaps what others
- * leave, and ends with the exit code of the command. At its end the kernel ends everything that is left in
- * the namespace.
+ * The script of the first process inside: a shell without privileges that starts the command, reaps orphans,
+ * and ends with the exit code of the command. When it ends, the kernel kills every process left in the
+ * namespace.
  *
- * The command may do less than this shell (see launch-command.ts), so it can't trace it, stop it or write
- * into it.
+ * The command has fewer rights than this shell (see launch-command.ts), so it can't trace it, stop it or
+ * write into it.
  */
 export interface StartScript {
   readonly tools: Tools;
   readonly privileged: boolean;
-  /** Who the command is. */
+  /** The user and group of the command. */
   readonly user: { readonly uid: number; readonly gid: number };
   readonly environment: CommandEnvironment;
-  /** How many processes there may be of it, if that has to be said in its own user namespace. */
-  readonly ofItself?: OwnProcessLimit | undefined;
+  /** The limit of processes, if it must be set in the command's own user namespace. */
+  readonly processLimit?: OwnProcessLimit | undefined;
   readonly terminal: TerminalUse;
 }
 
@@ -37,12 +37,12 @@ exit $?`;
 }
 
 /**
- * Signals to its group are for the command; a shell that waits for it would end with it. Children do not
- * inherit this.
+ * Signals to the group are for the command. Without a trap they would also end the shell that waits for it.
+ * Children do not inherit traps.
  */
 const OUTLIVE = "trap : INT QUIT TERM HUP";
 
-/** The command is a program, also where the shell has a command of that name. */
+/** Finds the program of the command, even where the shell has a builtin of that name. */
 const FIND = `drydock_found=
 drydock_try() {
   if [ -f "$1" ] && [ -x "$1" ]; then drydock_found=yes
@@ -61,9 +61,10 @@ case $1 in
 esac`;
 
 /**
- * With job control the command is the foreground of its terminal; or it begins in the background, and is
- * stopped when it wants the keyboard. What it is stopped for is told to Drydock, which stops itself or hands
- * over the keyboard, and says when to go on. The shell's own words about that are for nobody.
+ * With job control, the command is in the foreground of its terminal; or it starts in the background, and the
+ * kernel stops it when it reads the keyboard. The shell tells Drydock why the command stopped. Drydock stops
+ * itself or connects the keyboard, and answers when the command may go on. The shell's own messages about
+ * jobs are dropped.
  */
 function atTerminal(request: StartScript): string {
   const command = `${prefix(request)} "$@" 2>&4 3>&- 4>&-`;
@@ -83,20 +84,20 @@ done
 exit $drydock_code`;
 }
 
-/** How a shell says by which signal a job was stopped. */
+/** The exit codes by which a shell reports that such a signal stopped a job. */
 const SIGTTIN = 128 + 21;
 const SIGTTOU = 128 + 22;
 
 /**
- * What makes the command less than the shell, limits it, and sets the variables that no other program may
- * have.
+ * The words before the command: they drop rights that the shell has, set the limit, and set the variables
+ * that only the command may have.
  */
 function prefix(request: StartScript): string {
-  const { tools, ofItself, environment } = request;
+  const { tools, processLimit, environment } = request;
   const words = [becomingLess(request)];
-  // Only here, in the innermost namespace, nothing counts but the command.
-  if (ofItself !== undefined)
-    words.push(`${ofItself.program} --nproc=${ofItself.processes}:${ofItself.processes} --`);
+  // Only the innermost namespace counts nothing but the command.
+  if (processLimit !== undefined)
+    words.push(`${processLimit.program} --nproc=${processLimit.processes}:${processLimit.processes} --`);
   const variables = environment.exact.map(([name, value]) => quoted(`${name}=${value}`));
   if (variables.length > 0) words.push(tools.env, ...variables);
   return words.join(" ");

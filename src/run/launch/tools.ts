@@ -1,10 +1,10 @@
 import { UnsupportedError } from "../../core/errors/errors.ts";
 import { systemProgram } from "../../system/process/programs.ts";
 
-/** What util-linux and the shell have to offer; Debian counts them as essential. */
+/** Programs of util-linux and the shell; all are essential packages in Debian. */
 const NEEDED = ["sh", "env", "unshare", "nsenter", "setpriv"] as const;
 
-/** Where the programs are that start a command inside. */
+/** The paths of the programs that start a command inside. */
 export type Tools = { readonly [name in (typeof NEEDED)[number]]: string };
 
 export function findTools(): Tools {

@@ -3,7 +3,7 @@ import { UnsupportedError, UsageError } from "../../core/errors/errors.ts";
 import { LIMIT_NAMES, type LimitName, type Limits } from "../../core/values/limits.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { ControlGroup, type GroupLimit } from "../../system/groups/control-group.ts";
-import { type Controller, groupPlace } from "../../system/groups/group-places.ts";
+import { type Controller, groupParent } from "../../system/groups/group-parent.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
 import { systemProgram } from "../../system/process/programs.ts";
 import { isMore, type LimitCheck, LimitWatch } from "./limit-watch.ts";
@@ -17,31 +17,34 @@ const POINTS = {
 };
 
 /**
- * What is in the group besides the command: the process that made the namespaces, and the first one in them.
+ * The processes in the group besides the command: the one that made the namespaces, and the first one in
+ * them.
  */
 const OWN_PROCESSES = 2;
 
-const ELSEWHERE = "drydock …', or leave the limit away.";
-/** Whether root or another user asks: where a group can be had, mostly by way of systemd. */
+const ELSEWHERE = "drydock …', or leave out the limit.";
+/** Where root, or another user, can get a control group: mostly from systemd. */
 const HELP = {
   root: `Start it in a control group of its own: 'systemd-run --scope ${ELSEWHERE}`,
   user: `Run as root, or where systemd gives you control groups of your own: 'systemd-run --user --scope ${ELSEWHERE}`,
 } as const;
 
-/** How a process limits itself, where no group can do it. */
+/** A limit that a program (prlimit) sets where there is no control group. */
 export interface OwnProcessLimit {
   readonly program: string;
   readonly processes: number;
 }
 
 /**
- * Keeps one command within its limits. Processes and memory are kept by the kernel, in a control group;
- * without one, the number of processes of a user is kept in the command's own user namespace, which counts
- * only what is in there. Scratch layers are measured while the command runs. A limit that can't be kept here
- * is refused before anything runs.
+ * Holds one command to its limits:
+ * - The kernel limits processes and memory in a control group. Without one, it limits processes per user in
+ *   the command's own user namespace, which counts only the processes in it.
+ * - Drydock measures scratch layers while the command runs.
+ *
+ * A limit that can't be enforced here is refused before anything runs.
  */
 export class CommandLimits implements AsyncDisposable {
-  readonly ofItself: OwnProcessLimit | undefined;
+  readonly processLimit: OwnProcessLimit | undefined;
   readonly group: ControlGroup | undefined;
   readonly #limits: Limits;
   #watch: LimitWatch | undefined;
@@ -49,57 +52,53 @@ export class CommandLimits implements AsyncDisposable {
   private constructor(
     limits: Limits,
     group: ControlGroup | undefined,
-    ofItself: OwnProcessLimit | undefined,
+    processLimit: OwnProcessLimit | undefined,
   ) {
     this.#limits = limits;
     this.group = group;
-    this.ofItself = ofItself;
+    this.processLimit = processLimit;
   }
 
   static async keep(limits: Limits): Promise<CommandLimits> {
     assertLimits(limits);
     const { processes, memory } = limits;
     const grouped: GroupLimit[] = [];
-    let ofItself: OwnProcessLimit | undefined;
+    let processLimit: OwnProcessLimit | undefined;
     if (processes !== undefined) {
-      const found = groupPlace(POINTS.limit, "pids");
-      if (!("why" in found))
-        grouped.push({ controller: "pids", place: found, most: processes + OWN_PROCESSES });
-      else ofItself = ownLimit(processes, found.why);
+      const parent = groupParent(POINTS.limit, "pids");
+      if (!("why" in parent)) grouped.push({ controller: "pids", parent, most: processes + OWN_PROCESSES });
+      else processLimit = limitByProgram(processes, parent.why);
     }
     if (memory !== undefined) {
-      const found = groupPlace(POINTS.limit, "memory");
-      if ("why" in found) throw cannotKeep("memory", found.why);
-      grouped.push({ controller: "memory", place: found, most: memory });
+      const parent = groupParent(POINTS.limit, "memory");
+      if ("why" in parent) throw cannotKeep("memory", parent.why);
+      grouped.push({ controller: "memory", parent, most: memory });
     }
     const group = grouped.length === 0 ? undefined : await ControlGroup.make(POINTS, grouped);
-    return new CommandLimits(limits, group, ofItself);
+    return new CommandLimits(limits, group, processLimit);
   }
 
   /**
-   * Watches what the kernel does not watch. `written` measures how many bytes the command has written outside
-   * the plan's resources.
+   * Watches limits that the kernel does not enforce completely. `written` measures how many bytes the command
+   * has written outside the plan's resources.
    */
   watch(written: () => Generator<number, number, undefined>, end: () => void): void {
     const { memory, scratch } = this.#limits;
     const checks: [LimitName, LimitCheck][] = [];
-    // The kernel ends one process of it; the others would go on without.
+    // The kernel ends only one process of the group; the others would go on.
     if (memory !== undefined) checks.push(["memory", () => this.#isMet("memory")]);
     if (scratch !== undefined) checks.push(["scratch", () => isMore(written(), scratch)]);
     this.#watch = new LimitWatch(checks, end);
   }
 
-  /**
-   * The limit that the command met, when it has ended. Fails if it was ended because a limit could not be
-   * looked at.
-   */
+  /** The limit that the command met, once it has ended. Fails if it was ended because a check failed. */
   async met(): Promise<LimitName | undefined> {
     await this.#watch?.stop();
     if (this.#watch?.failure !== undefined) throw this.#watch.failure;
     return this.#watch?.met ?? this.#metInGroup();
   }
 
-  /** For a command that could not be started: the limit that kept it from that. */
+  /** For a command that could not start: the error that names the limit which prevented it. */
   tooTight(): UnsupportedError | undefined {
     const name = this.#metInGroup();
     if (name === undefined) return undefined;
@@ -119,13 +118,13 @@ export class CommandLimits implements AsyncDisposable {
     return `${name} limit of ${formatSize(value)}`;
   }
 
-  /** What a user reads about it. */
+  /** The message for users about a limit that was met. */
   sentence(name: LimitName): string {
     const met = `The command met its ${this.#described(name)}`;
     return name === "processes" ? `${met}: it could not start more.` : `${met} and was ended.`;
   }
 
-  /** Takes away what was made, when the command has ended. */
+  /** Stops watching and removes the group, once the command has ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#watch?.stop();
     await this.group?.remove();
@@ -136,8 +135,8 @@ export class CommandLimits implements AsyncDisposable {
   }
 }
 
-function ownLimit(processes: number, why: string): OwnProcessLimit {
-  // The kernel does not hold root to it.
+function limitByProgram(processes: number, why: string): OwnProcessLimit {
+  // The kernel does not apply this limit to root.
   if (mayMountOnMachine()) throw cannotKeep("pids", why);
   const program = systemProgram("prlimit");
   if (program === undefined)
@@ -152,7 +151,7 @@ function cannotKeep(controller: Controller, why: string): UnsupportedError {
   });
 }
 
-/** Programs that use the library may say anything. */
+/** Programs that use the library may pass anything. */
 function assertLimits(limits: Limits): void {
   for (const [name, value] of Object.entries(limits) as [string, unknown][]) {
     if (!LIMIT_NAMES.some((known) => known === name))

@@ -1,9 +1,9 @@
 import type { Folder } from "../../system/calls/folder.ts";
 
-/** The kernel stamps files by a clock that lags behind ours by up to one tick. */
+/** The kernel's file timestamps lag behind our clock by up to one tick. */
 const TICK_MS = 10;
 
-/** How many files were written in the layers since then. */
+/** How many files in the scratch layers have changed since `since`, in milliseconds. */
 export function filesWritten(plan: Folder, since: number): number {
   using scratch = plan.openBelowIfThere("scratch");
   if (scratch === undefined) return 0;
@@ -12,7 +12,7 @@ export function filesWritten(plan: Folder, since: number): number {
   return files;
 }
 
-/** Without recursion, because a hostile program can make folders deeper than any stack. */
+/** Without recursion, because a hostile program can nest folders deeper than any stack. */
 function filesBelow(parent: Folder, path: string, since: number): number {
   let files = 0;
   const open = [parent.openBelowIfThere(path)];
@@ -36,7 +36,7 @@ function filesBelow(parent: Folder, path: string, since: number): number {
   return files;
 }
 
-/** The mark of a file that was deleted. */
+/** The mark of a deleted file. */
 function isWhiteout({ kind, rdev }: { readonly kind: string; readonly rdev: string }): boolean {
   return kind === "device" && rdev === "0:0";
 }

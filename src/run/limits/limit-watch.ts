@@ -1,29 +1,29 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LimitName } from "../../core/values/limits.ts";
 
-/** One look, which says whether the limit is met. One that takes long yields in between. */
+/** Says whether the limit is met. A check that takes long yields in between. */
 export type LimitCheck = () => boolean | Generator<unknown, boolean, undefined>;
 
 const SHORTEST_PAUSE_MS = 100;
 /**
- * The pause after a look is so many times as long as the look took: at most a tenth of one processor goes
- * into looking.
+ * The pause after a check is this many times as long as the check took, so that checking takes at most a
+ * tenth of one processor.
  */
-const PAUSE_PER_LOOK = 9;
+const PAUSE_PER_CHECK = 9;
 const LONGEST_TURN_MS = 10;
 
 /**
- * Looks from time to time whether a running command has met a limit, and ends it then. What can't be looked
- * at ends it too: a limit that can't be kept is worse than none.
+ * Checks from time to time whether a running command has met a limit, and ends it then. A check that fails
+ * ends it too: a limit that can't be enforced is worse than none.
  */
 export class LimitWatch {
-  /** The limit for which it was ended. */
+  /** The limit for which the command was ended. */
   met: LimitName | undefined;
-  /** What kept us from looking, if it was ended for that. */
+  /** The failure of a check, if the command was ended for that. */
   failure: unknown;
   #over = false;
   #timer: NodeJS.Timeout | undefined;
-  #look: Promise<void> = Promise.resolve();
+  #checking: Promise<void> = Promise.resolve();
   readonly #checks: readonly (readonly [LimitName, LimitCheck])[];
   readonly #end: () => void;
 
@@ -33,20 +33,20 @@ export class LimitWatch {
     if (checks.length > 0) this.#wait(SHORTEST_PAUSE_MS);
   }
 
-  /** The command has ended. */
+  /** Call this when the command has ended. */
   async stop(): Promise<void> {
     this.#over = true;
     clearTimeout(this.#timer);
-    await this.#look;
+    await this.#checking;
   }
 
   #wait(milliseconds: number): void {
     this.#timer = setTimeout(() => {
-      this.#look = this.#lookAtAll();
+      this.#checking = this.#checkAll();
     }, milliseconds);
   }
 
-  async #lookAtAll(): Promise<void> {
+  async #checkAll(): Promise<void> {
     const began = performance.now();
     try {
       for (const [name, check] of this.#checks) {
@@ -60,10 +60,10 @@ export class LimitWatch {
       this.#end();
       return;
     }
-    if (!this.#over) this.#wait(Math.max(SHORTEST_PAUSE_MS, (performance.now() - began) * PAUSE_PER_LOOK));
+    if (!this.#over) this.#wait(Math.max(SHORTEST_PAUSE_MS, (performance.now() - began) * PAUSE_PER_CHECK));
   }
 
-  /** In short turns, because the command's terminal and streams pass through this process. */
+  /** Works in short turns, because the command's terminal and streams pass through this process. */
   async #isMet(check: LimitCheck): Promise<boolean> {
     const steps = check();
     if (typeof steps === "boolean") return steps;
@@ -79,7 +79,7 @@ export class LimitWatch {
   }
 }
 
-/** Whether what is measured is more than so much. */
+/** Whether a measurement exceeds `most`. Stops measuring as soon as it does. */
 export function* isMore(
   measuring: Generator<number, number, undefined>,
   most: number,

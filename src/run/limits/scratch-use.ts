@@ -3,11 +3,11 @@ import { diskUse } from "../../engine/tree/disk-use.ts";
 import type { RunFolders } from "../../sandboxes/remains/run-folders.ts";
 import { failedWith } from "../../system/calls/errno.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { OWN } from "../view/new-view.ts";
+import { OWN_PREFIX } from "../view/new-view.ts";
 
 /**
- * How many bytes on disk all that commands of a plan wrote outside its resources takes: in scratch layers,
- * and in the temporary folders of those that run strictly. Yields now and then how much it is so far.
+ * How many bytes on disk the commands of a plan use outside its resources: in scratch layers, and in the
+ * temporary folders of strict commands. Yields the sum so far now and then.
  */
 export function* scratchUse(folders: RunFolders, planId: string): Generator<number, number, undefined> {
   using plan = folders.of(planId);
@@ -18,7 +18,7 @@ export function* scratchUse(folders: RunFolders, planId: string): Generator<numb
     throw new UnsupportedError(
       `A limit of scratch can't be kept: ${messageOf(thrown)}. The command was ended.`,
       {
-        hint: "Without privilege, a folder that shuts out its own user can't be measured. Run as root, or leave the limit away.",
+        hint: "Without privilege, a folder that shuts out its own user can't be measured. Run as root, or leave out the limit.",
         cause: thrown,
       },
     );
@@ -28,5 +28,5 @@ export function* scratchUse(folders: RunFolders, planId: string): Generator<numb
 function writtenIn(plan: Folder): readonly string[] {
   using scratch = plan.openBelowIfThere("scratch");
   const layers = scratch?.names().map((name) => `scratch/${name}/upper`) ?? [];
-  return [...layers, ...plan.names().filter((name) => name.startsWith(OWN))];
+  return [...layers, ...plan.names().filter((name) => name.startsWith(OWN_PREFIX))];
 }

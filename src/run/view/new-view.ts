@@ -8,11 +8,11 @@ import type { ViewStep } from "../launch/launch-spec.ts";
 import { hasMountsBelow } from "./host-mounts.ts";
 import { strictParts } from "./private-folders.ts";
 import { prepareScratch, scratchLayers } from "./scratch.ts";
-import type { Shown } from "./shown.ts";
+import type { ShownSandbox } from "./shown-sandbox.ts";
 import { joinedSteps, viewSteps } from "./view.ts";
 
-/** How the folder of one command's own temporary folders, in that of the plan, begins. */
-export const OWN = "own-";
+/** Prefix of the folder, in the plan's folder, that holds the temporary folders of one command. */
+export const OWN_PREFIX = "own-";
 
 const POINTS = { own: failpoint("run.own") };
 
@@ -22,13 +22,13 @@ export interface NewView {
   readonly useId: string;
   readonly environment: { readonly [name: string]: string | undefined };
   readonly strict: boolean;
-  readonly shown: readonly Shown[];
+  readonly shown: readonly ShownSandbox[];
   /** The paths at which the command can write to resources of the plan. */
   readonly resources: readonly string[];
   readonly hidden: readonly string[];
 }
 
-/** Makes ready what the view of a command is put together from, and says how. */
+/** Prepares the scratch layers and folders of a command's view. Returns the steps that build the view. */
 export function newView({
   folder,
   useId,
@@ -44,22 +44,30 @@ export function newView({
   const layers = { environment, folder: folder.path, resources, hidden, cannotCover };
   const scratch = strict ? [] : scratchLayers(layers);
   prepareScratch(folder, scratch);
-  const common = { table, privileged, veiled: strict, scratch, hidden, shown, machine: machineEntries() };
+  const common = {
+    table,
+    privileged,
+    withoutSockets: strict,
+    scratch,
+    hidden,
+    shown,
+    machine: machineEntries(),
+  };
   if (!strict) return viewSteps({ ...common, folders: [], emptied: [], files: [] });
   using own = folder.ensureFolder(POINTS.own, ownName(useId));
   return viewSteps({ ...common, ...strictParts(own) });
 }
 
-/** What is to be changed of a view that another command has. */
+/** The steps for a command that joins the view of another one. */
 export function joinedView(): readonly ViewStep[] {
   return joinedSteps(mayMountOnMachine(), machineEntries());
 }
 
-/** Removes what was made for one command. */
+/** Removes the folder that `newView` made for one command. */
 export function removeOwnFolder(folder: Folder, useId: string): void {
   removeTree(POINTS.own, folder, ownName(useId));
 }
 
 function ownName(useId: string): string {
-  return `${OWN}${useId}`;
+  return `${OWN_PREFIX}${useId}`;
 }

@@ -2,17 +2,17 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { realPathOf } from "../../system/data/locations.ts";
 import { readTextFile } from "../../system/data/text-files.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { ShownFile } from "./places.ts";
 import type { ViewRequest } from "./view.ts";
+import type { HostFile } from "./view-mount.ts";
 
 const POINTS = { make: failpoint("run.private") };
 const TEMPORARY = ["/tmp", "/var/tmp"];
-/** Where daemons have their sockets. */
+/** Folders in which daemons put their sockets. */
 const SOCKETS = ["/run", "/var/run"];
 const RESOLVER = "/etc/resolv.conf";
 const MOST_BYTES = 1 << 20;
 
-/** What `--strict` shows: temporary folders of this one command, and nothing in /run. */
+/** What `--strict` shows: private temporary folders for this command, and an empty /run. */
 export function strictParts(own: Folder): Pick<ViewRequest, "folders" | "files" | "emptied"> {
   const folders = realPaths(TEMPORARY).map((at, index) => ({
     at,
@@ -32,8 +32,8 @@ function realPaths(paths: readonly string[]): readonly string[] {
   return [...new Set(real)];
 }
 
-/** Names of the network are found by a file that is often in /run. It is no socket, so it stays. */
-function resolver(): readonly ShownFile[] {
+/** The resolver's configuration is often a file in /run. It is not a socket, so it stays. */
+function resolver(): readonly HostFile[] {
   const at = realPathOf(RESOLVER);
   const bytes = at === undefined ? undefined : readTextFile(at, MOST_BYTES)?.bytes;
   return at === undefined || bytes === undefined

@@ -4,24 +4,24 @@ import { Folder } from "../../system/calls/folder.ts";
 import { digestOf } from "../../system/data/digest.ts";
 import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { isStrictlyBelow, type Place } from "./places.ts";
+import { isStrictlyBelow, type ViewMount } from "./view-mount.ts";
 
 /**
- * What a command writes outside the plan's resources: home and temporary folders look writable, and what is
- * written there goes to a layer of the plan. It is kept for the plan's next command, never lands, and goes
- * with the plan.
+ * One layer of the plan's scratch. Home and temporary folders look writable to a command, but what it writes
+ * there goes to a scratch layer. The plan's next command sees it; it never lands, and is removed with the
+ * plan.
  *
- * `scratch/NAME/` in the plan's folder holds `upper` and `work`. NAME holds a digest of the folder's path: a
- * layer belongs to that folder alone.
+ * `scratch/NAME/` in the plan's folder holds `upper` and `work`. NAME contains a digest of the folder's path,
+ * so a layer belongs to one folder only.
  */
 export interface ScratchLayer {
-  /** The folder of the host that it lies on. */
+  /** The folder of the host that it covers. */
   readonly at: string;
   /** The layer's own folder. */
   readonly folder: string;
-  /** It lies on nothing: the folder looks empty at first. */
+  /** Whether it has no lower layer, so that the folder is empty at first. */
   readonly alone: boolean;
-  /** Paths in it that are missing for the command. */
+  /** Paths in it that the command does not see. */
   readonly hidden: readonly string[];
 }
 
@@ -30,7 +30,7 @@ const POINTS = {
   attributes: failpoint("run.scratch-attributes"),
   clear: failpoint("run.scratch-clear"),
 };
-/** Made anew for every command. */
+/** Folders that never get a layer. Every command gets its own /proc, /sys and /dev. */
 const NEVER = ["/", "/proc", "/sys", "/dev"];
 
 type Environment = { readonly [name: string]: string | undefined };
@@ -39,11 +39,13 @@ export interface ScratchRequest {
   readonly environment: Environment;
   /** The plan's folder. */
   readonly folder: string;
-  /** A folder that is, or is in, one of these needs no layer: what is written there lands. */
+  /**
+   * Paths of resources. A folder at or below one of them needs no layer: what a command writes there lands.
+   */
   readonly resources: readonly string[];
-  /** What a command must not see. */
+  /** Paths that a command must not see. */
   readonly hidden: readonly string[];
-  /** Whether no layer can be laid over a folder. */
+  /** Whether a folder can't be the lower layer of an overlay. */
   readonly cannotCover: (folder: string) => boolean;
 }
 
@@ -69,9 +71,8 @@ export function scratchLayers(request: ScratchRequest): readonly ScratchLayer[] 
 type Found = Pick<ScratchLayer, "at" | "alone"> & { readonly label: string };
 
 /**
- * Where something is mounted in a folder, a user without privilege can't lay anything over it. A temporary
- * folder is then a new one, and of the home only the hidden folders get layers, in which caches and settings
- * are.
+ * Without privilege, no overlay can cover a folder that contains a mount. Then a temporary folder is replaced
+ * by an empty one, and in the home only the dot folders, which hold caches and settings, get layers.
  */
 function layersOf(label: string, at: string, cannotCover: boolean): readonly Found[] {
   if (!cannotCover) return [{ at, label, alone: false }];
@@ -90,7 +91,7 @@ function isWanted(at: string, { resources, hidden }: ScratchRequest): boolean {
   );
 }
 
-/** A path that is hidden belongs to the innermost layer around it. */
+/** A hidden path belongs to the innermost layer around it. */
 function withHidden(
   { at, label, alone }: Found,
   all: readonly string[],
@@ -106,8 +107,8 @@ function digest(path: string): string {
   return digestOf(bytesFromPath(path)).slice(0, 12);
 }
 
-/** Where a layer is mounted. */
-export function layerPlace({ at, folder, alone, hidden }: ScratchLayer, privileged: boolean): Place {
+/** The mount of a scratch layer. */
+export function scratchMount({ at, folder, alone, hidden }: ScratchLayer, privileged: boolean): ViewMount {
   const upper = `${folder}/upper`;
   if (alone)
     return {
@@ -120,28 +121,25 @@ export function layerPlace({ at, folder, alone, hidden }: ScratchLayer, privileg
     upper,
     work: `${folder}/work`,
     source: "drydock-scratch",
-    // What is moved here never lands, so it may be done in the way that only root can.
+    // Scratch never lands, so folders may be moved by redirects, which only the kernel understands.
     kind: privileged ? ("moving" as const) : ("user" as const),
   };
   return { at, isWritable: true, missing: hidden, steps: [{ step: "overlay", at, layers }] };
 }
 
-/**
- * Makes the folders of the layers ready to be mounted, while nobody has them mounted. `plan` is the plan's
- * folder.
- */
+/** Prepares the folders of the layers for a mount. They must not be mounted. `plan` is the plan's folder. */
 export function prepareScratch(plan: Folder, layers: readonly ScratchLayer[]): void {
   using scratch = plan.ensureFolder(POINTS.scratch, "scratch");
   for (const { at, folder } of layers) {
     using layer = scratch.ensureFolder(POINTS.scratch, folder.slice(scratch.path.length + 1));
     if (layer.facts("upper") === undefined) makeUpper(layer, at);
-    // What a volatile mount leaves in there keeps the next one from being made.
+    // A volatile mount leaves a mark in the work folder that makes the next mount fail.
     removeTree(POINTS.clear, layer, "work");
     layer.createFolder(POINTS.scratch, "work", 0o700);
   }
 }
 
-/** The root of the upper layer is what is seen in the place of the folder itself. */
+/** The root of the upper layer stands for the folder itself, so it gets that folder's owner and mode. */
 function makeUpper(layer: Folder, at: string): void {
   using original = Folder.open(at);
   const { mode, uid, gid } = original.ownFacts();

@@ -3,48 +3,61 @@ import { comparePaths, displayPath, isAtOrBelow } from "../../core/paths/byte-pa
 import type { MountTable } from "../../system/mount/mount-table.ts";
 import type { ViewStep } from "../launch/launch-spec.ts";
 import { mountsToShow } from "./host-mounts.ts";
-import { devicePlaces, type MachineEntries, processPlaces } from "./own-places.ts";
-import { ancestorsBetween, coverOf, isStrictlyBelow, type Place, type ShownFile } from "./places.ts";
-import { layerPlace, type ScratchLayer } from "./scratch.ts";
-import { refersTo, type Shown } from "./shown.ts";
-import { veilPlaces } from "./veil.ts";
+import { devMounts, type MachineEntries, procMounts } from "./kernel-mounts.ts";
+import { type ScratchLayer, scratchMount } from "./scratch.ts";
+import { refersTo, type ShownSandbox } from "./shown-sandbox.ts";
+import { socketlessMounts } from "./socketless-host.ts";
+import {
+  ancestorsBetween,
+  emptyCover,
+  type HostFile,
+  isStrictlyBelow,
+  type ViewMount,
+} from "./view-mount.ts";
 
 /**
- * What a command sees of the file system: the host, read-only; on it its own /proc and a small /dev; the
- * scratch layers of home and temporary folders, from which what is hidden is missing; and each sandbox in the
- * place of its original.
+ * What a command sees of the file system:
+ * - the host, read-only;
+ * - its own /proc and a small /dev;
+ * - scratch layers over home and temporary folders, without the hidden paths;
+ * - each sandbox at the path of its original.
  */
 export interface ViewRequest {
   readonly table: MountTable;
-  /** Whether we may mount as we like; else what is mounted on the host comes along as a whole. */
+  /**
+   * Whether this process may mount freely. If not, the mounts of the host can only be copied all together.
+   */
   readonly privileged: boolean;
-  /** Whether sockets and fifos of the host are out of reach. */
-  readonly veiled: boolean;
+  /** Whether the command can't reach sockets and fifos of the host. */
+  readonly withoutSockets: boolean;
   readonly scratch: readonly ScratchLayer[];
-  /** Folders of the plan's own that are shown in the place of others. */
+  /** Folders of the plan that replace folders of the host. */
   readonly folders: readonly { readonly at: string; readonly folder: string }[];
-  /** Folders that are missing; where that can't be, nothing in them is shown but what else is asked for. */
+  /**
+   * Folders that the command must not see. Where they can't be hidden, they look empty but for requested
+   * mounts.
+   */
   readonly hidden: readonly string[];
   /** Folders that look empty. */
   readonly emptied: readonly string[];
-  /** Files that are shown in folders that look empty. */
-  readonly files: readonly ShownFile[];
-  readonly shown: readonly Shown[];
+  /** Files to show in folders that look empty. */
+  readonly files: readonly HostFile[];
+  readonly shown: readonly ShownSandbox[];
   readonly machine: MachineEntries;
 }
 
-/** Everything to mount, in order: what is around something comes before it. */
+/** All steps in order: outer mounts come before the mounts inside them. */
 export function viewSteps(request: ViewRequest): readonly ViewStep[] {
   for (const { at } of request.shown) assertShowable(at);
-  const places = placesOf(request);
-  const empty = places.filter(({ isEmpty }) => isEmpty).map(({ at }) => at);
-  const missing = places.flatMap((place) => place.missing ?? []);
+  const mounts = mountsOf(request);
+  const empty = mounts.filter(({ isEmpty }) => isEmpty).map(({ at }) => at);
+  const missing = mounts.flatMap((mount) => mount.missing ?? []);
   const covers = [...request.hidden.filter((at) => !missing.includes(at)), ...request.emptied]
     .filter((at) => !empty.some((folder) => isStrictlyBelow(at, folder)))
-    .map((at) => coverOf(at, places, request.files));
-  const made = places.filter(({ isWritable }) => isWritable).flatMap((place) => place.missing ?? []);
-  const points = [...empty, ...made].flatMap((folder) => pointsIn(folder, places));
-  const all = [...points, ...places, ...covers, ...pinsOf(places)];
+    .map((at) => emptyCover(at, mounts, request.files));
+  const made = mounts.filter(({ isWritable }) => isWritable).flatMap((mount) => mount.missing ?? []);
+  const points = [...empty, ...made].flatMap((folder) => pointsIn(folder, mounts));
+  const all = [...points, ...mounts, ...covers, ...pinsOf(mounts)];
   all.sort((a, b) => comparePaths(a.at, b.at));
   const links = request.shown.flatMap(({ link }) => link ?? []);
   return [
@@ -53,31 +66,34 @@ export function viewSteps(request: ViewRequest): readonly ViewStep[] {
   ];
 }
 
-/** In a view that is taken over all is right already but for the processes. */
+/** A command that joins a view only needs its own /proc. */
 export function joinedSteps(privileged: boolean, machine: MachineEntries): readonly ViewStep[] {
-  return processPlaces(privileged, machine).flatMap(({ steps }) => steps);
+  return procMounts(privileged, machine).flatMap(({ steps }) => steps);
 }
 
-function placesOf(request: ViewRequest): readonly Place[] {
-  const { table, privileged, veiled, scratch, folders, hidden, emptied, shown, machine } = request;
+function mountsOf(request: ViewRequest): readonly ViewMount[] {
+  const { table, privileged, withoutSockets, scratch, folders, hidden, emptied, shown, machine } = request;
   const covered = [...folders.map(({ at }) => at), ...hidden, ...emptied, ...shown.map(({ at }) => at)];
-  // In a veil nothing can be made, so what has something in it that is shown is covered instead.
+  // No mount point can be made in a read-only overlay, so a hidden folder with something shown in it is
+  // covered instead.
   const inside = [...refersTo(shown), ...shown.map(({ at }) => at)];
   const missing = hidden.filter((path) => !inside.some((at) => isStrictlyBelow(at, path)));
   return [
-    ...(privileged ? hostPlaces(table, covered) : []),
-    ...(veiled ? veilPlaces(table, { covered, missing, kind: privileged ? "plain" : "user" }) : []),
-    ...processPlaces(privileged, machine),
-    ...devicePlaces(),
-    ...scratch.map((layer) => layerPlace(layer, privileged)),
-    ...folders.map(folderPlace),
-    ...referredPlaces(shown, scratch),
-    ...uniquelyMounted(shown).map(sandboxPlace),
+    ...(privileged ? hostMounts(table, covered) : []),
+    ...(withoutSockets
+      ? socketlessMounts(table, { covered, missing, kind: privileged ? "plain" : "user" })
+      : []),
+    ...procMounts(privileged, machine),
+    ...devMounts(),
+    ...scratch.map((layer) => scratchMount(layer, privileged)),
+    ...folders.map(folderMount),
+    ...referredMounts(shown, scratch),
+    ...uniquelyMounted(shown).map(sandboxMount),
   ];
 }
 
-/** What is mounted on the host, where nothing of ours covers it. */
-function hostPlaces(table: MountTable, covered: readonly string[]): readonly Place[] {
+/** The mounts of the host that no mount of ours covers. */
+function hostMounts(table: MountTable, covered: readonly string[]): readonly ViewMount[] {
   return mountsToShow(table)
     .filter(({ point }) => !covered.some((at) => isAtOrBelow(point, at)))
     .map(({ point: at }) => ({
@@ -86,7 +102,7 @@ function hostPlaces(table: MountTable, covered: readonly string[]): readonly Pla
     }));
 }
 
-function folderPlace({ at, folder }: ViewRequest["folders"][number]): Place {
+function folderMount({ at, folder }: ViewRequest["folders"][number]): ViewMount {
   return {
     at,
     isWritable: true,
@@ -95,8 +111,11 @@ function folderPlace({ at, folder }: ViewRequest["folders"][number]): Place {
   };
 }
 
-/** What a sandbox refers to can be looked at. In a scratch layer it would look as if it could be changed. */
-function referredPlaces(shown: readonly Shown[], scratch: readonly ScratchLayer[]): readonly Place[] {
+/** Shows what a sandbox refers to, read-only. Without this, a scratch layer would make it look writable. */
+function referredMounts(
+  shown: readonly ShownSandbox[],
+  scratch: readonly ScratchLayer[],
+): readonly ViewMount[] {
   return refersTo(shown)
     .filter((path) => !scratch.some(({ at }) => isAtOrBelow(at, path)))
     .map((at) => ({
@@ -105,7 +124,7 @@ function referredPlaces(shown: readonly Shown[], scratch: readonly ScratchLayer[
     }));
 }
 
-function sandboxPlace({ at, view, isFile }: Shown): Place {
+function sandboxMount({ at, view, isFile }: ShownSandbox): ViewMount {
   if (view.kind === "place")
     return { at, isFile, steps: [{ step: "bind", at, from: view.path, flags: { noDevices: true } }] };
   const { lower, hidden, upper, work, source } = view;
@@ -120,18 +139,15 @@ function sandboxPlace({ at, view, isFile }: Shown): Place {
   return { at, isFile, steps: [{ step: "overlay", at, layers }] };
 }
 
-/** What several sandboxes share is mounted once. */
-function uniquelyMounted(shown: readonly Shown[]): readonly Shown[] {
+/** Several sandboxes can share a view; it is mounted once. */
+function uniquelyMounted(shown: readonly ShownSandbox[]): readonly ShownSandbox[] {
   return shown.filter((item, index) => shown.findIndex((other) => other.at === item.at) === index);
 }
 
-/**
- * What is mounted in a folder in which nothing of the host is, or which is missing, needs something to be
- * mounted on.
- */
-function pointsIn(folder: string, places: readonly Place[]): readonly Place[] {
-  const point = (at: string, isFile = false): Place => ({ at, steps: [{ step: "point", at, isFile }] });
-  const inside = places.filter(({ at }) => isStrictlyBelow(at, folder));
+/** Mount points for the mounts inside a folder that is empty or missing. */
+function pointsIn(folder: string, mounts: readonly ViewMount[]): readonly ViewMount[] {
+  const point = (at: string, isFile = false): ViewMount => ({ at, steps: [{ step: "point", at, isFile }] });
+  const inside = mounts.filter(({ at }) => isStrictlyBelow(at, folder));
   if (inside.length === 0) return [];
   const ancestors = inside.flatMap(({ at }) => ancestorsBetween(folder, at));
   return [...new Set([folder, ...ancestors])]
@@ -140,29 +156,29 @@ function pointsIn(folder: string, places: readonly Place[]): readonly Place[] {
 }
 
 /**
- * A folder on which something is mounted can be neither moved nor removed, but the folders around it can. In
- * a layer that is kept for the next command another folder, or a link, would then be in the place of what is
- * to be mounted: so these folders are mounted on themselves.
+ * A command can't move or remove a mount point, but it can move the folders around it. In a layer that the
+ * plan keeps, the next command would then find another folder, or a link, on the path to a mount point.
+ * Binding these folders to themselves prevents that.
  */
-function pinsOf(places: readonly Place[]): readonly Place[] {
-  const taken = new Set(places.map(({ at }) => at));
-  const pins = places
+function pinsOf(mounts: readonly ViewMount[]): readonly ViewMount[] {
+  const taken = new Set(mounts.map(({ at }) => at));
+  const pins = mounts
     .filter(({ isWritable }) => isWritable)
     .flatMap((writable) =>
-      places
+      mounts
         .filter(({ at }) => isStrictlyBelow(at, writable.at))
         .flatMap(({ at }) => ancestorsBetween(writable.at, at)),
     )
     .filter((at) => !taken.has(at));
-  return [...new Set(pins)].map((at) => ({ at, steps: [{ step: "again", at, flags: {} }] }));
+  return [...new Set(pins)].map((at) => ({ at, steps: [{ step: "self-bind", at, flags: {} }] }));
 }
 
-/** Some folders are made anew for the command, so nothing of the host's can be shown there. */
+/** /proc, /sys and /dev are new for each command, so no sandbox can be shown there. */
 function assertShowable(at: string): void {
   const taken = ["/proc", "/sys", "/dev"].find((own) => isAtOrBelow(at, own));
   if (taken === undefined || isAtOrBelow(at, "/dev/shm")) return;
   throw new UnsupportedError(
-    `${displayPath(at)} can't be shown to a command: ${taken} is made anew for it.`,
+    `${displayPath(at)} can't be shown to a command: each command gets its own ${taken}.`,
     {
       hint: "Use a folder elsewhere.",
     },

@@ -19,26 +19,24 @@ export interface Use {
   readonly strict: boolean;
   /** The Drydock that started it. */
   readonly owner: Owner;
-  /**
-   * A process in its namespaces, through which others get into its view; absent while it is being started.
-   */
+  /** The anchor of its namespaces (see `started`), `keeper` on disk. Absent until the command is up. */
   readonly keeper?: Owner;
 }
 
 /** A use of our own. */
 export interface OwnUse {
   readonly id: string;
-  /** The command is up, and this process is in its namespaces. */
-  started(keeper: number | undefined): void;
-  /** It has ended. */
+  /** The command is up. Other commands join its view through the namespaces of the process `anchor`. */
+  started(anchor: number | undefined): void;
+  /** The command has ended. */
   end(): void;
 }
 
 /**
- * Which commands are inside plans. Each is a file, `uses/PLAN-ULID`, that counts as long as the Drydock that
- * started the command, or the command itself, lives; the next look at the plan removes the file of a dead
- * one. All plans share one folder, so that a start pays for running commands, not for open plans. Callers
- * hold the plan's claim.
+ * The commands that run inside plans. Each is a file, `uses/PLAN-ULID`, that counts as long as the Drydock
+ * that started the command, or the anchor of its namespaces, lives. The next reader of the plan's uses
+ * removes the file of a dead one. All plans share one folder, so that a start pays for running commands, not
+ * for open plans. Callers hold the plan's claim.
  */
 export class Uses {
   readonly #folders: RunFolders;
@@ -84,8 +82,8 @@ export class Uses {
     return use !== undefined && this.#isAlive(use) ? use : undefined;
   }
 
-  #isAlive({ owner, keeper }: Use): boolean {
-    return this.#owners.isAlive(owner) || (keeper !== undefined && isProcessAlive(keeper));
+  #isAlive({ owner, keeper: anchor }: Use): boolean {
+    return this.#owners.isAlive(owner) || (anchor !== undefined && isProcessAlive(anchor));
   }
 
   /** Refuses if a command is running in the plan. */
@@ -112,8 +110,8 @@ export class Uses {
     }
     return {
       id: use.id,
-      started: (pid) => {
-        if (pid !== undefined) write({ ...use, keeper: identityOf(pid, use.command) });
+      started: (anchor) => {
+        if (anchor !== undefined) write({ ...use, keeper: identityOf(anchor, use.command) });
       },
       end: () => {
         try {

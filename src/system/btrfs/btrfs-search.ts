@@ -4,17 +4,16 @@ import { calls, check } from "../calls/native.ts";
 import { mayMountOnMachine } from "../mount/privilege.ts";
 
 /**
- * What was changed in a subvolume since a moment, without a walk: each commit of btrfs has a number, and each
- * block of its trees and each inode item says in which one it was written last. A search skips whole blocks
- * that are older. Only root of the machine may search.
+ * Finds the changes in a subvolume since a commit, without a walk. Each commit of btrfs has a number, and
+ * each block of its trees and each inode item holds the number of its last write. A search skips whole
+ * blocks that are older. Only root of the machine may search.
  *
  * Arguments of the ioctls (linux/btrfs.h, linux/btrfs_tree.h), little-endian, at these offsets:
  *   START_SYNC, WAIT_SYNC  u64 the commit
  *   GET_SUBVOL_INFO        u64 the commit in which it was made, at 352
  *   TREE_SEARCH_V2         u64 tree (0: this one); u64 objectid min at 8, max at 16; u64 offset min at 24,
- *                          max at 32; u64 commit min at 40, max at
- *                          48; u32 type min at 56, max at 60; u32 items at 64; u64 bytes for them at 104; the
- *                          items at 112
+ *                          max at 32; u64 commit min at 40, max at 48; u32 type min at 56, max at 60;
+ *                          u32 items at 64; u64 bytes for them at 104; the items at 112
  *   an item                u64 commit; u64 objectid; u64 offset; u32 type; u32 length; then its content
  *   an inode item          u64 generation; u64 the commit in which it was written last
  *   an inode reference     its offset is the inode of the folder
@@ -34,20 +33,20 @@ const LAST_TYPE = 255;
 const ITEMS_AT = 112;
 const ITEM_HEADER = 32;
 const BUFFER_BYTES = 64 * 1024;
-/** With more than these a walk is no slower. */
+/** Beyond this many, a walk is no slower. */
 const MOST_INODES = 50_000;
 
-/** A place in a tree. */
+/** The key of an item in a tree. */
 interface Key {
   readonly objectid: bigint;
   readonly type: number;
   readonly offset: bigint;
 }
 
-/** Gets an item; `content` is valid during the call. */
+/** Called for each item; `content` is valid during the call. */
 type Visit = (key: Key, content: Buffer) => void;
 
-/** The commit in which a snapshot was made: what is written in a later one was changed since. */
+/** The commit in which a snapshot was made. Everything written in a later commit was changed since. */
 export function commitOf(snapshot: Folder): bigint {
   const info = Buffer.alloc(504);
   check(calls.ioctlBuffer(snapshot.fd, GET_SUBVOL_INFO, info), "look up the subvolume", snapshot.path);
@@ -56,8 +55,8 @@ export function commitOf(snapshot: Folder): bigint {
 
 /**
  * The inode numbers of everything in a subvolume that was touched after this commit, and of every folder
- * above one of its names. Undefined if this user may not know, or it is too much. It may hold too much (what
- * was only read, on some mounts), never too little.
+ * above one of its names. Undefined if this user may not search, or there are too many. The set may contain
+ * too much (entries that were only read, on some mounts), never too little.
  */
 export function inodesTouchedSince(subvolume: Folder, commit: bigint): ReadonlySet<number> | undefined {
   if (!mayMountOnMachine()) return undefined;
@@ -73,8 +72,8 @@ export function inodesTouchedSince(subvolume: Folder, commit: bigint): ReadonlyS
 }
 
 /**
- * What was changed a moment ago is not in the trees before the next commit. Contents of files need not be on
- * disk.
+ * Recent changes are not in the trees before the next commit, so this waits for one. Contents of files need
+ * not be on disk.
  */
 function writeTrees(subvolume: Folder): void {
   const commit = Buffer.alloc(8);
@@ -82,7 +81,7 @@ function writeTrees(subvolume: Folder): void {
   try {
     check(calls.ioctlBuffer(subvolume.fd, WAIT_SYNC, commit), "commit", subvolume.path);
   } catch (thrown) {
-    // It was over before.
+    // The commit had already finished.
     if (!failedWith(thrown, "EINVAL")) throw thrown;
   }
 }
@@ -99,7 +98,7 @@ function foldersAbove(subvolume: Folder, inodes: Iterable<number>): ReadonlySet<
   return above;
 }
 
-/** The folders in which an inode has names. That of the root is the root. */
+/** The folders in which an inode has names. For the root that is the root itself. */
 function foldersOf(subvolume: Folder, inode: number): number[] {
   const objectid = BigInt(inode);
   const folders: number[] = [];
@@ -116,7 +115,9 @@ function foldersOf(subvolume: Folder, inode: number): number[] {
   return folders;
 }
 
-/** Visits all items in a range that are in blocks written in this commit or a later one, and maybe others. */
+/**
+ * Visits all items in a range that are in blocks written in this commit or a later one, and possibly others.
+ */
 function search(subvolume: Folder, from: Key, to: Key, commit: bigint, visit: Visit): void {
   const answer = Buffer.alloc(BUFFER_BYTES);
   for (let next: Key | undefined = from; next !== undefined; ) {
@@ -135,7 +136,7 @@ function ask(request: Buffer, from: Key, to: Key, commit: bigint): void {
   request.writeBigUInt64LE(BigInt(BUFFER_BYTES - ITEMS_AT), 104);
 }
 
-/** Gives the key of the last item; undefined if there is none. */
+/** Returns the key of the last item; undefined if there is none. */
 function visitAll(answer: Buffer, visit: Visit): Key | undefined {
   let last: Key | undefined;
   let at = ITEMS_AT;
@@ -152,7 +153,7 @@ function visitAll(answer: Buffer, visit: Visit): Key | undefined {
   return last;
 }
 
-/** The place right behind an item. */
+/** The key right after that of an item. */
 function after(key: Key | undefined): Key | undefined {
   if (key === undefined) return undefined;
   if (key.offset < LAST_NUMBER) return { ...key, offset: key.offset + 1n };

@@ -40,7 +40,8 @@ export function isSubvolume(folder: Folder): boolean {
 }
 
 /**
- * Makes a snapshot of a subvolume, with all that is in it at this instant. When this returns it is on disk.
+ * Makes a snapshot of a subvolume with its whole content at this instant. The snapshot is on disk when this
+ * returns.
  */
 export function createSnapshot(
   point: Failpoint,
@@ -61,7 +62,7 @@ export function createSnapshot(
   );
 }
 
-/** Closes a subvolume to all writing, or opens it again. */
+/** Makes a subvolume read-only, or writable again. */
 export function setReadOnly(point: Failpoint, subvolume: Folder, readOnly: boolean): void {
   const flags = Buffer.alloc(8);
   check(calls.ioctlBuffer(subvolume.fd, SUBVOL_GETFLAGS, flags), "read the flags of", subvolume.path);
@@ -74,9 +75,9 @@ export function setReadOnly(point: Failpoint, subvolume: Folder, readOnly: boole
 }
 
 /**
- * Removes a subvolume in one step, whatever is in it. False if that can't be done: it is none, there are
- * others or mounts in it, or this user may not. Then it can be removed like any folder, one name after the
- * other, because it is no longer closed to writing.
+ * Removes a subvolume in one step, whatever its content. Returns false if the kernel refuses: it is no
+ * subvolume, it contains subvolumes or mounts, or this user may not. The caller can then remove it like any
+ * folder, name by name: a subvolume that the kernel refused to remove is writable afterwards.
  */
 export function deleteSubvolume(point: Failpoint, parent: Folder, name: string): boolean {
   using subvolume = openIfAllowed(parent, name);
@@ -105,7 +106,7 @@ function openIfAllowed(parent: Folder, name: string): Folder | undefined {
 }
 
 /**
- * Paths of the subvolumes that are directly in this one. One that this user may not find is known by its
+ * Paths of the subvolumes directly in this one. A subvolume that this user may not look up is given by its
  * number.
  */
 export function nestedSubvolumes(subvolume: Folder): string[] {
@@ -119,11 +120,11 @@ export function nestedSubvolumes(subvolume: Folder): string[] {
   }
 }
 
-/** Of those in this subvolume, the first ones that have this id or a higher one. */
+/** The first references to subvolumes in this one whose id is at least `from`. */
 function references(subvolume: Folder, from: bigint): { readonly id: bigint; readonly folder: bigint }[] {
   const answer = Buffer.alloc(ARGUMENT_BYTES);
   answer.writeBigUInt64LE(from, 0);
-  // EOVERFLOW: there are more than fit, and those that do are in the answer.
+  // EOVERFLOW: there are more than fit; the answer holds as many as do.
   unlessFailed(["EOVERFLOW"], () =>
     check(
       calls.ioctlBuffer(subvolume.fd, GET_SUBVOL_ROOTREF, answer),
@@ -137,7 +138,7 @@ function references(subvolume: Folder, from: bigint): { readonly id: bigint; rea
   }));
 }
 
-/** Where a subvolume is in the one around it; undefined if it is gone by now. */
+/** The path of a subvolume in the one around it; undefined if it is gone. */
 function pathOf(subvolume: Folder, id: bigint, folder: bigint): string | undefined {
   const answer = Buffer.alloc(ARGUMENT_BYTES);
   answer.writeBigUInt64LE(folder, 0);

@@ -16,35 +16,40 @@ import {
 } from "./shown-modes.ts";
 
 /**
- * Work may leave folders and files that their own owner may not look into: mode 0600 or 0000 of a folder,
- * 0200 of a file. Root may all the same. For anybody else such an entry is opened up for a while, and gets
- * its mode back.
+ * Commands may leave folders and files that their own owner can't read: a folder of mode 0600 or 0000, a file
+ * of mode 0200. Root can read them anyway. For other users, Drydock opens such an entry for a while and then
+ * restores its mode:
  *
- * It happens where a call is refused: the entry is noted by a `Door`, then opened, and the call is made
- * again. This process shows the entry as it is in truth (shown-modes.ts). Who dies in between leaves the
- * note, from which the next one gives the mode back.
+ * 1. The kernel refuses a call.
+ * 2. The `Door` notes the entry and its mode.
+ * 3. The entry gets the mode that the call needs, and the call is made again.
+ * 4. When the door closes, the entry gets its mode back.
+ *
+ * Meanwhile this process shows the true mode (shown-modes.ts). If it dies, the note stays, and the next
+ * process restores the mode.
  */
 export interface Door {
   /**
-   * Absolute paths: only what is at or below one of them is opened up; of those for `folders` only folders.
+   * Absolute paths. Only entries at or below one of them are opened; below a root for `folders`, only
+   * folders.
    */
   readonly roots: readonly { readonly path: string; readonly opens: "everything" | "folders" }[];
-  /** Writes down what will have to be given back, before it is opened. */
+  /** Records an entry before it is opened, so that its mode can be restored. */
   note(entry: ClosedEntry): void;
-  /** Is told that it was, and of the change time that this has left. */
+  /** Called when an entry is closed again, with the change time that this left. */
   closed(times: ClosedTimes): void;
 }
 
-/** An entry that is open, and what it has in truth. */
+/** An entry that is opened, with its true mode and change time. */
 export interface ClosedEntry extends Identity {
   readonly root: string;
-  /** Below that root; "." for the root itself. */
+  /** The path below that root; "." for the root itself. */
   readonly path: string;
   readonly mode: number;
   readonly ctime: TimeWords;
 }
 
-/** An entry that is closed again: only its change time is another. */
+/** An entry that is closed again. Only its change time differs from the truth. */
 export interface ClosedTimes extends ShownMode {
   readonly key: string;
 }
@@ -66,13 +71,13 @@ const POINTS = {
 const doors: Door[] = [];
 const opened = new Map<string, Opened>();
 
-/** From now on entries below the roots of this door are opened up where a call is refused. */
+/** From now on, refused calls open entries below the roots of this door. */
 export function openDoor(door: Door): void {
   setOpener(openFor);
   doors.unshift(door);
 }
 
-/** Gives back all that was opened through it. One that fails does not stop the others. */
+/** Closes all entries that were opened through this door. A failure does not stop the rest. */
 export function closeDoor(door: Door): void {
   const at = doors.indexOf(door);
   if (at >= 0) doors.splice(at, 1);
@@ -87,12 +92,12 @@ export function closeDoor(door: Door): void {
   if (failures.length > 0) throw failures[0];
 }
 
-/** Gives back now what is at or below this path: from here on nothing may touch it. */
+/** Closes the opened entries at or below this path now. Nothing may touch them afterwards. */
 export function closeBelow(path: string): void {
   for (const item of [...opened.values()]) if (isAtOrBelow(pathOfHandle(item.handle), path)) giveBack(item);
 }
 
-/** What another process has open right now is shown as it is in truth too. */
+/** Shows the true mode of an entry that another process has opened. */
 export function showForeign({ mode, ctime }: ClosedEntry, handle: number): void {
   const { facts, words } = rawStat(handle);
   const actualMode = mode | neededBits(facts);
@@ -100,18 +105,21 @@ export function showForeign({ mode, ctime }: ClosedEntry, handle: number): void 
   showAs(keyOfWords(words), { mode, actualMode, ctime, actualCtime: ctimeOfWords(words) });
 }
 
-/** Gives an entry its mode back that a dead process had open. What somebody else has changed since stays. */
+/**
+ * Restores the mode of an entry that a dead process had opened. Leaves an entry alone that another process
+ * has changed since.
+ */
 export function closeAfterCrash(door: Door, entry: ClosedEntry, handle: number): void {
   const { facts, words } = rawStat(handle);
   const key = keyOfWords(words);
-  // What we have open ourselves by now, we close ourselves.
+  // This process may have opened it meanwhile; then it closes it.
   if (opened.has(key) || !sameIdentity(facts, entry) || facts.mode !== (entry.mode | neededBits(facts)))
     return;
   setModeOf(handle, POINTS.close, entry.mode, entry.path);
   noteClosed(door, key, handle, entry.mode, entry.ctime);
 }
 
-/** Sets the mode of an entry that is open: what it will have when it is closed. False if it is not open. */
+/** Sets the mode that an opened entry gets when it is closed. Returns false if it is not opened. */
 export function setTrueMode(handle: number, mode: number): boolean {
   if (opened.size === 0) return false;
   const item = opened.get(keyOfWords(rawStat(handle).words));
@@ -132,7 +140,7 @@ function openFor(folder: number, name: string | undefined): boolean {
   return name !== undefined && openOnTheWay(folder, name);
 }
 
-/** The first one on the way that is closed; who comes back refused again asks for the next. */
+/** Opens the first closed folder on the path. A caller that is refused again asks again. */
 function openOnTheWay(folder: number, path: string): boolean {
   if (path.startsWith("/")) return openUp(handleOf(folder, path, constants.O_NOFOLLOW));
   let way = "";
@@ -147,7 +155,7 @@ function handleOf(folder: number, path: string, flags: number): number {
   return calls.openat(folder, pathPointer(path), O_PATH | O_CLOEXEC | flags, 0);
 }
 
-/** Takes the handle. */
+/** Takes ownership of the handle. */
 function openUp(handle: number): boolean {
   if (handle < 0) return false;
   const item = noted(handle);
@@ -164,7 +172,7 @@ function openUp(handle: number): boolean {
   return true;
 }
 
-/** Undefined if it is not closed, not ours, or behind no door. */
+/** Notes an entry at its door. Undefined if it is not closed, not this user's, or below no door. */
 function noted(handle: number): Opened | undefined {
   const { facts, words } = rawStat(handle);
   const needed = neededBits(facts);
@@ -203,10 +211,7 @@ function noteClosed(door: Door, key: string, handle: number, mode: number, ctime
   door.closed({ key, ...times });
 }
 
-/**
- * Who owns a folder needs all three to look into it and to put something there; of a file only reading is
- * needed.
- */
+/** An owner needs all three bits of a folder to list and change it, and only the read bit of a file. */
 function neededBits({ kind }: Facts): number {
   if (kind === "directory") return 0o700;
   return kind === "file" ? 0o400 : 0;

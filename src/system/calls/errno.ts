@@ -33,13 +33,13 @@ const DESCRIPTIONS: { readonly [errno: string]: string } = {
   EXDEV: "across file systems",
 };
 
-/** The error for a failed call, from the number that errno had. */
+/** The error for a failed call, from its errno. */
 export function systemCallError(errno: number, call: string, path: string): SystemCallError {
   const name: Errno = nameByNumber.get(errno) ?? `E${errno}`;
   return new SystemCallError(name, call, displayPath(path), DESCRIPTIONS[name] ?? "failed");
 }
 
-/** Whether what was thrown is a failed system call (ours or Node's) with one of these codes. */
+/** Whether the thrown value is a failed system call, ours or Node's, with one of these codes. */
 export function failedWith(thrown: unknown, ...codes: readonly string[]): boolean {
   return (
     thrown instanceof Error &&
@@ -49,13 +49,13 @@ export function failedWith(thrown: unknown, ...codes: readonly string[]): boolea
   );
 }
 
-/** Our error for the one that Node throws when a system call fails; anything else stays itself. */
+/** Turns Node's error for a failed system call into ours; returns any other value unchanged. */
 export function translated(thrown: unknown, call: string, path: string): unknown {
   const isFailedCall = thrown instanceof Error && "errno" in thrown && typeof thrown.errno === "number";
   return isFailedCall ? systemCallError(-(thrown.errno as number), call, path) : thrown;
 }
 
-/** Calls Node's file system, and fails with our error. */
+/** Calls Node's file system, and throws our error if that fails. */
 export function guarded<T>(call: string, path: string, action: () => T): T {
   try {
     return action();
@@ -64,10 +64,10 @@ export function guarded<T>(call: string, path: string, action: () => T): T {
   }
 }
 
-/** Nothing is at a path. */
+/** The codes that mean: nothing is at this path. */
 export const MISSING: readonly string[] = ["ENOENT", "ENOTDIR"];
 
-/** Does something that may fail with one of these codes; then the result is undefined. */
+/** Runs an action; undefined if it fails with one of these codes. */
 export function unlessFailed<T>(codes: readonly string[], action: () => T): T | undefined {
   try {
     return action();

@@ -13,10 +13,10 @@ import {
 import { opensUp, showTruth } from "./shown-modes.ts";
 
 /**
- * What the kernel says of one entry (statx), never following a link.
+ * What the kernel says about one entry (statx). A link is not followed.
  *
  * Times are seconds and nanoseconds as two numbers: exact, comparable and plain. Inode numbers keep their low
- * 53 bits; the bits above only say which layer of an overlay a file is from.
+ * 53 bits; the bits above only tell the layer of an overlay that a file is from.
  */
 export interface Facts {
   readonly kind: EntryKind;
@@ -35,8 +35,8 @@ export interface Facts {
   readonly rdev: string;
   readonly mountId: number;
   /**
-   * The file system it is on, "major:minor". Only for comparing at one moment: btrfs gives another one after
-   * a remount.
+   * The file system, "major:minor". Compare it only within one moment: btrfs gets another one after a
+   * remount.
    */
   readonly device: string;
   /** Immutable or append-only. */
@@ -45,7 +45,7 @@ export interface Facts {
 
 export type EntryKind = "file" | "directory" | "symlink" | "fifo" | "socket" | "device" | "block-device";
 
-/** Whether entries of this kind have a device number (`rdev`) that counts. */
+/** Whether the device number (`rdev`) of entries of this kind has a meaning. */
 export function isDevice(kind: EntryKind): boolean {
   return kind === "device" || kind === "block-device";
 }
@@ -54,9 +54,9 @@ export function isDevice(kind: EntryKind): boolean {
 export type Time = readonly [seconds: number, nanoseconds: number];
 
 /**
- * Who an entry is, across renames and remounts. The number of its inode alone does not say it: when the entry
- * is gone, ext4 gives the number to the next one that is made. So whatever was seen earlier is compared by
- * both; only names that are there at one moment are one file if the number is the same.
+ * Identifies an entry across renames and remounts. The inode number alone does not: once the entry is gone,
+ * ext4 gives its number to the next new one. So compare both with anything seen earlier. Names that exist at
+ * the same moment are one file if their numbers are equal.
  */
 export interface Identity {
   readonly ino: number;
@@ -85,9 +85,8 @@ let statBuffer: PinnedBuffer | undefined;
 let words: Uint32Array = new Uint32Array(0);
 
 /**
- * Asks for the facts of `name` in `folder`, with the name already at this address. Leaves them in the shared
- * buffer; -1 on failure. A folder that does not let us in is opened up, if there is a door
- * (closed-entries.ts).
+ * Asks the kernel for the facts of `name` in `folder`; the name is already at this address. Leaves them in
+ * the shared buffer; -1 on failure. Opens a folder that refuses us, if there is a door (closed-entries.ts).
  */
 export function statInto(folder: number, namePointer: number, flags = AT_SYMLINK_NOFOLLOW): number {
   let result = statRaw(folder, namePointer, flags);
@@ -97,16 +96,15 @@ export function statInto(folder: number, namePointer: number, flags = AT_SYMLINK
   return result;
 }
 
-/** What the kernel says of what is open, without regard to what is opened up. Valid until the next call. */
+/**
+ * The kernel's answer for a descriptor, without the truth about opened entries. Valid until the next call.
+ */
 export function rawStat(fd: number): { readonly facts: Facts; readonly words: Uint32Array } {
   check(statRaw(fd, pathPointer(""), AT_EMPTY_PATH), "stat", "an open file");
   return { facts: lastFacts(), words };
 }
 
-/**
- * Whether a name that was just listed is still there. What keeps us from looking is no reason to take it as
- * gone.
- */
+/** Whether a name that was just listed still exists. A refused call does not count as "gone". */
 export function statListed(
   folder: { readonly fd: number; readonly path: string },
   namePointer: number,
@@ -141,21 +139,21 @@ export function factsAt(folder: number, name: string, label: string): Facts | un
   return lastFacts();
 }
 
-/** The facts of what is open, whatever became of its name. */
+/** The facts of an open descriptor, whatever happened to its name. */
 export function factsOfOpen(fd: number, label: string): Facts {
   check(statInto(fd, pathPointer(""), AT_EMPTY_PATH), "stat", label);
   return lastFacts();
 }
 
-/** The kind of what is open. */
+/** The kind of the entry behind a descriptor. */
 export function kindOfOpen(fd: number, label: string): EntryKind {
   check(statInto(fd, pathPointer(""), AT_EMPTY_PATH), "stat", label);
   return kindOf(at(words, STAT.mode));
 }
 
 /**
- * Words of the shared buffer, for the walker, which compares without making objects. Indexes are offset / 4
- * of struct statx.
+ * Indexes of words in the shared buffer, for the walker, which compares without making objects. Each is an
+ * offset in struct statx, divided by 4.
  */
 export const STAT = {
   attributes: 2,
@@ -179,7 +177,8 @@ export function statWords(): Uint32Array {
 export function lastFacts(): Facts {
   const w = words;
   const mode = at(w, STAT.mode) & 0xffff;
-  // There may be a hundred thousand of these at once, and many times of an entry are the same.
+  // A walk may hold a hundred thousand of these, and the times of one entry are often equal, so they are
+  // shared.
   const mtime = timeAt(w, STAT.mtime);
   const ctime = timeAt(w, STAT.ctime, mtime);
   const btime = timeAt(w, STAT.btime, ctime);
@@ -202,7 +201,7 @@ export function lastFacts(): Facts {
   };
 }
 
-/** How many bytes on disk the entry of the last successful statInto takes. */
+/** The bytes on disk of the entry of the last successful statInto. */
 export function lastAllocated(): number {
   return low53(words, STAT.blocks) * 512;
 }
@@ -210,7 +209,7 @@ export function lastAllocated(): number {
 const rdevName = rememberingLast((major, minor) => `${major}:${minor}`);
 const deviceName = rememberingLast((major, minor) => `${major}:${minor}`);
 
-/** One entry after the other has the same, and making the text anew takes longer than all the rest. */
+/** Consecutive entries often have the same numbers, and formatting them takes longer than everything else. */
 function rememberingLast(
   textOf: (major: number, minor: number) => string,
 ): (major: number, minor: number) => string {
@@ -233,7 +232,7 @@ export function low53(w: Uint32Array, index: number): number {
   return (at(w, index + 1) & 0x1fffff) * 0x1_0000_0000 + at(w, index);
 }
 
-/** Seconds are signed: files may be older than 1970. Gives the other time if it is the same. */
+/** Seconds are signed: files may be older than 1970. Returns `other` if it is equal. */
 function timeAt(w: Uint32Array, index: number, other?: Time): Time {
   const seconds = (at(w, index + 1) | 0) * 0x1_0000_0000 + at(w, index);
   const nanoseconds = at(w, index + 2);
@@ -262,7 +261,7 @@ export function sameIdentity(a: Identity, b: Identity): boolean {
   return a.ino === b.ino && sameTime(a.btime, b.btime);
 }
 
-/** Who an entry is, as the key of a map. */
+/** The identity of an entry, as the key of a map. */
 export function identityKey({ ino, btime }: Identity): string {
   return `${ino} ${btime[0]}.${btime[1]}`;
 }

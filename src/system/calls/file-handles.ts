@@ -6,8 +6,8 @@ import { calls, lastErrno, PinnedBuffer, pathPointer } from "./native.ts";
 import { O_CLOEXEC, O_PATH } from "./open-flags.ts";
 
 /**
- * The name that a file system itself has for a file (name_to_handle_at): the same whatever its path is, and
- * never given to another file again. As text, "TYPE:BYTES", the bytes in hex.
+ * The name that a file system itself has for a file (name_to_handle_at). It does not depend on the path, and
+ * no later file gets it. As text, "TYPE:BYTES", the bytes in hex.
  */
 export type FileHandle = string;
 
@@ -17,8 +17,8 @@ const ESTALE = 116;
 const MOST_BYTES = 128;
 
 /**
- * struct file_handle: two 32-bit numbers, length and type, and the bytes; behind it a mount id that nobody
- * wants.
+ * struct file_handle: two 32-bit numbers, length and type, then the bytes. A mount id follows, which is not
+ * used.
  */
 let shared: { readonly buffer: PinnedBuffer; readonly words: Int32Array } | undefined;
 
@@ -30,7 +30,7 @@ function handleBuffer(): { readonly buffer: PinnedBuffer; readonly words: Int32A
   return shared;
 }
 
-/** The handle of a name in this folder; undefined if it is gone, or its file system has none. */
+/** The handle of a name in this folder; undefined if the name is gone, or the file system has no handles. */
 export function handleOf(folder: Folder, name: string): FileHandle | undefined {
   const { buffer, words } = handleBuffer();
   words[0] = MOST_BYTES;
@@ -43,8 +43,8 @@ export function handleOf(folder: Folder, name: string): FileHandle | undefined {
 }
 
 /**
- * The facts of the file that has this handle on the file system of this folder; undefined if it is gone. For
- * root only.
+ * The facts of the file with this handle on the file system of this folder; undefined if it is gone. Root
+ * only.
  */
 export function factsOfHandle(folder: Folder, handle: FileHandle): Facts | undefined {
   const { buffer, words } = handleBuffer();

@@ -27,9 +27,9 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const LONGEST_STEP = 1000;
 
 /**
- * An open folder, and what can be done to the names directly in it. This is how Drydock reaches every file:
- * from a folder that is held open, one name at a time or beneath it, never through a link. Nobody can make it
- * act elsewhere by swapping a folder for a link.
+ * An open folder, and the operations on names directly in it. Drydock reaches every file this way: from an
+ * open folder, one name at a time or beneath it, never through a link. So no process can redirect an
+ * operation by swapping a folder for a link.
  *
  * Every method that changes something takes its failpoint first. `path` is only for messages.
  */
@@ -45,8 +45,8 @@ export class Folder {
   }
 
   /**
-   * Opens a folder by its absolute path. The last name may not be a link; the ones before it are the caller's
-   * to have resolved.
+   * Opens a folder by its absolute path. The last name must not be a link; the caller has resolved the ones
+   * before.
    */
   static open(path: string): Folder {
     const fd = allowed(AT_FDCWD, path, () =>
@@ -55,7 +55,7 @@ export class Folder {
     return new Folder(check(fd, "open", path), path);
   }
 
-  /** Opens the folder at this path below, refusing links and `..` on the way. */
+  /** Opens the folder at this path below, and refuses links and `..` on the way. */
   openBelow(path: string): Folder {
     if (path.length > LONGEST_STEP && path.includes("/")) return this.#openInSteps(path);
     const label = this.label(path);
@@ -65,12 +65,12 @@ export class Folder {
     return new Folder(check(fd, "open", label), label);
   }
 
-  /** The same, or undefined if it is gone, or something on the way is no longer a folder. */
+  /** Like `openBelow`; undefined if the folder is gone, or a name on the way is no longer a folder. */
   openBelowIfThere(path: string): Folder | undefined {
     return unlessFailed(["ENOENT", "ENOTDIR", "ELOOP", "EXDEV"], () => this.openBelow(path));
   }
 
-  /** The kernel takes no path above 4,096 bytes at once, but trees may be deeper. */
+  /** The kernel accepts paths up to 4,096 bytes, but trees may be deeper. */
   #openInSteps(path: string): Folder {
     const cut = path.lastIndexOf("/", LONGEST_STEP);
     const end = cut > 0 ? cut : path.indexOf("/");
@@ -110,7 +110,7 @@ export class Folder {
     return factsAt(this.fd, name, this.label(name));
   }
 
-  /** The facts of what is at this path below; undefined if it, or a folder on the way, is gone. */
+  /** The facts of the entry at this path below; undefined if it, or a folder on the way, is gone. */
   factsBelow(path: string): Facts | undefined {
     if (path === ROOT_PATH) return this.ownFacts();
     if (!path.includes("/")) return this.facts(path);
@@ -124,10 +124,7 @@ export class Folder {
     return lastFacts();
   }
 
-  /**
-   * To be called before its names are read: a listing goes on where the last one through the same handle
-   * ended.
-   */
+  /** Call this before reading names: a listing continues where the last one through the same handle ended. */
   beginListing(): void {
     if (this.#isListed) check(calls.lseek(this.fd, 0, 0), "seek", this.path);
     this.#isListed = true;
@@ -140,14 +137,14 @@ export class Folder {
     return names;
   }
 
-  /** Opens a file for reading without following a link; a fifo or device never blocks. */
+  /** Opens a file for reading. Does not follow a link, and never blocks on a fifo or device. */
   openFile(name: string): number {
     const flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
     const fd = allowed(this.fd, name, () => calls.openat(this.fd, pathPointer(name), flags, 0));
     return check(fd, "open", this.label(name));
   }
 
-  /** Opens a handle that can do nothing but name what is there, whatever its kind and permissions. */
+  /** Opens a handle (O_PATH) that only names an entry, whatever its kind and permissions. */
   openHandle(name: string): number {
     const open = () => calls.openat(this.fd, pathPointer(name), O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
     return check(allowed(this.fd, undefined, open), "open", this.label(name));
@@ -172,20 +169,20 @@ export class Folder {
     this.#act("mkdir", name, () => calls.mkdirat(this.fd, pathPointer(name), mode));
   }
 
-  /** Makes a folder for us alone if it is not there, and opens it. */
+  /** Makes a folder with mode 0700 if it is missing, and opens it. */
   ensureFolder(point: Failpoint, name: string): Folder {
     unlessFailed(["EEXIST"], () => this.createFolder(point, name, 0o700));
     return this.openChild(name);
   }
 
-  /** Creates a file that was not there before; returns its descriptor, for writing. */
+  /** Creates a new file; fails if the name exists. Returns its descriptor, for writing. */
   createFile(point: Failpoint, name: string, mode: number): number {
     passFailpoint(point);
     const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     return this.#act("create", name, () => calls.openat(this.fd, pathPointer(name), flags, mode));
   }
 
-  /** Creates a file without a name: it is gone when it is closed, unless it is given one. */
+  /** Creates a file without a name. Closing it removes it, unless `nameFile` named it. */
   createNameless(point: Failpoint, mode = 0o600): number {
     passFailpoint(point);
     return check(
@@ -195,7 +192,7 @@ export class Folder {
     );
   }
 
-  /** Gives a file without a name one that is not taken. */
+  /** Names a file that has no name. Fails if the name exists. */
   nameFile(point: Failpoint, fd: number, name: string): void {
     passFailpoint(point);
     const AT_SYMLINK_FOLLOW = 0x400;
@@ -209,7 +206,7 @@ export class Folder {
     check(result, "link", this.label(name));
   }
 
-  /** Opens a file for writing over it from the start; it keeps its mode, owner and other names. */
+  /** Opens a file to overwrite it from the start. It keeps its mode, owner and other names. */
   openToOverwrite(point: Failpoint, name: string): number {
     passFailpoint(point);
     const flags = constants.O_WRONLY | constants.O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
@@ -235,14 +232,14 @@ export class Folder {
     );
   }
 
-  /** Makes the mark, a device of number zero, by which a layer says to an overlay that nothing is there. */
+  /** Makes a whiteout, a device of number zero: it tells an overlay that the name does not exist. */
   createWhiteout(point: Failpoint, name: string): void {
     passFailpoint(point);
     const S_IFCHR = 0o020000;
     check(calls.mknodat(this.fd, pathPointer(name), S_IFCHR, 0), "mknod", this.label(name));
   }
 
-  /** Gives a file that is in another folder a second name here. */
+  /** Gives a file of another folder a second name here. */
   createHardLink(point: Failpoint, name: string, from: Folder, existing: string): void {
     passFailpoint(point);
     const link = () => calls.linkat(from.fd, pathPointer(existing, 1), this.fd, pathPointer(name), 0);
@@ -259,20 +256,20 @@ export class Folder {
     this.#act("rmdir", name, () => calls.unlinkat(this.fd, pathPointer(name), AT_REMOVEDIR));
   }
 
-  /** Moves a name to where nothing is. */
+  /** Moves a name; fails if the new name exists. */
   move(point: Failpoint, name: string, to: Folder, toName: string): void {
     this.#rename(point, name, to, toName, RENAME_NOREPLACE);
   }
 
   /**
-   * Moves a name over another, in one instant. The file that was there is gone: only for files that we may
-   * destroy.
+   * Moves a name over another, atomically. That destroys the file with the other name, so use it only for
+   * files that Drydock may destroy.
    */
   replace(point: Failpoint, name: string, to: Folder, toName: string): void {
     this.#rename(point, name, to, toName, 0);
   }
 
-  /** Swaps two names, in one instant. */
+  /** Swaps two names, atomically. */
   exchange(point: Failpoint, name: string, other: Folder, otherName: string): void {
     this.#rename(point, name, other, otherName, RENAME_EXCHANGE);
   }
@@ -293,7 +290,7 @@ export class Folder {
 
   setMode(point: Failpoint, name: string, mode: number): void {
     passFailpoint(point);
-    // chmod of an O_PATH handle, because fchmodat follows links on kernels before 6.6.
+    // chmod through an O_PATH handle, because fchmodat follows links on kernels before 6.6.
     const handle = this.openHandle(name);
     try {
       if (setTrueMode(handle, mode)) return;
@@ -309,7 +306,7 @@ export class Folder {
     this.#act("chown", name, own);
   }
 
-  /** Sets both times; a missing one stays as it is. */
+  /** Sets both times. An undefined one stays unchanged. */
   setTimes(
     point: Failpoint,
     name: string,
@@ -326,7 +323,7 @@ export class Folder {
     this.#act("utimensat", name, set);
   }
 
-  /** A call on a name in this folder, which is opened up for it if it does not let us. */
+  /** Makes a call on a name in this folder. Opens a closed entry for it if the call is refused. */
   #act(what: string, name: string, call: () => number): number {
     return check(allowed(this.fd, undefined, call), what, this.label(name));
   }
@@ -334,22 +331,18 @@ export class Folder {
 
 const EACCES = 13;
 
-/**
- * The result of a call; where it is refused, and what refuses it can be opened up (closed-entries.ts), that
- * of the next try.
- */
+/** Makes a call. If it is refused and the closed entry can be opened (closed-entries.ts), makes it again. */
 function allowed(folder: number, name: string | undefined, call: () => number): number {
   for (;;) {
     const result = call();
     if (result >= 0 || lastErrno() !== EACCES) return result;
-    // The look for who could open it has left another errno.
+    // The search for a closed entry has overwritten errno, so the call is made again for its errno.
     if (!opensUp(folder, name)) return call();
   }
 }
 
 function deviceNumber(major: number, minor: number): number {
-  // The C library's makedev: 12 bits of major and 8 of minor low, the rest above. Devices beyond 2^53 do not
-  // exist.
+  // The C library's makedev: 12 bits of major and 8 of minor low, the rest above. No device exceeds 2^53.
   return (minor & 0xff) + ((major & 0xfff) << 8) + (minor & ~0xff) * 0x1000;
 }
 

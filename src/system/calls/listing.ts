@@ -2,13 +2,13 @@ import { pathFromBytes } from "../../core/paths/byte-path.ts";
 import { calls, check, PinnedBuffer } from "./native.ts";
 
 /**
- * Listing the names in a folder (getdents64). What the kernel gives is a row of struct linux_dirent64: inode,
- * 64 bits; position, 64; length of this one, 16; kind, 8; the name, ending with NUL.
+ * Lists the names in a folder (getdents64). The kernel returns a row of struct linux_dirent64: inode, 64
+ * bits; position, 64; length of the record, 16; kind, 8; the name, ending with NUL.
  */
 const DENTS_BYTES = 64 * 1024;
 const freeListings: PinnedBuffer[] = [];
 
-/** What is needed of a folder to list it. */
+/** The parts of a folder that a listing needs. */
 interface Listable {
   readonly fd: number;
   readonly path: string;
@@ -16,22 +16,22 @@ interface Listable {
 }
 
 /**
- * A name in a listing: the bytes from `start` to `end`, and where they are in memory, NUL-terminated. Valid
+ * Called for a name in a listing: the bytes from `start` to `end`, and their address, NUL-terminated. Valid
  * during the call.
  */
 type ListedName = (bytes: Buffer, start: number, end: number, namePointer: number) => void;
 
 /**
- * Reads a folder's names. `visit` also gets the address of the name, valid during the call, so that a stat
- * needs no copy of it.
+ * Reads a folder's names. `visit` also gets the address of the name, valid during the call, so a stat needs
+ * no copy.
  */
 export function readNames(folder: Listable, visit: (name: string, namePointer: number) => void): void {
   readNameBytes(folder, (bytes, start, end, pointer) => visit(nameFrom(bytes, start, end), pointer));
 }
 
 /**
- * The same (getdents64) without making strings of the names, for who compares a hundred thousand of them.
- * While one listing is read another may begin, so each takes a buffer of its own.
+ * Like `readNames`, but without making strings, for callers that compare a hundred thousand names. Listings
+ * may be nested, so each has its own buffer.
  */
 export function readNameBytes(folder: Listable, visit: ListedName): void {
   const buffer = freeListings.pop() ?? new PinnedBuffer(DENTS_BYTES);
@@ -57,7 +57,7 @@ export function readNameBytes(folder: Listable, visit: ListedName): void {
   }
 }
 
-/** Most names are ASCII, and then Latin-1 is the same and ten times faster to read. */
+/** Most names are ASCII; reading those as Latin-1 gives the same string ten times faster. */
 export function nameFrom(bytes: Buffer, start: number, end: number): string {
   for (let at = start; at < end; at += 1) {
     if ((bytes[at] as number) > 0x7f) return pathFromBytes(bytes.subarray(start, end));
@@ -69,18 +69,15 @@ const INODE_BEFORE_NAME = 19;
 const TYPE_BEFORE_NAME = 1;
 const DT_DIR = 4;
 
-/**
- * The inode number that a listing (readNameBytes) gives for the name which starts here: struct
- * linux_dirent64. Keeps the low 53 bits.
- */
+/** The inode number in a listing (readNameBytes) for the name that starts here. Keeps the low 53 bits. */
 export function listedInode(bytes: Buffer, start: number): number {
   const at = start - INODE_BEFORE_NAME;
   return (bytes.readUInt32LE(at + 4) & 0x1fffff) * 0x1_0000_0000 + bytes.readUInt32LE(at);
 }
 
 /**
- * Whether a listing says that the name which starts here is a folder. Only where a file system tells kinds in
- * listings.
+ * Whether a listing says that the name which starts here is a folder. Only for file systems that report kinds
+ * in listings.
  */
 export function isListedFolder(bytes: Buffer, start: number): boolean {
   return bytes[start - TYPE_BEFORE_NAME] === DT_DIR;

@@ -5,12 +5,12 @@ import { bytesFromPath } from "../../core/paths/byte-path.ts";
 import { systemCallError } from "./errno.ts";
 
 /**
- * The system calls that Node does not have, through koffi, and nothing more: numbers and pointers in, numbers
- * out, errors thrown.
+ * The system calls that Node lacks, through koffi, and nothing more: numbers and pointers in, numbers out,
+ * errors thrown.
  *
- * Calls are synchronous: one costs 0.3 µs over the system call, an asynchronous one 22 µs and more. Only what
- * may block for long (syncfs, umount) is asynchronous. Pointers are passed as plain numbers into buffers that
- * live as long as the process, which spares koffi the work of looking at an object for each argument.
+ * Calls are synchronous: one costs 0.3 µs more than the system call itself, an asynchronous one 22 µs or
+ * more. Only calls that may block for long (syncfs, umount) are asynchronous. Pointers are plain numbers into
+ * buffers that live as long as the process, which spares koffi a check of each argument.
  */
 export const AT_FDCWD = -100;
 export const AT_SYMLINK_NOFOLLOW = 0x100;
@@ -34,7 +34,7 @@ type NativeFunction = Call & { readonly async: (...args: readonly unknown[]) => 
 
 let loaded: Native | undefined;
 
-/** Only what needs koffi pays for loading it. */
+/** Loads koffi on first use, so that only commands that need it pay for it. */
 function native(): Native {
   if (loaded === undefined) {
     const library = loadKoffi();
@@ -48,9 +48,8 @@ function native(): Native {
 }
 
 /**
- * koffi looks into the program of Node to find out which of its binaries to take, for 15 to 40 ms. Most often
- * it is the one for this processor and the C library that most systems have, which loads in one; what does
- * not load there is left to koffi.
+ * koffi reads Node's executable to choose its binary, which takes 15 to 40 ms. Usually the right one is that
+ * for this processor and glibc, which loads in 1 ms. If that does not load, koffi chooses.
  */
 function loadKoffi(): typeof koffi {
   const require = createRequire(import.meta.url);
@@ -75,8 +74,8 @@ function lazy(prototype: string): Call {
 }
 
 /**
- * The same for many: each takes the place of its stand-in when it is bound, so that later calls go straight
- * to it.
+ * Binds each of many C functions on its first use. The bound function replaces its lazy one, so later calls
+ * are direct.
  */
 export function lazyCalls<Name extends string>(
   prototypes: { readonly [name in Name]: string },
@@ -98,7 +97,7 @@ export function lazyCalls<Name extends string>(
 
 const binders = new WeakMap<object, () => void>();
 
-/** Binds all of them now, for who has time at the moment and will have none later. */
+/** Binds all of them now, for a process that has time now and none later. */
 export function bindAll(bound: object): void {
   binders.get(bound)?.();
 }
@@ -114,18 +113,18 @@ export class PinnedBuffer {
   }
 }
 
-/** Reads 32-bit words out of a pinned buffer without bounds logic of its own. */
+/** The 32-bit words of a pinned buffer. */
 export function wordsOf(buffer: PinnedBuffer): Uint32Array {
   return new Uint32Array(buffer.bytes.buffer, buffer.bytes.byteOffset, buffer.bytes.length >> 2);
 }
 
-/** Throws what errno says if the call failed. */
+/** Throws the error of errno if the call failed. */
 export function check(result: number, call: string, path: string): number {
   if (result < 0) throw systemCallError(native().koffi.errno(), call, path);
   return result;
 }
 
-/** errno of the call just made. */
+/** The errno of the last call. */
 export function lastErrno(): number {
   return native().koffi.errno();
 }
@@ -133,7 +132,7 @@ export function lastErrno(): number {
 const PATH_BYTES = 8192;
 let pathBuffers: readonly [PinnedBuffer, PinnedBuffer] | undefined;
 
-/** Puts a path where a call can read it; `slot` 0 and 1 are for calls with two paths. */
+/** Copies a path to where a call can read it. `slot` 0 and 1 are for calls with two paths. */
 export function pathPointer(path: string, slot: 0 | 1 = 0): number {
   pathBuffers ??= [new PinnedBuffer(PATH_BYTES), new PinnedBuffer(PATH_BYTES)];
   const target = pathBuffers[slot];
@@ -141,7 +140,7 @@ export function pathPointer(path: string, slot: 0 | 1 = 0): number {
   return target.address;
 }
 
-/** Does something that uses paths, while somebody has the address of one in its hands. */
+/** Runs an action that uses path buffers while a caller still needs a path in them, and restores them. */
 export function keepingPaths<T>(action: () => T): T {
   const kept = pathBuffers?.map(({ bytes }) => Buffer.from(bytes));
   try {
@@ -152,8 +151,8 @@ export function keepingPaths<T>(action: () => T): T {
 }
 
 /**
- * Most paths are short and ASCII, and copying those by hand takes a tenth of the time of encoding them. False
- * if this one is not.
+ * Most paths are short and ASCII; copying those byte by byte takes a tenth of the time of encoding them.
+ * Returns false for other paths.
  */
 function writeAscii(path: string, target: Buffer): boolean {
   const { length } = path;
@@ -179,8 +178,8 @@ const openat2Call = lazy("long syscall(long number, int folder, uintptr_t path, 
 let openHow: { readonly address: number; readonly words: Uint32Array } | undefined;
 
 /**
- * Opens a path below a folder: no `..` that leads out, no absolute path, no symbolic link anywhere on the
- * way, the last name included. The descriptor, or -1 with errno.
+ * Opens a path below a folder: no `..` that leads out, no absolute path, no symbolic link anywhere, the last
+ * name included. Returns the descriptor, or -1 with errno.
  */
 export function openBeneath(folder: number, path: string, flags: number, mode: number): number {
   openHow ??= newOpenHow();
@@ -250,7 +249,7 @@ export const calls = lazyCalls({
   umount2: "int umount2(const void *target, int flags)",
 });
 
-/** Binds a C function that may block for long: it runs in a thread, without holding up the process. */
+/** Binds a C function that may block for long: it runs in a thread and does not hold up the process. */
 function lazyBlocking(
   prototype: string,
   name: string,
@@ -276,12 +275,12 @@ export function syncfs(fd: number, label: string): Promise<void> {
   return syncfsCall(label, fd);
 }
 
-/** Unmounts what is at a path, given as bytes that end with NUL and do not change meanwhile. */
+/** Unmounts a path, given as bytes that end with NUL and do not change meanwhile. */
 export function umountBlocking(path: Buffer, flags: number, label: string): Promise<void> {
   return umountCall(label, path, flags);
 }
 
-/** The bytes of a path or word, as C wants them. */
+/** The bytes of a path or word, NUL-terminated for C. */
 export function cString(text: string): Buffer {
   return Buffer.concat([bytesFromPath(text), Buffer.of(0)]);
 }

@@ -1,16 +1,17 @@
 /**
- * Entries that are, or were, opened up (closed-entries.ts), as this process shows them: with the mode and the
- * change time that they have in truth. So nothing that compares, copies or records entries has to know that
- * one of them is open, and nobody takes our own opening and closing for somebody else's change. The table is
- * empty nearly always.
+ * How this process shows entries that are, or were, opened (closed-entries.ts): with their true mode and
+ * change time. So code that compares, copies or records entries need not know about opened ones, and does not
+ * take our own chmod for a change by another writer. The table is nearly always empty.
  */
 export interface ShownMode {
   /** Permission bits, 0 to 0o7777. */
   readonly mode: number;
-  /** What it has just now. Anything else is somebody else's doing, and is shown as it is. */
+  /**
+   * The mode that the opened entry has now. Any other mode was set by another process, and is shown as it is.
+   */
   readonly actualMode: number;
   readonly ctime: TimeWords;
-  /** What our last change of its mode has left. */
+  /** The change time that our last chmod left. */
   readonly actualCtime: TimeWords;
 }
 
@@ -21,8 +22,7 @@ const shown = new Map<string, ShownMode>();
 const MOST = 100_000;
 
 /**
- * Opens an entry up for who was refused it: the folder itself, or a name in it. Set by closed-entries.ts,
- * which knows how.
+ * Opens a closed entry after a refused call: the folder itself, or a name in it. closed-entries.ts sets it.
  */
 type Opener = (folder: number, name: string | undefined) => boolean;
 let opener: Opener | undefined;
@@ -31,7 +31,7 @@ export function setOpener(open: Opener): void {
   opener = open;
 }
 
-/** Whether something was opened up, so that trying again may succeed. */
+/** Whether an entry was opened, so that the same call may succeed now. */
 export function opensUp(folder: number, name?: string): boolean {
   return opener?.(folder, name) ?? false;
 }
@@ -50,7 +50,7 @@ export function shownMode(key: string): ShownMode | undefined {
 const PERMISSIONS = 0o7777;
 const WORDS = { mode: 7, ino: 8, btime: 20, ctime: 24 };
 
-/** Who the entry is whose struct statx these words are: its inode and its birth. */
+/** The identity of the entry in these words of struct statx: its inode and birth time. */
 export function keyOfWords(words: Uint32Array): string {
   const { ino, btime } = WORDS;
   return `${words[ino]}:${words[ino + 1]}:${words[btime]}:${words[btime + 2]}`;
@@ -60,7 +60,7 @@ export function ctimeOfWords(words: Uint32Array): TimeWords {
   return [words[WORDS.ctime] ?? 0, words[WORDS.ctime + 1] ?? 0, words[WORDS.ctime + 2] ?? 0];
 }
 
-/** Puts the truth into a struct statx that the kernel has filled. */
+/** Writes the true mode and change time into a struct statx that the kernel has filled. */
 export function showTruth(words: Uint32Array): void {
   if (shown.size === 0) return;
   const found = shown.get(keyOfWords(words));

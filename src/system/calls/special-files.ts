@@ -2,10 +2,7 @@ import { readdirSync } from "node:fs";
 import { bytesFromPath, pathFromBytes } from "../../core/paths/byte-path.ts";
 import { unlessFailed } from "./errno.ts";
 
-/**
- * The folders directly in one, and what is a socket or fifo there, by their paths. Of a folder that we may
- * not read, nothing.
- */
+/** The paths of the folders, sockets and fifos directly in a folder; none if this user may not read it. */
 export function foldersAndSpecials(folder: string): {
   readonly folders: readonly string[];
   readonly specials: readonly string[];

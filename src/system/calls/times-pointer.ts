@@ -4,7 +4,7 @@ import { PinnedBuffer } from "./native.ts";
 const UTIME_OMIT = 0x3ffffffe;
 let timeWords: { readonly address: number; readonly words: Int32Array } | undefined;
 
-/** Two of struct timespec, each two 64-bit numbers, and where they are. */
+/** The address of two struct timespec, each of two 64-bit numbers. */
 export function timesPointer(atime: Facts["atime"] | undefined, mtime: Facts["mtime"] | undefined): number {
   timeWords ??= newTimeWords();
   writeTime(timeWords.words, 0, atime);
@@ -17,7 +17,7 @@ function newTimeWords(): { readonly address: number; readonly words: Int32Array 
   return { address, words: new Int32Array(bytes.buffer, bytes.byteOffset, 8) };
 }
 
-/** Seconds before 1970 are negative, so their upper half is too. */
+/** Seconds before 1970 are negative, and so is their upper half. */
 function writeTime(words: Int32Array, at: number, time: Facts["mtime"] | undefined): void {
   const seconds = time?.[0] ?? 0;
   words[at] = seconds % 0x1_0000_0000;

@@ -2,11 +2,11 @@ import type { Folder } from "./folder.ts";
 import { AT_SYMLINK_NOFOLLOW, calls, lastErrno, PinnedBuffer, pathPointer, wordsOf } from "./native.ts";
 
 /**
- * The system calls that read attributes of a name in an open folder, links not followed. Results are those of
- * the calls: a length, or -1 with errno.
+ * The system calls that read attributes of a name in an open folder. Links are not followed. Results are
+ * those of the calls: a length, or -1 with errno.
  *
- * Linux 6.13 has calls for just that. Before it, and where a filter of system calls does not know them yet,
- * the way leads through the folder's handle in /proc, which takes five times as long.
+ * Linux 6.13 has calls for exactly that. On older kernels, and where a filter of system calls does not know
+ * them yet, the path goes through the folder's handle in /proc, which takes five times as long.
  */
 const SYS_GETXATTRAT = 464;
 const SYS_LISTXATTRAT = 465;
@@ -15,7 +15,7 @@ const ENOSYS = 38;
 
 let known: boolean | undefined;
 
-/** Asks once, by looking whether the folder itself has attributes: nobody may be refused that. */
+/** Asks once, with the attributes of the folder itself, which every user may read. */
 function knowsCalls(folder: Folder): boolean {
   if (known === undefined) {
     const result = calls.listxattrat(SYS_LISTXATTRAT, folder.fd, pathPointer("."), AT_SYMLINK_NOFOLLOW, 0, 0);
@@ -52,14 +52,14 @@ export function getInto(folder: Folder, name: string, key: string, { address, by
   );
 }
 
-/** The folder's own handle, so that no link on the way is followed. */
+/** The path goes through the folder's own handle, so that no link on the way is followed. */
 export function pathThroughHandle(folder: Folder, name: string): number {
   return pathPointer(`/proc/self/fd/${folder.fd}/${name}`);
 }
 
 let shared: { readonly buffer: PinnedBuffer; readonly words: Uint32Array } | undefined;
 
-/** struct xattr_args: where the value goes, 64 bits; the room there, 32; flags, 32. */
+/** struct xattr_args: address of the value, 64 bits; its size, 32; flags, 32. */
 function valueArguments(): { readonly buffer: PinnedBuffer; readonly words: Uint32Array } {
   if (shared === undefined) {
     const buffer = new PinnedBuffer(16);

@@ -8,7 +8,7 @@ import { getInto, listInto, pathThroughHandle } from "./xattr-calls.ts";
 
 /**
  * Extended attributes: the user's own, ACLs (system.posix_acl_*), file capabilities and labels (security.*),
- * trusted.* when privileged. Values are base64, so that a set of them is plain data. Keys are in order.
+ * and trusted.* when privileged. Values are base64, so that a set of them is plain data. Keys are sorted.
  */
 export type Xattrs = { readonly [name: string]: string };
 
@@ -21,14 +21,14 @@ let valueBuffer: PinnedBuffer | undefined;
 const NONE: Xattrs = Object.freeze({});
 const NO_NAMES: readonly string[] = Object.freeze([]);
 
-/** The marks of overlays say how a layer is stacked and are nobody's data. */
+/** The marks of overlays describe how layers are stacked. They are not data of the user. */
 const MARK = /^(?:(?:trusted|user)\.overlay|user\.fuseoverlayfs|user\.containers)\./;
 
 export function readXattrs(folder: Folder, name: string): Xattrs {
   return readThose(folder, name, (key) => !MARK.test(key));
 }
 
-/** The marks that an overlay has put on an entry of one of its layers, and only those. */
+/** Only the marks that an overlay has put on an entry of one of its layers. */
 export function readLayerMarks(folder: Folder, name: string): Xattrs {
   return readThose(folder, name, (key) => MARK.test(key));
 }
@@ -38,7 +38,7 @@ export function readLayerMark(folder: Folder, name: string, key: string): string
   return readXattr(folder, name, key)?.toString("base64");
 }
 
-/** The same with the marks that an overlay has put on an entry of one of its layers. */
+/** The attributes of an entry, including the marks of overlays. */
 export function readXattrsAndMarks(folder: Folder, name: string): Xattrs {
   return readThose(folder, name, () => true);
 }
@@ -55,8 +55,8 @@ function readThose(folder: Folder, name: string, isWanted: (key: string) => bool
 }
 
 /**
- * The same of a file in the folder that is open: asking its handle whether there are any takes no way through
- * the folder.
+ * The attributes of an open file in this folder. Asking the descriptor first whether there are any is faster
+ * than a lookup in the folder.
  */
 export function readXattrsOfOpen(fd: number, folder: Folder, name: string): Xattrs {
   return calls.flistxattr(fd, 0, 0) === 0 ? NONE : readXattrs(folder, name);
@@ -68,8 +68,8 @@ export function sameXattrs(a: Xattrs, b: Xattrs): boolean {
 }
 
 /**
- * Makes the attributes of an entry exactly these, given what it has now. Without privilege, some may not be
- * set: those that may not are returned, unless the entry has them already.
+ * Gives an entry exactly these attributes, given those it has now. Returns the ones that this user may not
+ * set or remove.
  */
 export function writeXattrs(
   point: Failpoint,
@@ -89,7 +89,7 @@ export function writeXattrs(
   return refused;
 }
 
-/** Whether these attributes can be set on an open file; what could be is. */
+/** Sets these attributes on an open file until one is refused. Returns whether all are set. */
 export function takesXattrs(point: Failpoint, fd: number, xattrs: Xattrs): boolean {
   passFailpoint(point);
   return Object.entries(xattrs).every(([key, text]) => {
@@ -153,7 +153,7 @@ function splitNames(bytes: Buffer): string[] {
   return names;
 }
 
-/** The value, as long as no other is read. */
+/** The value; valid until the next one is read. */
 function readXattr(folder: Folder, name: string, key: string): Buffer | undefined {
   valueBuffer ??= new PinnedBuffer(4096);
   for (;;) {

@@ -1,33 +1,36 @@
 import { createHash, hash } from "node:crypto";
 
 /**
- * A digest of the content of a file, at the cost of its data: SHA-256, in hex. A file may hold a hole of a
- * terabyte, which would take an hour to hash; so a whole block of zeros, from one multiple of 1 MiB to the
- * next, is counted instead, whether it is a hole or was written. Equal content has an equal digest, whatever
- * of it is holes, and a file without such a block has the digest that `sha256sum` gives.
+ * A SHA-256 digest of the content of a file, in hex, at the cost of its data. A file may contain a hole of a
+ * terabyte, which would take an hour to hash. So each whole block of zeros, from one multiple of 1 MiB to the
+ * next, is counted instead of hashed, whether it is a hole or was written. Equal content has an equal digest,
+ * wherever its holes are. A file without such a block has the digest of `sha256sum`.
  *
- * With such blocks the digest begins with `zeros:`, and is over everything else; then, for each run of
- * blocks, the number of its first one and how many they are, and last the number of runs, as 64-bit numbers.
- * Read from its end this says what the content is, so no other content has the same.
+ * With such blocks the digest begins with `zeros:`, followed by the SHA-256 of
+ * 1. all other bytes;
+ * 2. for each run of zero blocks, the number of the first block and the count of blocks, as 64-bit numbers;
+ * 3. the count of runs, as a 64-bit number.
+ *
+ * Read from its end, this determines the content, so no other content hashes the same bytes.
  */
 const BLOCK = 1024 * 1024;
 const ZEROS = Buffer.alloc(BLOCK);
 
 export class ContentDigest {
   readonly #hash = createHash("sha256");
-  /** Each a first block and a number of blocks. */
+  /** Runs of zero blocks. */
   readonly #runs: [first: number, count: number][] = [];
   #at = 0;
-  /** How many bytes of the block that we are in were zeros, as long as all of them were. */
+  /** The number of zeros in the current block; undefined once it has another byte. */
   #zeros: number | undefined = 0;
 
-  /** Takes the bytes at this place, which is behind all that was taken before. What is left out is zeros. */
+  /** Adds the bytes at an offset, which is after all bytes added before. Gaps are zeros. */
   add(bytes: Uint8Array, at: number): void {
     this.#addZeros(at - this.#at);
     this.#add(bytes);
   }
 
-  /** The digest of a content of this size; nothing can be added any more. */
+  /** The digest of a content of this size. Nothing can be added afterwards. */
   end(size: number): string {
     this.#addZeros(size - this.#at);
     this.#hash.update(ZEROS.subarray(0, this.#zeros ?? 0));
@@ -80,7 +83,7 @@ export class ContentDigest {
     this.#zeros = 0;
   }
 
-  /** Counts so many blocks of zeros. */
+  /** Counts a run of zero blocks. */
   #fold(first: number, count: number): void {
     const last = this.#runs.at(-1);
     if (last !== undefined && last[0] + last[1] === first) last[1] += count;
@@ -89,8 +92,8 @@ export class ContentDigest {
 }
 
 /**
- * The digest of content that is in memory. What holds no whole block is hashed at once: a `Hash` lives until
- * the next full collection.
+ * The digest of content in memory. Content shorter than a block is hashed in one call: a `Hash`
+ * object lives until the next full collection.
  */
 export function digestOfContent(bytes: Uint8Array): string {
   if (bytes.length < BLOCK) return hash("sha256", bytes, "hex");

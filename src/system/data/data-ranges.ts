@@ -1,9 +1,9 @@
 import { calls, lastErrno } from "../calls/native.ts";
 
 /**
- * Where a file holds data, and where nothing but a hole, which reads as zeros and costs nothing. A file of a
- * terabyte may hold a few bytes: whoever reads, copies or compares files goes by these ranges. Both calls
- * move the position of the descriptor.
+ * Where a file has data and where it has holes, which read as zeros and take no room. A file of a terabyte
+ * may have a few bytes of data, so code that reads, copies or compares files goes by these ranges. Both
+ * functions move the position of the descriptor.
  */
 const SEEK_DATA = 3;
 const SEEK_HOLE = 4;
@@ -16,8 +16,8 @@ export interface DataRange {
 }
 
 /**
- * The first data at or after `from`, up to `size`; undefined if there is only a hole. A file system that
- * can't tell has data everywhere.
+ * The first data at or after `from`, up to `size`; undefined if there is only a hole. On a file system that
+ * can't tell, everything is data.
  */
 export function nextData(fd: number, from: number, size: number): DataRange | undefined {
   if (from >= size) return undefined;
@@ -29,7 +29,7 @@ export function nextData(fd: number, from: number, size: number): DataRange | un
   return { start, end: hole <= start ? size : Math.min(hole, size) };
 }
 
-/** All of them, in order. */
+/** All data ranges, in order. */
 export function* dataRanges(fd: number, size: number): Generator<DataRange> {
   for (let range = nextData(fd, 0, size); range !== undefined; range = nextData(fd, range.end, size))
     yield range;

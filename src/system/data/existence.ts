@@ -2,12 +2,12 @@ import { lstatSync, readdirSync, statSync } from "node:fs";
 import { bytesFromPath } from "../../core/paths/byte-path.ts";
 import { unlessFailed } from "../calls/errno.ts";
 
-/** The names in a folder of our own; none if it is not there. */
+/** The names in a folder of Drydock's own; none if it is missing. */
 export function namesIn(path: string): string[] {
   return unlessFailed(["ENOENT"], () => readdirSync(bytesFromPath(path))) ?? [];
 }
 
-/** Whether there is something at this path that this user can see, a link that leads nowhere included. */
+/** Whether this user can see an entry at this path. A dangling link counts. */
 export function isThere(path: string): boolean {
   try {
     lstatSync(bytesFromPath(path));

@@ -4,7 +4,7 @@ import { ContentDigest } from "./content-digest.ts";
 import { type DataRange, dataRanges, nextData } from "./data-ranges.ts";
 
 /**
- * Reading and comparing the content of files at the cost of their data: a hole is skipped, whatever its size.
+ * Reads and compares the content of files at the cost of their data: holes are skipped, whatever their size.
  */
 const PIECE = 128 * 1024;
 
@@ -12,8 +12,8 @@ let firstBuffer: PinnedBuffer | undefined;
 let secondBuffer: PinnedBuffer | undefined;
 
 /**
- * Hands over the data of a file of this size, piece by piece, and where each piece is. What lies between
- * them, and behind the last, is zeros. The bytes are only valid during the call.
+ * Passes on the data of a file of this size, piece by piece, each with its offset. Everything between the
+ * pieces, and after the last, is zeros. The bytes are valid only during the call.
  */
 export function readData(
   fd: number,
@@ -40,9 +40,7 @@ export function digestOfFile(fd: number, label: string): string {
   return digest.end(size);
 }
 
-/**
- * Whether two open files hold the same bytes. Most are short, and then nothing is asked but for their bytes.
- */
+/** Whether two open files hold the same bytes. Most files are short; for those, only the bytes are read. */
 export function sameData(a: number, b: number, label: string): boolean {
   const length = samePiece(a, b, 0, PIECE, label);
   if (length === undefined || length < PIECE) return length !== undefined;
@@ -55,7 +53,7 @@ function sameRest(a: number, b: number, size: number, label: string): boolean {
   for (let at = PIECE; ; ) {
     if (inA === undefined || inA.end <= at) inA = nextData(a, at, size);
     if (inB === undefined || inB.end <= at) inB = nextData(b, at, size);
-    // Where neither has data both have zeros.
+    // Where neither file has data, both have zeros.
     const start = Math.max(at, Math.min(inA?.start ?? size, inB?.start ?? size));
     if (start >= size) return true;
     const end = Math.min(
@@ -66,10 +64,7 @@ function sameRest(a: number, b: number, size: number, label: string): boolean {
   }
 }
 
-/**
- * How many bytes both have there, which is less than was asked for only where both end; undefined if they
- * differ.
- */
+/** How many bytes both files have there; fewer than asked only where both end. Undefined if they differ. */
 function samePiece(a: number, b: number, at: number, size: number, label: string): number | undefined {
   firstBuffer ??= new PinnedBuffer(PIECE);
   secondBuffer ??= new PinnedBuffer(PIECE);

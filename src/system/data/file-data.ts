@@ -5,8 +5,8 @@ import { type Failpoint, passFailpoint } from "../failpoints.ts";
 import { dataRanges } from "./data-ranges.ts";
 
 /**
- * Moving the content of files: sharing blocks where the file system can (reflink), copying otherwise, holes
- * kept.
+ * Copies the content of files: by shared blocks (reflink) where the file system can, else by bytes. Holes
+ * stay holes.
  */
 const FICLONE = 0x40049409;
 const SMALL = 128 * 1024;
@@ -17,7 +17,7 @@ const read = (fd: number, buffer: PinnedBuffer, label: string) =>
 
 let smallBuffer: PinnedBuffer | undefined;
 
-/** Makes `to` share its blocks with `from`. False if the file system can't, or not between these two. */
+/** Makes `to` share its blocks with `from`. Returns false if the file system can't, or not for these two. */
 export function cloneData(point: Failpoint, from: number, to: number, label: string): boolean {
   passFailpoint(point);
   if (calls.ioctlNumber(to, FICLONE, from) === 0) return true;
@@ -28,17 +28,17 @@ export function cloneData(point: Failpoint, from: number, to: number, label: str
 }
 
 /**
- * Copies the content of one open file into another that is empty. If it changes meanwhile the copy is of no
- * use: the caller compares the facts before and after and copies again.
+ * Copies the content of one open file into another, empty one. The copy is useless if the file changes
+ * meanwhile: the caller compares the facts before and after, and copies again.
  */
 export function copyData(point: Failpoint, from: number, to: number, size: number, label: string): void {
   for (const _ of copyDataInSteps(point, from, to, size, label));
 }
 
-/** One after the other. */
+/** Yields after each piece. */
 type Pieces = Generator<undefined, void, undefined>;
 
-/** The same, piece by piece, for who has other things to do in between. */
+/** Like `copyData`, but yields after each piece, for a caller with other work in between. */
 export function* copyDataInSteps(
   point: Failpoint,
   from: number,
@@ -51,10 +51,7 @@ export function* copyDataInSteps(
   else yield* copyExtents(point, from, to, size, label);
 }
 
-/**
- * Reads no further than the size that was seen: what comes behind it was written since, and the copy is of no
- * use then.
- */
+/** Reads no further than the size seen before. Bytes after it are new, and make the copy useless anyway. */
 function copySmall(point: Failpoint, from: number, to: number, size: number, label: string): void {
   smallBuffer ??= new PinnedBuffer(SMALL);
   for (let left = size; left > 0; ) {
@@ -110,7 +107,7 @@ function writeAll(point: Failpoint, to: number, buffer: PinnedBuffer, length: nu
   }
 }
 
-/** Writes these bytes at the end of what has been written to the descriptor. */
+/** Writes these bytes at the current position of the descriptor. */
 export function writeBytes(point: Failpoint, to: number, bytes: Uint8Array, label: string): void {
   smallBuffer ??= new PinnedBuffer(SMALL);
   for (let at = 0; at < bytes.length; at += SMALL) {
@@ -120,11 +117,11 @@ export function writeBytes(point: Failpoint, to: number, bytes: Uint8Array, labe
   }
 }
 
-/** Everything that can be read from here on. */
+/** Reads everything from the current position on. */
 export function readBytes(from: number, label: string): Buffer {
   smallBuffer ??= new PinnedBuffer(SMALL);
   const parts: Buffer[] = [];
-  // A large file is read into one piece of memory of its size, because joining pieces would take twice that.
+  // A large file is read into one buffer of its size, because joining pieces would take twice the memory.
   const { size } = factsOfOpen(from, label);
   if (size > SMALL) {
     const whole = new PinnedBuffer(size);
@@ -137,7 +134,7 @@ export function readBytes(from: number, label: string): Buffer {
   }
 }
 
-/** The content of a file from its beginning, piece by piece. Each is valid until the next thing is read. */
+/** The content of a file from its beginning, piece by piece. Each piece is valid until the next read. */
 export function* pieces(from: number, label: string): Generator<Buffer, void, undefined> {
   smallBuffer ??= new PinnedBuffer(SMALL);
   for (let at = 0; ; ) {
@@ -171,7 +168,7 @@ function readSome(fd: number, address: number, size: number, label: string): num
   return check(calls.read(fd, address, size), "read", label);
 }
 
-/** Takes room on the disk for a file without writing it. */
+/** Reserves room on the disk for a file without writing it. */
 export function reserveRoom(point: Failpoint, fd: number, size: number, label: string): void {
   passFailpoint(point);
   const result = calls.fallocate(fd, 0, 0, size);
@@ -181,15 +178,15 @@ export function reserveRoom(point: Failpoint, fd: number, size: number, label: s
 
 const F_SETSIG = 10;
 const F_SETLEASE = 1024;
-/** Nobody dies of this one, as of that which would be sent else. */
+/** Processes ignore SIGURG by default; the signal that a lease sends by default would end this one. */
 const SIGURG = 23;
 const F_RDLCK = 0;
 
 /**
- * Whether anybody has this file open for writing, a shared mapping included: a read lease is only given when
- * nobody has. Where leases are not to be had (not the owner's, not supported) the answer is the careful one:
- * yes. The lease goes when the file is closed. Who wants to write before that waits for it, and we are sent a
- * signal.
+ * Whether any process has this file open for writing, shared mappings included: the kernel gives a read lease
+ * only if none has. Where leases are unavailable (not the owner's file, not supported) the answer is a
+ * cautious yes. Closing the file ends the lease. Until then a process that opens the file for writing waits,
+ * and the kernel signals us.
  */
 export function isOpenForWriting(fd: number): boolean {
   calls.fcntl(fd, F_SETSIG, SIGURG);

@@ -5,23 +5,23 @@ import { O_CLOEXEC } from "../calls/open-flags.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
 import { writeBytes } from "./file-data.ts";
 
-/** Changing a file in the middle: what programs do to files, and Drydock itself does not. */
+/** Changes a file in the middle, as programs do and Drydock itself does not. */
 const SEEK_SET = 0;
 
-/** Opens a file that is there for writing into it; what it holds stays. */
+/** Opens an existing file for writing into it, without truncating it. */
 export function openToEdit(point: Failpoint, folder: Folder, name: string): number {
   passFailpoint(point);
   const flags = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | O_CLOEXEC;
   return check(calls.openat(folder.fd, pathPointer(name), flags, 0), "open", folder.label(name));
 }
 
-/** Writes at this place. Beyond the end of the file it leaves a hole before it. */
+/** Writes at an offset. Beyond the end of the file, this leaves a hole. */
 export function writeAt(point: Failpoint, fd: number, at: number, bytes: Uint8Array, label: string): void {
   check(calls.lseek(fd, at, SEEK_SET), "seek", label);
   writeBytes(point, fd, bytes, label);
 }
 
-/** Cuts a file off here, or makes it longer by a hole. */
+/** Truncates a file, or extends it by a hole. */
 export function resizeFile(point: Failpoint, fd: number, size: number, label: string): void {
   passFailpoint(point);
   check(calls.ftruncate(fd, size), "truncate", label);

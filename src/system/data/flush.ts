@@ -7,9 +7,9 @@ import { type Failpoint, passFailpoint } from "../failpoints.ts";
 
 /**
  * Makes changes durable with one flush of their file system: two of these land 2,000 files in 49 ms, where a
- * flush per file takes 3,460 ms. But a file system is flushed with everything that anybody wrote to it: when
- * a lot is waiting, only what is ours is flushed, one by one, unless that is so much itself that flushing
- * everything is quicker.
+ * flush per file takes 3,460 ms. But such a flush writes everything that any process wrote there. If much is
+ * waiting, Drydock flushes only its own entries, one by one, unless there are so many that flushing
+ * everything is faster.
  */
 const MUCH_DIRTY_KIB = 64 * 1024;
 /** A flush of one entry takes about as long as writing this much. */
@@ -18,8 +18,8 @@ const MOST_OPEN = 256;
 const SYNC_FILE_RANGE_WRITE = 2;
 
 /**
- * `ours` names everything that must be on disk, for the case that the whole file system is too much;
- * `atLeast` says how much that is, where it is known.
+ * Flushes the file system of `folder`, or only the entries of `ours`, which must name everything that has to
+ * be on disk. `atLeast` is their minimum number, where it is known.
  */
 export async function flush(
   point: Failpoint,
@@ -29,14 +29,14 @@ export async function flush(
 ): Promise<void> {
   if (passFailpoint(point) === "skip") return;
   const waiting = dirtyKib();
-  // How much is ours shows only on the way: up to where it has cost as much as everything would, so at most
-  // twice that in all.
+  // The number of our own entries shows only on the way. Give up once they have cost as much as flushing
+  // everything, so at most twice that in all.
   const most = waiting / WORTH_A_FLUSH_KIB;
   if (waiting >= MUCH_DIRTY_KIB && atLeast <= most && flushedEach(ours(), most)) return;
   await syncfs(folder.fd, folder.path);
 }
 
-/** Whether all of them were flushed. What its own owner may not open can't be flushed alone. */
+/** Whether all were flushed. An entry that its own owner may not open can't be flushed alone. */
 function flushedEach(targets: Iterable<FlushTarget>, most: number): boolean {
   try {
     return flushEach(targets, most);
@@ -46,25 +46,25 @@ function flushedEach(targets: Iterable<FlushTarget>, most: number): boolean {
   }
 }
 
-/** An entry with all that is in it; "." is the folder itself, without what is in it. */
+/** An entry with everything in it; "." is the folder alone. */
 export interface FlushTarget {
   readonly parent: Folder;
   readonly name: string;
-  /** Only the entry itself, not what is in it. */
+  /** Whether to flush only the entry, not what is in it. */
   readonly alone?: boolean;
 }
 
 /**
- * Flushes these, one by one, unless they are more than `most`; whether it has flushed them all. Many at a
- * time: all of them are on their way to the disk before the first is waited for, so that one entry of the
- * journal does for all. Of 20 new files on a busy disk that makes 20 ms instead of 100.
+ * Flushes these entries one by one, and returns true; returns false if they are more than `most`. Starts
+ * writing many before it waits for the first, so that one entry of the journal serves all: 20 new files on a
+ * busy disk take 20 ms instead of 100.
  */
 export function flushEach(targets: Iterable<FlushTarget>, most = Number.POSITIVE_INFINITY): boolean {
   let count = 0;
   const open: OpenTarget[] = [];
   const flushOpen = () => {
     try {
-      // Only to begin with: what can't be written is told by the flush.
+      // This only starts the writing; the flush reports errors.
       for (const { fd, isFile } of open) if (isFile) calls.syncFileRange(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
       for (const { fd } of open) fsyncSync(fd);
     } finally {
@@ -92,7 +92,7 @@ interface OpenTarget {
   readonly close: () => void;
 }
 
-/** Opened once more, because they are flushed later, when whoever named them may have closed his folders. */
+/** Opens the entries again, because they are flushed later, when the caller may have closed its folders. */
 function* opened(parent: Folder, name: string, alone: boolean): Generator<OpenTarget> {
   const kind = name === "." ? "directory" : parent.facts(name)?.kind;
   if (kind === "directory") {

@@ -5,18 +5,18 @@ import { type Facts, factsAt, lastFacts, statInto } from "../calls/facts.ts";
 import { AT_FDCWD, pathPointer } from "../calls/native.ts";
 import { closeUnlessLocked } from "./locked-files.ts";
 
-/** The facts of what is at an absolute path, the last name not followed. */
+/** The facts of the entry at an absolute path. A link there is not followed. */
 export function factsOfPath(path: string): Facts | undefined {
   return factsAt(AT_FDCWD, path, path);
 }
 
-/** The facts of what a link in /proc stands for, or undefined if it can't be asked any more. */
+/** The facts of the target of a link in /proc; undefined if the kernel no longer answers. */
 export function factsAtLink(link: string): Facts | undefined {
   const FOLLOW = 0;
   return statInto(AT_FDCWD, pathPointer(link), FOLLOW) < 0 ? undefined : lastFacts();
 }
 
-/** The path without any link in it, or undefined if there is nothing. */
+/** The path with all links resolved; undefined if nothing is there. */
 export function realPathOf(path: string): string | undefined {
   return unlessFailed(MISSING, () =>
     guarded("realpath", path, () =>
@@ -25,7 +25,7 @@ export function realPathOf(path: string): string | undefined {
   );
 }
 
-/** The first bytes of a file, for telling what it is. */
+/** The first bytes of a file, to tell its format. */
 export function firstBytes(path: string, count: number): Buffer {
   const fd = openSync(bytesFromPath(path), "r");
   try {

@@ -2,16 +2,15 @@ import { closeSync, fstatSync, statSync } from "node:fs";
 import { bytesFromPath } from "../../core/paths/byte-path.ts";
 
 /**
- * Files that something in this process has locked, the way SQLite does. Such a lock is gone as soon as the
- * process closes *any* descriptor of the file, whoever opened it and for what: two writers at once would
- * follow. So who opens a file that may be one of these closes it by `closeUnlessLocked`, and where it is
- * locked it stays open until it no longer is.
+ * Files that this process has locked, as SQLite does. The kernel drops such a lock as soon as the process
+ * closes *any* descriptor of the file; then two could write at once. So code that opens such a file closes it
+ * by `closeUnlessLocked`, which keeps the descriptor open until the lock is released.
  */
 const waiting = new Map<string, { holders: number; readonly descriptors: number[] }>();
 
 /**
- * Says that the file at this path is about to be locked; the function that is returned says that it no longer
- * is.
+ * Declares that this process is about to lock the file at this path. Call the returned function after
+ * unlocking it.
  */
 export function holdLocks(path: string): () => void {
   const identity = identityOf(statSync(bytesFromPath(path), { bigint: true }));
@@ -26,7 +25,7 @@ export function holdLocks(path: string): () => void {
   };
 }
 
-/** Closes a descriptor now, or when the file is no longer locked by this process. */
+/** Closes a descriptor now, or once this process no longer locks the file. */
 export function closeUnlessLocked(fd: number): void {
   const held = waiting.size === 0 ? undefined : waiting.get(identityOf(fstatSync(fd, { bigint: true })));
   if (held === undefined) closeSync(fd);

@@ -2,7 +2,7 @@ import { fstatSync, openSync, readSync } from "node:fs";
 import { bytesFromPath } from "../../core/paths/byte-path.ts";
 import { closeUnlessLocked } from "./locked-files.ts";
 
-/** A file that is read here and there. It may be a database that this process has locked. */
+/** A file that is read at any offset. It may be a database that this process has locked. */
 export class RandomAccess implements Disposable {
   readonly #fd: number;
   readonly size: number;
@@ -12,7 +12,7 @@ export class RandomAccess implements Disposable {
     this.size = fstatSync(this.#fd).size;
   }
 
-  /** Fills the bytes with what is at this place; what lies behind the end of the file is zeros. */
+  /** Fills the buffer from an offset. Everything after the end of the file is zeros. */
   readInto(bytes: Buffer, at: number): void {
     let filled = 0;
     while (filled < bytes.length) {

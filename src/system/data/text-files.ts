@@ -3,7 +3,7 @@ import { SystemCallError } from "../../core/errors/errors.ts";
 import { bytesFromPath, displayPath, pathFromBytes } from "../../core/paths/byte-path.ts";
 import { guarded, MISSING, unlessFailed } from "../calls/errno.ts";
 
-/** Whose a file is and who may write it. */
+/** Who owns a file, and who may write it. */
 export interface FileOwnership {
   readonly uid: number;
   readonly gid: number;
@@ -13,11 +13,11 @@ export interface FileOwnership {
 
 export interface TextFile extends FileOwnership {
   readonly bytes: Buffer;
-  /** The bytes as text; one that is not valid UTF-8 stands as a lone surrogate, as in byte-path.ts. */
+  /** The bytes as text. A byte that is not valid UTF-8 becomes a lone surrogate, as in byte-path.ts. */
   readonly text: string;
 }
 
-/** Whose the file is, without opening it; undefined if there is nothing. */
+/** The ownership of the file, without opening it; undefined if nothing is there. */
 export function ownershipOf(path: string): (FileOwnership & { readonly isFile: boolean }) | undefined {
   return unlessFailed(MISSING, () =>
     guarded("stat", path, () => ownershipFrom(statSync(bytesFromPath(path)))),
@@ -25,9 +25,9 @@ export function ownershipOf(path: string): (FileOwnership & { readonly isFile: b
 }
 
 /**
- * Reads a regular file whole, or returns undefined if there is nothing. Its ownership is that of the very
- * file that was read. A link is refused: the caller resolves the path first. So is what is larger than
- * `maxBytes`, and a fifo or device, without waiting on it.
+ * Reads a whole regular file; undefined if nothing is there. The ownership is that of the very file that was
+ * read. Refuses a link (the caller resolves the path first), a file larger than `maxBytes`, and a fifo or
+ * device, without waiting for it.
  */
 export function readTextFile(path: string, maxBytes: number): TextFile | undefined {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;

@@ -5,16 +5,15 @@ import { type Failpoint, failpoint, passFailpoint } from "../failpoints.ts";
 import { readBytes, writeBytes } from "./file-data.ts";
 
 /**
- * Files of our own that are read and written whole: records, notes, marks.
+ * Files of Drydock's own that are read and written whole: records, notes, marks.
  *
- * A write makes these steps, so that at every moment the name stands for all of the old content or all of the
- * new:
- * 1. `NAME.new`, if a crash left one, is removed, and made anew, with mode 0600.
- * 2. It gets its content. From "flushed" on the content is flushed.
- * 3. It takes the name: by a rename, or by an exchange if an old file has the name and the new content is
- *    only buffered.
- * 4. After an exchange `NAME.new` is the old file, and is removed.
- * 5. If the write is to be "durable", the folder is flushed.
+ * A write makes these steps, so that the name always stands for all of the old content or all of the new:
+ * 1. Remove `NAME.new`, if a crash left one, and create it with mode 0600.
+ * 2. Write the content into it. From "flushed" on, flush the content.
+ * 3. Give it the name: by a rename, or by an exchange if an old file has the name and the new content is only
+ *    buffered.
+ * 4. After an exchange, remove `NAME.new`, which is the old file now.
+ * 5. For "durable", flush the folder.
  *
  * Two processes must not write the same name at once: the caller holds a claim, or the lock of the folder
  * (lock.ts).
@@ -33,7 +32,7 @@ const POINTS = {
  */
 export type Durability = "buffered" | "flushed" | "durable";
 
-/** The content of a file of our own, or undefined if it is not there. */
+/** The content of a file of Drydock's own; undefined if it is missing. */
 export function readWhole(folder: Folder, name: string): Buffer | undefined {
   if (folder.facts(name)?.kind !== "file") return undefined;
   const fd = folder.openFile(name);
@@ -45,8 +44,8 @@ export function readWhole(folder: Folder, name: string): Buffer | undefined {
 }
 
 /**
- * The value in a file of our own; undefined if a power cut left it empty or cut off, which is as good as not
- * there.
+ * The value in a file of Drydock's own; undefined if a power cut left it empty or cut off, which counts as
+ * missing.
  */
 export function parsed<T>(bytes: Uint8Array): T | undefined {
   try {
@@ -57,7 +56,7 @@ export function parsed<T>(bytes: Uint8Array): T | undefined {
   }
 }
 
-/** Gives a file of our own this content at once. If it fails before step 3, everything is as before. */
+/** Replaces the content of a file atomically. A failure before step 3 changes nothing. */
 export function writeWhole(
   point: Failpoint,
   folder: Folder,
@@ -72,21 +71,18 @@ export function writeWhole(
     if (how !== "buffered") flushFile(POINTS.flush, fd);
   });
   if (how === "buffered" && folder.facts(name) !== undefined) {
-    // A rename over the old file would make ext4 write out what is still buffered, which takes ten times as
+    // A rename over the old file would make ext4 write the buffered content out, which takes ten times as
     // long.
     folder.exchange(POINTS.replace, fresh, folder, name);
     folder.removeFile(POINTS.removeOld, fresh);
   } else {
-    // A plain rename, because the state directory may be on a file system that knows no other.
+    // A plain rename, because the file system of the state directory may support no other.
     folder.replace(POINTS.replace, fresh, folder, name);
   }
   if (how === "durable") flushFile(POINTS.flush, folder.fd);
 }
 
-/**
- * Makes a file of the user's where nothing is yet. Anything that is there stays, also a dangling link: the
- * failure is EEXIST.
- */
+/** Creates a file for the user. Fails with EEXIST if anything has the name, even a dangling link. */
 export function createWhole(point: Failpoint, folder: Folder, name: string, text: string): void {
   create(point, folder, name, 0o644, (fd) => {
     writeBytes(point, fd, Buffer.from(text), folder.label(name));
@@ -94,7 +90,7 @@ export function createWhole(point: Failpoint, folder: Folder, name: string, text
   });
 }
 
-/** A file that can't be filled goes again: half of it is worth nothing. */
+/** Removes the file again if it can't be filled. */
 function create(
   point: Failpoint,
   folder: Folder,

@@ -5,7 +5,7 @@ import { failedWith, guarded, translated } from "../calls/errno.ts";
 import { isThere } from "../data/existence.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
 import { startTimeOf } from "../process/process-identity.ts";
-import type { Controller, GroupPlace } from "./group-places.ts";
+import type { Controller, GroupParent } from "./group-parent.ts";
 
 /** The steps of a group's life, each with its failpoint. */
 export interface GroupPoints {
@@ -16,20 +16,19 @@ export interface GroupPoints {
   readonly sweep: Failpoint;
 }
 
-/** What a controller is to hold a group to, and where a group of it can be. */
+/** A limit of one controller, and where a group for it can be made. */
 export interface GroupLimit {
   readonly controller: Controller;
-  readonly place: GroupPlace;
-  /** Tasks, or bytes. */
+  readonly parent: GroupParent;
+  /** The number of tasks, or of bytes. */
   readonly most: number;
 }
 
 /**
- * `drydock-PID NAMESPACE-PID-START-NUMBER`: the process that made it, as others recognise it, and which one
- * of its groups it is.
+ * `drydock-PID NAMESPACE-PID-START-NUMBER`: the identity of the process that made the group, and a counter.
  */
 const NAME = /^drydock-(\d+)-(\d+)-(\d+)-\d+$/;
-/** The kernel takes memory in pieces, so a group that is full may use a little less than its limit. */
+/** The kernel charges memory in pieces, so a full group may use a little less than its limit. */
 const LARGEST_CHARGE = 1 << 20;
 const LOOK_AGAIN_MS = 10;
 const LONGEST_END_MS = 5000;
@@ -37,11 +36,11 @@ const LONGEST_END_MS = 5000;
 let made = 0;
 
 /**
- * A control group of its own for some processes of ours and all that they start, with limits that the kernel
- * keeps. On a machine with several hierarchies it is one folder of the same name in each.
+ * A control group for some processes of ours and all their descendants, with limits that the kernel enforces.
+ * With several hierarchies it is one folder of the same name in each.
  *
- * A process that is killed leaves its groups behind. The next one that makes a group beside them removes
- * those whose maker is dead and which have no processes any more.
+ * A killed process leaves its groups behind. The next process that makes a group beside them removes those
+ * whose maker is dead and that have no processes.
  */
 export class ControlGroup {
   readonly #points: GroupPoints;
@@ -68,9 +67,9 @@ export class ControlGroup {
   }
 
   /**
-   * Puts processes in, and with each what it starts from then on. A parent comes before its children. Moving
-   * one waits for the whole machine, 5 to 20 ms, so it is done beside other work. One that has ended is left
-   * out.
+   * Moves processes into the group; their later children start there. A parent comes before its children.
+   * Moving one waits for the whole machine, 5 to 20 ms, so do it beside other work. Skips a process that has
+   * ended.
    */
   async add(pids: readonly number[]): Promise<void> {
     for (const folder of this.#folders())
@@ -90,8 +89,8 @@ export class ControlGroup {
   }
 
   /**
-   * To be called when what was put in has been ended: waits for that. What does not end is left to those who
-   * come later.
+   * Call this when the processes have been told to end: waits for them. If they do not end, a later sweep
+   * removes the group.
    */
   async remove(): Promise<void> {
     const latest = performance.now() + LONGEST_END_MS;
@@ -114,21 +113,21 @@ export class ControlGroup {
   }
 
   #parents(): readonly string[] {
-    return [...new Set(this.#limits.map(({ place }) => place.folder))];
+    return [...new Set(this.#limits.map(({ parent }) => parent.folder))];
   }
 
   #folders(): readonly string[] {
     return this.#parents().map((parent) => `${parent}/${this.#name}`);
   }
 
-  #folder({ place }: GroupLimit): string {
-    return `${place.folder}/${this.#name}`;
+  #folder({ parent }: GroupLimit): string {
+    return `${parent.folder}/${this.#name}`;
   }
 }
 
-/** What is swapped out counts as memory too, where the kernel can tell. */
+/** Swapped memory counts too, where the kernel supports it. */
 function settingsOf(
-  { controller, place: { version }, most }: GroupLimit,
+  { controller, parent: { version }, most }: GroupLimit,
   folder: string,
 ): readonly (readonly [file: string, value: number])[] {
   if (controller === "pids") return [[`${folder}/pids.max`, most]];
@@ -147,10 +146,10 @@ function settingsOf(
 }
 
 /**
- * A process may also be killed because the whole machine has no memory left: only what met this very limit
+ * The kernel may also kill a process because the whole machine is out of memory: only a hit of this limit
  * counts.
  */
-function isMet(folder: string, { controller, place: { version }, most }: GroupLimit): boolean {
+function isMet(folder: string, { controller, parent: { version }, most }: GroupLimit): boolean {
   if (controller === "pids") return countIn(`${folder}/pids.events`, "max") > 0;
   if (version === 2) return ["oom", "oom_kill"].every((name) => countIn(`${folder}/memory.events`, name) > 0);
   const largest = Number(readFileSync(`${folder}/memory.max_usage_in_bytes`, "latin1"));
@@ -179,13 +178,13 @@ function isRemoved(folder: string): boolean {
 function removeDead(point: Failpoint, parent: string): void {
   for (const name of readdirSync(parent)) {
     const [, namespace, pid, startTime] = NAME.exec(name) ?? [];
-    // In another namespace the same number is another process.
+    // In another pid namespace the same number is another process.
     if (namespace !== pidNamespace() || startTimeOf(Number(pid)) === startTime) continue;
     passFailpoint(point);
     try {
       isRemoved(`${parent}/${name}`);
     } catch (thrown) {
-      // It is another user's, who removes it himself.
+      // It belongs to another user, whose Drydock removes it.
       if (!failedWith(thrown, "EACCES", "EPERM")) throw thrown;
     }
   }

@@ -25,7 +25,7 @@ export interface Becoming {
 /** Replaces this process by a program. Returns only by throwing. */
 export function become({ file, args, environment, cwd, descriptors }: Becoming): never {
   check(launchCalls.chdir(cString(cwd)), "chdir", cwd);
-  // What Node ignores, such as SIGPIPE, the program would ignore too.
+  // The program would inherit the signals that Node ignores, such as SIGPIPE.
   for (let signal = 1; signal <= LAST_SIGNAL; signal += 1)
     if (signal !== SIGKILL && signal !== SIGSTOP) launchCalls.signal(signal, SIG_DFL);
   check(launchCalls.closeRange(3, ALL, CLOSE_RANGE_CLOEXEC), "close_range", file);
@@ -35,7 +35,7 @@ export function become({ file, args, environment, cwd, descriptors }: Becoming):
   throw new Error("execve returned");
 }
 
-/** Puts back how many files the program may have open; Node raises that for itself. */
+/** Restores the limit of open files, which Node raises for itself. */
 export function limitOpenFiles(most: number): void {
   const limits = Buffer.alloc(16);
   check(launchCalls.getrlimit(RLIMIT_NOFILE, limits), "getrlimit", "this process");
@@ -44,14 +44,14 @@ export function limitOpenFiles(most: number): void {
   check(launchCalls.setrlimit(RLIMIT_NOFILE, limits), "setrlimit", "this process");
 }
 
-/** The addresses of words that stay where they are, and a zero. */
+/** A list of addresses of pinned words, ending with zero. */
 function pointers(words: readonly string[]): Buffer {
   const pinned = words.map((word) => {
     const bytes = bytesFromPath(word);
-    const place = new PinnedBuffer(bytes.length + 1);
-    bytes.copy(place.bytes);
-    place.bytes[bytes.length] = 0;
-    return place;
+    const buffer = new PinnedBuffer(bytes.length + 1);
+    bytes.copy(buffer.bytes);
+    buffer.bytes[bytes.length] = 0;
+    return buffer;
   });
   const list = new PinnedBuffer((pinned.length + 1) * 8);
   list.bytes.fill(0);
@@ -62,5 +62,5 @@ function pointers(words: readonly string[]): Buffer {
   return list.bytes;
 }
 
-/** Nothing may be collected while only an address refers to it. */
+/** The collector must not free a buffer to which only an address refers. */
 const keptUntilExec: PinnedBuffer[] = [];

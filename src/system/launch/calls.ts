@@ -1,6 +1,6 @@
 import { lazyCalls } from "../calls/native.ts";
 
-/** Numbers of system calls that are the same on every processor. */
+/** Numbers of system calls, equal on every processor. */
 export const OPEN_TREE = 428;
 export const OPENAT2 = 437;
 export const MOUNT_SETATTR = 442;

@@ -6,8 +6,8 @@ import { O_CLOEXEC } from "../calls/open-flags.ts";
 import type { ViewRoot } from "./view-root.ts";
 
 /**
- * Puts a link into a folder of the new root, in the place of what is there. In a folder that a command has
- * removed there is nothing to put.
+ * Puts a link into a folder of the new root, replacing the entry there. Does nothing if a command has removed
+ * the folder.
  */
 export function replaceLink(root: ViewRoot, at: string, to: string): void {
   const name = baseName(at);
@@ -17,7 +17,7 @@ export function replaceLink(root: ViewRoot, at: string, to: string): void {
   check(calls.symlinkat(pathPointer(to, 1), parent.fd, pathPointer(name)), "symlink", at);
 }
 
-/** Makes a folder or an empty file of the new root, to mount on. */
+/** Makes a mount point in the new root: a folder or an empty file. */
 export function makePoint(root: ViewRoot, at: string, isFile: boolean): void {
   const name = baseName(at);
   using parent = root.folderIfThere(parentPath(at));

@@ -9,24 +9,22 @@ import { attachMount, newMount } from "./new-mount.ts";
 const S_IFCHR = 0o020000;
 
 /**
- * Where the layers are while the root is put together: in the root that goes, in a folder of the kernel's in
- * which nothing is that is shown.
+ * Where the layers are mounted while the root is built: in the old root, on a kernel folder of which the view
+ * shows nothing.
  */
 const BESIDE = "/sys/class";
 
 /**
- * Layers that lie over a folder of the host and under what commands wrote, in which names are missing.
- * However commands move folders around, what the kernel looks up in the folder of the host, it looks up here
- * first.
+ * Layers between a folder of the host and a command's own layer, in which some names are missing. The kernel
+ * looks names up here before it looks in the folder of the host, however commands move folders around.
  *
- * They are in memory: a layer may not lie inside the folder that it lies over, as our state directory often
- * does.
+ * They are in memory: a layer must not be inside the folder that it covers, as the state directory often is.
  */
 export class HidingLayers {
   #top: Folder | undefined;
   #made = 0;
 
-  /** A layer with nothing in it. */
+  /** An empty layer. */
   empty(): Folder {
     return this.#make({ mode: 0o755, uid: 0, gid: 0 });
   }
@@ -39,7 +37,7 @@ export class HidingLayers {
     return this.#top.openChild(name);
   }
 
-  /** A layer that hides these paths, which are below the folder. */
+  /** A layer that hides these paths, which are relative to the folder. */
   over(lower: Folder, paths: readonly string[]): Folder {
     const layer = this.#make(lower.ownFacts());
     for (const path of paths) {
@@ -60,8 +58,8 @@ function mountedInMemory(): Folder {
 }
 
 /**
- * The folder at a path of the layer, with those on the way, each like that of the host: a merged folder looks
- * like its topmost layer.
+ * Makes the folder at a path of the layer, and those above it, each with the attributes of the host's: a
+ * merged folder looks like its topmost layer.
  */
 function likeBelow(layer: Folder, lower: Folder, path: string): Folder {
   if (path === ROOT_PATH) return layer.duplicate();
@@ -77,7 +75,7 @@ type Look = Pick<Facts, "mode" | "uid" | "gid">;
 function makeFolder(parent: Folder, name: string, like: Look): void {
   check(calls.mkdirat(parent.fd, pathPointer(name), 0o700), "mkdir", name);
   using folder = parent.openChild(name);
-  // Without privilege all of it seems to belong to the one user that there is.
+  // Without privilege everything seems to belong to the one mapped user.
   calls.fchownat(parent.fd, pathPointer(name), like.uid, like.gid, 0);
   check(calls.chmod(pathPointer(`/proc/self/fd/${folder.fd}`), like.mode), "chmod", name);
 }

@@ -8,7 +8,7 @@ const IFF_UP = 1;
 const FLAGS_AT = 16;
 const LABEL = "the loopback";
 
-/** Switches on the loopback of a network namespace that is new. */
+/** Brings up the loopback of a new network namespace. */
 export function raiseLoopback(): void {
   const socket = check(launchCalls.socket(AF_INET, SOCK_DGRAM, 0), "socket", LABEL);
   // struct ifreq: a name, then the flags.

@@ -2,15 +2,15 @@ import { constants, writeFileSync } from "node:fs";
 import { calls, check, pathPointer } from "../calls/native.ts";
 import { O_CLOEXEC } from "../calls/open-flags.ts";
 
-/** Something in a small file system in memory. Folders are given before what is in them. */
+/** An entry of a small file system in memory. Folders come before their entries. */
 export type MemoryEntry =
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "file"; readonly path: string; readonly content?: string }
   | { readonly kind: "link"; readonly path: string; readonly to: string };
 
-/** Makes the entries in a file system that nobody else has seen yet. */
+/** Makes the entries in a file system that no other process has seen yet. */
 export function fillMemory(folder: number, entries: readonly MemoryEntry[], label: string): void {
-  // Every user may look, whatever this process lets others do with its own files.
+  // Every user may read them, whatever this process's umask.
   const before = process.umask(0);
   try {
     for (const entry of entries) make(folder, entry, `${label}/${entry.path}`);

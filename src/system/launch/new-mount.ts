@@ -11,7 +11,7 @@ import {
 } from "../mount/mount-context.ts";
 import { launchCalls, MOUNT_SETATTR, OPEN_TREE } from "./calls.ts";
 
-/** What holds for a mount, besides what holds for the mount that it is a copy of. */
+/** Flags that a mount gets in addition to those of the mount it is a copy of. */
 export interface MountFlags {
   readonly readOnly?: boolean;
   readonly noSetid?: boolean;
@@ -23,16 +23,16 @@ const AT_EMPTY_PATH = 0x1000;
 const AT_RECURSIVE = 0x8000;
 const OPEN_TREE_CLONE = 1;
 
-/** A mount of the same thing that hangs nowhere, with or without what is mounted in it. */
+/** A detached copy of a mount, with or without the mounts in it. */
 export function copyMount(source: number, label: string, withMounts: boolean): number {
   const flags = OPEN_TREE_CLONE | O_CLOEXEC | AT_EMPTY_PATH | (withMounts ? AT_RECURSIVE : 0);
   return check(launchCalls.openTree(OPEN_TREE, source, cString(""), flags), "mount", label);
 }
 
-/** Only adds flags: those of the mount that was copied stay. */
+/** Adds flags; those of the copied mount stay. */
 export function setMountFlags(mount: number, flags: MountFlags, label: string, withMounts: boolean): void {
   if (mountAttributes(flags) === 0) return;
-  // struct mount_attr: what is set, what is cleared, propagation, a user namespace.
+  // struct mount_attr: flags to set, flags to clear, propagation, a user namespace.
   const attr = Buffer.alloc(32);
   attr.writeBigUInt64LE(BigInt(mountAttributes(flags)), 0);
   const how = AT_EMPTY_PATH | (withMounts ? AT_RECURSIVE : 0);
@@ -43,7 +43,7 @@ function mountAttributes({ readOnly, noSetid, noDevices, noPrograms }: MountFlag
   return (readOnly ? 1 : 0) | (noSetid ? 2 : 0) | (noDevices ? 4 : 0) | (noPrograms ? 8 : 0);
 }
 
-/** A new file system of the kernel's own, which hangs nowhere. */
+/** A new file system of the kernel, not attached yet. */
 export function newMount(
   type: string,
   settings: readonly (readonly [string, string])[],
@@ -57,7 +57,7 @@ export function newMount(
   return mount;
 }
 
-/** Hangs a mount on what a descriptor refers to. */
+/** Attaches a mount to the target of a descriptor. */
 export function attachMount(mount: number, target: number, label: string): void {
   const empty = cString("");
   check(calls.moveMount(MOVE_MOUNT, mount, empty, target, empty, MOVE_BOTH_EMPTY), "mount", label);

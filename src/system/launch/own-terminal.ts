@@ -4,7 +4,7 @@ import { O_CLOEXEC } from "../calls/open-flags.ts";
 import { launchCalls } from "./calls.ts";
 import type { ViewRoot } from "./view-root.ts";
 
-/** How the user's terminal is set, for one that is to look the same. */
+/** The settings of the user's terminal, for the command's own one. */
 export interface TerminalShape {
   readonly rows: number;
   readonly columns: number;
@@ -20,8 +20,8 @@ const TIOCGPTPEER = 0x5441;
 const LABEL = "the terminal";
 
 /**
- * Opens a terminal of the new root's own, and makes it the one of this process and its descendants. Returns
- * the end that the user's terminal is connected to, and the one that the command has.
+ * Opens a terminal of the new root and makes it the controlling terminal of this process. Returns `outer`,
+ * which the user's terminal is connected to, and `inner`, which the command gets.
  */
 export function openOwnTerminal(
   root: ViewRoot,
@@ -40,10 +40,7 @@ export function openOwnTerminal(
   return { outer, inner };
 }
 
-/**
- * Leaves the process group of the launcher's ancestors, so that no signal to the command's group reaches
- * them.
- */
+/** Starts a new session, so that no signal to the command's group reaches the ancestors of the launcher. */
 export function ownSession(): void {
   check(launchCalls.setsid(), "setsid", "this process");
 }

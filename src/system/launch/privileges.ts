@@ -37,18 +37,18 @@ const CAPABILITIES = {
 export type Capability = keyof typeof CAPABILITIES;
 
 /**
- * Gives up every capability but these, for this process and all that it becomes or starts. Nothing regains
- * one: no_new_privs makes set-id programs and those with capabilities of their own plain ones.
+ * Gives up every capability but these, for this process and its descendants. No program regains one:
+ * no_new_privs disables set-id bits and file capabilities.
  */
 export function keepOnly(kept: readonly Capability[]): void {
   prctl("no_new_privs", PR_SET_NO_NEW_PRIVS, 1);
   prctl("capabilities", PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL);
   const numbers = new Set<number>(kept.map((name) => CAPABILITIES[name]));
   for (let number = 0; number < 64; number += 1)
-    // A number that this kernel does not know ends the list.
+    // The kernel does not know this number, so the list ends here.
     if (!numbers.has(number) && launchCalls.prctl(PR_CAPBSET_DROP, number, 0, 0, 0) !== 0) break;
   setCapabilities([...numbers].reduce((set, number) => set | (1n << BigInt(number)), 0n));
-  // It is forgotten when a process changes what it is, so it is said last.
+  // The kernel resets this when credentials change, so it comes last.
   prctl("pdeathsig", PR_SET_PDEATHSIG, SIGKILL);
 }
 
@@ -64,7 +64,7 @@ function setCapabilities(set: bigint): void {
   check(launchCalls.capset(header, data), "capset", "this process");
 }
 
-/** Refuses system calls from here on; see seccomp-filter.ts. */
+/** Installs the filter of system calls, see seccomp-filter.ts. */
 export function filterCalls(options: FilterOptions): void {
   const filter = seccompFilter(process.arch, options);
   if (filter === undefined) throw new Error(`there is no filter of system calls for ${process.arch} yet`);
@@ -75,10 +75,7 @@ export function filterCalls(options: FilterOptions): void {
   check(launchCalls.seccomp(SECCOMP, SECCOMP_SET_MODE_FILTER, 0, program.bytes), "seccomp", "this process");
 }
 
-/**
- * Keeps this process from sockets without a path that others listen on, where the kernel can (from Linux 6.12
- * on).
- */
+/** Blocks abstract sockets of processes outside, where the kernel can (Linux 6.12 or later). */
 export function leaveAbstractSockets(): void {
   const version = launchCalls.landlockCreate(
     LANDLOCK_CREATE_RULESET,

@@ -10,9 +10,9 @@ const SEEK_SET = 0;
 const SEEK_CUR = 1;
 
 /**
- * Opens the file at standard input once more, through a mount of its own that can't be written through, at
- * the place where the descriptor is. Through the descriptor itself a command could open it for writing
- * (/proc/self/fd/0), or change its mode and times.
+ * Opens the file at standard input again, through a read-only mount, at the current position of the
+ * descriptor. Through the descriptor itself a command could open the file for writing (/proc/self/fd/0), or
+ * change its mode and times.
  */
 export function reopenReadOnly(fd: number, path: string): number {
   const handle = check(

@@ -1,17 +1,20 @@
 /**
- * The filter of system calls that holds for a command and everything it starts.
+ * The filter of system calls for a command and everything it starts.
  *
- * Capabilities and mounts are the walls. This closes what leads around them: words put into a terminal,
- * keyrings, which belong to no namespace, new namespaces, in which a command would have all capabilities
- * again, sockets that see packets of others, and parts of the kernel that no build, test or agent needs and
- * in which most ways out were found.
+ * Capabilities and mounts are the walls. The filter closes the ways around them: injecting input into a
+ * terminal; keyrings, which belong to no namespace; new namespaces, in which a command would regain all
+ * capabilities; sockets that see foreign packets; and parts of the kernel that no build, test or agent needs
+ * and in which most escapes were found.
  *
  * It is a program over `struct seccomp_data`: the number of the call at 0, the processor at 4, the arguments
- * from 16 on, 8 bytes each. Of an argument that is an `int` the kernel looks at the lower half only, and so
- * does the filter.
+ * from 16 on, 8 bytes each. The kernel reads only the lower half of an `int` argument, and so does the
+ * filter.
  */
 export interface FilterOptions {
-  /** Whether a user namespace may be made, alone: the last step of a launcher without privilege makes one. */
+  /**
+   * Whether the command may make a user namespace, without others: the last step of an unprivileged launcher
+   * makes one.
+   */
   readonly mayNestUsers: boolean;
 }
 
@@ -24,7 +27,7 @@ const NUMBERS = {
   socketpair: [53, 199],
 } as const;
 
-/** Refused as if the user were not allowed to. */
+/** Refused as if this user had no permission. */
 const REFUSED: readonly (readonly [name: string, x64: number, arm64: number])[] = [
   ["add_key", 248, 217],
   ["request_key", 249, 218],
@@ -61,22 +64,22 @@ const REFUSED: readonly (readonly [name: string, x64: number, arm64: number])[] 
 ];
 
 /**
- * Refused as if the kernel did not have it; programs then take the older way. clone3 hides its flags,
- * io_uring makes calls past the filter.
+ * Refused as if the kernel lacked them; programs then use older calls. clone3 hides its flags, io_uring makes
+ * calls past the filter.
  */
 const ABSENT = [435, 425, 426, 427];
 
 const PROCESSORS = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
-/** On x86-64, numbers from here on are a second table for the same calls. */
+/** On x86-64, numbers from here on are a second table of the same calls (x32). */
 const SECOND_TABLE = 0x4000_0000;
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 const CLONE_NEWUSER = 0x1000_0000;
 /** Mounts, control groups, host name, IPC, processes, network. */
 const OTHER_NAMESPACES = 0x0002_0000 + 0x0200_0000 + 0x0400_0000 + 0x0800_0000 + 0x2000_0000 + 0x4000_0000;
-/** In `clone` this bit belongs to the signal at the end. */
+/** In `clone` this bit is part of the exit signal. */
 const CLONE_NEWTIME = 0x80;
-/** Unix, IPv4, IPv6, and questions to the kernel about the network. */
+/** Unix, IPv4, IPv6, and netlink. */
 const FAMILIES = [1, 2, 10, 16];
 
 const EPERM = 1;
@@ -95,7 +98,7 @@ const unlessAnyBit = (value: number, skip: number): Instruction => [0x45, 0, ski
 const fail = (errno: number): Instruction => [0x06, 0, 0, 0x0005_0000 + errno];
 const allow: Instruction = [0x06, 0, 0, 0x7fff_0000];
 
-/** The instructions, 8 bytes each; undefined on a processor whose numbers we do not know. */
+/** The instructions, 8 bytes each; undefined on a processor whose call numbers are unknown. */
 export function seccompFilter(processor: string, { mayNestUsers }: FilterOptions): Buffer | undefined {
   if (processor !== "x64" && processor !== "arm64") return undefined;
   const at = processor === "x64" ? 0 : 1;
@@ -123,7 +126,7 @@ export function seccompFilter(processor: string, { mayNestUsers }: FilterOptions
   ]);
 }
 
-/** Looks at one argument of one call; what it does not refuse is allowed. */
+/** Checks one argument of one call, and allows what no check refuses. */
 function about(number: number, argument: number, checks: readonly Instruction[]): readonly Instruction[] {
   return [unlessEqual(number, checks.length + 2), loadArgument(argument), ...checks, allow];
 }

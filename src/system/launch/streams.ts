@@ -5,12 +5,12 @@ import { launchCalls } from "./calls.ts";
 const LINE_END = 10;
 const CHUNK = 1 << 16;
 
-/** Makes a descriptor another name for what is open at `from`. */
+/** Makes `to` a duplicate of `from`. */
 export function redirect(from: number, to: number): void {
   check(launchCalls.dup2(from, to), "dup2", `descriptor ${to}`);
 }
 
-/** Waits for one line at a descriptor; undefined if it ends before. */
+/** Waits for a line from a descriptor; undefined if it ends first. */
 export function readLine(fd: number): string | undefined {
   const parts: Buffer[] = [];
   for (;;) {

@@ -15,35 +15,35 @@ const CLONE_NEWNS = 0x20000;
 const CLONE_FS = 0x200;
 const MS_REC_PRIVATE = 0x4000 | (1 << 18);
 const MNT_DETACH = 2;
-/** This one has a number of its own on each processor. */
+/** Its number depends on the processor. */
 const PIVOT_ROOT = process.arch === "arm64" ? 41 : 155;
 
 /**
- * Gives this process mounts of its own. Of a program with threads only the calling one moves, and execve
- * keeps just that one.
+ * Gives this process its own mount namespace. Only the calling thread moves, and execve keeps only that
+ * thread.
  */
 export function ownMounts(): void {
   check(launchCalls.unshare(CLONE_NEWNS), "unshare", "/");
-  // What is mounted from here on must not appear on the host, nor what the host mounts here.
+  // New mounts must not appear on the host, nor the host's here.
   check(calls.mount(null, cString("/"), null, MS_REC_PRIVATE, null), "mount", "/");
 }
 
-/** Moves this process to the mounts of another one. */
+/** Joins the mount namespace of another process. */
 export function joinMounts(pid: number): void {
   const path = `/proc/${pid}/ns/mnt`;
   const fd = check(launchCalls.open(cString(path), O_CLOEXEC, 0), "open", path);
-  // A thread that shares its root and working folder with others can't be moved.
+  // The kernel refuses a thread that shares its root and working folder.
   check(launchCalls.unshare(CLONE_FS), "unshare", path);
   check(launchCalls.setns(fd, CLONE_NEWNS), "setns", path);
   calls.close(fd);
 }
 
 /**
- * The root that a command sees, while it is put together.
+ * The root that a command sees, while it is being built.
  *
- * Every place in it is found from one descriptor of its top, beneath that and through no link (openat2), and
- * is mounted on by descriptor. What an earlier command left in a layer can keep something from being mounted,
- * but never have it mounted somewhere else.
+ * Every path in it is resolved from one descriptor of its top, beneath that and through no link (openat2),
+ * and mounted on by descriptor. A leftover of an earlier command in a layer can make a mount fail, but never
+ * redirect it.
  */
 export class ViewRoot {
   readonly #top: number;
@@ -52,28 +52,25 @@ export class ViewRoot {
     this.#top = top;
   }
 
-  /** A new root that shows what "/" shows now, with or without what is mounted in it. */
+  /** A new root that shows the current "/", with or without the mounts in it. */
   static of(withMounts: boolean, flags: MountFlags): ViewRoot {
     const slash = check(launchCalls.open(cString("/"), O_PATH | O_CLOEXEC, 0), "open", "/");
     const top = copyMount(slash, "/", withMounts);
     setMountFlags(top, flags, "/", withMounts);
-    // Nothing can be mounted on what hangs nowhere before Linux 6.15, so it hangs on "/" at once, where no
-    // path of this process leads to it.
+    // Before Linux 6.15 nothing can be mounted on a detached mount. So it is attached to "/" at once, where
+    // no path of this process leads to it.
     attachMount(top, slash, "/");
     calls.close(slash);
     return new ViewRoot(top);
   }
 
-  /** Shows something of the host. `from` is a path without links as this process sees it. */
+  /** Shows a path of the host. `from` is a path without links as this process sees it. */
   bind(from: string, at: string, flags: MountFlags): void {
     this.#copy(openPath(AT_FDCWD, from, O_PATH, from), at, flags);
   }
 
-  /**
-   * Mounts what is there once more in its own place: it can't be moved or removed then, and has flags of its
-   * own.
-   */
-  again(at: string, flags: MountFlags): void {
+  /** Binds a path to itself: then it can't be moved or removed, and has its own flags. */
+  bindToItself(at: string, flags: MountFlags): void {
     this.#copy(this.open(at), at, flags);
   }
 
@@ -87,7 +84,7 @@ export class ViewRoot {
     }
   }
 
-  /** Mounts a file system of the kernel's own, such as `proc`. */
+  /** Mounts a file system of the kernel, such as `proc`. */
   system(
     type: string,
     at: string,
@@ -97,7 +94,7 @@ export class ViewRoot {
     this.#hang(newMount(type, settings, flags), at);
   }
 
-  /** Shows these entries, which nobody can change, and nothing else. */
+  /** Shows exactly these entries, read-only. */
   memory(at: string, entries: readonly MemoryEntry[]): void {
     const mount = newMount("tmpfs", [["mode", "0755"]], { noSetid: true });
     fillMemory(mount, entries, at);
@@ -105,7 +102,7 @@ export class ViewRoot {
     this.#hang(mount, at);
   }
 
-  /** A handle on what is at a path of the new root. A link on the way is an error. */
+  /** A handle on a path of the new root. A link on the way is an error. */
   open(at: string): number {
     return this.openFile(at, O_PATH);
   }
@@ -114,7 +111,7 @@ export class ViewRoot {
     return openPath(this.#top, at, flags, at);
   }
 
-  /** A folder of the new root; undefined if it is not there. */
+  /** A folder of the new root; undefined if it is missing. */
   folderIfThere(at: string): Folder | undefined {
     try {
       return new Folder(this.openFile(at, O_PATH | constants.O_DIRECTORY), at);
@@ -124,7 +121,7 @@ export class ViewRoot {
     }
   }
 
-  /** Makes this the root of this process. The root before it goes, with all that is mounted in it. */
+  /** Makes this the root of this process. Unmounts the old root with everything in it. */
   enter(): void {
     const here = cString(".");
     check(launchCalls.fchdir(this.#top), "chdir", "/");
@@ -143,7 +140,7 @@ export class ViewRoot {
 }
 
 function openPath(folder: number, path: string, flags: number, label: string): number {
-  // struct open_how: flags, mode, how names are resolved. Without "in root", an absolute path starts at the
+  // struct open_how: flags, mode, how to resolve names. Without "in root", an absolute path starts at the
   // root of this process.
   const how = Buffer.alloc(24);
   const inRoot = folder === AT_FDCWD ? 0 : RESOLVE_IN_ROOT;

@@ -15,9 +15,9 @@ import { ifMounted, isMountPoint, UNMOUNT_LIMIT_MS, unmount } from "./unmount.ts
 /**
  * An overlay by fuse-overlayfs, a process of the user that lives as long as its mount.
  *
- * It gets its folders as inherited descriptors 3 to 6 and their names in /proc/self/fd, because neither its
- * options nor our way of starting programs can carry every name. It keeps them, so the process of a mount is
- * found by the mount point that it has open. fsname is not given: it ignores it.
+ * It gets its folders as inherited descriptors 3 to 6, named in /proc/self/fd, because neither its options
+ * nor our way of starting programs can carry every name. It keeps them open, so the process of a mount is
+ * found by its open mount point. It ignores fsname, so none is given.
  */
 const PROGRAM = "fuse-overlayfs";
 const MOUNT_LIMIT_MS = 10_000;
@@ -36,11 +36,11 @@ export async function mountFuseOverlay(
   assertTakenAsUpper(upper);
   passFailpoint(point);
   const layers = "lowerdir=/proc/self/fd/3,upperdir=/proc/self/fd/4,workdir=/proc/self/fd/5";
-  // As root it looks at the mount point again after mounting, through "." into the mount that nobody serves
-  // yet. Without, fusermount3 refuses what is not a folder by its last name.
-  const place = isRoot() ? "/proc/self/fd/6" : "/proc/self/fd/6/.";
+  // As root it checks the mount point again after mounting; through "." that would enter the mount before it
+  // is served. Otherwise fusermount3 refuses a path whose last name is not a folder.
+  const path = isRoot() ? "/proc/self/fd/6" : "/proc/self/fd/6/.";
   const descriptors = [lower.fd, upper.fd, work.fd, target.fd];
-  const why = await run(program, ["-o", `${layers},volatile`, place], descriptors, limitMs);
+  const why = await run(program, ["-o", `${layers},volatile`, path], descriptors, limitMs);
   using parent = Folder.open(parentPath(target.path));
   const isMounted = isMountPoint(parent, baseName(target.path));
   if (why === undefined && isMounted) return;
@@ -55,7 +55,7 @@ export async function mountFuseOverlay(
   );
 }
 
-/** It takes the real path of the upper folder apart at each colon. */
+/** fuse-overlayfs splits the real path of the upper folder at colons. */
 function assertTakenAsUpper(upper: Folder): void {
   const path = pathFromBytes(readlinkSync(`/proc/self/fd/${upper.fd}`, { encoding: "buffer" }));
   if (!path.includes(":")) return;
@@ -65,9 +65,9 @@ function assertTakenAsUpper(upper: Folder): void {
 }
 
 /**
- * Unmounts what fuse-overlayfs mounted at this absolute path, if it did, and waits until its process is gone.
- * "busy" if somebody works in it or sees it in another namespace: then it is still mounted. After any other
- * failure nothing is mounted there.
+ * Unmounts a mount of fuse-overlayfs at this absolute path, if there is one, and waits until its process is
+ * gone. "busy" if a process works in it or sees it in another namespace: then it is still mounted. After any
+ * other failure nothing is mounted there.
  */
 export async function unmountFuse(
   point: Failpoint,
@@ -86,26 +86,24 @@ export async function unmountFuse(
 }
 
 /**
- * Whether a name in this folder is a mount whose process died. Its facts may still be known, but nothing can
- * be opened.
+ * Whether a name in this folder is a mount whose process died. Its facts may still be cached, but it can't be
+ * opened.
  */
 export function isDeadFuse(parent: Folder, name: string): boolean {
   try {
     parent.openBelowIfThere(name)?.close();
     return false;
   } catch (thrown) {
-    // ECONNABORTED is what a request gets that was under way when the process died.
+    // A request that was under way when the process died fails with ECONNABORTED.
     if (failedWith(thrown, "ENOTCONN", "ECONNABORTED", "EIO")) return true;
     if (failedWith(thrown, "EACCES")) return false;
     throw thrown;
   }
 }
 
-/**
- * Whether the file system is mounted in another namespace too: it would go on there, and its process with it.
- */
+/** Whether the file system is mounted in another namespace too: there it would live on, with its process. */
 function isSeenElsewhere(parent: Folder, name: string): boolean {
-  // A mount whose process died can't be asked, and serves nobody wherever it is seen.
+  // A mount whose process died does not answer, and serves no process anywhere.
   if (isDeadFuse(parent, name)) return false;
   const facts = parent.facts(name);
   return facts !== undefined && liveMountsOfDevice(facts.device).some(({ isOurs }) => !isOurs);
@@ -120,12 +118,12 @@ async function unmountAsUser(
   const program = systemProgram("fusermount3") ?? systemProgram("fusermount");
   if (program === undefined)
     throw new UnsupportedError("fusermount3 is not installed.", { hint: "Install fuse3." });
-  const place = `/proc/self/fd/3/${name}`;
+  const path = `/proc/self/fd/3/${name}`;
   passFailpoint(point);
-  const why = await run(program, ["-u", place], [parent.fd], limitMs);
+  const why = await run(program, ["-u", path], [parent.fd], limitMs);
   if (why === undefined) return "done";
   if (/busy/i.test(why)) return "busy";
-  const detached = await run(program, ["-u", "-z", place], [parent.fd], limitMs);
+  const detached = await run(program, ["-u", "-z", path], [parent.fd], limitMs);
   const outcome = isMountPoint(parent, name)
     ? `It is still mounted: ${detached ?? "nothing was said about why"}`
     : "It was detached: nothing is mounted there any more.";
@@ -134,7 +132,7 @@ async function unmountAsUser(
   });
 }
 
-/** The processes that serve the mount at this path: they keep open what is under it. */
+/** The processes that serve the mount at this path: they have the folder beneath it open. */
 function serversOf(target: string): number[] {
   return processIds()
     .filter((pid) => commandOf(pid) === PROGRAM.slice(0, 15))
@@ -146,7 +144,7 @@ function serversOf(target: string): number[] {
     .map(Number);
 }
 
-/** One that has ended but was not yet waited for has nothing open any more. */
+/** A zombie has nothing open any more. */
 async function waitUntilGone(pids: readonly number[], target: string, limitMs: number): Promise<void> {
   const end = performance.now() + limitMs;
   for (let left = pids; left.length > 0; left = left.filter((pid) => serversOf(target).includes(pid))) {
@@ -186,7 +184,7 @@ function isRoot(): boolean {
   return process.geteuid?.() === 0;
 }
 
-/** Why fuse can't be used by this user, if it is known without trying. */
+/** Why this user can't use FUSE, as far as that is known without trying. */
 export function whyNoFuse(): string | undefined {
   if (systemProgram(PROGRAM) === undefined) return `${PROGRAM} is not installed`;
   try {

@@ -1,12 +1,12 @@
 import { lstatSync, readdirSync } from "node:fs";
 
-/** What /proc shows of the kernel's own memory, whoever may read it. */
+/** Entries of /proc that show the kernel's memory, whoever may read them. */
 const MEMORY = ["kcore", "kmem", "kpagecount", "kpageflags", "kpagecgroup"];
 const ANY_WRITE = 0o222;
 
 /**
- * Names in /proc that are about the whole machine: those through which it could be changed, and those that
- * show its memory.
+ * Names in /proc that concern the whole machine: those through which it could be changed, and those that show
+ * its memory.
  */
 export function machineEntries(): {
   readonly writable: readonly string[];
@@ -17,7 +17,7 @@ export function machineEntries(): {
   return { writable: names.filter((name) => !memory.includes(name) && isWritable(name)), memory };
 }
 
-/** A folder may hold something writable; links lead to what belongs to a process. */
+/** A folder may contain something writable; links lead to entries of a process. */
 function isWritable(name: string): boolean {
   const facts = lstatSync(`/proc/${name}`, { throwIfNoEntry: false });
   if (facts === undefined || facts.isSymbolicLink()) return false;

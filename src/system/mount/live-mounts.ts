@@ -14,21 +14,21 @@ import {
 import { type MountEntry, parseMounts, unescapePath } from "./mount-table.ts";
 
 /**
- * Who uses a mount, in whatever namespace. Seen is what this user may look at in /proc: as root everything
- * but namespaces that no process is in (held by a descriptor or a bind alone), and mounts that were detached
- * while in use.
+ * A mount in any namespace, and a process that sees it. Found in /proc, as far as this user may read it: root
+ * sees all but namespaces without a process (held by a descriptor or a bind mount alone), and mounts that
+ * were detached while in use.
  */
 export interface LiveMount {
   /** A process that sees it. */
   readonly pid: number;
   readonly command: string;
-  /** Where it is mounted, in the view of that process. */
+  /** The mount point, as that process sees it. */
   readonly mountPoint: string;
   /** Its file system, "major:minor". */
   readonly device: string;
-  /** Whether that is the view of this process too. */
+  /** Whether this process sees it too. */
   readonly isOurs: boolean;
-  /** Whether nothing can be written through it, in any namespace. */
+  /** Whether it is read-only in every namespace. */
   readonly isReadOnly: boolean;
 }
 
@@ -38,8 +38,8 @@ export function liveMounts(source: string): LiveMount[] {
 }
 
 /**
- * Opens a mount in the view of the process that sees it; undefined if it is not there any more. That process
- * may put a link on the way, which would lead anywhere: so what was opened has to be on that file system.
+ * Opens a mount as the process that sees it does; undefined if it is gone. That process may put a link on the
+ * way that leads anywhere, so the opened folder must be on that file system.
  */
 export function openLiveMount({ pid, mountPoint, device }: LiveMount): Folder | undefined {
   const gone = [...GONE_OR_NOT_OURS, "ENOTDIR", "ELOOP"];
@@ -70,7 +70,7 @@ function mountsEverywhere(matches: (mount: MountEntry) => boolean): LiveMount[] 
   );
 }
 
-/** Of each namespace one process; of our own, this one. */
+/** One process of each mount namespace; of our own, this one. */
 function onePerNamespace(): Map<string, string> {
   const found = new Map<string, string>();
   for (const pid of [String(process.pid), ...processIds()]) {
@@ -82,20 +82,20 @@ function onePerNamespace(): Map<string, string> {
 
 /**
  * Processes, this one included, that keep the mount at this path busy: they work in it, have something in it
- * open or mapped, listen on a socket in it, or see it in a namespace of their own.
+ * open or mapped, listen on a socket in it, or see it in another namespace.
  */
 export function holdersOf(mountPath: string): Holder[] {
   using parent = Folder.open(parentPath(mountPath));
   const mount = parent.facts(baseName(mountPath));
   if (mount === undefined) return [];
-  const place: Place = {
+  const searched: SearchedMount = {
     path: mountPath,
     mountId: mount.mountId,
     device: mount.device,
     sockets: socketsBelow(mountPath),
   };
   const inside = processIds().flatMap((pid) => {
-    const path = heldBy(pid, place);
+    const path = heldBy(pid, searched);
     return path === undefined ? [] : [{ pid: Number(pid), command: commandOf(pid), path }];
   });
   const elsewhere = liveMountsOfDevice(mount.device)
@@ -104,29 +104,29 @@ export function holdersOf(mountPath: string): Holder[] {
   return [...inside, ...elsewhere];
 }
 
-interface Place {
+interface SearchedMount {
   readonly path: string;
   readonly mountId: number;
   readonly device: string;
-  /** Sockets bound below, as /proc/PID/fd names them. */
+  /** Sockets bound below, by their names in /proc/PID/fd. */
   readonly sockets: ReadonlyMap<string, string>;
 }
 
-/** The first thing on that mount that a process holds. */
-function heldBy(pid: string, place: Place): string | undefined {
+/** The first path on that mount that a process holds. */
+function heldBy(pid: string, searched: SearchedMount): string | undefined {
   for (const name of linksOf(pid)) {
     const link = `/proc/${pid}/${name}`;
     const path = readLinkIfThere(link);
     if (path === undefined) continue;
-    if (place.sockets.has(path)) return place.sockets.get(path);
-    // A name below is not enough: another mount may be there, in front of it or in another namespace.
-    if (isBelow(path, place.path) && factsAtLink(link)?.mountId === place.mountId) return path;
+    if (searched.sockets.has(path)) return searched.sockets.get(path);
+    // The path alone proves nothing: another mount may cover it, here or in another namespace.
+    if (isBelow(path, searched.path) && factsAtLink(link)?.mountId === searched.mountId) return path;
   }
-  return mappedBy(pid, place);
+  return mappedBy(pid, searched);
 }
 
 /** `FROM-TO PERMISSIONS OFFSET MAJOR:MINOR INODE PATH`, the device in hexadecimal. */
-function mappedBy(pid: string, { path, device }: Place): string | undefined {
+function mappedBy(pid: string, { path, device }: SearchedMount): string | undefined {
   for (const line of readIfThere(`/proc/${pid}/maps`)?.split("\n") ?? []) {
     const match = /^\S+ \S+ \S+ (?<major>[0-9a-f]+):(?<minor>[0-9a-f]+) \d+\s+(?<mapped>\/.*)$/.exec(line);
     if (match?.groups === undefined) continue;
@@ -139,8 +139,8 @@ function mappedBy(pid: string, { path, device }: Place): string | undefined {
 }
 
 /**
- * `…: REFERENCES PROTOCOL FLAGS TYPE STATE INODE PATH` for each bound socket: where it is, by its name among
- * descriptors.
+ * `…: REFERENCES PROTOCOL FLAGS TYPE STATE INODE PATH` for each bound socket. Returns paths by descriptor
+ * names.
  */
 function socketsBelow(path: string): Map<string, string> {
   const found = new Map<string, string>();

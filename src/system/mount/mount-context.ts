@@ -3,8 +3,8 @@ import { systemCallError } from "../calls/errno.ts";
 import { calls, check, cString, lastErrno, PinnedBuffer } from "../calls/native.ts";
 
 /**
- * A file system that is being set up and hangs nowhere yet (fsopen, Linux 5.2): it goes when its descriptor
- * is closed.
+ * A file system that is being configured and is not attached yet (fsopen, Linux 5.2). Closing its descriptor
+ * ends it.
  */
 export const MOVE_MOUNT = 429;
 const FSOPEN = 430;
@@ -17,12 +17,12 @@ export const SET_FD = 5;
 export const CREATE = 6;
 export const MOVE_BOTH_EMPTY = 0x04 | 0x40;
 
-/** A negative number if this kernel, or this process, can't. */
+/** Opens a context; negative if this kernel can't, or this process may not. */
 export function openContext(type: string): number {
   return calls.fsopen(FSOPEN, cString(type), CLOSE_ON_EXEC);
 }
 
-/** A mount of what was set up. */
+/** Makes a mount of the configured file system. */
 export function mountOf(context: number, attributes: number, label: string): number {
   return check(calls.fsmount(FSMOUNT, context, CLOSE_ON_EXEC, attributes), "mount", label);
 }
@@ -41,7 +41,7 @@ export function configure(
 
 const LOOK_IN_LOG = "refused, the kernel log says why";
 
-/** The error of a call just made, in the words that the kernel left in the context. */
+/** The error of the last call, with the kernel's own message from the context. */
 export function explained(context: number, label: string): SystemCallError {
   const error = systemCallError(lastErrno(), "mount", label);
   const words = kernelMessages(context).join("; ");

@@ -1,32 +1,29 @@
 import { readFileSync } from "node:fs";
 import { pathFromBytes } from "../../core/paths/byte-path.ts";
 
-/** One mount, as /proc/PID/mountinfo tells it. */
+/** One mount, as listed in /proc/PID/mountinfo. */
 export interface MountEntry {
   readonly id: number;
   readonly parent: number;
   /** Its file system, "major:minor". */
   readonly device: string;
-  /** What of its file system is mounted: "/" is all of it. */
+  /** The part of its file system that is mounted; "/" is all of it. */
   readonly root: string;
   /** Absolute path of the mount point, in the view of the process. */
   readonly point: string;
-  /** What holds for this mount: "ro", "nosuid", "relatime" … */
+  /** Options of the mount: "ro", "nosuid", "relatime" … */
   readonly flags: readonly string[];
   readonly type: string;
   readonly source: string;
-  /** What holds for its file system. */
+  /** Options of the file system. */
   readonly options: readonly string[];
 }
 
-/**
- * Everything that is mounted in the view of a process, and which of it can be reached by a path. There may be
- * thousands.
- */
+/** All mounts that a process sees, and which of them a path can reach. There may be thousands. */
 export class MountTable {
   readonly #entries: readonly MountEntry[];
   readonly #root: MountEntry | undefined;
-  /** What is mounted directly on a mount, by its point; of several in one place, the last one. */
+  /** Child mounts of each mount, by mount point; where several share one, the most recent. */
   readonly #children = new Map<number, Map<string, MountEntry>>();
 
   constructor(entries: readonly MountEntry[]) {
@@ -53,7 +50,7 @@ export class MountTable {
     return this.#entries.filter((entry) => this.at(entry.point) === entry);
   }
 
-  /** The mount on which something with this absolute path, free of links, is. */
+  /** The mount of an absolute path without links. */
   at(path: string): MountEntry | undefined {
     const points = pointsOnTheWay(path);
     let at = this.#root;
@@ -61,7 +58,7 @@ export class MountTable {
     return at;
   }
 
-  /** Of what is mounted directly on a mount, that which is met first on the way. */
+  /** The first child mount on the path. */
   #nextOnTheWay({ id }: MountEntry, points: readonly string[]): MountEntry | undefined {
     const children = this.#children.get(id);
     const first = children && points.find((point) => children.has(point));
@@ -69,10 +66,7 @@ export class MountTable {
   }
 }
 
-/**
- * The mount points, in this process's view, that lie below this absolute path; also those that another mount
- * hides.
- */
+/** The mount points of this process below this absolute path, including those that another mount hides. */
 export function mountsBelow(path: string): string[] {
   const prefix = path === "/" ? "/" : `${path}/`;
   return parseMounts(readFileSync("/proc/self/mountinfo", "latin1"))
@@ -80,7 +74,7 @@ export function mountsBelow(path: string): string[] {
     .filter((point) => point.startsWith(prefix));
 }
 
-/** Where something may be mounted that leads elsewhere: `/`, `/a` and `/a/b` for `/a/b`. */
+/** The prefixes of a path that may be mount points: `/`, `/a` and `/a/b` for `/a/b`. */
 function pointsOnTheWay(path: string): readonly string[] {
   const points = ["/"];
   for (let slash = path.indexOf("/", 1); slash > 0; slash = path.indexOf("/", slash + 1))
@@ -113,8 +107,7 @@ function parseLine(line: string): MountEntry {
 }
 
 /**
- * The path that a field of a file in /proc, read as Latin-1, stands for: blanks, line ends and backslashes
- * are octal in it.
+ * The path in a field of a file in /proc, read as Latin-1. Blanks, line ends and backslashes are octal in it.
  */
 export function unescapePath(field: string): string {
   if (/^[\x20-\x5b\x5d-\x7e]*$/.test(field)) return field;

@@ -7,10 +7,10 @@ import { runProcess } from "../process/run-process.ts";
 const LIMIT_MS = 10_000;
 const OPTIONS =
   "lowerdir=lower,upperdir=upper,workdir=work,userxattr,volatile,redirect_dir=nofollow,metacopy=off,index=off";
-/** Nothing is mounted outside of the namespace, and all of it goes with the last process in it. */
+/** The mount is in the namespace only, and ends with its last process. */
 const SCRIPT = `mount -t overlay drydock-probe -o ${OPTIONS} merged && : > merged/made && rm merged/lowered`;
 
-/** Settings that close user namespaces, and what they say about it. */
+/** Settings that disable user namespaces, and what they mean. */
 const SWITCHES = [
   { file: "/proc/sys/user/max_user_namespaces", off: "0", name: "user.max_user_namespaces is 0" },
   {
@@ -26,8 +26,8 @@ const SWITCHES = [
 ] as const;
 
 /**
- * Why no overlay can be mounted in a user namespace here, if none can. Really does it, on the folders lower
- * (with a file `lowered`), upper, work and merged in the given one.
+ * Why no overlay can be mounted in a user namespace here; undefined if one can. Tries it, with the folders
+ * lower (with a file `lowered`), upper, work and merged in the given folder.
  */
 export async function whyNoUserNamespaceOverlay(folder: Folder): Promise<string | undefined> {
   const unshare = systemProgram("unshare");
@@ -47,8 +47,8 @@ async function run(
   folder: Folder,
 ): Promise<{ readonly failed: boolean; readonly said: string }> {
   const args = ["--user", "--map-current-user", "--keep-caps", "--mount", "--", "/bin/sh", "-c", SCRIPT];
-  // By descriptor, because the path may hold bytes that can't be passed. The new namespace takes the working
-  // folder along.
+  // By descriptor, because the path may contain bytes that can't be passed. The new namespace inherits the
+  // working folder.
   const cwd = `/proc/self/fd/${folder.fd}`;
   const { code, stderr } = await runProcess({ file: unshare, args, cwd }, { limitMs: LIMIT_MS });
   const [line = ""] = stderr.trim().split("\n");

@@ -24,24 +24,25 @@ import {
 /**
  * The kernel's overlay, mounted as root in the present namespace.
  *
- * The layers are given as descriptors (fsconfig, Linux 6.13), so names of any bytes and length will do and
- * nobody can swap them meanwhile. Where the kernel takes none, mount(2) gets the same descriptors as paths in
- * /proc/self/fd. The mount is made out of sight and then moved to its place, so a failure before that leaves
- * nothing; afterwards it is private: what is mounted inside stays inside.
+ * The layers are given as descriptors (fsconfig, Linux 6.13), so names may have any bytes and length, and no
+ * process can swap them meanwhile. On kernels that take none, mount(2) gets the same descriptors as paths in
+ * /proc/self/fd. The mount is made detached and then moved to its mount point, so an earlier failure leaves
+ * nothing. Then it is made private: mounts inside it stay inside.
  *
- * `volatile` spares a flush for every file that is copied up; flushing is the business of who lands the upper
- * layer. Nothing is redirected, no metadata stands alone: what is in the upper layer can be understood
- * without the mount. `redirect_dir=nofollow` and not `off`, which on many kernels means "follow those that
- * are there". `index=on` keeps names together that share a file, and lets no second mount have the same upper
- * layer. In a user namespace it can't be had, and the marks are attributes that need no privilege
- * (`userxattr`).
+ * The options:
+ * - `volatile` avoids a flush for each file that is copied up; the landing of the upper layer flushes.
+ * - `redirect_dir=nofollow` and `metacopy=off`: the upper layer can be understood without the mount.
+ *   `redirect_dir=off` would not do: on many kernels it still follows existing redirects.
+ * - `index=on` keeps hard links together, and refuses a second mount with the same upper layer. User
+ *   namespaces do not allow it.
+ * - `userxattr`, in user namespaces: the marks are attributes that need no privilege.
  */
 export interface OverlayLayers extends ReadOnlyLayers {
   readonly upper: Folder;
   readonly work: Folder;
 }
 
-/** Without an upper layer nothing can be written. */
+/** Without an upper layer the overlay is read-only. */
 export interface ReadOnlyLayers {
   readonly lower: Folder;
   /** A layer over the lower one that hides some of its names. */
@@ -56,16 +57,16 @@ const MS_PRIVATE = 1 << 18;
 const MNT_DETACH = 2;
 
 /**
- * - `indexed`: as root; names that share a file go on sharing it.
- * - `plain`: as root, but an overlay that was mounted on the same layers lives on in some namespace: the
- *   kernel then indexes nothing.
- * - `user`: with the marks in attributes that need no privilege.
- * - `moving`: as root; a folder can be moved without being copied. Only the kernel understands the upper
- *   layer then, so it never lands.
+ * - `indexed`: as root; hard links stay linked.
+ * - `plain`: as root, while an overlay on the same layers lives on in some namespace: then the mount goes
+ *   without the index.
+ * - `user`: with marks in attributes that need no privilege.
+ * - `moving`: as root; a folder can be moved without being copied. Only the kernel understands such an upper
+ *   layer, so it never lands.
  */
 export type OverlayKind = "indexed" | "plain" | "user" | "moving";
 
-/** The settings, and the flags, which have no value. */
+/** The options with a value, and those without. */
 function settingsFor(kind: OverlayKind, layers: AnyLayers) {
   const settings = [
     ["redirect_dir", kind === "moving" ? "on" : "nofollow"],
@@ -84,7 +85,7 @@ function labelOf(layers: AnyLayers): string {
   return "upper" in layers ? layers.upper.path : layers.lower.path;
 }
 
-/** The layers by the names of the options that take them, the topmost lower one first. */
+/** The layers with the options that take them, the topmost lower layer first. */
 function namedLayers(layers: AnyLayers): readonly (readonly [string, Folder])[] {
   const lower = [...(layers.hidden === undefined ? [] : [layers.hidden]), layers.lower];
   const upper =
@@ -94,17 +95,14 @@ function namedLayers(layers: AnyLayers): readonly (readonly [string, Folder])[] 
   return [...lower.map((folder) => ["lowerdir+", folder] as const), ...upper];
 }
 
-/**
- * Whether this process may mount in its own view of the world: as root, or with the rights of root in the
- * namespace it is in.
- */
+/** Whether this process may mount in its own namespace: as root, or with root's rights in that namespace. */
 export function mayMount(): boolean {
   const context = openContext("overlay");
   if (context >= 0) calls.close(context);
   return context >= 0;
 }
 
-/** Mounts an overlay on a folder. `source` is the name by which the mount is found in mountinfo. */
+/** Mounts an overlay on a folder. mountinfo shows it under the name `source`. */
 export function mountOverlay(
   point: Failpoint,
   layers: OverlayLayers,
@@ -146,8 +144,8 @@ function moveTo(mount: number, target: Folder): void {
 }
 
 /**
- * Lets nobody write through an overlay any more, or lets them again: in every namespace that has a copy of
- * the mount, which ending ours would not end. "busy" if somebody has a file open for writing.
+ * Makes an overlay read-only, or writable again, in every namespace that has a copy of the mount; unmounting
+ * ours would not end those copies. "busy" if a process has a file open for writing.
  */
 export function setReadOnly(point: Failpoint, target: Folder, isReadOnly: boolean): "done" | "busy" {
   passFailpoint(point);
@@ -158,7 +156,7 @@ export function setReadOnly(point: Failpoint, target: Folder, isReadOnly: boolea
   throw error;
 }
 
-/** Mounts with the layers given as descriptors, or says that this kernel takes none. */
+/** Mounts with layers as descriptors; "not-offered" if this kernel takes none. */
 export function mountByDescriptors(
   layers: OverlayLayers,
   target: Folder,
@@ -177,8 +175,8 @@ export function mountByDescriptors(
 }
 
 /**
- * An overlay that is mounted nowhere and goes when its descriptor is closed; undefined where the kernel takes
- * no descriptors of layers.
+ * A detached overlay, which ends when its descriptor is closed; undefined if the kernel takes no descriptors
+ * of layers.
  */
 function detachedOverlay(layers: AnyLayers, source: string, kind: OverlayKind): number | undefined {
   const context = createdOverlay(layers, source, kind);
@@ -191,8 +189,8 @@ function detachedOverlay(layers: AnyLayers, source: string, kind: OverlayKind): 
 }
 
 /**
- * The same one step earlier: the file system is there, but no mount of it. Closing this is all there is to
- * do, and takes no time.
+ * The context of an overlay that is configured but has no mount yet. Closing it is enough to end it, and
+ * takes no time.
  */
 export function createdOverlay(
   layers: AnyLayers,
@@ -221,10 +219,7 @@ export function createdOverlay(
   }
 }
 
-/**
- * A file system in memory that is mounted nowhere and goes when it is closed; undefined where that can't be
- * had.
- */
+/** A detached file system in memory, which ends when it is closed; undefined if the kernel can't make one. */
 export function detachedMemory(): Folder | undefined {
   const label = "a file system in memory";
   const context = openContext("tmpfs");
@@ -285,9 +280,7 @@ function mountByCall(layers: AnyLayers, target: Folder, source: string, kind: Ov
   check(mounted, "mount", target.path);
 }
 
-/**
- * The descriptor of the target names what is under the mount, so the way to the mount itself is by its name.
- */
+/** Opens the mount by its path: the descriptor of the target refers to the folder beneath the mount. */
 function openMountOn(target: Folder): number {
   const path = `${descriptorPath(target.fd)}/../${baseName(target.path)}`;
   const mount = check(
@@ -300,7 +293,7 @@ function openMountOn(target: Folder): number {
   throw new SystemCallError("ENOENT", "mount", target.path, "the folder was moved while it was mounted on");
 }
 
-/** Below a shared mount a new one is shared too. If it can't be made private, it goes. */
+/** A mount below a shared one is shared too. If it can't be made private, it is unmounted. */
 function makePrivate(mount: number, label: string): void {
   const path = cString(descriptorPath(mount));
   if (calls.mount(null, path, null, MS_PRIVATE, null) === 0) return;
@@ -312,10 +305,12 @@ function makePrivate(mount: number, label: string): void {
 const WANTS_STRINGS = /Bad value for|Unknown parameter|Legacy: Parameter type/;
 
 /**
- * ENOSYS: no such call. EOPNOTSUPP: before Linux 6.5 an overlay takes nothing but strings. EPERM: a filter of
- * system calls, or no right to mount at all, which mount(2) then says. ENAMETOOLONG: the path of a layer,
- * which the kernel notes for display, is above 4,096 bytes. EINVAL: this kernel wants a string, or does not
- * know the word; or it has a reason.
+ * Whether the kernel does not offer layers as descriptors:
+ * - ENOSYS: no such call.
+ * - EOPNOTSUPP: before Linux 6.5 an overlay takes only strings.
+ * - EPERM: a filter of system calls, or no right to mount at all, which mount(2) then reports.
+ * - ENAMETOOLONG: the path of a layer, which the kernel notes for display, exceeds 4,096 bytes.
+ * - EINVAL: this kernel wants a string, or does not know the option; or it has another reason.
  */
 function isNotOffered(error: SystemCallError): boolean {
   if (failedWith(error, "ENOSYS", "EOPNOTSUPP", "EPERM", "ENAMETOOLONG")) return true;
@@ -329,9 +324,9 @@ function descriptorPath(fd: number): string {
 const VOLATILE_MARK = ["work", "incompat", "volatile"] as const;
 
 /**
- * Removes the note by which a volatile mount tells the next one that the layers may be incomplete:
- * `work/incompat/volatile/dirty` in the work folder. Whether they are is for the caller to know (after a
- * reboot they may be). The kernel lets nobody but root into these folders.
+ * Removes `work/incompat/volatile/dirty` in the work folder, the mark by which a volatile mount tells the
+ * next one that the layers may be incomplete. The caller knows whether they are (after a reboot they may be).
+ * Only root can enter these folders.
  */
 function removeVolatileMark(point: Failpoint, work: Folder): void {
   const opened: Folder[] = [];

@@ -1,16 +1,15 @@
 import { readFileSync } from "node:fs";
 
 const CAP_SYS_ADMIN = 21n;
-/** All ids, each for itself: the first user namespace, to which the machine belongs. */
+/** All ids mapped to themselves: the initial user namespace, which owns the machine. */
 const WHOLE_MACHINE = /^\s*0\s+0\s+4294967295\s*$/;
 
-/** By effective user: Node gives a process no other way to give up its rights. */
+/** By effective user id: changing that is the only way for Node to give up rights. */
 const known = new Map<number, boolean>();
 
 /**
- * Whether this process may mount what it likes in the view of the machine. Root of a container often may not:
- * there it has fewer rights, or is root of a user namespace only, where what came from outside can't be taken
- * apart.
+ * Whether this process may mount freely on the machine. Root of a container often may not: it has fewer
+ * rights, or is root of a user namespace only, where mounts from outside are locked together.
  */
 export function mayMountOnMachine(): boolean {
   const user = process.geteuid?.() ?? 0;

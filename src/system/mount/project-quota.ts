@@ -6,18 +6,15 @@ const FS_IOC_FSGETXATTR = 0x801c581f;
 const PROJECT_INHERIT = 0x200;
 
 /**
- * The project that a folder passes on to what is in it (xfs and ext4 quotas), or undefined if it passes none
- * on. The kernel refuses to rename anything of another project into such a folder.
+ * The project id that new entries of a folder inherit (xfs and ext4 quotas); undefined if none. The kernel
+ * refuses to rename entries of another project into such a folder.
  */
 export function inheritedProject(folder: Folder): number | undefined {
   const project = projectOfOpen(folder.fd);
   return project?.isPassedOn === true ? project.id : undefined;
 }
 
-/**
- * The project that a file or folder directly in this one belongs to; undefined where the file system knows of
- * none.
- */
+/** The project id of a file or folder directly in this one; undefined if the file system has none. */
 export function projectOf(parent: Folder, name: string): number | undefined {
   const fd = parent.openFile(name);
   try {

@@ -11,15 +11,14 @@ import { mountsBelow } from "./mount-table.ts";
 const MNT_DETACH = 2;
 const UMOUNT_NOFOLLOW = 8;
 /**
- * An unmount writes back what is left, which takes a while on a slow disk; a dead server can hold it for
- * ever.
+ * An unmount writes out dirty data, which takes a while on a slow disk; a dead server can block it for ever.
  */
 export const UNMOUNT_LIMIT_MS = 10_000;
 
 /**
- * Unmounts what is mounted at this absolute path, if something is. "busy" if somebody works in it: then it is
- * still mounted. If it fails in any other way, or takes too long, it is detached, so that nothing is mounted
- * there whatever happens, and the error says so.
+ * Unmounts the mount at this absolute path, if there is one. "busy" if a process works in it: then it is
+ * still mounted. After any other failure or a timeout it is detached, so that nothing is mounted there in any
+ * case, and the error says so.
  */
 export async function unmount(
   point: Failpoint,
@@ -50,12 +49,12 @@ export async function ifMounted(target: string, end: Ending): Promise<"done" | "
 }
 
 /**
- * Takes it out of sight at once; the kernel ends it when nobody uses it any more. What stands in the way, if
- * it is still there.
+ * Detaches a mount at once; the kernel ends it when no process uses it any more. Returns the failure if it is
+ * still mounted.
  */
 async function detach(point: Failpoint, parent: Folder, name: string, limitMs: number): Promise<unknown> {
   try {
-    // The first attempt may have succeeded after all.
+    // The first unmount may have succeeded after all.
     if (!isMountPoint(parent, name)) return undefined;
     passFailpoint(point);
     await within(Math.max(limitMs, 1000), umountChild(parent, name, UMOUNT_NOFOLLOW | MNT_DETACH));
@@ -66,17 +65,17 @@ async function detach(point: Failpoint, parent: Folder, name: string, limitMs: n
 }
 
 /**
- * The call may begin, and end, long after we stopped waiting for it, so the folder that it starts from is
- * kept open until then.
+ * The call may start and end long after we stopped waiting, so the folder that it starts from stays open
+ * until then.
  */
 async function umountChild(parent: Folder, name: string, flags: number): Promise<void> {
   using from = parent.duplicate();
   await umountBlocking(cString(`/proc/self/fd/${from.fd}/${name}`), flags, parent.label(name));
 }
 
-/** An unmount failed, for another reason than that somebody works in it. */
+/** An unmount failed, for another reason than a process in it. */
 export class UnmountError extends DrydockError {
-  /** Whether something is still mounted there. */
+  /** Whether the mount is still there. */
   readonly isStillMounted: boolean;
 
   constructor(target: string, { cause, left }: { readonly cause: unknown; readonly left: unknown }) {
@@ -92,14 +91,14 @@ export class UnmountError extends DrydockError {
   }
 }
 
-/** Fails if this takes longer. What was begun goes on in its thread. */
+/** Fails if the work takes longer. The work itself goes on in its thread. */
 async function within(limitMs: number, work: Promise<void>): Promise<void> {
   const clock = new AbortController();
   try {
     const late = delay(limitMs, undefined, { signal: clock.signal }).then(() => {
       throw new DrydockError("TIMEOUT", `it took longer than ${limitMs} ms`);
     });
-    // Whichever loses the race ends unheard.
+    // The loser of the race must not become an unhandled rejection.
     late.catch(() => undefined);
     work.catch(() => undefined);
     await Promise.race([work, late]);
@@ -108,14 +107,14 @@ async function within(limitMs: number, work: Promise<void>): Promise<void> {
   }
 }
 
-/** Whether something is mounted on a name directly in this folder. Nothing is followed. */
+/** Whether a name directly in this folder is a mount point. Links are not followed. */
 export function isMountPoint(folder: Folder, name: string): boolean {
   try {
     const facts = folder.facts(name);
     return facts !== undefined && facts.mountId !== folder.ownFacts().mountId;
   } catch (thrown) {
-    // A file system in user space whose process died, or that lets in only who mounted it, can't be asked;
-    // the table of mounts can.
+    // A FUSE mount whose process died, or that admits only its owner, does not answer; the table of mounts
+    // does.
     if (!failedWith(thrown, "ENOTCONN", "ECONNABORTED", "EACCES", "EIO", "ESTALE")) throw thrown;
     const path = pathFromBytes(readlinkSync(`/proc/self/fd/${folder.fd}`, { encoding: "buffer" }));
     return mountsBelow(path).includes(path === "/" ? `/${name}` : `${path}/${name}`);

@@ -3,12 +3,12 @@ import { type Failpoint, passFailpoint } from "../failpoints.ts";
 import { closePipes, feed, type Program, startProcess } from "./start-process.ts";
 
 const READY = "ready\n";
-/** A program that takes longer to come up is ended, and is reported like one that ended by itself. */
+/** A program that takes longer to come up is ended, and reported like one that ended by itself. */
 const READY_WITHIN_MS = 60_000;
 
 /**
- * Starts a program that goes on when this one has ended, and waits until it writes `ready` to its standard
- * output. Returns its complaint instead, if it ended before. No other process can see its input.
+ * Starts a program that outlives this one, and waits until it writes `ready` to its standard output. Returns
+ * its error output if it ends before. No other process can see its input.
  */
 export async function startBackground(
   point: Failpoint,

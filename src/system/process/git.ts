@@ -6,16 +6,16 @@ import { programAmong, systemProgram } from "./programs.ts";
 import { runProcess } from "./run-process.ts";
 
 /**
- * The one place that runs git. Its commands are plumbing, by argument list, never through a shell; paths
- * inside repositories go in and come out NUL-terminated, because they are bytes.
+ * The only code that runs git. Its commands are plumbing, by argument list, never through a shell. Paths
+ * inside repositories are bytes, so they are passed and read NUL-terminated.
  *
- * A command says the same whatever the user has configured: his environment's GIT_* variables are left out,
- * and what would run other programs (hooks, file system monitors), change the output or start housekeeping is
- * switched off. What says what files hold (identity, line ends, filters, attributes) still counts, wherever
- * it is configured.
+ * A command gives the same answer whatever the user has configured: GIT_* variables of the user are dropped,
+ * and settings that run other programs (hooks, file system monitors), change the output or start housekeeping
+ * are off. Settings that decide the content of files (identity, line ends, filters, attributes) still apply,
+ * wherever they are configured.
  *
- * A repository is named by its git directory, and then git does not ask whose it is. So a repository of the
- * user's is first looked at by `discover`, where it does.
+ * A command names its repository by the git directory, and then git does not check who owns it. So a
+ * repository of the user is first examined by `discover`, where git does check.
  */
 const SETTINGS = {
   "core.hooksPath": "/dev/null",
@@ -37,7 +37,7 @@ const SETTINGS = {
   "protocol.file.allow": "always",
 };
 
-/** Variables of the user's that git, or a filter that it runs, needs to find his settings. */
+/** Variables that git, or a filter that it runs, needs to find the user's settings. */
 const PASSED_ON = ["HOME", "XDG_CONFIG_HOME", "PATH", "TMPDIR", "USER", "LOGNAME", "SUDO_UID"];
 const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
 const DEFAULT_LIMIT_MS = 60_000;
@@ -46,7 +46,7 @@ const LINES_OF_HOOKS = 12;
 
 type Environment = { readonly [name: string]: string | undefined };
 
-/** A repository, and with what of its own a command works on it. */
+/** A repository, and the index or worktree that a command uses with it. */
 export interface GitContext {
   readonly gitDir: string;
   readonly workTree?: string;
@@ -56,16 +56,16 @@ export interface GitContext {
 
 export interface GitOptions {
   readonly input?: Uint8Array;
-  /** Settings of this one command. */
+  /** Settings for this command only. */
   readonly settings?: { readonly [key: string]: string };
   readonly environment?: { readonly [name: string]: string };
-  /** Exit codes besides 0 that are an answer and no failure. */
+  /** Exit codes besides 0 that are an answer, not a failure. */
   readonly answers?: readonly number[];
-  /** Gets the output piece by piece instead of it being returned. */
+  /** Receives the output piece by piece; then none is returned. */
   readonly onOutput?: (bytes: Buffer) => void;
-  /** Told how far a long command has come, if it is one that says so. */
+  /** Called with the progress of a long command, if that reports it. */
   readonly onProgress?: (done: number, total: number) => void;
-  /** Aborting it ends the command. */
+  /** Aborts the command. */
   readonly signal?: AbortSignal;
 }
 
@@ -80,7 +80,7 @@ export class Git {
   #program: string | undefined;
   #version: string | undefined;
 
-  /** `limitMs`: for how long a command may say nothing before it is ended. */
+  /** A command that writes nothing for `limitMs` is ended. */
   constructor(environment: Environment, limitMs: number = DEFAULT_LIMIT_MS) {
     this.#environment = environment;
     this.#limitMs = limitMs;
@@ -105,26 +105,28 @@ export class Git {
     return await this.look(context, args, options);
   }
 
-  /** Runs a command in whatever repository a folder is in, if git finds that one to be this user's. */
+  /**
+   * Runs a command in the repository that contains a folder, if git accepts that repository as this user's.
+   */
   async discover(folder: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
     return await this.#run(folder, args, options);
   }
 
-  /** What git says of its version. */
+  /** The output of `git version`. */
   async version(folder: string): Promise<string> {
     this.#version ??= lineOf(await this.discover(folder, ["version"]));
     return this.#version;
   }
 
-  /** One line that a command says, without its end. */
+  /** Runs a command that changes nothing and writes one line; returns that line. */
   async line(context: GitContext, args: readonly string[], options: GitOptions = {}): Promise<string> {
     return lineOf(await this.look(context, args, options));
   }
 
   /**
-   * Runs a hook of the user's in his checkout, if there is one, as git itself does: with his settings and his
-   * environment, and none of ours, because what a hook starts would have them too. If it fails, what it had
-   * to say is in the error.
+   * Runs a hook of the user's repository, if there is one, as git itself does: with the user's settings and
+   * environment and none of ours, because the hook would pass ours on. If the hook fails, the error holds its
+   * output.
    */
   async hook(
     point: Failpoint,
@@ -185,7 +187,7 @@ export class Git {
     return { PATH: DEFAULT_PATH, ...Object.fromEntries(kept) };
   }
 
-  /** Everything that he has set, but for what leads git to another repository, or to other settings. */
+  /** The user's environment, without variables that lead git to another repository or other settings. */
   #ofUser(): { [name: string]: string } {
     const all = Object.entries(this.#environment);
     return Object.fromEntries(
@@ -214,18 +216,17 @@ const OWN_VARIABLES = {
 };
 
 /**
- * Files are written by as many processes at once as have nobody to wait for; more take longer than one does,
- * and from others.
+ * The number of idle processors. Checking out files with more processes takes longer, and slows others down.
  */
 function idleProcessors(): string {
   const [load = 0] = loadavg();
   return String(Math.max(1, Math.floor(availableParallelism() - load)));
 }
 
-/** Nobody is there to be asked. */
+/** A hook must not wait for input: there is no user to ask. */
 const HOOK_VARIABLES = { GIT_EDITOR: ":", GIT_TERMINAL_PROMPT: "0" };
 
-/** The first line of what a command said. */
+/** The output of a command that writes one line, without the line end. */
 export function lineOf({ stdout }: GitAnswer): string {
   return stdout.toString().replace(/\n$/, "");
 }
@@ -280,7 +281,7 @@ function commandText(args: readonly string[]): string {
   return `git ${args.join(" ")}`.slice(0, 200);
 }
 
-/** The last lines of what git said, without those that only tell how far it is. */
+/** The last lines of git's error output, without progress lines. */
 function lastLines(stderr: string, count = LINES_SHOWN): string {
   return stderr
     .split(/[\r\n]/)

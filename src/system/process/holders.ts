@@ -5,37 +5,37 @@ import { isOpenForWriting } from "../data/file-data.ts";
 import { closeUnlessLocked } from "../data/locked-files.ts";
 import { commandOf, linksOf, processIds, readIfThere, readLinkIfThere } from "./processes.ts";
 
-/** A process that has something open, or works in it. */
+/** A process that has a path open, or works in it. */
 export interface Holder {
   readonly pid: number;
   readonly command: string;
-  /** What it holds, as the kernel names it. */
+  /** The path, as the kernel names it. */
   readonly path: string;
 }
 
 /**
  * Processes that work in a folder below this path or have one open: they could make files in it wherever it
- * is moved to. Only processes that the user may look at are seen.
+ * is moved. Sees only processes that this user may look at.
  */
 export function folderHolders(below: string): Holder[] {
   return otherHolders((path) => path === below || path.startsWith(`${below}/`));
 }
 
 /**
- * Other processes that have one of these files open for writing. Only processes that the user may look at are
- * seen.
+ * Other processes that have one of these files open for writing. Sees only processes that this user may look
+ * at.
  */
 export function fileWriters(paths: readonly string[]): Holder[] {
-  // The kernel mostly knows at once that there are none, which spares a look at everything that everybody has
-  // open.
+  // Usually the kernel knows at once that there are none, which avoids reading the open files of all
+  // processes.
   const wanted = new Set(paths.filter(mayBeWritten));
   if (wanted.size === 0) return [];
   return otherHolders((path, pid, link) => wanted.has(path) && isForWriting(pid, link));
 }
 
 /**
- * What other processes hold, as far as it matches: the path, and by which of its links (processes.ts) a
- * process holds it.
+ * The matching paths that other processes hold. `matches` gets the path, and the process and link
+ * (processes.ts) that hold it.
  */
 function otherHolders(matches: (path: string, pid: string, link: string) => boolean): Holder[] {
   const others = processIds().filter((pid) => Number(pid) !== process.pid);
@@ -64,7 +64,7 @@ function mayBeWritten(path: string): boolean {
   }
 }
 
-/** The last two bits of `flags` say how it was opened: 0 is for reading alone. */
+/** The last two bits of `flags` are the access mode: 0 is read-only. */
 function isForWriting(pid: string, link: string): boolean {
   if (!link.startsWith("fd/")) return false;
   const info = readIfThere(`/proc/${pid}/${link.replace("fd/", "fdinfo/")}`) ?? "";

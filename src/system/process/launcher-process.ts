@@ -9,34 +9,33 @@ import { childrenOf } from "./processes.ts";
 import { type Program, startProcess } from "./start-process.ts";
 
 export interface LauncherOptions extends Program {
-  /** What the command is to find at 0, 1 and 2. */
+  /** The command's descriptors 0, 1 and 2. */
   readonly streams: readonly [number, number, number];
 }
 
-/** What it said when it came up. */
+/** What the launcher reported: the command is up, or an error. */
 export type StartReport = { readonly ready: true } | { readonly ready: false; readonly said: string };
 
 const WAITING = "waiting";
 const READY = "ready";
 const FAILED = "failed ";
 const LOOK_AGAIN_MS = 10;
-/** How long a view may take to be put together. */
+/** The longest time for building a view. */
 const LIMIT_MS = 60_000;
 
 /**
- * A process that waits to become a command in namespaces of its own. It is the parent of the first process
- * there, whose first child is the command. Its descriptors are those of run/launch-spec.ts; until the command
- * starts, its standard error is a pipe to us.
+ * A process that waits to become a command in its own namespaces. It is the parent of the first process
+ * there, whose first child is the command. run/launch/launch-spec.ts describes its descriptors. Until the
+ * command starts, its standard error is a pipe to us.
  */
 export class LauncherProcess {
-  /** The exit code; 128 and the number of the signal that ended it. */
+  /** The exit code; 128 plus the number of the signal that ended it. */
   readonly ended: Promise<number>;
   /**
-   * Called when the command waits, because it was stopped or wants the keyboard; when that resolves, the
-   * command goes on.
+   * Called when the command was stopped or wants the keyboard. The command goes on when the promise resolves.
    */
   onWaiting: (why: "stopped" | "keyboard") => Promise<void> = () => Promise.resolve();
-  /** It is up, and waits to be told; or it has ended. */
+  /** Resolves when the launcher is up and waits for its specification, or has ended. */
   readonly waiting: Promise<void>;
   #isWaiting: () => void = () => undefined;
   readonly #child: ChildProcess;
@@ -54,7 +53,7 @@ export class LauncherProcess {
       this.#isWaiting = resolve;
     });
     this.#report = this.#listen();
-    // A launcher that is not used is not waited for, and what became of it is then no failure of anything.
+    // Nothing waits for an unused launcher, so its end must not become an unhandled rejection.
     void Promise.allSettled([this.#report, this.ended]);
   }
 
@@ -77,10 +76,10 @@ export class LauncherProcess {
     return this.#child.stdio[3] as Duplex;
   }
 
-  /** Tells it what to become. */
+  /** Sends the specification, and waits for the report. */
   async launch(specification: string): Promise<StartReport> {
     this.#control.write(`${specification}\n`);
-    // A file system of the host that does not answer must not keep us for ever.
+    // A file system of the host that does not answer must not block us for ever.
     const clock = setTimeout(() => this.kill(), LIMIT_MS);
     try {
       return await this.#report;
@@ -89,29 +88,29 @@ export class LauncherProcess {
     }
   }
 
-  /** A descriptor that it has handed to us. */
+  /** The next descriptor that the launcher passed to us. */
   take(): number {
     return takeDescriptor(this.#passing);
   }
 
-  /** The pid of the first process of the namespaces, through which others get into them. */
+  /** The pid of the first process of the namespaces; other commands join them through it. */
   get first(): number | undefined {
     return this.#child.pid === undefined ? undefined : childrenOf(this.#child.pid)[0];
   }
 
-  /** The processes that everything else of the command descends from, the parent first. */
+  /** The ancestors of all processes of the command, the parent first. */
   get origins(): readonly number[] {
-    // When it has ended, its number may be another process's.
+    // After its end, another process may have its number.
     if (this.#hasEnded) return [];
     return [this.#child.pid, this.first].filter((pid) => pid !== undefined);
   }
 
-  /** Ends the command with everything it started; or the launcher, if it was not told anything yet. */
+  /** Kills the command with everything it started, or the launcher that still waits. */
   kill(): void {
     this.#child.kill("SIGKILL");
   }
 
-  /** Sends a signal to the command itself, as soon as there is one. After its end this does nothing. */
+  /** Sends a signal to the command, as soon as there is one. Does nothing after its end. */
   signal(name: NodeJS.Signals): void {
     if (this.#hasEnded) return;
     const { first } = this;
@@ -119,7 +118,7 @@ export class LauncherProcess {
     if (command === undefined || !isSent(command, name)) setTimeout(() => this.signal(name), LOOK_AGAIN_MS);
   }
 
-  /** Lets go of what is left open when it has ended. */
+  /** Closes the remaining descriptors after the end. */
   close(): void {
     closeSync(this.#passing);
     this.#control.destroy();
@@ -159,7 +158,7 @@ export class LauncherProcess {
   }
 }
 
-/** A launcher that ended says why at its standard error. */
+/** Whether the launcher ended; it says why on its standard error. */
 function isGone(thrown: unknown): boolean {
   return failedWith(thrown, "EPIPE", "ECONNRESET");
 }

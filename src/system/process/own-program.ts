@@ -2,36 +2,37 @@ import { fileURLToPath } from "node:url";
 import { isThere } from "../data/existence.ts";
 
 /**
- * Where a program of ours may be, seen from who starts it, and where what Node has compiled of it is kept.
+ * A possible location of a program of Drydock, relative to the file that starts it, and of Node's compile
+ * cache for it.
  */
-export interface ProgramPlace {
+export interface ProgramLocation {
   readonly program: string;
   readonly compiled: string;
 }
 
-/** As bin/drydock has it: V8 refuses compiled code that a process with other flags has kept. */
+/** The flag that bin/drydock uses too: V8 refuses a compile cache of a process with other flags. */
 const SAME_FLAG = "--no-allocation-site-pretenuring";
 
-/** How a program of ours is started. */
+/** How to start a program of Drydock. */
 export interface OwnProgram {
   readonly file: string;
   readonly args: readonly string[];
   /**
-   * Nothing of the user's: a variable of his must not lead to another server, tell a password, or have
-   * another module loaded.
+   * Nothing of the user's environment: no variable may lead to another server, expose a password, or load
+   * another module.
    */
   readonly environment: { readonly [name: string]: string };
 }
 
 /**
- * A program beside who starts it: in the source, in dist/ or its chunks, or in a bundle of the tests. What
- * Node has compiled of it is kept beside it, as bin/start.cjs has it for the commands, which halves its
- * start. `from` is the URL of who starts it.
+ * Finds a program beside the file that starts it, whose URL is `from`: in the source, in dist/ or its chunks,
+ * or in a bundle of the tests. Node's compile cache is kept beside it, as bin/start.cjs does for the
+ * commands, which halves its start.
  */
-export function ownProgram(from: string, places: readonly ProgramPlace[]): OwnProgram {
-  const pathOf = (place: string) => fileURLToPath(new URL(place, from));
-  const found = places.find(({ program }) => isThere(pathOf(program)));
-  if (found === undefined) throw new Error(`${places[0]?.program} is missing from this installation.`);
+export function ownProgram(from: string, locations: readonly ProgramLocation[]): OwnProgram {
+  const pathOf = (path: string) => fileURLToPath(new URL(path, from));
+  const found = locations.find(({ program }) => isThere(pathOf(program)));
+  if (found === undefined) throw new Error(`${locations[0]?.program} is missing from this installation.`);
   return {
     file: process.execPath,
     args: ["--disable-warning=ExperimentalWarning", SAME_FLAG, pathOf(found.program)],

@@ -1,6 +1,6 @@
 import { check, lazyCalls, PinnedBuffer } from "../calls/native.ts";
 
-/** Descriptors that one process hands to another through a pair of sockets. */
+/** Passes descriptors to another process through a pair of sockets. */
 const passing = lazyCalls({
   socketpair: "int socketpair(int family, int type, int protocol, void *pair)",
   sendmsg: "long sendmsg(int fd, const void *message, int flags)",
@@ -14,7 +14,7 @@ const MSG_DONTWAIT = 0x40;
 const MSG_CMSG_CLOEXEC = 0x4000_0000;
 const LABEL = "a passed descriptor";
 
-/** Two sockets, each the other's end. */
+/** A pair of connected sockets. */
 export function socketPair(): readonly [number, number] {
   const pair = Buffer.alloc(8);
   check(passing.socketpair(AF_UNIX, SOCK_SEQPACKET_CLOEXEC, 0, pair), "socketpair", LABEL);
@@ -26,7 +26,7 @@ export function passDescriptor(socket: number, fd: number): void {
   check(passing.sendmsg(socket, message.bytes, 0), "sendmsg", LABEL);
 }
 
-/** The next descriptor, which was sent before this is called. */
+/** Receives the next descriptor, which must have been sent already. */
 export function takeDescriptor(socket: number): number {
   const message = newMessage(-1);
   check(passing.recvmsg(socket, message.bytes, MSG_DONTWAIT | MSG_CMSG_CLOEXEC), "recvmsg", LABEL);
@@ -39,7 +39,7 @@ const CONTROL = VECTOR + 16;
 const DESCRIPTOR = CONTROL + 16;
 const BYTE = CONTROL + 24;
 
-/** struct msghdr with one byte of data and one descriptor beside it, all in one piece of memory. */
+/** struct msghdr with one byte of data and one descriptor, all in one buffer. */
 function newMessage(fd: number): PinnedBuffer {
   const message = new PinnedBuffer(BYTE + 8);
   const { bytes, address } = message;

@@ -5,17 +5,17 @@ import { failedWith } from "../calls/errno.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
 
 /**
- * A socket in a folder of our own that only this user can speak to. Each connection carries one line there
+ * A socket in a folder of Drydock's own that only this user can reach. Each connection carries one line there
  * and one line back.
  *
- * The name of a socket may have at most 107 bytes, and a state directory can be deeper than that: so it is
+ * The name of a socket has at most 107 bytes, and a state directory can be deeper than that. So the socket is
  * reached through a descriptor of its folder, by `/proc/self/fd`.
  */
 const LONGEST_LINE = 1 << 30;
 
 /**
- * Listens until it is closed. Each line that comes is answered by a line; `gone` says that nobody waits for
- * the answer any more.
+ * Listens until it is closed, and answers each line with a line. `gone` aborts when the client no longer
+ * waits.
  */
 export async function listenPrivately(
   point: Failpoint,
@@ -26,9 +26,9 @@ export async function listenPrivately(
   const fd = openSync(bytesFromPath(folder), constants.O_RDONLY | constants.O_DIRECTORY);
   const path = `/proc/self/fd/${fd}/${name}`;
   const server = createServer({ allowHalfOpen: true }, (socket) => {
-    // Who has gone away gets no answer; that is all.
+    // A client that is gone gets no answer; that is no error of ours.
     socket.on("error", () => socket.destroy());
-    // Who waits for an answer keeps his side open: if that ends, he is dead.
+    // A waiting client keeps its side open. If that ends, the client is dead.
     const gone = new AbortController();
     for (const event of ["end", "close"]) socket.once(event, () => gone.abort());
     void lineFrom(socket).then(async (line) => {
@@ -52,8 +52,8 @@ export async function listenPrivately(
 }
 
 /**
- * Sends a line and waits for the answer; undefined if nobody listens, or whoever did died before he answered,
- * or the signal ends the wait.
+ * Sends a line and waits for the answer. Undefined if no process listens, the listener dies before it
+ * answers, or the signal ends the wait.
  */
 export async function askPrivately(
   point: Failpoint,
@@ -97,7 +97,7 @@ function listening(server: Server, path: string): Promise<void> {
   });
 }
 
-/** The first line that comes; undefined if the other side ends before it is whole. */
+/** The first line; undefined if the other side ends before it is complete. */
 function lineFrom(socket: Socket): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];

@@ -12,12 +12,12 @@ export function currentBootId(): string {
   return bootId;
 }
 
-/** This process, as others can recognise it. */
+/** This process, as other processes can identify it. */
 export function currentOwner(command: string): Owner {
   return identityOf(process.pid, command);
 }
 
-/** A process of this machine, as others can recognise it. */
+/** A process of this machine, as other processes can identify it. */
 export function identityOf(pid: number, command: string): Owner {
   return {
     id: randomBytes(12).toString("hex"),
@@ -30,9 +30,8 @@ export function identityOf(pid: number, command: string): Owner {
 }
 
 /**
- * Whether that very process is still running on this machine. A zombie is not: it holds nothing and does
- * nothing, though kill(pid, 0) says it is there. A process of another host can't be judged from here and
- * counts as alive.
+ * Whether that very process is still running on this machine. A zombie is not: it holds and does nothing,
+ * although kill(pid, 0) succeeds. A process of another host can't be checked from here and counts as alive.
  */
 export function isProcessAlive(owner: Owner): boolean {
   if (owner.host !== hostname()) return true;

@@ -4,12 +4,12 @@ import { failedWith, unlessFailed } from "../calls/errno.ts";
 
 /** The processes of this machine, as /proc shows them. */
 
-/** The processes that this user sees, as they are called in /proc. */
+/** The pids of the processes that this user sees, as names in /proc. */
 export function processIds(): string[] {
   return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
 }
 
-/** Where a process can hold something: its folders and all that it has open, as names below /proc/PID. */
+/** The links of a process that can hold something: its folders and open files, as names below /proc/PID. */
 export function linksOf(pid: string): string[] {
   const descriptors = unlessFailed(GONE_OR_NOT_OURS, () => readdirSync(`/proc/${pid}/fd`)) ?? [];
   return ["cwd", "root", ...descriptors.map((fd) => `fd/${fd}`)];
@@ -26,8 +26,8 @@ export function readLinkIfThere(path: string): string | undefined {
 }
 
 /**
- * The kernel names nothing whose path is longer than a page. The nearest folder above that it names tells as
- * well where it is.
+ * The kernel does not name paths longer than a page. The nearest ancestor that it names tells the location as
+ * well.
  */
 function nearestNamed(link: string): string | undefined {
   const above = openAbove(link);
@@ -39,15 +39,15 @@ function nearestNamed(link: string): string | undefined {
   }
 }
 
-/** Undefined for what is no folder: only folders have something above them. */
+/** Opens the parent of a folder; undefined for anything else, because only folders have a parent entry. */
 function openAbove(link: string): number | undefined {
   const flags = constants.O_RDONLY | constants.O_DIRECTORY;
   return unlessFailed([...GONE_OR_NOT_OURS, "ENOTDIR"], () => openSync(`${link}/..`, flags));
 }
 
 /**
- * A file of a process, each byte as one character; undefined if the process has ended, or is not ours to look
- * at.
+ * A file in /proc of a process, each byte as one character; undefined if the process has ended, or this user
+ * may not look at it.
  */
 export function readIfThere(path: string): string | undefined {
   return unlessFailed(GONE_OR_NOT_OURS, () => readFileSync(path, "latin1"));
@@ -59,29 +59,32 @@ export function commandOf(pid: string): string {
   return name === undefined ? "a process that has ended" : Buffer.from(name, "latin1").toString().trim();
 }
 
-/** A process may end, or not be ours to look at, at any moment. */
+/** At any moment a process may end, or become unreadable for this user. */
 export const GONE_OR_NOT_OURS: readonly string[] = ["ENOENT", "ESRCH", "EACCES", "EPERM", "EINVAL"];
 
 /** The fields of /proc/PID/stat from the state on; undefined if there is no such process. */
 export function statFields(pid: number | string): readonly string[] | undefined {
   const stat = unlessFailed(["ENOENT", "ESRCH"], () => readFileSync(`/proc/${pid}/stat`, "latin1"));
-  // The command's name is in parentheses and may hold anything, so fields count from the last one.
+  // The name of the command is in parentheses and may contain anything, so fields count from the last
+  // parenthesis.
   return stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-/** The children of a process, the oldest first. Orphans that it took over come after those it had before. */
+/**
+ * The children of a process, the oldest first. Orphans that it adopted come after the children it had before.
+ */
 export function childrenOf(pid: number): readonly number[] {
   const children = readIfThere(`/proc/${pid}/task/${pid}/children`);
   if (children !== undefined) return children.split(" ").filter(Boolean).map(Number);
-  // It is gone, or the kernel was built without that file.
+  // The process is gone, or the kernel was built without that file.
   return processIds()
     .filter((name) => Number(statFields(name)?.[1]) === pid)
     .map(Number);
 }
 
 /**
- * How many files a program that we start would have open at most if Node had not raised our own limit: as
- * many as the process that started us. Undefined if that can't be known.
+ * The limit of open files that a program would inherit if Node had not raised ours: that of our parent
+ * process. Undefined if it can't be read.
  */
 export function inheritedFileLimit(): number | undefined {
   const limits = readIfThere(`/proc/${process.ppid}/limits`) ?? "";

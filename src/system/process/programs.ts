@@ -1,6 +1,6 @@
 import { accessSync, constants } from "node:fs";
 
-/** Where a system keeps its own programs; the PATH of a user often lacks the second half. */
+/** Where systems keep their own programs; a user's PATH often lacks the second half. */
 const FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin"];
 
 /** The path of a program of the system, whatever PATH says; undefined if there is none. */
@@ -18,7 +18,7 @@ function isProgram(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    // Not there, or not for us: either way we can't use it.
+    // It is missing, or this user may not run it.
     return false;
   }
 }

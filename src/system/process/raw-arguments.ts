@@ -4,23 +4,22 @@ import { displayPath, pathFromBytes } from "../../core/paths/byte-path.ts";
 import { failedWith } from "../calls/errno.ts";
 
 /**
- * What this process was started with, exactly. Node decodes arguments, environment and current folder as
- * UTF-8 and puts U+FFFD where that fails; the kernel still has the bytes. They are only looked at where a
+ * The exact bytes that this process was started with. Node decodes arguments, environment and current folder
+ * as UTF-8 and puts U+FFFD where that fails; the kernel still has the bytes. They are read only where a
  * U+FFFD shows up.
  */
 const REPLACEMENT = "\ufffd";
 
 type Environment = { readonly [name: string]: string | undefined };
 
-/** The last arguments of this process as strings of byte-path.ts; `decoded` is what Node made of them. */
+/** The last arguments of this process as strings of byte-path.ts; `decoded` holds Node's version of them. */
 export function exactArguments(decoded: readonly string[]): readonly string[] {
   if (!decoded.some((argument) => argument.includes(REPLACEMENT))) return decoded;
-  // Options of Node itself may stand before ours, and not all of them are in process.execArgv, so we count
-  // from the end.
+  // Options of Node may precede ours, and not all of them are in process.execArgv, so we count from the end.
   return splitAtNul(readOwn("cmdline")).slice(-decoded.length);
 }
 
-/** The environment of this process as strings of byte-path.ts; `decoded` is what Node made of it. */
+/** The environment of this process as strings of byte-path.ts; `decoded` is Node's version of it. */
 export function exactEnvironment(decoded: Environment): Environment {
   if (!Object.values(decoded).some((value) => value?.includes(REPLACEMENT))) return decoded;
   const exact = { ...decoded };
@@ -32,7 +31,7 @@ export function exactEnvironment(decoded: Environment): Environment {
   return exact;
 }
 
-/** The folder that this process is in, as a string of byte-path.ts. */
+/** The current folder of this process, as a string of byte-path.ts. */
 export function exactCurrentFolder(): string {
   try {
     const decoded = process.cwd();
@@ -53,14 +52,14 @@ function readOwn(name: "cmdline" | "environ"): Buffer {
     return readFileSync(file);
   } catch (thrown) {
     /* c8 ignore next 5 -- needs a machine without /proc, on which the tests can't run */
-    throw new UnsupportedError(`What is not UTF-8 can't be taken over without ${displayPath(file)}.`, {
+    throw new UnsupportedError(`Bytes that are not UTF-8 can't be read without ${displayPath(file)}.`, {
       hint: "Mount /proc, or use names that are UTF-8.",
       cause: thrown,
     });
   }
 }
 
-/** Every string in there ends with a NUL. */
+/** Each string ends with a NUL. */
 function splitAtNul(bytes: Buffer): readonly string[] {
   const strings: string[] = [];
   for (let from = 0; from < bytes.length; ) {

@@ -4,21 +4,21 @@ import { translated, unlessFailed } from "../calls/errno.ts";
 import { systemProgram } from "./programs.ts";
 import { closePipes, feed, type Program, startProcess } from "./start-process.ts";
 
-/** How far a program may go, and what becomes of its output. */
+/** Limits for a program, and receivers of its output. */
 export interface ProcessBounds {
   /**
-   * A program that writes nothing for so long is ended; a long one that reports its progress may take its
-   * time.
+   * Idle timeout: a program that writes nothing for so long is ended, so a long one that reports progress may
+   * run on.
    */
   readonly limitMs: number;
   readonly input?: Uint8Array;
-  /** Descriptors that the program finds at 3 and up. */
+  /** Descriptors that the program gets as 3 and up. */
   readonly descriptors?: readonly number[];
-  /** Aborting it ends the program. */
+  /** Aborts the program. */
   readonly signal?: AbortSignal;
-  /** Gets the output piece by piece; then none is kept. */
+  /** Receives the output piece by piece; then none is returned. */
   readonly onOutput?: (bytes: Buffer) => void;
-  /** Gets each piece of standard error. */
+  /** Receives each piece of standard error. */
   readonly onSaid?: (text: string) => void;
   /** A program that writes more is ended, unless `onOutput` takes it. */
   readonly mostOutput?: number;
@@ -31,20 +31,20 @@ export interface ProcessOutcome {
   readonly stdout: Buffer;
   /** The end of its standard error. */
   readonly stderr: string;
-  /** We ended it, because it took too long. */
+  /** Whether we ended it because it took too long. */
   readonly tookTooLong: boolean;
 }
 
-/** How long a program that is asked to end may take for it. */
+/** How long a program may take to end after it is asked to. */
 const GRACE_MS = 1500;
-/** Node makes no longer text of it. */
+/** Node can't make a longer string. */
 const MOST_OUTPUT = 512 * 1024 ** 2 - 1024;
 const MOST_SAID = 64 * 1024;
 
 /**
- * Runs a program to its end, but never waits without end. A program that takes too long is asked to end
- * (SIGTERM), with everything it started, so that it can still remove its lock files; then it is killed. It is
- * asked, too, when this process dies.
+ * Runs a program until it ends, but never waits for ever. A program that takes too long gets SIGTERM, with
+ * everything it started, so that it can still remove its lock files; then it is killed. It also gets SIGTERM
+ * when this process dies.
  */
 export async function runProcess(program: Program, bounds: ProcessBounds): Promise<ProcessOutcome> {
   if (isAborted(bounds)) throw new InterruptedError();
@@ -64,7 +64,7 @@ export async function runProcess(program: Program, bounds: ProcessBounds): Promi
   }
 }
 
-/** Listens to both outputs. The function that is returned gives what there is to be kept of them. */
+/** Collects both outputs. The returned function gives what is kept of them. */
 function collected(child: ChildProcess, { file }: Program, bounds: ProcessBounds, watch: Watch) {
   const { onOutput, onSaid, mostOutput = MOST_OUTPUT } = bounds;
   const stdout: Buffer[] = [];
@@ -91,7 +91,7 @@ function collected(child: ChildProcess, { file }: Program, bounds: ProcessBounds
   };
 }
 
-/** Ends a program that has been silent for too long, whether it lets itself be ended or not. */
+/** Ends a program that has been silent for too long, by force if necessary. */
 class Watch {
   readonly ended: Promise<number | undefined>;
   tookTooLong = false;
@@ -121,7 +121,7 @@ class Watch {
     signalGroup(this.#child, "SIGTERM");
     this.#force ??= setTimeout(() => {
       signalGroup(this.#child, "SIGKILL");
-      // A process that has left the group may hold the pipes open for ever.
+      // A process that has left the group may keep the pipes open for ever.
       this.#force = setTimeout(() => this.#giveUp(undefined), GRACE_MS);
     }, GRACE_MS);
   }
@@ -140,12 +140,12 @@ class Watch {
   }
 }
 
-/** Asked anew each time: it changes meanwhile. */
+/** A function, because the answer changes meanwhile. */
 function isAborted({ signal }: ProcessBounds): boolean {
   return signal?.aborted === true;
 }
 
-/** The kernel asks the program to end when the thread that started it ends, whatever ends that. */
+/** The kernel sends the program SIGTERM when the thread that started it ends, for whatever reason. */
 function endingWithUs(program: Program): Program {
   const setpriv = systemProgram("setpriv");
   if (setpriv === undefined) return program;
@@ -154,6 +154,6 @@ function endingWithUs(program: Program): Program {
 
 function signalGroup({ pid }: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
   if (pid === undefined) return;
-  // Without such a group all of it has ended by itself.
+  // If there is no such group, all of its processes have ended.
   unlessFailed(["ESRCH"], () => process.kill(-pid, name));
 }

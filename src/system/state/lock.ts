@@ -5,8 +5,8 @@ import { Folder } from "../calls/folder.ts";
 import { calls, check, lastErrno } from "../calls/native.ts";
 
 /**
- * Locks of open files and folders (flock). A lock belongs to the descriptor that took it and goes when that
- * is closed, whatever ends the process; it holds between processes, and between two descriptors of one
+ * Locks of open files and folders (flock). A lock belongs to the descriptor that took it and is released when
+ * that is closed, however the process ends. It works between processes, and between two descriptors of one
  * process.
  */
 const SHARED = 1;
@@ -19,14 +19,14 @@ const TRY_AGAIN_MS = 2;
 /** An open file or folder; the path is for messages. */
 type Lockable = Pick<Folder, "fd" | "path">;
 
-/** Takes the lock of an open file or folder, and waits for it as long as another has it. */
+/** Takes the lock of an open file or folder. Waits while another descriptor holds it. */
 export function takeLock({ fd, path }: Lockable): void {
   check(calls.flock(fd, EXCLUSIVE), "flock", path);
 }
 
 /**
- * Takes the lock of an open file or folder; false if another has it. Many can have it shared, while none has
- * it alone.
+ * Takes the lock of an open file or folder; false if another descriptor holds it. Many can hold it shared, if
+ * none holds it alone.
  */
 export function tryLock({ fd, path }: Lockable, how: "alone" | "shared" = "alone"): boolean {
   if (calls.flock(fd, (how === "alone" ? EXCLUSIVE : SHARED) | AT_ONCE) === 0) return true;
@@ -35,9 +35,12 @@ export function tryLock({ fd, path }: Lockable, how: "alone" | "shared" = "alone
   throw error;
 }
 
-/** Calls `action` while it has the lock of a folder of our own, which others have only for moments. */
+/**
+ * Calls `action` while it holds the lock of a folder of Drydock's own. Other processes hold that only
+ * briefly.
+ */
 export function whileLocked<T>(folder: Folder, action: () => T): T {
-  // With a descriptor of its own: the one we were given would go on holding the lock.
+  // With its own descriptor: the given one would keep holding the lock.
   using own = Folder.open(folder.path);
   const giveUpAt = performance.now() + LONGEST_WAIT_MS;
   while (!tryLock(own)) {

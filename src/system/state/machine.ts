@@ -6,7 +6,7 @@ import { OwnerLock } from "./owner-lock.ts";
 
 const POINTS = { hold: failpoint("owner.hold") };
 
-/** Who acts here, for histories: "name@host". */
+/** The user for histories: "name@host". */
 export function currentActor(): string {
   const uid = process.geteuid?.() ?? 0;
   try {
@@ -31,7 +31,7 @@ export class MachineOwners {
     this.#command = command;
   }
 
-  /** This process, for a record of who made something; it claims nothing. */
+  /** This process, for records of who made something. It claims nothing. */
   self(): Owner {
     return currentOwner(this.#command);
   }
@@ -41,12 +41,12 @@ export class MachineOwners {
     return { owner, release: this.#lock.hold(POINTS.hold, owner) };
   }
 
-  /** The locks of dead ones. */
+  /** The lock files of dead owners. */
   dead(): readonly string[] {
     return this.#lock.dead();
   }
 
-  /** Removes the lock of a dead one. */
+  /** Removes the lock file of a dead owner. */
   forget(file: string): void {
     this.#lock.forget(file);
   }

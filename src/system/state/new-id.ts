@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { ulid } from "ulid";
 
-/** Random bytes for many identifiers: asking for each one by itself takes most of the time. */
+/** A pool of random bytes: asking for those of each identifier separately takes most of the time. */
 const POOL_BYTES = 1024;
 let pool = Buffer.alloc(0);
 let used = 0;
 
-/** A new identifier (ULID): unpredictable, and in the order of time. */
+/** A new identifier (ULID): unpredictable, and ordered by time. */
 export function newId(): string {
   return ulid(undefined, randomFraction);
 }

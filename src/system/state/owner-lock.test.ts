@@ -15,7 +15,9 @@ const POINT = failpoint("test.owner");
 const NEEDS_ROOT = process.getuid?.() === 0 ? false : "needs root";
 const url = (file: string) => JSON.stringify(new URL(file, import.meta.url).href);
 
-/** Holds a lock, says who it is, and runs until it is killed. With "spawn" it also leaves a child behind. */
+/**
+ * Holds a lock, writes its owner, and runs until it is killed. With "spawn" it also leaves a child behind.
+ */
 const HOLDER = `
   import { spawn } from "node:child_process";
   import { armFailpoints } from ${url("../failpoints.ts")};

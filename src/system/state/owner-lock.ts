@@ -9,9 +9,9 @@ import { isProcessAlive } from "../process/process-identity.ts";
 import { takeLock, tryLock } from "./lock.ts";
 
 /**
- * Who is alive, as the kernel knows it: each process that claims something holds a lock (flock) on a file of
- * its own in the state directory for as long as it lives. The lock goes only with the process, whatever kills
- * it, and it tells the truth across pid namespaces, where process ids do not.
+ * Tells which owners are alive. Each process that claims something holds a lock (flock) on its own file in
+ * the state directory until it ends. The kernel releases the lock only with the process, however it ends, and
+ * the lock is right across pid namespaces, where process ids are not.
  */
 const POINTS = {
   file: failpoint("owner.file"),
@@ -19,7 +19,7 @@ const POINTS = {
   release: failpoint("owner.release"),
   sweep: failpoint("owner.sweep"),
 };
-const LOCKS_NOT_TO_BE_HAD = ["ENOLCK", "EOPNOTSUPP", "ENOTSUP", "ENOSYS"];
+const NO_LOCKS = ["ENOLCK", "EOPNOTSUPP", "ENOTSUP", "ENOSYS"];
 
 export class OwnerLock {
   readonly #folder: string;
@@ -28,7 +28,7 @@ export class OwnerLock {
     this.#folder = join(stateDir, "owners");
   }
 
-  /** Takes this owner's lock, until the process ends or the returned function gives it up. */
+  /** Takes this owner's lock, until the process ends or calls the returned function. */
   hold(point: Failpoint, owner: Owner): () => void {
     passFailpoint(point);
     mkdirSync(bytesFromPath(this.#folder), { recursive: true, mode: 0o700 });
@@ -40,7 +40,7 @@ export class OwnerLock {
         passFailpoint(POINTS.release);
         rmSync(bytesFromPath(file), { force: true });
       } catch {
-        // Without the lock on it, it is the file of a dead owner, and the next one who comes sweeps it away.
+        // Once unlocked, it is the file of a dead owner, and the next process sweeps it away.
       } finally {
         closeSync(fd);
       }
@@ -48,8 +48,8 @@ export class OwnerLock {
   }
 
   /**
-   * Until it is locked, the file of a living owner looks like that of a dead one and may be swept away: then
-   * it is made anew.
+   * Until it is locked, the file of a living owner looks like that of a dead one, and another process may
+   * sweep it away. Then it is made again.
    */
   #lockedFile(file: string): number {
     for (;;) {
@@ -61,7 +61,7 @@ export class OwnerLock {
       );
       try {
         passFailpoint(POINTS.lock);
-        unlessFailed(LOCKS_NOT_TO_BE_HAD, () => takeLock({ fd, path: file }));
+        unlessFailed(NO_LOCKS, () => takeLock({ fd, path: file }));
         if (fstatSync(fd).nlink > 0) return fd;
       } catch (thrown) {
         closeSync(fd);
@@ -72,17 +72,17 @@ export class OwnerLock {
   }
 
   /**
-   * Whether the owner still holds its lock; where the file system has no locks, whether its process lives.
-   * Only owners that have claimed something are asked about, and those have their lock. The file of a dead
-   * one stays for the next `hold`, which sweeps.
+   * Whether the owner still holds its lock; if the file system has no locks, whether its process lives. Ask
+   * only about owners that have claimed something: those have their lock. The next `hold` sweeps the files of
+   * dead owners.
    */
   isAlive(owner: Owner): boolean {
     const file = this.#file(owner);
     const fd = openIfThere(file);
     if (fd === undefined) return false;
     try {
-      const isTaken = lookAt(fd, file);
-      return isTaken === undefined ? isProcessAlive(owner) : !isTaken;
+      const isFree = lockIsFree(fd, file);
+      return isFree === undefined ? isProcessAlive(owner) : !isFree;
     } finally {
       closeSync(fd);
     }
@@ -93,7 +93,7 @@ export class OwnerLock {
     for (const file of this.#files()) this.forget(file);
   }
 
-  /** Removes the file of an owner, if that is dead. */
+  /** Removes the file of an owner, if the owner is dead. */
   forget(file: string): void {
     this.#ifDead(file, () => {
       passFailpoint(POINTS.sweep);
@@ -101,20 +101,20 @@ export class OwnerLock {
     });
   }
 
-  /** The files of owners that are dead. */
+  /** The files of dead owners. */
   dead(): readonly string[] {
     return this.#files().filter((file) => this.#ifDead(file, () => true));
   }
 
   /**
-   * Calls `action` while it has the lock of a dead owner: one that is only about to take its lock waits for
-   * the end of it.
+   * Calls `action` while it holds the lock of a dead owner. An owner that is about to take its lock waits
+   * meanwhile.
    */
   #ifDead<T>(file: string, action: () => T): T | undefined {
     const fd = openIfThere(file);
     if (fd === undefined) return undefined;
     try {
-      return lookAt(fd, file) === true ? action() : undefined;
+      return lockIsFree(fd, file) === true ? action() : undefined;
     } finally {
       closeSync(fd);
     }
@@ -130,11 +130,11 @@ export class OwnerLock {
 }
 
 /**
- * Whether the lock was to be had: then no living owner has it. Undefined where the file system has no locks.
- * It is taken shared, so that two processes that look at once don't take each other for the owner.
+ * Whether no living owner holds the lock; undefined if the file system has no locks. Takes the lock shared,
+ * so that two processes that ask at once do not take each other for the owner.
  */
-function lookAt(fd: number, path: string): boolean | undefined {
-  return unlessFailed(LOCKS_NOT_TO_BE_HAD, () => tryLock({ fd, path }, "shared"));
+function lockIsFree(fd: number, path: string): boolean | undefined {
+  return unlessFailed(NO_LOCKS, () => tryLock({ fd, path }, "shared"));
 }
 
 function openIfThere(file: string): number | undefined {

@@ -9,17 +9,18 @@ import { flushFile } from "../data/whole-file.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
 
 /**
- * The folder in which Drydock keeps its own things, and the files directly in it.
+ * The state directory, and the files directly in it.
  *
- * Whoever can write there can make us change anything in the user's name, so it counts only if it belongs to
- * the user and nobody else can write to it. What we make is 0700 and 0600.
+ * A process that can write there can make Drydock change anything in the user's name. So Drydock accepts it
+ * only if it belongs to the user and no other user can write to it. Drydock makes folders with mode 0700 and
+ * files with 0600.
  */
 
 const OTHERS_CAN_WRITE = 0o022;
 
 /**
- * Makes the state directory if it is missing, with the folders above it, and refuses one that is not ours
- * alone to write.
+ * Makes the state directory if it is missing, with the folders above it. Refuses one that other users can
+ * write to.
  */
 export function ensureStateFolder(point: Failpoint, path: string): void {
   asStateError(path, () => {
@@ -41,8 +42,8 @@ export function openStateFolder(path: string): Folder {
 }
 
 /**
- * Makes an empty file of the state directory if it is missing, and refuses one that is not ours alone to
- * write. Returns its size.
+ * Makes an empty file of the state directory if it is missing. Refuses one that other users can write to.
+ * Returns its size.
  */
 export function ensureStateFile(point: Failpoint, path: string): number {
   return asStateError(path, () => {
@@ -64,8 +65,7 @@ function statOf(path: string): Stats | undefined {
 }
 
 /**
- * Each new folder is flushed into its parent: a durable record is worth nothing in a folder that a power cut
- * removes.
+ * Flushes each new folder into its parent: a durable record is useless in a folder that a power cut removes.
  */
 function makeFolder(point: Failpoint, path: string): void {
   const parent = dirname(path);
@@ -86,8 +86,8 @@ function makeFolder(point: Failpoint, path: string): void {
 }
 
 /**
- * The file must never be opened here once it exists: closing it would drop the locks that SQLite holds on it
- * for another connection of this process. That is why it is made exclusively.
+ * An existing file must never be opened here: closing it would drop the locks that SQLite holds on it for
+ * another connection of this process. So it is created exclusively.
  */
 function makeFile(point: Failpoint, path: string): void {
   passFailpoint(point);

@@ -9,10 +9,12 @@ import { whileLocked } from "./lock.ts";
 import { openStateFolder } from "./state-folder.ts";
 
 /**
- * By what a state directory knows itself: `identity.json` in it says where it is, and what the file system
- * calls it there. The records of the state directory name what belongs to it by that path. So with a copy, or
- * one that was moved, Drydock would act on what belongs to the other one, or on nothing. Written when the
- * database in it is whole, and gone before a new one is begun: so it also says that there was one.
+ * `identity.json` in a state directory holds its path, and its inode and birth time. The records of a state
+ * directory refer to its sandboxes by that path. So with a copied or moved state directory, Drydock would act
+ * on sandboxes of the other one, or on nothing.
+ *
+ * It is written when the database is complete, and removed before a new database is begun. So it also says
+ * that there was a database.
  */
 interface StateIdentity {
   readonly path: string;
@@ -24,20 +26,20 @@ interface StateIdentity {
 const NAME = "identity.json";
 const MOST_BYTES = 64 * 1024;
 
-/** Whether this is a state directory that knows itself. Refuses one that is not what it says it is. */
+/** Whether the state directory has an identity. Refuses one whose identity does not match. */
 export function hasStateIdentity(stateDir: string): boolean {
   const recorded = recordedIn(stateDir);
   const here = statOf(stateDir);
   if (recorded === undefined || here === undefined) return false;
   const there = statOf(recorded.path);
-  const isAtItsPlace = there !== undefined && there.dev === here.dev && there.ino === here.ino;
+  const isAtRecordedPath = there !== undefined && there.dev === here.dev && there.ino === here.ino;
   const isTheOne = isSame(here, recorded);
-  if (isTheOne && isAtItsPlace) return true;
+  if (isTheOne && isAtRecordedPath) return true;
   if (isTheOne) throw moved(stateDir, recorded.path);
-  throw isAtItsPlace ? restored(stateDir) : copied(stateDir, recorded.path, there !== undefined);
+  throw isAtRecordedPath ? restored(stateDir) : copied(stateDir, recorded.path, there !== undefined);
 }
 
-/** From now on the state directory knows itself. */
+/** Records the identity of the state directory, if it has none. */
 export function recordStateIdentity(point: Failpoint, stateDir: string): void {
   using folder = openStateFolder(stateDir);
   whileLocked(folder, () => {
@@ -52,7 +54,7 @@ export function recordStateIdentity(point: Failpoint, stateDir: string): void {
   });
 }
 
-/** A database of this state directory is about to be begun anew. */
+/** Removes the identity, before a new database of this state directory is begun. */
 export function forgetStateIdentity(point: Failpoint, stateDir: string): void {
   passFailpoint(point);
   rmSync(bytesFromPath(join(stateDir, NAME)), { force: true });

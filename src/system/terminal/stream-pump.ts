@@ -7,17 +7,17 @@ import { StandardStream } from "./standard-stream.ts";
 
 const pipes = lazyCalls({ pipe2: "int pipe2(void *pair, int flags)" });
 
-/** Carries bytes between one of our standard streams and a pipe that a command has the other end of. */
+/** Copies bytes between one of our standard streams and a pipe of the command. */
 export interface StreamPump {
-  /** The command's end. */
+  /** The command's end of the pipe. */
   readonly descriptor: number;
-  /** Begins, when the command has its end. */
+  /** Starts copying; call this when the command has its end. */
   start(): void;
-  /** Resolves when nothing more will come; rejects with what kept bytes from being carried. */
+  /** Resolves when everything is copied; rejects with the error that prevented it. */
   finish(): Promise<void>;
 }
 
-/** From a pipe to one of our own streams. */
+/** Copies from a pipe to one of our own streams. */
 export function pumpOut(to: 1 | 2): StreamPump {
   const [reading, writing] = newPipe();
   const ended = Promise.withResolvers<void>();
@@ -31,7 +31,7 @@ export function pumpOut(to: 1 | 2): StreamPump {
         try {
           stream.write(bytes);
         } catch (thrown) {
-          // The command then finds its pipe closed, as it would find a full disk.
+          // The command then finds its pipe closed, which stands for errors such as a full disk.
           ended.reject(thrown);
           socket.destroy();
         }
@@ -42,7 +42,7 @@ export function pumpOut(to: 1 | 2): StreamPump {
   };
 }
 
-/** From our standard input to a pipe. What the command does not read any more is left. */
+/** Copies from our standard input to a pipe, until the command stops reading. */
 export function pumpIn(): StreamPump {
   const [reading, writing] = newPipe();
   let stop = () => closeSync(writing);

@@ -3,13 +3,13 @@ import { failedWith } from "../calls/errno.ts";
 import { StandardStream } from "./standard-stream.ts";
 import { resizeTerminal, type UserTerminal } from "./user-terminal.ts";
 
-/** How often a process in the background looks whether it is in the foreground again: no signal says so. */
+/** How often a background process checks whether it is in the foreground again: no signal says so. */
 const LOOK_AGAIN_MS = 300;
 
 /**
- * Connects the user's terminal with the one that a command has of its own. What is typed goes there as it is,
- * so the command's terminal does what Ctrl-C and the like mean; the size follows; and when the command is
- * stopped, we stop, and the user's shell has its terminal back.
+ * Connects the user's terminal with the command's own. Keys are passed on unchanged, so the command's
+ * terminal interprets Ctrl-C and the like. The size follows. When the command is stopped, we stop too, and
+ * the user's shell gets its terminal back.
  */
 export class TerminalRelay {
   readonly #terminal: UserTerminal;
@@ -21,11 +21,11 @@ export class TerminalRelay {
   readonly #resize = (): void => resizeTerminal(this.#commandFd, this.#terminal.size());
 
   readonly #continue = (): void => {
-    // Another program may have set the terminal while we were stopped.
+    // Another program may have changed the settings while we were stopped.
     if (this.#keyboard !== undefined && this.#terminal.isOurs()) this.#terminal.makeRaw();
   };
 
-  /** What the command writes is shown at one of our own streams, or else at the terminal itself. */
+  /** `screen`: the stream of ours that shows the command's output; default: the terminal itself. */
   constructor(terminal: UserTerminal, commandFd: number, screen = terminal.fd) {
     const { ReadStream } = process.getBuiltinModule("node:tty");
     this.#terminal = terminal;
@@ -42,18 +42,17 @@ export class TerminalRelay {
         try {
           output.write(bytes);
         } catch (thrown) {
-          // The terminal is gone, and with it who would look. The command hears of it by a signal, as any
-          // other would.
+          // The terminal is gone, so nothing can be shown. A signal tells the command, as at any terminal.
           if (!failedWith(thrown, "EIO", "EPIPE", "ENXIO")) throw thrown;
         }
       });
-      // The end of a terminal is an error: nobody has its other side open any more.
+      // A terminal ends with an error: no process has its other side open any more.
       this.#command.once("error", (thrown) => (failedWith(thrown, "EIO") ? resolve() : reject(thrown)));
       this.#command.once("close", () => resolve());
     });
   }
 
-  /** Takes the keyboard, as soon as it is ours to take. */
+  /** Takes the keyboard as soon as this process is in the foreground. */
   connect(): void {
     if (!this.#terminal.isOurs()) {
       this.#look = setTimeout(() => this.connect(), LOOK_AGAIN_MS);
@@ -75,7 +74,10 @@ export class TerminalRelay {
     this.#terminal.restore();
   }
 
-  /** The command was stopped at its terminal: so are we, until the user's shell goes on with us. */
+  /**
+   * Call this when the command was stopped at its terminal: stops this process too, until the user's shell
+   * continues it.
+   */
   async stop(): Promise<void> {
     await drained();
     this.#disconnect();
@@ -83,7 +85,7 @@ export class TerminalRelay {
     this.connect();
   }
 
-  /** Resolves when everything is shown that the command wrote; the terminal is as it was before. */
+  /** Resolves when all output of the command is shown and the terminal has its old settings. */
   async end(): Promise<void> {
     await this.#ended;
     process.off("SIGWINCH", this.#resize);
@@ -94,7 +96,7 @@ export class TerminalRelay {
   }
 }
 
-/** Lets what has arrived be shown first. */
+/** Lets output that has already arrived be shown first. */
 function drained(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 20));
 }

@@ -8,7 +8,7 @@ const TCSETSW = 0x5403;
 const TIOCGPGRP = 0x540f;
 const TIOCGWINSZ = 0x5413;
 const TIOCSWINSZ = 0x5414;
-/** struct termios: four words of flags, a byte, then what single characters do. */
+/** struct termios: four words of flags, a byte, then the control characters. */
 const SETTINGS_SIZE = 36;
 const INPUT = 0;
 const OUTPUT = 4;
@@ -18,7 +18,7 @@ const CHARACTERS = 17;
 const VTIME = CHARACTERS + 5;
 const VMIN = CHARACTERS + 6;
 
-/** The terminal at which the user sits. */
+/** The user's terminal. */
 export class UserTerminal {
   readonly fd: number;
   readonly #settings: Buffer;
@@ -28,9 +28,7 @@ export class UserTerminal {
     this.#settings = settingsOf(fd);
   }
 
-  /**
-   * The terminal that this process belongs to; if it belongs to none, the one at one of these descriptors.
-   */
+  /** The controlling terminal of this process; if it has none, the terminal at one of these descriptors. */
   static open(streams: readonly number[]): UserTerminal {
     return new UserTerminal(ownTerminal() ?? duplicate(streams[0] ?? 0));
   }
@@ -51,14 +49,16 @@ export class UserTerminal {
     return size;
   }
 
-  /** Whether what is typed is for us: a process in the background may neither read nor change a terminal. */
+  /**
+   * Whether this process is in the foreground: a background process may neither read nor change a terminal.
+   */
   isOurs(): boolean {
     const group = Buffer.alloc(4);
     if (calls.ioctlBuffer(this.fd, TIOCGPGRP, group) !== 0) return true;
     return group.readInt32LE(0) === ownGroup();
   }
 
-  /** Hands every key and every byte through as it is. */
+  /** Passes every key and byte on unchanged. */
   makeRaw(): void {
     const raw = Buffer.from(this.#settings);
     raw.writeUInt32LE(raw.readUInt32LE(INPUT) & ~0o2753, INPUT);
@@ -70,13 +70,13 @@ export class UserTerminal {
     this.#set(raw);
   }
 
-  /** Sets it as it was before. */
+  /** Restores the settings of before. */
   restore(): void {
     this.#set(this.#settings);
   }
 
   #set(settings: Buffer): void {
-    // A terminal that is gone, or not ours any more, needs no settings of ours.
+    // A failure is fine: the terminal is gone, or no longer ours.
     calls.ioctlBuffer(this.fd, TCSETSW, settings);
   }
 
@@ -85,9 +85,9 @@ export class UserTerminal {
   }
 }
 
-/** Tells a terminal how large its window is. */
+/** Sets the window size of a terminal. */
 export function resizeTerminal(fd: number, size: Buffer): void {
-  // A command that has just ended has none any more.
+  // A failure is fine: a command that has just ended has no terminal any more.
   calls.ioctlBuffer(fd, TIOCSWINSZ, size);
 }
 
@@ -103,7 +103,7 @@ function settingsOf(fd: number): Buffer {
   return settings;
 }
 
-/** Not opened anew: a terminal that was handed to us may belong to another user. */
+/** Duplicates instead of opening again: a terminal that was passed to us may belong to another user. */
 function duplicate(fd: number): number {
   const F_DUPFD_CLOEXEC = 1030;
   return check(calls.fcntl(fd, F_DUPFD_CLOEXEC, 3), "dup", "the terminal");

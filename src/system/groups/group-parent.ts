@@ -5,38 +5,41 @@ import { failedWith } from "../calls/errno.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
 import { MountTable } from "../mount/mount-table.ts";
 
-/** What of a process the kernel can count and limit in a control group. */
+/** What the kernel can limit in a control group. */
 export type Controller = "pids" | "memory";
 
-/** A folder in which a control group with this controller can be made for processes of ours. */
-export interface GroupPlace {
-  /** Of the interface: the files of a group are called otherwise in each. */
+/** A folder in which Drydock can make a control group with this controller. */
+export interface GroupParent {
+  /** The version of the interface, which decides the names of a group's files. */
   readonly version: 1 | 2;
   readonly folder: string;
 }
 
 interface Hierarchy {
   readonly version: 1 | 2;
-  /** Where it is mounted, and our own group in it. */
+  /** The mount point, and our own group below it. */
   readonly root: string;
   readonly own: string;
 }
 
 /**
- * Where a control group can be made, or why nowhere.
+ * Finds the parent for a new control group, or says why there is none.
  *
- * In version 1 each controller has a hierarchy of its own, and the new group is in our own one. In version 2
- * a group that has processes hands no controller down, so the new group is beside our own; only the root may
- * have both. A machine can have version 1 for some controllers.
+ * In version 1 each controller has its own hierarchy, and the new group goes into our own group. In version 2
+ * a group with processes can't give controllers to children, so the new group goes beside our own; only the
+ * root may have both. A machine can use version 1 for some controllers.
  */
-export function groupPlace(enable: Failpoint, controller: Controller): GroupPlace | { readonly why: string } {
+export function groupParent(
+  enable: Failpoint,
+  controller: Controller,
+): GroupParent | { readonly why: string } {
   const hierarchy = hierarchyOf(controller);
   if (hierarchy === undefined) return { why: `this machine has no control groups for ${NAMES[controller]}` };
   const { version, own, root } = hierarchy;
   const folder = version === 1 || own === root ? own : dirname(own);
   try {
     accessSync(folder, constants.W_OK);
-    // To move a process one has to be allowed to act on what its old and its new group have in common.
+    // Moving a process needs write access to the common ancestor of its old and new group.
     accessSync(`${folder}/cgroup.procs`, constants.W_OK);
     if (version === 2) handDown(enable, folder, controller);
     return { version, folder };
@@ -75,7 +78,7 @@ function hierarchyOf(controller: Controller): Hierarchy | undefined {
     .find(({ type, options }) =>
       found.isUnified ? type === "cgroup2" : type === "cgroup" && options.includes(controller),
     );
-  // In a container a part of the hierarchy may be mounted, and our own group may be outside of it.
+  // In a container only a part of the hierarchy may be mounted, and our own group may be outside of it.
   const top = mount?.root === "/" ? "" : mount?.root;
   if (mount === undefined || top === undefined || !`${found.path}/`.startsWith(`${top}/`)) return undefined;
   const below = found.path === "/" ? "" : found.path.slice(top.length);

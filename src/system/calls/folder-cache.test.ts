@@ -5,16 +5,16 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { failedWith } from "./errno.ts";
 import { Folder } from "./folder.ts";
-import { KeptFolders } from "./kept-folders.ts";
+import { FolderCache } from "./folder-cache.ts";
 
 let root: string;
-let folder: KeptFolders;
+let folder: FolderCache;
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "drydock-kept-"));
+  root = mkdtempSync(join(tmpdir(), "drydock-cache-"));
   mkdirSync(join(root, "a/inner"), { recursive: true });
   writeFileSync(join(root, "a/inner/file"), "");
-  folder = new KeptFolders(Folder.open(root));
+  folder = new FolderCache(Folder.open(root));
 });
 
 afterEach(() => {
@@ -24,7 +24,7 @@ afterEach(() => {
 
 const openHandles = () => readdirSync("/proc/self/fd").length;
 
-describe("folders that are kept open", () => {
+describe("cached folders", () => {
   it("stay usable after whoever asked for them has closed them, and list their names each time", () => {
     for (let round = 0; round < 3; round += 1) {
       using inner = folder.openBelow("a/inner");
@@ -54,7 +54,7 @@ describe("folders that are kept open", () => {
   it("are all closed with the folder that keeps them, and beyond a number each is closed by who asked for it", () => {
     const MANY = 200;
     const before = openHandles();
-    const many = new KeptFolders(Folder.open(root));
+    const many = new FolderCache(Folder.open(root));
     for (let at = 0; at < MANY; at += 1) {
       mkdirSync(join(root, `many-${at}`));
       many.openBelow(`many-${at}`).close();

@@ -1,7 +1,7 @@
 import type { ViewStep } from "../launch/launch-spec.ts";
-import type { Place } from "./places.ts";
+import type { ViewMount } from "./view-mount.ts";
 
-/** Names in /proc that are about the whole machine, see system/kernel-entries.ts. */
+/** Names in /proc that concern the whole machine, see system/mount/kernel-entries.ts. */
 export interface MachineEntries {
   readonly writable: readonly string[];
   readonly memory: readonly string[];
@@ -19,11 +19,16 @@ const DEVICE_LINKS = {
 const DEV = "/dev";
 const SHARED_MEMORY = "/dev/shm";
 
-/** Its own processes, and nothing by which root could change the machine or look into its memory. */
-export function processPlaces(privileged: boolean, { writable, memory }: MachineEntries): readonly Place[] {
+/**
+ * A /proc with the command's own processes. For root, entries that could change the machine are read-only,
+ * and entries that show its memory are covered.
+ */
+export function procMounts(privileged: boolean, { writable, memory }: MachineEntries): readonly ViewMount[] {
   const flags = { noSetid: true, noDevices: true, noPrograms: true };
   const machine: readonly ViewStep[] = [
-    ...writable.map((name): ViewStep => ({ step: "again", at: `/proc/${name}`, flags: { readOnly: true } })),
+    ...writable.map(
+      (name): ViewStep => ({ step: "self-bind", at: `/proc/${name}`, flags: { readOnly: true } }),
+    ),
     ...memory.map(
       (name): ViewStep => ({
         step: "bind",
@@ -37,8 +42,8 @@ export function processPlaces(privileged: boolean, { writable, memory }: Machine
   return [{ at: "/proc", steps: [proc, ...(privileged ? machine : [])] }];
 }
 
-/** A small /dev, with terminals and shared memory of its own. */
-export function devicePlaces(): readonly Place[] {
+/** A small /dev with its own terminals and shared memory. */
+export function devMounts(): readonly ViewMount[] {
   const flags = { noSetid: true, noPrograms: true };
   return [
     {

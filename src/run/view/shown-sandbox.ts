@@ -3,35 +3,44 @@ import { displayPath, isAtOrBelow, parentPath } from "../../core/paths/byte-path
 import type { ProgramView } from "../../core/program-view.ts";
 
 /** A sandbox and where a command finds it. */
-export interface Shown {
+export interface ShownSandbox {
   readonly sandboxId: string;
   /**
-   * The path at which it is shown: the original's, or for a file whose whole folder is shown, that folder's.
+   * The path at which a command sees it: that of the original, or of the original's folder if the view shows
+   * the whole folder of a file.
    */
   readonly at: string;
   readonly view: ProgramView;
-  /** The original, if it is shown elsewhere than in its place: that stays as it is. */
+  /**
+   * The path of the original, if the sandbox is shown at another path. The command sees the original
+   * unchanged.
+   */
   readonly original?: string;
-  /** The original is a file, and only that is shown. */
+  /** Whether the original is a file, and only that file is shown. */
   readonly isFile: boolean;
-  /** A link to what is shown, which is put into the sandbox around it, in the place of the original. */
+  /** A link to the sandbox, put at the path of the original, inside the sandbox around it. */
   readonly link?: { readonly at: string; readonly to: string };
 }
 
 /**
- * A single file in a folder that is in a sandbox itself. Both can't be shown in one place, so it is shown
- * where it is, and a link leads there from its place in the other sandbox, which leaves that name out. SQLite
- * follows such a link, and keeps its journals beside the file itself.
+ * A file whose folder is in another sandbox. One path can't show both, so the file is shown at its own path
+ * in the workspace, and a link leads there from its path in the other sandbox, which excludes that name.
+ * SQLite follows such a link and keeps its journals beside the real file.
  */
-export function shownByLink(sandboxId: string, original: string, view: ProgramView): Shown {
+export function shownByLink(sandboxId: string, original: string, view: ProgramView): ShownSandbox {
   const place = view.kind === "layers" ? view.upper : view.path;
   const to = view.only === undefined ? place : `${place}/${view.only}`;
   const own: ProgramView = { kind: "place", path: place, atOwnPath: true };
   return { sandboxId, at: place, view: own, isFile: false, link: { at: original, to } };
 }
 
-/** Where a view of this original goes. */
-export function shownAt(sandboxId: string, original: string, view: ProgramView, isFile: boolean): Shown {
+/** Decides at which path a command sees the view of an original. */
+export function shownSandbox(
+  sandboxId: string,
+  original: string,
+  view: ProgramView,
+  isFile: boolean,
+): ShownSandbox {
   if (view.kind === "place" && view.atOwnPath === true)
     return { sandboxId, at: view.path, view, original, isFile: false };
   const isFolder = view.only !== undefined || !isFile;
@@ -43,9 +52,12 @@ export function shownAt(sandboxId: string, original: string, view: ProgramView, 
   };
 }
 
-/** What several sandboxes share is shown once; of two that would cover each other only one could be seen. */
-export function distinct(shown: readonly Shown[]): readonly Shown[] {
-  const first = new Map<string, Shown>();
+/**
+ * Drops views that several sandboxes share. Refuses two different views at one path, because one would cover
+ * the other.
+ */
+export function distinctlyShown(shown: readonly ShownSandbox[]): readonly ShownSandbox[] {
+  const first = new Map<string, ShownSandbox>();
   for (const item of shown) {
     const other = first.get(item.at);
     if (other === undefined) first.set(item.at, item);
@@ -54,7 +66,7 @@ export function distinct(shown: readonly Shown[]): readonly Shown[] {
         hint: "Make their folder the resource, or put each into a plan of its own.",
       });
   }
-  // The links of those that are shown together are all needed.
+  // Sandboxes that share a view still need a link each.
   return shown.filter((item) => first.get(item.at) === item || item.link !== undefined);
 }
 
@@ -64,23 +76,20 @@ function isSameView(one: ProgramView, other: ProgramView): boolean {
   return one.kind === "layers" && other.kind === "layers" && one.upper === other.upper;
 }
 
-/** Paths of the host that a sandbox refers to: they are shown as they are. */
-export function refersTo(shown: readonly Shown[]): readonly string[] {
+/** Paths of the host that the sandboxes refer to. A command sees them unchanged. */
+export function refersTo(shown: readonly ShownSandbox[]): readonly string[] {
   return [...new Set(shown.flatMap(({ view }) => (view.kind === "place" ? (view.refersTo ?? []) : [])))];
 }
 
-/**
- * Where a command finds what is at this path on the host: in a sandbox that is shown elsewhere, the same
- * place there.
- */
+/** The path at which a command finds `path` of the host. It differs if a sandbox is shown at another path. */
 export function pathInside(
   path: string,
-  shown: readonly Shown[],
+  shown: readonly ShownSandbox[],
   isFolder: (path: string) => boolean,
 ): string {
   const moved = shown.find(({ original }) => original !== undefined && isAtOrBelow(path, original));
   if (moved?.original === undefined) return path;
-  // What is not part of the sandbox, such as a folder that git ignores, is not there.
+  // A folder that is not part of the sandbox, such as one that git ignores, does not exist there.
   for (let at = `${moved.at}${path.slice(moved.original.length)}`; ; at = parentPath(at))
     if (at.length <= moved.at.length || isFolder(at)) return at.length < moved.at.length ? moved.at : at;
 }

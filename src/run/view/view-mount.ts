@@ -2,37 +2,37 @@ import { isAtOrBelow, parentPath } from "../../core/paths/byte-path.ts";
 import type { MemoryEntry } from "../../system/launch/memory-entries.ts";
 import type { ViewStep } from "../launch/launch-spec.ts";
 
-/** Something that is mounted at a path. Of several at the same path the later ones cover the earlier. */
-export interface Place {
+/** One mount of a view, and how to make it. Of several at the same path, later ones cover earlier ones. */
+export interface ViewMount {
   readonly at: string;
   readonly steps: readonly ViewStep[];
-  /** It is a file, and is mounted on one. */
+  /** Whether the mount is a file, mounted on a file. */
   readonly isFile?: boolean;
-  /** A command can make, move and remove names in it. */
+  /** Whether a command can make, move and remove names in it. */
   readonly isWritable?: boolean;
-  /** Nothing of the host is in it. */
+  /** Whether it shows nothing of the host. */
   readonly isEmpty?: boolean;
-  /** Paths of the host that are missing in it. */
+  /** Paths of the host that it does not show. */
   readonly missing?: readonly string[];
 }
 
 /** A small file of the host, with its content as base64. */
-export interface ShownFile {
+export interface HostFile {
   readonly at: string;
   readonly content: string;
 }
 
-/** An empty folder that nobody can change, with a name for each place that something is mounted on in it. */
-export function coverOf(at: string, places: readonly Place[], files: readonly ShownFile[]): Place {
+/** An empty read-only folder that covers `at`. It has a name for each mount point and each file in it. */
+export function emptyCover(at: string, mounts: readonly ViewMount[], files: readonly HostFile[]): ViewMount {
   const entries = new Map<string, MemoryEntry>();
   const add = (entry: MemoryEntry) => entries.set(entry.path, entry);
   const addParents = (path: string) => {
     for (const folder of ancestorsBetween(at, path))
       add({ kind: "folder", path: folder.slice(at.length + 1) });
   };
-  for (const place of places.filter((other) => isStrictlyBelow(other.at, at))) {
-    addParents(place.at);
-    add({ kind: place.isFile ? "file" : "folder", path: place.at.slice(at.length + 1) });
+  for (const mount of mounts.filter((other) => isStrictlyBelow(other.at, at))) {
+    addParents(mount.at);
+    add({ kind: mount.isFile ? "file" : "folder", path: mount.at.slice(at.length + 1) });
   }
   for (const file of files.filter((other) => isStrictlyBelow(other.at, at))) {
     addParents(file.at);
@@ -42,7 +42,7 @@ export function coverOf(at: string, places: readonly Place[], files: readonly Sh
   return { at, steps: [{ step: "memory", at, entries: sorted }] };
 }
 
-/** The folders on the way from one to what is below it, without both, the outermost first. */
+/** The folders strictly between two paths, the outermost first. */
 export function ancestorsBetween(above: string, below: string): readonly string[] {
   const folders: string[] = [];
   for (let at = parentPath(below); isStrictlyBelow(at, above); at = parentPath(at)) folders.unshift(at);

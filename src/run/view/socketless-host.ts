@@ -2,37 +2,39 @@ import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { foldersAndSpecials } from "../../system/calls/special-files.ts";
 import type { MountTable } from "../../system/mount/mount-table.ts";
 import type { OverlayKind } from "../../system/mount/overlay-mount.ts";
-import { isStrictlyBelow, type Place } from "./places.ts";
+import { isStrictlyBelow, type ViewMount } from "./view-mount.ts";
 
-/** Made anew for every command. */
+/** Every command gets its own. */
 const OWN = ["/proc", "/sys", "/dev"];
 
-export interface Veil {
-  /** Where something of ours is shown, so that nothing of the host has to be veiled. */
+export interface SocketlessHost {
+  /** Paths that mounts of ours cover, so the host is not visible there. */
   readonly covered: readonly string[];
-  /** What is not shown at all. */
+  /** Paths of the host that are not shown at all. */
   readonly missing: readonly string[];
   readonly kind: OverlayKind;
 }
 
 /**
- * The host seen through overlays that can't be written: files and folders are the same, but a socket or fifo
- * in an overlay leads to no process outside. An overlay does not show what is mounted in its lower layer, so
- * a folder in which something is mounted is entered, and the sockets and fifos directly in it are covered one
- * by one.
+ * Shows the host through read-only overlays. Files and folders look the same, but a socket or fifo in an
+ * overlay leads to no process outside. An overlay does not show mounts in its lower layer, so this descends
+ * into a folder that contains a mount, and covers the sockets and fifos directly in it one by one.
  */
-export function veilPlaces(table: MountTable, { covered, missing, kind }: Veil): readonly Place[] {
+export function socketlessMounts(
+  table: MountTable,
+  { covered, missing, kind }: SocketlessHost,
+): readonly ViewMount[] {
   const isShown = (point: string) => !covered.some((path) => isAtOrBelow(point, path));
-  // Without privilege no layer can lie over what something is mounted in, shown or not.
-  const mounts = table.visible().flatMap(({ point }) => (kind === "user" || isShown(point) ? [point] : []));
-  const places: Place[] = [];
+  // Without privilege a folder with a mount in it can't be a layer, even if that mount is not shown.
+  const points = table.visible().flatMap(({ point }) => (kind === "user" || isShown(point) ? [point] : []));
+  const mounts: ViewMount[] = [];
   const open = ["/"];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
     const at = folder;
     if ([...OWN, ...covered].some((path) => isAtOrBelow(at, path))) continue;
-    if (at !== "/" && !mounts.some((point) => isStrictlyBelow(point, at))) {
-      places.push(
-        veilOver(
+    if (at !== "/" && !points.some((point) => isStrictlyBelow(point, at))) {
+      mounts.push(
+        overlayOf(
           at,
           missing.filter((path) => isStrictlyBelow(path, at)),
           kind,
@@ -42,17 +44,17 @@ export function veilPlaces(table: MountTable, { covered, missing, kind }: Veil):
     }
     const { folders, specials } = foldersAndSpecials(at);
     open.push(...folders);
-    places.push(...specials.map(coverFile));
+    mounts.push(...specials.map(coverSpecial));
   }
-  return places;
+  return mounts;
 }
 
-function veilOver(at: string, missing: readonly string[], kind: OverlayKind): Place {
+function overlayOf(at: string, missing: readonly string[], kind: OverlayKind): ViewMount {
   const without = missing.map((path) => path.slice(at.length + 1));
   const layers = { lower: at, ...(without.length > 0 && { without }), source: "drydock-veil", kind };
   return { at, missing, steps: [{ step: "overlay", at, layers, orHide: true }] };
 }
 
-function coverFile(at: string): Place {
+function coverSpecial(at: string): ViewMount {
   return { at, isFile: true, steps: [{ step: "bind", at, from: "/dev/null", flags: { readOnly: true } }] };
 }

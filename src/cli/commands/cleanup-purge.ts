@@ -15,9 +15,9 @@ interface PurgeOptions {
 /** `drydock cleanup purge [--older-than AGE] [--dry-run] [--force]` */
 export function define(command: Command, context: CommandContext): void {
   command
-    .option("--older-than <age>", "only what is at least that old: 7d, 12h, 30m or 90s")
-    .option("--dry-run", "only say what would be removed")
-    .option("--force", "also remove what may hold the only copy of work that was not applied")
+    .option("--older-than <age>", "only leftovers of at least this age: 7d, 12h, 30m or 90s")
+    .option("--dry-run", "only list what would be removed")
+    .option("--force", "also remove leftovers that may hold the only copy of unapplied work")
     .action(async ({ olderThan, dryRun = false, force = false }: PurgeOptions) => {
       const age = olderThan === undefined ? {} : { olderThanMs: parseDuration(olderThan) };
       const purge = (drydock: Services) => drydock.cleanup.purge({ ...age, dryRun, force });

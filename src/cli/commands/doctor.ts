@@ -16,7 +16,7 @@ export function define(command: Command, context: CommandContext): void {
   });
 }
 
-/** That Drydock can't even be opened is what a doctor is there to say. */
+/** A state directory that can't be opened is a finding of the doctor, not a failure. */
 async function examine(context: CommandContext): Promise<DoctorReport> {
   try {
     return await look(context, (drydock) => drydock.doctor());

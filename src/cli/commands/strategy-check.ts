@@ -11,7 +11,7 @@ export function define(command: Command, context: CommandContext): void {
     .argument("<strategy>", "its name, or MODULE:CLASS, such as ./mine.ts:MyStrategy")
     .option(
       "--resource <where>",
-      "the folder in which resources are made, and so their file system; or MODULE:FUNCTION, what makes one",
+      "a folder for the resources, on its file system; or MODULE:FUNCTION, a function that makes one",
     )
     .action(async (strategy: string, { resource }: { readonly resource?: string }) => {
       const report = await change(context, undefined, async (drydock) =>
@@ -21,9 +21,9 @@ export function define(command: Command, context: CommandContext): void {
       context.result(
         {
           strategy: report.strategy,
-          passed: passed.map(plain),
-          failed: failed.map(plain),
-          excluded: excluded.map(plain),
+          passed: passed.map(withoutError),
+          failed: failed.map(withoutError),
+          excluded: excluded.map(withoutError),
         },
         () => conformanceLines(report, context.output.styles),
       );
@@ -31,7 +31,7 @@ export function define(command: Command, context: CommandContext): void {
     });
 }
 
-/** Without what it threw, which is no plain data. */
-function plain({ name, group, reason }: CaseResult): Omit<CaseResult, "outcome" | "error"> {
+/** The result without the error, which is not plain data. */
+function withoutError({ name, group, reason }: CaseResult): Omit<CaseResult, "outcome" | "error"> {
   return { name, group, ...(reason !== undefined && { reason }) };
 }

@@ -25,7 +25,7 @@ export function define(command: Command, context: CommandContext): void {
         })),
       };
     });
-    // What a config declares and can't be used is wrong use, and yet the others are there.
+    // A declared strategy that can't be used is a usage error, but the others are listed all the same.
     if (unusable.length > 0) context.exitWith(EXIT.usage);
     context.result({ strategies, ...(unusable.length > 0 && { unusable }) }, () => [
       ...strategyLines(strategies, context.output.styles),

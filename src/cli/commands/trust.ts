@@ -14,7 +14,7 @@ export function define(command: Command, context: CommandContext): void {
     .action(async (given?: string) => {
       const file =
         given === undefined ? (context.options.config ?? nearest(context.cwd)) : unescapePath(given);
-      // Opened with this very config, so that one that makes no sense is refused, with its line.
+      // Opened with this config, so that a wrong one is refused, with the line of the error.
       context.options = { ...context.options, config: file };
       const trusted = await change(context, undefined, (drydock) => drydock.trust(file));
       context.result(trusted, () => trustLines(trusted, context.output.styles));

@@ -7,7 +7,7 @@ import { change } from "../../session.ts";
 /** `drydock plan checkpoint [PLAN] [--label LABEL]` */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
-    .option("--label <label>", "what to call it; one with a label is not pushed out by later ones")
+    .option("--label <label>", "name of the checkpoint; later checkpoints never replace one with a label")
     .action(async (plan: string | undefined, { label }: { readonly label?: string }) => {
       const options = label === undefined ? {} : { label };
       const result = await change(context, plan, (drydock) => drydock.checkpoints.checkpoint(plan, options));

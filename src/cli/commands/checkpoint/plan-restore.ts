@@ -7,12 +7,12 @@ import { change } from "../../session.ts";
 
 /** `drydock plan restore [PLAN] CHECKPOINT` */
 export function define(command: Command, context: CommandContext): void {
-  // Of two arguments the first is the plan; one alone is the checkpoint, of the only open plan.
+  // With two arguments the first is the plan; a single one is the checkpoint, of the only open plan.
   addPlanArgument(command.usage("[options] [PLAN] CHECKPOINT"))
     .argument("[CHECKPOINT]", "id of the checkpoint, the beginning of it, or its label")
     .action(async (first: string | undefined, second: string | undefined) => {
       if (first === undefined)
-        throw new UsageError("It is missing which checkpoint is to be restored.", {
+        throw new UsageError("The checkpoint to restore is missing.", {
           hint: "'drydock plan checkpoints' lists them.",
         });
       const [plan, checkpoint] = second === undefined ? [undefined, first] : [first, second];

@@ -14,7 +14,7 @@ import { change } from "../../session.ts";
  */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
-    .option("-m, --message <text>", "why; kept with the plan")
+    .option("-m, --message <text>", "the reason, recorded with the plan")
     .option(
       "--only <paths...>",
       "land only these paths ([RESOURCE:]PATTERN, with * and **); the rest stays in the plan",
@@ -22,7 +22,7 @@ export function define(command: Command, context: CommandContext): void {
     .option("--digest <digest>", "land only exactly what 'plan diff' showed with this digest")
     .option("--dry-run", "do everything up to the decision, then take it back")
     .option("--allow-irreversible", "also land what can't be undone")
-    .option("--after-restart", "land though the machine was restarted since, and work may be missing");
+    .option("--after-restart", "land although the machine was restarted and work may be missing");
   addAllowOption(command).action(async (plan: string | undefined, options: ApplyOptions) => {
     const { message, digest, only, allow, dryRun = false } = options;
     const { allowIrreversible = false, afterRestart = false } = options;
@@ -37,9 +37,7 @@ export function define(command: Command, context: CommandContext): void {
   });
 }
 
-/**
- * Applies; at a terminal what lands only with the user's word is asked for, and then it is tried once more.
- */
+/** Applies. At a terminal, asks for the user's word where it is missing and tries once more. */
 async function apply(
   context: CommandContext,
   plan: string | undefined,

@@ -25,7 +25,7 @@ interface DiffOptions {
 /** `drydock plan diff [PLAN] [--stat | --name-only | --patch] [PATH…]` */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
-    .argument("[PATH...]", "only what is at or below these paths")
+    .argument("[PATH...]", "only changes at or below these paths")
     .addOption(new Option("--stat", "how many lines of each file").conflicts(["nameOnly", "patch"]))
     .addOption(new Option("--name-only", "only the names").conflicts(["stat", "patch"]))
     .addOption(
@@ -62,8 +62,8 @@ async function printDocument(
 }
 
 /**
- * Prints the patch as it is made. For a program it has the very bytes, so that it can be applied. A person is
- * told what a patch does not show.
+ * Prints the patch while it is made. A program gets the exact bytes, so that it can apply the patch. A person
+ * also gets notes on what a patch does not show.
  */
 async function printPatch(
   { output }: CommandContext,

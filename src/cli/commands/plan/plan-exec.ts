@@ -19,7 +19,7 @@ interface ExecOptions {
 export function define(command: Command, context: CommandContext): void {
   addLimitOption(command.usage("[options] [PLAN] -- COMMAND…"))
     .argument("[PLAN...]", "id of the plan, the beginning of it, or its name; default: the only open plan")
-    .option("--no-network", "without the network")
+    .option("--no-network", "no network for the command")
     .option("--strict", "only the resources are writable, and daemons can't be reached")
     .action(
       async (
@@ -29,7 +29,7 @@ export function define(command: Command, context: CommandContext): void {
         const inner = innerCommand(command, "drydock plan exec PLAN");
         const [plan, ...others] = argumentsBefore(given, inner);
         if (others.length > 0)
-          throw new UsageError("Only one plan can be named.", { hint: "Write the command behind '--'." });
+          throw new UsageError("Only one plan can be named.", { hint: "Write the command after '--'." });
         const stdout = context.options.json ? "stderr" : "inherit";
         using _ = await startLauncher(context, { network, stdout });
         const result = await change(context, plan, async (drydock, _, interruption) => {

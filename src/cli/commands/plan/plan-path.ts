@@ -10,7 +10,7 @@ export function define(command: Command, context: CommandContext): void {
     .argument("[RESOURCE]", "name of the resource; default: the only one")
     .action(async (plan?: string, resource?: string) => {
       const path = await look(context, (drydock) => drydock.plans.path(plan, resource));
-      // A program gets the very bytes, so that `cd "$(drydock plan path …)"` works for every path.
+      // A program gets the exact bytes, so that `cd "$(drydock plan path …)"` works for every path.
       const shown = context.output.terminal.interactive ? displayPath(path) : path;
       context.result({ path }, () => [shown]);
     });

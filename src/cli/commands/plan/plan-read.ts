@@ -11,7 +11,7 @@ export function define(command: Command, context: CommandContext): void {
   addFileArguments(command).action(async (first: string, second: string, third?: string) => {
     const { plan, resource, path: given } = fileArguments(first, second, third);
     const path = unescapePath(given);
-    // A program gets the very bytes; a person sees what would move the cursor or hide.
+    // A program gets the exact bytes; on a terminal, hidden characters are escaped.
     const isTerminal = context.output.terminal.interactive;
     const content = await look(context, (drydock) => drydock.plans.read(plan, resource, path));
     if (!context.options.json)

@@ -19,7 +19,7 @@ export function define(command: Command, context: CommandContext): void {
       ) => {
         const [plan, resource] = second === undefined ? [undefined, first] : [first, second];
         const results = await change(context, plan, async (drydock, signal) => {
-          // A wrong plan is refused before anybody has to type anything.
+          // A wrong plan is refused before the user types statements.
           const { id } = await drydock.plans.find(plan);
           const script = given ?? Buffer.from(await readStandardInput(process.stdin, signal)).toString();
           return await drydock.plans.sql(id, resource, script);

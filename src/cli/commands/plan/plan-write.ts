@@ -11,7 +11,7 @@ export function define(command: Command, context: CommandContext): void {
   addFileArguments(command).action(async (first: string, second: string, third?: string) => {
     const { plan, resource, path } = fileArguments(first, second, third);
     const written = await change(context, plan, async (drydock, signal) => {
-      // A wrong plan is refused before anybody has to type anything.
+      // A wrong plan is refused before the user types content.
       const { id } = await drydock.plans.find(plan);
       const bytes = await readStandardInput(process.stdin, signal);
       return drydock.plans.write(id, resource, unescapePath(path), bytes);

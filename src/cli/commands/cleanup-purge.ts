@@ -3,8 +3,8 @@ import { parseDuration } from "../../config/duration.ts";
 import type { Services } from "../../services.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
+import { openToChange } from "../open-for-command.ts";
 import { purgeLines } from "../render/machine/cleanup-lines.ts";
-import { change } from "../session.ts";
 
 interface PurgeOptions {
   readonly olderThan?: string;
@@ -21,7 +21,7 @@ export function define(command: Command, context: CommandContext): void {
     .action(async ({ olderThan, dryRun = false, force = false }: PurgeOptions) => {
       const age = olderThan === undefined ? {} : { olderThanMs: parseDuration(olderThan) };
       const purge = (drydock: Services) => drydock.cleanup.purge({ ...age, dryRun, force });
-      const result = await change(context, undefined, purge, { makesRoom: true });
+      const result = await openToChange(context, undefined, purge, { makesRoom: true });
       context.result(result, () => purgeLines(result, context.output.styles));
       if (result.failed.length > 0) context.exitWith(EXIT.attention);
     });

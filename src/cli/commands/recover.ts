@@ -4,10 +4,10 @@ import type { RecoveryReport } from "../../commit/recovery.ts";
 import { UsageError } from "../../core/errors/errors.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
+import { openToChange } from "../open-for-command.ts";
 import { abandonLines } from "../render/machine/abandon-lines.ts";
 import { recoveryLines } from "../render/machine/recovery-lines.ts";
 import { attentionLine } from "../render/plan/attention-line.ts";
-import { change } from "../session.ts";
 
 interface RecoverOptions {
   readonly commit?: boolean;
@@ -28,7 +28,7 @@ export function define(command: Command, context: CommandContext): void {
     .addOption(new Option("--abandon", "end the plan as it is, and list what may remain of it"))
     .action(async (plan: string | undefined, options: RecoverOptions) => {
       const how = decision(plan, options);
-      await change(
+      await openToChange(
         context,
         plan,
         async (drydock) => {

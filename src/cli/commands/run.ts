@@ -6,13 +6,13 @@ import type { RunDecision, RunFinding } from "../../run/run-once.ts";
 import { reportAttention } from "../apply-outcome.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
+import { openToChange } from "../open-for-command.ts";
 import { addAllowOption, askToAllow, canAsk } from "../options/allow-option.ts";
 import { innerCommand } from "../options/inner-command.ts";
 import { addLimitOption } from "../options/limit-option.ts";
 import { addResourceOption, resourceRequests } from "../options/resource-requests.ts";
 import { findingLines, outcomeLines } from "../render/plan/run-lines.ts";
 import { RunningSignals } from "../running-signals.ts";
-import { change } from "../session.ts";
 import { startLauncher } from "../start-launcher.ts";
 import { ask } from "../terminal/question.ts";
 
@@ -78,7 +78,7 @@ async function run(context: CommandContext, inner: readonly string[], options: R
   const resources = given === undefined ? [currentFolder(context.cwd)] : resourceRequests(given, context.cwd);
   const stdout = context.options.json ? "stderr" : "inherit";
   using _ = await startLauncher(context, { network, stdout });
-  await change(context, undefined, async (drydock, signal, interruption) => {
+  await openToChange(context, undefined, async (drydock, signal, interruption) => {
     const atCommand = new DisposableStack();
     const outcome = await drydock.run({
       plan: { resources, ...(name === undefined ? {} : { name }), allowIrreversible },

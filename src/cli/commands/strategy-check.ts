@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import type { CaseResult } from "../../testing/run-conformance.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
+import { openToChange } from "../open-for-command.ts";
 import { conformanceLines } from "../render/machine/conformance-lines.ts";
-import { change } from "../session.ts";
 
 /** `drydock strategy check NAME` */
 export function define(command: Command, context: CommandContext): void {
@@ -14,7 +14,7 @@ export function define(command: Command, context: CommandContext): void {
       "a folder for the resources, on its file system; or MODULE:FUNCTION, a function that makes one",
     )
     .action(async (strategy: string, { resource }: { readonly resource?: string }) => {
-      const report = await change(context, undefined, async (drydock) =>
+      const report = await openToChange(context, undefined, async (drydock) =>
         drydock.check(strategy, resource === undefined ? {} : { resource }),
       );
       const { passed, failed, excluded } = report;

@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
+import { openToRead } from "../open-for-command.ts";
 import { strategyLines } from "../render/machine/strategy-lines.ts";
-import { look } from "../session.ts";
 import { oneLine } from "../terminal/printable.ts";
 
 /** `drydock strategy list` */
 export function define(command: Command, context: CommandContext): void {
   command.action(async () => {
-    const { strategies, unusable } = await look(context, async ({ registry }) => {
+    const { strategies, unusable } = await openToRead(context, async ({ registry }) => {
       const all = await registry.listAll();
       return {
         strategies: all.strategies.map(({ name, builtIn, capabilities, madeWith: { version } }) => ({

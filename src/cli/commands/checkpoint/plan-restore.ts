@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { UsageError } from "../../../core/errors/errors.ts";
 import type { CommandContext } from "../../command-context.ts";
+import { openToChange } from "../../open-for-command.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
 import { restoreLines } from "../../render/plan/checkpoint-lines.ts";
-import { change } from "../../session.ts";
 
 /** `drydock plan restore [PLAN] CHECKPOINT` */
 export function define(command: Command, context: CommandContext): void {
@@ -16,7 +16,9 @@ export function define(command: Command, context: CommandContext): void {
           hint: "'drydock plan checkpoints' lists them.",
         });
       const [plan, checkpoint] = second === undefined ? [undefined, first] : [first, second];
-      const result = await change(context, plan, (drydock) => drydock.checkpoints.restore(plan, checkpoint));
+      const result = await openToChange(context, plan, (drydock) =>
+        drydock.checkpoints.restore(plan, checkpoint),
+      );
       context.result(result, () => restoreLines(result));
       for (const warning of result.warnings) context.output.warning(warning);
     });

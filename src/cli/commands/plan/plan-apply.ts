@@ -2,11 +2,11 @@ import type { Command } from "commander";
 import type { ApplyOptions, ApplyResult } from "../../../plans/plan-views.ts";
 import { reportApply } from "../../apply-outcome.ts";
 import type { CommandContext } from "../../command-context.ts";
+import { openToChange } from "../../open-for-command.ts";
 import { addAllowOption, askToAllow, canAsk, nameFiles, refusedFor } from "../../options/allow-option.ts";
 import { unescapePath } from "../../options/escaped-path.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
 import { applyLines } from "../../render/plan/apply-lines.ts";
-import { change } from "../../session.ts";
 
 /**
  * `drydock plan apply [PLAN] [-m MESSAGE] [--only [RESOURCE:]PATTERN…] [--allow [RESOURCE:]PATTERN]…
@@ -43,7 +43,7 @@ async function apply(
   plan: string | undefined,
   options: ApplyOptions,
 ): Promise<ApplyResult> {
-  return await change(context, plan, async (drydock) => {
+  return await openToChange(context, plan, async (drydock) => {
     try {
       return await drydock.plans.apply(plan, options);
     } catch (thrown) {

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { CommandContext } from "../../command-context.ts";
+import { openToChange } from "../../open-for-command.ts";
 import { addResourceOption, resourceRequests } from "../../options/resource-requests.ts";
 import { resourceLines } from "../../render/plan/plan-lines.ts";
-import { change } from "../../session.ts";
 
 interface CreateOptions {
   readonly resource?: readonly string[];
@@ -25,7 +25,7 @@ export function define(command: Command, context: CommandContext): void {
         allowIrreversible = false,
       }: CreateOptions) => {
         const resources = resourceRequests(given, context.cwd);
-        const plan = await change(context, undefined, (drydock) =>
+        const plan = await openToChange(context, undefined, (drydock) =>
           drydock.plans.create({
             resources,
             ...(name === undefined ? {} : { name }),

@@ -2,11 +2,11 @@ import type { Command } from "commander";
 import { UsageError } from "../../../core/errors/errors.ts";
 import type { Limits } from "../../../core/values/limits.ts";
 import type { CommandContext } from "../../command-context.ts";
+import { openToChange } from "../../open-for-command.ts";
 import { argumentsBefore, innerCommand } from "../../options/inner-command.ts";
 import { addLimitOption } from "../../options/limit-option.ts";
 import { scratchLines } from "../../render/plan/run-lines.ts";
 import { RunningSignals } from "../../running-signals.ts";
-import { change } from "../../session.ts";
 import { startLauncher } from "../../start-launcher.ts";
 
 interface ExecOptions {
@@ -32,7 +32,7 @@ export function define(command: Command, context: CommandContext): void {
           throw new UsageError("Only one plan can be named.", { hint: "Write the command after '--'." });
         const stdout = context.options.json ? "stderr" : "inherit";
         using _ = await startLauncher(context, { network, stdout });
-        const result = await change(context, plan, async (drydock, _, interruption) => {
+        const result = await openToChange(context, plan, async (drydock, _, interruption) => {
           using signals = new RunningSignals(interruption);
           return await drydock.exec(plan, {
             command: inner,

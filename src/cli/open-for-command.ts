@@ -9,7 +9,10 @@ import { attentionLine } from "./render/plan/attention-line.ts";
 import { oneLine } from "./terminal/printable.ts";
 
 /** Opens Drydock for a command that only reads. A signal ends the process at once. */
-export async function look<T>(context: CommandContext, work: (drydock: Services) => Promise<T>): Promise<T> {
+export async function openToRead<T>(
+  context: CommandContext,
+  work: (drydock: Services) => Promise<T>,
+): Promise<T> {
   return whileOpen(context, {}, work);
 }
 
@@ -17,7 +20,7 @@ export async function look<T>(context: CommandContext, work: (drydock: Services)
  * Opens Drydock for a command that changes something: a signal stops it cleanly. `plan` is the plan as the
  * user named it, if any.
  */
-export async function change<T>(
+export async function openToChange<T>(
   context: CommandContext,
   plan: string | undefined,
   work: (drydock: Services, signal: AbortSignal, interruption: Interruption) => Promise<T>,

@@ -58,7 +58,7 @@ export function define(command: Command, context: CommandContext): void {
     )
     .option("--no-network", "no network for the command")
     .option("--strict", "only the resources are writable, and daemons can't be reached")
-    .option("--allow-irreversible", "allow resources whose landing can't be undone");
+    .option("--allow-irreversible", "allow resources whose changes can't be undone");
   addAllowOption(command).action(async (_: readonly string[], options: RunOptions) => {
     const inner = innerCommand(command, "drydock run");
     await run(context, inner, options);

@@ -16,7 +16,7 @@ export function define(command: Command, context: CommandContext): void {
   addResourceOption(command)
     .option("--name <name>", "name of the plan")
     .option("--read-only", "the plan can never be applied")
-    .option("--allow-irreversible", "allow resources whose landing can't be undone")
+    .option("--allow-irreversible", "allow resources whose changes can't be undone")
     .action(
       async ({
         resource: given = ["."],

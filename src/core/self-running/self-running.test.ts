@@ -103,7 +103,7 @@ describe("files that tools run by themselves", () => {
   });
 
   it("[X9] are in the documentation, each with its reason", () => {
-    const text = readFileSync(join(import.meta.dirname, "../../docs/self-running.md"), "utf8");
+    const text = readFileSync(join(import.meta.dirname, "../../../docs/self-running.md"), "utf8");
     for (const { tool, why, patterns, except = [] } of SELF_RUNNING_RULES) {
       const row = text.split("\n").find((line) => line.endsWith(` | ${tool} ${why} |`)) ?? "";
       const named = [...row.matchAll(/`([^`]+)`/g)].map(([, pattern]) => pattern);

@@ -38,9 +38,9 @@ export interface TransactionRecord {
 /**
  * - `preparing`: no decision. A crash here undoes everything.
  * - `landing`: decided; the instant of commit has passed. A crash here finishes everything.
- * - `landed`: every participant has landed and is flushed. What is no longer needed is being removed.
+ * - `landed`: every participant has landed and is flushed. Cleanup is under way.
  * - `aborting`: decided against; what was prepared is being taken back.
- * - `in-doubt`: an irreversible participant started and nobody knows whether it finished. A person settles
+ * - `in-doubt`: an irreversible participant started, and it is unknown whether it finished. A person settles
  *   it.
  * - `done`, `aborted`: over.
  */

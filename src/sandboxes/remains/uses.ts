@@ -17,28 +17,26 @@ export interface Use {
   readonly id: string;
   readonly command: string;
   readonly strict: boolean;
-  /** The Drydock that started it. */
+  /** The Drydock process that started it. */
   readonly owner: Owner;
-  /**
-   * A process in its namespaces, through which others get into its view; absent while it is being started.
-   */
+  /** A process in its namespaces, by which others enter its view; absent while the command starts. */
   readonly keeper?: Owner;
 }
 
-/** A use of our own. */
+/** A use of this process. */
 export interface OwnUse {
   readonly id: string;
-  /** The command is up, and this process is in its namespaces. */
+  /** The command has started; `keeper` is a process in its namespaces. */
   started(keeper: number | undefined): void;
-  /** It has ended. */
+  /** The command has ended. */
   end(): void;
 }
 
 /**
- * Which commands are inside plans. Each is a file, `uses/PLAN-ULID`, that counts as long as the Drydock that
- * started the command, or the command itself, lives; the next look at the plan removes the file of a dead
- * one. All plans share one folder, so that a start pays for running commands, not for open plans. Callers
- * hold the plan's claim.
+ * The commands inside plans. Each is a file, `uses/PLAN-ULID`, that counts while the Drydock that started the
+ * command, or the command itself, lives; the next look at the plan removes the file of a dead command. All
+ * plans share one folder, so that a start pays for running commands, not for open plans. Callers hold the
+ * plan's claim.
  */
 export class Uses {
   readonly #folders: RunFolders;
@@ -49,7 +47,7 @@ export class Uses {
     this.#owners = owners;
   }
 
-  /** The commands that are running inside, the oldest first. */
+  /** The commands that run inside, oldest first. */
   living(planId: string): readonly Use[] {
     using users = this.#folders.usesIfThere();
     if (users === undefined) return [];
@@ -61,8 +59,8 @@ export class Uses {
   }
 
   /**
-   * The plans with a dead command. Removes none, so it needs no claim; costs nothing where no command is
-   * recorded.
+   * The plans with a dead command. Removes nothing, so it needs no claim; costs nothing without recorded
+   * commands.
    */
   abandoned(): readonly string[] {
     if (this.#folders.useNames().length === 0) return [];
@@ -88,7 +86,7 @@ export class Uses {
     return this.#owners.isAlive(owner) || (keeper !== undefined && isProcessAlive(keeper));
   }
 
-  /** Refuses if a command is running in the plan. */
+  /** Refuses if a command runs in the plan. */
   assertNone({ id, name }: PlanRecord): void {
     const [use] = this.living(id);
     if (use === undefined) return;
@@ -98,7 +96,7 @@ export class Uses {
     });
   }
 
-  /** Counts a new command as inside from here on. */
+  /** Counts a new command as inside from now on. */
   begin(planId: string, facts: Pick<Use, "command" | "strict">): OwnUse {
     const { owner, release } = this.#owners.enter();
     const use: Use = { id: newId(), ...facts, owner };
@@ -135,7 +133,7 @@ function save(users: Folder, name: string, use: Use): void {
   writeWhole(POINTS.write, users, name, Buffer.from(JSON.stringify(use)));
 }
 
-/** All plans share the folder, so other processes add and remove files meanwhile. */
+/** Undefined if the file is gone: all plans share the folder, so other processes remove files meanwhile. */
 function readIfThere(users: Folder, name: string): Buffer | undefined {
   let bytes: Buffer | undefined;
   unlessGone(() => {

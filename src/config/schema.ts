@@ -97,7 +97,7 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
     git: section({
       fast_forward: flag(
         defaults.git.fastForward,
-        "Where nobody committed meanwhile, move the branch to the plan's commits, without a merge commit?",
+        "If the branch has no new commits of others, move it to the plan's commits, without a merge commit?",
       ),
       run_hooks: flag(
         defaults.git.runHooks,

@@ -55,7 +55,7 @@ export function reviveError(error: PlainError, cause?: unknown): DrydockError | 
   if (name === "SandboxStateError" && typeof from === "string" && typeof to === "string")
     return new SandboxStateError(message, { ...options, from, to });
   if (name === "BusyError")
-    return new BusyError(message, { ...options, holder: String(holder ?? "somebody") });
+    return new BusyError(message, { ...options, holder: String(holder ?? "another process") });
   const type = Object.hasOwn(REVIVED, name) ? REVIVED[name] : undefined;
   return type === undefined ? undefined : new type(message, options);
 }

@@ -9,13 +9,13 @@ export interface HousekeepingParts extends SweepParts {
 }
 
 /**
- * What every start does before anything else, each step cheap where there is nothing to do:
+ * The first work of every start. Each step is cheap when there is nothing to do:
  *
  * 1. recovery: ends commits, undos, restores and plans that dead processes left unfinished;
  * 2. the sweep: removes what dead commands left, and the folders and passwords of plans that are over;
  * 3. undo retention: discards undo records that are too old.
  *
- * A step that can't finish something says so in a notice, and the next start tries again.
+ * A step that can't finish reports it in a notice, and the next start tries again.
  */
 export async function keepHouse(
   parts: HousekeepingParts,

@@ -1,4 +1,4 @@
-/** What a program imports: the library, its errors, and the types that its functions take and give. */
+/** The library for programs: its functions, its errors, and the types that they use. */
 
 export type { AbandonedOriginal } from "./commit/cleanup/abandoned-original.ts";
 export type { AbandonedResource, AbandonReport } from "./commit/cleanup/abandonment.ts";

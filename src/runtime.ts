@@ -50,8 +50,8 @@ import { armFailpoints, passForeignFailpoint } from "./system/failpoints.ts";
 import { currentActor, MachineOwners } from "./system/state/machine.ts";
 
 /**
- * Opens a state directory: the one place that knows every concrete class and puts them together. It ends
- * what a crash left unfinished before it returns (housekeeping.ts).
+ * Opens a state directory: the one place that knows every concrete class and puts them together. Before it
+ * returns, it ends what a crash left unfinished (housekeeping.ts).
  */
 export async function openServices(options: ServicesOptions = {}): Promise<Services> {
   if (process.platform !== "linux")
@@ -124,8 +124,7 @@ function stateDirOf(
       hint: "Give --state-dir or DRYDOCK_STATE_DIR a path, or leave it out.",
     });
   if (given !== undefined) return resolve(cwd, given);
-  // The standard says that a relative one is to be ignored. Sandboxes are found by their path, from whatever
-  // folder the next command is called.
+  // The XDG standard says to ignore a relative path. Sandboxes are found by their path, from any folder.
   const { XDG_STATE_HOME: named = "", HOME: home } = environment;
   const states = isAbsolute(named) ? named : join(home || homedir(), ".local", "state");
   return resolve(cwd, states, "drydock");
@@ -202,7 +201,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     housekeeping: { session, uses, recovery, undoRetention },
   };
 
-  /** Only a process that runs a command pays for loading what that takes. */
+  /** Loaded late: only a process that runs a command needs it. */
   const runs = async () => {
     const { Runs } = await import("./run/runs.ts");
     const saveBefore = (plan: PlanRecord, command: string) => planCheckpoints.saveBefore(plan, command);

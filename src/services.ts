@@ -16,45 +16,45 @@ import type { SandboxStrategyRegistry } from "./strategies/registry.ts";
 import type { CheckRequest } from "./testing/check.ts";
 import type { ConformanceReport } from "./testing/run-conformance.ts";
 
-/** What the services are opened with. All of it may be left out. */
+/** The options of `openServices`. */
 export interface ServicesOptions {
   /**
-   * Where Drydock keeps its state. Default: DRYDOCK_STATE_DIR, else $XDG_STATE_HOME/drydock, else
+   * The state directory. Default: DRYDOCK_STATE_DIR, else $XDG_STATE_HOME/drydock, else
    * ~/.local/state/drydock.
    */
   readonly stateDir?: string;
   /**
-   * A config file; one that is named is trusted. Default: DRYDOCK_CONFIG, else the nearest trusted
+   * A config file; naming it means trusting it. Default: DRYDOCK_CONFIG, else the nearest trusted
    * drydock.yaml upward.
    */
   readonly config?: string;
-  /** What relative paths are meant from. Default: the current folder. */
+  /** The folder for relative paths. Default: the current folder. */
   readonly cwd?: string;
   /**
    * Default: that of the process. Its DRYDOCK_FAILPOINT and DRYDOCK_FAILPOINT_TRACE arm the failpoints
    * (failpoints.ts).
    */
   readonly environment?: { readonly [name: string]: string | undefined };
-  /** What this process is, for messages to others. Default: "drydock". */
+  /** The name of this process in messages to others. Default: "drydock". */
   readonly command?: string;
   readonly onProgress?: (progress: Progress) => void;
   readonly onNotice?: (notice: Notice) => void;
   /** Aborting it before the decision of a commit is a clean failure; after it, the commit finishes. */
   readonly signal?: AbortSignal;
-  /** Strategies of the program's own, each made with the context it needs. */
+  /** Custom strategies of the program, each made with the context that it needs. */
   readonly strategies?: readonly ((context: StrategyContext) => SandboxStrategy)[];
   readonly now?: () => Date;
   /**
-   * What is going to be done makes room, such as cancelling plans: on a full disk it may use a reserve that
-   * is kept for that.
+   * The caller is going to free space, for example by cancelling plans: on a full disk it may use a reserve
+   * that is kept for that.
    */
   readonly makesRoom?: boolean;
 }
 
 /**
- * An open state directory, and everything that can be done with it, in one place: the command line shows it
- * to people, and library/ to programs. Wherever a plan is asked for, its id, a unique prefix of it or its
- * name will do; without one the only open plan is meant.
+ * An open state directory, with everything that Drydock can do: the command line shows it to people, and
+ * library/ to programs. A plan is named by its id, a unique prefix of it, or its name; without one, the only
+ * open plan is meant.
  */
 export interface Services {
   readonly stateDir: string;
@@ -63,29 +63,29 @@ export interface Services {
   readonly cleanup: CleanupService;
   readonly sandboxes: SandboxManager;
   readonly registry: SandboxStrategyRegistry;
-  /** Registers a strategy of the program's own, made with the context it needs. */
+  /** Registers a custom strategy, made with the context that it needs. */
   register(make: (context: StrategyContext) => SandboxStrategy): void;
-  /** The types of resource that are known: the built-in ones, and those of the config. */
+  /** The known types of resource: the built-in ones, and those of the config. */
   readonly resourceTypes: ResourceTypes;
   /** Runs a command inside the sandboxes of a plan, each in the place of its original. */
   exec(plan: string | undefined, request: ExecRequest): Promise<ExecResult>;
-  /** Makes a plan for one command, runs it inside, and lands, keeps or throws away what it did. */
+  /** Makes a plan for one command, runs the command inside, and lands, keeps or throws away its changes. */
   run(request: RunRequest): Promise<RunOutcome>;
-  /** What opening settled by itself of what dead processes had left. */
+  /** What opening settled of the work of dead processes. */
   readonly recovery: RecoveryReport;
-  /** Settles what dead processes left. */
+  /** Settles what dead processes left unfinished. */
   recover(): Promise<RecoveryReport>;
-  /** Settles by a person's word what is in doubt. */
+  /** Settles a plan in doubt by a person's word. */
   settle(plan: string, how: "commit" | "abort"): Promise<RecoveryReport>;
-  /** Ends a plan by a person's word, whatever can't be settled of it, and says what may be left. */
+  /** Ends a plan as it is by a person's word, and reports what may remain of it. */
   abandon(plan: string): Promise<AbandonReport>;
-  /** Everything that happened to a plan, also to one that is over. */
+  /** The history of a plan, also of one that is over. */
   log(plan?: string): Promise<PlanLog>;
   /** What works on this machine. */
   doctor(): Promise<DoctorReport>;
   /** Runs the conformance suite on a strategy: by its name, or by `MODULE:CLASS`. */
   check(strategy: string, request?: CheckRequest): Promise<ConformanceReport>;
-  /** Trusts a config, and what is loaded with the modules that it names, with their present content. */
+  /** Trusts the present content of a config, and of the files that are loaded with its modules. */
   trust(file: string): Promise<TrustedConfig>;
   close(): Promise<void>;
 }

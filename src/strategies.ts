@@ -1,6 +1,6 @@
 /**
- * The built-in strategies as classes: to be registered under another name with another context, to be
- * extended, or to be wrapped by a strategy of your own.
+ * The built-in strategies as classes: register one under another name or with another context, extend it, or
+ * wrap it in a custom strategy.
  */
 
 import type {
@@ -19,7 +19,7 @@ import { OverlayStrategy as Overlay } from "./strategies/overlay/overlay.ts";
 import { SqliteSnapshotStrategy as SqliteSnapshot } from "./strategies/sqlite-snapshot/sqlite-snapshot.ts";
 import { TransactionRollbackStrategy as TransactionRollback } from "./strategies/transaction-rollback/transaction-rollback.ts";
 
-/** A strategy that is made with nothing but its context. */
+/** A strategy whose constructor takes only the context. */
 export type StrategyClass<Strategy extends SandboxStrategy> = new (context: StrategyContext) => Strategy;
 
 /** `git_worktree` */

@@ -1,4 +1,4 @@
-/** What a strategy of your own imports: the contract and the errors it throws, and nothing that runs. */
+/** The entry for custom strategies: the contract and the errors that they throw, and no code that runs. */
 
 export type {
   Loss,

@@ -3,7 +3,7 @@ import type { CommandContext } from "./command-context.ts";
 import { EXIT } from "./exit-codes.ts";
 import { attentionLine } from "./render/plan/attention-line.ts";
 
-/** Prints what an apply or undo did, and what somebody has to look at. */
+/** Prints the result of an apply or undo, and the points that need attention. */
 export function reportApply(
   context: CommandContext,
   result: ApplyResult,
@@ -13,7 +13,7 @@ export function reportApply(
   reportAttention(context, result);
 }
 
-/** What somebody has to look at, though it landed. */
+/** Prints what a person has to look at although it landed. */
 export function reportAttention(context: CommandContext, result: ApplyResult): void {
   if (!context.options.json) {
     for (const warning of result.warnings) context.output.warning(warning);

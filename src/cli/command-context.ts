@@ -3,16 +3,16 @@ import { EXIT } from "./exit-codes.ts";
 import type { GlobalOptions } from "./global-options.ts";
 import type { Output } from "./terminal/output.ts";
 
-/** What one call of the command line works with. */
+/** The context of one call of the command line. */
 export class CommandContext {
   readonly output: Output;
   readonly environment: { readonly [name: string]: string | undefined };
-  /** What the user called, for messages: "drydock plan apply". */
+  /** The full name of the command, for messages: "drydock plan apply". */
   command = "drydock";
   options: GlobalOptions;
-  /** The plan that the user is told of if the command fails, because nothing else names it. */
+  /** The plan to name if the command fails, because the error does not name it. */
   failedPlan: string | undefined;
-  /** Whether the command has opened a state. */
+  /** Whether the command has opened a state directory. */
   hasOpened = false;
   #exitCode: number = EXIT.done;
 
@@ -34,12 +34,15 @@ export class CommandContext {
     return this.#exitCode;
   }
 
-  /** The command worked, and yet somebody has to do something; or it ends as another one did. */
+  /**
+   * Sets the exit code of a command that worked but needs attention, or that passes on the code of another
+   * command.
+   */
   exitWith(code: number): void {
     this.#exitCode = code;
   }
 
-  /** Prints the result of the command: as it is with `--json`, else as lines for people. */
+  /** Prints the result: as a document with `--json`, else as lines for people. */
   result(value: object, lines: () => Iterable<string>): void {
     if (this.options.json) this.output.document(value);
     else this.output.lines(lines());

@@ -12,7 +12,7 @@ import { terminalFeatures } from "./terminal/terminal.ts";
 /** How a command ended. */
 export interface CommandEnd {
   readonly exitCode: number;
-  /** Whether it opened a state, as all but a few small commands do. */
+  /** Whether it opened a state directory; only a few small commands do not. */
   readonly hasOpened: boolean;
 }
 
@@ -38,7 +38,7 @@ async function runCommand(context: CommandContext): Promise<number> {
 }
 
 /**
- * What is known before the arguments are parsed, so that an error in them is reported as the user wants it.
+ * Reads the global options before the arguments are parsed, so that an error in them is reported as asked.
  */
 function makeContext(args: readonly string[]): CommandContext {
   const environment = exactEnvironment(process.env);
@@ -52,8 +52,8 @@ function makeContext(args: readonly string[]): CommandContext {
 }
 
 /**
- * `drydock help plan create` is `drydock plan create --help`. Commander shows the help of a group for
- * whatever is not in it.
+ * `drydock help plan create` means `drydock plan create --help`. Commander would show the help of a group for
+ * any name that is not in it.
  */
 function withHelpOption(args: readonly string[]): readonly string[] {
   const [first, ...rest] = args;
@@ -84,10 +84,12 @@ function reportError({ output, options, exitCode, failedPlan }: CommandContext, 
   return exitCode === EXIT.done ? exitCodeOf(thrown) : exitCode;
 }
 
-/** A result that nobody could read is a failure, unless whoever reads had enough. */
+/** A lost result is a failure, unless the reader closed the stream. */
 function reportLostOutput({ output, exitCode }: CommandContext): number {
   if (output.failure === undefined || readerIsGone(output.failure)) return exitCode;
   output.notice(`error: The command is done, but its output is lost: ${output.failure.message}.`);
-  output.notice("  hint: Look at the result with 'drydock plan show', with stdout where there is room.");
+  output.notice(
+    "  hint: Look at the result with 'drydock plan show', and send stdout to a disk with free space.",
+  );
   return exitCode === EXIT.done ? EXIT.failed : exitCode;
 }

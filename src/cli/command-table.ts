@@ -1,18 +1,18 @@
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
 
-/** Gives a command its arguments, options and action. */
+/** Adds arguments, options and action to a command. */
 export type DefineCommand = (command: Command, context: CommandContext) => void;
 
 interface CommandModule {
   readonly define: DefineCommand;
 }
 
-/** A command, or with `commands` a group of them. */
+/** A command, or with `commands` a group of commands. */
 export interface CommandEntry {
   readonly name: string;
   readonly summary: string;
-  /** Loads the one file that knows the command; a start pays for no other. */
+  /** Loads the one file that knows the command; a start loads no other. */
   readonly load?: () => Promise<CommandModule>;
   readonly commands?: readonly CommandEntry[];
   /** Works on every platform. */
@@ -72,7 +72,7 @@ const PLAN_COMMANDS: readonly CommandEntry[] = [
 ];
 
 const STRATEGY_COMMANDS: readonly CommandEntry[] = [
-  command("list", "list the strategies with what they can do", () => import("./commands/strategy-list.ts")),
+  command("list", "list the strategies and their capabilities", () => import("./commands/strategy-list.ts")),
   command("check", "run the conformance suite on a strategy", () => import("./commands/strategy-check.ts")),
 ];
 
@@ -86,9 +86,13 @@ const RESOURCE_TYPE_COMMANDS: readonly CommandEntry[] = [
 ];
 
 const CLEANUP_COMMANDS: readonly CommandEntry[] = [
-  command("scan", "list what is left over", () => import("./commands/cleanup-scan.ts")),
-  command("purge", "remove what is left over", () => import("./commands/cleanup-purge.ts")),
-  command("status", "say how much of what there is", () => import("./commands/cleanup-status.ts")),
+  command("scan", "list leftovers of plans and commands", () => import("./commands/cleanup-scan.ts")),
+  command("purge", "remove leftovers of plans and commands", () => import("./commands/cleanup-purge.ts")),
+  command(
+    "status",
+    "count sandboxes, undo records and leftovers",
+    () => import("./commands/cleanup-status.ts"),
+  ),
 ];
 
 /** Every command, in the order in which help shows them. */
@@ -101,12 +105,16 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: "plan", summary: "work with plans: sets of changes that land together", commands: PLAN_COMMANDS },
   command(
     "recover",
-    "finish or undo what a crash left; settle what is in doubt",
+    "finish or undo what a crash cut off; settle what is in doubt",
     () => import("./commands/recover.ts"),
   ),
-  { name: "cleanup", summary: "find and remove what is left over", commands: CLEANUP_COMMANDS },
-  { name: "strategy", summary: "look at the ways to isolate a resource", commands: STRATEGY_COMMANDS },
-  { name: "resource-type", summary: "look at the types of resource", commands: RESOURCE_TYPE_COMMANDS },
+  { name: "cleanup", summary: "find and remove leftovers of plans and commands", commands: CLEANUP_COMMANDS },
+  {
+    name: "strategy",
+    summary: "list and check the strategies that isolate resources",
+    commands: STRATEGY_COMMANDS,
+  },
+  { name: "resource-type", summary: "list and show the types of resource", commands: RESOURCE_TYPE_COMMANDS },
   {
     ...command("doctor", "say what works on this machine", () => import("./commands/doctor.ts")),
     anywhere: true,

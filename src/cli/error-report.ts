@@ -14,7 +14,7 @@ const DEFECT_HINT =
   "This is a defect of Drydock. Run the command again with --debug and report what it prints.";
 
 /**
- * The `error` document of `--json`. `planId` is the plan that holds the work, where nothing else names it.
+ * The `error` document of `--json`. `planId` names the plan that holds the work, where the error does not.
  */
 export function errorDocument(thrown: unknown, planId?: string): object {
   const plan = planId === undefined ? {} : { planId };
@@ -26,8 +26,7 @@ export function errorDocument(thrown: unknown, planId?: string): object {
 }
 
 /**
- * What stderr says of an error: what is wrong, what to do, and each thing that is concerned on a line of its
- * own.
+ * The lines of an error on stderr: the problem, the hint, and a line for each resource or file concerned.
  */
 export function errorLines(thrown: unknown, styles: Styles, planId?: string): readonly string[] {
   const hint = thrown instanceof DrydockError ? thrown.hint : DEFECT_HINT;

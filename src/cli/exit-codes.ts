@@ -6,7 +6,7 @@ import {
   UsageError,
 } from "../core/errors/errors.ts";
 
-/** How a command ends; programs rely on these numbers. */
+/** The exit codes of commands; programs rely on these numbers. */
 export const EXIT = {
   done: 0,
   /** Nothing was changed, or all of it was undone. */
@@ -21,14 +21,16 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The exit code for what was thrown. What could not be undone matters more than why it failed. */
+/**
+ * The exit code for an error. Something that could not be undone matters more than the reason of the failure.
+ */
 export function exitCodeOf(thrown: unknown): ExitCode {
   if (isWrongUse(thrown)) return EXIT.usage;
   if (thrown instanceof SandboxConflictError) return EXIT.conflict;
   if (thrown instanceof AtomicCommitError) {
     if (thrown.notUndone.length > 0) return EXIT.attention;
     if (thrown.conflicts.length > 0 || thrown.cause instanceof SandboxConflictError) return EXIT.conflict;
-    // A plan that may not be applied at all was refused before anything was tried.
+    // A plan that may not be applied was refused before anything was tried.
     return thrown.cause instanceof UsageError ? EXIT.usage : EXIT.failed;
   }
   return EXIT.failed;

@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { unescapePath } from "./options/escaped-path.ts";
 
-/** What every command takes, before or after its name. */
+/** The options of every command, before or after its name. */
 export interface GlobalOptions {
   readonly json?: boolean;
   readonly stateDir?: string;
@@ -10,7 +10,7 @@ export interface GlobalOptions {
   readonly yes?: boolean;
 }
 
-/** Lets a command, or a group of commands, take the global options. */
+/** Adds the global options to a command or a group of commands. */
 export function addGlobalOptions(command: Command): void {
   options ??= makeOptions();
   for (const option of options) command.addOption(option);
@@ -19,7 +19,7 @@ export function addGlobalOptions(command: Command): void {
 
 const GROUP = "Options of every command:";
 
-/** Made once and shared: each takes longer to make than one would think. */
+/** Made once and shared, because making an option is slow. */
 let options: readonly Option[] | undefined;
 
 function makeOptions(): readonly Option[] {
@@ -34,7 +34,7 @@ function makeOptions(): readonly Option[] {
   ].map((option) => option.helpGroup(GROUP));
 }
 
-/** The global options of a call, wherever they stood; what stood last counts. */
+/** The global options of a call, wherever they stand; the last one counts. */
 export function globalOptionsOf(command: Command): GlobalOptions {
   const above = command.parent === null ? {} : globalOptionsOf(command.parent);
   const { json, stateDir, config, debug, yes } = command.opts<GlobalOptions>();

@@ -1,9 +1,8 @@
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * Turns the signals that ask a process to end into an abort signal, for as long as it is in scope (`using`).
- * What is under way then stops cleanly, or, if it is decided already, finishes; the process ends by itself
- * after that.
+ * Turns the signals that ask a process to end into an abort signal, while it is in scope (`using`). Work
+ * under way then stops cleanly, or finishes if it is decided; after that the process ends by itself.
  */
 export class Interruption {
   readonly #controller = new AbortController();
@@ -17,8 +16,8 @@ export class Interruption {
   }
 
   /**
-   * Hands signals to somebody else while the result is in scope. We go on listening for him: without any
-   * listener, even for a moment, a signal that is on its way would be lost, or end the process.
+   * Passes signals to another receiver while the result is in scope. Our listener stays: without a listener,
+   * even for a moment, a signal would be lost or end the process.
    */
   handOver(receiver: (signal: NodeJS.Signals) => void): Disposable {
     const before = this.#receiver;

@@ -2,8 +2,8 @@ import { type CommandEnd, runCommandLine } from "./command-line.ts";
 import { EXIT } from "./exit-codes.ts";
 
 /**
- * A strategy of the user's own may leave something running that keeps the process alive; what was printed is
- * let out first.
+ * How long the process waits, once its output is written, for handles that a custom strategy may have left
+ * open.
  */
 const GRACE_MS = 1_000;
 
@@ -11,7 +11,7 @@ const GRACE_MS = 1_000;
 export const finished = run();
 
 async function run(): Promise<CommandEnd> {
-  // Node ends a process that waits for something that will never come, and that is no success.
+  // The exit code if Node ends the process early because it waits for something that never comes.
   process.exitCode = EXIT.failed;
   const end = await runCommandLine();
   process.exitCode = end.exitCode;

@@ -5,19 +5,19 @@ import { COMMANDS, type CommandEntry } from "./command-table.ts";
 import { addGlobalOptions, globalOptionsOf } from "./global-options.ts";
 import { missingCommandError, unknownCommandError, usageErrorFrom } from "./usage-failure.ts";
 
-/** Thrown to end the parsing when the user asked for something else than a command. */
+/** Thrown to end the parsing when the user asked for help or the version. */
 export class TextRequest extends Error {
   readonly request: { readonly help: string } | { readonly version: true };
 
   constructor(request: TextRequest["request"]) {
-    super("The user asked for a text.");
+    super("The user asked for help or the version.");
     this.request = request;
   }
 }
 
 /**
- * The tree of commands. At first only names and summaries are known; when a command is called or asked for
- * its help, its file is loaded and gives it arguments, options and action.
+ * The tree of commands. At first it has only names and summaries. A command's own file is loaded when the
+ * command is called or asked for its help, and adds arguments, options and action.
  */
 export function buildProgram(context: CommandContext, platform: string): Command {
   const program = new Command("drydock");
@@ -47,10 +47,10 @@ interface Frame {
 }
 
 /**
- * What is in a group within it is made when that one is called: a start pays for each command that is made.
+ * The commands of an inner group are made when that group is called: each command costs time at every start.
  */
 function makeGroup(group: Command, entries: readonly CommandEntry[], frame: Frame): void {
-  // An option behind the name of a command belongs to that command, whatever the group knows.
+  // An option after the name of a command belongs to that command, even if the group has it too.
   group.enablePositionalOptions().helpCommand(false).usage("[options] COMMAND");
   addGlobalOptions(group);
   translateExits(group, frame);
@@ -73,7 +73,7 @@ async function loadCommand(command: Command, entry: CommandEntry, frame: Frame):
   if (!entry.anywhere) command.hook("preAction", () => assertPlatform(frame.platform));
 }
 
-/** Commander wants to print and to end the process; here both become something thrown. */
+/** Commander prints and ends the process; here it throws instead. */
 function translateExits(command: Command, { takeHelp }: Frame): void {
   command.exitOverride((exit: CommanderError) => {
     if (exit.code === "commander.helpDisplayed") throw new TextRequest({ help: takeHelp() });
@@ -85,7 +85,7 @@ function translateExits(command: Command, { takeHelp }: Frame): void {
   });
 }
 
-/** Refuses names of which one is no command. What follows a command that is no group may be anything. */
+/** Refuses a name that is not a command. Names after a command that is not a group are not checked. */
 export function assertKnownCommand(names: readonly string[], entries = COMMANDS, group = "drydock"): void {
   const [name, ...others] = names;
   if (name === undefined) return;
@@ -99,7 +99,7 @@ export function assertKnownCommand(names: readonly string[], entries = COMMANDS,
   if (entry.commands !== undefined) assertKnownCommand(others, entry.commands, `${group} ${name}`);
 }
 
-/** Refuses a platform that Drydock is not made for. */
+/** Refuses every platform but Linux. */
 function assertPlatform(platform: string): void {
   if (platform === "linux") return;
   throw new UnsupportedError(`Drydock works on Linux only, and this is ${platform}.`, {
@@ -107,7 +107,7 @@ function assertPlatform(platform: string): void {
   });
 }
 
-/** What the user called: "drydock plan apply". */
+/** The full name of the command: "drydock plan apply". */
 function callOf(command: Command): string {
   return command.parent === null ? command.name() : `${callOf(command.parent)} ${command.name()}`;
 }

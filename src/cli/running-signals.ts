@@ -1,7 +1,7 @@
 import type { RunningCommand } from "../run/exec.ts";
 import type { Interruption } from "./interruption.ts";
 
-/** While it is in scope, signals to this process are for the command that it runs. */
+/** While it is in scope, signals to this process go to the command that it runs. */
 export class RunningSignals {
   #running: RunningCommand | undefined;
   readonly #waiting: NodeJS.Signals[] = [];
@@ -13,11 +13,11 @@ export class RunningSignals {
 
   constructor(interruption: Interruption) {
     this.#handed = interruption.handOver(this.#receive);
-    // It asks nobody else to stop.
+    // The interruption does not listen for this signal.
     process.on("SIGQUIT", this.#receive);
   }
 
-  /** The command that they are for. It gets those that came while it was being started, too. */
+  /** Names the running command, and passes on the signals that came while it started. */
   passTo(running: RunningCommand): void {
     this.#running = running;
     for (const signal of this.#waiting.splice(0)) running.signal(signal);

@@ -3,9 +3,7 @@ import { UsageError } from "../core/errors/errors.ts";
 import { nearestName } from "../core/values/nearest-name.ts";
 import { oneLine } from "./terminal/printable.ts";
 
-/**
- * Our error for arguments that commander refuses, like "error: unknown option '--al'\n(Did you mean --all?)".
- */
+/** Our error for arguments that commander refuses: "error: unknown option '--al'\n(Did you mean --all?)". */
 export function usageErrorFrom(refusal: CommanderError, command: string): UsageError {
   const [first = "", suggestion = ""] = refusal.message.replace(/^error: /, "").split("\n(");
   const isTooMany = refusal.code === "commander.excessArguments";
@@ -16,12 +14,12 @@ export function usageErrorFrom(refusal: CommanderError, command: string): UsageE
   });
 }
 
-/** What those who give a command arguments that it does not take have mostly meant. */
+/** Advice for commands that users often call with arguments that they do not take. */
 const INSTEAD_OF_ARGUMENTS: { readonly [command: string]: string } = {
   "drydock plan create": "Say what the plan may change with --resource.",
 };
 
-/** Our error for a name that is no command, in the words that commander has for it. */
+/** Our error for an unknown command, worded like commander's. */
 export function unknownCommandError(name: string, group: string, names: readonly string[]): UsageError {
   const nearest = nearestName(name, names);
   const advice = nearest === undefined ? "" : `Did you mean ${nearest}? `;
@@ -30,7 +28,7 @@ export function unknownCommandError(name: string, group: string, names: readonly
   });
 }
 
-/** Our error for a group of commands, like `drydock plan`, without one of them. */
+/** Our error for a group of commands, such as `drydock plan`, without a command. */
 export function missingCommandError(command: string, names: readonly string[]): UsageError {
   return new UsageError(`A command is missing after '${command}'.`, {
     hint: `It is one of ${names.join(", ")}; '${command} --help' says what they do.`,

@@ -55,8 +55,8 @@ export class AtomicCommit {
   }
 
   /**
-   * Takes back the last landing of a plan that is still there: the same journal, the same guarantees, over
-   * all participants at once. An open plan, of which parts have landed, stays open. Fails only by
+   * Takes back the last landing of a plan that was not undone yet, of all participants at once, with the same
+   * journal and the same guarantees. An open plan with landed parts stays open. Fails only by
    * `AtomicCommitError`.
    */
   async undo(planId: string): Promise<CommitAllResult> {
@@ -115,7 +115,7 @@ export class AtomicCommit {
     return await this.#coordinator.run(advance({ ...transaction, owner }, { was: "recovered" }));
   }
 
-  /** Goes on as a person has decided, where the journal can't tell. */
+  /** Continues as a person decided, where the journal can't tell. */
   async settle(planId: string, how: "commit" | "abort"): Promise<Outcome> {
     return await this.#locked(planId, async (plan, owner) => {
       const pending = (await this.#session.store.transactionsOf(plan.id)).find(isUnfinished);
@@ -130,7 +130,7 @@ export class AtomicCommit {
     });
   }
 
-  /** A participant that could neither land nor be taken back here is refused before anything is recorded. */
+  /** Refuses, before anything is recorded, a participant that could neither land nor be taken back here. */
   async #begin(
     plan: PlanRecord,
     owner: Owner,
@@ -153,10 +153,7 @@ export class AtomicCommit {
     });
   }
 
-  /**
-   * An unfinished commit of a dead process keeps its originals to itself, though no living process claims
-   * them.
-   */
+  /** The unfinished commit of a dead process blocks its originals, though no living process claims them. */
   async #assertOriginalsFree(plan: PlanRecord): Promise<void> {
     const { store } = this.#session;
     const keys = claimsOf(plan);
@@ -176,12 +173,12 @@ export class AtomicCommit {
   }
 }
 
-/** Refuses what can't be taken back. */
+/** Refuses a plan that can't be undone. */
 function undoable(plan: PlanRecord, landed: TransactionRecord | undefined): TransactionRecord {
   if (landed === undefined || landed.undoRecord !== undefined) {
     const when = landed?.finishedAt === undefined ? "" : ` It was applied at ${landed.finishedAt}.`;
     throw new StateError(`The plan ${plan.name} can't be undone: its undo record is no longer kept.${when}`, {
-      hint: "How long one is kept says sandbox.undo.keep in the configuration.",
+      hint: "sandbox.undo.keep in the configuration says how long undo records are kept.",
       code: "UNDO_DISCARDED",
     });
   }
@@ -197,7 +194,7 @@ function undoParticipant(participant: Participant): Participant {
   const { ref, resource, kind, prepared, changes } = participant;
   if (kind === "two-phase" && prepared !== undefined)
     return { ref, resource, kind, status: "waiting", undoes: prepared };
-  // The rollback of a one-phase participant can be repeated, so it is as good as prepared.
+  // The rollback of a one-phase participant can be repeated, so it counts as prepared.
   return { ref, resource, kind, status: "prepared", prepared: { changes: changes ?? 0, data: {} } };
 }
 
@@ -223,7 +220,7 @@ function assertReady(plan: PlanRecord, { state, ref, error }: SandboxRecord): vo
   );
 }
 
-/** Asks nothing that could fail: what has landed must not be reported as failed. */
+/** Calls nothing that could fail: a landed plan must not be reported as failed. */
 function resultOf(plan: PlanRecord, outcome: Outcome): CommitAllResult {
   const { record } = outcome;
   const succeeded =

@@ -7,26 +7,28 @@ export interface CommitAllOptions {
   readonly allowIrreversible?: boolean;
   /** Also land sandboxes from before a restart of the machine. */
   readonly afterRestart?: boolean;
-  /** `[RESOURCE:]PATTERN` each: what may land though tools run it by themselves. */
+  /** `[RESOURCE:]PATTERN` each: files that may land although tools run them by themselves. */
   readonly allow?: readonly string[];
   /** Stop right before the decision and take everything back. */
   readonly dryRun?: boolean;
-  /** Asked once no other process can work on the plan, before anything is prepared; throws to refuse. */
+  /** Called once no other process can work on the plan, before anything is prepared; throws to refuse. */
   readonly review?: () => Promise<void>;
-  /** Asked after that: what is to land, if not everything. The plan then stays open. */
+  /**
+   * Called after `review`: returns the part that lands. The plan then stays open. Absent: everything lands.
+   */
   readonly choose?: () => Promise<readonly ChosenPaths[]>;
 }
 
-/** What of a resource is to land, by patterns as of path-patterns.ts. */
+/** The paths of a resource that land, by patterns (path-patterns.ts). */
 export interface ChosenPaths {
-  /** Its name. */
+  /** The name of the resource. */
   readonly resource: string;
   readonly only: readonly string[];
 }
 
-/** What a commit or an undo did. */
+/** The result of a commit or an undo. */
 export interface CommitAllResult {
-  /** What the plan is now. */
+  /** The state of the plan now. */
   readonly state: PlanState;
   /** The message of its last apply. */
   readonly message?: string;

@@ -10,19 +10,19 @@ import { forAll, isStuck, type Outcome, stuckBy } from "./outcome.ts";
 import { ParticipantCalls } from "./participant-calls.ts";
 import { historyDetails, landedAs, reportOf } from "./transaction-parts.ts";
 
-/** An outcome that is being worked on. */
+/** An outcome in progress. */
 interface Run extends Outcome {
   readonly dryRun: boolean;
 }
 
-/** How a dry run ends: like an interruption right before the decision. */
+/** The end of a dry run: like an interruption right before the decision. */
 export class DryRunEnd extends InterruptedError {}
 
 const DECISION_UNKNOWN = "DECISION_UNKNOWN";
 
 /**
- * Drives the commit machine: does what it says, tells it what came of it, and saves the record in between.
- * The same loop runs a new commit, an undo, and either of them after a crash.
+ * Drives the commit machine: performs each effect, reports the result to the machine, and saves the record in
+ * between. The same loop runs a new commit, an undo, and either of them after a crash.
  */
 export class Coordinator {
   readonly #session: PlanSession;
@@ -37,7 +37,7 @@ export class Coordinator {
     this.#calls = new ParticipantCalls(session.sandboxes);
   }
 
-  /** Saves a transaction, durably, and runs it to its end or as far as it goes. */
+  /** Saves a transaction durably, and runs it to its end or as far as it goes. */
   async run(start: TransactionRecord, options: { readonly dryRun?: boolean } = {}): Promise<Outcome> {
     const dryRun = options.dryRun === true;
     await this.#journal.save(start, "durable");
@@ -78,14 +78,16 @@ export class Coordinator {
     }
   }
 
-  /** Does a step before the decision. If it fails, or the user interrupts it, the transaction turns back. */
+  /**
+   * Performs a step before the decision. If it fails, or the user interrupts, the transaction turns back.
+   */
   async #undecided(
     { record, dryRun }: Run,
     effect: Effect,
     step: () => Promise<TransactionRecord>,
   ): Promise<Partial<Outcome>> {
     try {
-      // A one-phase commit is already the real thing, so a dry run ends before the first of them.
+      // A one-phase commit is real at once, so a dry run ends before the first one.
       if (dryRun && effect.do !== "prepare")
         throw new DryRunEnd("This was a dry run: everything was prepared and taken back.");
       if (!hasBegunIrreversible(record)) await this.#stopIfAsked();
@@ -110,9 +112,9 @@ export class Coordinator {
   }
 
   /**
-   * A durable write that failed may still come back after a power cut. So before anything is taken back, a
-   * second durable write says that it will be. If that fails too, nothing is touched, and recovery finds out
-   * what is on disk.
+   * A durable write that failed may still be on disk after a power cut. So a second durable write says that
+   * everything is taken back, before anything is. If that fails too, nothing is touched, and recovery finds
+   * out what is on disk.
    */
   async #decide(record: TransactionRecord): Promise<TransactionRecord> {
     try {
@@ -144,15 +146,15 @@ export class Coordinator {
       try {
         return { record: await this.#saveUnlessSavedNext(record, event) };
       } catch {
-        // The end records the same once more, so a landing that can't be noted now has not failed.
+        // The end records the landing once more, so a failure to note it now is no failure of the landing.
         return { record: advance(record, event) };
       }
     });
   }
 
   /**
-   * If the end can't be written, the next start lands everything once more and writes it; all of it has
-   * landed.
+   * If the end can't be written, the next start lands everything once more and writes it. The plan has landed
+   * all the same.
    */
   async #finish(record: TransactionRecord): Promise<Partial<Outcome>> {
     const event: CommitEvent = { was: "finished", at: this.#session.now().toISOString() };
@@ -160,17 +162,17 @@ export class Coordinator {
       const durability = (await this.#canLandAgain(record)) ? "ordered" : "durable";
       return { record: await this.#save(record, event, durability, landedAs(record)) };
     } catch (thrown) {
-      const warnings = [`it has landed, which the next start writes down: ${messageOf(thrown)}`];
+      const warnings = [`it has landed, and the next start records that: ${messageOf(thrown)}`];
       return { record: advance(record, event), warnings };
     }
   }
 
   /**
-   * A commit keeps what it needs to land again as its undo record, also when its sandboxes are removed. So a
-   * power cut that takes its end costs nothing but the last step once more.
+   * A commit keeps what it needs to land again as its undo record, even when its sandboxes are removed. So a
+   * power cut that loses its end only costs a repetition of the last step.
    */
   async #canLandAgain({ direction, participants, staysIn }: TransactionRecord): Promise<boolean> {
-    // Work goes on in the sandbox that a part came from.
+    // Work goes on in the sandbox of a part.
     if (staysIn !== undefined) return false;
     if (direction !== "commit" || participants.some(({ kind }) => kind !== "two-phase")) return false;
     for (const { ref } of participants)
@@ -179,8 +181,8 @@ export class Coordinator {
   }
 
   /**
-   * What can't be removed now keeps the transaction open, and the next start tries again. It has landed all
-   * the same.
+   * A failed removal keeps the transaction open, and the next start tries again. The plan has landed all the
+   * same.
    */
   async #clean(record: TransactionRecord): Promise<Partial<Outcome>> {
     try {
@@ -189,7 +191,7 @@ export class Coordinator {
         ? { warnings }
         : { record: await this.#save(record, { was: "cleaned" }, "ordered") };
     } catch (thrown) {
-      return { warnings: [`the next start tidies up once more: ${messageOf(thrown)}`] };
+      return { warnings: [`the next start cleans up: ${messageOf(thrown)}`] };
     }
   }
 
@@ -215,7 +217,10 @@ export class Coordinator {
     }
   }
 
-  /** The decision and the end save this too. A process that finds neither takes back, or lands once more. */
+  /**
+   * Saves unless the decision or the end, which come next, save it too. A process that finds neither takes
+   * back, or lands once more.
+   */
   async #saveUnlessSavedNext(record: TransactionRecord, event: CommitEvent): Promise<TransactionRecord> {
     const next = advance(record, event);
     const { do: saves } = nextEffect(next) ?? {};
@@ -235,7 +240,9 @@ export class Coordinator {
     return next;
   }
 
-  /** A signal from outside is only noticed when the event loop turns, and preparing may not have let it. */
+  /**
+   * Lets the event loop turn, because only then does Node notice a signal, and preparing may not have let it.
+   */
   async #stopIfAsked(): Promise<void> {
     await nextTurn();
     if (this.#session.signal.aborted) throw new InterruptedError();
@@ -249,7 +256,7 @@ function hasBegunIrreversible({ participants }: TransactionRecord): boolean {
   );
 }
 
-/** Whether trying again can't help: what has landed stays. */
+/** Whether a retry can't help: what has landed stays. */
 function isFinal(thrown: unknown): boolean {
   return thrown instanceof SandboxRollbackError && thrown.code === "IRREVERSIBLE";
 }

@@ -11,7 +11,10 @@ import type { Outcome } from "./outcome.ts";
 
 type Direction = TransactionRecord["direction"];
 
-/** The one way in which commits and undos fail: also if they are refused before anything is prepared. */
+/**
+ * Turns every failure of a commit or an undo into an `AtomicCommitError`, even a refusal before anything is
+ * prepared.
+ */
 export async function failingAsOne<T>(direction: Direction, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -36,7 +39,7 @@ function reasonOf(cause: unknown): Pick<AtomicCommitError, "reason"> {
   return cause instanceof DrydockError ? { reason: cause.code } : {};
 }
 
-/** A commit or undo that failed: what failed, what is as before, what is not, and what to do. */
+/** The error of a failed commit or undo: what failed, what is as before, what is not, and what to do. */
 export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCommitError {
   const decided = record.phase === "landing";
   const verb = DONE[record.direction];
@@ -68,7 +71,7 @@ export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCom
   );
 }
 
-/** Neither the decision nor its failure could be written: only the journal on disk says which it is. */
+/** Neither the decision nor its failure could be written: only the journal on disk tells. */
 function isUnknown({ phase }: TransactionRecord): boolean {
   return phase === "preparing";
 }

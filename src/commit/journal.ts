@@ -5,8 +5,8 @@ import type { Participant, TransactionRecord } from "../core/transaction.ts";
 import type { Durability, Store, StoreChange } from "../store/store.ts";
 
 /**
- * Writes the journal. With each save of a transaction, the plan and the sandboxes move along in the same
- * write, so that no reader and no crash ever sees them disagree.
+ * Writes the journal. Each save of a transaction moves the plan and the sandboxes in the same write, so that
+ * no reader and no crash ever sees them disagree.
  */
 export class Journal {
   readonly #store: Store;
@@ -34,7 +34,7 @@ export class Journal {
   }
 }
 
-/** A sandbox that holds work again is ACTIVE, though no call has told us: programs write to its path. */
+/** A sandbox with new work is ACTIVE, though no call told us: programs write to its path. */
 function move({ ref, state }: SandboxRecord, to: SandboxState): SandboxState {
   const holdsWork =
     (to === "PREPARED" && state !== "CREATED") || (to === "COMMITTED" && state !== "PREPARED");
@@ -47,7 +47,7 @@ function planChanges(plan: PlanRecord, transaction: TransactionRecord): StoreCha
   return record.state === plan.state && record.message === plan.message ? [] : [{ put: "plan", record }];
 }
 
-/** A plan as it is while its journal says this. */
+/** The plan during this state of its journal. */
 export function planDuring(plan: PlanRecord, transaction: TransactionRecord): PlanRecord {
   const state = planState(transaction);
   const message =
@@ -64,7 +64,7 @@ function planState({ direction, phase, staysIn }: TransactionRecord): PlanState 
 }
 
 /**
- * What a sandbox is while its participant is this. An undo finds sandboxes that are COMMITTED, or long gone.
+ * The state of a sandbox for the status of its participant. An undo finds sandboxes COMMITTED, or long gone.
  */
 function sandboxState(
   now: SandboxState,

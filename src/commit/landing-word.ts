@@ -7,7 +7,7 @@ import type { SelfRunningFile } from "../core/self-running/self-running-rules.ts
 import type { Participant } from "../core/transaction.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 
-/** Gives each participant the user's word on what it may land though tools run it by themselves. */
+/** Gives each participant the user's word on self-running files. */
 export function withWord(
   plan: PlanRecord,
   participants: readonly Participant[],
@@ -20,8 +20,9 @@ export function withWord(
 }
 
 /**
- * Refuses what a custom strategy would land without that word. Built-in strategies look themselves, in
- * prepare, when the sandbox can't change any more; of a custom one only its diff is known.
+ * Refuses self-running files that a custom strategy would land without that word. Built-in strategies check
+ * by themselves in prepare, when the sandbox can't change any more; of a custom strategy only the diff is
+ * known.
  */
 export async function assertForeignHaveWord(
   plan: PlanRecord,

@@ -2,18 +2,18 @@ import { messageOf } from "../core/errors/errors.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
 import { participantAt } from "./transaction-parts.ts";
 
-/** How a run of the coordinator ended. */
+/** The end of a run of the coordinator. */
 export interface Outcome {
   readonly record: TransactionRecord;
-  /** The participants that recovery has to go on with. */
+  /** The participants with which recovery has to go on. */
   readonly unfinished: readonly { readonly resource: string; readonly message: string }[];
   readonly warnings: readonly string[];
   readonly cause?: unknown;
 }
 
 /**
- * Does a batch, one participant after the other. One that fails does not stop the others; recovery
- * goes on with it.
+ * Runs a batch, one participant after the other. A failure does not stop the others; recovery goes on with
+ * it.
  */
 export async function forAll(
   { record: start, cause: before }: Outcome,
@@ -36,12 +36,12 @@ export async function forAll(
   return { record, unfinished, cause };
 }
 
-/** Recovery has to go on with something, so this run ends. */
+/** Recovery has to go on, so this run ends. */
 export function isStuck({ unfinished, warnings }: Outcome): boolean {
   return unfinished.length > 0 || warnings.length > 0;
 }
 
-/** How a run ends by a failure that is about no participant. */
+/** The end of a run by a failure that concerns no participant. */
 export function stuckBy(thrown: unknown): Partial<Outcome> {
   return { unfinished: [{ resource: "", message: messageOf(thrown) }], cause: thrown };
 }

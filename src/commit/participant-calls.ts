@@ -9,8 +9,7 @@ const TRIES_AFTER_DECISION = 3;
 const BETWEEN_TRIES_MS = 50;
 
 /**
- * The calls of strategies that a transaction is made of. Each does one thing to one participant and says what
- * came of it.
+ * The calls to strategies in a transaction. Each does one thing to one participant and returns the event.
  */
 export class ParticipantCalls {
   readonly #sandboxes: PlanSandboxes;
@@ -26,8 +25,8 @@ export class ParticipantCalls {
   }
 
   /**
-   * Makes a one-phase participant ready. It has no prepare that says that there is nothing to land, so its
-   * diff does; and before a commit that can be taken back, its state is saved.
+   * Makes a one-phase participant ready. It has no prepare that could report that there is nothing to land,
+   * so its diff does. Before a commit that can be taken back, its state is saved.
    */
   async start(record: TransactionRecord, index: number): Promise<CommitEvent> {
     const { ref, kind } = participantAt(record, index);
@@ -51,7 +50,7 @@ export class ParticipantCalls {
     const strategy = this.#strategyOf(record, index);
     if (kind === "two-phase" && prepared !== undefined)
       return committed(index, await strategy.commitPrepared(ref, transactionFor(record, index), prepared));
-    // The undo of a one-phase commit: a rollback can be repeated, so it needs no prepare.
+    // A rollback undoes a one-phase commit; it can be repeated, so it needs no prepare.
     await strategy.rollback(ref);
     return { was: "committed", index, changes: prepared?.changes ?? 0, attention: [] };
   }
@@ -73,7 +72,7 @@ export class ParticipantCalls {
   }
 }
 
-/** A passing obstacle must not leave half a landing, so a landing is tried a few times. */
+/** Tries a landing a few times, because a passing obstacle must not leave it half done. */
 async function patiently<T>(action: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -6,7 +6,7 @@ import type { SandboxRecord, SandboxRef } from "../core/sandbox.ts";
 import type { Participant, ParticipantKind } from "../core/transaction.ts";
 import type { ChosenPaths } from "./commit-all.ts";
 
-/** How a strategy takes part, from what it declares. */
+/** How a strategy takes part, by its declared capabilities. */
 function kindOf(capabilities: FullCapabilities): ParticipantKind {
   if (capabilities.commit === "two-phase") return "two-phase";
   if (capabilities.commit === "in-place") return "in-place";
@@ -20,7 +20,7 @@ const KIND_ORDER: { readonly [kind in ParticipantKind]: number } = {
   "in-place": 4,
 };
 
-/** A sandbox that may take part, with what its place in the order depends on. */
+/** A sandbox that may take part, with the facts that decide its place in the order. */
 interface Candidate {
   readonly sandbox: SandboxRecord;
   readonly resource: Resource;
@@ -31,9 +31,9 @@ interface Candidate {
 }
 
 /**
- * The participants of a commit in the order in which they prepare and land: two-phase first, those that hold
- * a live transaction last among them; then what can be taken back; then what can't. Among equals, children
- * before parents.
+ * The participants of a commit in the order in which they prepare and land: first the two-phase ones, those
+ * with a live transaction last; then those that can be taken back; then those that can't. Among equals,
+ * children come before parents.
  */
 export async function participantsOf(
   plan: PlanRecord,
@@ -65,7 +65,7 @@ export async function participantsOf(
   }));
 }
 
-/** The participants of which something is chosen to land. */
+/** The participants with chosen paths. */
 export async function choosing(
   participants: readonly Participant[],
   chosen: readonly ChosenPaths[],
@@ -88,7 +88,9 @@ export async function choosing(
   return choice;
 }
 
-/** Children are deeper: by declared parents first, by the length of their path otherwise. */
+/**
+ * The depth of a resource, larger for children: by declared parents first, else by the length of the path.
+ */
 function depthOf(resource: Resource, plan: PlanRecord): number {
   let declared = 0;
   for (
@@ -101,7 +103,7 @@ function depthOf(resource: Resource, plan: PlanRecord): number {
   return declared * 10_000 + resource.location.split("/").length;
 }
 
-/** Refuses what could not be taken back, unless the user said so; and more than one of it in any case. */
+/** Refuses participants that can't be taken back, unless the user allows one; more than one in any case. */
 export function assertReversible(participants: readonly Participant[], allowed: boolean): void {
   const irreversible = participants.filter(({ kind }) => kind === "irreversible" || kind === "in-place");
   const first = irreversible[0];

@@ -7,7 +7,7 @@ import type { AtomicCommit } from "./atomic-commit.ts";
 import type { PlanClosing } from "./cleanup/plan-closing.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** What recovery brought to an end, and what it could not. */
+/** What recovery ended, and what it could not. */
 export interface RecoveryReport {
   readonly finished: readonly RecoveredPlan[];
   readonly undone: readonly RecoveredPlan[];
@@ -23,14 +23,14 @@ export interface RecoveredPlan {
   readonly attention: readonly (Attention & { readonly resource: string })[];
 }
 
-/** What became of the checkpoints and restores of a plan that a dead process left unfinished. */
+/** The result of resuming the unfinished checkpoints and restores of a plan. */
 export interface ResumedCheckpoints {
   readonly restore: "finished" | "taken back" | undefined;
-  /** What could not be removed. */
+  /** Failures to remove something. */
   readonly warnings: readonly string[];
 }
 
-/** Goes on with unfinished checkpoints and restores of a plan, whose claim the caller holds. */
+/** Resumes unfinished checkpoints and restores of a plan, whose claim the caller holds. */
 export interface UnfinishedCheckpoints {
   resume(plan: PlanRecord): Promise<ResumedCheckpoints>;
 }
@@ -43,9 +43,9 @@ export interface RecoveryParts {
 }
 
 /**
- * Ends what dead processes left unfinished, from the journal alone: without a decision everything is taken
- * back, with one everything is finished. It takes over only what no living process owns, one failure does not
- * stop the rest, and a second run, or a crash in it, does no harm.
+ * Ends what dead processes left unfinished, from the journal alone: without a decision it takes everything
+ * back, with one it finishes everything. It takes over only what no living process owns. One failure does not
+ * stop the rest. A second run, or a crash during a run, does no harm.
  */
 export class Recovery {
   readonly #parts: RecoveryParts;
@@ -58,13 +58,13 @@ export class Recovery {
     return await this.#resumeAll({ finished: [], undone: [], cleaned: [], pending: [] });
   }
 
-  /** Goes on with a plan as a person has decided, then with everything else. */
+  /** Continues a plan as a person decided, then everything else. */
   async settle(key: string, how: "commit" | "abort"): Promise<RecoveryReport> {
     const { session, commit } = this.#parts;
     const plan = await session.plans.find(key);
     const report: MutableReport = { finished: [], undone: [], cleaned: [], pending: [] };
     const outcome = await commit.settle(plan.id, how);
-    // What could not be finished is met again below.
+    // The loop below meets again what could not be finished.
     if (!isUnfinished(outcome.record)) sort(outcome, workOf(plan, outcome.record.direction), report);
     return await this.#resumeAll(report);
   }
@@ -100,8 +100,7 @@ export class Recovery {
   }
 
   /**
-   * A line in the plan's history is only for what changed the world: not for a removal, nor where nothing
-   * moved.
+   * The plan's history gets a line only for a change of the world: not for a removal, nor if nothing moved.
    */
   async #note({ record }: Outcome, before: TransactionRecord): Promise<void> {
     if (before.phase === "landed" || record.phase === before.phase) return;
@@ -124,7 +123,7 @@ export class Recovery {
     );
   }
 
-  /** Goes on with closing a plan. */
+  /** Continues closing a plan. */
   async #close(plan: PlanRecord, report: MutableReport): Promise<void> {
     const { removed, remaining, warnings } = await this.#parts.closing.close(plan, { by: "recovery" });
     const kind = plan.state === "creating" ? "an unfinished plan" : "a cancelled plan";
@@ -138,7 +137,7 @@ export class Recovery {
   }
 
   /**
-   * Returns the plan as it is afterwards; undefined if that failed. A plan that goes takes its checkpoints
+   * Returns the plan as it is afterwards; undefined after a failure. A plan that goes takes its checkpoints
    * along.
    */
   async #checkpoints(plan: PlanRecord, report: MutableReport): Promise<PlanRecord | undefined> {
@@ -156,7 +155,7 @@ export class Recovery {
   }
 }
 
-/** What was unfinished of a plan. */
+/** The unfinished work of a plan. */
 type PlanWork = Omit<RecoveredPlan, "attention">;
 
 function workOf({ id, name }: PlanRecord, direction: RecoveredPlan["direction"]): PlanWork {
@@ -200,5 +199,5 @@ function doubtOf(record: TransactionRecord): string {
   const participant = record.participants.find(
     ({ kind, status }) => kind === "irreversible" && status === "started",
   );
-  return `nobody knows whether ${participant?.resource ?? "a resource"} landed: its commit had started and can't be asked`;
+  return `it is unknown whether ${participant?.resource ?? "a resource"} landed: its commit had started, and its strategy can't tell`;
 }

@@ -6,24 +6,24 @@ import type { TrustStore } from "./trust/trust.ts";
 import { asConfigError, CONFIG_FILE_NAME, readConfigFile } from "./yaml/config-file.ts";
 
 /**
- * Which config holds. One that the user names is trusted by that. One that is found is only used if the user
- * has trusted it before as it is now; it is then known by its real path, so that a link to a trusted config,
- * planted in another folder, can't make it speak of the things in that folder.
+ * The config that applies. A config that the user names is trusted. A config that is found applies only if
+ * the user has trusted its present content. It is then known by its real path, so that a link to a trusted
+ * config, planted in another folder, can't apply to the things in that folder.
  */
 export type LocatedConfig =
   | { readonly kind: "none" }
   | { readonly kind: "found"; readonly file: string; readonly text: string }
-  /** There is one and it does not count; `notice` is the one line to tell the user. */
+  /** A config exists but does not apply; `notice` is the line for the user. */
   | { readonly kind: "ignored"; readonly file: string; readonly notice: string };
 
 export interface ConfigSearch {
-  /** What the user named, by an option or the environment. */
+  /** The path that the user gave, by an option or the environment. */
   readonly explicit?: string;
   readonly cwd: string;
   readonly trusted: TrustStore;
 }
 
-/** Finds the config that holds for a command in this folder. */
+/** Finds the config for a command in this folder. */
 export function locateConfig({ explicit, cwd, trusted }: ConfigSearch): LocatedConfig {
   return explicit === undefined ? foundConfig(cwd, trusted) : namedConfig(resolve(cwd, explicit), explicit);
 }
@@ -68,8 +68,8 @@ function foundConfig(cwd: string, trusted: TrustStore): LocatedConfig {
 }
 
 /**
- * A link that leads nowhere, or where this user may not look, is no config: nothing found in a foreign folder
- * may stop a command.
+ * A link that leads nowhere, or to a place that this user may not look at, is not a config: a file in a
+ * foreign folder must not stop a command.
  */
 function exists(path: string): boolean {
   try {

@@ -5,8 +5,8 @@ import { yamlLines, yamlOnOneLine } from "./yaml/yaml-text.ts";
 const COMMENT_WIDTH = 100;
 
 /**
- * The commented drydock.yaml that `drydock init` writes: every key with its meaning and its default. What has
- * no default but an example is there as a comment, so that the file as it stands changes nothing.
+ * The commented drydock.yaml that `drydock init` writes: every key with its meaning and its default. A key
+ * without a default is a comment with an example, so that the new file changes nothing.
  */
 export function initTemplate(): string {
   const lines = [

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { configSchema } from "./schema.ts";
 import type { ConfigPath } from "./yaml/config-problem.ts";
 
-/** The parts of a JSON Schema that ours is made of. */
+/** The parts of a JSON Schema that ours uses. */
 export interface JsonSchema {
   readonly description?: string;
   readonly default?: unknown;
@@ -14,15 +14,13 @@ export interface JsonSchema {
   readonly anyOf?: readonly JsonSchema[];
 }
 
-/** The JSON Schema of drydock.yaml, in the draft that editors know best. */
+/** The JSON Schema of drydock.yaml, in the draft that most editors know. */
 export function configJsonSchema(): JsonSchema {
   const { $schema, ...schema } = z.toJSONSchema(configSchema(), { io: "input", target: "draft-7" });
   return { $schema, title: "drydock.yaml", description: "Settings of Drydock.", ...schema } as JsonSchema;
 }
 
-/**
- * The part of a schema that describes the value at this path, or undefined if the schema knows none there.
- */
+/** The part of a schema for the value at this path; undefined if there is none. */
 export function schemaAt(schema: JsonSchema, path: ConfigPath): JsonSchema | undefined {
   const [key, ...rest] = path;
   if (key === undefined) return schema;
@@ -30,7 +28,7 @@ export function schemaAt(schema: JsonSchema, path: ConfigPath): JsonSchema | und
   return below === undefined ? undefined : schemaAt(below, rest);
 }
 
-/** The keys that a value described by this schema may have. */
+/** The keys that a value of this schema may have. */
 export function keysOf(schema: JsonSchema): readonly string[] {
   return Object.keys(asMap(schema).properties ?? {});
 }
@@ -43,7 +41,7 @@ function schemaBelow(schema: JsonSchema, key: PropertyKey): JsonSchema | undefin
   return typeof additionalProperties === "object" ? additionalProperties : undefined;
 }
 
-/** Of several forms, the one that is a map. */
+/** The form that is a map, of several forms. */
 function asMap(schema: JsonSchema): JsonSchema {
   return schema.anyOf?.find((form) => form.properties !== undefined) ?? schema;
 }

@@ -20,21 +20,21 @@ import { schemaProblems } from "./yaml/schema-problems.ts";
 import { readYamlDocument, type YamlDocument } from "./yaml/yaml-document.ts";
 
 /**
- * Reads a config. This module loads the YAML parser and the schema, a tenth of a second's work: import it
- * only when there is a config.
+ * Reads a config. This module loads the YAML parser and the schema, which takes a tenth of a second: import
+ * it only when there is a config.
  */
 
 export interface ConfigSource {
-  /** The real, absolute path: relative locations are meant from its folder. */
+  /** The real, absolute path; its folder is the base of relative locations. */
   readonly file: string;
   readonly text: string;
-  /** What `${NAME}` is replaced from. */
+  /** The variables that replace `${NAME}`. */
   readonly environment: Environment;
 }
 
 /**
- * The settings that a config's text stands for. Fails by `ConfigError` with the first thing that is wrong,
- * and how many more are.
+ * The settings of a config's text. Fails by `ConfigError` with the first problem and the number of further
+ * ones.
  */
 export function loadConfig({ file, text, environment }: ConfigSource): Config {
   const document = readYamlDocument(text, environment);
@@ -53,10 +53,10 @@ export function loadConfig({ file, text, environment }: ConfigSource): Config {
   ]);
 }
 
-/** No file is larger. */
+/** Larger than any config file. */
 const LONGEST_OPTIONS = 2 * 1024 * 1024;
 
-/** What the schema says of a value that could not even be read is of no interest. */
+/** Drops the schema's problems with values that could not even be read. */
 function furtherProblems(
   problems: readonly ConfigProblem[],
   document: YamlDocument,
@@ -160,8 +160,8 @@ function customStrategyFrom(
     name,
     module,
     className,
-    // A copy, because maps of the document have no prototype, and are compared with what a sandbox was made
-    // with.
+    // A copy, because maps of the document have no prototype, and the options are compared with those that a
+    // sandbox was made with.
     ...(options !== undefined && {
       options: copyPlain(options, LONGEST_OPTIONS) as CustomStrategy["options"],
     }),

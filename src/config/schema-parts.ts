@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { namesInCycles } from "./yaml/reference-cycles.ts";
 
-/** The kinds of key that drydock.yaml is made of. */
+/** The kinds of keys in drydock.yaml. */
 
-// Patterns go into the JSON Schema, so they keep to what every validator understands.
+// Patterns go into the JSON Schema, so they use only syntax that every validator knows.
 const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** One of the built-in names, or one that the file declares. */
+/** A built-in name, or a name that the file declares. */
 export function oneOf(
   builtIn: readonly string[],
   declared: readonly string[] | undefined,
@@ -24,7 +24,7 @@ function declaredName() {
     );
 }
 
-/** Names that the user may choose, but for these. */
+/** Names that the user may choose, except these. */
 export function freeNames(taken: readonly string[], whose: string) {
   return declaredName().refine((name) => !taken.includes(name), `is the name of ${whose}: choose another`);
 }
@@ -34,7 +34,7 @@ export function flag(value: boolean, description: string) {
   return z.boolean("must be true or false").default(value).describe(description);
 }
 
-/** A key with nothing below it is a section without any key. */
+/** A section; a key with nothing below it is an empty section. */
 export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z
     .preprocess((value) => value ?? {}, z.strictObject(shape, "must be a map of keys and values"))
@@ -43,7 +43,7 @@ export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
 
 export interface NamedOptions {
   readonly names?: z.ZodType<string, string>;
-  /** The key by which one declaration refers to another; it may not lead back to where it came from. */
+  /** The key by which one declaration refers to another; references must not form a cycle. */
   readonly reference?: string;
   readonly description: string;
   readonly example: { readonly [name: string]: unknown };
@@ -64,7 +64,7 @@ export function named<Value extends z.ZodType>(value: Value, options: NamedOptio
         });
       }
     })
-    // On the map itself: the JSON Schema leaves out examples of what is converted first.
+    // On the map itself, because the JSON Schema omits the examples of preprocessed values.
     .meta({ description, examples: [example] });
   return z.preprocess((given) => given ?? {}, record).prefault({});
 }

@@ -22,21 +22,21 @@ import { referenceTo } from "./yaml/environment-references.ts";
  * Messages complete a sentence that begins with the name of the key: "must be true or false".
  */
 
-/** What a file declares and may refer to. */
+/** The names that a file declares and may refer to. */
 export interface DeclaredNames {
   readonly strategies: readonly string[];
   readonly resourceTypes: readonly string[];
   readonly resources: readonly string[];
 }
 
-// Patterns go into the JSON Schema, so they keep to what every validator understands.
+// Patterns go into the JSON Schema, so they use only syntax that every validator knows.
 const CLASS_NAME_PATTERN = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 const defaults = DEFAULT_SETTINGS.sandbox;
 
 /** "module:ClassName"; the class follows the last colon. */
 export const MODULE_AND_CLASS_PATTERN = /^(.+):([A-Za-z_$][A-Za-z0-9_$]*)$/;
 
-/** What a file that declares these names may say; without them, what any file may say. */
+/** The schema of a file that declares these names; without them, of any file. */
 export function configSchema(declared?: DeclaredNames) {
   const strategy = oneOf([AUTOMATIC_STRATEGY, ...BUILT_IN_STRATEGY_NAMES], declared?.strategies);
   const resourceType = oneOf(BUILT_IN_RESOURCE_TYPES, declared?.resourceTypes);
@@ -97,7 +97,7 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
     git: section({
       fast_forward: flag(
         defaults.git.fastForward,
-        "Where nobody committed meanwhile, move the branch to the plan's commits, without a merge commit?",
+        "If the branch has no new commits of others, move it to the plan's commits, without a merge commit?",
       ),
       run_hooks: flag(
         defaults.git.runHooks,

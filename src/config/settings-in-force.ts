@@ -7,13 +7,13 @@ import type { TrustStore } from "./trust/trust.ts";
 import type { TrustedModule } from "./trust/trust-records.ts";
 import type { Environment } from "./yaml/environment-references.ts";
 
-/** Where to look for a config, and who is told that one does not count. */
+/** Where to look for a config, and whom to tell about an ignored one. */
 export interface SettingsSearch extends ConfigSearch {
   readonly environment: Environment;
   readonly notice: (notice: Notice) => void;
 }
 
-/** The settings that hold for a command: those of the config that counts, else the defaults. */
+/** The settings of a command: those of the config that applies, else the defaults. */
 export async function settingsInForce({ notice, environment, ...search }: SettingsSearch): Promise<Settings> {
   const located = locateConfig(search);
   if (located.kind === "ignored")
@@ -21,7 +21,7 @@ export async function settingsInForce({ notice, environment, ...search }: Settin
   if (located.kind !== "found") return DEFAULT_SETTINGS;
   const { loadConfig } = await import("./load.ts");
   const config = loadConfig({ file: located.file, text: located.text, environment });
-  // What the user names counts as it is, with whatever it loads.
+  // A config that the user names applies as it is, with everything that it loads.
   if (search.explicit !== undefined) return config;
   const refusal = search.trusted.whyModulesDiffer(config.file, modulesOf(config));
   if (refusal === undefined) return config;
@@ -30,18 +30,18 @@ export async function settingsInForce({ notice, environment, ...search }: Settin
   return DEFAULT_SETTINGS;
 }
 
-/** What `trust` covers. */
+/** The files that `trust` covers, and those that it does not. */
 export interface TrustedConfig {
   readonly file: string;
-  /** The files that are loaded with the modules that it names. */
+  /** The files that are loaded with the modules of the config. */
   readonly modules: readonly TrustedModule[];
-  /** Packages that these import, which are not covered. */
+  /** Packages that these files import, which the trust does not cover. */
   readonly packages: readonly string[];
-  /** Those of all these files that hold characters nobody sees. */
+  /** The files that hold invisible characters. */
   readonly hidesText: readonly string[];
 }
 
-/** Trusts a config, and what is loaded with the modules that it names, as they are now. */
+/** Trusts the present content of a config, and of the files that are loaded with its modules. */
 export async function trustConfig(
   path: string,
   { trusted, environment }: { readonly trusted: TrustStore; readonly environment: Environment },
@@ -52,7 +52,7 @@ export async function trustConfig(
   return { file, modules, packages, hidesText };
 }
 
-/** Where the modules are that a config names. */
+/** The files of the modules that a config names. */
 function modulesOf({ sandbox }: Settings): readonly string[] {
   return sandbox.customStrategies.flatMap((declared) => filePathOf(declared) ?? []);
 }

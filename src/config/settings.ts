@@ -4,30 +4,32 @@ import type { GitPolicy, LandingPolicy, TransactionPolicy } from "../core/strate
 import type { Limits } from "../core/values/limits.ts";
 
 /**
- * What drydock.yaml can say, as the rest of Drydock sees it, and the defaults of all of it. The schema, the
- * JSON Schema and the file that `drydock init` writes take their defaults from here. Nothing is imported that
- * costs a start without a config anything.
+ * The settings of drydock.yaml as the rest of Drydock sees them, with all defaults. The schema, the JSON
+ * Schema and the file that `drydock init` writes take their defaults from here. This file imports only what
+ * is cheap, because a start without a config loads it too.
  */
 
 /**
- * When sandboxes are removed by themselves:
- * - `on_apply`: once their plan is applied, or cancelled.
- * - `on_terminal`: once their plan is over for good: undone, cancelled, or applied and no longer to be
- *   undone. Until then what was done can be looked at.
+ * When Drydock removes sandboxes by itself:
+ * - `on_apply`: when their plan is applied or cancelled.
+ * - `on_terminal`: when their plan is over for good: undone, cancelled, or applied and past its undo. Until
+ *   then users can look at the work.
  * - `manual`: never; `drydock cleanup purge` removes them.
  */
 export const CLEANUP_POLICIES = ["on_apply", "on_terminal", "manual"] as const;
 export type CleanupPolicy = (typeof CLEANUP_POLICIES)[number];
 
-/** What a checkpoint can be made before, by itself. `exec`: a command that runs inside the plan. */
+/**
+ * Occasions before which Drydock makes a checkpoint by itself. `exec`: a command that runs inside the plan.
+ */
 export const CHECKPOINT_OCCASIONS = ["exec"] as const;
 export type CheckpointOccasion = (typeof CHECKPOINT_OCCASIONS)[number];
 
-/** The choice of strategy that leaves it to Drydock: the strongest that works. */
+/** The setting that leaves the choice of strategy to Drydock: the strongest that works. */
 export const AUTOMATIC_STRATEGY = "auto";
 
 /**
- * What the sandbox of a git checkout begins with:
+ * The initial content of the sandbox of a git checkout:
  * - `head`: the commit that is checked out.
  * - `checkout`: the files as they are, uncommitted and untracked ones included.
  */
@@ -35,14 +37,14 @@ export const RESOURCE_STARTS = ["head", "checkout"] as const;
 export type ResourceStart = (typeof RESOURCE_STARTS)[number];
 
 export interface SandboxSettings extends LandingPolicy {
-  /** "auto", the name of a built-in strategy, or that of one of `customStrategies`. */
+  /** "auto", the name of a built-in strategy, or one of `customStrategies`. */
   readonly strategy: string;
   readonly cleanup: CleanupPolicy;
-  /** `[RESOURCE:]PATTERN` each: what may land though tools run it by themselves. */
+  /** `[RESOURCE:]PATTERN` each: files that may land although tools run them by themselves. */
   readonly allowSelfRunning: readonly string[];
   readonly checkpoint: {
     readonly autoCreateOn: readonly CheckpointOccasion[];
-    /** How many are kept of a plan; the oldest go first. */
+    /** How many checkpoints of a plan are kept; the oldest go first. */
     readonly keep: number;
   };
   readonly undo: {
@@ -51,50 +53,50 @@ export interface SandboxSettings extends LandingPolicy {
   };
   readonly git: GitPolicy;
   readonly transaction: TransactionPolicy;
-  /** Of every command that runs inside, unless it is given others. */
+  /** The limits of every command inside a plan that is not given others. */
   readonly limits: Limits;
   readonly customStrategies: readonly CustomStrategy[];
 }
 
-/** A strategy of the user's own. */
+/** A strategy that the config declares. */
 export interface CustomStrategy {
   readonly name: string;
   /**
-   * As it was written: a path relative to the config's folder (it begins with "." or "/"), or the name of a
-   * package.
+   * As written in the config: a path relative to the config's folder (it begins with "." or "/"), or the name
+   * of a package.
    */
   readonly module: string;
-  /** The export of the module that is the class. */
+  /** The name under which the module exports the class. */
   readonly className: string;
-  /** What the strategy gets as its options. */
+  /** The options of the strategy. */
   readonly options?: { readonly [key: string]: PlainData };
-  /** How long one call of it may take. */
+  /** How long one call may take. */
   readonly limitMilliseconds: number;
-  /** What `module` is relative to, or where its package is installed. */
+  /** The folder to which `module` is relative, or in which its package is installed. */
   readonly folder: string;
-  /** Where it is declared, for errors that are found later: the file, line and column. */
+  /** The file, line and column of the declaration, for errors that are found later. */
   readonly place: string;
 }
 
-/** How long one call of a strategy of the user's own may take, unless the config says otherwise. */
+/** How long one call of a custom strategy may take, unless the config says otherwise. */
 export const DEFAULT_CALL_LIMIT_MS = 30 * 60_000;
 
-/** A resource that commands can use by its name. */
+/** A resource that commands can name. */
 export interface DeclaredResource {
   readonly name: string;
   /** An absolute path, or a URL. */
   readonly location: string;
   /** A built-in type or one of `resourceTypes`. Absent: detected. */
   readonly type?: string;
-  /** As in `SandboxSettings.strategy`. Absent: that of its type, else the general one. */
+  /** As in `SandboxSettings.strategy`. Absent: the strategy of its type, else the general one. */
   readonly strategy?: string;
-  /** What its sandbox begins with; see `RESOURCE_STARTS`. */
+  /** The initial content of its sandbox; see `RESOURCE_STARTS`. */
   readonly from?: ResourceStart;
   /** The name of the declared resource that contains this one. */
   readonly parent?: string;
 }
 
-/** Everything that can be set. */
+/** All settings. */
 export interface Settings {
   readonly sandbox: SandboxSettings;
   readonly resources: readonly DeclaredResource[];
@@ -107,7 +109,7 @@ export interface Config extends Settings {
   readonly file: string;
 }
 
-/** What holds without a config, and for every key that a config leaves out. */
+/** The settings without a config, and the defaults of absent keys. */
 export const DEFAULT_SETTINGS: Settings = {
   sandbox: {
     strategy: AUTOMATIC_STRATEGY,

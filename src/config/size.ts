@@ -5,11 +5,11 @@ const UNITS = { g: 2 ** 30, m: 2 ** 20, k: 2 ** 10 } as const;
 type Unit = keyof typeof UNITS;
 
 /**
- * What a size looks like: a whole number of units, at least one. Six digits keep every number of bytes exact.
+ * The form of a size: a whole number of units, at least one. Six digits keep every number of bytes exact.
  */
 export const SIZE_PATTERN = /^([1-9][0-9]{0,5})([kmg])$/;
 
-/** The bytes that "64k", "512m" or "2g" stand for. */
+/** The number of bytes that "64k", "512m" or "2g" means. */
 export function parseSize(text: string): number {
   const [, count, unit] = SIZE_PATTERN.exec(text) ?? [];
   if (count === undefined) {
@@ -21,8 +21,8 @@ export function parseSize(text: string): number {
 }
 
 /**
- * The shortest exact way to write a size: 2g rather than 2048m. What is no whole number of units is a number
- * of bytes.
+ * The shortest exact form of a size: 2g rather than 2048m. A size that is not a whole number of units is a
+ * number of bytes.
  */
 export function formatSize(bytes: number): string {
   const units = Object.entries(UNITS) as [Unit, number][];

@@ -1,8 +1,8 @@
-/** What can happen to one thing inside a resource. */
+/** What can happen to one entry of a resource. */
 export const CHANGE_OPERATIONS = ["added", "modified", "deleted", "typechanged"] as const;
 export type ChangeOperation = (typeof CHANGE_OPERATIONS)[number];
 
-/** What the thing is (after the change, or before it where it is deleted). */
+/** The kind of the entry after the change, or before it if it is deleted. */
 export const CHANGE_KINDS = [
   "file",
   "directory",
@@ -16,7 +16,7 @@ export const CHANGE_KINDS = [
 ] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
-/** What is known of one side of a change. Absent facts are unknown or do not apply. */
+/** The facts of one side of a change. Absent facts are unknown or do not apply. */
 export interface ChangeFacts {
   readonly size?: number;
   /** Permission bits, 0 to 0o7777. */
@@ -28,13 +28,12 @@ export interface ChangeFacts {
   /** Where a symlink points. */
   readonly target?: string;
   /**
-   * SHA-256 of the content, in hex. Where whole MiB of it are zeros, holes or not, these are counted and not
-   * hashed, and `zeros:` stands before it.
+   * SHA-256 of the content, in hex. Where whole MiB of the content are zeros, holes or not, these are counted
+   * instead of hashed, and the digest begins with `zeros:`.
    */
   readonly digest?: string;
   /**
-   * SHA-256 of the extended attributes with their values, ACLs and capabilities included; absent if there are
-   * none.
+   * SHA-256 of the extended attributes with their values, ACLs and capabilities included; absent without any.
    */
   readonly xattrs?: string;
 }
@@ -45,23 +44,17 @@ export interface Change {
   readonly path: string;
   readonly operation: ChangeOperation;
   readonly kind: ChangeKind;
-  /**
-   * Of something that was added: where it was before, if it was moved here. It is also among the changes as
-   * deleted there.
-   */
+  /** For an added entry that was moved: the path where it was. The changes also have it as deleted there. */
   readonly from?: string;
   readonly before?: ChangeFacts;
   readonly after?: ChangeFacts;
-  /** The content is not text, so there are no lines to count or show. */
+  /** The content is not text, so no lines are counted or shown. */
   readonly binary?: boolean;
-  /**
-   * What is going to do it, where that is known instead of what it does: a statement that was run in a
-   * database.
-   */
+  /** The statement that will make the change, where only that is known: one that was run in a database. */
   readonly statement?: string;
   /** How many rows it touches. */
   readonly rows?: number;
-  /** What will not land as it is, and why. */
+  /** What will not land unchanged, and why. */
   readonly warnings?: readonly string[];
   /** Lines added and removed; only for text files. */
   readonly insertions?: number;
@@ -77,17 +70,17 @@ export interface DiffStats {
   readonly deletions: number;
 }
 
-/** Everything that differs between a sandbox and its original, in path order. */
+/** All differences between a sandbox and its original, in path order. */
 export interface DiffView {
   readonly changes: readonly Change[];
-  /** Derived from the changes where a strategy leaves it out. */
+  /** Derived from the changes if a strategy omits it. */
   readonly stats?: DiffStats;
 }
 
 /** Takes one change after the other. */
 export type TakeChange = (change: Change) => void;
 
-/** The view of these changes. If `take` gets them, the view has only their statistics. */
+/** The view of these changes. With `take`, the changes go there and the view has only their statistics. */
 export function diffViewOf(changes: Iterable<Change>, take?: TakeChange): DiffView {
   const kept: Change[] = [];
   const count = new DiffCount();

@@ -1,23 +1,23 @@
 /**
- * A saved state of all sandboxes of a plan, as the store keeps it. The data itself is kept by each sandbox's
- * strategy; two checkpoints between which nothing changed refer to the same data.
+ * A saved state of all sandboxes of a plan, as the store keeps it. The strategy of each sandbox keeps the
+ * data itself; two checkpoints without a change between them share their data.
  */
 export interface CheckpointRecord {
   /** A ULID, so that checkpoints sort by their age. */
   readonly id: string;
   readonly planId: string;
   /**
-   * What the user called it; unique within the plan. One with a label is kept until it is dropped by a
-   * restore, a landing or a rollback.
+   * The user's name for it; unique within the plan. A checkpoint with a label stays until a restore, a
+   * landing or a rollback drops it.
    */
   readonly label?: string;
   /** UTC, ISO 8601. */
   readonly createdAt: string;
-  /** It was made by Drydock itself, before this command. */
+  /** The command before which Drydock made it by itself. */
   readonly before?: string;
   readonly state: CheckpointState;
   /**
-   * Of one that was made only so that a restore can be taken back: the checkpoint that is restored. It is
+   * For a checkpoint that exists only to take a restore back: the checkpoint that is being restored. It is
    * never listed.
    */
   readonly restores?: string;
@@ -26,42 +26,39 @@ export interface CheckpointRecord {
 
 /**
  * - `saving`: being made. A crash here removes it.
- * - `saved`: whole, and on disk.
- * - `restoring`: (one that `restores` another) whole; the other is being restored. A crash here finishes the
+ * - `saved`: complete, and on disk.
+ * - `restoring`: (has `restores`) complete; the other checkpoint is being restored. A crash here finishes the
  *   restore.
- * - `returning`: (the same) the restore failed; the sandboxes are on their way back to this one. A crash here
- *   goes on with that.
+ * - `returning`: (has `restores`) the restore failed; the sandboxes are going back to this one. A crash here
+ *   continues that.
  * - `dropping`: its data is being removed.
  */
 export type CheckpointState = "saving" | "saved" | "restoring" | "returning" | "dropping";
 
-/** What a checkpoint has of one sandbox. */
+/** The part of a checkpoint that belongs to one sandbox. */
 export interface CheckpointPart {
   readonly sandboxId: string;
-  /** The id under which the sandbox's strategy keeps the data: that of the checkpoint that first saved it. */
+  /** The id under which the strategy keeps the data: that of the checkpoint that first saved it. */
   readonly dataId: string;
-  /** What the strategy told of the state; see SavedCheckpoint. */
+  /** The strategy's mark of the state; see SavedCheckpoint. */
   readonly mark?: string;
-  /** The size of what was saved, where the strategy tells. */
+  /** The size of the saved data, if the strategy tells it. */
   readonly bytes?: number;
 }
 
-/** A checkpoint that is there. */
+/** The checkpoint before, which still exists. */
 export interface LastCheckpoint {
   readonly id: string;
-  /** What was returned as its mark. */
+  /** The mark that the strategy returned for it. */
   readonly mark: string;
 }
 
-/** What a strategy has to say of a checkpoint. All of it may be left out. */
+/** The strategy's report on a checkpoint. Every field is optional. */
 export interface SavedCheckpoint {
-  /**
-   * Stands for the state that was saved: a sandbox for which the same mark is found later is in the same
-   * state.
-   */
+  /** Stands for the saved state: a sandbox with the same mark later is in the same state. */
   readonly mark?: string;
-  /** The size of what was saved. */
+  /** The size of the saved data. */
   readonly bytes?: number;
-  /** The state is that of the last checkpoint, and nothing was saved. */
+  /** The state equals that of the last checkpoint, and nothing was saved. */
   readonly isSame?: boolean;
 }

@@ -46,7 +46,7 @@ export type Effect =
   | { readonly do: "clean" }
   /** Takes participants back: rollbackPrepared, or rollback and restore. */
   | { readonly do: "take-back"; readonly indexes: readonly number[] }
-  /** Records that all that could be taken back is. */
+  /** Records that everything that can be taken back has been. */
   | { readonly do: "abort" };
 
 export type CommitEvent =
@@ -76,8 +76,8 @@ export type CommitEvent =
   /** A person settled what was in doubt, or gave up a landing that can't finish. */
   | { readonly was: "settled"; readonly how: "commit" | "abort" }
   /**
-   * A person ended it as it is. What it did so far stays; `whys` has a sentence for each participant that
-   * stays so.
+   * A person ended the transaction as it is. Its effects so far stay; `whys` has a sentence for each
+   * participant that stays so.
    */
   | { readonly was: "abandoned"; readonly at: string; readonly whys: ReadonlyMap<number, string> };
 
@@ -104,7 +104,9 @@ export function nextEffect(record: TransactionRecord): Effect | undefined {
   }
 }
 
-/** The record after this event. Throws on an event that can't happen now, which is a defect of the driver. */
+/**
+ * The record after this event. Throws on an event that can't happen now, which is a defect of the driver.
+ */
 export function advance(record: TransactionRecord, event: CommitEvent): TransactionRecord {
   switch (event.was) {
     case "prepared":
@@ -178,7 +180,7 @@ function nextBeforeDecision(participants: readonly Participant[]): Effect {
 }
 
 /**
- * A prepare that never returned may have begun, so `waiting` is taken back too. If it never began, the
+ * A prepare that did not return may have begun, so `waiting` is taken back too. If it never began, the
  * strategy finds nothing to take back.
  */
 function isToBeTakenBack({ kind, status }: Participant): boolean {
@@ -216,7 +218,7 @@ function recovered(record: TransactionRecord): TransactionRecord {
   if (record.phase !== "preparing") return record;
   const irreversible = record.participants.find(({ kind }) => kind === "irreversible");
   if (irreversible?.status === "started") return { ...record, phase: "in-doubt" };
-  // It goes last: once it is known to have happened, all the others are ready, and the only way is on.
+  // It goes last: once it has happened, all others are prepared, and the transaction can only go on.
   if (irreversible?.status === "committed") return record;
   return failed(record, {
     was: "failed",
@@ -247,7 +249,7 @@ function settled(record: TransactionRecord, how: "commit" | "abort"): Transactio
   return { ...record, phase: "landing", participants };
 }
 
-/** A transaction that has landed as a whole is over; only its tidying up is missing. */
+/** A transaction that has landed as a whole is over; only its cleanup is missing. */
 function abandoned(
   record: TransactionRecord,
   { at, whys }: CommitEvent & { was: "abandoned" },

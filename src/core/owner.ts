@@ -1,5 +1,6 @@
 /**
- * Who holds or does something: a process, known so that neither a reused pid nor a zombie is taken for it.
+ * The process that holds or does something, identified so that neither a reused pid nor a zombie passes for
+ * it.
  */
 export interface Owner {
   /** Unpredictable; also names the lock file that the living process holds. */
@@ -9,6 +10,6 @@ export interface Owner {
   readonly pid: number;
   /** Start time of the pid in clock ticks since boot. */
   readonly startTime: string;
-  /** What the process is, for messages: "drydock plan apply". */
+  /** The command of the process, for messages: "drydock plan apply". */
   readonly command: string;
 }

@@ -3,15 +3,15 @@ import type { Resource } from "./resource/resource.ts";
 import type { ResourceCapability } from "./resource/resource-types.ts";
 
 /**
- * The life of a plan. What a crash in each state means:
+ * The life of a plan, and what a crash in each state means:
  * - creating: its sandboxes are being made. Recovery closes it.
  * - open: work goes on. It outlives any process.
- * - restoring: its sandboxes are on their way to a checkpoint. Recovery finishes that or takes it back.
- * - applying, undoing: its journal has an unfinished transaction, which recovery ends. One over a part of the
- *   work leads from open back to open.
- * - closing: it was given up and its sandboxes are being removed. Recovery goes on with that.
+ * - restoring: its sandboxes are being restored to a checkpoint. Recovery finishes that or takes it back.
+ * - applying, undoing: its journal has an unfinished transaction, which recovery ends. A transaction over a
+ *   part of the work leads from open back to open.
+ * - closing: it was given up and its sandboxes are being removed. Recovery continues that.
  * - applied, undone, cancelled: over.
- * - abandoned: a person ended it as it was; something of it may still be there.
+ * - abandoned: a person ended it as it was; parts of it may still exist.
  */
 export const PLAN_STATES = [
   "creating",
@@ -45,7 +45,7 @@ const PLAN_MOVES: { readonly [from in PlanState]: readonly PlanState[] } = {
  */
 const OVER: readonly PlanState[] = ["applied", "undone", "cancelled", "abandoned"];
 
-/** Whether a plan has come to an end. */
+/** Whether a plan is over. */
 export function isOver({ state }: Pick<PlanRecord, "state">): boolean {
   return OVER.includes(state);
 }
@@ -56,9 +56,9 @@ export interface PlanRecord {
   readonly id: string;
   readonly name: string;
   readonly state: PlanState;
-  /** It can look, but never apply. */
+  /** It can never be applied. */
   readonly readOnly: boolean;
-  /** The user said, when it was made, that it may hold what can't be undone. */
+  /** The user's word, given at creation, that it may hold resources whose changes can't be undone. */
   readonly allowIrreversible: boolean;
   /** UTC, ISO 8601. */
   readonly createdAt: string;
@@ -67,16 +67,17 @@ export interface PlanRecord {
   readonly resources: readonly PlanResource[];
 }
 
-/** A resource of a plan, with the strategy that isolates it and why that one. */
+/** A resource of a plan, with the strategy that isolates it and the reason for that one. */
 export interface PlanResource {
   readonly resource: Resource;
   readonly strategy: string;
   readonly why: string;
   /**
-   * It is inside of another resource of the plan and shares the sandbox of that: which one, and where in it.
+   * For a resource inside another one of the plan, whose sandbox it shares: that resource, and the path in
+   * it.
    */
   readonly within?: { readonly resourceId: string; readonly path: string };
-  /** Where its type does not allow everything: what can be done with it. */
+  /** The capabilities of its type, where that does not allow everything. */
   readonly may?: readonly ResourceCapability[];
 }
 
@@ -85,7 +86,7 @@ export function resourceById(plan: Pick<PlanRecord, "resources">, id: string): R
   return plan.resources.find(({ resource }) => resource.id === id)?.resource;
 }
 
-/** The resource whose sandbox this one is in: mostly itself. */
+/** The resource whose sandbox holds this one: mostly itself. */
 export function boundaryOf(plan: Pick<PlanRecord, "resources">, item: PlanResource): PlanResource {
   const { within } = item;
   return within === undefined
@@ -98,7 +99,7 @@ export function boundariesOf(plan: Pick<PlanRecord, "resources">): readonly Plan
   return plan.resources.filter(({ within }) => within === undefined);
 }
 
-/** Returns `to` if a plan may go there from where it is. */
+/** Returns `to` if the plan may move there from its state. */
 export function movePlan(plan: PlanRecord, to: PlanState): PlanState {
   if (PLAN_MOVES[plan.state].includes(to)) return to;
   throw new PlanStateError(plan, to);

@@ -2,17 +2,17 @@ import { UsageError } from "./errors/errors.ts";
 import { ROOT_PATH } from "./paths/byte-path.ts";
 import type { PlanRecord } from "./plan.ts";
 
-/** Which paths of which resource are meant. */
+/** A pattern for paths of one resource, or of all. */
 export interface ResourcePattern {
-  /** Absent: in every resource. */
+  /** Absent: every resource. */
   readonly resource?: string;
-  /** As of path-patterns.ts. */
+  /** In the syntax of path-patterns.ts. */
   readonly pattern: string;
 }
 
 /**
- * What `[RESOURCE:]PATTERN` means in a plan. Only the name of a resource of this plan stands before a colon;
- * any other is part of the path.
+ * Reads `[RESOURCE:]PATTERN` for a plan. Text before a colon is the resource only if the plan has one of that
+ * name; otherwise it is part of the pattern.
  */
 export function resourcePattern(
   { resources }: Pick<PlanRecord, "resources">,
@@ -26,7 +26,7 @@ export function resourcePattern(
   return { ...(named !== undefined && { resource: named }), pattern };
 }
 
-/** The patterns among these that count for a resource. */
+/** The patterns that apply to a resource. */
 export function patternsFor(
   plan: Pick<PlanRecord, "resources">,
   resource: string,

@@ -1,17 +1,17 @@
 import { SandboxStateError } from "./errors/errors.ts";
 
 /**
- * The life of a sandbox. What a crash in each state means:
+ * The life of a sandbox, and what a crash in each state means:
  * - PENDING: create was called and has not returned. After a crash recovery removes it; no caller has seen
  *   it.
- * - CREATED: there, and never used. CREATED and ACTIVE outlive any process.
+ * - CREATED: complete, and never used. CREATED and ACTIVE outlive any process.
  * - ACTIVE: may hold work.
  * - PREPARED: voted yes in a commit and is frozen. After a crash the journal says whether it lands or becomes
  *   ACTIVE again.
- * - COMMITTED: its work is in the original. It may be used on (ACTIVE, on the new baseline) or taken back.
+ * - COMMITTED: its work is in the original. It may be used again (ACTIVE, on the new base) or taken back.
  * - ROLLED_BACK: the original is as before and the sandbox holds no work; usable again.
  * - ERRORED: its work can't be trusted; the record says why.
- * - CLEANED_UP: gone, but for its record.
+ * - CLEANED_UP: removed, except for its record.
  */
 export const SANDBOX_STATES = [
   "PENDING",
@@ -41,7 +41,7 @@ export const SANDBOX_MOVES: { readonly [from in SandboxState]: readonly SandboxS
 /** States in which a sandbox may be read and written. */
 export const USABLE_STATES: readonly SandboxState[] = ["CREATED", "ACTIVE", "COMMITTED", "ROLLED_BACK"];
 
-/** Returns `to` if the move is legal; staying where it is always is. */
+/** Returns `to` if the move is legal; staying in a state always is. */
 export function moveSandbox(sandboxId: string, from: SandboxState, to: SandboxState): SandboxState {
   if (from === to || SANDBOX_MOVES[from].includes(to)) return to;
   const possible = SANDBOX_MOVES[from];

@@ -3,26 +3,25 @@ import type { PlainRecord } from "./resource/resource.ts";
 import type { SandboxState } from "./sandbox-states.ts";
 
 /**
- * How a sandbox is known everywhere: small, plain and durable. Any process can act on it; nothing lives only
- * in memory.
+ * The identity of a sandbox: small, plain and durable. Any process can act on it; nothing lives only in
+ * memory.
  */
 export interface SandboxRef<Metadata extends PlainRecord = PlainRecord> {
   readonly sandboxId: string;
   readonly planId: string;
   readonly resourceId: string;
   readonly strategyName: string;
-  /** The strategy's own plain data. `path`, if it is there, is where programs find the sandbox. */
+  /** The strategy's own plain data. `path`, if present, is where programs find the sandbox. */
   readonly metadata: Metadata;
-  /** Where this one can do less than its strategy declares: what it can do. */
+  /** The capabilities of this sandbox, where it can do less than its strategy declares. */
   readonly capabilities?: Pick<StrategyCapabilities, "commit" | "undo" | "partial">;
-  /** What the strategy was when it made the sandbox; Drydock fills it in for strategies of the user's own. */
+  /**
+   * The strategy's version and options when it made the sandbox; Drydock fills it in for custom strategies.
+   */
   readonly madeWith?: MadeWith;
 }
 
-/**
- * The version that a strategy of the user's own declared, and the options that it got. It is called with the
- * same options ever after.
- */
+/** The version that a custom strategy declared, and its options. Later calls get the same options. */
 export interface MadeWith {
   readonly version?: string;
   readonly options?: PlainRecord;
@@ -36,13 +35,12 @@ export interface SandboxRecord {
   readonly error?: string;
   readonly createdAt: string;
   /**
-   * The boot of the machine that it was made in: after another one, work in it that was not on disk may be
-   * missing.
+   * The boot of the machine in which it was made: after a restart, work that was not on disk may be missing.
    */
   readonly bootId?: string;
 }
 
-/** The id of the sandbox of a resource in a plan: the same however often it is asked for. */
+/** The id of the sandbox of a resource in a plan; always the same. */
 export function sandboxIdFor(planId: string, resourceId: string): string {
   return `${planId}-${resourceId}`;
 }

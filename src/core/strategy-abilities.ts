@@ -4,17 +4,17 @@ import type { SandboxRef } from "./sandbox.ts";
 import type { StatementResult } from "./values/query.ts";
 
 /**
- * What a strategy may be able to do beyond the contract (strategy.ts), an interface for each ability. A
- * strategy that has one says so, and the compiler sees that it is whole: `class Mine implements
- * OnePhaseSandboxStrategy, Queryable`.
+ * Abilities that a strategy may have beyond the contract (strategy.ts), an interface for each. A strategy
+ * declares an ability, and the compiler checks it: `class Mine implements OnePhaseSandboxStrategy,
+ * Queryable`.
  */
 
 /** The ability to run statements, in sandboxes of databases. */
 export interface Queryable<Metadata extends PlainRecord = PlainRecord> {
   /**
-   * Runs the statements of a script in the sandbox of a database and returns what each gave. Fails by
-   * `StatementError` if one fails; unless the script is about transactions itself, nothing of it is left
-   * then. With `readOnly` none may change anything.
+   * Runs the statements of a script in the sandbox of a database and returns the result of each. Fails by
+   * `StatementError` if one fails; then nothing of the script remains, unless it is about transactions
+   * itself. With `readOnly` no statement may change anything.
    */
   query(
     ref: SandboxRef<Metadata>,
@@ -26,35 +26,34 @@ export interface Queryable<Metadata extends PlainRecord = PlainRecord> {
 /** The ability to show a sandbox to programs of the host. */
 export interface Reachable<Metadata extends PlainRecord = PlainRecord> {
   /**
-   * Where programs find the sandbox: a folder or a connection URL. What that takes (a mount) is made, and
-   * stays until the work lands or goes.
+   * Where programs find the sandbox: a folder or a connection URL. Makes what that takes, such as a mount,
+   * which stays until the work lands or goes.
    */
   path(ref: SandboxRef<Metadata>): Promise<string>;
 }
 
-/** The ability to show a sandbox to a program that takes more than its path. */
+/** The ability to show a sandbox to a program by more than its path. */
 export interface Enterable<Metadata extends PlainRecord = PlainRecord> {
   /**
-   * Called before a program is started inside by `run`; makes what programs need. May be called again while
-   * others are inside. Where it is absent, `run` shows what is at `path`.
+   * Called before `run` starts a program inside; makes what programs need. May be called again while others
+   * are inside. Without this method, `run` shows `path`.
    */
   enter(ref: SandboxRef<Metadata>): Promise<ProgramView>;
 
-  /** Called when the last program that was started inside has ended: what `enter` made goes. */
+  /** Called when the last program inside has ended: removes what `enter` made. */
   leave(ref: SandboxRef<Metadata>): Promise<void>;
 }
 
 /** The ability to say where it works. */
 export interface Probing {
   /**
-   * Whether this strategy works on this machine for this resource, with the reason if not. Leaves nothing
-   * behind.
+   * Whether this strategy works on this machine for this resource, with the reason if not. Leaves no trace.
    */
   probe(resource: Resource): Promise<ProbeResult>;
 
   /**
-   * The ways in which it can work, the best first, and which of them do on this machine: what `doctor` shows
-   * of it.
+   * The mechanisms by which it can work, best first, and whether each works on this machine. `doctor` shows
+   * them.
    */
   ways?(): Promise<readonly StrategyWay[]>;
 }
@@ -63,10 +62,10 @@ export type ProbeResult =
   | { readonly works: true; readonly note?: string }
   | { readonly works: false; readonly reason: string };
 
-/** One of several ways in which a strategy can work. */
+/** One of several mechanisms of a strategy. */
 export interface StrategyWay {
   readonly name: string;
   readonly works: boolean;
-  /** What it is, or why it does not work. */
+  /** A description, or why it does not work. */
   readonly detail: string;
 }

@@ -17,7 +17,7 @@ export const BUILT_IN_STRATEGY_NAMES = [
 
 export type BuiltInStrategyName = (typeof BUILT_IN_STRATEGY_NAMES)[number];
 
-/** Strength as a number, larger is stronger; what a built-in declares in its capabilities. */
+/** The strength that a built-in declares in its capabilities; larger is stronger. */
 export function builtInStrength(name: BuiltInStrategyName): number {
   return (BUILT_IN_STRATEGY_NAMES.length - BUILT_IN_STRATEGY_NAMES.indexOf(name) - 1) * 10;
 }

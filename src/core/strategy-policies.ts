@@ -1,22 +1,20 @@
-/** What a user decides once, for all sandboxes of a kind. */
+/** Settings that a user decides once, for all sandboxes of a kind. */
 
-/** What the user wants of git. */
+/** The user's settings for git. */
 export interface GitPolicy {
-  /**
-   * Where nobody has committed meanwhile, move the branch to the plan's own commits, without a merge commit.
-   */
+  /** If the branch has no other new commits, move it to the plan's own commits, without a merge commit. */
   readonly fastForward: boolean;
-  /** Run the hooks of the user's repository when something lands. */
+  /** Run the hooks of the user's repository at a landing. */
   readonly runHooks: boolean;
-  /** For how long a git command may say nothing before it is ended. */
+  /** How long a git command may be silent before it is ended. */
   readonly limitMilliseconds: number;
 }
 
 /** How long a transaction may be held open. */
 export interface TransactionPolicy {
-  /** For how long nobody may use it. */
+  /** How long it may be unused. */
   readonly idleMilliseconds: number;
-  /** For how long it may be open at all. */
+  /** How long it may be open at all. */
   readonly ageMilliseconds: number;
 }
 

@@ -14,11 +14,11 @@ export interface TransactionRecord {
   readonly message?: string;
   /** The user's word that sandboxes from before a restart of the machine may land. */
   readonly afterRestart?: boolean;
-  /** For an undo: the transaction that is taken back. */
+  /** For an undo: the transaction that it takes back. */
   readonly undoes?: string;
   /**
-   * The state in which the plan goes on, if this is not its end: a part lands or is taken back, or parts that
-   * landed earlier are still there.
+   * The state to which the plan returns, if this is not its end: a part lands or is taken back, or earlier
+   * parts are still landed.
    */
   readonly staysIn?: "open" | "applied";
   readonly owner: Owner;
@@ -28,19 +28,19 @@ export interface TransactionRecord {
   readonly participants: readonly Participant[];
   /** It was decided and then given up, so what is being taken back may have landed. */
   readonly givenUp?: true;
-  /** Why it is being undone. */
+  /** Why it is being taken back. */
   readonly failure?: { readonly report: ParticipantReport; readonly conflicts: readonly Conflict[] };
   readonly finishedAt?: string;
-  /** For a landed commit: why what an undo needs is no longer kept, or is being removed. */
+  /** For a landed commit: why its undo record is gone, or is being removed. */
   readonly undoRecord?: "used" | "discarding" | "discarded";
 }
 
 /**
  * - `preparing`: no decision. A crash here undoes everything.
  * - `landing`: decided; the instant of commit has passed. A crash here finishes everything.
- * - `landed`: every participant has landed and is flushed. What is no longer needed is being removed.
+ * - `landed`: every participant has landed and is flushed. Cleanup is under way.
  * - `aborting`: decided against; what was prepared is being taken back.
- * - `in-doubt`: an irreversible participant started and nobody knows whether it finished. A person settles
+ * - `in-doubt`: an irreversible participant started, and it is unknown whether it finished. A person settles
  *   it.
  * - `done`, `aborted`: over.
  */
@@ -80,11 +80,11 @@ export interface Participant {
   readonly resource: string;
   readonly kind: ParticipantKind;
   readonly status: ParticipantStatus;
-  /** Which paths land, if not all. */
+  /** The patterns of the paths that land; absent: all. */
   readonly only?: readonly string[];
-  /** Which paths may land though tools run them by themselves. */
+  /** The patterns of the paths that may land although tools run them by themselves. */
   readonly allow?: readonly string[];
-  /** Though it takes part in two phases, it can't be taken back once it has landed. */
+  /** It is two-phase, but can't be taken back once it has landed. */
   readonly isFinal?: true;
   readonly prepared?: PreparedCommit;
   /** For an undo: what the landed transaction had prepared. */
@@ -101,7 +101,7 @@ export function isUnfinished({ phase }: TransactionRecord): boolean {
   return phase !== "done" && phase !== "aborted";
 }
 
-/** The commits among these that have landed and were not taken back, in their order. */
+/** The landed commits among these that were not undone, in their order. */
 export function landingsAmong(transactions: readonly TransactionRecord[]): readonly TransactionRecord[] {
   return transactions.filter(
     ({ direction, phase, undoRecord }) =>
@@ -109,7 +109,7 @@ export function landingsAmong(transactions: readonly TransactionRecord[]): reado
   );
 }
 
-/** A participant because of which a commit that has landed can't be undone. */
+/** A participant that makes a landed commit impossible to undo. */
 export function irreversibleIn({ participants }: TransactionRecord): Participant | undefined {
   const landed = participants.filter(({ status }) => status === "committed");
   return (
@@ -118,7 +118,7 @@ export function irreversibleIn({ participants }: TransactionRecord): Participant
   );
 }
 
-/** Whether the folder of a participant keeps what another writer had made in the original. */
+/** Whether the participant's folder keeps changes of another writer. */
 export function keepsForeignWork({ attention }: Participant): boolean {
   return attention?.some(({ keptAt }) => keptAt !== undefined) === true;
 }

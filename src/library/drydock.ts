@@ -12,40 +12,40 @@ import type { CheckRequest } from "../testing/check.ts";
 import type { ConformanceReport } from "../testing/run-conformance.ts";
 import type { Plans } from "./plan.ts";
 
-/** What Drydock is opened with. All of it may be left out. */
+/** The options of `openDrydock`. */
 export interface DrydockOptions {
   /**
-   * Where Drydock keeps its state. Default: DRYDOCK_STATE_DIR, else $XDG_STATE_HOME/drydock, else
+   * The state directory. Default: DRYDOCK_STATE_DIR, else $XDG_STATE_HOME/drydock, else
    * ~/.local/state/drydock, as for the command line, so that both see the same plans.
    */
   readonly stateDir?: string;
   /**
-   * A config file; one that is named is trusted. Default: DRYDOCK_CONFIG, else the nearest trusted
+   * A config file; naming it means trusting it. Default: DRYDOCK_CONFIG, else the nearest trusted
    * drydock.yaml upward.
    */
   readonly config?: string;
-  /** What relative paths are meant from. Default: the current folder. */
+  /** The folder for relative paths. Default: the current folder. */
   readonly cwd?: string;
   /**
-   * What is read of the environment: the variables above, HOME, those that a config refers to, and what git
-   * and commands inside a plan get. Default: the environment of the process; `{}` is none of it. The
-   * variables by which tests make Drydock fail are never read.
+   * The environment: the variables above, HOME, those that a config refers to, and those that git and
+   * commands inside a plan get. Default: the environment of the process; `{}` is an empty one. The variables
+   * by which tests make Drydock fail are never read.
    */
   readonly environment?: { readonly [name: string]: string | undefined };
-  /** What this process is, for messages to others. Default: "drydock". */
+  /** The name of this process in messages to others. Default: "drydock". */
   readonly command?: string;
-  /** Told how far long work has come. */
+  /** Called with the progress of long work. */
   readonly onProgress?: (progress: Progress) => void;
-  /** Told what the user should know, and no call returns. */
+  /** Called with messages for the user that no call returns. */
   readonly onNotice?: (notice: Notice) => void;
   /** Aborting it before the decision of a commit is a clean failure; after it, the commit finishes. */
   readonly signal?: AbortSignal;
-  /** Strategies of your own, each made with the context it needs. */
+  /** Custom strategies, each made with the context that it needs. */
   readonly strategies?: readonly MakeStrategy[];
   readonly now?: () => Date;
   /**
-   * What is going to be done makes room, such as cancelling plans: on a full disk it may use a reserve that
-   * is kept for that.
+   * The caller is going to free space, for example by cancelling plans: on a full disk it may use a reserve
+   * that is kept for that.
    */
   readonly makesRoom?: boolean;
 }
@@ -53,16 +53,16 @@ export interface DrydockOptions {
 /** Makes a strategy with the context that it needs. */
 export type MakeStrategy = (context: StrategyContext) => SandboxStrategy;
 
-/** An open state directory, and everything that can be done with it. */
+/** An open state directory, with everything that Drydock can do. */
 export interface Drydock extends AsyncDisposable {
   readonly stateDir: string;
   readonly plans: Plans;
-  /** Makes a plan for one command, runs it inside, and lands, keeps or throws away what it did. */
+  /** Makes a plan for one command, runs the command inside, and lands, keeps or throws away its changes. */
   run(request: RunRequest): Promise<RunOutcome>;
 
-  /** What opening settled by itself of what dead processes had left. */
+  /** What opening settled of the work of dead processes. */
   readonly recovery: RecoveryReport;
-  /** Settles what dead processes have left since. */
+  /** Settles what processes that died since left unfinished. */
   recover(): Promise<RecoveryReport>;
   readonly cleanup: Cleanup;
 
@@ -70,37 +70,35 @@ export interface Drydock extends AsyncDisposable {
   readonly resourceTypes: ResourceTypeList;
   /** What works on this machine. */
   doctor(): Promise<DoctorReport>;
-  /** Trusts a config, and what is loaded with the modules that it names, with their present content. */
+  /** Trusts the present content of a config, and of the files that are loaded with its modules. */
   trust(file: string): Promise<TrustedConfig>;
 
-  /**
-   * Closes the state directory; what is done with a plan afterwards fails. `await using` does it by itself.
-   */
+  /** Closes the state directory; later calls on its plans fail. `await using` closes it too. */
   close(): Promise<void>;
 }
 
 /**
- * What is left over of everything that Drydock ever makes, and the removal of it. It never touches what it
- * did not make, what an open plan or a running command needs, and without `force` nothing that may hold the
- * only copy of a user's work.
+ * Finds and removes leftovers of everything that Drydock makes. It never touches what Drydock did not make or
+ * what an open plan or a running command needs; and, without `force`, nothing that may hold the only copy of
+ * a user's work.
  */
 export interface Cleanup {
-  /** Everything that is left over, the oldest first. Changes nothing. */
+  /** All leftovers, oldest first. Changes nothing. */
   scan(options?: Pick<CleanupOptions, "olderThanMs">): Promise<readonly CleanupItem[]>;
-  /** Removes what is left over. One that can't be removed does not stop the others. */
+  /** Removes leftovers. A failure does not stop the rest. */
   purge(options?: CleanupOptions): Promise<PurgeResult>;
-  /** How much of what there is. */
+  /** The number and size of sandboxes, undo records and leftovers. */
   status(): Promise<CleanupStatus>;
 }
 
-/** The strategies that are known, built-in or not. */
+/** The known strategies, built-in and custom. */
 export interface Strategies {
-  /** Every strategy, the strongest first, and those that a config declares and that can't be used. */
+  /** Every strategy, strongest first, and the strategies of a config that can't be used. */
   list(): Promise<StrategyList>;
   has(name: string): boolean;
-  /** Makes a strategy of your own known by its name. */
+  /** Registers a custom strategy by its name. */
   register(make: MakeStrategy): void;
-  /** Makes a name unknown. */
+  /** Removes a strategy by its name. */
   remove(name: string): void;
   /** Runs the conformance suite on a strategy: by its name, or by `MODULE:CLASS`. */
   check(strategy: string, request?: CheckRequest): Promise<ConformanceReport>;
@@ -118,12 +116,12 @@ export interface StrategyView {
   readonly capabilities: FullCapabilities;
 }
 
-/** The types of resource that are known: the built-in ones, and those of the config. */
+/** The known types of resource: the built-in ones, and those of the config. */
 export interface ResourceTypeList {
   list(): readonly ResourceType[];
   has(name: string): boolean;
-  /** A type. One that is not declared may be known to a strategy of your own. */
+  /** A type. An undeclared type may be known to a custom strategy. */
   get(name: string): ResourceType;
-  /** Whether resources of the one type may be inside of those of the other. */
+  /** Whether resources of type `parent` may contain those of type `child`. */
   mayContain(parent: string, child: string): boolean;
 }

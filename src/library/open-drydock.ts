@@ -5,7 +5,7 @@ import { planHandle } from "./plan-handle.ts";
 import { checkedDrydock, drydockOptions } from "./public-arguments.ts";
 
 /**
- * Opens Drydock. What processes that died have left is settled before it returns.
+ * Opens Drydock. Before it returns, it settles what dead processes left unfinished.
  *
  * @example
  * ```ts
@@ -51,7 +51,7 @@ export async function openDrydock(options?: DrydockOptions): Promise<Drydock> {
   });
 }
 
-/** A variable of the environment must not make a program die that did not ask for it. */
+/** Failpoints are for tests of Drydock: in the environment of a program they must not kill it. */
 function withoutFailpoints(environment: NonNullable<DrydockOptions["environment"]>) {
   const { DRYDOCK_FAILPOINT: _, DRYDOCK_FAILPOINT_TRACE: __, ...rest } = environment;
   return rest;

@@ -2,7 +2,7 @@ import type { Services } from "../services.ts";
 import type { Plan, ResourceHandle } from "./plan.ts";
 import { checkedPlan, checkedResource, checkedSweeps } from "./public-arguments.ts";
 
-/** The handle of a plan. Every call of it is one of the services', for this plan. */
+/** The handle of a plan. Each call goes to the services, for this plan. */
 export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "name">): Plan {
   const { plans, checkpoints, sandboxes } = services;
   return checkedPlan({
@@ -32,7 +32,7 @@ export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "
   });
 }
 
-/** The handle of a resource; without a name that of the only one. */
+/** The handle of a resource; without a name, of the only one. */
 function resourceHandle({ plans, sandboxes }: Services, planId: string, name?: string): ResourceHandle {
   return {
     path: async () => await plans.path(planId, name),

@@ -23,18 +23,15 @@ import type { SweepReport } from "../sandboxes/sweep-report.ts";
 
 /** All plans of a state directory. */
 export interface Plans {
-  /**
-   * Makes a plan and its sandboxes, all of them or none. Everything that can be refused is refused before
-   * anything is made.
-   */
+  /** Makes a plan and its sandboxes, all or none. Checks everything before it makes anything. */
   create(options: CreatePlanOptions): Promise<Plan>;
-  /** The plan of this id, of an id that begins so, or of this name; also one that is over. */
+  /** The plan with this id, a unique prefix of it, or this name; also one that is over. */
   open(plan: string): Promise<Plan>;
-  /** Open plans, the oldest first; with `all` those that are over, too. */
+  /** Open plans, oldest first; with `all` also those that are over. */
   list(options?: ListPlansOptions): Promise<readonly PlanView[]>;
 }
 
-/** Work in the sandbox of one resource of a plan. The original is untouched by all of it. */
+/** Work in the sandbox of one resource of a plan. It never touches the original. */
 export interface ResourceHandle {
   /** Where programs find the sandbox: a folder, a file or a connection URL. */
   path(): Promise<string>;
@@ -43,47 +40,47 @@ export interface ResourceHandle {
   /** Writes one file in the sandbox, making missing folders. A text is written as UTF-8. */
   write(path: string, content: string | Uint8Array): Promise<Change>;
   /**
-   * Runs statements in the sandbox of a database, and returns what each gave; in a read-only plan only those
-   * that change nothing.
+   * Runs statements in the sandbox of a database, and returns the result of each. A read-only plan allows
+   * only those that change nothing.
    */
   sql(script: string): Promise<readonly StatementResult[]>;
-  /**
-   * The record of the sandbox, which is made if it is not there. The same one however often it is asked for.
-   */
+  /** The record of the sandbox, which is made if it is missing. */
   sandbox(): Promise<SandboxRecord>;
 }
 
 /**
- * A plan: isolated work on one or more resources, which lands as a whole or not at all. What a plan inherits
- * from `ResourceHandle` is for a plan with one resource; `resource` gives one of several.
+ * A plan: isolated work on one or more resources, which lands as a whole or not at all. The methods of
+ * `ResourceHandle` are for a plan with one resource; `resource` gives one of several.
  */
 export interface Plan extends ResourceHandle {
   readonly id: string;
   readonly name: string;
-  /** One of the resources of the plan. A name that the plan does not have is refused when it is used. */
+  /** One of the resources of the plan. An unknown name is refused at its first use. */
   resource(name: string): ResourceHandle;
-  /** What the plan is now: its state, its resources and their sandboxes. */
+  /** The present state of the plan, its resources and their sandboxes. */
   show(): Promise<PlanView>;
 
   /** Runs a command inside the sandboxes, each in the place of its original. */
   exec(request: ExecRequest): Promise<ExecResult>;
 
   /**
-   * What would change. The digest is over all of it, also where `paths` narrows what is shown. `allow` is
-   * what an apply would be told.
+   * The changes that would land. The digest covers all of them, even where `paths` narrows the list. `allow`
+   * has the meaning that it has for an apply.
    */
   diff(options?: DiffOptions): Promise<PlanDiff>;
-  /** The changes as unified text, one piece per path, under the resource's name where there are several. */
+  /**
+   * The changes as unified text, one piece for each path, under the resource's name if there are several.
+   */
   patch(options?: PatchOptions): AsyncIterable<string>;
 
   /**
-   * Lands everything, or nothing; with `only` the part that is meant, all of it or nothing, and the plan
-   * stays open with the rest. Fails by `AtomicCommitError`.
+   * Lands everything or nothing; with `only`, all of the chosen part or nothing, and the plan stays open with
+   * the rest. Fails by `AtomicCommitError`.
    */
   apply(options?: ApplyOptions): Promise<ApplyResult>;
   /**
-   * Takes the last landing back, all of it or nothing. An open plan, of which parts have landed, stays open.
-   * Fails by `AtomicCommitError`.
+   * Takes the last landing back, as a whole or not at all. An open plan with landed parts stays open. Fails
+   * by `AtomicCommitError`.
    */
   undo(): Promise<ApplyResult>;
   /** Throws the work away and keeps the plan open. */
@@ -92,31 +89,32 @@ export interface Plan extends ResourceHandle {
   cancel(): Promise<PlanView>;
 
   /**
-   * Saves all sandboxes at once. One with a label is kept until a restore, a rollback or a landing drops it.
+   * Saves all sandboxes at once. A checkpoint with a label stays until a restore, a rollback or a landing
+   * drops it.
    */
   checkpoint(options?: CheckpointOptions): Promise<CheckpointResult>;
-  /** The checkpoints that can be restored, the oldest first. */
+  /** The checkpoints that can be restored, oldest first. */
   checkpoints(): Promise<readonly CheckpointView[]>;
   /**
-   * Brings every sandbox back to a checkpoint, by its id, a unique prefix of it, or its label: all of them,
-   * or none. Those that were made after it are dropped.
+   * Brings every sandbox back to a checkpoint, named by its id, a unique prefix of it, or its label: all of
+   * them, or none. Later checkpoints are dropped.
    */
   restore(checkpoint: string): Promise<RestoreResult>;
 
-  /** Everything that happened to the plan, the oldest first. */
+  /** The history of the plan, oldest first. */
   log(): Promise<PlanLog>;
-  /** Settles by a person's word what is in doubt: it did land, or it did not. */
+  /** Settles a plan in doubt by a person's word: it did land, or it did not. */
   settle(how: "commit" | "abort"): Promise<RecoveryReport>;
-  /** Ends the plan by a person's word, whatever can't be settled of it, and says what may be left. */
+  /** Ends the plan as it is by a person's word, and reports what may remain of it. */
   abandon(): Promise<AbandonReport>;
 
-  /** What can be done to all sandboxes of the plan, one by one. */
+  /** Operations on each sandbox of the plan. */
   readonly sandboxes: PlanSweeps;
 }
 
-/** Each goes on after a failure, and lists what it could not do. */
+/** Each operation goes on after a failure, and lists its failures. */
 export interface PlanSweeps {
-  /** Throws the work of every sandbox away; where it had landed, the original is restored. */
+  /** Throws the work of every sandbox away, and restores originals where it had landed. */
   rollback(): Promise<SweepReport>;
   /** Removes every sandbox, and keeps the plan. */
   remove(): Promise<SweepReport>;

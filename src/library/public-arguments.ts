@@ -33,8 +33,8 @@ import type { Cleanup, Drydock, DrydockOptions, ResourceTypeList, Strategies } f
 import type { Plan, PlanSweeps, Plans, ResourceHandle } from "./plan.ts";
 
 /**
- * The public border: what each function of the library may be given. Inside of it the types hold. Every
- * method of every public interface is here, or it does not compile.
+ * The public border: the arguments that each function of the library accepts. Inside it, the types hold. The
+ * compiler checks that every method of every public interface is here.
  */
 
 const resourceRequest = fields<ResourceRequest>({
@@ -66,7 +66,7 @@ const execFields = {
   onStart: optional(callback<NonNullable<ExecRequest["onStart"]>>()),
 };
 
-/** What is not decided must not land. */
+/** Checks the decision: an unknown one must not land anything. */
 const decider: Reader<RunRequest["decide"]> = (value, at) => {
   const decide = callback<RunRequest["decide"]>()(value, at);
   const word = oneOf("apply", "keep", "discard");
@@ -94,7 +94,7 @@ const applyOptions = fields<ApplyOptions>({
 
 const resourceMethods: CheckedMethods<ResourceHandle> = {
   path: [],
-  // What a path inside a resource may be is refused by its own error.
+  // The strategies refuse bad paths inside a resource, with an error of their own.
   read: [["path", text]],
   write: [
     ["path", text],
@@ -153,7 +153,7 @@ const cleanupMethods: CheckedMethods<Cleanup> = {
 const strategiesMethods: CheckedMethods<Strategies> = {
   list: [],
   has: [["name", text]],
-  // What it makes is checked where it is registered.
+  // Registration checks the strategy that it makes.
   register: [["make", callback<Parameters<Strategies["register"]>[0]>()]],
   remove: [["name", text]],
   check: [
@@ -205,12 +205,12 @@ const options = fields<DrydockOptions>({
   makesRoom: optional(truth),
 });
 
-/** What `openDrydock` was given. */
+/** Reads the options of `openDrydock`. */
 export function drydockOptions(given: unknown): DrydockOptions {
   return optional(options)(given, "openDrydock: options") ?? {};
 }
 
-/** The same Drydock, all of whose functions check what they are given. */
+/** Drydock with functions that check their arguments. */
 export function checkedDrydock(drydock: Drydock): Drydock {
   const checked: Drydock = {
     ...drydock,

@@ -9,7 +9,7 @@ import { isThere } from "../system/data/existence.ts";
 import { currentBootId } from "../system/process/process-identity.ts";
 import type { PlanResourceView, PlanView } from "./plan-views.ts";
 
-/** How a plan is described. Without `load` no custom strategy is loaded for what it says of its sandboxes. */
+/** Without `load`, no custom strategy is loaded for its notes on sandboxes. */
 export interface DescribeOptions {
   readonly load?: boolean;
 }
@@ -45,7 +45,7 @@ export class PlanDescriptions {
     const parent = plan.resources.find((other) => other.resource.id === resource.parentId)?.resource.name;
     const id = sandboxIdFor(plan.id, boundary.id);
     const notes = await this.#notes(await store.sandbox(id), options);
-    // Asking for the notes may have found out that its work is gone.
+    // Asking for the notes may have revealed that the work is lost.
     const record = await store.sandbox(id);
     const { name, type, location } = resource;
     const place = record?.state === "CLEANED_UP" ? undefined : record?.ref.metadata["path"];
@@ -66,7 +66,7 @@ export class PlanDescriptions {
     };
   }
 
-  /** The state says by itself that work is gone or is being applied. */
+  /** No notes where the state itself says that work is lost or is being applied. */
   async #notes(record: SandboxRecord | undefined, options: DescribeOptions): Promise<readonly string[]> {
     if (record === undefined || !USABLE_STATES.includes(record.state)) return [];
     try {
@@ -77,10 +77,7 @@ export class PlanDescriptions {
     }
   }
 
-  /**
-   * Until when the last landing can be undone, or why it can't; nothing for a plan of which nothing has
-   * landed.
-   */
+  /** Until when the last landing can be undone, or why it can't; nothing for a plan without a landing. */
   async #undo(plan: PlanRecord): Promise<Pick<PlanView, "undo">> {
     if (plan.state !== "applied" && plan.state !== "open") return {};
     const { store, settings } = this.#session;

@@ -20,7 +20,7 @@ export interface DoctorReport {
     readonly works: boolean;
     readonly detail: string;
     readonly strength: number;
-    /** What work in its sandboxes does not keep, by the names in core/capabilities.ts. */
+    /** The declared losses, by the names in core/capabilities.ts. */
     readonly loses?: readonly string[];
     readonly ways?: readonly StrategyWay[];
   }[];
@@ -36,11 +36,11 @@ export interface DoctorParts {
   readonly registry: SandboxStrategyRegistry;
   readonly chooser: StrategyChooser;
   readonly types: ResourceTypes;
-  /** Whether commands can be run inside. */
+  /** Whether commands can run inside. */
   readonly checkRun: () => Promise<{ readonly ok: boolean; readonly detail: string }>;
 }
 
-/** Tries everything on a folder in the state directory's own place, and leaves nothing behind. */
+/** Probes everything on the file system of the state directory, and leaves no trace. */
 export async function examine({
   stateDir,
   registry,
@@ -109,7 +109,7 @@ async function strategies(
   return [...known, ...broken].sort((a, b) => b.strength - a.strength);
 }
 
-/** A strategy that works for some types of resources only does work, and says for which. */
+/** A strategy that works for some types of resources does work, and says for which. */
 function whatWorks(probes: readonly (readonly [type: string, probe: ProbeResult])[]): ProbeResult {
   const works = probes.flatMap(([type, probe]) => (probe.works ? [{ type, probe }] : []));
   const fails = probes.flatMap(([type, probe]) => (probe.works ? [] : [{ type, probe }]));
@@ -120,9 +120,7 @@ function whatWorks(probes: readonly (readonly [type: string, probe: ProbeResult]
   return { works: true, note: `works for ${able}; not for ${unable}: ${first.probe.reason}` };
 }
 
-/**
- * A strategy that fails where it is only asked does not work, and is no reason to say nothing of the others.
- */
+/** A strategy whose probe throws does not work, and does not stop the others. */
 async function probeOrWhyNot(strategy: GuardedStrategy, resource: Resource): Promise<ProbeResult> {
   try {
     return await strategy.probe(resource);
@@ -159,8 +157,8 @@ async function resourceTypes(
 }
 
 /**
- * A stand-in for a resource of this type, on the file system of the state directory. What only a real one
- * could tell is not asked.
+ * A stand-in for a resource of this type, on the file system of the state directory. Checks that need a real
+ * resource are skipped.
  */
 function sample(type: string, stateDir: string) {
   const location = type === "fs-file" ? `${stateDir}/drydock.db` : stateDir;

@@ -11,20 +11,18 @@ import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { PlanChange, SelfRunningChange } from "./plan-views.ts";
 
 /**
- * The changes that a plan would make, with a warning for what a person must not overlook; and apart, what
- * tools run by themselves.
+ * The changes that a plan would make, with warnings that a person must not overlook; and a separate list of
+ * the self-running files among them.
  */
 export interface PlanChanges {
   readonly changes: readonly PlanChange[];
   readonly selfRunning: readonly SelfRunningChange[];
 }
 
-/**
- * Takes one change of a plan after the other; and if tools run it by themselves, what is to be said of that.
- */
+/** Takes the changes of a plan one by one; for a self-running file also the facts about that. */
 export type TakePlanChange = (change: PlanChange, selfRunning: SelfRunningChange | undefined) => void;
 
-/** Asks every sandbox of a plan. `allow` is what may land though tools run it by themselves. */
+/** Asks every sandbox of a plan. `allow` chooses the self-running files that may land. */
 export async function eachChange(
   plan: PlanRecord,
   sandboxes: PlanSandboxes,
@@ -44,7 +42,7 @@ export async function eachChange(
   }
 }
 
-/** The same, all at once. */
+/** All changes of a plan at once. */
 export async function planChanges(
   plan: PlanRecord,
   sandboxes: PlanSandboxes,
@@ -59,8 +57,7 @@ export async function planChanges(
 }
 
 /**
- * Over everything that would land and what it is based on: the facts and digests of both sides of every
- * change.
+ * The digest of everything that would land and its base: the facts and digests of both sides of every change.
  */
 export class ChangesDigest {
   readonly #hash = createHash("sha256").update("[");
@@ -83,8 +80,8 @@ export function digestOf(changes: readonly PlanChange[]): string {
 }
 
 /**
- * A path is meant from inside its resource, or with the resource's name before it, as a diff over several
- * shows it.
+ * Whether a path is chosen: relative to its resource, or with the resource's name before it, as a diff over
+ * several resources shows it.
  */
 export function isWanted(
   { resource, path }: { readonly resource: string; readonly path: string },
@@ -121,7 +118,7 @@ function noted(resource: string, change: Change, runs: SelfRunningFile | undefin
   return { resource, ...change, ...(more.length > 0 && { warnings: [...warnings, ...more] }) };
 }
 
-/** What differs is known of both sides, and is nothing but the time. */
+/** Whether both sides are known and differ only in time. */
 function isOnlyTime({ operation, before, after, insertions = 0, deletions = 0 }: Change): boolean {
   if (operation !== "modified" || before === undefined || after === undefined) return false;
   if (before.mtime === after.mtime || insertions + deletions > 0) return false;

@@ -21,15 +21,14 @@ export interface PlanCreationParts {
 }
 
 /**
- * Makes plans with their sandboxes, all of them or none. Refuses everything that it can before it makes
- * anything. In this order:
+ * Makes plans with their sandboxes, all or none. Checks everything before it makes anything. In this order:
  *
  * 1. the plan is recorded as `creating`;
  * 2. its passwords are written, durably;
  * 3. its sandboxes are made, each known by its intents before anything of it exists;
- * 4. the plan is `open`, durably. This is the last step: a plan that is reported as not made is not there.
+ * 4. the plan is `open`, durably. This is the last step: a plan that is reported as not made does not exist.
  *
- * A failure closes the plan, and recovery closes one whose process died.
+ * A failure closes the plan; recovery closes a plan whose process died.
  */
 export class PlanCreation {
   readonly #parts: PlanCreationParts;
@@ -86,9 +85,8 @@ export class PlanCreation {
   }
 
   /**
-   * Makes the sandboxes one after the other; but a transaction on a server, which mostly waits, is made while
-   * the others are. After a failure nothing more is begun, and what is under way is made to its end, so that
-   * it can be removed.
+   * Makes the sandboxes one after the other, but a transaction on a server, which mostly waits, at the same
+   * time. After a failure it begins no more, and lets those under way finish, so that they can be removed.
    */
   async #makeSandboxes(plan: PlanRecord, withPaths: boolean): Promise<void> {
     const { sandboxes } = this.#parts.session;
@@ -113,7 +111,7 @@ export class PlanCreation {
     for (const end of ends) if (end.status === "rejected") throw end.reason;
   }
 
-  /** Makes what programs need to find a sandbox, where its strategy can. */
+  /** Makes what programs need to find a sandbox, if its strategy can. */
   async #makePath(ref: SandboxRef): Promise<void> {
     try {
       await this.#parts.session.sandboxes.strategy(ref.strategyName).path(ref);

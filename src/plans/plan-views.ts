@@ -15,14 +15,14 @@ export interface PlanView {
   readonly createdAt: string;
   /** The message of the last apply. */
   readonly message?: string;
-  /** Of a plan of which something has landed: until when the last landing can be undone, or why it can't. */
+  /** For a plan with a landing: until when the last one can be undone, or why it can't. */
   readonly undo?: { readonly until: string } | { readonly not: string };
   readonly resources: readonly PlanResourceView[];
   /**
-   * Of a plan that was just cancelled: sandboxes that can't be removed here, because their strategy is gone.
+   * For a plan that was just cancelled: sandboxes that can't be removed here, because their strategy is gone.
    */
   readonly left?: readonly RemainingSandbox[];
-  /** Of a plan that was just cancelled: what else could not be removed. The next start tries again. */
+  /** For a plan that was just cancelled: other failures to remove something. The next start tries again. */
   readonly warnings?: readonly string[];
 }
 
@@ -30,36 +30,33 @@ export interface PlanResourceView {
   readonly name: string;
   readonly type: string;
   readonly location: string;
-  /** The resource of the plan that it is inside of. */
+  /** The resource of the plan that contains it. */
   readonly parent?: string;
-  /** The resource of the plan in whose sandbox it is, if it has none of its own. */
+  /** The resource of the plan whose sandbox it shares, if it has none of its own. */
   readonly sharesSandboxOf?: string;
   readonly strategy: string;
-  /** Why it got that strategy. */
+  /** The reason for its strategy. */
   readonly why: string;
   readonly status: SandboxState;
   /** Why its sandbox can't be used. */
   readonly error?: string;
-  /** The machine was restarted since the sandbox was made: work in it that was not on disk may be missing. */
+  /** The machine was restarted since the sandbox was made: work that was not on disk may be missing. */
   readonly restarted?: true;
-  /** What the user should know of the sandbox: how long it lasts, what can't be done with it. */
+  /** Notes on the sandbox for the user: how long it lasts, what it can't do. */
   readonly notes?: readonly string[];
   /**
-   * Where programs find the sandbox now; null if it is gone, or is shown only to programs that are run
-   * inside.
+   * Where programs find the sandbox now; null if it is gone, or visible only to programs that run inside.
    */
   readonly path: string | null;
 }
 
 export interface PlanDiff {
   readonly planId: string;
-  /**
-   * Over everything that would land and what it is based on; `apply` can be told to land only exactly this.
-   */
+  /** Covers everything that would land and its base; `apply` can be told to land exactly this. */
   readonly digest: string;
   readonly stats: DiffStats;
   readonly changes: readonly PlanChange[];
-  /** What tools run by themselves among the changes. */
+  /** The self-running files among the changes. */
   readonly selfRunning: readonly SelfRunningChange[];
 }
 
@@ -68,13 +65,13 @@ export interface SelfRunningChange {
   readonly resource: string;
   readonly path: string;
   readonly operation: ChangeOperation;
-  /** What runs it: "git", "VS Code". */
+  /** The tool that runs it: "git", "VS Code". */
   readonly tool: string;
   /** Completes the sentence "TOOL …". */
   readonly why: string;
   /**
-   * It lands only if `apply` is told that it may. What is deleted, and what the configuration allows, lands
-   * without that.
+   * It lands only if `apply` allows it. Deletions, and files that the configuration allows, land without
+   * that.
    */
   readonly needsWord: boolean;
 }
@@ -89,10 +86,10 @@ export interface ApplyResult {
   readonly state: PlanState;
   readonly message?: string;
   readonly participants: readonly ParticipantResult[];
-  /** What a person should look at although it landed; then the command exits with 4. */
+  /** What a person should look at although it landed; the command then exits with 4. */
   readonly attention: readonly (Attention & { readonly resource: string })[];
   /**
-   * What the user should know, for example that atomicity does not hold for a resource that is worked on in
+   * Warnings for the user, for example that atomicity does not hold for a resource that is worked on in
    * place.
    */
   readonly warnings: readonly string[];
@@ -109,15 +106,15 @@ export interface ParticipantResult {
 export interface ResourceRequest {
   /** Default: the last name of the location. */
   readonly name?: string;
-  /** A path or a URL; or the name of a resource that the config declares. */
+  /** A path or a URL, or the name of a resource in the config. */
   readonly location: string;
   /** Default: detected. */
   readonly type?: string;
-  /** Default: chosen, and `why` says how. */
+  /** Default: chosen by Drydock; `why` says how. */
   readonly strategy?: string;
   /**
-   * What the sandbox of a git checkout begins with: `head`, the default, or `checkout`, the files as they
-   * are.
+   * The initial content of the sandbox of a git checkout: `head`, the default, or `checkout`, the files as
+   * they are.
    */
   readonly from?: string;
 }
@@ -126,36 +123,38 @@ export interface CreatePlanOptions {
   readonly resources: readonly ResourceRequest[];
   readonly name?: string;
   readonly readOnly?: boolean;
-  /** The user's word that the plan may hold what can't be undone. */
+  /** The user's word that the plan may hold resources whose changes can't be undone. */
   readonly allowIrreversible?: boolean;
   /**
-   * Leave out what only programs outside of `run` need to find the sandboxes, such as a mount. `path` makes
-   * it when it is asked for.
+   * Omit what only programs outside of `run` need to find the sandboxes, such as a mount. `path` makes it on
+   * demand.
    */
   readonly withoutPaths?: boolean;
 }
 
 export interface ListPlansOptions {
-  /** Also those that are applied, undone or cancelled. */
+  /** Also applied, undone and cancelled plans. */
   readonly all?: boolean;
 }
 
 export interface CheckpointOptions {
-  /** What it is called. */
+  /** The name of the checkpoint. */
   readonly label?: string;
 }
 
 export interface DiffOptions {
-  /** Show only what is at or below these. */
+  /** Show only changes at or below these paths. */
   readonly paths?: readonly string[];
-  /** Say what still needs the user's word if `apply` is told this. */
+  /** Report what needs the user's word beyond these patterns. */
   readonly allow?: readonly string[];
-  /** Takes each change as it is found. The result then lists none: a large diff need not fit into memory. */
+  /**
+   * Takes each change when it is found. The result then lists none: a large diff need not fit into memory.
+   */
   readonly onChange?: (change: PlanChange) => void;
 }
 
 export interface PatchOptions extends Omit<DiffOptions, "onChange"> {
-  /** Told of the diff that the patch is made from, before its first piece. */
+  /** Called with the diff of the patch, before its first piece. */
   readonly onDiff?: (diff: PlanDiff) => void;
 }
 
@@ -164,21 +163,21 @@ export interface ApplyOptions {
   /** Land only if `diff` still gives this digest. */
   readonly digest?: string;
   /**
-   * Land only what is meant by these, `[RESOURCE:]PATTERN` each; the rest stays in the plan, which stays
-   * open. In a pattern `*` stands for characters of a name, `**` for names; what is below a path that is
-   * meant is meant too. Of folders and files only.
+   * Land only the paths that these choose, `[RESOURCE:]PATTERN` each; the rest stays in the plan, which stays
+   * open. In a pattern `*` stands for characters of a name, `**` for names; a chosen path includes everything
+   * below it. For folders and files only.
    */
   readonly only?: readonly string[];
   /**
-   * What may land though tools run it by themselves (git hooks, editor tasks), `[RESOURCE:]PATTERN` each, in
-   * addition to what the configuration allows.
+   * Files that may land although tools run them by themselves (git hooks, editor tasks), `[RESOURCE:]PATTERN`
+   * each, in addition to those that the configuration allows.
    */
   readonly allow?: readonly string[];
   /** Do everything up to the decision, then take it back. */
   readonly dryRun?: boolean;
   readonly allowIrreversible?: boolean;
   /**
-   * Also land sandboxes from before a restart of the machine, though work in them that was not on disk may be
+   * Also land sandboxes from before a restart of the machine, though work that was not on disk may be
    * missing.
    */
   readonly afterRestart?: boolean;
@@ -194,30 +193,30 @@ export interface CheckpointView {
   readonly automatic: boolean;
   /** That command. */
   readonly before?: string;
-  /** The size of the files that it holds, of which earlier checkpoints may hold the same. */
+  /** The size of its files; earlier checkpoints may share some of them. */
   readonly bytes: number;
 }
 
 export interface CheckpointResult extends CheckpointView {
   readonly planId: string;
-  /** What could not be removed of checkpoints that are no longer kept; the next start tries again. */
+  /** Failures to remove checkpoints that are no longer kept; the next start tries again. */
   readonly warnings: readonly string[];
 }
 
 export interface RestoreResult {
   readonly planId: string;
   readonly checkpoint: CheckpointView;
-  /** The ids of the checkpoints that were made after it, and are gone with what came after it. */
+  /** The ids of the later checkpoints, which the restore dropped. */
   readonly dropped: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** What happened to a plan. */
+/** The history of a plan. */
 export interface PlanLog {
   readonly planId: string;
   readonly name: string;
   readonly state: PlanState;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly entries: readonly PlanLogEntry[];
 }
 
@@ -238,29 +237,29 @@ export interface PlanLogEntry {
   readonly details: { readonly [key: string]: PlainData };
 }
 
-/** Something that Drydock made and that is not needed any more. */
+/** A leftover: something that Drydock made and no plan needs any more. */
 export interface CleanupItem {
   /** "folder", "mount", "run folder", "undo record", "times", "lock", or what a strategy calls it. */
   readonly kind: string;
   /** Empty if it belongs to no plan. */
   readonly planId: string;
-  /** A path, or where else a strategy says that it is. */
+  /** A path, or another location that a strategy gave. */
   readonly location: string;
   /** Null if it is unknown. */
   readonly ageSeconds: number | null;
   readonly bytes?: number;
   /** Why it is not needed. */
   readonly reason: string;
-  /** It may hold the only copy of work that was not applied, so it is removed only by force. */
+  /** It may hold the only copy of work that was not applied, so only `force` removes it. */
   readonly holdsWork?: true;
 }
 
 export interface CleanupOptions {
   /** Keep items that are younger. */
   readonly olderThanMs?: number;
-  /** Only say what would be removed. */
+  /** Only report what would be removed. */
   readonly dryRun?: boolean;
-  /** Also remove what may hold the only copy of somebody's work. */
+  /** Also remove leftovers that may hold the only copy of a user's work. */
   readonly force?: boolean;
 }
 
@@ -274,7 +273,7 @@ export interface PurgeResult {
 
 export interface CleanupStatus {
   readonly stateDir: string;
-  /** Those of open plans too. */
+  /** Includes those of open plans. */
   readonly sandboxes: { readonly count: number; readonly bytes: number };
   /** Applied plans that can still be undone. */
   readonly undoRecords: { readonly count: number };

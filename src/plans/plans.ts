@@ -45,9 +45,9 @@ export interface PlansParts {
 }
 
 /**
- * What users do, in their words. Wherever a plan is asked for, its id, a unique prefix of it or its name will
- * do; without one the only open plan is meant. Wherever one of its resources is asked for, its name will do;
- * without one its only resource is meant.
+ * What users do with plans, in their words. A plan is named by its id, a unique prefix of it, or its name;
+ * without one, the only open plan is meant. A resource is named by its name; without one, the only resource
+ * is meant.
  */
 export class Plans {
   readonly #parts: PlansParts;
@@ -56,10 +56,7 @@ export class Plans {
     this.#parts = parts;
   }
 
-  /**
-   * Makes a plan and its sandboxes, all of them or none. Refuses everything that it can before it makes
-   * anything.
-   */
+  /** Makes a plan and its sandboxes, all or none. Checks everything before it makes anything. */
   async create(options: CreatePlanOptions): Promise<PlanView> {
     return await this.#parts.creation.create(options);
   }
@@ -70,7 +67,7 @@ export class Plans {
     return await Promise.all(plans.map((plan) => descriptions.of(plan, { load: false })));
   }
 
-  /** Which plan is meant. */
+  /** The id and name of the plan that a key stands for. */
   async find(plan?: string): Promise<{ readonly id: string; readonly name: string }> {
     const { id, name } = await this.#find(plan);
     return { id, name };
@@ -141,8 +138,8 @@ export class Plans {
   }
 
   /**
-   * What would change. The digest is over all of it, also where `paths` narrows what is shown. `allow` is as
-   * for an apply.
+   * The changes that would land. The digest covers all of them, even where `paths` narrows the list. `allow`
+   * has the meaning that it has for an apply.
    */
   async diff(plan: string | undefined, options: DiffOptions = {}): Promise<PlanDiff> {
     const found = await this.#find(plan);
@@ -162,8 +159,8 @@ export class Plans {
   }
 
   /**
-   * The changes as unified text, one piece per path, under the resource's name where there are several. Bytes
-   * that are not UTF-8 are written as in byte-path.ts.
+   * The changes as unified text, one piece for each path, under the resource's name if there are several.
+   * Bytes that are not UTF-8 are written as in byte-path.ts.
    */
   async *patch(plan: string | undefined, options: PatchOptions = {}): AsyncGenerator<string> {
     const found = await this.#find(plan);
@@ -183,8 +180,8 @@ export class Plans {
   }
 
   /**
-   * Lands everything, or nothing; with `only` the part that is meant, all of it or nothing, and the plan
-   * stays open with the rest. Fails only by `AtomicCommitError`, unless there is no such plan.
+   * Lands everything or nothing; with `only`, all of the chosen part or nothing, and the plan stays open with
+   * the rest. Fails only by `AtomicCommitError`, unless there is no such plan.
    */
   async apply(plan: string | undefined, options: ApplyOptions = {}): Promise<ApplyResult> {
     const found = await this.#find(plan);
@@ -200,8 +197,8 @@ export class Plans {
   }
 
   /**
-   * Where the changes are looked at anyway, a refusal names all that must not land. Each strategy looks again
-   * in its prepare, when its sandbox can't change any more.
+   * Reviews the changes where something depends on them, and names everything that must not land. Each
+   * strategy checks again in its prepare, when its sandbox can't change any more.
    */
   async #review(plan: PlanRecord, { digest, only, allow }: ApplyOptions): Promise<void> {
     const { changes, selfRunning } = await this.#changes(plan, allow);
@@ -216,8 +213,8 @@ export class Plans {
   }
 
   /**
-   * Takes back the last landing of a plan that is still there. An open plan, of which parts have landed,
-   * stays open. Fails only by `AtomicCommitError`, unless there is no such plan.
+   * Takes back the last landing of a plan that was not undone yet. An open plan with landed parts stays open.
+   * Fails only by `AtomicCommitError`, unless there is no such plan.
    */
   async undo(plan: string | undefined): Promise<ApplyResult> {
     const found = await this.#find(plan);
@@ -265,7 +262,7 @@ export class Plans {
   }
 }
 
-/** A file may vanish between the diff and the look at it. */
+/** A file may vanish between the diff and the read. */
 async function unlessGone(content: Promise<Uint8Array>): Promise<Uint8Array | undefined> {
   try {
     return await content;

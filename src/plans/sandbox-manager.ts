@@ -21,7 +21,7 @@ export class SandboxManager {
   }
 
   /**
-   * The sandbox of a resource of a plan, without a name of the only one; made if it is not there. Every call
+   * The sandbox of a resource of a plan, without a name of the only one; made if it is missing. Every call
    * returns the same one.
    */
   async getOrCreate(planId: string, resource?: string): Promise<SandboxRecord> {
@@ -35,14 +35,14 @@ export class SandboxManager {
     return await this.#commit.commitAll(planId, options);
   }
 
-  /** Throws the work of every sandbox away; where it had landed, the original is restored. */
+  /** Throws the work of every sandbox away, and restores originals where it had landed. */
   async rollbackAll(planId: string): Promise<SweepReport> {
     const plan = await this.#session.plans.find(planId);
     if (plan.state === "applied") return await this.#undo(plan);
     return await this.#session.plans.claimed(planId, (found) => this.#session.sandboxes.rollbackAll(found));
   }
 
-  /** What has landed together is taken back together. */
+  /** Takes back together what landed together. */
   async #undo(plan: PlanRecord): Promise<SweepReport> {
     const resources = plan.resources.map(({ resource }) => resource.name);
     try {

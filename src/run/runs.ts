@@ -333,5 +333,5 @@ function assertUsable(plan: PlanRecord): void {
 
 function assertCommand([program]: readonly string[]): void {
   if (program !== undefined) return;
-  throw new UsageError("There is no command to run.", { hint: "Write it behind '--'." });
+  throw new UsageError("There is no command to run.", { hint: "Write it after '--'." });
 }

@@ -21,7 +21,7 @@ export class CheckpointRemoval {
     this.#strategy = strategy;
   }
 
-  /** Removes the checkpoints that are `dropping`. Returns what could not be removed, a sentence each. */
+  /** Removes the checkpoints that are `dropping`. Returns the failures, a sentence each. */
   async drop(planId: string): Promise<readonly string[]> {
     const all = await this.#store.checkpointsOf(planId);
     const going = all.filter(({ state }) => state === "dropping");
@@ -52,8 +52,8 @@ export class CheckpointRemoval {
   }
 
   /**
-   * Ends all checkpoints of a plan by what an action does to its sandboxes; if it could do nothing to any,
-   * they stay.
+   * Ends all checkpoints of a plan with an action on its sandboxes; they stay if the action failed for every
+   * sandbox.
    */
   async ending(planId: string, action: () => Promise<SweepReport>): Promise<SweepReport> {
     const all = await this.#store.checkpointsOf(planId);

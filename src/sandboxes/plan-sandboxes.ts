@@ -20,13 +20,15 @@ import type { SweepReport } from "./sweep-report.ts";
 export interface UsableSandbox {
   readonly record: SandboxRecord;
   readonly strategy: GuardedStrategy;
-  /** Where a path inside the resource is in the sandbox, which may be that of another resource around it. */
+  /**
+   * The path in the sandbox for a path inside the resource; the sandbox may be that of a resource around it.
+   */
   pathOf(path: string): string;
 }
 
 /**
- * The sandboxes of plans: finds or makes them, sees that only legal moves happen, and does to all sandboxes
- * of a plan what is done to one. Callers hold the plan's claim; `SandboxManager` offers the same to programs.
+ * The sandboxes of plans: finds or makes them, allows only legal moves, and runs operations on all sandboxes
+ * of a plan. Callers hold the plan's claim; `SandboxManager` offers the same to programs.
  */
 export class PlanSandboxes {
   readonly #store: Store;
@@ -56,19 +58,19 @@ export class PlanSandboxes {
     return (await this.#registry.resolve(name)).capabilities;
   }
 
-  /** The capabilities of a sandbox: those of its strategy, unless it has less itself. */
+  /** The capabilities of a sandbox: those of its strategy, unless the sandbox itself has fewer. */
   async capabilitiesOf(ref: SandboxRef): Promise<FullCapabilities> {
     const { capabilities } = ref;
     const declared = (await this.#registry.resolve(ref.strategyName, { ref })).capabilities;
     return { ...declared, ...capabilities, partial: declared.partial && capabilities?.partial !== false };
   }
 
-  /** Whether a sandbox keeps something open outside of our folders. */
+  /** Whether a sandbox holds something open outside of our folders. */
   async holdsTransaction(ref: SandboxRef): Promise<boolean> {
     return (await this.#capabilitiesIfAvailable(ref))?.heldTransaction === true;
   }
 
-  /** Whether work in a sandbox is done to the original. */
+  /** Whether work in a sandbox happens in the original. */
   async worksInPlace(ref: SandboxRef): Promise<boolean> {
     return (await this.#capabilitiesIfAvailable(ref))?.commit === "in-place";
   }
@@ -83,7 +85,7 @@ export class PlanSandboxes {
   }
 
   /**
-   * What the user should know of a sandbox, also that its strategy can't be used. Without `load` no module is
+   * Notes on a sandbox for the user, also that its strategy can't be used. Without `load` no module is
    * loaded.
    */
   async notes(
@@ -100,14 +102,12 @@ export class PlanSandboxes {
     }
   }
 
-  /** Whether one of Drydock's own strategies made it. */
+  /** Whether a built-in strategy made it. */
   async isOfBuiltIn(ref: SandboxRef): Promise<boolean> {
     return (await this.#registry.resolve(ref.strategyName, { ref })).builtIn;
   }
 
-  /**
-   * The sandbox of a resource of a plan; made if it is not there. Every call returns the same one.
-   */
+  /** The sandbox of a resource of a plan; made if it is missing. Every call returns the same one. */
   async getOrCreate(plan: PlanRecord, item: PlanResource): Promise<SandboxRecord> {
     const { resource, strategy } = boundaryOf(plan, item);
     const id = sandboxIdFor(plan.id, resource.id);
@@ -116,8 +116,8 @@ export class PlanSandboxes {
     assertInMaking(plan);
     if (known?.state === "PENDING") await this.removal.remove(known, "nothing");
     try {
-      // In it the strategy records its intent (sandbox-reports.ts); one that records none is known from here
-      // on.
+      // The strategy records its intent during this call (sandbox-reports.ts); a sandbox without an intent is
+      // known from here on.
       const ref = await this.strategy(strategy).create(plan.id, resource);
       const pending = (await this.#store.sandbox(id)) ?? pendingSandbox(ref, this.#now());
       return await this.#move(pending, "CREATED", ref);
@@ -129,15 +129,15 @@ export class PlanSandboxes {
   }
 
   /**
-   * A sandbox that may be used now, by the name of its resource; without a name that of the only resource.
-   * `change` begins new work in one that is COMMITTED.
+   * A sandbox that may be used now, by the name of its resource; without a name, of the only resource.
+   * `change` begins new work in a COMMITTED one.
    */
   async usable(
     plan: PlanRecord,
     name: string | undefined,
     purpose: "look" | "change",
   ): Promise<UsableSandbox> {
-    // In the middle of a restore a sandbox is in no state that a user ever made.
+    // During a restore a sandbox is in no state that a user ever made.
     if (plan.state === "restoring") throw new PlanStateError(plan, "open");
     const item = resourceOf(plan, name);
     const found = boundaryOf(plan, item);
@@ -171,8 +171,8 @@ export class PlanSandboxes {
   }
 
   /**
-   * Throws the work of every sandbox away; where it had landed, the original is restored. Checkpoints end
-   * with the work.
+   * Throws the work of every sandbox away, and restores originals where it had landed. Checkpoints end with
+   * the work.
    */
   async rollbackAll(plan: PlanRecord): Promise<SweepReport> {
     this.assertFree(plan);
@@ -191,7 +191,7 @@ export class PlanSandboxes {
     this.assertFree(plan);
     return await this.checkpoints.ending(plan.id, () =>
       this.#sweep(plan, async (record) => {
-        // What may still be where a sandbox was is needed by an undo.
+        // An undo needs what may still be in the place of a CLEANED_UP sandbox.
         if (record.state !== "CLEANED_UP") await this.removal.remove(record, "nothing");
       }),
     );
@@ -257,7 +257,7 @@ function assertInMaking(plan: PlanRecord): void {
   throw new PlanStateError(plan, "open");
 }
 
-/** The resource of a plan that has this name; without a name the only one. */
+/** The resource of a plan with this name; without a name, the only one. */
 export function resourceOf(plan: PlanRecord, name: string | undefined): PlanResource {
   if (name === undefined) return onlyResource(plan);
   const found = plan.resources.find(({ resource }) => resource.name === name);

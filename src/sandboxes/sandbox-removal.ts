@@ -6,15 +6,14 @@ import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
 import type { Session } from "./access/session.ts";
 
 /**
- * What stays where a sandbox was. `undo record`: what an undo needs, or what another writer had made; so its
- * places stay known as ours. `nothing`: its places are forgotten.
+ * What stays in the places of a sandbox. `undo record`: what an undo needs, or changes of another writer, so
+ * its places stay known as ours. `nothing`: its places are forgotten.
  */
 export type StaysBehind = "undo record" | "nothing";
 
 /**
- * Removes sandboxes. The strategy removes first, and the record follows: a crash in between only means that
- * the strategy is called once more. Callers hold the plan's claim and have made sure that the sandbox is not
- * needed.
+ * Removes sandboxes. The strategy removes first, then the record changes: after a crash in between, the
+ * strategy is called once more. Callers hold the plan's claim and know that the sandbox is not needed.
  */
 export class SandboxRemoval {
   readonly #session: Session;
@@ -25,14 +24,14 @@ export class SandboxRemoval {
     this.#strategy = strategy;
   }
 
-  /** Removes a sandbox. One that is gone already is only forgotten, if nothing stays of it. */
+  /** Removes a sandbox. If it is gone already, only forgets its places, unless something stays there. */
   async remove(record: SandboxRecord, keep: StaysBehind): Promise<void> {
     if (record.state !== "CLEANED_UP") await this.#removeAndRecord(record, keep);
     else if (keep === "nothing") await this.#session.store.write([withoutPlaces(record)], "ordered");
   }
 
   /**
-   * Removes a sandbox with all that a landing left in its folder, also once more where it is gone already.
+   * Removes a sandbox and everything that a landing left in its folder, even if the sandbox is gone already.
    */
   async removeWhole(record: SandboxRecord): Promise<void> {
     const { stateDir } = this.#session;

@@ -7,11 +7,10 @@ import type { Store, StoreChange } from "../store/store.ts";
 import { currentBootId } from "../system/process/process-identity.ts";
 
 /**
- * What strategies report of their sandboxes while they work, through their context. Making a sandbox writes
- * in this order, so that a crash in the middle leaves nothing that is not known:
+ * What strategies report about their sandboxes during work, through their context. Making a sandbox writes in
+ * this order, so that a crash leaves nothing unknown:
  *
- * 1. `recordIntent`, called by the strategy in `create`: the sandbox is PENDING, with the places that it will
- *    have.
+ * 1. `recordIntent`, called by the strategy in `create`: the sandbox is PENDING, with its future places.
  * 2. The strategy makes these places.
  * 3. `PlanSandboxes.getOrCreate`, when `create` has returned: the sandbox is CREATED.
  *
@@ -43,7 +42,7 @@ export class SandboxReports {
     );
   }
 
-  /** Records that the work of a sandbox is gone. `by` is the strategy of the user's own that says so. */
+  /** Records that the work of a sandbox is lost. `by` is the custom strategy that reports it. */
   async recordLoss({ sandboxId }: SandboxRef, why: string, by?: string): Promise<void> {
     const record = await this.#store.sandbox(sandboxId);
     if (record === undefined || record.state === "CLEANED_UP") return;
@@ -57,7 +56,7 @@ export class SandboxReports {
   }
 }
 
-/** The record of a sandbox that is being made. */
+/** The record of a sandbox in the making. */
 export function pendingSandbox(ref: SandboxRef, now: Date): SandboxRecord {
   return { ref, state: "PENDING", createdAt: now.toISOString(), bootId: currentBootId() };
 }

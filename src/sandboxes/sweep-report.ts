@@ -1,18 +1,15 @@
 import { DrydockError, SandboxRollbackError } from "../core/errors/errors.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
 
-/** What came of doing something to every sandbox of a plan. One failure does not stop the others. */
+/** The result of an operation on every sandbox of a plan. One failure does not stop the others. */
 export interface SweepReport {
-  /** The names of the resources whose sandboxes it was done to. */
+  /** The names of the resources whose sandboxes are done. */
   readonly done: readonly string[];
   readonly failed: readonly {
     readonly resource: string;
     readonly message: string;
     readonly cause: unknown;
-    /**
-     * The sandbox, if it can't be reached here: its strategy is missing, or is no longer the one that made
-     * it.
-     */
+    /** The sandbox, if it can't be reached here: its strategy is missing, or is not the one that made it. */
     readonly outOfReach?: SandboxRef;
   }[];
 }

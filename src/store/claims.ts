@@ -5,9 +5,9 @@ import type { SqliteConnection } from "./sqlite-connection.ts";
 import type { ClaimResult } from "./store.ts";
 
 /**
- * Claims: which owner may work on what. A row is one key and the owner that has it; of a shared key there is
- * a row for each owner, named by both. Only the transaction that looks also writes, so two processes never
- * both find a key free. A claim needs no flush: a power cut ends its owner with it.
+ * Claims say which owner may work on what. A row is one key and its owner; a shared key has a row for each
+ * owner, named by both. Looking and writing happen in one transaction, so two processes never both find a key
+ * free. A claim needs no flush: a power cut ends its owner too.
  */
 interface HeldClaim {
   readonly key: string;
@@ -17,14 +17,14 @@ interface HeldClaim {
 const PATH_PREFIX = "path:";
 const SHARED_PREFIX = "shared:";
 
-/** The key that many owners may have at once; it excludes those that have it for themselves. */
+/** The key that many owners may share; it excludes an owner that claims the key alone. */
 export function sharedKey(key: string): string {
   return `${SHARED_PREFIX}${key}`;
 }
 
 /**
- * Whether two claims by different owners exclude each other: the same key, or paths of which one contains the
- * other, unless both share it.
+ * Whether claims of different owners exclude each other: equal keys, or paths of which one contains the
+ * other, unless both are shared.
  */
 export function claimsExclude(one: string, other: string): boolean {
   if (isShared(one) && isShared(other)) return false;
@@ -64,7 +64,7 @@ export function claimKeys(
   });
 }
 
-/** Gives up those of the keys that this owner has. */
+/** Releases those of the keys that this owner holds. */
 export function releaseKeys(connection: SqliteConnection, keys: readonly string[], owner: Owner): void {
   connection.transaction("ordered", () => {
     for (const key of keys) {
@@ -78,10 +78,7 @@ export function releaseKeys(connection: SqliteConnection, keys: readonly string[
   });
 }
 
-/**
- * The claims of others that still count. Those of the dead are dropped here, wanted or not: nobody else would
- * ever drop them.
- */
+/** The claims of other living owners. Drops all claims of dead owners on the way: nothing else would. */
 function livingRivals(
   connection: SqliteConnection,
   owner: Owner,
@@ -116,7 +113,7 @@ function rowName({ key, owner }: HeldClaim): string {
   return isShared(key) ? `${SHARED_PREFIX}${owner.id}:${unshared(key)}` : key;
 }
 
-/** The root has none, so it contains every path. */
+/** The names of a path. The root has none, so it contains every path. */
 function componentsOf(key: string): readonly string[] {
   return key
     .slice(PATH_PREFIX.length)

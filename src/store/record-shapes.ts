@@ -17,9 +17,8 @@ import { anyObject, list, number, object, oneOf, optional, text, truth } from ".
 import type { HistoryEntry, IntentRecord } from "./store.ts";
 
 /**
- * What a record has to look like to be used. What is in the database was written by Drydock, but a disk, a
- * person or another program may have changed it since, and what is not there must not become a defect
- * somewhere else.
+ * The shapes that records must have to be used. Drydock wrote them, but a disk, a person or another program
+ * may have changed them since; a missing field must not become a defect elsewhere.
  */
 
 const phases: { readonly [phase in TransactionPhase]: true } = {

@@ -7,9 +7,9 @@ export interface BoundStatement {
 }
 
 /**
- * A string as a column holds it. Most are kept as they are, so that people can read them. SQLite's text would
- * change a lone surrogate, so a string with one is kept as its JSON; so is one that begins with a quote,
- * because no two strings may share a form.
+ * A string as a column holds it. Most are stored unchanged, so that people can read them. SQLite would change
+ * a lone surrogate, so a string with one is stored as its JSON. So is a string that begins with a quote,
+ * because no two strings may share a stored form.
  */
 export function columnText(text: string): string {
   return text.isWellFormed() && !text.startsWith('"') ? text : JSON.stringify(text);
@@ -19,11 +19,11 @@ type Put = Extract<StoreChange, { readonly put: string }>;
 type Kind = Put["put"];
 type RecordOf<K extends Kind> = Extract<Put, { readonly put: K }>["record"];
 
-/** Where records of a kind are kept, and the columns beside the record itself that queries need. */
+/** The table for records of a kind, and its columns for queries beside the record. */
 interface Table<Record> {
   readonly table: string;
   readonly columns: (record: Record) => { readonly [column: string]: string };
-  /** A record with the same key takes the place of the older one; without a key each is added. */
+  /** A record replaces the older one with the same key; without a key each record is added. */
   readonly key: readonly string[];
 }
 
@@ -48,7 +48,7 @@ const TABLES: { readonly [K in Kind]: Table<RecordOf<K>> } = {
     columns: ({ id, planId, phase, startedAt }) => ({ id, plan_id: planId, phase, started_at: startedAt }),
     key: ["id"],
   },
-  // A creation that is tried again replaces the record of the same place, so that it names its new owner.
+  // A repeated creation replaces the intent for the same place, so that the intent names the new owner.
   intent: {
     table: "intents",
     columns: ({ sandboxId, kind, location }) => ({ sandbox_id: sandboxId, kind, location }),

@@ -2,15 +2,15 @@ import type { DatabaseSync } from "node:sqlite";
 import { foreignState, newerState, unloggableState } from "./sqlite-errors.ts";
 
 /**
- * The tables of the SQLite store and how an older database becomes a current one.
+ * The tables of the SQLite store, and the migration of older databases.
  *
- * Every record is kept whole as JSON text in the column `record`, because JSON keeps what SQLite's text does
- * not: lone surrogates, which stand for bytes of file names. The other columns are copies of single facts to
- * search and sort by, written as row-codec.ts says. `seq` is the order of the first writing.
+ * The column `record` holds every record whole as JSON text, because JSON keeps lone surrogates, which stand
+ * for bytes of file names, and SQLite's text does not. The other columns are copies of single facts to search
+ * and sort by, in the form of row-codec.ts. `seq` is the order of the first writing.
  *
- * `user_version` is the number of migrations that were run, `application_id` says that the database is
- * Drydock's. Both are set in the transaction that runs the migrations. A migration that was released is never
- * edited; what it lacks is the next one's task.
+ * `user_version` is the number of migrations that were run; `application_id` marks the database as Drydock's.
+ * The transaction that runs the migrations sets both. A released migration is never edited; a later one
+ * corrects it.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -99,10 +99,7 @@ export const SCHEMA_VERSION = MIGRATIONS.length;
 /** "dryd" in ASCII. */
 const APPLICATION_ID = 0x64727964;
 
-/**
- * Whether there is nothing to do before the database can be used; one that cannot be used is refused,
- * untouched.
- */
+/** Whether the database can be used as it is. Refuses an unusable one, untouched. */
 export function isCurrent(db: DatabaseSync, file: string): boolean {
   const version = schemaVersion(db);
   if (version > 0 || hasTables(db)) refuseForeign(db, file);
@@ -111,8 +108,8 @@ export function isCurrent(db: DatabaseSync, file: string): boolean {
 }
 
 /**
- * Brings the database to the newest version, whoever else is doing the same. May fail as busy without having
- * waited, because SQLite does not wait for what could be a deadlock; calling again is right.
+ * Brings the database to the newest version, also while other processes do the same. May fail as busy without
+ * waiting, because SQLite does not wait where that could be a deadlock; then call it again.
  */
 export function migrate(db: DatabaseSync, file: string, migrations: readonly string[] = MIGRATIONS): void {
   const mode = db.prepare("PRAGMA journal_mode = WAL").get();
@@ -128,7 +125,7 @@ export function migrate(db: DatabaseSync, file: string, migrations: readonly str
   }
 }
 
-/** Must look again at the version: another process may have been first. */
+/** Reads the version again, because another process may have been first. */
 function runMissing(db: DatabaseSync, file: string, migrations: readonly string[]): void {
   const version = schemaVersion(db);
   if (version > migrations.length) throw newerState(file, version, migrations.length);
@@ -136,10 +133,7 @@ function runMissing(db: DatabaseSync, file: string, migrations: readonly string[
   db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${migrations.length}`);
 }
 
-/**
- * Right only if tables or a version were seen before: what makes them ours comes in the same commit as they
- * do.
- */
+/** Call only after tables or a version were seen: the mark that makes them ours is in the same commit. */
 function refuseForeign(db: DatabaseSync, file: string): void {
   if (numberOf(db, "PRAGMA application_id", "application_id") !== APPLICATION_ID) throw foreignState(file);
 }

@@ -18,18 +18,15 @@ import type { Durability } from "./store.ts";
 /** The name of the database inside the state directory. */
 const DATABASE_NAME = "drydock.db";
 
-/** Writes take milliseconds, so who waits this long waits for a process that hangs. */
+/** Writes take milliseconds: a longer wait means that another process hangs. */
 const DEFAULT_BUSY_TIMEOUT_MS = 20_000;
 
 const PAUSE_BETWEEN_TRIES_MS = 10;
 
 export interface SqliteStoreOptions {
-  /**
-   * The absolute path (see byte-path.ts) of the folder where Drydock keeps its own things. Made if it is
-   * missing.
-   */
+  /** The absolute path (see byte-path.ts) of the state directory. Made if it is missing. */
   readonly stateDir: string;
-  /** What is going to be done makes room: on a full disk it may use the reserve (reserve.ts). */
+  /** The caller is going to free space: on a full disk it may use the reserve (reserve.ts). */
   readonly makesRoom?: boolean;
   /** How long to wait for other processes that write. Default: 20 seconds. */
   readonly busyTimeoutMs?: number;
@@ -38,15 +35,15 @@ export interface SqliteStoreOptions {
 /**
  * One connection to the database of the state directory.
  *
- * ## What is on disk when The database is in WAL mode: a commit appends frames to `drydock.db-wal`, each with
- * a checksum over all before it, so what a power cut leaves is always a prefix of the commits.
- * - A durable commit runs with synchronous=FULL and ends with an fsync of the log, which flushes every
- *   earlier frame too, whichever process wrote it.
+ * The database is in WAL mode: a commit appends frames to `drydock.db-wal`, each with a checksum over all
+ * frames before it, so a power cut always leaves a prefix of the commits. What reaches the disk when:
+ * - A durable commit runs with synchronous=FULL and ends with an fsync of the log, which flushes all earlier
+ *   frames too, of every process.
  * - An ordered commit runs with synchronous=NORMAL: its frames are written but not flushed. They survive the
  *   death of the process.
- * - The first commit into a new log also flushes its header and its folder; a checkpoint (every 1,000 pages
- *   and when the last process closes) flushes the log before it writes to the database, and the database
- *   before the log is used anew.
+ * - The first commit into a new log also flushes the log's header and folder.
+ * - A checkpoint (every 1,000 pages and when the last process closes) flushes the log before it writes to the
+ *   database, and the database before it reuses the log.
  */
 export class SqliteConnection {
   readonly #db: DatabaseSync;
@@ -60,7 +57,7 @@ export class SqliteConnection {
     this.#file = file;
   }
 
-  /** The records that a query gives in its column `record`. One of another shape is damaged. */
+  /** The records in the column `record` of a query. A record of another shape is damaged. */
   records<T>(shape: Shape, sql: string, ...values: readonly string[]): T[] {
     return this.#guarded(() =>
       this.#statement(sql)
@@ -74,7 +71,7 @@ export class SqliteConnection {
     return this.records<T>(shape, sql, ...values)[0];
   }
 
-  /** What a query gives in its column `text`. */
+  /** The values in the column `text` of a query. */
   texts(sql: string): string[] {
     return this.#guarded(() =>
       this.#statement(sql)
@@ -83,7 +80,7 @@ export class SqliteConnection {
     );
   }
 
-  /** Whether a query gives 1 in its column `answer`. */
+  /** Whether the column `answer` of a query is 1. */
   answers(sql: string): boolean {
     return this.#guarded(() => this.#statement(sql).get()?.["answer"] === 1);
   }
@@ -94,7 +91,7 @@ export class SqliteConnection {
     this.#rowsChanged += Number(result.changes);
   }
 
-  /** Makes everything that `work` does visible together, or nothing of it if it throws. */
+  /** Makes all effects of `work` visible together, or none if it throws. */
   transaction<T>(durability: Durability, work: () => T): T {
     return this.#guarded(() => {
       this.#setSynchronous(durability === "durable" ? "FULL" : "NORMAL");
@@ -126,13 +123,16 @@ export class SqliteConnection {
     this.#synchronous = mode;
   }
 
-  /** A newer Drydock may have migrated the database while this process had it open. */
+  /** Checked each time: a newer Drydock may have migrated the database while this process had it open. */
   #refuseNewerSchema(): void {
     const version = Number(this.#statement("PRAGMA user_version").get()?.["user_version"]);
     if (version > SCHEMA_VERSION) throw newerState(this.#file, version, SCHEMA_VERSION);
   }
 
-  /** A commit without a changed page flushes nothing, but the earlier ordered writes must be on disk too. */
+  /**
+   * Changes a page, because a commit without one flushes nothing, and earlier ordered writes must reach the
+   * disk too.
+   */
   #touch(): void {
     this.#db.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
   }
@@ -167,7 +167,7 @@ export class SqliteConnection {
   }
 }
 
-/** Opens the database of the state directory, which is made or brought to the current schema if need be. */
+/** Opens the database of the state directory, after making it or bringing it to the current schema. */
 export async function openConnection(options: SqliteStoreOptions): Promise<SqliteConnection> {
   const path = `${options.stateDir}/${DATABASE_NAME}`;
   const file = displayPath(path);
@@ -175,7 +175,7 @@ export async function openConnection(options: SqliteStoreOptions): Promise<Sqlit
   ensureStateFolder(failpoint("store.folder"), options.stateDir);
   if (options.makesRoom === true) freeReserve(options.stateDir);
   const isKnown = hasStateIdentity(options.stateDir);
-  // Who wants to start over moves the database away.
+  // A missing database means that the user moved it away to start over.
   const startsOver = isKnown && !isThere(path);
   if (startsOver) forgetStateIdentity(failpoint("store.start-over"), options.stateDir);
   if (ensureStateFile(failpoint("store.file"), path) === 0 && isKnown && !startsOver) throw emptyState(file);
@@ -193,7 +193,7 @@ export async function openConnection(options: SqliteStoreOptions): Promise<Sqlit
   }
 }
 
-/** Many processes may find the same fresh state directory at once. */
+/** Migrates while other processes may do the same to a fresh state directory. */
 async function migrateInTurn(db: DatabaseSync, file: string, timeout: number): Promise<void> {
   passFailpoint(failpoint("store.migrate"));
   const deadline = performance.now() + timeout;

@@ -1,6 +1,6 @@
 import { BusyError, DrydockError, messageOf, StateError } from "../core/errors/errors.ts";
 
-/** The result codes of SQLite that we tell apart; an extended code holds one of them in its lowest byte. */
+/** The result codes of SQLite that we distinguish; an extended code has one of them in its lowest byte. */
 const PERM = 3;
 const BUSY = 5;
 const LOCKED = 6;
@@ -12,21 +12,21 @@ const CANTOPEN = 14;
 const PROTOCOL = 15;
 const NOTADB = 26;
 
-/** The code of an error from node:sqlite; undefined for any other. */
+/** The code of an error from node:sqlite; undefined for any other error. */
 function resultCode(thrown: unknown): number | undefined {
   const isOurs = thrown instanceof Error && "errcode" in thrown && typeof thrown.errcode === "number";
   return isOurs ? Number(thrown.errcode) & 0xff : undefined;
 }
 
-/** Whether the database was held by another process (PROTOCOL is a lost race for the lock of a new log). */
+/** Whether another process held the database (PROTOCOL is a lost race for the lock of a new log). */
 export function isBusy(thrown: unknown): boolean {
   const code = resultCode(thrown);
   return code === BUSY || code === LOCKED || code === PROTOCOL;
 }
 
 /**
- * What to throw for what SQLite threw. What is not about the state of the world stays itself. `file` is as a
- * terminal may show it.
+ * The error to throw for an error of SQLite. An error that is not about the state of the world stays as it
+ * is. `file` is printable.
  */
 export function storeError(thrown: unknown, file: string): unknown {
   if (thrown instanceof DrydockError) return thrown;
@@ -65,7 +65,7 @@ export function storeError(thrown: unknown, file: string): unknown {
   }
 }
 
-/** The database is damaged, or is none at all. */
+/** The database is damaged, or is not a database. */
 export function corruptState(file: string, cause: unknown): StateError {
   return new StateError(`Drydock's state in ${file} is damaged: ${messageOf(cause)}.`, {
     hint:
@@ -75,19 +75,19 @@ export function corruptState(file: string, cause: unknown): StateError {
   });
 }
 
-/** Nothing is in the database, though something was. */
+/** The database is empty, though it was not before. */
 export function emptyState(file: string): StateError {
   return corruptState(file, new Error("it is empty, and was not before"));
 }
 
-/** It is a database, but somebody else's. */
+/** The database belongs to another program. */
 export function foreignState(file: string): StateError {
   return new StateError(`${file} is a database of another program, not Drydock's state.`, {
     hint: "Move it away, or choose another state directory.",
   });
 }
 
-/** The database was written by a Drydock that knows more than this one. */
+/** A newer Drydock wrote the database. */
 export function newerState(file: string, version: number, known: number): StateError {
   return new StateError(
     `Drydock's state in ${file} needs schema version ${version}; this Drydock knows versions up to ${known}.`,
@@ -97,7 +97,7 @@ export function newerState(file: string, version: number, known: number): StateE
   );
 }
 
-/** The file system cannot hold the shared memory that write-ahead logging needs. */
+/** The file system can't hold the shared memory of write-ahead logging. */
 export function unloggableState(file: string): StateError {
   return new StateError(
     `The file system of ${file} does not support what Drydock's state needs (write-ahead logging).`,

@@ -19,8 +19,8 @@ import { openConnection, type SqliteConnection, type SqliteStoreOptions } from "
 import type { ClaimResult, Durability, HistoryEntry, IntentRecord, Store, StoreChange } from "./store.ts";
 
 /**
- * These stand word for word in the partial indexes of schema.ts, which is how SQLite knows that it may use
- * them.
+ * The partial indexes of schema.ts repeat these conditions word for word; only then does SQLite use the
+ * indexes.
  */
 const PLAN_IS_OPEN = "state NOT IN ('applied', 'undone', 'cancelled', 'abandoned')";
 const PLAN_IS_UNFINISHED = "state IN ('creating', 'restoring', 'closing')";
@@ -35,20 +35,20 @@ const WORKSPACE = "record -> '$.ref.metadata.workspace'";
 const NEWEST_FIRST = "ORDER BY created_at DESC, seq DESC";
 const OLDEST_FIRST = "ORDER BY created_at, seq";
 
-/** Sorts after every string that begins with what stands before it. */
+/** Appended to a prefix, sorts after every string with that prefix. */
 const AFTER_ALL = "\u{10ffff}";
 
-/** The character after "/": what is below a folder sorts before the folder and this. */
+/** The character after "/": the paths below a folder sort before the folder with this appended. */
 const AFTER_SLASH = "0";
 
-/** Opens the durable state in this directory; the first one to come makes it. */
+/** Opens the durable state in this directory, and makes it if it is missing. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   return new SqliteStore(await openConnection(options), options.stateDir);
 }
 
 /**
- * The store in one SQLite database. SQLite's calls are synchronous and short, so each method has happened
- * when its promise is made.
+ * The store in one SQLite database. SQLite's calls are synchronous and short, so each method is done when it
+ * returns its promise.
  */
 class SqliteStore implements Store {
   readonly #connection: SqliteConnection;
@@ -63,7 +63,7 @@ class SqliteStore implements Store {
     return this.#connection.record(planShape, "SELECT record FROM plans WHERE id = ?", columnText(id));
   }
 
-  /** The empty key finds nothing: that every id begins with it must not make it mean the only plan. */
+  /** The empty key finds nothing: every id begins with it, but it must not stand for the only plan. */
   async findPlans(key: string): Promise<readonly PlanRecord[]> {
     if (key === "") return [];
     return this.#connection.records(
@@ -121,7 +121,7 @@ class SqliteStore implements Store {
     );
   }
 
-  /** Compares workspaces as JSON, which SQLite keeps as it is; so no other folder looks like this one. */
+  /** Compares workspaces as JSON, which SQLite stores unchanged, so that no two folders compare as equal. */
   async sandboxesOutside(folder: string): Promise<readonly SandboxRecord[]> {
     const [below = "", after = ""] = ["/", AFTER_SLASH].map((end) =>
       JSON.stringify(`${folder}${end}`).slice(0, -1),
@@ -226,7 +226,7 @@ class SqliteStore implements Store {
   close(): void {
     passFailpoint(failpoint("store.close"));
     this.#connection.close();
-    // What made room used it up.
+    // Refills the reserve, which the command may have used to make room.
     keepReserve(this.#stateDir);
   }
 }

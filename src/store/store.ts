@@ -8,23 +8,23 @@ import type { TransactionRecord } from "../core/transaction.ts";
 /**
  * Drydock's durable state behind one interface: plans, sandboxes, the journal, intents, claims and history.
  *
- * Reads see what was last written by any process. Writes are lists of records that become visible together or
- * not at all. Nothing here belongs to one machine alone: who is alive is asked of the caller.
+ * Reads see the last write of any process. Writes are lists of records that become visible together or not at
+ * all. The caller says which owners are alive, so the store depends on no machine.
  */
 export interface Store {
   plan(id: string): Promise<PlanRecord | undefined>;
-  /** Plans whose id is or begins with `key`, or whose name is `key`; the newest first. */
+  /** Plans whose id is or begins with `key`, or whose name is `key`; newest first. */
   findPlans(key: string): Promise<readonly PlanRecord[]>;
   /**
-   * All plans, or only those that are not over (neither applied, undone, cancelled nor abandoned); the newest
+   * All plans, or only those that are not over (neither applied, undone, cancelled nor abandoned); newest
    * first.
    */
   listPlans(which: "all" | "open"): Promise<readonly PlanRecord[]>;
-  /** The ids of those that are not over. Cheap, however many there are. */
+  /** The ids of the plans that are not over. Cheap, however many there are. */
   openPlanIds(): Promise<readonly string[]>;
   /**
-   * Plans that are being made, restored or closed, or have a PENDING sandbox or a checkpoint that is not
-   * simply there; the oldest first.
+   * Plans that are being made, restored or closed, or that have a PENDING sandbox or a checkpoint that is not
+   * `saved`; oldest first.
    */
   unfinishedPlans(): Promise<readonly PlanRecord[]>;
 
@@ -32,40 +32,37 @@ export interface Store {
   sandboxesOf(planId: string): Promise<readonly SandboxRecord[]>;
   /** Sandboxes of every plan that are not CLEANED_UP. */
   liveSandboxes(): Promise<readonly SandboxRecord[]>;
-  /**
-   * Those of them that have their workspace elsewhere than below this folder. Cheap, however many others
-   * there are.
-   */
+  /** Live sandboxes whose workspace is not below this folder. Cheap, however many others there are. */
   sandboxesOutside(folder: string): Promise<readonly SandboxRecord[]>;
 
   transaction(id: string): Promise<TransactionRecord | undefined>;
   transactionsOf(planId: string): Promise<readonly TransactionRecord[]>;
-  /** Transactions that are neither `done` nor `aborted`, the oldest first. */
+  /** Transactions that are neither `done` nor `aborted`; oldest first. */
   unfinishedTransactions(): Promise<readonly TransactionRecord[]>;
   /**
-   * Landed commits whose undo record is there and that finished before this time, or whose record is being
-   * removed.
+   * Landed commits with an undo record that finished before this time, or whose undo record is being removed.
    */
   undoRecords(finishedBefore: string): Promise<readonly TransactionRecord[]>;
   /**
-   * Whether a start has anything to look at: unfinished transactions, PENDING sandboxes, plans that are being
-   * made, restored or closed, checkpoints that are not simply there. Cheap.
+   * Whether a start has work: unfinished transactions, PENDING sandboxes, plans that are being made, restored
+   * or closed, checkpoints that are not `saved`. Cheap.
    */
   hasUnfinishedWork(): Promise<boolean>;
 
-  /** All checkpoints of a plan, whatever became of them, the oldest first. */
+  /** All checkpoints of a plan in any state; oldest first. */
   checkpointsOf(planId: string): Promise<readonly CheckpointRecord[]>;
 
   intents(): Promise<readonly IntentRecord[]>;
   history(planId: string): Promise<readonly HistoryEntry[]>;
 
-  /** Writes all of these, or none. */
+  /** Writes all changes, or none. */
   write(changes: readonly StoreChange[], durability: Durability): Promise<void>;
 
   /**
-   * Claims every key for this owner, or none. Keys beginning with `path:` exclude claims on paths that
-   * contain them or lie below them; others exclude themselves. A `shared:` before a key lets those in who
-   * share it too. Claims of dead owners are dropped on the way; claiming again what one has is fine.
+   * Claims every key for this owner, or none. A key that begins with `path:` excludes claims on paths that
+   * contain it or lie below it; any other key excludes only itself. With `shared:` before a key, owners that
+   * share it do not exclude each other. Drops the claims of dead owners. An owner may claim again what it
+   * holds.
    */
   claim(keys: readonly string[], owner: Owner, isAlive: (owner: Owner) => boolean): Promise<ClaimResult>;
   release(keys: readonly string[], owner: Owner): Promise<void>;
@@ -75,8 +72,8 @@ export interface Store {
 
 /**
  * - `durable`: on disk, with everything written before it, when the promise settles.
- * - `ordered`: seen by every process at once and kept through kill -9; a power cut may lose it, but never
- *   without what was written after it.
+ * - `ordered`: visible to every process at once, and safe from kill -9. A power cut may lose it, but then
+ *   also everything written after it.
  */
 export type Durability = "durable" | "ordered";
 
@@ -90,14 +87,17 @@ export type StoreChange =
   | { readonly drop: "intents"; readonly sandboxId: string }
   | { readonly drop: "checkpoint"; readonly id: string };
 
-/** Something in the world that a sandbox has, or was about to have. */
+/** A place in the world that a sandbox has, or was about to have. */
 export interface IntentRecord {
   readonly sandboxId: string;
   readonly planId: string;
   readonly kind: string;
   readonly location: string;
   readonly recordedAt: string;
-  /** Who was making it; once that process is dead and the sandbox is still PENDING, its creation has died. */
+  /**
+   * The process that makes it. If that process is dead and the sandbox still PENDING, the creation was cut
+   * off.
+   */
   readonly owner: Owner;
 }
 

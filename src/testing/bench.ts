@@ -25,24 +25,22 @@ export interface RecordedIntent {
 }
 
 /**
- * What a case works with: a strategy, a resource that is filled with a sample tree, and the oracle, a plain
- * folder with the same content. What is done in a sandbox is done to the oracle too, and once it has landed
- * the two must be equal.
+ * The bench of a case: a strategy, a resource filled with a sample tree, and the oracle, a plain folder with
+ * the same content. A case works in a sandbox and does the same to the oracle; after landing the two must be
+ * equal.
  */
 export class Bench {
   readonly resource: Resource;
-  /** The plain folder that everything is compared with. */
+  /** The plain folder with which everything is compared. */
   readonly oraclePath: string;
-  /** A folder outside of resource and sandbox, for looking whether anything gets there. */
+  /** A folder outside of resource and sandbox. Nothing may get there. */
   readonly outsidePath: string;
   readonly strategy: SandboxStrategy;
-  /**
-   * Another process that can call the strategy, and be killed; undefined if nobody knows where its module is.
-   */
+  /** Another process that can call the strategy and be killed; undefined if its module is unknown. */
   readonly victim: Victim | undefined;
-  /** Where what it sends to a server passes; undefined if the resource has none. */
+  /** The gate between the strategy and its server; undefined if the resource has none. */
   readonly gate: RequestGate | undefined;
-  /** When the strategy has passed a failpoint in this process, by sharedTime(). */
+  /** The times, by sharedTime(), at which the strategy passed a failpoint in this process. */
   readonly stepsAt: number[] = [];
   readonly intents: RecordedIntent[] = [];
   readonly #factory: StrategyFactory;
@@ -52,7 +50,7 @@ export class Bench {
   #era = 1;
   #failsIntent = false;
 
-  /** `folder` is an empty folder of the suite's own. */
+  /** `folder` is an empty folder of the suite. */
   constructor(factory: StrategyFactory, made: MadeResource, folder: string) {
     this.resource = made.resource;
     this.oraclePath = join(folder, "oracle");
@@ -73,28 +71,24 @@ export class Bench {
     this.victim = victimFor(factory, made, this.#context.stateDir);
   }
 
-  /**
-   * What the strategy declares to lose, and work in a sandbox therefore need not keep. What is not worked on
-   * loses nothing.
-   */
+  /** What the strategy declares to lose of work in a sandbox. Entries without work lose nothing. */
   get losses(): readonly Loss[] {
     return withDefaults(this.strategy.capabilities).loses;
   }
 
-  /** Another instance of the strategy, which knows no more than another process would. */
+  /** Another instance of the strategy, which knows as little as another process. */
   fresh(): SandboxStrategy {
     return this.#factory.create(this.#context);
   }
 
   /**
-   * Makes the next recording of an intent fail after it was recorded, which ends that create as a crash
-   * would.
+   * Lets the next recording of an intent fail after it was recorded, which ends that create like a crash.
    */
   failNextIntent(): void {
     this.#failsIntent = true;
   }
 
-  /** The folder that the original is. */
+  /** The folder of the original. */
   get originalPath(): string {
     const { folder } = this.#original;
     if (folder === undefined) throw new ConformanceFailure("the original is no folder");
@@ -105,12 +99,12 @@ export class Bench {
     return this.#original.folder !== undefined;
   }
 
-  /** What an entry of the original is called in a change. */
+  /** The kind of the original's entries in a change. */
   get kind(): ChangeKind {
     return this.#original.kind;
   }
 
-  /** Fills the original, and the oracle with the same. */
+  /** Fills the original and the oracle with the same content. */
   async fill(): Promise<void> {
     if (this.isFolder) this.inFolders([this.originalPath, this.oraclePath], fillSampleTree);
     else
@@ -123,12 +117,12 @@ export class Bench {
     return new SandboxBench(this, await this.strategy.create(planId, this.resource));
   }
 
-  /** Ends every sandbox that was begun: a mount in one would outlive the suite. */
+  /** Ends every sandbox that was begun: a mount would outlive the suite. */
   async tidyUp(): Promise<void> {
     for (const { ref } of this.intents) await this.fresh().cleanup(ref);
   }
 
-  /** Does the same in several folders; all end equal. */
+  /** Runs the same steps in several folders; all end equal. */
   inFolders(paths: readonly string[], steps: Steps): void {
     for (const path of paths) {
       using tree = new WorkTree(path, this.#era);
@@ -137,36 +131,36 @@ export class Bench {
     this.#era += 1;
   }
 
-  /** Does this in the original, behind the strategy's back, and not to the oracle. */
+  /** Works in the original as another writer, without the strategy and not in the oracle. */
   async rival(steps: Steps): Promise<void> {
     this.inFolders([this.originalPath], steps);
     await this.#made.settle?.();
   }
 
-  /** Writes one entry of the original, behind the strategy's back, whatever the original is. */
+  /** Writes one entry of the original as another writer, whatever the original is. */
   async somebodyWrites(path: string, text: string): Promise<void> {
     await this.#original.write(path, text);
     await this.#made.settle?.();
   }
 
-  /** Whether this is the name of something that is not part of the resource. */
+  /** Whether this name is not part of the resource. */
   isLeftOut = (name: string): boolean =>
     OWN_NAME.test(name) || ("without" in this.#made && this.#made.without?.includes(name) === true);
 
-  /** The original, without a workspace in it, which is nobody's data. */
+  /** A snapshot of the original without workspaces, which hold nobody's data. */
   async original(): Promise<TreeSnapshot> {
     return await this.#original.snapshot();
   }
 
   /**
-   * Fails unless the original is equal to the oracle in every attribute that the strategy does not declare to
+   * Fails unless the original equals the oracle in every attribute that the strategy does not declare to
    * lose.
    */
   async expectOriginalIsOracle(what: string): Promise<void> {
     expectNone(compareSnapshots(await this.original(), snapshotTree(this.oraclePath), this.losses), what);
   }
 
-  /** Fails unless the original is equal to this in every attribute. */
+  /** Fails unless the original equals this snapshot in every attribute. */
   async expectOriginal(expected: TreeSnapshot, what: string): Promise<void> {
     expectNone(compareSnapshots(await this.original(), expected), what);
   }

@@ -10,19 +10,17 @@ import { Git } from "../system/process/git.ts";
 import { makeScratchFolder } from "../system/state/scratch-folder.ts";
 import type { MadeFolder } from "./strategy-factory.ts";
 
-/** What the suite does to originals is no step of Drydock's. */
+/** The failpoint of the suite's own steps; it is not in Drydock's list. */
 const POINT = "conformance.resource" as Failpoint;
 const AUTHOR = ["-c", "user.name=Conformance", "-c", "user.email=conformance@localhost"];
 
 export interface ResourcePlace {
-  /**
-   * The folder in which resources are made, and so their file system. Default: the system's temporary folder.
-   */
+  /** The folder in which resources are made, on its file system. Default: the system's temporary folder. */
   readonly parent?: string;
   readonly environment: { readonly [name: string]: string | undefined };
 }
 
-/** Makes resources of a type that the suite knows and the strategy can isolate. */
+/** Returns a function that makes resources of a type that the suite knows and the strategy can isolate. */
 export function resourceMaker(strategy: SandboxStrategy, place: ResourcePlace): () => Promise<MadeFolder> {
   const { resourceTypes } = withDefaults(strategy.capabilities);
   if (resourceTypes === "all" || resourceTypes.includes("fs-directory"))
@@ -37,7 +35,7 @@ export function resourceMaker(strategy: SandboxStrategy, place: ResourcePlace): 
   );
 }
 
-/** A repository in which whatever somebody does is committed. */
+/** Makes a repository in which everything is committed after each change. */
 async function makeCheckout({ parent, environment }: ResourcePlace): Promise<MadeFolder> {
   const path = makeScratchFolder("drydock-resource", parent);
   const git = new Git(environment);

@@ -6,22 +6,22 @@ import type { MadeResource, StrategyFactory, StrategyModule } from "./strategy-f
 import { suiteContext } from "./suite-context.ts";
 import { SuiteFolder } from "./tree/suite-folder.ts";
 
-/** A strategy that is to be checked. */
+/** The strategy that is checked. */
 export interface CheckedStrategy {
   make(context: StrategyContext): SandboxStrategy;
   readonly module?: StrategyModule;
 }
 
 export interface CheckOptions extends ResourcePlace {
-  /** Makes resources, instead of the suite itself. */
+  /** Makes the resources, in place of the suite. */
   readonly makeResource?: () => Promise<MadeResource>;
   readonly signal: AbortSignal;
   readonly onResult?: (result: CaseResult, done: number, total: number) => void;
 }
 
 /**
- * Runs the conformance suite on a strategy, with resources that the suite makes if it can. Refuses where the
- * strategy says that it does not work.
+ * Runs the conformance suite on a strategy, with resources of `makeResource` or of the suite. Refuses where
+ * the strategy's probe says that it does not work.
  */
 export async function checkStrategy(
   { make, module }: CheckedStrategy,
@@ -43,7 +43,7 @@ export async function checkStrategy(
   });
 }
 
-/** Every case would fail for the same reason. */
+/** Probes once: where the strategy does not work, every case would fail for the same reason. */
 async function assertWorks(strategy: SandboxStrategy, make: () => Promise<MadeResource>): Promise<void> {
   if (strategy.probe === undefined) return;
   const made = asMade(await make());
@@ -59,13 +59,13 @@ async function assertWorks(strategy: SandboxStrategy, make: () => Promise<MadeRe
   }
 }
 
-/** What somebody else's function returned. */
+/** Checks the answer of a user's function. */
 export function asMade(made: MadeResource): MadeResource {
   const { resource, dispose } = made ?? {};
   const isWhole = typeof resource === "object" && typeof dispose === "function";
   if (isWhole && ("originalPath" in made || "content" in made)) return made;
   throw new UsageError(
-    "What makes resources has to return { resource, dispose } with originalPath or content.",
+    "A function that makes resources has to return { resource, dispose } with originalPath or content.",
     {
       hint: "See MadeResource in drydock/testing.",
       code: "BAD_RESOURCE",

@@ -8,11 +8,11 @@ import type { ConformanceReport } from "./run-conformance.ts";
 import type { MadeResource } from "./strategy-factory.ts";
 import { type CheckSurroundings, isInModule, resourceMakerOf, strategyToCheck } from "./strategy-to-check.ts";
 
-/** How a strategy is to be checked. */
+/** How to check a strategy. */
 export interface CheckRequest {
   /**
-   * A folder in which the suite makes resources, and so their file system; or `MODULE:FUNCTION`, which makes
-   * one (`MadeResource` of drydock/testing). Default: the system's temporary folder.
+   * A folder in which the suite makes resources, on its file system; or `MODULE:FUNCTION`, which makes one
+   * (`MadeResource` of drydock/testing). Default: the system's temporary folder.
    */
   readonly resource?: string;
 }
@@ -36,7 +36,7 @@ export async function check(
   });
 }
 
-/** What the strategy is asked to isolate: its type may have an implementation of its own. */
+/** The resource that the strategy would isolate: a type may have an implementation of its own. */
 async function subjectOf(make: (() => Promise<MadeResource>) | undefined): Promise<Subject> {
   if (make === undefined) return {};
   const { resource, dispose } = asMade(await make());

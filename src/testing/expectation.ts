@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../core/errors/errors.ts";
 
-/**
- * A strategy did not do what the contract says. The message says what it should have done, and what it did.
- */
+/** The strategy broke the contract. The message says what it should have done, and what it did. */
 export class ConformanceFailure extends Error {
   constructor(message: string, options?: { readonly cause: unknown }) {
     super(message, options);
@@ -11,7 +9,7 @@ export class ConformanceFailure extends Error {
   }
 }
 
-/** Fails unless this holds. */
+/** Fails unless the condition holds. */
 export function expect(holds: boolean, otherwise: string): asserts holds {
   if (!holds) throw new ConformanceFailure(otherwise);
 }
@@ -23,7 +21,7 @@ export function expectEqual(actual: unknown, expected: unknown, what: string): v
   );
 }
 
-/** Fails if there is any; each is something that is not as it should be. */
+/** Fails if there are any differences. */
 export function expectNone(differences: readonly string[], what: string): void {
   if (differences.length === 0) return;
   const shown = differences.slice(0, 12).map((line) => `\n  ${line}`);
@@ -32,7 +30,7 @@ export function expectNone(differences: readonly string[], what: string): void {
 }
 
 /**
- * Fails unless the action does; returns what it threw. With a name, that error has to be of the class of that
+ * Fails unless the action throws; returns the error. With `name`, the error has to be of the class of that
  * name.
  */
 export async function expectRefusal(
@@ -46,7 +44,7 @@ export async function expectRefusal(
     throw new ConformanceFailure(
       `${what} was refused by throwing ${String(thrown.error)}, which is no Error`,
     );
-  // Compared by name: a plug-in may come with its own copy of the classes.
+  // Compares names, because a plug-in may bring its own copy of the classes.
   if (name !== undefined && thrown.error.name !== name)
     throw new ConformanceFailure(
       `${what} should be refused by ${name}, but was by ${thrown.error.name}: ${messageOf(thrown.error)}`,

@@ -1,4 +1,4 @@
-/** What the author of a strategy tests it with: the conformance suite as data, and a runner for it. */
+/** The conformance suite as data, and a runner for it: authors of strategies test with it. */
 
 export type { EntryKind, Facts, Time } from "../system/calls/facts.ts";
 export { Bench, type RecordedIntent } from "./bench.ts";

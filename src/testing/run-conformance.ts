@@ -10,14 +10,14 @@ import { SuiteFolder } from "./tree/suite-folder.ts";
 
 const LIMIT_MS = 120_000;
 
-/** What came of one case. */
+/** The result of one case. */
 export interface CaseResult {
   readonly name: string;
   readonly group: ConformanceGroup;
   readonly outcome: "passed" | "failed" | "excluded";
-  /** Why it failed, or what the strategy lacks so that the case makes no sense for it. */
+  /** Why it failed; for an excluded case, what the strategy lacks for it. */
   readonly reason?: string;
-  /** What a failed case threw. */
+  /** The error that a failed case threw. */
   readonly error?: unknown;
 }
 
@@ -25,7 +25,7 @@ export interface ConformanceReport {
   readonly strategy: string;
   readonly passed: readonly CaseResult[];
   readonly failed: readonly CaseResult[];
-  /** What the strategy's capabilities leave out. */
+  /** The cases that the strategy's capabilities exclude. */
   readonly excluded: readonly CaseResult[];
 }
 
@@ -34,14 +34,14 @@ export interface ConformanceOptions {
   readonly onResult?: (result: CaseResult, done: number, total: number) => void;
   /** Aborting it ends the run after the case that is under way. */
   readonly signal?: AbortSignal;
-  /** A case that takes longer has failed: a strategy may never answer. Default: two minutes. */
+  /** A case that takes longer fails, because a strategy may never answer. Default: two minutes. */
   readonly limitMs?: number;
   /** Default: all of them. */
   readonly cases?: readonly ConformanceCase[];
   /**
-   * Where the suite makes its own folders: the state directory that the strategy gets and the plain folders
-   * that it is compared with. Put it on the file system of the resources. Default: the system's temporary
-   * folder.
+   * The folder in which the suite makes its own folders: the state directory that the strategy gets, and the
+   * plain folders that the suite compares the strategy's work with. Put it on the file system of the
+   * resources. Default: the system's temporary folder.
    */
   readonly scratchDir?: string;
 }
@@ -80,7 +80,7 @@ export async function runConformance(
   return { strategy, passed: having("passed"), failed: having("failed"), excluded: having("excluded") };
 }
 
-/** Why this case makes no sense for a strategy; undefined if it does. */
+/** Why this case does not apply to the strategy; undefined if it does. */
 function exclusionOf(
   { strategy, isFolder, victim, gate }: Bench,
   needs: readonly ConformanceNeed[],
@@ -96,16 +96,15 @@ function exclusionOf(
     path: whyNoPath(strategy, isFolder),
     process:
       victim === undefined
-        ? "the suite was not told where its module is, so no other process can load it"
+        ? "the suite does not know where its module is, so no other process can load it"
         : undefined,
-    gate:
-      gate === undefined ? "its resource has no gate, so nothing that it sends can be made late" : undefined,
+    gate: gate === undefined ? "its resource has no gate, so the suite can't delay its requests" : undefined,
   };
   return needs.map((need) => lacks[need]).find((reason) => reason !== undefined);
 }
 
 function whyNoPath({ path }: SandboxStrategy, isFolder: boolean): string | undefined {
-  if (!isFolder) return "what it isolates is no folder";
+  if (!isFolder) return "its resource is not a folder";
   return typeof path === "function" ? undefined : "it has no path(), so no program can work in its sandboxes";
 }
 

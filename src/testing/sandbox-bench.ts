@@ -13,7 +13,7 @@ import { ConformanceFailure, expect, expectNone } from "./expectation.ts";
 import { compareSnapshots, snapshotTree, type TreeSnapshot } from "./tree/tree-snapshot.ts";
 import type { Steps } from "./tree/work-tree.ts";
 
-/** What a sandbox needs of the bench that it is on. */
+/** The part of the bench that its sandboxes need. */
 export interface SandboxHost {
   readonly oraclePath: string;
   readonly losses: readonly Loss[];
@@ -24,8 +24,8 @@ export interface SandboxHost {
 }
 
 /**
- * A sandbox on a bench. Every call goes to an instance of the strategy of its own, with a ref that has been
- * through JSON.
+ * A sandbox on a bench. Each call goes to a new instance of the strategy, with a ref that has been through
+ * JSON.
  */
 export class SandboxBench {
   readonly #bench: SandboxHost;
@@ -53,8 +53,8 @@ export class SandboxBench {
   }
 
   /**
-   * The changes as lines to compare: "modified file src/app.ts". An entry of what is no folder counts as a
-   * file.
+   * The changes as lines to compare: "modified file src/app.ts". An entry of an original that is not a folder
+   * counts as a file.
    */
   async changes(): Promise<string[]> {
     const { changes } = await this.diff();
@@ -84,11 +84,11 @@ export class SandboxBench {
 
   async prepare(transaction: Transaction): Promise<PreparedCommit | null> {
     const prepared = await this.#twoPhase().prepare(this.ref, transaction);
-    // What is prepared is read by another process.
+    // Another process reads the prepared commit, so it has to survive JSON.
     return JSON.parse(JSON.stringify(prepared)) as PreparedCommit | null;
   }
 
-  /** Prepares something that has to be there. */
+  /** Prepares, and fails if there is nothing to land. */
   async prepareChanges(transaction: Transaction): Promise<PreparedCommit> {
     const prepared = await this.prepare(transaction);
     expect(prepared !== null, "prepare returns null although there is something to land");
@@ -103,18 +103,18 @@ export class SandboxBench {
     await this.#twoPhase().rollbackPrepared(this.ref, transaction, prepared);
   }
 
-  /** The transaction with which this sandbox's plan commits, or undoes what it committed. */
+  /** The transaction by which this sandbox's plan commits, or undoes a commit. */
   transaction(id: string, undoes?: Transaction["undoes"]): Transaction {
     const direction = undoes === undefined ? "commit" : "undo";
     return { id, planId: this.ref.planId, direction, ...(undoes !== undefined && { undoes }) };
   }
 
-  /** The transaction with which only a part of the work lands. */
+  /** The transaction that lands a part of the work. */
   part(id: string, only: readonly string[]): Transaction {
     return { ...this.transaction(id), only };
   }
 
-  /** Lands what was prepared for a transaction; returns the one that would take it back. */
+  /** Prepares and lands; returns the transaction that would undo it. */
   async land(transaction: Transaction): Promise<Transaction> {
     const prepared = await this.prepareChanges(transaction);
     await this.commitPrepared(transaction, prepared);
@@ -128,7 +128,7 @@ export class SandboxBench {
     return path;
   }
 
-  /** Works in the sandbox as a program would, and does the same to the oracle. */
+  /** Works in the sandbox as a program would, and in the oracle. */
   async work(steps: Steps): Promise<void> {
     this.#bench.inFolders([await this.path(), this.#bench.oraclePath], steps);
   }
@@ -143,7 +143,8 @@ export class SandboxBench {
   }
 
   /**
-   * Fails unless the sandbox is equal to this in every attribute that the strategy does not declare to lose.
+   * Fails unless the sandbox equals the snapshot in every attribute that the strategy does not declare to
+   * lose.
    */
   async expectIs(expected: TreeSnapshot, what: string): Promise<void> {
     expectNone(compareSnapshots(await this.snapshot(), expected, this.#bench.losses), what);

@@ -8,10 +8,10 @@ import type { SandboxStrategyRegistry } from "../strategies/registry.ts";
 import type { CheckedStrategy } from "./check-strategy.ts";
 import type { MadeResource } from "./strategy-factory.ts";
 
-/** Where names of strategies, and modules, are looked for. */
+/** Where the suite looks for the names of strategies, and for modules. */
 export interface CheckSurroundings {
   readonly registry: SandboxStrategyRegistry;
-  /** What modules that are given by their path are relative to. */
+  /** The folder to which paths of modules are relative. */
   readonly folder: string;
   readonly environment: { readonly [name: string]: string | undefined };
 }
@@ -49,7 +49,7 @@ async function makerFor(
   return await loadStrategyClass(declared, undefined);
 }
 
-/** What makes resources, as `MODULE:FUNCTION` names it. */
+/** The function that makes resources, named by `MODULE:FUNCTION`. */
 export async function resourceMakerOf(given: string, folder: string): Promise<() => Promise<MadeResource>> {
   const { module, name } = inModule(given);
   const { exports } = await importModule({ name: given, module, folder, place: COMMAND_LINE });
@@ -61,7 +61,7 @@ export async function resourceMakerOf(given: string, folder: string): Promise<()
   });
 }
 
-/** Whether this names something in a module. */
+/** Whether this has the form `MODULE:NAME`. */
 export function isInModule(given: string): boolean {
   return MODULE_AND_CLASS_PATTERN.test(given);
 }

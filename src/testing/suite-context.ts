@@ -1,6 +1,6 @@
 import type { StrategyContext } from "../core/strategy.ts";
 
-/** What a strategy gets from the suite. */
+/** The context that the suite gives a strategy. */
 export function suiteContext(
   stateDir: string,
   recordIntent: StrategyContext["recordIntent"],

@@ -266,13 +266,13 @@ export const BROKEN_STRATEGIES: readonly (readonly [
   [
     "lands over what others did meanwhile",
     OverwritesOthers,
-    "refuses to land over somebody's changes, names every path, and changes nothing",
+    "refuses to land over another writer's changes, names every path, and changes nothing",
     /should be refused, but was done/,
   ],
   [
     "undoes over what others did since",
     UndoesOverOthers,
-    "refuses to undo over what somebody changed since",
+    "refuses to undo over what another writer changed since",
     /should be refused, but was done/,
   ],
   [

@@ -43,7 +43,7 @@ const PROMISES: readonly (readonly [caseName: string, ids: string])[] = [
   ["lands work of every kind in parts", "[A11]"],
   ["gives the work back", "[A7]"],
   ["brings back exactly the state", "[C6]"],
-  ["refuses to land over somebody's changes", "[A15]"],
+  ["refuses to land over another writer's changes", "[A15]"],
 ];
 
 /** A factory of strategies for folders below this one. */

@@ -133,7 +133,7 @@ describe("bad input on the command line", () => {
     refuses(["plan", "diff", "--stat", "--patch"], /cannot be used with/);
     refuses(["plan"], /A command is missing after 'drydock plan'\./, /create, list, show/);
     refuses([], /A command is missing after 'drydock'\./);
-    refuses(["recover", "one"], /how the plan is to be settled/);
+    refuses(["recover", "one"], /The decision for the plan is missing/);
     refuses(["recover", "--abort"], /A plan is missing for --abort\./);
   });
 

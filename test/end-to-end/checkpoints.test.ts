@@ -69,7 +69,7 @@ describe("checkpoints on the command line", () => {
       [["plan", "restore", "fix", second.id], /is no longer kept/],
       [["plan", "restore", "fix", "never"], /has no checkpoint 'never'/],
       [["plan", "restore", "fix", ""], /has no checkpoint ''/],
-      [["plan", "restore"], /It is missing which checkpoint/],
+      [["plan", "restore"], /The checkpoint to restore is missing/],
       [["plan", "checkpoint", "fix", "--label", "first"], /has a checkpoint called 'first' already/],
       [["plan", "checkpoint", "fix", "--label", ""], /A name is empty/],
       [["plan", "checkpoints", "unknown"], /There is no plan/],

@@ -31,7 +31,7 @@ describe("drydock strategy check", () => {
       "crash",
     ])
       assert.ok(groups.has(group), `nothing about ${group} was tried`);
-    assert.match(report.excluded[0].reason, /is no folder/);
+    assert.match(report.excluded[0].reason, /is not a folder/);
   });
 
   it("[S9] says what does not hold, and ends with 1", () => {

@@ -3,8 +3,8 @@ import { parseDuration } from "../../config/duration.ts";
 import type { Services } from "../../services.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
+import { openToChange } from "../open-for-command.ts";
 import { purgeLines } from "../render/machine/cleanup-lines.ts";
-import { change } from "../session.ts";
 
 interface PurgeOptions {
   readonly olderThan?: string;
@@ -15,13 +15,13 @@ interface PurgeOptions {
 /** `drydock cleanup purge [--older-than AGE] [--dry-run] [--force]` */
 export function define(command: Command, context: CommandContext): void {
   command
-    .option("--older-than <age>", "only what is at least that old: 7d, 12h, 30m or 90s")
-    .option("--dry-run", "only say what would be removed")
-    .option("--force", "also remove what may hold the only copy of work that was not applied")
+    .option("--older-than <age>", "only leftovers of at least this age: 7d, 12h, 30m or 90s")
+    .option("--dry-run", "only list what would be removed")
+    .option("--force", "also remove leftovers that may hold the only copy of unapplied work")
     .action(async ({ olderThan, dryRun = false, force = false }: PurgeOptions) => {
       const age = olderThan === undefined ? {} : { olderThanMs: parseDuration(olderThan) };
       const purge = (drydock: Services) => drydock.cleanup.purge({ ...age, dryRun, force });
-      const result = await change(context, undefined, purge, { makesRoom: true });
+      const result = await openToChange(context, undefined, purge, { makesRoom: true });
       context.result(result, () => purgeLines(result, context.output.styles));
       if (result.failed.length > 0) context.exitWith(EXIT.attention);
     });

@@ -1,16 +1,16 @@
 import type { Command } from "commander";
 import { parseDuration } from "../../config/duration.ts";
 import type { CommandContext } from "../command-context.ts";
+import { openToRead } from "../open-for-command.ts";
 import { cleanupItemLines } from "../render/machine/cleanup-lines.ts";
-import { look } from "../session.ts";
 
 /** `drydock cleanup scan [--older-than AGE]` */
 export function define(command: Command, context: CommandContext): void {
   command
-    .option("--older-than <age>", "only what is at least that old: 7d, 12h, 30m or 90s")
+    .option("--older-than <age>", "only leftovers of at least this age: 7d, 12h, 30m or 90s")
     .action(async ({ olderThan }: { readonly olderThan?: string }) => {
       const options = olderThan === undefined ? {} : { olderThanMs: parseDuration(olderThan) };
-      const items = await look(context, (drydock) => drydock.cleanup.scan(options));
+      const items = await openToRead(context, (drydock) => drydock.cleanup.scan(options));
       context.result({ items }, () => cleanupItemLines(items, context.output.styles));
     });
 }

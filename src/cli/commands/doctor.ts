@@ -4,8 +4,8 @@ import { type DrydockError, StateError, UnsupportedError } from "../../core/erro
 import type { DoctorReport } from "../../plans/doctor.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
+import { openToRead } from "../open-for-command.ts";
 import { doctorLines } from "../render/machine/doctor-lines.ts";
-import { look } from "../session.ts";
 
 /** `drydock doctor` */
 export function define(command: Command, context: CommandContext): void {
@@ -16,10 +16,10 @@ export function define(command: Command, context: CommandContext): void {
   });
 }
 
-/** That Drydock can't even be opened is what a doctor is there to say. */
+/** A state directory that can't be opened is a finding of the doctor, not a failure. */
 async function examine(context: CommandContext): Promise<DoctorReport> {
   try {
-    return await look(context, (drydock) => drydock.doctor());
+    return await openToRead(context, (drydock) => drydock.doctor());
   } catch (thrown) {
     if (thrown instanceof UnsupportedError) return withoutDrydock("platform", thrown);
     if (thrown instanceof StateError) return withoutDrydock("state directory", thrown);

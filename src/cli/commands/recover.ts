@@ -4,10 +4,10 @@ import type { RecoveryReport } from "../../commit/recovery.ts";
 import { UsageError } from "../../core/errors/errors.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
+import { openToChange } from "../open-for-command.ts";
 import { abandonLines } from "../render/machine/abandon-lines.ts";
 import { recoveryLines } from "../render/machine/recovery-lines.ts";
 import { attentionLine } from "../render/plan/attention-line.ts";
-import { change } from "../session.ts";
 
 interface RecoverOptions {
   readonly commit?: boolean;
@@ -25,10 +25,10 @@ export function define(command: Command, context: CommandContext): void {
     .addOption(
       new Option("--abort", "what is in doubt did not land: take the rest back").conflicts("abandon"),
     )
-    .addOption(new Option("--abandon", "end the plan as it is, and say what may be left of it"))
+    .addOption(new Option("--abandon", "end the plan as it is, and list what may remain of it"))
     .action(async (plan: string | undefined, options: RecoverOptions) => {
       const how = decision(plan, options);
-      await change(
+      await openToChange(
         context,
         plan,
         async (drydock) => {
@@ -55,7 +55,7 @@ function decision(
     });
   }
   if (plan !== undefined && how === undefined) {
-    throw new UsageError("It is missing how the plan is to be settled.", {
+    throw new UsageError("The decision for the plan is missing.", {
       hint: "Add --commit if what is in doubt did land, --abort if it did not, or --abandon to end the plan as it is.",
     });
   }
@@ -63,8 +63,8 @@ function decision(
 }
 
 /**
- * Opening the state already recovers, so what that did is part of the answer. What is pending is what is
- * still pending now.
+ * Opening the state recovers already, so its report is part of the answer. Pending plans are those that are
+ * pending now.
  */
 function print(context: CommandContext, opening: RecoveryReport, now: RecoveryReport): void {
   const { output } = context;
@@ -79,10 +79,7 @@ function print(context: CommandContext, opening: RecoveryReport, now: RecoveryRe
   if (attentionIn(report).length > 0 || report.pending.length > 0) context.exitWith(EXIT.attention);
 }
 
-/**
- * Whatever is left, or has landed of a plan that is over without having landed as a whole, is for a person to
- * look at.
- */
+/** Remaining places, and landings of a plan that did not land as a whole, need a person's attention. */
 function printAbandoned(context: CommandContext, report: AbandonReport): void {
   context.result(report, () => abandonLines(report));
   const isClean = report.resources.every(

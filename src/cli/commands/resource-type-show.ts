@@ -4,13 +4,13 @@ import { displayPath } from "../../core/paths/byte-path.ts";
 import type { ResourceTypes } from "../../core/resource/resource-types.ts";
 import { nearestName } from "../../core/values/nearest-name.ts";
 import type { CommandContext } from "../command-context.ts";
+import { openToRead } from "../open-for-command.ts";
 import { resourceTypeView, typeLines } from "../render/machine/resource-type-lines.ts";
-import { look } from "../session.ts";
 
 /** `drydock resource-type show TYPE` */
 export function define(command: Command, context: CommandContext): void {
   command.argument("<type>", "the name of a type").action(async (name: string) => {
-    const type = await look(context, async ({ resourceTypes }) => {
+    const type = await openToRead(context, async ({ resourceTypes }) => {
       assertKnown(resourceTypes, name);
       return resourceTypeView(resourceTypes.get(name));
     });

@@ -6,13 +6,13 @@ import type { RunDecision, RunFinding } from "../../run/run-once.ts";
 import { reportAttention } from "../apply-outcome.ts";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
+import { openToChange } from "../open-for-command.ts";
 import { addAllowOption, askToAllow, canAsk } from "../options/allow-option.ts";
 import { innerCommand } from "../options/inner-command.ts";
 import { addLimitOption } from "../options/limit-option.ts";
 import { addResourceOption, resourceRequests } from "../options/resource-requests.ts";
 import { findingLines, outcomeLines } from "../render/plan/run-lines.ts";
 import { RunningSignals } from "../running-signals.ts";
-import { change } from "../session.ts";
 import { startLauncher } from "../start-launcher.ts";
 import { ask } from "../terminal/question.ts";
 
@@ -30,8 +30,8 @@ interface RunOptions {
 }
 
 /**
- * A plain folder, also where it is a git checkout: what git ignores is to land too. Whatever it is called,
- * one can work in it.
+ * The current folder as a plain folder, also where it is a git checkout, because files that git ignores land
+ * too. The name is cut to fit: any folder can be worked in.
  */
 function currentFolder(cwd: string): ResourceRequest {
   const name = baseName(cwd).replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "_");
@@ -45,7 +45,7 @@ function currentFolder(cwd: string): ResourceRequest {
 export function define(command: Command, context: CommandContext): void {
   addLimitOption(addResourceOption(command.usage("[options] -- COMMAND…")))
     .argument("[COMMAND...]", "what to run")
-    .option("--name <name>", "what the plan is called")
+    .option("--name <name>", "name of the plan")
     .addOption(
       new Option("--apply", "land the changes if the command succeeds").conflicts(["discard", "keep"]),
     )
@@ -56,9 +56,9 @@ export function define(command: Command, context: CommandContext): void {
         "discard",
       ]),
     )
-    .option("--no-network", "without the network")
+    .option("--no-network", "no network for the command")
     .option("--strict", "only the resources are writable, and daemons can't be reached")
-    .option("--allow-irreversible", "the plan may hold what can't be undone");
+    .option("--allow-irreversible", "allow resources whose changes can't be undone");
   addAllowOption(command).action(async (_: readonly string[], options: RunOptions) => {
     const inner = innerCommand(command, "drydock run");
     await run(context, inner, options);
@@ -78,7 +78,7 @@ async function run(context: CommandContext, inner: readonly string[], options: R
   const resources = given === undefined ? [currentFolder(context.cwd)] : resourceRequests(given, context.cwd);
   const stdout = context.options.json ? "stderr" : "inherit";
   using _ = await startLauncher(context, { network, stdout });
-  await change(context, undefined, async (drydock, signal, interruption) => {
+  await openToChange(context, undefined, async (drydock, signal, interruption) => {
     const atCommand = new DisposableStack();
     const outcome = await drydock.run({
       plan: { resources, ...(name === undefined ? {} : { name }), allowIrreversible },
@@ -87,7 +87,7 @@ async function run(context: CommandContext, inner: readonly string[], options: R
       ...{ network, strict, limits, stdout },
       onStart: (running) => {
         atCommand.use(new RunningSignals(interruption)).passTo(running);
-        // It came while the command was being started.
+        // A signal came while the command started.
         if (signal.aborted) running.signal("SIGTERM");
       },
       decide: async (finding) => {
@@ -110,7 +110,7 @@ async function run(context: CommandContext, inner: readonly string[], options: R
   });
 }
 
-/** What was asked for; at a terminal it is asked. */
+/** The outcome that the user chose by an option; at a terminal the user is asked. */
 async function decide(
   context: CommandContext,
   options: RunOptions,
@@ -126,10 +126,7 @@ async function decide(
   return /^d(?:iscard)?$/.test(answer) ? "discard" : "keep";
 }
 
-/**
- * To apply what tools run by themselves takes the user's word. The apply itself sees to that; at a terminal
- * it is asked for before.
- */
+/** Asks at a terminal for the user's word on self-running files, before the apply would refuse them. */
 async function withWord(
   context: CommandContext,
   { diff }: RunFinding,
@@ -141,7 +138,7 @@ async function withWord(
   return allow === undefined ? without : { apply: { allow } };
 }
 
-/** A command that met a limit may not have noticed what it lacked. */
+/** A command that met a limit may have missed that and ended with 0. */
 function hasSucceeded({ exitCode, limit }: RunFinding): boolean {
   return exitCode === 0 && limit === undefined;
 }

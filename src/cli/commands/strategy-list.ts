@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { EXIT } from "../exit-codes.ts";
+import { openToRead } from "../open-for-command.ts";
 import { strategyLines } from "../render/machine/strategy-lines.ts";
-import { look } from "../session.ts";
 import { oneLine } from "../terminal/printable.ts";
 
 /** `drydock strategy list` */
 export function define(command: Command, context: CommandContext): void {
   command.action(async () => {
-    const { strategies, unusable } = await look(context, async ({ registry }) => {
+    const { strategies, unusable } = await openToRead(context, async ({ registry }) => {
       const all = await registry.listAll();
       return {
         strategies: all.strategies.map(({ name, builtIn, capabilities, madeWith: { version } }) => ({
@@ -25,7 +25,7 @@ export function define(command: Command, context: CommandContext): void {
         })),
       };
     });
-    // What a config declares and can't be used is wrong use, and yet the others are there.
+    // A declared strategy that can't be used is a usage error, but the others are listed all the same.
     if (unusable.length > 0) context.exitWith(EXIT.usage);
     context.result({ strategies, ...(unusable.length > 0 && { unusable }) }, () => [
       ...strategyLines(strategies, context.output.styles),

@@ -3,9 +3,9 @@ import { nearestConfig } from "../../config/find.ts";
 import { UsageError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import type { CommandContext } from "../command-context.ts";
+import { openToChange } from "../open-for-command.ts";
 import { unescapePath } from "../options/escaped-path.ts";
 import { trustLines } from "../render/machine/trust-lines.ts";
-import { change } from "../session.ts";
 
 /** `drydock trust [FILE]` */
 export function define(command: Command, context: CommandContext): void {
@@ -14,9 +14,9 @@ export function define(command: Command, context: CommandContext): void {
     .action(async (given?: string) => {
       const file =
         given === undefined ? (context.options.config ?? nearest(context.cwd)) : unescapePath(given);
-      // Opened with this very config, so that one that makes no sense is refused, with its line.
+      // Opened with this config, so that a wrong one is refused, with the line of the error.
       context.options = { ...context.options, config: file };
-      const trusted = await change(context, undefined, (drydock) => drydock.trust(file));
+      const trusted = await openToChange(context, undefined, (drydock) => drydock.trust(file));
       context.result(trusted, () => trustLines(trusted, context.output.styles));
     });
 }

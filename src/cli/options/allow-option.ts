@@ -7,7 +7,7 @@ import { fileLines } from "../render/plan/self-running-lines.ts";
 import { ask } from "../terminal/question.ts";
 import { unescapePath } from "./escaped-path.ts";
 
-/** Lets a command take the user's word on what tools run by themselves. */
+/** Adds the option by which the user allows files that tools run by themselves. */
 export function addAllowOption(command: Command): Command {
   return command.option(
     "--allow <pattern>",
@@ -16,32 +16,32 @@ export function addAllowOption(command: Command): Command {
   );
 }
 
-/** Whether somebody can be asked: both ends are a terminal, and no program reads the answer. */
+/** Whether the command can ask the user: stdin and stderr are terminals, and no program reads the answer. */
 export function canAsk({ output, options: { json } }: CommandContext): boolean {
   return !json && output.terminal.progress && inputIsTerminal();
 }
 
-/** Names these files. */
+/** Prints these files. */
 export function nameFiles({ output }: CommandContext, files: readonly SelfRunningFile[]): void {
   output.notice(output.errorStyles.yellow("Tools run these by themselves, without being started:"));
   for (const line of fileLines(files, output.errorStyles)) output.notice(line);
 }
 
 /**
- * Asks for the user's word on these files, which were named. `-y` does not give it: it answers questions that
- * nobody has read.
+ * Asks the user to allow these files, which the user has seen. `-y` does not count here: it answers questions
+ * that the user has not read.
  */
 export async function askToAllow(files: readonly SelfRunningFile[]): Promise<readonly string[] | undefined> {
   const answer = (await ask("Land also what tools run by themselves? [y/N] "))?.trim().toLowerCase() ?? "";
   return /^y(?:es)?$/.test(answer) ? files.map(patternFor) : undefined;
 }
 
-/** What an apply was refused for, if it was for that alone. */
+/** The self-running files for which an apply was refused, if it was refused for them alone. */
 export function refusedFor(thrown: unknown): readonly SelfRunningFile[] {
   return thrown instanceof AtomicCommitError && thrown.notUndone.length === 0 ? thrown.selfRunning : [];
 }
 
-/** A pattern that means this file. What is a wildcard in a pattern stands for any one character. */
+/** A pattern that matches this file. A character that is a wildcard in patterns becomes `?`. */
 function patternFor({ resource = "", path }: SelfRunningFile): string {
   return `${resource}:${path.replace(/[*?]/g, "?")}`;
 }

@@ -1,8 +1,8 @@
 /**
- * Takes `\udcHH`, as JSON shows a byte that is not UTF-8, back as that byte: a program that parsed our output
- * can't put a lone surrogate into an argument, but it can put these six characters there. A backslash before
- * it is escaped by another one; elsewhere backslashes are what they are. So every name can be written, and
- * only one with these very characters in it needs care.
+ * Turns `\udcHH`, the form in which JSON shows a byte that is not UTF-8, back into that byte: a program that
+ * parsed our output can't put a lone surrogate into an argument, but it can put these six characters there. A
+ * backslash before `\udcHH` escapes it; other backslashes stand for themselves. So every name can be written,
+ * and only a name with these very characters needs care.
  */
 export function unescapePath(text: string): string {
   return text.replace(/(\\+)udc([89a-f][0-9a-f])/gi, (_, backslashes: string, byte: string) => {

@@ -4,7 +4,7 @@ import { UsageError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import { LIMIT_NAMES, type Limits } from "../../core/values/limits.ts";
 
-/** Lets a command take limits: `--limit NAME=VALUE`, as often as one likes. */
+/** Adds the repeatable option `--limit NAME=VALUE` to a command. */
 export function addLimitOption(command: Command): Command {
   return command.option(
     "--limit <limit>",
@@ -13,7 +13,7 @@ export function addLimitOption(command: Command): Command {
   );
 }
 
-/** What one `--limit` says. */
+/** Reads one value of `--limit`. */
 function parseLimit(text: string): Limits {
   const [, given, value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const name = LIMIT_NAMES.find((known) => known === given);

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-/** Lets a command take a plan as its first argument. */
+/** Adds a plan as the first argument of a command. */
 export function addPlanArgument(command: Command): Command {
   return command.argument(
     "[PLAN]",
@@ -8,24 +8,21 @@ export function addPlanArgument(command: Command): Command {
   );
 }
 
-/**
- * What a command has that takes a file of a plan: `[PLAN] RESOURCE PATH`, where only the first may be left
- * out.
- */
+/** The arguments of a command about one file: `[PLAN] RESOURCE PATH`, where only the first is optional. */
 export interface FileArguments {
   readonly plan: string | undefined;
   readonly resource: string;
   readonly path: string;
 }
 
-/** Lets a command take `[PLAN] RESOURCE PATH`. */
+/** Adds the arguments `[PLAN] RESOURCE PATH` to a command. */
 export function addFileArguments(command: Command): Command {
   return addPlanArgument(command.usage("[options] [PLAN] RESOURCE PATH"))
     .argument("<RESOURCE>", "name of the resource")
     .argument("[PATH]", "path within the resource; '.' is the resource itself");
 }
 
-/** Two arguments are a resource and a path, three have the plan before them. */
+/** Two arguments are a resource and a path; with three, the first is the plan. */
 export function fileArguments(first: string, second: string, third: string | undefined): FileArguments {
   if (third === undefined) return { plan: undefined, resource: first, path: second };
   return { plan: first, resource: second, path: third };

@@ -10,14 +10,14 @@ import { unescapePath } from "./escaped-path.ts";
  * A location may hold `=` and `,` itself, so it is read from both ends:
  * - `,type=WORD`, `,strategy=WORD` and `,from=WORD` at the end are options, each once and in any order; any
  *   other `,` belongs to the location.
- * - `NAME=` at the beginning is the name if it is made of letters, digits and `_.-`, unless there is
- *   something at the path that the whole of it names.
+ * - `NAME=` at the beginning is the name if it consists of letters, digits and `_.-`, unless the whole value
+ *   is an existing path.
  */
 const OPTION_AT_END = /,(type|strategy|from)=([\w.:-]*)$/;
 const NAME_AT_BEGINNING = /^([\w.-]+)=(.*)$/s;
 const LOOKS_LIKE_OPTION = /,([a-z][a-z_-]*)=[^/,]*$/i;
 
-/** Reads one value of the option; `exists` says whether there is something at a path. */
+/** Reads one value of the option; `exists` says whether a path exists. */
 export function parseResourceOption(value: string, exists: (path: string) => boolean): ResourceRequest {
   const { rest, options } = takeOptions(value);
   const { name, text } = takeName(rest, exists);

@@ -12,7 +12,7 @@ A resource is [NAME=]LOCATION[,type=TYPE][,strategy=STRATEGY][,from=START], or t
   strategy  the strongest that works if not given: ${BUILT_IN_STRATEGY_NAMES.join(", ")}
   from      what the sandbox of a git checkout begins with: head if not given, or checkout for the files as they are`;
 
-/** Lets a command take resources: `-r …`, as often as one likes. */
+/** Adds the repeatable option `-r, --resource` to a command. */
 export function addResourceOption(command: Command): Command {
   return command
     .option(

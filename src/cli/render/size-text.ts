@@ -1,6 +1,6 @@
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"] as const;
 
-/** A size as a person wants it: three digits that count, in the largest unit of which there is one. */
+/** A size for people, in the largest unit that fits; below ten with one decimal. */
 export function sizeText(bytes: number): string {
   let [value, unit] = [bytes, 0];
   while (value >= 1024 && unit < UNITS.length - 1) [value, unit] = [value / 1024, unit + 1];

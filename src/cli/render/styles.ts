@@ -1,4 +1,4 @@
-/** How text is set apart on a terminal. */
+/** The styles of text on a terminal. */
 export interface Styles {
   bold(text: string): string;
   dim(text: string): string;
@@ -10,7 +10,7 @@ export interface Styles {
 
 const plain = (text: string): string => text;
 
-/** Text as it is. */
+/** Plain text. */
 export const NO_STYLES: Styles = {
   bold: plain,
   dim: plain,
@@ -20,7 +20,7 @@ export const NO_STYLES: Styles = {
   cyan: plain,
 };
 
-/** Text with the escape sequences that every terminal knows. */
+/** Escape sequences that every terminal knows. */
 export const ANSI_STYLES: Styles = {
   bold: ansi(1, 22),
   dim: ansi(2, 22),

@@ -1,4 +1,4 @@
-/** A cell: what it says, and how that is set apart. */
+/** A cell: its text and its style. */
 export interface Cell {
   readonly text: string;
   readonly style?: (text: string) => string;

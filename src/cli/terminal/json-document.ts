@@ -1,6 +1,9 @@
 const BATCH = 1_000;
 
-/** A list of a JSON document that takes one item after the other, and keeps those of a large list as text. */
+/**
+ * A list of a JSON document that takes one item after the other, and stores the items of a large list as
+ * text.
+ */
 export class JsonList {
   readonly #texts: string[] = [];
   #recent: unknown[] = [];
@@ -12,7 +15,7 @@ export class JsonList {
     this.#recent = [];
   }
 
-  /** Whether items of it are kept as text, so that it can only be written in pieces. */
+  /** Whether some items are stored as text, so that the list can only be written in pieces. */
   get isLarge(): boolean {
     return this.#texts.length > 0;
   }
@@ -29,9 +32,9 @@ export class JsonList {
 }
 
 /**
- * A value as JSON, in pieces: a diff of a million changes is more than one string may hold. Only lists
- * directly in the value are split. Bytes that are not UTF-8 come out as `\udcHH`, because JSON.stringify
- * escapes lone surrogates.
+ * A value as JSON, in pieces: a diff of a million changes does not fit into one string. Only lists directly
+ * in the value are split. Bytes that are not UTF-8 come out as `\udcHH`, because JSON.stringify escapes lone
+ * surrogates.
  */
 export function* jsonDocument(value: object, indent: 0 | 2): Generator<string> {
   yield* Object.values(value).some(isLarge) ? inPieces(value) : [JSON.stringify(value, undefined, indent)];
@@ -59,7 +62,7 @@ function* batches(list: readonly unknown[]): Generator<string> {
   for (let from = 0; from < list.length; from += BATCH) yield itemsText(list.slice(from, from + BATCH));
 }
 
-/** Items as they stand in a list, without its brackets. */
+/** The items of a list without its brackets. */
 function itemsText(items: readonly unknown[]): string {
   return JSON.stringify(items).slice(1, -1);
 }

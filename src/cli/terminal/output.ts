@@ -13,11 +13,12 @@ export interface OutputStream {
 const BATCH_CHARACTERS = 64 * 1024;
 
 /**
- * What a command says. Results go to stdout: text, or with `--json` exactly one document. Everything else
+ * The output of a command. Results go to stdout: text, or with `--json` exactly one document. Everything else
  * goes to stderr.
  *
- * A reader that went away (`| head`) is no failure: the rest is not written, and nobody is told. It must not
- * end a command in the middle of its work either, so that is found out here and kept.
+ * A reader that closes the pipe (`
+ * head`) is no failure: the rest is dropped in silence. It must not stop a command in the middle of its work
+ * either, so the failure is recorded here.
  */
 export class Output {
   readonly terminal: TerminalFeatures;
@@ -45,7 +46,7 @@ export class Output {
     );
   }
 
-  /** Why stdout can't be written to, if it can't. */
+  /** Why stdout can't be written to; undefined if it can. */
   get failure(): Error | undefined {
     return this.#failure;
   }
@@ -98,7 +99,7 @@ export class Output {
     this.notice(`${this.errorStyles.yellow("warning:")} ${oneLine(text)}`);
   }
 
-  /** Nobody can be told that nobody can be told, and the command has better things to do. */
+  /** Ignores a failure: there is no other place to report it. */
   #toStderr(text: string): void {
     if (this.#stderrIsGone) return;
     try {
@@ -109,7 +110,7 @@ export class Output {
   }
 }
 
-/** Whether a stream failed because nobody reads it any more. */
+/** Whether a stream failed because its reader closed it. */
 export function readerIsGone(failure: Error): boolean {
   return "code" in failure && failure.code === "EPIPE";
 }

@@ -5,9 +5,9 @@ import {
 } from "../../core/values/invisible-characters.ts";
 
 /**
- * Text that may hold anything, on one line and harmless on a terminal: what could move the cursor, end the
- * line, reorder it or hide is shown escaped. Unlike displayPath it leaves backslashes alone, because paths
- * inside messages are escaped already.
+ * Any text, on one line and harmless on a terminal: characters that could move the cursor, end the line,
+ * reorder it or hide are escaped. Unlike displayPath it leaves backslashes alone, because paths inside
+ * messages are escaped already.
  */
 export function oneLine(text: string): string {
   return showInvisible(text);
@@ -21,15 +21,15 @@ export function harmless(text: string): string {
 const STYLES = /(\u001b\[\d{1,3}m)/;
 
 /**
- * Lines that are ready to be written, with nothing but what colours them left as it is. A last look, for
- * whatever a renderer has forgotten.
+ * Finished lines, in which only our own colour sequences stay unescaped. The last guard, for text that a
+ * renderer forgot to escape.
  */
 export function withStyles(text: string): string {
   const pieces = text.split(STYLES);
   return pieces.map((piece, at) => (at % 2 === 1 ? piece : showInvisibleInText(piece))).join("");
 }
 
-/** JSON that says the same, and in which nothing is hidden: strings can write every character as `\uXXXX`. */
+/** Equivalent JSON without hidden characters: strings can write every character as `\uXXXX`. */
 export function visibleJson(json: string): string {
   return replaceInvisible(json, (found) => (found === "\n" ? found : found.split("").map(unit).join("")));
 }

@@ -7,8 +7,8 @@ const WIDTH = 24;
 const ERASE_LINE = "\r\u001b[K";
 
 /**
- * A bar with a count and an estimate, drawn over itself on a terminal. Work that is over at once shows none,
- * and none is left behind: it is erased before anything else is written.
+ * A bar with a count and an estimate, redrawn in place on a terminal. Short work shows none. The bar is
+ * erased before anything else is written.
  */
 export class ProgressBar {
   readonly #enabled: boolean;
@@ -24,12 +24,12 @@ export class ProgressBar {
     this.#now = now;
   }
 
-  /** Takes note of how far the work has come, and shows it now and then. */
+  /** Records the progress, and redraws the bar now and then. */
   update(progress: Progress): void {
     if (!this.#enabled) return;
     const now = this.#now();
     if (this.#task?.name !== progress.task) {
-      // What follows a bar at once continues it, so that a chain of short tasks does not flicker.
+      // A task that follows at once continues the bar, so that a chain of short tasks does not flicker.
       if (!this.#shown) this.#nextAt = now + FIRST_AFTER_MS;
       this.#task = { name: progress.task, since: now };
     }

@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline";
 
-/** Asks for one line at the terminal. Undefined if there will be none: Ctrl-C, Ctrl-D. */
+/** Asks for one line at the terminal. Undefined if the user ends the input: Ctrl-C, Ctrl-D. */
 export async function ask(question: string): Promise<string | undefined> {
-  // The question before this one let go of it, and nothing else keeps the process alive.
+  // The previous question released the terminal, and nothing else keeps the process alive.
   process.stdin.ref();
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {

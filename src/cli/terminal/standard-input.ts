@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { InterruptedError } from "../../core/errors/errors.ts";
 
-/** Everything that standard input has, to its end. */
+/** Reads standard input to its end. */
 export async function readStandardInput(input: Readable, signal: AbortSignal): Promise<Uint8Array> {
   const giveUp = () => void input.destroy(new InterruptedError());
   signal.addEventListener("abort", giveUp, { once: true });

@@ -1,19 +1,16 @@
-/** What may be done on the streams of a command besides writing lines. */
+/** What the streams of a command allow besides plain lines. */
 export interface TerminalFeatures {
   /** Escape sequences for colour on stdout. */
   readonly colour: boolean;
-  /** The same on stderr. */
+  /** Escape sequences for colour on stderr. */
   readonly errorColour: boolean;
-  /** A bar on stderr that is drawn over and over. */
+  /** A bar on stderr that is redrawn in place. */
   readonly progress: boolean;
-  /** stdout is a terminal: what it shows must be harmless there. */
+  /** stdout is a terminal, so output must be harmless there. */
   readonly interactive: boolean;
 }
 
-/**
- * Decides by what the streams are and what the environment asks for. A variable that is empty counts as not
- * set.
- */
+/** Decides by the kind of the streams and by the environment. An empty variable counts as unset. */
 export function terminalFeatures(
   streams: { readonly stdoutIsTerminal: boolean; readonly stderrIsTerminal: boolean },
   environment: { readonly [name: string]: string | undefined },

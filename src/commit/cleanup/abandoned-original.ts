@@ -1,13 +1,13 @@
 import type { Participant, TransactionRecord } from "../../core/transaction.ts";
 
-/** What the original of a resource holds of an abandoned plan. */
+/** The part of an abandoned plan that is in the original of a resource. */
 export type AbandonedOriginal = {
-  /** Nothing of the plan is in it, all of it, or nobody knows how much. */
+  /** Nothing of the plan is in it, all of it, or an unknown part. */
   readonly original: "untouched" | "landed" | "unknown";
   readonly message: string;
 };
 
-/** With whether a transaction holds its sandbox, which then may have the only copy of something. */
+/** Also says whether a transaction holds its sandbox, which then may have the only copy of something. */
 export type Verdict = AbandonedOriginal & { readonly isHeld: boolean };
 
 const UNTOUCHED: Verdict = { original: "untouched", message: "nothing of the plan is in it", isHeld: false };
@@ -22,7 +22,7 @@ const IN_PLACE: Verdict = {
   isHeld: false,
 };
 
-/** What the journal knows of an original. One that is not in the unfinished transaction is as before. */
+/** What the journal knows about an original. An original outside the unfinished transaction is as before. */
 export function originalOf(
   transaction: TransactionRecord | undefined,
   participant: Participant | undefined,

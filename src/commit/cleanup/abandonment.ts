@@ -11,11 +11,11 @@ import { isThere } from "../../system/data/existence.ts";
 import { MountTable } from "../../system/mount/mount-table.ts";
 import { type AbandonedOriginal, originalOf } from "./abandoned-original.ts";
 
-/** What a person is told, and the plan's log keeps, of a plan that was abandoned. */
+/** The report on an abandoned plan, which the user sees and the plan's log keeps. */
 export interface AbandonReport {
   readonly planId: string;
   readonly planName: string;
-  /** What the plan is now: one that has landed as a whole stays applied or undone. */
+  /** The state of the plan now: one that has landed as a whole stays applied or undone. */
   readonly state: PlanState;
   readonly resources: readonly AbandonedResource[];
 }
@@ -23,11 +23,11 @@ export interface AbandonReport {
 export type AbandonedResource = AbandonedOriginal & {
   readonly resource: string;
   readonly location: string;
-  /** Folders, mounts, branches and transactions that may still be there. `cleanup scan` lists them. */
+  /** Folders, mounts, branches and transactions that may still exist. `cleanup scan` lists them. */
   readonly left: readonly KnownPlace[];
 };
 
-/** A sandbox of the plan, with what the report says of it. */
+/** A sandbox of the plan, with its part of the report. */
 interface Item {
   readonly record: SandboxRecord;
   readonly report: AbandonedResource;
@@ -36,12 +36,11 @@ interface Item {
 }
 
 /**
- * Ends a plan by a person's word, though its original, its strategy or its sandbox may be gone. In this
- * order:
+ * Ends a plan by a person's word, even if its original, its strategy or its sandbox is gone. In this order:
  *
- * 1. one durable write ends the plan and its transactions, and keeps the report in its log; from here on the
- *    plan holds nothing and blocks no other;
- * 2. the sandboxes that no transaction holds are removed. A crash leaves that to `cleanup`, which knows all
+ * 1. One durable write ends the plan and its transactions, and puts the report into its log. From here on the
+ *    plan holds nothing and blocks no other.
+ * 2. The sandboxes that no transaction holds are removed. After a crash `cleanup` does that, which knows all
  *    of them.
  */
 export class Abandonment {
@@ -95,7 +94,7 @@ export class Abandonment {
     return items;
   }
 
-  /** Everything that ends with the plan, at one instant. */
+  /** Everything that ends with the plan, in one write. */
   async #decision(
     plan: PlanRecord,
     transactions: readonly TransactionRecord[],
@@ -115,8 +114,7 @@ export class Abandonment {
   }
 
   /**
-   * Removes the sandboxes that no transaction holds. Those that can't be removed are known to cleanup, and
-   * logged.
+   * Removes the sandboxes that no transaction holds. Failures are logged, and cleanup knows these sandboxes.
    */
   async #tidy(report: AbandonReport, items: readonly Item[]): Promise<AbandonReport> {
     const { store, history, sandboxes } = this.#session;
@@ -142,7 +140,7 @@ export class Abandonment {
   }
 }
 
-/** What a transaction becomes. One that is over stays so, but an abandoned plan can't be undone. */
+/** The end of a transaction. One that is over stays so, but an abandoned plan can't be undone. */
 function ended(
   record: TransactionRecord,
   items: readonly Item[],
@@ -163,7 +161,7 @@ function ended(
   return [{ put: "transaction", record: { ...record, undoRecord: "discarded" } }];
 }
 
-/** A sandbox that stays is never used again; and a PENDING one would make every start look for it. */
+/** A sandbox that stays is never used again; and every start would look for a PENDING one. */
 function marked({ record, report, isHeld }: Item): readonly StoreChange[] {
   const { ref, state } = record;
   if (state === "CLEANED_UP" || (!isHeld && state !== "PENDING")) return [];
@@ -181,7 +179,7 @@ function isDiscarding({ undoRecord }: TransactionRecord): boolean {
   return undoRecord === "discarding";
 }
 
-/** Whether every start goes on with it. */
+/** Whether every start would go on with it. */
 function isWaiting(record: TransactionRecord): boolean {
   return isUnfinished(record) || isDiscarding(record);
 }
@@ -190,7 +188,7 @@ function isPath({ location }: KnownPlace): boolean {
   return location.startsWith("/");
 }
 
-/** A place that is no path can't be looked for here, so it may be there. */
+/** Only paths can be looked for here; any other place may exist. */
 function mayBeThere(place: KnownPlace): boolean {
   if (!isPath(place)) return true;
   if (place.kind !== "mount") return isThere(place.location);
@@ -199,6 +197,6 @@ function mayBeThere(place: KnownPlace): boolean {
 
 function nothingToEnd({ name, state }: PlanRecord): UsageError {
   return new UsageError(`The plan ${name} is ${state}: there is nothing to abandon.`, {
-    hint: "'drydock cleanup scan' lists what is left of plans that are over.",
+    hint: "'drydock cleanup scan' lists the leftovers of plans that are over.",
   });
 }

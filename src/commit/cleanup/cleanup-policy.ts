@@ -7,9 +7,11 @@ import {
 } from "../../core/transaction.ts";
 import type { StaysBehind } from "../../sandboxes/sandbox-removal.ts";
 
-/** The rules of `sandbox.cleanup`: when sandboxes stay, and what stays where one was. */
+/** The rules of `sandbox.cleanup`: when sandboxes stay, and what stays in their places. */
 
-/** Whether sandboxes stay when a transaction has landed. Work goes on in those of a plan that stays open. */
+/**
+ * Whether sandboxes stay after a transaction has landed. Work goes on in those of a plan that stays open.
+ */
 export function keepsLanded(policy: CleanupPolicy, transaction: TransactionRecord): boolean {
   const { direction, staysIn } = transaction;
   if (policy === "manual" || staysIn === "open") return true;
@@ -18,13 +20,11 @@ export function keepsLanded(policy: CleanupPolicy, transaction: TransactionRecor
   return staysIn === "applied" || (direction === "commit" && irreversibleIn(transaction) === undefined);
 }
 
-/** A plan that is to be closed. */
+/** A plan that is about to be closed. */
 export interface ClosingPlan {
   /** All of its sandboxes were made. */
   readonly isWhole: boolean;
-  /**
-   * Removing one of its sandboxes later would take a password, which is not kept for longer than the plan.
-   */
+  /** Removing one of its sandboxes later would need a password, which is kept no longer than the plan. */
   readonly hasSecrets: boolean;
   /** One of its sandboxes holds something outside of our folders, such as a transaction on a server. */
   readonly holdsTransaction: boolean;
@@ -35,12 +35,12 @@ export function keepsCancelled(policy: CleanupPolicy, plan: ClosingPlan): boolea
   return policy === "manual" && plan.isWhole && !plan.hasSecrets && !plan.holdsTransaction;
 }
 
-/** Whether the sandboxes of an applied plan go with the last record that could take it back. */
+/** Whether the sandboxes of an applied plan go with its last undo record. */
 export function endsWithUndo(policy: CleanupPolicy): boolean {
   return policy === "on_terminal";
 }
 
-/** What stays where the sandbox of a participant was, once its transaction has landed. */
+/** What stays in the place of a participant's sandbox after its transaction has landed. */
 export function staysBehind({ direction }: TransactionRecord, participant: Participant): StaysBehind {
   const { kind, status, isFinal } = participant;
   const canBeUndone = kind !== "irreversible" && isFinal !== true;

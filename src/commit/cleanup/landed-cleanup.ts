@@ -6,13 +6,12 @@ import { transactionFor } from "../transaction-parts.ts";
 import { keepsLanded, staysBehind } from "./cleanup-policy.ts";
 
 /**
- * Removes what is not needed any more once a transaction has landed. One failure does not stop the rest. In
- * this order:
+ * Cleans up after a transaction has landed. One failure does not stop the rest. In this order:
  *
- * 1. the plan's checkpoints, which are of a time when the originals were others;
- * 2. for each participant of an undo the undo record that it used; its sandbox, unless the policy keeps it;
- * 3. at the end of an undo the sandboxes that had nothing to land;
- * 4. the rest of what the plan had, if it is over by this;
+ * 1. the plan's checkpoints, which belong to earlier states of the originals;
+ * 2. for each participant: the undo record that an undo used, and its sandbox, unless the policy keeps it;
+ * 3. at the end of an undo, the sandboxes that had nothing to land;
+ * 4. everything else of the plan, if it is over now;
  * 5. the undone commit is recorded as such, if all of this worked.
  */
 export class LandedCleanup {
@@ -22,7 +21,7 @@ export class LandedCleanup {
     this.#session = session;
   }
 
-  /** Returns what could not be removed, a sentence each. */
+  /** Returns the failures, a sentence each. */
   async after(record: TransactionRecord): Promise<readonly string[]> {
     const { sandboxes, remains } = this.#session;
     const warnings = [...(await sandboxes.checkpoints.endAll(record.planId))];
@@ -54,8 +53,8 @@ export class LandedCleanup {
   }
 
   /**
-   * An undo is of the participants that had something to land; at its end the other sandboxes of the plan go
-   * too.
+   * An undo concerns the participants that had something to land; at its end the other sandboxes of the plan
+   * go too.
    */
   async #removeOthers(record: TransactionRecord): Promise<readonly string[]> {
     const { store, sandboxes, settings } = this.#session;

@@ -6,36 +6,36 @@ import type { HistoryEntry } from "../../store/store.ts";
 import { type ClosingPlan, keepsCancelled } from "./cleanup-policy.ts";
 
 /**
- * A sandbox of a cancelled plan that is still there. `cleanup scan` lists it, and `cleanup purge` removes it
+ * A sandbox of a cancelled plan that still exists. `cleanup scan` lists it, and `cleanup purge` removes it
  * once its strategy is back.
  */
 export type RemainingSandbox = {
   readonly resource: string;
   /** Why it could not be removed. */
   readonly message: string;
-  /** The places that it is known to have. */
+  /** Its known places. */
   readonly places: readonly string[];
 };
 
-/** How a plan was closed. */
+/** The result of closing a plan. */
 export interface ClosedPlan {
   readonly plan: PlanRecord;
   /** The resources whose sandboxes are removed. */
   readonly removed: readonly string[];
   /** Sandboxes that can't be removed here, because their strategy is gone. */
   readonly remaining: readonly RemainingSandbox[];
-  /** What else could not be removed; the next start tries again. */
+  /** Other failures to remove something; the next start tries again. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Closes plans that are given up: by a cancel, because they could not be made, and by recovery, where a
- * process died in doing so. In this order:
+ * Closes plans that are given up: by a cancel, because they could not be made, or by recovery after the
+ * process of either died. In this order:
  *
  * 1. the plan is `closing`, durably: from here on the work is thrown away, and a crash only delays the rest;
  * 2. its sandboxes are removed, unless the policy keeps them;
  * 3. the plan is `cancelled`;
- * 4. the rest of what it had is removed.
+ * 4. everything else of it is removed.
  *
  * Callers hold the plan's claim.
  */
@@ -69,7 +69,7 @@ export class PlanClosing {
     };
   }
 
-  /** Strategies are asked only where the policy leaves something to ask. */
+  /** Asks strategies only where the policy depends on their answer. */
   async #keepsSandboxes(plan: PlanRecord): Promise<boolean> {
     const { cleanup } = this.#session.settings;
     return cleanup === "manual" && keepsCancelled(cleanup, await this.#factsOf(plan));
@@ -90,9 +90,7 @@ export class PlanClosing {
     return { removed: [], remaining: [], warnings: await this.#session.sandboxes.checkpoints.endAll(id) };
   }
 
-  /**
-   * A strategy that is gone does not stop it: the sandboxes of that one are returned, and cleanup knows them.
-   */
+  /** A missing strategy does not stop the others: its sandboxes are returned, and cleanup knows them. */
   async #removeSandboxes(plan: PlanRecord): Promise<Omit<ClosedPlan, "plan">> {
     const { store, sandboxes } = this.#session;
     const { done, failed } = await sandboxes.cleanupAll(plan);

@@ -18,9 +18,9 @@ export interface UndiscardedRecord {
  * 1. the record is `discarding`: from here on the plan can't be undone, and a crash only delays the rest;
  * 2. each strategy removes its part; with `on_terminal` the sandboxes go with the last record of the plan;
  * 3. the record is `discarded`;
- * 4. the rest of what the plan had goes.
+ * 4. everything else of the plan goes.
  *
- * Another process may be at work on a plan; then the next start tries again.
+ * If another process works on the plan, the next start tries again.
  */
 export class UndoRetention {
   readonly #session: PlanSession;
@@ -30,8 +30,8 @@ export class UndoRetention {
   }
 
   /**
-   * Discards what is too old. A failure does not stop the others; it is returned, and the next start tries
-   * again.
+   * Discards the records that are too old. A failure does not stop the others; it is returned, and the next
+   * start tries again.
    */
   async run(): Promise<readonly UndiscardedRecord[]> {
     const { store, settings, now } = this.#session;
@@ -108,7 +108,7 @@ export class UndoRetention {
   }
 }
 
-/** What an undo of this participant would take. A one-phase strategy keeps that by itself. */
+/** The data that an undo of this participant would need. A one-phase strategy keeps it by itself. */
 function undoDataOf({ kind, status, prepared, changes = 0 }: Participant): PreparedCommit | undefined {
   if (status !== "committed") return undefined;
   return kind === "reversible" ? { changes, data: {} } : prepared;

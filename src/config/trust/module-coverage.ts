@@ -8,16 +8,16 @@ import { realPathOf } from "../../system/data/locations.ts";
 import { type FileOwnership, readTextFile, type TextFile } from "../../system/data/text-files.ts";
 
 /**
- * What is loaded with a module, as far as its text says so: the module, every file that it names by a
- * relative path in quotes (or by an absolute one that it imports), and what those name in turn. It does not
- * matter what a name is for: a file that is read counts like one that is imported. A name that Node would
- * complete (`./a` for `./a.js`, `./a/index.js`) stands for each of these that is there. Not seen are names
- * that are put together when the module runs, and packages.
+ * The files that are loaded with a module, as far as its text tells: the module, every file that it names by
+ * a relative path in quotes (or by an absolute path that it imports), and the files that those name in turn.
+ * The purpose of a name does not matter: a file that is read counts like an imported one. A name that Node
+ * would complete (`./a` for `./a.js`, `./a/index.js`) stands for every completion that exists. Names that are
+ * put together at run time are not seen; packages are not covered.
  */
 export interface Coverage {
   /** By path. */
   readonly files: readonly CoveredFile[];
-  /** The packages that are imported, which are not covered. */
+  /** The imported packages, which are not covered. */
   readonly packages: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export interface CoveredFile extends FileOwnership {
   readonly file: string;
   /** SHA-256 of its content, in hex. */
   readonly sha256: string;
-  /** Its text holds characters that nobody sees. */
+  /** Its text holds invisible characters. */
   readonly hidesText: boolean;
 }
 
@@ -77,7 +77,7 @@ export function coverageOf(modules: readonly string[]): Coverage {
   };
 }
 
-/** The files that Node might take this name for. Where it is a file itself, nothing is completed. */
+/** The files that Node might load for this name. The name of an existing file is not completed. */
 function filesFor(folder: string, name: string): readonly string[] {
   return [...new Set([name, decoded(name)])].flatMap((text) => {
     const path = resolve(folder, text);
@@ -85,16 +85,13 @@ function filesFor(folder: string, name: string): readonly string[] {
   });
 }
 
-/**
- * An imported module is named as in a URL: what follows these is not part of the path, and characters may be
- * encoded.
- */
+/** An imported module is named as in a URL: `?` and `#` end the path, and characters may be encoded. */
 function decoded(name: string): string {
   const path = name.replace(/[?#].*$/s, "");
   try {
     return decodeURIComponent(path);
   } catch {
-    // No URL would be written like that, so it is a name as it stands.
+    // Not validly encoded, so the name stands for itself.
     return path;
   }
 }
@@ -116,7 +113,7 @@ function* importsIn(text: string): Generator<string> {
   for (const [, , name = ""] of text.matchAll(imports)) yield name;
 }
 
-/** Undefined for what is not there, or is no file. */
+/** Undefined if the path does not exist or is not a file. */
 function realFile(path: string): RealFile | undefined {
   const real = isFile(path) ? realPathOf(path) : undefined;
   const content = real === undefined ? undefined : readTextFile(real, MAX_BYTES);

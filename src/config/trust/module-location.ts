@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { CustomStrategy } from "../settings.ts";
 
-/** A module as a config names it, and the folder that it is meant from. */
+/** A module as a config names it, and the folder to which it is relative. */
 export type NamedModule = Pick<CustomStrategy, "module" | "folder">;
 
 /** The URL of a module that is a file; undefined for a package. */
@@ -15,8 +15,8 @@ export function fileUrlOf({ module, folder }: NamedModule): string | undefined {
 let resolutions = 0;
 
 /**
- * The URL of a package as a module in that folder would import it. Node has no call for that, so the name of
- * the package is put in place of one of ours.
+ * The URL of a package as a module in that folder would import it. Node has no call for that, so we resolve
+ * an alias, and a hook turns that into the package seen from the folder.
  */
 export function packageUrlOf({ module, folder }: NamedModule): string {
   resolutions += 1;
@@ -33,18 +33,19 @@ export function packageUrlOf({ module, folder }: NamedModule): string {
   }
 }
 
-/** What errors name as the file that imports a package. */
+/** The file that errors name as the importer of a package. */
 export function importerIn(folder: string): string {
   return join(folder, "drydock.yaml");
 }
 
-/** Where the file is that is loaded for a module; undefined if there is none. */
+/** The file that is loaded for a module; undefined if there is none. */
 export function filePathOf(named: NamedModule): string | undefined {
   try {
     const url = fileUrlOf(named) ?? packageUrlOf(named);
     return url.startsWith("file:") ? fileURLToPath(url) : undefined;
   } catch {
-    // Whoever loads it says what is wrong with it. What is not there can't be covered, and is when it comes.
+    // Loading the module reports the error. A missing file can't be covered now, and is covered once it
+    // exists.
     return undefined;
   }
 }

@@ -9,12 +9,12 @@ import { ensureStateFolder, openStateFolder } from "../../system/state/state-fol
 import { type User, whyOthersControl } from "./foreign-control.ts";
 
 /**
- * The file that says which configs the user trusts: `trusted.json` in the state directory, mode 0600, `{
- * "version": 1, "configs": [{ "file", "sha256", "trustedAt", "modules"?: [{ "file", "sha256" }] }] }` with
- * one record for each real path.
+ * The record of the configs that the user trusts: `trusted.json` in the state directory, mode 0600,
+ * `{ "version": 1, "configs": [{ "file", "sha256", "trustedAt", "modules"?: [{ "file", "sha256" }] }] }`
+ * with one record for each real path.
  *
  * It is read, changed and written whole (see whole-file.ts) under the lock of the state directory, so that
- * two processes which trust at once both succeed.
+ * two processes that trust at the same time both succeed.
  */
 export interface TrustRecord {
   /** The real path of the config. */
@@ -23,7 +23,9 @@ export interface TrustRecord {
   readonly sha256: string;
   /** UTC, ISO 8601. */
   readonly trustedAt: string;
-  /** What is loaded with the modules that it names (module-coverage.ts), by path. Absent: nothing. */
+  /**
+   * The files that are loaded with the modules of the config (module-coverage.ts), by path. Absent: none.
+   */
   readonly modules?: readonly TrustedModule[];
 }
 
@@ -55,7 +57,7 @@ export class TrustRecords {
     return this.#read().find(({ file }) => file === config);
   }
 
-  /** Keeps this record durably, in the place of an older one for the same config. */
+  /** Writes this record durably, in place of an older one for the same config. */
   put(record: TrustRecord): void {
     ensureStateFolder(failpoint("trust.state-folder"), this.#stateDir);
     using folder = openStateFolder(this.#stateDir);

@@ -9,7 +9,7 @@ import { type User, whyOthersControl } from "./foreign-control.ts";
 import { coverageOf } from "./module-coverage.ts";
 import { type TrustedModule, type TrustRecord, TrustRecords } from "./trust-records.ts";
 
-/** A config's text if it is trusted; else why not, and what the user could do. */
+/** The text of a trusted config; else why it is not trusted, and a remedy. */
 export type TrustVerdict = { readonly trusted: true; readonly text: string } | Untrusted;
 
 export interface Untrusted {
@@ -18,18 +18,18 @@ export interface Untrusted {
   readonly remedy: string;
 }
 
-/** What was trusted, and what the user should know of it. */
+/** The trusted files, and what the user should know about them. */
 export interface Trusted extends TrustRecord {
   readonly modules: readonly TrustedModule[];
-  /** Packages that the modules import, which are not covered. */
+  /** Packages that the modules import, which the trust does not cover. */
   readonly packages: readonly string[];
-  /** Those of the files that hold characters nobody sees. */
+  /** The files that hold invisible characters. */
   readonly hidesText: readonly string[];
 }
 
 /**
- * Which configs the user trusts: those that `drydock trust` was called for, as long as they, and what they
- * load, have exactly the content they had then. One that somebody else could have written is never trusted,
+ * The configs that the user trusts: those that `drydock trust` was called for, while they and the files that
+ * they load have exactly the same content. A config that another user could have written is never trusted,
  * whatever it says.
  */
 export class TrustStore {
@@ -44,8 +44,8 @@ export class TrustStore {
   }
 
   /**
-   * Trusts this config with its present content, and what is loaded with the modules that it names, durably.
-   * Makes the state directory if it is missing. `modulesIn` says where these modules are.
+   * Trusts the present content of this config and of the files that are loaded with its modules, durably.
+   * Makes the state directory if it is missing. `modulesIn` says where the modules are.
    */
   trust(path: string, modulesIn: (file: string, text: string) => readonly string[] = () => []): Trusted {
     const file = asConfigError(path, () => realPathOf(path));
@@ -83,9 +83,9 @@ export class TrustStore {
       const why = difference(this.#records.find(file)?.modules ?? [], files);
       return why === undefined ? undefined : untrusted(why, file, "to use it as it is now");
     } catch (thrown) {
-      // What can't be looked at is not what was trusted; a command that needs none of it goes on without.
+      // A file that can't be read does not count as trusted. A command that needs none of them goes on.
       if (!(thrown instanceof SystemCallError || thrown instanceof UsageError)) throw thrown;
-      return untrusted(thrown.message, file, "when that is mended");
+      return untrusted(thrown.message, file, "when that is repaired");
     }
   }
 
@@ -95,7 +95,7 @@ export class TrustStore {
   }
 
   /**
-   * Reads the config at this real path if it is trusted; one that never was is not even opened. Undefined if
+   * Reads the config at this real path if it is trusted; does not even open one that never was. Undefined if
    * it is gone.
    */
   readTrusted(file: string): TrustVerdict | undefined {
@@ -133,9 +133,9 @@ export class TrustStore {
 }
 
 /**
- * What would be loaded and was not trusted like that: the first of it, and how much more. A file that is gone
- * is no reason: what is loaded without it was trusted too, and a module that can't be loaded has an error of
- * its own.
+ * The first file that would be loaded without being trusted as it is, and how many more there are. A missing
+ * file does not count: everything else was trusted too, and a module that can't be loaded has an error of its
+ * own.
  */
 function difference(before: readonly TrustedModule[], now: readonly TrustedModule[]): string | undefined {
   const trusted = new Map(before.map(({ file, sha256 }) => [file, sha256]));
@@ -149,7 +149,7 @@ function difference(before: readonly TrustedModule[], now: readonly TrustedModul
 }
 
 function untrusted(why: string, file: string, purpose: string): Untrusted {
-  // Only a path that a shell takes as it stands is worth copying; without one the command takes the nearest
+  // Only a path that needs no quoting in a shell is worth copying. Without one, the command takes the nearest
   // config, which is this one.
   const argument = /^[\w./@%+=:,-]+$/.test(file) ? ` ${file}` : "";
   return { trusted: false, why, remedy: `run 'drydock trust${argument}' ${purpose}` };

@@ -2,21 +2,21 @@ import { ConfigError, SystemCallError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import { readTextFile, type TextFile } from "../../system/data/text-files.ts";
 
-/** The name by which a config is found. */
+/** The file name of a config. */
 export const CONFIG_FILE_NAME = "drydock.yaml";
 
-/** No config is larger; what is, is not one. */
+/** The largest config that is read. */
 const CONFIG_MAX_BYTES = 1024 * 1024;
 
 /**
- * Reads a config by its real path, or returns undefined if there is none. One that can't be read is a
+ * Reads a config by its real path; undefined if it does not exist. A config that can't be read is a
  * `ConfigError`.
  */
 export function readConfigFile(file: string): TextFile | undefined {
   return asConfigError(file, () => readTextFile(file, CONFIG_MAX_BYTES));
 }
 
-/** Does something with a config file; a failed system call is the config's error. */
+/** Runs an action on a config file; a failed system call becomes a `ConfigError`. */
 export function asConfigError<T>(file: string, action: () => T): T {
   try {
     return action();
@@ -34,7 +34,7 @@ export function asConfigError<T>(file: string, action: () => T): T {
 function noFile(file: string, cause: unknown): ConfigError {
   return new ConfigError(`The config ${displayPath(file)} is not a regular file.`, {
     file,
-    hint: "Give the path of a file; what comes through a pipe has to be saved first.",
+    hint: "Give the path of a file; save the output of a pipe to one first.",
     cause,
   });
 }

@@ -1,14 +1,14 @@
 import { displayPath } from "../../core/paths/byte-path.ts";
 
-/** Where a value is in a config: keys, and indexes of lists. */
+/** The path of a value in a config: keys, and indexes of lists. */
 export type ConfigPath = readonly PropertyKey[];
 
-/** One thing that is wrong with a config. */
+/** One problem of a config. */
 export interface ConfigProblem {
   readonly path: ConfigPath;
-  /** Where it is in the text, counted in UTF-16 units. */
+  /** The offset in the text, in UTF-16 units. */
   readonly offset: number;
-  /** One line, without the place. */
+  /** One line, without the position. */
   readonly message: string;
   readonly hint: string;
 }
@@ -20,12 +20,12 @@ export function nameOfPath(path: ConfigPath): string {
     .join("");
 }
 
-/** A key as it can stand in a message of one line. */
+/** A key for a message of one line. */
 export function shownKey(key: PropertyKey): string {
   return shortened(displayPath(String(key)));
 }
 
-/** Text that is not longer than a message can bear. */
+/** The text, cut to a length that suits a message. */
 export function shortened(text: string): string {
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }

@@ -1,7 +1,7 @@
 /**
  * `${NAME}` in a value stands for a variable of the environment; `$${` stands for the two characters `${`.
- * Nothing else is special: a `$` elsewhere is itself, and what a variable holds is taken as it is, never
- * looked at again.
+ * Nothing else is special: any other `$` is itself, and the content of a variable is used unchanged and not
+ * searched for references.
  */
 const REFERENCE = /\$\$\{|\$\{(?<inside>[^}]*)(?<close>\}?)/g;
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -9,7 +9,7 @@ const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** The variables of a process, as `process.env` has them. */
 export type Environment = { readonly [name: string]: string | undefined };
 
-/** Something wrong with the nth reference of a text, counted from 0 and with escapes. */
+/** A problem with the nth reference of a text, counted from 0, escapes included. */
 export interface ReferenceProblem {
   readonly nth: number;
   readonly message: string;
@@ -21,12 +21,12 @@ export interface Substituted {
   readonly problems: readonly ReferenceProblem[];
 }
 
-/** How a variable is written in a value. */
+/** A reference to a variable, as written in a value. */
 export function referenceTo(name: string): string {
   return `\${${name}}`;
 }
 
-/** Replaces every reference in a text. One that can't be replaced stays as it is and is a problem. */
+/** Replaces every reference in a text. A reference that can't be replaced stays and is a problem. */
 export function substituteReferences(text: string, environment: Environment): Substituted {
   const problems: ReferenceProblem[] = [];
   let nth = -1;
@@ -47,7 +47,7 @@ export function substituteReferences(text: string, environment: Environment): Su
   return { text: replaced, problems };
 }
 
-/** Where in a source text each reference begins, escapes included. */
+/** The offset of each reference in a source text, escapes included. */
 export function referenceOffsets(source: string): readonly number[] {
   return Array.from(source.matchAll(REFERENCE), (match) => match.index);
 }

@@ -1,4 +1,4 @@
-/** Names that lead back to themselves, where each name may refer to one other. */
+/** The names that lead back to themselves, where each name may refer to one other. */
 export function namesInCycles(references: ReadonlyMap<string, string>): readonly string[] {
   return [...references.keys()].filter((start) => {
     const seen = new Set<string>();

@@ -13,7 +13,9 @@ interface PlacedIssue {
   readonly path: ConfigPath;
 }
 
-/** What the schema has against a document, in the user's words and with the place in the text. */
+/**
+ * The problems that the schema finds in a document, in the user's words and with their place in the text.
+ */
 export function schemaProblems(issues: readonly Issue[], document: YamlDocument): readonly ConfigProblem[] {
   return issues.length === 0 ? [] : new IssueTranslator(document, configJsonSchema()).translate(issues);
 }
@@ -21,7 +23,7 @@ export function schemaProblems(issues: readonly Issue[], document: YamlDocument)
 class IssueTranslator {
   readonly #document: YamlDocument;
   readonly #schema: JsonSchema;
-  /** Keys that are probably there under a misspelled name; they are not reported as missing too. */
+  /** Keys that are probably present under a misspelled name; they are not reported as missing too. */
   readonly #meant = new Set<string>();
 
   constructor(document: YamlDocument, schema: JsonSchema) {
@@ -53,8 +55,8 @@ class IssueTranslator {
   }
 
   /**
-   * Of a value that may have several forms, the complaints about the form that it has: the one that does not
-   * reject it as a whole.
+   * For a value that may have several forms: the problems of the form that fits, which is the one that does
+   * not reject the value as a whole.
    */
   #fittingForm(forms: readonly (readonly Issue[])[]): readonly Issue[] {
     return (

@@ -14,9 +14,9 @@ import { type ConfigPath, type ConfigProblem, shortened, shownKey } from "./conf
 import { type Environment, referenceOffsets, substituteReferences } from "./environment-references.ts";
 
 /**
- * The text of a config as plain data, with the place of everything in it. YAML 1.2, one document, keys are
- * text, each once; references to the environment are replaced in values, never in keys. What is wrong is
- * collected, so that the first of all problems can be told.
+ * The text of a config as plain data, with the position of every value. YAML 1.2, one document; keys are
+ * text, each once; references to the environment are replaced in values, never in keys. Problems are
+ * collected, so that the first of all can be reported.
  */
 export interface YamlDocument {
   /**
@@ -24,9 +24,9 @@ export interface YamlDocument {
    */
   readonly value: unknown;
   readonly problems: readonly ConfigProblem[];
-  /** Whether there is a value at all: after a syntax error nothing else can be said. */
+  /** Whether there is a value: after a syntax error there is none. */
   readonly readable: boolean;
-  /** Where this value and its key are; undefined if the text has no such value. */
+  /** The position of this value and its key; undefined if the text has no such value. */
   place(path: ConfigPath): Place | undefined;
 }
 
@@ -34,13 +34,13 @@ export interface Place {
   readonly key: number;
   readonly value: number;
   /**
-   * What the text says there, before references are replaced (they may hold secrets): `"overlay"`, `20`, `a
-   * map`.
+   * The text of the value before references are replaced, because they may hold secrets: `"overlay"`, `20`,
+   * `a map`.
    */
   readonly written: string;
 }
 
-/** More than any honest file repeats through aliases. */
+/** More than any honest file repeats by aliases. */
 const MOST_ALIASED_NODES = 10_000;
 
 const SYNTAX_MESSAGES: { readonly [code: string]: { readonly message?: string; readonly hint: string } } = {
@@ -53,15 +53,14 @@ const SYNTAX_MESSAGES: { readonly [code: string]: { readonly message?: string; r
   TAB_AS_INDENT: { message: "a tab is used for indentation", hint: "Indent with spaces." },
 };
 
-/** Reads a text. Never throws for what the text says. */
+/** Reads a text. Never throws because of the text. */
 export function readYamlDocument(text: string, environment: Environment): YamlDocument {
   const notText = /\p{Surrogate}/u.exec(text);
   if (notText !== null) {
     const problem = { message: "this is not UTF-8 text", hint: "Save the file as UTF-8." };
     return unreadable([{ path: [], offset: notText.index, ...problem }]);
   }
-  // The library compares every key with every other to find those given twice; DocumentReader does it in one
-  // pass.
+  // The library finds duplicate keys by comparing every pair; DocumentReader finds them in one pass.
   const document = parseDocument(text, { prettyErrors: false, uniqueKeys: false });
   const wrong = [...document.errors, ...document.warnings];
   if (wrong.length > 0)
@@ -85,14 +84,14 @@ class DocumentReader {
   readonly #environment: Environment;
   readonly #problems: ConfigProblem[] = [];
   readonly #places = new Map<string, Place>();
-  /** What each name marks at this point of the text. */
+  /** The node of each anchor at this point of the text. */
   readonly #anchors = new Map<string, Node>();
   /**
-   * What each alias stood for when it was first read; asking the library takes a walk through the whole
-   * document each time.
+   * The target of each alias when it was first read; the library would walk the whole document for each
+   * request.
    */
   readonly #targets = new Map<Alias, Node | undefined>();
-  /** The anchored nodes that are being read through an alias. */
+  /** The anchored nodes that are being read by an alias. */
   readonly #entered = new Set<Node>();
   #aliasedNodes = 0;
 
@@ -182,7 +181,7 @@ class DocumentReader {
     return value;
   }
 
-  /** Whether one more node may be read through an alias. */
+  /** Counts one more node read by an alias; false if there are too many. */
   #countAliased(path: ConfigPath, offset: number): boolean {
     this.#aliasedNodes += 1;
     if (this.#aliasedNodes === MOST_ALIASED_NODES + 1) {
@@ -207,8 +206,8 @@ class DocumentReader {
     const { text, problems } = substituteReferences(value, this.#environment);
     if (problems.length === 0) return text;
     const starts = referenceOffsets(this.#text.slice(offset, node.range?.[1]));
-    // A value in double quotes may write a reference with escapes; then only the place of the whole value is
-    // known.
+    // A value in double quotes may write a reference with escapes; then only the position of the whole value
+    // is known.
     for (const { nth, message, hint } of problems)
       this.#report(path, offset + (starts[nth] ?? 0), message, hint);
     return text;

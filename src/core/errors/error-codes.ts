@@ -1,6 +1,6 @@
 /**
- * Every code that an error of Drydock's own may have. Programs branch on them, so a code is never given
- * another meaning; docs/library.md says what each one means.
+ * Every code of Drydock's own errors. Programs branch on them, so a code never changes its meaning;
+ * docs/library.md says what each one means.
  */
 export const ERROR_CODES = [
   "USAGE",
@@ -94,12 +94,12 @@ export const ERROR_CODES = [
   "FOREIGN_SANDBOX",
 ] as const;
 
-/** The name of an errno, which is the code of a system call that failed: `ENOSPC`, `EACCES`. */
+/** The name of an errno, the code of a failed system call: `ENOSPC`, `EACCES`. */
 export type Errno = `E${string}`;
 
 export type ErrorCode = (typeof ERROR_CODES)[number] | Errno;
 
-/** Whether a text that came from elsewhere is a code of ours. */
+/** Whether a text from outside is one of our codes. */
 export function isErrorCode(text: unknown): text is ErrorCode {
   return typeof text === "string" && (/^E[A-Z0-9]+$/.test(text) || ERROR_CODES.some((code) => code === text));
 }

@@ -7,7 +7,7 @@
 import type { SelfRunningFile } from "../self-running/self-running-rules.ts";
 import type { Errno, ErrorCode } from "./error-codes.ts";
 
-/** What every error of ours may be made with. */
+/** The options of every error of ours. */
 export interface DrydockErrorOptions {
   /** What to do about it. */
   readonly hint?: string;
@@ -62,8 +62,7 @@ export class ConfigError extends DrydockError {
 }
 
 /**
- * What was asked for can't be done on this machine or file system; the message gives the reason. Nothing was
- * changed.
+ * This machine or file system can't do what was asked; the message gives the reason. Nothing was changed.
  */
 export class UnsupportedError extends DrydockError {
   constructor(message: string, options: DrydockErrorOptions = {}) {
@@ -71,7 +70,7 @@ export class UnsupportedError extends DrydockError {
   }
 }
 
-/** Somebody else holds what is needed. Nothing was changed; trying again later may succeed. */
+/** Another process holds what is needed. Nothing was changed; trying again later may succeed. */
 export class BusyError extends DrydockError {
   readonly holder: string;
 
@@ -118,9 +117,9 @@ export class SystemCallError extends DrydockError {
   }
 }
 
-/** A git command failed, or did not end in time. `said` is what it had to say about it. */
+/** A git command failed, or did not end in time. `said` is its output. */
 export class GitError extends DrydockError {
-  /** The command, without the settings that every one gets. */
+  /** The command, without the settings that every command gets. */
   readonly command: string;
   /** Undefined if it was ended because it took too long. */
   readonly exitCode: number | undefined;
@@ -141,10 +140,7 @@ export class GitError extends DrydockError {
   }
 }
 
-/**
- * A statement that a user gave to a database failed. Unless it was about transactions itself, nothing of it
- * is left.
- */
+/** A user's SQL statement failed. Nothing of it remains, unless it was about transactions itself. */
 export class StatementError extends DrydockError {
   constructor(message: string, options: DrydockErrorOptions = {}) {
     super("SQL", message, { hint: "Correct it and try again.", ...options });
@@ -187,9 +183,9 @@ function planStateHint(state: string, to: string): string {
 }
 
 /**
- * A strategy of the user's own can't be used: it can't be loaded, is not a strategy, or is not the one that a
- * sandbox was made with. `code` says which: STRATEGY_MODULE, STRATEGY_EXPORT, STRATEGY_CONSTRUCTOR,
- * STRATEGY_OPTIONS, BAD_STRATEGY, STRATEGY_NAME or STRATEGY_CHANGED.
+ * A custom strategy can't be used: it can't be loaded, is not a strategy, or is not the one that made a
+ * sandbox. `code` says which: STRATEGY_MODULE, STRATEGY_EXPORT, STRATEGY_CONSTRUCTOR, STRATEGY_OPTIONS,
+ * BAD_STRATEGY, STRATEGY_NAME or STRATEGY_CHANGED.
  */
 export class StrategyUnavailableError extends DrydockError {
   readonly strategy: string;
@@ -220,7 +216,7 @@ export class SandboxStateError extends DrydockError {
   }
 }
 
-/** A sandbox could not be made. Nothing of it is left. */
+/** A sandbox could not be made. Nothing of it remains. */
 export class SandboxCreationError extends DrydockError {
   constructor(message: string, options: DrydockErrorOptions = {}) {
     super("SANDBOX_CREATION", message, options);
@@ -241,7 +237,7 @@ export class SandboxRollbackError extends DrydockError {
   }
 }
 
-/** One path that both the plan and somebody else changed. */
+/** A path that both the plan and another writer changed. */
 export interface Conflict {
   /** The resource's name; filled in by the commit, which knows it. */
   readonly resource?: string;
@@ -250,8 +246,8 @@ export interface Conflict {
 }
 
 /**
- * The original changed meanwhile, in paths that the plan changes too. Every such path is named; nothing was
- * changed.
+ * The original changed meanwhile, at paths that the plan changes too. The error names every such path;
+ * nothing was changed.
  */
 export class SandboxConflictError extends DrydockError {
   readonly conflicts: readonly Conflict[];
@@ -276,8 +272,8 @@ export class SandboxConflictError extends DrydockError {
 }
 
 /**
- * A plan would land what tools run by themselves, and the user has not said that it may. Every such file is
- * named; nothing was changed.
+ * A plan would land files that tools run by themselves, without the user's word. The error names every such
+ * file; nothing was changed.
  */
 export class SelfRunningError extends DrydockError {
   readonly files: readonly SelfRunningFile[];
@@ -301,13 +297,13 @@ export class SelfRunningError extends DrydockError {
   }
 }
 
-/** A participant and what is to be said about it. */
+/** A message about one participant. */
 export interface ParticipantReport {
   readonly resource: string;
   readonly message: string;
 }
 
-/** What became of a commit that failed. */
+/** The outcome of a failed commit. */
 export interface AtomicCommitFailure {
   readonly failed: ParticipantReport;
   /** Resources that are as before. */
@@ -315,14 +311,14 @@ export interface AtomicCommitFailure {
   /** Resources that are not, or may not be, as before. */
   readonly notUndone: readonly ParticipantReport[];
   readonly conflicts: readonly Conflict[];
-  /** What lands only with the user's word, and had none. */
+  /** Files that land only with the user's word, which was not given. */
   readonly selfRunning?: readonly SelfRunningFile[];
-  /** The code of the error that stopped it, where that is one of ours. */
+  /** The code of the error that stopped the commit, if it is one of ours. */
   readonly reason?: ErrorCode;
 }
 
 /**
- * The one way in which an apply or an undo fails. Unless `notUndone` says otherwise, every original is
+ * The only error by which an apply or an undo fails. Unless `notUndone` says otherwise, every original is
  * untouched and all work is still there.
  */
 export class AtomicCommitError extends DrydockError {
@@ -331,7 +327,7 @@ export class AtomicCommitError extends DrydockError {
   readonly notUndone: readonly ParticipantReport[];
   readonly conflicts: readonly Conflict[];
   readonly selfRunning: readonly SelfRunningFile[];
-  /** The code of `cause`, where that is an error of ours. */
+  /** The code of `cause`, if that is an error of ours. */
   readonly reason?: ErrorCode;
 
   constructor(message: string, failure: AtomicCommitFailure, options: DrydockErrorOptions = {}) {
@@ -360,7 +356,7 @@ export function messageOf(thrown: unknown): string {
   }
 }
 
-/** What to do about it, if what was thrown says so. */
+/** The hint of an error, if it has one. */
 export function hintOf(thrown: unknown): string | undefined {
   return thrown instanceof DrydockError ? thrown.hint : undefined;
 }

@@ -43,7 +43,9 @@ describe("reviveError", () => {
       conflicts: [null, 3, { path: "a" }],
     });
     assert.deepEqual(conflict?.details, { conflicts: [{ path: "a", why: "it changed meanwhile" }] });
-    assert.deepEqual(reviveError({ name: "BusyError", message: "busy" })?.details, { holder: "somebody" });
+    assert.deepEqual(reviveError({ name: "BusyError", message: "busy" })?.details, {
+      holder: "another process",
+    });
     assert.notEqual(reviveError({ name: "UsageError", message: "x", hint: 7 })?.hint, 7);
   });
 });

@@ -15,7 +15,7 @@ import {
   UsageError,
 } from "./errors.ts";
 
-/** An error of ours as plain data: its name, its message, and the facts that it has. */
+/** An error of ours as plain data: its name, message and facts. */
 export interface PlainError {
   readonly name: string;
   readonly message: string;
@@ -33,15 +33,15 @@ const REVIVED: { readonly [name: string]: new (message: string, options: object)
   UsageError,
 };
 
-/** Everything by which `reviveError` makes an error anew. */
+/** The data from which `reviveError` makes the error again. */
 export function plainError({ name, message, code, hint, details }: DrydockError): PlainError {
   return { ...details, name, message, code, hint };
 }
 
 /**
- * Makes an error of ours anew: one that came from another process as plain data, or that another copy of this
- * package made. What its facts are is not relied on. Undefined if no error of ours that can be made anew has
- * this name.
+ * Makes an error of ours again that came from another process as plain data, or from another copy of this
+ * package. Does not rely on the types of its facts. Undefined if no error that can be made again has this
+ * name.
  */
 export function reviveError(error: PlainError, cause?: unknown): DrydockError | undefined {
   const { name, message, hint, code, conflicts, holder, from, to } = error;
@@ -55,7 +55,7 @@ export function reviveError(error: PlainError, cause?: unknown): DrydockError | 
   if (name === "SandboxStateError" && typeof from === "string" && typeof to === "string")
     return new SandboxStateError(message, { ...options, from, to });
   if (name === "BusyError")
-    return new BusyError(message, { ...options, holder: String(holder ?? "somebody") });
+    return new BusyError(message, { ...options, holder: String(holder ?? "another process") });
   const type = Object.hasOwn(REVIVED, name) ? REVIVED[name] : undefined;
   return type === undefined ? undefined : new type(message, options);
 }

@@ -14,7 +14,7 @@ export const ROOT_PATH = ".";
 const strictDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const LONE_BYTE = /[\udc80-\udcff]/;
 
-/** The string that stands for these bytes. */
+/** The string for these bytes. */
 export function pathFromBytes(bytes: Uint8Array): string {
   try {
     return strictDecoder.decode(bytes);
@@ -23,10 +23,10 @@ export function pathFromBytes(bytes: Uint8Array): string {
   }
 }
 
-/** The bytes that this string stands for. */
+/** The bytes of this string. */
 export function bytesFromPath(path: string): Buffer {
   if (!LONE_BYTE.test(path)) return Buffer.from(path, "utf8");
-  // A character is at most three bytes for each unit of the string.
+  // Each unit of the string takes at most three bytes.
   const bytes = Buffer.alloc(path.length * 3);
   let [from, length] = [0, 0];
   for (let at = 0; at < path.length; at += 1) {
@@ -45,9 +45,7 @@ export function bytesFromPath(path: string): Buffer {
   return Buffer.from(bytes.subarray(0, length));
 }
 
-/**
- * The path as a terminal may show it: what nobody would see, lone bytes and backslashes escaped, on one line.
- */
+/** The path for a terminal, on one line: invisible characters, lone bytes and backslashes are escaped. */
 export function displayPath(path: string): string {
   return showInvisible(path.replaceAll("\\", "\\\\"));
 }
@@ -88,7 +86,7 @@ export function isAtOrBelow(path: string, ancestor: string): boolean {
   return ancestor === ROOT_PATH || path === ancestor || path.startsWith(`${ancestor}/`);
 }
 
-/** Orders paths: a folder before what is in it, and that before whatever follows the folder. */
+/** Orders paths: a folder comes before its content, and its content before whatever follows the folder. */
 export function comparePaths(a: string, b: string): number {
   if (a === b) return 0;
   if (a === ROOT_PATH) return -1;
@@ -116,7 +114,7 @@ function isLowSurrogate(code: number): boolean {
 }
 
 /**
- * Takes the longest valid run at each place; what is in no valid run becomes a lone surrogate, byte by byte.
+ * Takes the longest valid run at each position; each byte outside of valid runs becomes a lone surrogate.
  */
 function decodeWithLoneBytes(bytes: Uint8Array): string {
   const parts: string[] = [];
@@ -135,7 +133,7 @@ function validRunEnd(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** The table of RFC 3629: first and last lead byte, bytes in all, least and most of the second byte. */
+/** The table of RFC 3629: first and last lead byte, length in bytes, least and greatest second byte. */
 const SEQUENCES = [
   [0xc2, 0xdf, 2, 0x80, 0xbf],
   [0xe0, 0xe0, 3, 0xa0, 0xbf],
@@ -147,7 +145,7 @@ const SEQUENCES = [
   [0xf4, 0xf4, 4, 0x80, 0x8f],
 ] as const;
 
-/** How many bytes the UTF-8 character here has; 0 if there is none. */
+/** The length in bytes of the UTF-8 character here; 0 if there is none. */
 function validSequenceLength(bytes: Uint8Array, at: number): number {
   const [lead, second] = [byteAt(bytes, at), byteAt(bytes, at + 1)];
   if (lead < 0x80) return at < bytes.length ? 1 : 0;
@@ -159,7 +157,7 @@ function validSequenceLength(bytes: Uint8Array, at: number): number {
   return length;
 }
 
-/** Beyond the end it is 0, which continues no character. */
+/** The byte at this position; 0 beyond the end, which continues no character. */
 function byteAt(bytes: Uint8Array, at: number): number {
   return bytes[at] ?? 0;
 }

@@ -1,9 +1,9 @@
 import { ROOT_PATH } from "./byte-path.ts";
 
 /**
- * Which paths of a resource are meant, by patterns: `*` is any run of characters within a name, `?` one of
- * them, `**` as a whole name any number of names. Every other character means itself, so a name with a star
- * in it is best written with `?`. What is below a path that is meant is meant too; "." means everything.
+ * Patterns that choose paths of a resource: `*` is any run of characters within a name, `?` one character,
+ * `**` as a whole name any number of names. Every other character stands for itself; write `?` for a star in
+ * a name. A chosen path includes everything below it; "." chooses everything.
  */
 export class PathPatterns {
   readonly #patterns: readonly RegExp[];
@@ -12,7 +12,7 @@ export class PathPatterns {
     this.#patterns = globs.map(patternOf);
   }
 
-  /** Whether this path, or a folder above it, is meant. */
+  /** Whether the patterns choose this path, or a folder above it. */
   has(path: string): boolean {
     return this.#patterns.some((pattern) => pattern.test(path));
   }

@@ -4,8 +4,8 @@ import { displayPath, ROOT_PATH } from "../paths/byte-path.ts";
 const LONGEST_NAME = 255;
 
 /**
- * A path inside a resource as a strategy may use it: relative, below the root, without empty, `.` or `..`
- * names. Refuses anything else; whether links lead out is for the system calls to say.
+ * A path inside a resource that a strategy may use: relative, below the root, without empty, `.` or `..`
+ * names. Refuses any other. System calls check whether links lead out.
  */
 export function assertResourcePath(path: string): string {
   if (path === ROOT_PATH) return path;

@@ -1,30 +1,31 @@
 import { BUILT_IN_RESOURCE_TYPES } from "./resource.ts";
 
 /**
- * What can be done with a resource of a type in a plan:
- * - `read`: its content can be read.
- * - `write`: changes of it can be made, and land.
- * - `sandbox`: it can have a sandbox of its own. What can't shares that of a resource that contains it.
- * - `checkpoint`: plans with it can be saved.
+ * What a plan can do with a resource of a type:
+ * - `read`: read its content.
+ * - `write`: change it, and land the changes.
+ * - `sandbox`: give it a sandbox of its own. Without this it shares the sandbox of the resource that contains
+ *   it.
+ * - `checkpoint`: save plans with it.
  */
 export const RESOURCE_CAPABILITIES = ["read", "write", "sandbox", "checkpoint"] as const;
 export type ResourceCapability = (typeof RESOURCE_CAPABILITIES)[number];
 
 /**
- * A type of resource as a config declares one; the built-in ones are defined in the same form. What is left
- * out comes from `extends`.
+ * A type of resource as a config declares it; the built-in types have the same form. Absent fields come from
+ * `extends`.
  */
 export interface ResourceTypeDefinition {
   readonly name: string;
-  /** The type that this one is like. Absent: it is like none. */
+  /** The type from which this one inherits. Absent: none. */
   readonly extends?: string;
-  /** The strategy of resources that name none. */
+  /** The strategy for resources that name none. */
   readonly sandboxStrategy?: string;
   /** The strategies that may isolate it. Absent: all that can. */
   readonly strategies?: readonly string[];
-  /** The types of resource that it may be inside of. Absent: all. */
+  /** The types of resource that may contain it. Absent: all. */
   readonly parentTypes?: readonly string[];
-  /** The types of resource that may be inside of it. Absent: all. */
+  /** The types of resource that it may contain. Absent: all. */
   readonly childTypes?: readonly string[];
   /** Absent: all of them. */
   readonly capabilities?: readonly ResourceCapability[];
@@ -38,7 +39,7 @@ const NOTHING: readonly string[] = [];
 const DEFINITIONS: { readonly [name in BuiltInTypeName]: Omit<ResourceTypeDefinition, "name"> } = {
   "fs-directory": { parentTypes: ["fs-directory", "git-checkout"], childTypes: IN_FOLDERS },
   "fs-file": { parentTypes: ["fs-directory", "git-checkout"], childTypes: NOTHING },
-  // What is mounted on a folder is no part of the folder, so it is inside of nothing.
+  // A mount on a folder is not part of that folder, so no resource contains it.
   "fs-mount": { extends: "fs-directory", parentTypes: NOTHING },
   "git-checkout": {
     parentTypes: ["fs-directory"],
@@ -49,23 +50,23 @@ const DEFINITIONS: { readonly [name in BuiltInTypeName]: Omit<ResourceTypeDefini
   "mysql-database": { parentTypes: NOTHING, childTypes: NOTHING },
 };
 
-/** The types that Drydock knows by itself. */
+/** The built-in types. */
 const BUILT_IN_TYPE_DEFINITIONS: readonly ResourceTypeDefinition[] = BUILT_IN_RESOURCE_TYPES.map((name) => ({
   name,
   ...DEFINITIONS[name],
 }));
 
-/** A type with all that it has from those that it extends. */
+/** A type with everything that it inherits. */
 export interface ResourceType extends ResourceTypeDefinition {
   readonly builtIn: boolean;
-  /** Itself, what it extends, what that extends, and so on. */
+  /** The type itself, the type that it extends, and so on. */
   readonly lineage: readonly string[];
   readonly capabilities: readonly ResourceCapability[];
-  /** The type of its lineage that names the strategy. */
+  /** The type of the lineage that names the strategy. */
   readonly strategyFrom?: string;
 }
 
-/** All types that are known: the built-in ones, and those that a config declares. */
+/** All known types: the built-in ones and those that a config declares. */
 export class ResourceTypes {
   readonly #definitions: ReadonlyMap<string, ResourceTypeDefinition>;
 
@@ -81,10 +82,7 @@ export class ResourceTypes {
     return this.#definitions.has(name);
   }
 
-  /**
-   * A type. One that nobody declared may be known to a strategy of the user's own, which then says all that
-   * there is to say of it.
-   */
+  /** A type by its name. An undeclared type may be known to a custom strategy, which then decides alone. */
   get(name: string): ResourceType {
     const lineage = this.#lineage(name);
     const first = <Key extends keyof ResourceTypeDefinition>(key: Key) =>
@@ -109,7 +107,7 @@ export class ResourceTypes {
     };
   }
 
-  /** Whether resources of the one type may be inside of those of the other. */
+  /** Whether resources of type `parent` may contain those of type `child`. */
   mayContain(parent: string, child: string): boolean {
     const [outer, inner] = [this.get(parent), this.get(child)];
     return names(outer.childTypes, inner.lineage) && names(inner.parentTypes, outer.lineage);
@@ -119,7 +117,7 @@ export class ResourceTypes {
     const lineage: ResourceTypeDefinition[] = [];
     for (let at: string | undefined = name; at !== undefined; ) {
       const definition: ResourceTypeDefinition = this.#definitions.get(at) ?? { name: at };
-      // The config refuses what leads back to itself.
+      // Ends, because the config refuses cycles.
       if (lineage.some((type) => type.name === definition.name)) break;
       lineage.push(definition);
       at = definition.extends;

@@ -1,4 +1,4 @@
-/** The types of resource that Drydock knows without any plug-in. */
+/** The types of resource that Drydock knows without a plug-in. */
 export const BUILT_IN_RESOURCE_TYPES = [
   "fs-directory",
   "fs-file",
@@ -9,7 +9,7 @@ export const BUILT_IN_RESOURCE_TYPES = [
   "mysql-database",
 ] as const;
 
-/** A value that survives JSON: what a durable record may hold. */
+/** A value that survives JSON, and that a durable record may hold. */
 export type PlainData =
   | null
   | boolean
@@ -19,8 +19,8 @@ export type PlainData =
   | { readonly [key: string]: PlainData };
 
 /**
- * A record of such values. A strategy's own record is a `type`: TypeScript takes an `interface` for an open
- * one.
+ * A record of plain data. A strategy declares its own record as a `type`: TypeScript treats an `interface` as
+ * open.
  */
 export type PlainRecord = { readonly [key: string]: PlainData };
 
@@ -28,24 +28,24 @@ export type PlainRecord = { readonly [key: string]: PlainData };
 export interface Resource {
   /** Unique within Drydock's state. */
   readonly id: string;
-  /** What the user calls it; unique within its plan. */
+  /** The user's name for it; unique within its plan. */
   readonly name: string;
   /** A built-in type, or one from a plug-in. */
   readonly type: string;
   /** An absolute, real path (see byte-path.ts) or a URL. */
   readonly location: string;
-  /** What its type is made out of: itself, what it extends, and so on. Absent: nothing else. */
+  /** The type and those that it extends, nearest first. Absent: only the type. */
   readonly lineage?: readonly string[];
   /** The resource of the plan that contains this one, or that the config names as its parent. */
   readonly parentId?: string;
   /**
-   * What else is to be known of it. `without` are paths in a folder that are no part of it, because a
-   * resource of their own is there; a strategy that can leave them out says so by `capabilities.leavesOut`.
+   * Further facts. `without` lists paths in a folder that are not part of it, because a resource of its own
+   * is there; a strategy that can exclude them declares `capabilities.leavesOut`.
    */
   readonly properties: PlainRecord;
 }
 
-/** Whether a resource is of this type, or of one that is made out of it. */
+/** Whether a resource is of this type, or of one that extends it. */
 export function isOfType(
   { type, lineage = [type] }: Pick<Resource, "type" | "lineage">,
   wanted: string,

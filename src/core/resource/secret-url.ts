@@ -1,6 +1,6 @@
 import { UsageError } from "../errors/errors.ts";
 
-/** A URL without the password that it held. Only the part without it may be stored, logged or shown. */
+/** A URL and the password that it held. Only the URL without it may be stored, logged or shown. */
 export interface SplitUrl {
   readonly location: string;
   readonly secret?: string;
@@ -10,8 +10,8 @@ const PARTS = /^(?<scheme>[a-z][a-z0-9+.-]*:\/\/)(?<authority>[^/?#]*)(?<rest>.*
 const SECRET_PARAMETER = /^(?:password|passwd|pwd|sslpassword)$/i;
 
 /**
- * Takes the password out of a URL: the one before the host, or a parameter of that name. What looks as if a
- * password had been cut short by a character of its own is refused, and never shown.
+ * Takes the password out of a URL: the one before the host, or a parameter of that name. Refuses a URL whose
+ * password seems cut short by an unescaped character, and never shows it.
  */
 export function splitSecret(url: string): SplitUrl {
   const { scheme = "", authority = "", rest = "" } = PARTS.exec(url)?.groups ?? {};
@@ -27,14 +27,14 @@ export function splitSecret(url: string): SplitUrl {
   return secret === undefined ? { location } : { location, secret };
 }
 
-/** A text as it may be shown: if it is or ends with a URL, without the password. */
+/** A text that may be shown: a URL that it is, or ends with, loses its password. */
 export function withoutSecret(text: string): string {
   return text
     .replace(/([a-z][a-z0-9+.-]*:\/\/[^\s/?#@:]*):[^\s]*@/gi, "$1@")
     .replace(/((?:password|passwd|pwd)=)[^&#\s]*/gi, "$1…");
 }
 
-/** The same text with a password that it may hold made unreadable. */
+/** The text with a password in it made unreadable. */
 export function hideSecret(text: string, secret: string | undefined): string {
   if (secret === undefined || secret === "") return text;
   return [secret, encodeURIComponent(secret)].reduce((shown, form) => shown.replaceAll(form, "***"), text);
@@ -52,7 +52,7 @@ function withoutSecretParameters(rest: string): { readonly rest: string; readonl
   return { rest: `${rest.slice(0, start)}${query}`, secret: decoded(found.slice(found.indexOf("=") + 1)) };
 }
 
-/** What is not validly encoded is meant as it stands. */
+/** Text that is not validly encoded stands for itself. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,12 +1,12 @@
 /**
- * The files that tools run, or take commands from, by themselves: when a folder is entered or opened, at the
- * next ordinary use of the tool, at a login. The user never starts such a file, so nothing that a plan brings
- * there may land unseen. What the user starts (a Makefile, a script of package.json, a test) is not here:
- * that is the project's code, and is looked at as such.
+ * Files that tools run, or take commands from, by themselves: when a folder is entered or opened, at the next
+ * ordinary use of the tool, at a login. The user never starts such a file, so no plan may land one unseen.
+ * Files that the user starts (a Makefile, a script of package.json, a test) are not here: they are the
+ * project's code, and are reviewed as such.
  *
- * A pattern means a place at any depth. `*` is any run of characters within a name, `**` any number of names,
- * `{a,b}` one of these. A name means a file of that name and never a folder, whose files are changes of their
- * own. Names are compared without regard to case, as some file systems do.
+ * A pattern matches at any depth. `*` is any run of characters within a name, `**` any number of names,
+ * `{a,b}` one of these. A pattern matches files, never folders, because the files in a folder are changes of
+ * their own. Comparison ignores case, as some file systems do.
  */
 export interface SelfRunningRule {
   /** What runs it. */
@@ -14,11 +14,11 @@ export interface SelfRunningRule {
   /** Completes the sentence "TOOL …". */
   readonly why: string;
   readonly patterns: readonly string[];
-  /** What is meant by these is not meant. */
+  /** Patterns of files that the rule does not match. */
   readonly except?: readonly string[];
   /**
-   * It counts also below a folder of packages (`node_modules`), which nobody opens as a project and hardly
-   * anybody enters.
+   * The rule also applies below a folder of packages (`node_modules`). Users do not open those as projects,
+   * and hardly ever enter them.
    */
   readonly inPackages?: true;
 }

@@ -5,19 +5,19 @@ import { PathPatterns } from "../paths/path-patterns.ts";
 import { withoutInvisible } from "../values/invisible-characters.ts";
 import { SELF_RUNNING_RULES, type SelfRunningFile, type SelfRunningRule } from "./self-running-rules.ts";
 
-/** As much of a change as says whether a tool would run what lands. */
+/** The part of a change that says whether a tool would run what lands. */
 export interface LandingPath {
   /** Relative to the resource. */
   readonly path: string;
   readonly operation: ChangeOperation;
-  /** What is there afterwards. */
+  /** The kind of the entry afterwards. */
   readonly kind: ChangeKind | "block-device";
   /** Nothing but its time changes. */
   readonly onlyTime?: boolean;
 }
 
 /**
- * What tools run by themselves among the changes of the resource at this location, deleted files included.
+ * The changes to files that tools run by themselves, deletions included, for the resource at this location.
  */
 export function selfRunningAmong<Item extends LandingPath>(
   location: string,
@@ -35,8 +35,8 @@ export function selfRunningAmong<Item extends LandingPath>(
 }
 
 /**
- * Of these changes, what lands only with the user's word and has none. What is deleted needs none: nothing
- * runs what is gone.
+ * The changes that land only with the user's word and lack it. A deletion needs no word, because nothing runs
+ * a deleted file.
  */
 export function withoutWord(
   location: string,
@@ -49,7 +49,7 @@ export function withoutWord(
     .map(({ file }) => file);
 }
 
-/** Refuses changes that land only with the user's word and have none. */
+/** Refuses changes that lack the user's word. */
 export function assertHasWord(
   location: string,
   changes: Iterable<LandingPath>,
@@ -59,14 +59,16 @@ export function assertHasWord(
   if (files.length > 0) throw new SelfRunningError(files);
 }
 
-/** A folder is run by nothing; what is in it are changes of their own. Rows and objects are no files. */
+/**
+ * Tools run no folder, but the files in it, which are changes of their own. Rows and objects are not files.
+ */
 function canBeRun(kind: LandingPath["kind"]): boolean {
   return kind !== "directory" && kind !== "row" && kind !== "table" && kind !== "object";
 }
 
 /**
- * A rule, ready to be asked. A link also counts where a folder would hold what is meant: it could lead to a
- * folder that does.
+ * A rule, compiled. A link also matches where a folder would hold matching files: it could lead to such a
+ * folder.
  */
 interface Matcher {
   readonly rule: SelfRunningRule;
@@ -78,8 +80,8 @@ interface Matcher {
 interface Matchers {
   readonly each: readonly Matcher[];
   /**
-   * The names that patterns begin with: nearly every path has none of them, and there may be a hundred
-   * thousand.
+   * The names with which patterns begin: a quick test, because nearly no path has one and there may be a
+   * hundred thousand paths.
    */
   readonly names: ReadonlySet<string>;
   readonly wildNames: RegExp;
@@ -169,9 +171,9 @@ const ORDINARY = /^[\u0020-\u007d]*$/;
 const FOREIGN_ENDS = /[. ]+(?=\/|$)|:[^/]*/g;
 
 /**
- * The path as the most forgiving file system takes it: without regard to case, without characters that nobody
- * sees, without dots and spaces at the end of a name, without the name of a stream, and with the short name
- * that `.git` has there. An ordinary file system tells these apart; then a word too many is asked for.
+ * The path as the most tolerant file system reads it: without regard to case, without invisible characters,
+ * without dots and spaces at the end of a name, without the name of a stream, and with the short name that
+ * `.git` has there. Other file systems distinguish these; then Drydock asks for a word too many.
  */
 function folded(path: string): string {
   const text = ORDINARY.test(path) ? path : withoutInvisible(path).normalize("NFC").toUpperCase();

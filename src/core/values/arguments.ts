@@ -1,11 +1,10 @@
 import { messageOf, UsageError } from "../errors/errors.ts";
 
 /**
- * What a program hands to the library, read once and checked on the way: types are gone at run time, and
- * plain JavaScript has none. A reader returns the value as the library may use it; an object becomes a copy
- * with the fields that are known, so that nothing changes after it was checked, and a getter is called once.
- * What is not as it should be is a `UsageError` that names the place, such as
- * `options.resources[0].location`.
+ * Readers of the arguments that a program hands to the library. Types do not exist at run time, so each
+ * argument is read once and checked. A reader returns the value that the library may use; an object becomes a
+ * copy with the known fields, so that nothing changes after the check, and a getter is called once. A wrong
+ * value is a `UsageError` that names its place, such as `options.resources[0].location`.
  */
 export type Reader<T> = (value: unknown, at: string) => T;
 
@@ -16,7 +15,7 @@ const MOST_SHOWN = 40;
 export const text: Reader<string> = (value, at) =>
   typeof value === "string" ? value : refuse(at, "a text", value);
 
-/** A text that the system takes as a path, or a part of one. */
+/** A text that the system accepts as a path or a part of one. */
 export const path: Reader<string> = (value, at) => {
   const given = text(value, at);
   return given.includes("\0") ? refuse(at, "a path without a NUL byte", value) : given;
@@ -29,7 +28,7 @@ export const truth: Reader<boolean> = (value, at) =>
 export const amount: Reader<number> = (value, at) =>
   typeof value === "number" && value >= 0 ? value : refuse(at, "a number that is not negative", value);
 
-/** What a file holds. */
+/** The content of a file. */
 export const content: Reader<string | Uint8Array> = (value, at) =>
   typeof value === "string" || isA<Uint8Array>(value, "Uint8Array")
     ? value
@@ -38,7 +37,7 @@ export const content: Reader<string | Uint8Array> = (value, at) =>
 export const signal: Reader<AbortSignal> = (value, at) =>
   isA<AbortSignal>(value, "AbortSignal") ? value : refuse(at, "an AbortSignal", value);
 
-/** A function that says what time it is. */
+/** A function that returns the time. */
 export const clock: Reader<() => Date> = (value, at) => {
   const now = callback<() => unknown>()(value, at);
   return () => {
@@ -48,7 +47,7 @@ export const clock: Reader<() => Date> = (value, at) => {
   };
 };
 
-/** Something that is called later; what it returns is checked where it is used. */
+/** A function that is called later; its result is checked where it is used. */
 export function callback<T>(): Reader<T> {
   return (value, at) => (typeof value === "function" ? (value as T) : refuse(at, "a function", value));
 }
@@ -57,7 +56,7 @@ export function oneOf<const Value extends string>(...known: readonly Value[]): R
   return (value, at) => known.find((each) => each === value) ?? refuse(at, known.join(" or "), value);
 }
 
-/** May be left out, or undefined. */
+/** The value may be absent or undefined. */
 export function optional<T>(read: Reader<T>): Reader<T | undefined> {
   return (value, at) => (value === undefined ? undefined : read(value, at));
 }
@@ -69,7 +68,7 @@ export function list<T>(read: Reader<T>): Reader<readonly T[]> {
       : refuse(at, "a list", value);
 }
 
-/** An object with any fields, all of which this reads. */
+/** An object with any fields, each read by `read`. */
 export function record<T>(read: Reader<T>): Reader<{ readonly [name: string]: T }> {
   return (value, at) =>
     Object.fromEntries(
@@ -100,12 +99,12 @@ function fieldOf(value: unknown, name: string, at: string): unknown {
   return reading(`${at}.${name}`, () => (value as { readonly [name: string]: unknown })[name]);
 }
 
-/** Whatever realm it is from: a test runner may have its own. */
+/** Compares by tag, because an object of another realm, such as a test runner's, has other classes. */
 function isA<T>(value: unknown, kind: string): value is T {
   return Object.prototype.toString.call(value) === `[object ${kind}]`;
 }
 
-/** A getter or a proxy may do anything. */
+/** Reads a field or calls a function of the caller: a getter or a proxy may throw. */
 function reading<T>(at: string, read: () => T): T {
   try {
     return read();

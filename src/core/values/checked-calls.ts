@@ -1,15 +1,15 @@
 import type { Reader } from "./arguments.ts";
 
-/** Any method, which can't be called as long as nothing is known of its arguments. */
+/** Any method; it can't be called before its arguments are known. */
 type Method = (...args: never[]) => unknown;
 type Callable = (...args: readonly unknown[]) => unknown;
 
-/** The name of each argument of a method, and how it is read. */
+/** The name and the reader of each argument of a method. */
 type Arguments<Given extends readonly unknown[]> = {
   readonly [Position in keyof Given]-?: readonly [name: string, read: Reader<Given[Position]>];
 };
 
-/** The arguments of every method of a service. One whose name is a symbol takes none. */
+/** The arguments of every method of a service. A method whose name is a symbol takes none. */
 export type CheckedMethods<Service> = {
   readonly [Name in keyof Service & string as Service[Name] extends Method ? Name : never]: Arguments<
     Parameters<Extract<Service[Name], Method>>
@@ -20,7 +20,7 @@ type Described = { readonly [name: string]: readonly (readonly [name: string, re
 
 /**
  * The service with methods that read their arguments first (arguments.ts). A method that returns a promise
- * fails by it, a generator when it is asked.
+ * rejects it; a generator throws when it is first advanced.
  */
 export function withCheckedCalls<Service extends object>(
   service: Service,

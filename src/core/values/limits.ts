@@ -1,10 +1,10 @@
-/** What a command can be limited in, with everything that it starts. */
+/** The limits of a command with everything that it starts. */
 export const LIMIT_NAMES = ["processes", "memory", "scratch"] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
 
-/** The limits of a command. What is absent has none. */
+/** The limits of a command. An absent one does not apply. */
 export interface Limits {
-  /** How many processes there may be of it at once; each thread counts as one. */
+  /** How many processes it may have at once; each thread counts as one. */
   readonly processes?: number;
   /** How much memory, in bytes. */
   readonly memory?: number;

@@ -1,6 +1,6 @@
 /**
- * The known name that was probably meant: the one with the fewest letters wrong, else the only one that
- * begins like this. Undefined if none is near. Case does not count, nor does `-` for `_`.
+ * The known name that the user probably meant: the one with the fewest wrong letters, else the only one with
+ * this beginning. Undefined if none is near. Ignores case, and treats `-` and `_` as equal.
  */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   let best: { readonly name: string; readonly distance: number } | undefined;

@@ -1,15 +1,15 @@
 import type { PlainData } from "../resource/resource.ts";
 
-/** Deeper than anything that somebody wrote down on purpose, and far from where a recursion ends. */
+/** Deeper than any written data, and far below the limit of recursion. */
 const DEEPEST = 64;
 
-/** What a value is that no durable record can hold. */
+/** A value that no durable record can hold; the message says why. */
 class NotPlainError extends Error {}
 
 /**
- * A copy of a value that survives JSON exactly. What would silently become something else there (a Date, a
- * Map, a function, NaN) is refused, with the place where it is; members that are undefined are left out, as
- * JSON does. `longest` bounds the sum of all text and members.
+ * A copy of a value that survives JSON exactly. Refuses values that JSON would silently change (a Date, a
+ * Map, a function, NaN), and names their place. Members that are undefined are omitted, as in JSON. `longest`
+ * bounds the sum of all text and members.
  */
 export function copyPlain(value: unknown, longest: number): PlainData {
   return new PlainCopy(longest).copy(value, "it", 0);
@@ -42,7 +42,7 @@ class PlainCopy {
       const member = (value as { readonly [key: string]: unknown })[key];
       if (member === undefined) continue;
       this.#spend(key.length);
-      // Assigning to this name would change what the object is.
+      // Assigning to this name would set the prototype of the object.
       if (key === "__proto__") throw new NotPlainError(`${at} has a member called __proto__`);
       copied[key] = this.copy(member, `${at}.${key}`, depth + 1);
     }

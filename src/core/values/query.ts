@@ -1,9 +1,9 @@
-/** A value as a database has it: what JavaScript's own numbers can't hold exactly is a bigint. */
+/** A value of a database; integers that a JavaScript number can't hold exactly are bigints. */
 export type DatabaseValue = null | number | bigint | string | Uint8Array;
 
-/** What one statement gave. */
+/** The result of one statement. */
 export interface StatementResult {
-  /** Empty for a statement that gives no rows. */
+  /** Empty for a statement without rows. */
   readonly columns: readonly string[];
   readonly rows: readonly (readonly DatabaseValue[])[];
   /** How many rows it changed. */

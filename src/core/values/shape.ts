@@ -1,7 +1,7 @@
-/** What is not as it should be about a value, said of the place where it is; undefined if nothing. */
+/** Checks a value: returns what is wrong with it, with its place, or undefined. */
 export type Shape = (value: unknown, at: string) => string | undefined;
 
-/** The shapes of the fields of a type, all of them. */
+/** The shapes of all fields of a type. */
 type Fields<T> = { readonly [key in keyof Required<T>]: Shape };
 
 export const text: Shape = (value, at) => (typeof value === "string" ? undefined : `${at} is no text`);

@@ -10,8 +10,8 @@ import type { PlanCheckpoints } from "./plan-checkpoints.ts";
 import type { PlanRestores } from "./plan-restores.ts";
 
 /**
- * Save points of plans: each is of all sandboxes of a plan at once, whatever their strategies. Restoring one
- * drops those made after it; a landing and a rollback end all.
+ * Checkpoints of plans: each saves all sandboxes of a plan at once, whatever their strategies. A restore
+ * drops later checkpoints; a landing and a rollback end all.
  */
 export class CheckpointService {
   readonly #session: Session;
@@ -25,8 +25,8 @@ export class CheckpointService {
   }
 
   /**
-   * Saves the state of a plan. One with a label is kept until it is dropped by a restore, a rollback or a
-   * landing.
+   * Saves the state of a plan. A checkpoint with a label stays until a restore, a rollback or a landing drops
+   * it.
    */
   async checkpoint(plan: string | undefined, options: CheckpointOptions = {}): Promise<CheckpointResult> {
     const { label } = options;
@@ -37,14 +37,14 @@ export class CheckpointService {
     });
   }
 
-  /** The checkpoints of a plan that can be restored, the oldest first. */
+  /** The checkpoints of a plan that can be restored, oldest first. */
   async list(plan: string | undefined): Promise<readonly CheckpointView[]> {
     return (await this.#checkpoints.saved(await this.#session.plans.find(plan))).map(viewOf);
   }
 
   /**
-   * Brings every sandbox of a plan back to a checkpoint, by its id, a unique prefix of it, or its label: all
-   * of them, or none.
+   * Brings every sandbox of a plan back to a checkpoint, named by its id, a unique prefix of it, or its
+   * label: all of them, or none.
    */
   async restore(plan: string | undefined, checkpoint: string): Promise<RestoreResult> {
     return await this.#session.plans.claimed(plan, async (found) => {
@@ -68,8 +68,7 @@ function viewOf({ id, label, createdAt, before, parts }: CheckpointRecord): Chec
 }
 
 /**
- * The checkpoint that a key means: its id, its label, or a unique prefix of its id. `history` knows those
- * that are gone.
+ * The checkpoint of a key: its id, its label, or a unique prefix of its id. `history` knows dropped ones.
  */
 function findCheckpoint(
   saved: readonly CheckpointRecord[],

@@ -13,7 +13,7 @@ import { dropped } from "../../sandboxes/checkpoint-removal.ts";
 import type { StoreChange } from "../../store/store.ts";
 import { newId } from "../../system/state/new-id.ts";
 
-/** What distinguishes a new checkpoint. */
+/** The facts of a new checkpoint. */
 export interface CheckpointFacts {
   readonly label?: string;
   /** The command before which Drydock makes it by itself. */
@@ -25,10 +25,10 @@ export interface CheckpointFacts {
  *
  * 1. the record (`saving`), with the id under which each strategy is about to save;
  * 2. the data, which each strategy flushes;
- * 3. the record (`saved`), durably, and in the same write the checkpoints that it pushes out as `dropping`;
- * 4. the data of those goes.
+ * 3. the record (`saved`), durably, and in the same write the checkpoints that it replaces as `dropping`;
+ * 4. the data of those is removed.
  *
- * After a crash before step 3 the record tells where the half-made data is.
+ * After a crash before step 3, the record says where the unfinished data is.
  */
 export class PlanCheckpoints {
   readonly #session: PlanSession;
@@ -58,16 +58,16 @@ export class PlanCheckpoints {
       .slice(0, -settings.checkpoint.keep);
     const entry = history.entry(plan.id, "checkpoint", { checkpoint: saved.id, ...facts });
     const changes: StoreChange[] = [{ put: "checkpoint", record: saved }, ...dropped(outdated), entry];
-    // All data of a checkpoint that is the same as the last one is on disk already, so a power cut may take
-    // its record.
+    // A checkpoint that equals the last one has all its data on disk already, so a power cut may lose its
+    // record.
     await store.write(changes, isSame ? "ordered" : "durable");
     return { record: saved, warnings: await sandboxes.checkpoints.drop(plan.id) };
   }
 
   /**
-   * Saves a plan before a command runs in it, if the settings ask for that. Where it is not possible nothing
-   * happens: a strategy has no checkpoints, or a program is at work in a sandbox, whose state is not one to
-   * go back to.
+   * Saves a plan before a command runs in it, if the settings ask for that. Does nothing where it is
+   * impossible: a strategy has no checkpoints, or a program is at work in a sandbox, whose state is not worth
+   * going back to.
    */
   async saveBefore(plan: PlanRecord, command: string): Promise<void> {
     if (!this.#session.settings.checkpoint.autoCreateOn.includes("exec")) return;
@@ -79,7 +79,7 @@ export class PlanCheckpoints {
     }
   }
 
-  /** The checkpoints of a plan that can be restored, the oldest first. */
+  /** The checkpoints of a plan that can be restored, oldest first. */
   async saved({ id }: PlanRecord): Promise<readonly CheckpointRecord[]> {
     return (await this.#session.store.checkpointsOf(id)).filter(({ state }) => state === "saved");
   }
@@ -111,7 +111,8 @@ export class PlanCheckpoints {
   }
 
   /**
-   * Saves all data of a checkpoint and returns its record, which is still `saving`. A failure leaves nothing.
+   * Saves all data of a checkpoint and returns its record, which is still `saving`. After a failure nothing
+   * remains.
    */
   async saveUnrecorded(
     plan: PlanRecord,
@@ -167,8 +168,8 @@ export class PlanCheckpoints {
   }
 
   /**
-   * Removes an unfinished checkpoint. If that fails, the next start does it: why the checkpoint failed
-   * matters more.
+   * Removes an unfinished checkpoint. If that fails, the next start does it: the reason of the failed
+   * checkpoint matters more.
    */
   async giveUp(begun: CheckpointRecord): Promise<void> {
     const { store, sandboxes } = this.#session;

@@ -12,15 +12,16 @@ import { type PlanCheckpoints, planMoved } from "./plan-checkpoints.ts";
  * Restores all sandboxes of a plan to a checkpoint, or none. Callers hold the plan's claim.
  *
  * Order of writes:
- *   1. the present state is saved as a checkpoint of its own, which no list shows (`saving`)
- *   2. that one becomes `restoring` and the plan with it, durably: from here on recovery finishes the restore
- *   3. each strategy restores its sandbox
- *   4. in one durable write the plan is open, and the checkpoint of step 1 and all after the restored one are
- *      `dropping`
- *   5. the data of these goes
+ * 1. The present state is saved as a checkpoint that no list shows (`saving`).
+ * 2. That checkpoint becomes `restoring`, and the plan with it, durably: from here on recovery finishes the
+ *    restore.
+ * 3. Each strategy restores its sandbox.
+ * 4. One durable write opens the plan, and sets the checkpoint of step 1 and all after the restored one to
+ *    `dropping`.
+ * 5. The data of these is removed.
  *
  * If step 3 fails, the checkpoint of step 1 becomes `returning`, durably, and every sandbox is brought back
- * to it; after a crash recovery goes on with that. If that fails too, it stays `returning`, blocks only its
+ * to it; after a crash recovery continues that. If that fails too, it stays `returning`, blocks only its
  * plan, and each start tries again.
  */
 export class PlanRestores implements UnfinishedCheckpoints {
@@ -32,7 +33,7 @@ export class PlanRestores implements UnfinishedCheckpoints {
     this.#checkpoints = checkpoints;
   }
 
-  /** Returns the checkpoints that ended by it, and what of them could not be removed. */
+  /** Returns the checkpoints that the restore ended, and the failures to remove them. */
   async restore(
     plan: PlanRecord,
     target: CheckpointRecord,
@@ -63,8 +64,7 @@ export class PlanRestores implements UnfinishedCheckpoints {
   }
 
   /**
-   * Goes on with a restore that a dead process left unfinished, and removes unfinished and dropped
-   * checkpoints.
+   * Continues a restore that a dead process left unfinished, and removes unfinished and dropped checkpoints.
    */
   async resume(plan: PlanRecord): Promise<ResumedCheckpoints> {
     const { store, sandboxes } = this.#session;
@@ -104,7 +104,7 @@ export class PlanRestores implements UnfinishedCheckpoints {
     }
   }
 
-  /** One that fails does not stop the others; all that fail are named. */
+  /** A failure does not stop the others; the error names all. */
   async #goBack(plan: PlanRecord, safety: CheckpointRecord, cause: unknown): Promise<void> {
     const { store, history, sandboxes } = this.#session;
     const returning: CheckpointRecord = { ...safety, state: "returning" };
@@ -155,7 +155,7 @@ export class PlanRestores implements UnfinishedCheckpoints {
     return later;
   }
 
-  /** Sandboxes that are restored hold work. */
+  /** Restored sandboxes hold work. */
   async #activated(plan: PlanRecord): Promise<StoreChange[]> {
     const sandboxes = await this.#checkpoints.sandboxesOf(plan);
     return sandboxes

@@ -13,8 +13,8 @@ export interface CleanupServiceParts extends LeftoverParts {
 
 /**
  * Finds and removes the leftovers of everything that Drydock makes. It never touches what Drydock did not
- * make, what an open plan or a running command needs, nor, without `force`, what may hold the only copy of
- * somebody's work.
+ * make or what an open plan or a running command needs; and, without `force`, nothing that may hold the only
+ * copy of a user's work.
  */
 export class CleanupService {
   readonly #parts: CleanupServiceParts;
@@ -23,12 +23,12 @@ export class CleanupService {
     this.#parts = parts;
   }
 
-  /** All leftovers, the oldest first. Changes nothing. */
+  /** All leftovers, oldest first. Changes nothing. */
   async scan(options: Pick<CleanupOptions, "olderThanMs"> = {}): Promise<readonly CleanupItem[]> {
     return (await this.#find(options)).flatMap((leftover) => this.#itemsOf(leftover));
   }
 
-  /** Removes leftovers. One that can't be removed does not stop the others. */
+  /** Removes leftovers. A failure does not stop the rest. */
   async purge(options: CleanupOptions = {}): Promise<PurgeResult> {
     const removed: CleanupItem[] = [];
     const kept: (CleanupItem & { why: string })[] = [];
@@ -48,7 +48,7 @@ export class CleanupService {
     return { dryRun: options.dryRun === true, removed, kept, failed };
   }
 
-  /** How much there is of everything. */
+  /** The number and size of sandboxes, undo records and leftovers. */
   async status(): Promise<CleanupStatus> {
     const { store, stateDir, now } = this.#parts.session;
     const leftovers = (await this.#find({})).flatMap((leftover) => this.#itemsOf(leftover));
@@ -86,7 +86,7 @@ export class CleanupService {
       : this.#parts.session.now().getTime() - Date.parse(since);
   }
 
-  /** Returns why it stays, if it does. */
+  /** Returns why it stays; undefined if it is removed. */
   async #remove(leftover: Leftover, dryRun: boolean): Promise<string | undefined> {
     const { session, uses } = this.#parts;
     const done = await session.plans.ifFree(leftover.planId, async () => {
@@ -100,7 +100,7 @@ export class CleanupService {
         throw thrown;
       }
     });
-    return done === undefined ? "somebody is working on its plan" : (done ?? undefined);
+    return done === undefined ? "another process works on its plan" : (done ?? undefined);
   }
 
   #itemsOf({ places, planId, since, reason, holdsWork }: Leftover): CleanupItem[] {
@@ -120,7 +120,7 @@ export class CleanupService {
   }
 }
 
-const HOLDS_WORK = "it may hold the only copy of somebody's work; --force removes it";
+const HOLDS_WORK = "it may hold the only copy of a user's work; --force removes it";
 
 function sizeOf(location: string): number | undefined {
   if (!location.startsWith("/") || !isThere(location)) return undefined;

@@ -11,15 +11,15 @@ import type { RunFolders } from "../../sandboxes/remains/run-folders.ts";
 import type { IntentRecord } from "../../store/store.ts";
 import { isThere } from "../../system/data/existence.ts";
 
-/** Something that Drydock made and that is not needed any more, with the way to remove it. */
+/** A leftover: places that Drydock made and no plan needs any more, with the way to remove them. */
 export interface Leftover {
-  /** These are removed together. */
+  /** These places are removed together. */
   readonly places: readonly { readonly kind: string; readonly location: string }[];
   readonly planId: string;
-  /** UTC, ISO 8601; undefined where it was not noted. */
+  /** UTC, ISO 8601; undefined if it was not recorded. */
   readonly since: string | undefined;
   readonly reason: string;
-  /** It may hold the only copy of work that was never applied, or of what another writer had made. */
+  /** It may hold the only copy of work that was never applied, or of changes of another writer. */
   readonly holdsWork: boolean;
   /** The caller holds the plan's claim. */
   remove(): Promise<void>;
@@ -34,9 +34,9 @@ export interface LeftoverParts {
 }
 
 /**
- * Finds all leftovers from the records alone: what no open plan refers to, and what should have gone with
- * something else. Only homes in the state directory are looked for by name, because only there everything is
- * ours.
+ * Finds all leftovers from the records alone: places that no open plan refers to, and places that should have
+ * gone with something else. Only homes in the state directory are looked for by name, because only there
+ * everything is ours.
  */
 export async function findLeftovers(parts: LeftoverParts): Promise<readonly Leftover[]> {
   const { store, stateDir } = parts.session;
@@ -57,7 +57,8 @@ export async function findLeftovers(parts: LeftoverParts): Promise<readonly Left
 }
 
 /**
- * What undos remember of originals without a plan; it goes with the last plan, unless a crash prevents that.
+ * Records of undos about originals that no plan needs; they go with the last plan, unless a crash prevents
+ * that.
  */
 async function rememberedTimes({
   restored,
@@ -85,7 +86,7 @@ function deadOwners({ owners }: LeftoverParts): readonly Leftover[] {
 
 const OF_NO_PLAN = { planId: "", since: undefined, holdsWork: false };
 
-/** A sandbox that is there, though its plan is over or unknown. */
+/** A sandbox that exists, though its plan is over or unknown. */
 async function abandonedSandbox(
   parts: LeftoverParts,
   record: SandboxRecord,
@@ -101,7 +102,8 @@ async function abandonedSandbox(
     planId: ref.planId,
     since: record.createdAt,
     reason: plan === undefined ? "no record knows its plan" : `its plan is ${plan.state}`,
-    // A cancel has thrown the work away already, and abandoning a plan all work that no transaction held.
+    // A cancel has thrown the work away already; abandoning a plan has thrown away all work that no
+    // transaction held.
     holdsWork: plan?.state !== "cancelled" && ((state === "ACTIVE" && !isAbandoned) || state === "ERRORED"),
     remove: () => (isAbandoned ? removal.removeWhole(record) : removal.remove(record, "nothing")),
   };
@@ -134,7 +136,7 @@ async function remains(
   );
   return {
     ...facts,
-    reason: keepsTheirs ? "it keeps what somebody else had changed" : "its sandbox is gone",
+    reason: keepsTheirs ? "it keeps changes of another writer" : "its sandbox is gone",
     holdsWork: keepsTheirs,
     remove: () => parts.session.sandboxes.removal.removeWhole(record),
   };
@@ -158,7 +160,7 @@ function undoRecord(
 }
 
 /**
- * A home without a record: the state was lost, or put back to an earlier one. Only its name says that it is
+ * A home without a record: the state was lost, or replaced by an earlier one. Only its name says that it is
  * ours.
  */
 function orphan(
@@ -181,7 +183,7 @@ function orphan(
   };
 }
 
-/** The folders of commands in plans that are over; most of them go when the state directory is opened. */
+/** The folders of commands in plans that are over; most go when the state directory is opened. */
 async function deadRuns({
   session: { store, stateDir },
   folders,

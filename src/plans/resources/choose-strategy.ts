@@ -15,9 +15,9 @@ export interface ChosenStrategy {
 }
 
 /**
- * Which strategy a resource gets, and why: the one that the plan or the resource asks for, else the one of
- * its type, else the general setting, else the strongest that works here. `none` isolates nothing and has to
- * be asked for.
+ * Chooses the strategy of a resource, with the reason: the one that the plan or the resource asks for, else
+ * the one of its type, else the general setting, else the strongest that works here. `none` isolates nothing
+ * and has to be asked for.
  */
 export class StrategyChooser {
   readonly #registry: SandboxStrategyRegistry;
@@ -31,7 +31,7 @@ export class StrategyChooser {
   }
 
   /**
-   * The strategies of all resources of a new plan; one that shares the sandbox of another shares its
+   * The strategies of all resources of a new plan; a resource that shares the sandbox of another shares its
    * strategy.
    */
   async chooseAll(
@@ -63,7 +63,7 @@ export class StrategyChooser {
     if (choice === undefined || choice.strategy === AUTOMATIC_STRATEGY)
       return await this.#strongest(resource);
     const registered = await this.#registry.resolve(choice.strategy, { resource });
-    const reason = await this.#whyNot(registered, resource);
+    const reason = await this.#reasonAgainst(registered, resource);
     if (reason === undefined) return { strategy: choice.strategy, why: choice.by };
     throw new UnsupportedError(`${choice.strategy} does not work for ${resource.name}: ${reason}.`, {
       hint: "Choose another strategy, or leave the choice to Drydock.",
@@ -90,7 +90,7 @@ export class StrategyChooser {
     passedOver.push(...unusable.map(({ name, error }) => `${name}: ${error.message}`));
     for (const registered of strategies) {
       if (registered.capabilities.isolation === "none") continue;
-      const reason = await this.#whyNotByItself(registered, resource);
+      const reason = await this.#reasonOrFailure(registered, resource);
       if (reason === undefined) {
         const note = passedOver.length === 0 ? "" : `; passed over: ${passedOver.join("; ")}`;
         return { strategy: registered.name, why: `the strongest that works here${note}` };
@@ -107,16 +107,16 @@ export class StrategyChooser {
   }
 
   /** A custom strategy whose probe fails must not stop the choice of another. */
-  async #whyNotByItself(registered: RegisteredStrategy, resource: Resource): Promise<string | undefined> {
+  async #reasonOrFailure(registered: RegisteredStrategy, resource: Resource): Promise<string | undefined> {
     try {
-      return await this.#whyNot(registered, resource);
+      return await this.#reasonAgainst(registered, resource);
     } catch (thrown) {
       if (registered.builtIn) throw thrown;
-      return messageOf(thrown);
+      return messageOf(thrown).replace(/\.$/, "");
     }
   }
 
-  async #whyNot(registered: RegisteredStrategy, resource: Resource): Promise<string | undefined> {
+  async #reasonAgainst(registered: RegisteredStrategy, resource: Resource): Promise<string | undefined> {
     if (!this.#handles(registered, resource.type))
       return `it can't isolate resources of type ${resource.type}`;
     const objection = this.#objection(registered, resource);

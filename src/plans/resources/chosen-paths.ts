@@ -11,8 +11,8 @@ const SHOWN = 3;
 const COMPARED = 2000;
 
 /**
- * What of a plan is to land, from `[RESOURCE:]PATTERN` as users give it. Without a resource's name a pattern
- * is looked for in all of them. One that matches nothing is refused: it is probably a mistake.
+ * The paths of a plan that land, from `[RESOURCE:]PATTERN` as users give it. A pattern without a resource's
+ * name applies to all resources. A pattern that matches nothing is refused: it is probably a mistake.
  */
 export function choosePaths(
   plan: PlanRecord,
@@ -33,7 +33,7 @@ export function choosePaths(
   return [...chosen].map(([resource, patterns]) => ({ resource, only: patterns }));
 }
 
-/** The changes that land with such a choice. A new folder lands with the first path that is chosen in it. */
+/** The changes that land with these paths. A new folder lands with the first chosen path in it. */
 export function chosenChanges(
   plan: PlanRecord,
   changes: readonly PlanChange[],

@@ -4,31 +4,31 @@ import type { PlanResource } from "../../core/plan.ts";
 import type { Resource } from "../../core/resource/resource.ts";
 import type { ResourceTypes } from "../../core/resource/resource-types.ts";
 
-/** A resource with the strategy that was asked for, if any, and by what. */
+/** A resource with the strategy that was asked for, if any, and the source of that wish. */
 export interface ResolvedResource {
   readonly resource: Resource;
   readonly wanted?: { readonly strategy: string; readonly by: string };
-  /** The password that its URL held. */
+  /** The password from its URL. */
   readonly secret?: string;
-  /** Its name in the config, and that of its parent there. */
+  /** Its name in the config, and the name of its parent there. */
   readonly declaredAs?: string;
   readonly parent?: string;
 }
 
-/** A resource of a new plan that knows which of the others it is inside of. */
+/** A resource of a new plan that knows which other one contains it. */
 export interface ContainedResource extends ResolvedResource {
-  /** It shares the sandbox of this resource, in which it is at this path. */
+  /** It shares the sandbox of this resource, at this path. */
   readonly within?: PlanResource["within"];
 }
 
-/** What SQLite keeps beside a database. */
+/** The files of a database, by the ends of their names. */
 const BESIDE_A_DATABASE = ["", "-wal", "-shm", "-journal"];
 
 /**
- * Finds out which resources of a plan are inside of others, and which sandboxes follow from that. A resource
- * inside of another shares the sandbox of the nearest one around it that can have one. Only a database has
- * one of its own; the folder around it leaves its files out (`properties.without`, paths from there). Other
- * overlaps are refused.
+ * Finds out which resources of a plan contain others, and which sandboxes follow from that. A resource inside
+ * another shares the sandbox of the nearest one around it that can have one. Only a database has a sandbox of
+ * its own there; the folder around it excludes its files (`properties.without`, relative to the folder).
+ * Other overlaps are refused.
  */
 export function contained(
   resolved: readonly ResolvedResource[],
@@ -64,7 +64,7 @@ class Containment {
       item.parent === undefined ? undefined : all.find(({ declaredAs }) => declaredAs === item.parent);
   }
 
-  /** With the resource that it is inside of. */
+  /** The resource, with the one that contains it. */
   get resource(): Resource {
     const parent = this.container ?? this.#declared;
     return parent === undefined
@@ -77,7 +77,7 @@ class Containment {
     return lineage.includes("sqlite-database") && capabilities.includes("sandbox");
   }
 
-  /** Whether a sandbox is made for it, if nothing around it has one. */
+  /** Whether it gets a sandbox if nothing around it has one. */
   get maySandbox(): boolean {
     return this.#types.get(this.item.resource.type).capabilities.includes("sandbox");
   }
@@ -129,7 +129,7 @@ function isPlausible(parent: Resource, child: Resource): boolean {
   return !parent.location.startsWith("/") || !child.location.startsWith("/") || isInside(child, parent);
 }
 
-/** The nearest resource around it that has a sandbox of its own. A database contains nothing. */
+/** The nearest resource around it with a sandbox of its own. A database contains nothing. */
 function boundaryAbove(
   start: Containment,
   all: ReadonlyMap<string, Containment>,
@@ -142,7 +142,7 @@ function boundaryAbove(
   return undefined;
 }
 
-/** The resource with the paths that it has to leave out. */
+/** The resource with the paths that it excludes. */
 function withExcluded(
   own: Containment,
   all: readonly Containment[],

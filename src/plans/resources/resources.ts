@@ -19,8 +19,9 @@ const URL_TYPES: { readonly [scheme: string]: string } = {
 };
 
 /**
- * Makes resources of what the user gave: names of the config or locations, with links resolved and types
- * detected. Refuses, before anything is made, locations that are not there, not of their type, or not safe.
+ * Resolves the resources that the user gave: names of the config or locations, with links resolved and types
+ * detected. Refuses, before anything is made, locations that do not exist, are not of their type, or are not
+ * safe.
  */
 export class ResourceResolver {
   readonly #settings: Settings;
@@ -81,7 +82,7 @@ export class ResourceResolver {
     };
   }
 
-  /** The built-in type that a type is made out of, or the type itself. */
+  /** The built-in type from which a type inherits, or the type itself. */
   #baseType(type: string): string {
     const { lineage } = this.#types.get(type);
     return lineage.find((name) => BUILT_IN_RESOURCE_TYPES.some((known) => known === name)) ?? type;
@@ -159,7 +160,7 @@ function assertStart({ name }: Resource, type: string, from: string | undefined)
     throw new UsageError(`${name} is no git checkout (${type}), so 'from' makes no sense for it.`, { hint });
 }
 
-/** Of most types there is nothing to say. */
+/** The lineage, if it says more than the type. */
 function lineageOf({ lineage }: ResourceType): Pick<Resource, "lineage"> {
   return lineage.length > 1 ? { lineage } : {};
 }

@@ -14,14 +14,14 @@ export function restrictionOf({ capabilities }: ResourceType): Pick<PlanResource
   return RESOURCE_CAPABILITIES.every((known) => capabilities.includes(known)) ? {} : { may: capabilities };
 }
 
-/** Refuses what the type of a resource does not allow. */
+/** Refuses an operation that the type of a resource does not allow. */
 export function assertMay({ resource, may }: PlanResource, wanted: ResourceCapability): void {
   if (may === undefined || may.includes(wanted)) return;
   throw notAllowed(resource.name, resource.type, wanted);
 }
 
 /**
- * Refuses to land changes of resources whose type allows none. Of several resources around a path the
+ * Refuses to land changes of resources whose type allows none. For a path inside several resources, the
  * innermost counts.
  */
 export function assertMayLand(plan: PlanRecord, changes: readonly PlanChange[]): void {
@@ -32,7 +32,7 @@ export function assertMayLand(plan: PlanRecord, changes: readonly PlanChange[]):
   }
 }
 
-/** Refuses to land files that tools run by themselves, unless the user said that they may. */
+/** Refuses to land self-running files without the user's word. */
 export function assertHasWord(
   landing: readonly PlanChange[],
   selfRunning: readonly SelfRunningChange[],
@@ -44,14 +44,13 @@ export function assertHasWord(
   if (files.length > 0) throw new SelfRunningError(files);
 }
 
-/** Whether a resource of the plan must not be changed, so that an apply has to look at the changes. */
+/** Whether the plan has a resource that must not change, so that an apply has to check the changes. */
 export function hasUnwritable(plan: PlanRecord): boolean {
   return plan.resources.some(({ may }) => may?.includes("write") === false);
 }
 
 /**
- * Refuses work in place, which changes originals from the first moment: its user has to say so when the plan
- * is made.
+ * Refuses work in place, which changes originals at once, unless the user allows it when the plan is made.
  */
 export async function assertNotInPlace(
   sandboxes: PlanSandboxes,

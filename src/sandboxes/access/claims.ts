@@ -17,7 +17,7 @@ const POLL_MS = 50;
 
 /**
  * Exclusive access to plans and originals, across processes and within one: every operation is an owner of
- * its own. Others wait for a while and are then refused, with the name of the holder.
+ * its own. Other operations wait for a while; then they are refused, with the name of the holder.
  */
 export class Claims {
   readonly #store: Store;
@@ -61,8 +61,8 @@ export class Claims {
   }
 
   /**
-   * A claim counts only as long as its owner holds its lock, which goes right after. So a release that fails
-   * changes nothing for others, and must not hide what came of the action.
+   * A claim counts only while its owner holds its lock, which is released right after. So a failed release
+   * changes nothing for others, and must not hide the result of the action.
    */
   async #giveUp(keys: readonly string[], owner: Owner): Promise<void> {
     try {
@@ -96,8 +96,7 @@ export function claimsOf({ id, resources }: Pick<PlanRecord, "id" | "resources">
 }
 
 /**
- * The keys to make a plan with: any number of plans may be made of an original at once, but nothing may land
- * in it.
+ * The keys for making a plan: many plans may be made from an original at once, but nothing may land in it.
  */
 export function claimsToMake({ id, resources }: Pick<PlanRecord, "id" | "resources">): readonly string[] {
   return [planKey(id), ...resources.map(({ resource }) => sharedKey(originalKey(resource.location)))];
@@ -108,7 +107,8 @@ export function planKey(planId: string): string {
 }
 
 /**
- * The claim on an original: a path excludes paths that contain it or lie in it, anything else only itself.
+ * The claim on an original: a path excludes paths that contain it or lie in it; any other location excludes
+ * only itself.
  */
 function originalKey(location: string): string {
   return location.startsWith("/") ? `path:${location}` : `location:${location}`;

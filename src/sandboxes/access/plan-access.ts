@@ -9,8 +9,8 @@ import { type Claims, claimsOf, claimsToMake, planKey } from "./claims.ts";
 type Action<T> = (plan: PlanRecord, owner: Owner) => Promise<T>;
 
 /**
- * Finds plans, and gives one process at a time access to each. An action gets the plan as it is once the
- * claim is held: another process may have changed it in the meantime.
+ * Finds plans, and gives one process at a time access to each. An action gets the plan as it is under the
+ * claim: another process may have changed it before.
  */
 export class PlanAccess {
   readonly #store: Store;
@@ -21,9 +21,7 @@ export class PlanAccess {
     this.#claims = claims;
   }
 
-  /**
-   * The plan that a key means: its id, a unique prefix of it, or its name; without a key the only open plan.
-   */
+  /** The plan of a key: its id, a unique prefix of it, or its name; without a key, the only open plan. */
   async find(key: string | undefined): Promise<PlanRecord> {
     if (key === undefined)
       return onlyPlan(await this.#store.listPlans("open"), "open plan", "Name the plan.");
@@ -69,7 +67,7 @@ export class PlanAccess {
 
   /**
    * Holds the claim of a plan, or returns undefined at once if another process does. The plan may be unknown:
-   * what a lost record leaves behind is claimed by the id of its plan too.
+   * leftovers of a lost record are claimed by the id of their plan too.
    */
   async ifFree<T>(
     planId: string,
@@ -78,7 +76,7 @@ export class PlanAccess {
     return await this.#claims.ifFree([planKey(planId)], async () => action(await this.#store.plan(planId)));
   }
 
-  /** Makes a plan. Nothing may land in an original while it is copied, or the copy would be a mix. */
+  /** Makes a plan. Nothing may land in an original during the copy, or the copy would be a mix. */
   async making<T>(plan: PlanRecord, action: () => Promise<T>): Promise<T> {
     return await this.#claims.holding(claimsToMake(plan), "One of the originals", action);
   }

@@ -1,6 +1,6 @@
 import type { HistoryEntry, Store, StoreChange } from "../../store/store.ts";
 
-/** Writes what happens to plans into their histories, in the name of this process. */
+/** Writes the histories of plans, in the name of this process. */
 export class PlanHistory {
   readonly #store: Store;
   readonly #now: () => Date;
@@ -12,7 +12,7 @@ export class PlanHistory {
     this.#actor = actor;
   }
 
-  /** An entry, to be written together with the change that it tells of. */
+  /** An entry, to be written together with the change that it describes. */
   entry(planId: string, event: string, details: HistoryEntry["details"] = {}): StoreChange {
     const record = {
       planId,
@@ -25,7 +25,7 @@ export class PlanHistory {
     return { put: "history", record };
   }
 
-  /** Writes an entry by itself. */
+  /** Writes an entry alone. */
   async note(planId: string, event: string, details?: HistoryEntry["details"]): Promise<void> {
     await this.#store.write([this.entry(planId, event, details)], "ordered");
   }

@@ -2,7 +2,7 @@ import type { Store } from "../../store/store.ts";
 import type { PlanAccess } from "./plan-access.ts";
 import type { PlanHistory } from "./plan-history.ts";
 
-/** What every service works with while a state directory is open. */
+/** The tools of every service while a state directory is open. */
 export interface Session {
   readonly stateDir: string;
   readonly store: Store;

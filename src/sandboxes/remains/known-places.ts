@@ -2,9 +2,7 @@ import type { SandboxRecord } from "../../core/sandbox.ts";
 import { BUILT_IN_STRATEGY_NAMES } from "../../core/strategy-names.ts";
 import type { IntentRecord } from "../../store/store.ts";
 
-/**
- * Something in the world that a sandbox has, or may have. A type, because histories hold it as plain data.
- */
+/** A place in the world that a sandbox has, or may have. A type, because histories hold it as plain data. */
 export type KnownPlace = {
   readonly kind: string;
   readonly location: string;

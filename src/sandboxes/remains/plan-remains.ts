@@ -8,9 +8,9 @@ import type { RunFolders } from "./run-folders.ts";
 /**
  * What a plan has besides its sandboxes:
  * - the folder of its commands (run-folders.ts), which goes when the plan is over;
- * - its passwords (plan-secrets.ts), which go when its sandboxes are gone too, for removing one may take
- *   them;
- * - what its undo remembers of originals (restored-remains.ts), which goes with the last plan that needs it.
+ * - its passwords (plan-secrets.ts), which go after its sandboxes, because removing a sandbox may need them;
+ * - the records of its undo about originals (restored-remains.ts), which go with the last plan that needs
+ *   them.
  */
 export class PlanRemains {
   readonly #store: Store;
@@ -25,7 +25,7 @@ export class PlanRemains {
     this.#restored = restored;
   }
 
-  /** The plans that `forget` has something to remove of. Costs nothing where there is nothing. */
+  /** The plans of which `forget` would remove something. Costs nothing where there is nothing. */
   async forgettable(): Promise<readonly string[]> {
     const [run, secret] = [this.#folders.plans(), this.#secrets.plans()];
     if (run.length + secret.length === 0) return [];
@@ -41,7 +41,10 @@ export class PlanRemains {
     return Object.keys(this.#secrets.of(planId)).length > 0;
   }
 
-  /** Removes what a plan no longer needs. The caller holds its claim: a command might be about to use it. */
+  /**
+   * Removes what a plan no longer needs. The caller holds its claim, because a command might be about to use
+   * it.
+   */
   async forget(planId: string): Promise<void> {
     const plan = await this.#store.plan(planId);
     if (plan === undefined || isOver(plan)) this.#folders.remove(planId);
@@ -49,7 +52,7 @@ export class PlanRemains {
     if (await this.#needsNoSecrets(planId)) this.#secrets.forget(planId);
   }
 
-  /** Like `forget`, but says what could not be removed instead of failing. The next start tries again. */
+  /** Like `forget`, but returns failures instead of throwing. The next start tries again. */
   async tryToForget(planId: string): Promise<readonly string[]> {
     try {
       await this.forget(planId);

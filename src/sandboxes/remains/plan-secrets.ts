@@ -19,9 +19,9 @@ export type Secrets = { readonly [resourceId: string]: string };
 
 /**
  * `secrets/PLAN` in the state directory, 0600: the passwords in the URLs of a plan's resources, which
- * finishing a commit takes. They are nowhere else. They are written before anything of the plan exists that
- * needs them, and removed when nothing needs them any more. The folder stays: another process may be about to
- * write there.
+ * finishing a commit needs. They are stored nowhere else. They are written before anything of the plan exists
+ * that needs them, and removed when nothing needs them any more. The folder stays, because another process
+ * may be about to write there.
  */
 export class PlanSecrets {
   readonly #stateDir: string;
@@ -52,7 +52,7 @@ export class PlanSecrets {
     }
   }
 
-  /** The plans that have a file here, whole or half written. */
+  /** The plans that have a file here, complete or half written. */
   plans(): readonly string[] {
     return [...new Set(namesIn(`${this.#stateDir}/${FOLDER}`).flatMap((name) => planOf(name) ?? []))];
   }
@@ -62,7 +62,7 @@ export class PlanSecrets {
   }
 }
 
-/** The plan that a file belongs to, also one that a crash left half written (see whole-file.ts). */
+/** The plan of a file, also of one that a crash left half written (see whole-file.ts). */
 function planOf(name: string): string | undefined {
   return /^([0-9A-Z]{26})(?:[.]new)?$/.exec(name)?.[1];
 }

@@ -2,12 +2,13 @@ import type { PlanRecord } from "../../core/plan.ts";
 import { forgetRestored, restoredNames, restoredNamesOf } from "../../engine/touches/restored-times.ts";
 import type { Store } from "../../store/store.ts";
 
-/** After every time that there is. */
+/** Later than any time. */
 const END_OF_TIME = "9999";
 
 /**
- * What undos remember of originals, for other plans on them (files/restored-times.ts). It is needed while one
- * of these is open or can be undone. A plan that is made later looks at the originals as they are then.
+ * The records of undos about originals, for other plans on the same originals
+ * (engine/touches/restored-times.ts). They are needed while one of these plans is open or can be undone. A
+ * later plan reads the originals as they are then.
  */
 export class RestoredRemains {
   readonly #store: Store;

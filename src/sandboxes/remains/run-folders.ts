@@ -14,9 +14,9 @@ const RUNS = "runs";
 const USES = "uses";
 
 /**
- * Folders in the state directory that belong to commands inside plans. `runs/PLAN/` has what they wrote
- * outside the plan's resources (`scratch/`) and what it takes to start them; it goes when the plan is over.
- * `uses/` lists the commands that are running (uses.ts).
+ * The folders of commands in the state directory. `runs/PLAN/` holds what the commands of a plan wrote
+ * outside its resources (`scratch/`) and what starting them takes; it goes when the plan is over. `uses/`
+ * lists the running commands (uses.ts).
  */
 export class RunFolders {
   readonly #stateDir: string;
@@ -25,19 +25,19 @@ export class RunFolders {
     this.#stateDir = stateDir;
   }
 
-  /** The folder of all runs; made if it is not there. */
+  /** The folder of all runs; made if it is missing. */
   all(): Folder {
     using state = Folder.open(this.#stateDir);
     return state.ensureFolder(POINTS.make, RUNS);
   }
 
-  /** The folder of a plan; made if it is not there. */
+  /** The folder of a plan; made if it is missing. */
   of(planId: string): Folder {
     using runs = this.all();
     return runs.ensureFolder(POINTS.make, planId);
   }
 
-  /** The folder of the commands that are inside any plan; made if it is not there. */
+  /** The folder of the running commands; made if it is missing. */
   uses(): Folder {
     using state = Folder.open(this.#stateDir);
     return state.ensureFolder(POINTS.uses, USES);
@@ -48,14 +48,14 @@ export class RunFolders {
     return state.openBelowIfThere(USES);
   }
 
-  /** The names in it, without system calls of our own: see `plans`. */
+  /** The names in it, read without our own system calls: see `plans`. */
   useNames(): readonly string[] {
     return namesIn(`${this.#stateDir}/${USES}`);
   }
 
   /** The plans that have a folder here. */
   plans(): readonly string[] {
-    // Every command asks this, and most need no other system calls, which take a while to load.
+    // Every command asks this, and most need no system calls of ours, which take a while to load.
     return namesIn(`${this.#stateDir}/${RUNS}`).filter((name) => PLAN_ID.test(name));
   }
 

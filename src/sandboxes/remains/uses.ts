@@ -17,13 +17,13 @@ export interface Use {
   readonly id: string;
   readonly command: string;
   readonly strict: boolean;
-  /** The Drydock that started it. */
+  /** The Drydock process that started it. */
   readonly owner: Owner;
   /** The anchor of its namespaces (see `started`), `keeper` on disk. Absent until the command is up. */
   readonly keeper?: Owner;
 }
 
-/** A use of our own. */
+/** A use of this process. */
 export interface OwnUse {
   readonly id: string;
   /** The command is up. Other commands join its view through the namespaces of the process `anchor`. */
@@ -47,7 +47,7 @@ export class Uses {
     this.#owners = owners;
   }
 
-  /** The commands that are running inside, the oldest first. */
+  /** The commands that run inside, oldest first. */
   living(planId: string): readonly Use[] {
     using users = this.#folders.usesIfThere();
     if (users === undefined) return [];
@@ -59,8 +59,8 @@ export class Uses {
   }
 
   /**
-   * The plans with a dead command. Removes none, so it needs no claim; costs nothing where no command is
-   * recorded.
+   * The plans with a dead command. Removes nothing, so it needs no claim; costs nothing without recorded
+   * commands.
    */
   abandoned(): readonly string[] {
     if (this.#folders.useNames().length === 0) return [];
@@ -86,7 +86,7 @@ export class Uses {
     return this.#owners.isAlive(owner) || (anchor !== undefined && isProcessAlive(anchor));
   }
 
-  /** Refuses if a command is running in the plan. */
+  /** Refuses if a command runs in the plan. */
   assertNone({ id, name }: PlanRecord): void {
     const [use] = this.living(id);
     if (use === undefined) return;
@@ -96,7 +96,7 @@ export class Uses {
     });
   }
 
-  /** Counts a new command as inside from here on. */
+  /** Counts a new command as inside from now on. */
   begin(planId: string, facts: Pick<Use, "command" | "strict">): OwnUse {
     const { owner, release } = this.#owners.enter();
     const use: Use = { id: newId(), ...facts, owner };
@@ -133,7 +133,7 @@ function save(users: Folder, name: string, use: Use): void {
   writeWhole(POINTS.write, users, name, Buffer.from(JSON.stringify(use)));
 }
 
-/** All plans share the folder, so other processes add and remove files meanwhile. */
+/** Undefined if the file is gone: all plans share the folder, so other processes remove files meanwhile. */
 function readIfThere(users: Folder, name: string): Buffer | undefined {
   let bytes: Buffer | undefined;
   unlessGone(() => {

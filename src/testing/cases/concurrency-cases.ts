@@ -5,8 +5,8 @@ import { OTHER_PLAN_ID, PLAN_ID } from "../plan-ids.ts";
 const NAMES = Array.from({ length: 8 }, (_, at) => `at-once/${at}.txt`);
 
 /**
- * Several at once, each with an instance of its own. Commits over one original never meet: Drydock lets one
- * wait for the other.
+ * Several calls at once, each with an instance of its own. Commits over one original never meet: Drydock lets
+ * one wait for the other.
  */
 export const concurrencyCases: readonly ConformanceCase[] = [
   {

@@ -3,7 +3,7 @@ import { expectEqual, expectRefusal } from "../expectation.ts";
 import { OTHER_PLAN_ID } from "../plan-ids.ts";
 import type { SandboxBench } from "../sandbox-bench.ts";
 
-/** Every byte there is, twice, so that no reader of text goes through unnoticed. */
+/** Every byte value, twice, so that no reader of text goes unnoticed. */
 const EVERY_BYTE = Buffer.from(Array.from({ length: 512 }, (_, at) => at % 256)).toString("latin1");
 
 async function workIn(sandbox: SandboxBench): Promise<void> {
@@ -11,10 +11,7 @@ async function workIn(sandbox: SandboxBench): Promise<void> {
   await sandbox.write("made/here.txt", EVERY_BYTE);
 }
 
-/**
- * What holds for everything that has content by path, whether it is a folder or not: all work is done by
- * `write`.
- */
+/** What holds for every resource with content by path, folder or not: all work is done by `write`. */
 export const contentCases: readonly ConformanceCase[] = [
   {
     name: "leaves the original alone while it is written to, diffed and removed",
@@ -56,7 +53,8 @@ export const contentCases: readonly ConformanceCase[] = [
       expectEqual(await after.read("made/here.txt"), EVERY_BYTE, "a new file");
       expectEqual(await after.read("readme.txt"), "work\n", "a file that was written over");
       const now = await bench.original();
-      for (const [path, entry] of others) expectEqual(now.get(path), entry, `${path}, which nobody wrote`);
+      for (const [path, entry] of others)
+        expectEqual(now.get(path), entry, `${path}, which the plan did not write`);
     },
   },
   {
@@ -131,7 +129,7 @@ export const contentCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: "refuses to land over what somebody wrote meanwhile, and keeps both",
+    name: "refuses to land over what another writer wrote meanwhile, and keeps both",
     group: "conflicts",
     needs: ["isolation"],
     run: async (bench) => {
@@ -139,13 +137,17 @@ export const contentCases: readonly ConformanceCase[] = [
       await workIn(sandbox);
       await bench.somebodyWrites("readme.txt", "somebody else's\n");
       const theirs = await bench.original();
-      await expectRefusal(() => sandbox.commit(), "a commit over somebody's change", "SandboxConflictError");
+      await expectRefusal(
+        () => sandbox.commit(),
+        "a commit over another writer's change",
+        "SandboxConflictError",
+      );
       await bench.expectOriginal(theirs, "the original should be as they left it");
       expectEqual(await sandbox.read("readme.txt"), "work\n", "the work in the sandbox");
     },
   },
   {
-    name: "never loses what somebody wrote elsewhere: the work lands beside it, or is refused",
+    name: "never loses what another writer wrote elsewhere: the work lands beside it, or is refused",
     group: "conflicts",
     needs: ["isolation"],
     run: async (bench) => {
@@ -155,13 +157,13 @@ export const contentCases: readonly ConformanceCase[] = [
       const landed = await sandbox.commit().then(
         () => "work\n",
         (thrown: unknown) => {
-          // What can't tell one entry from another has to refuse, and may.
+          // A strategy that can't tell one entry from another may refuse.
           if (!(thrown instanceof Error) || thrown.name !== "SandboxConflictError") throw thrown;
           return "one\ntwo\nthree\n";
         },
       );
       const after = await bench.sandbox(OTHER_PLAN_ID);
-      expectEqual(await after.read("src/app.ts"), "somebody else's\n", "what they wrote");
+      expectEqual(await after.read("src/app.ts"), "somebody else's\n", "what the other writer wrote");
       expectEqual(await after.read("readme.txt"), landed, "what landed");
     },
   },

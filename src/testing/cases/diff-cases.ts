@@ -13,17 +13,17 @@ async function changeOf(sandbox: SandboxBench, path: string): Promise<Change> {
   return change;
 }
 
-/** The paths that changed for another reason than that something in them did. */
+/** The changes, without the modifications of these folders themselves. */
 async function changesBut(sandbox: SandboxBench, ...folders: readonly string[]): Promise<string[]> {
   return (await sandbox.changes()).filter(
     (line) => !folders.some((folder) => line === `modified directory ${folder}`),
   );
 }
 
-/** Everything that differs is found, and nothing else. */
+/** The diff finds everything that differs, and nothing else. */
 export const diffCases: readonly ConformanceCase[] = [
   {
-    name: "finds nothing in a sandbox that nobody touched",
+    name: "finds nothing in an untouched sandbox",
     group: "diff",
     needs: [],
     run: async (bench) => {

@@ -3,10 +3,10 @@ import type { ConformanceCase } from "../conformance-case.ts";
 import { expectEqual } from "../expectation.ts";
 import type { Steps } from "../tree/work-tree.ts";
 
-/** Only root may give things away; anybody else gives them to themselves. */
+/** Only root may give files away; other users give them to themselves. */
 const OWNER = process.geteuid?.() === 0 ? 12_345 : (process.geteuid?.() ?? 0);
 
-/** Only root can look at the content of what nobody may read, and the suite has to. */
+/** Only root can read the content of a file without read permission, and the suite has to. */
 const CLOSED = process.geteuid?.() === 0 ? 0o000 : 0o400;
 
 const LANDINGS: { readonly [name: string]: Steps } = {
@@ -142,7 +142,7 @@ const LANDINGS: { readonly [name: string]: Steps } = {
   },
 };
 
-/** What a strategy must not lose for a landing to be exact. */
+/** The losses that a strategy must not declare for a landing to be exact. */
 const KEEPS: { readonly [what: string]: readonly Loss[] } = {
   "a folder that moves, with one name of a file that stays": ["folder-renames", "linked-files"],
   "one more name of a file with several": ["linked-files"],
@@ -160,9 +160,7 @@ const KEEPS: { readonly [what: string]: readonly Loss[] } = {
   "changes inside read-only folders": ["read-only-folders"],
 };
 
-/**
- * What lands is exactly what was in the sandbox: the same steps on a plain folder end with the same folder.
- */
+/** What lands equals the sandbox exactly: the same steps in a plain folder end with the same folder. */
 export const exactnessCases: readonly ConformanceCase[] = Object.entries(LANDINGS).map(([what, steps]) => ({
   name: `lands exactly: ${what}`,
   group: "exactness",

@@ -11,7 +11,7 @@ const PATHS_THAT_LEAD_OUT = [
   "src/../../../etc/hostname",
 ];
 
-/** Nothing gets outside of the sandbox, or of the original. */
+/** Nothing gets out of the sandbox or the original. */
 export const pathSafetyCases: readonly ConformanceCase[] = [
   {
     name: "refuses to read or write by a path that leads out",
@@ -66,7 +66,7 @@ export const pathSafetyCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: "does not land through a link that somebody planted in the original",
+    name: "does not land through a link that another writer planted in the original",
     group: "path safety",
     needs: ["isolation", "path"],
     run: async (bench) => {

@@ -8,17 +8,17 @@ import type { Death } from "./victim-protocol.ts";
 /** A file of every original that the suite fills. */
 export const FILE = "readme.txt";
 
-/** One try: a sandbox of a plan of its own, and what is called in the process that dies. */
+/** One trial: a sandbox of a plan of its own, and the call that the victim makes. */
 export interface Trial {
   arrange(
     sandbox: SandboxBench,
     at: number,
   ): Promise<{ readonly method: string; readonly args: readonly unknown[] }>;
-  /** Somebody else comes after the crash. */
+  /** Another process goes on after the crash. */
   goOn(sandbox: SandboxBench, at: number, when: string): Promise<void>;
 }
 
-/** Tries a call undisturbed, then once for each moment at which it can be cut off. */
+/** Makes a call undisturbed, then cuts it off once at each possible moment. */
 export async function cutOff(bench: Bench, trial: Trial): Promise<void> {
   const undisturbed = await attempt(bench, trial, 0);
   for (const [index, death] of victimOf(bench).momentsOf(undisturbed).entries())
@@ -43,7 +43,7 @@ async function attempt(
   return end;
 }
 
-/** Fails unless a new sandbox shows this in FILE, and so the original does. */
+/** Fails unless a new sandbox, and so the original, has this content in FILE. */
 export async function expectContent(bench: Bench, expected: string, when: string): Promise<void> {
   const after = await bench.sandbox(OTHER_PLAN_ID);
   expectEqual(await after.read(FILE), expected, `${when}: the file in the original`);

@@ -15,15 +15,18 @@ interface Step {
 }
 
 /**
- * A try whose process is killed with a request under way, which arrives while another process goes on, or
- * after that.
+ * A trial whose process is killed while a request is under way. The request arrives while another process
+ * goes on, or after that.
  */
 export interface LateTrial extends Trial {
-  /** What has to hold still when the request has arrived. */
+  /** Fails unless the state still holds after the late request has arrived. */
   stays(when: string): Promise<void>;
 }
 
-/** When a request of a killed process arrives: before what is sent then by the one that goes on. */
+/**
+ * When the request of a killed process arrives: before this request of the process that goes on, or after
+ * all.
+ */
 interface Arrival {
   readonly step: Step;
   readonly before?: number;
@@ -32,9 +35,9 @@ interface Arrival {
 const MOST_PID_BYTES = 32;
 
 /**
- * Tries a call undisturbed, then with a process that is killed when a request is under way that follows a
- * failpoint. That request arrives when another process has gone on; and, in further tries, when that one has
- * looked and is about to act: before each of its own requests that follow a failpoint.
+ * Runs a call undisturbed, then kills its process once for each request that follows a failpoint, while that
+ * request is under way. The request arrives after another process has gone on. In further trials it arrives
+ * after that process has looked and before it acts: before each of its own requests that follow a failpoint.
  */
 export async function arriveLate(bench: Bench, trial: LateTrial): Promise<void> {
   const gate = gateOf(bench);
@@ -50,10 +53,10 @@ export async function arriveLate(bench: Bench, trial: LateTrial): Promise<void> 
 }
 
 interface Tried {
-  /** When the process that is killed sent something, and the steps that it passed. */
+  /** The times at which the killed process sent something, and the steps that it passed. */
   readonly sentAt: readonly number[];
   readonly passed: readonly Step[];
-  /** The same of the one that goes on. */
+  /** The times and steps of the process that goes on. */
   readonly goneOnAt: readonly number[];
   readonly stepsAt: readonly { readonly at: number }[];
 }
@@ -87,7 +90,9 @@ async function attemptOne(
   };
 }
 
-/** The process says by a file that it is there; the next thing that it sends is held; it is killed. */
+/**
+ * Waits until the process says by a file that it has reached the step, holds its next request, and kills it.
+ */
 async function killed(
   bench: Bench,
   gate: RequestGate,
@@ -108,7 +113,7 @@ function kill(file: string): void {
   process.kill(Number(readTextFile(file, MOST_PID_BYTES)?.text), "SIGKILL");
 }
 
-/** The last step before each request, where there is one since the request before. */
+/** The last step before each request, for requests with a step since the one before. */
 function stepsBefore<Passed extends { readonly at: number }>(
   sentAt: readonly number[],
   passed: readonly Passed[],
@@ -122,7 +127,9 @@ function stepsBefore<Passed extends { readonly at: number }>(
 function whenOf(method: string, arrival?: Arrival): string {
   if (arrival === undefined) return `after ${method}`;
   const arrives =
-    arrival.before === undefined ? "later" : `before request ${arrival.before + 1} of what goes on`;
+    arrival.before === undefined
+      ? "later"
+      : `before request ${arrival.before + 1} of the process that goes on`;
   return `${method} was killed, and its request after ${arrival.step.name} arrives ${arrives}`;
 }
 

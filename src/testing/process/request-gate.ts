@@ -1,26 +1,26 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { sharedTime } from "./shared-time.ts";
 
-/** How long a server may take to close a connection whose client is long gone. */
+/** How long a server may take to close a connection whose client is gone. */
 const LIMIT_MS = 30_000;
 
-/** Where a server is: a port, or a local socket. */
+/** The address of a server: a port, or a local socket. */
 export type ServerPlace = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** A client's connection, and the one to the server that stands for it. */
+/** A client's connection, paired with the connection to the server that forwards it. */
 interface Passage {
   readonly toServer: Socket;
-  /** Whether what is sent on it may be held. */
+  /** Whether the gate may hold bytes of this connection. */
   isWatched: boolean;
-  /** What the client has sent and the server has not got; undefined while everything passes. */
+  /** Bytes that the client has sent and the server has not received; undefined while everything passes. */
   held: Buffer[] | undefined;
 }
 
 /**
- * A gate between a strategy and its server, for the cases about requests that arrive late: the network, a
- * proxy or the server's own queue can keep what a client has sent until long after that client was killed. It
- * listens on loopback and passes everything on, until it is told to hold. What it then holds reaches the
- * server when it is released, though the client is gone.
+ * A gate between a strategy and its server, for cases about requests that arrive late: a network, a proxy or
+ * the server's own queue can deliver a request long after its client was killed. The gate listens on loopback
+ * and forwards everything until it is told to hold. Held bytes reach the server on release, though the client
+ * is gone.
  *
  * @example
  * ```ts
@@ -39,7 +39,7 @@ export class RequestGate implements AsyncDisposable {
   #isHolding = false;
   #onHeld: () => void = () => undefined;
   #untilRelease = Number.POSITIVE_INFINITY;
-  /** What has to be over before anything else passes. */
+  /** A release under way. Everything that comes later waits for it. */
   #releasing: Promise<void> = Promise.resolve();
 
   private constructor(server: Server, to: ServerPlace) {
@@ -47,7 +47,7 @@ export class RequestGate implements AsyncDisposable {
     this.#to = to;
   }
 
-  /** Opens a gate to a server, on a free port of loopback or on the local socket that is given. */
+  /** Opens a gate to a server, on a free port of loopback or on the given local socket. */
   static async open(to: ServerPlace, at?: string): Promise<RequestGate> {
     const server = createServer({ allowHalfOpen: true });
     const gate = new RequestGate(server, to);
@@ -68,14 +68,14 @@ export class RequestGate implements AsyncDisposable {
     return address.port;
   }
 
-  /** When something that a client had sent was passed on, by sharedTime(). */
+  /** The times, by sharedTime(), at which bytes of clients were forwarded. */
   get passedAt(): readonly number[] {
     return this.#passedAt;
   }
 
   /**
-   * From the first thing that is sent while this says so, nothing passes: on connections that begin from now
-   * on, or on all. Resolves when something is held.
+   * Holds everything from the first bytes for which `isTime` returns true: on connections that begin from now
+   * on, or on all. Resolves when the gate holds something.
    */
   async holdWhen(isTime: (sent: Uint8Array) => boolean, which: "new" | "all" = "new"): Promise<void> {
     if (which === "all") for (const passage of this.#passages) passage.isWatched = true;
@@ -85,14 +85,17 @@ export class RequestGate implements AsyncDisposable {
     await promise;
   }
 
-  /** Lets all others pass again; what is held stays held, at most until so many things have passed. */
+  /**
+   * Lets other connections pass again. Held bytes stay held until `release`, or until `atMost` messages have
+   * passed.
+   */
   admitOthers(atMost = Number.POSITIVE_INFINITY): void {
     this.#holdsWhen = undefined;
     this.#isHolding = false;
     this.#untilRelease = atMost;
   }
 
-  /** Hands over what is held, as if its client were there. Resolves when the server has done with it. */
+  /** Delivers the held bytes as if their client were there. Resolves when the server has answered them. */
   async release(): Promise<void> {
     this.admitOthers();
     const late = [...this.#passages].filter(({ held }) => held !== undefined);
@@ -125,7 +128,7 @@ export class RequestGate implements AsyncDisposable {
       this.#passages.delete(passage);
       client.destroy();
     });
-    // A client that was killed, or a server that ends a connection, is what this is about.
+    // Killed clients and closed connections are expected here.
     for (const socket of [client, toServer]) socket.on("error", () => socket.destroy());
   }
 
@@ -153,7 +156,9 @@ export class RequestGate implements AsyncDisposable {
   }
 }
 
-/** A server answers what it was sent before it ends the connection of a client that sends no more. */
+/**
+ * Delivers and half-closes: a server answers everything that it received before it closes such a connection.
+ */
 async function deliver(passage: Passage): Promise<void> {
   const { toServer, held = [] } = passage;
   if (toServer.destroyed) return;

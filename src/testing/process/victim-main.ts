@@ -8,11 +8,11 @@ import { sharedTime } from "./shared-time.ts";
 import { decodeCall, type VictimLine, type VictimRequest } from "./victim-protocol.ts";
 
 /**
- * The process that dies: makes an instance of a strategy, calls one method of it, and kills itself when it is
- * told to.
+ * The process that dies: it makes an instance of a strategy, calls one method of it, and kills itself when it
+ * is told to.
  */
 
-/** What the suite does is no step of Drydock's. */
+/** The failpoint of the suite's own steps; it is not in Drydock's list. */
 const POINT = "conformance.victim" as Failpoint;
 const request = JSON.parse(process.argv[2] ?? "") as VictimRequest;
 const passes = new Map<string, number>();
@@ -40,7 +40,7 @@ async function live(): Promise<void> {
       message: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),
     });
   }
-  // A timer, or what the strategy holds open, is no reason to stay.
+  // Exit although a timer or a handle of the strategy may be open.
   process.exit(0);
 }
 
@@ -55,24 +55,24 @@ function pass(name: string): void {
   passes.set(name, nth);
   const isHere = death !== undefined && "name" in death && death.name === name && death.pass === nth;
   if (isHere && death.kind === "failpoint") die();
-  if (isHere && death.kind === "request") leavePid(death.file);
+  if (isHere && death.kind === "request") writePid(death.file);
   say({ kind: "passed", name, pass: nth, at: sharedTime() });
 }
 
-/** Leaves this process's id in a new file. */
-function leavePid(file: string): void {
+/** Writes this process's id to a new file. */
+function writePid(file: string): void {
   using folder = Folder.open(dirname(file));
   createWhole(POINT, folder, basename(file), String(process.pid));
 }
 
-/** Without a chance to clean up, as a crash is. */
+/** Dies without a chance to clean up, as in a crash. */
 function die(): void {
   process.kill(process.pid, "SIGKILL");
   // Nothing may happen between the signal and the end.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }
 
-/** Said at once, because what is written to a pipe is on its way when the call returns. */
+/** Writes synchronously: a line in the pipe survives the death of this process. */
 function say(line: VictimLine): void {
   process.stdout.write(`\n${request.mark}${JSON.stringify(line)}\n`);
 }

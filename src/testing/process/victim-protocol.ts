@@ -3,10 +3,9 @@ import type { IntendedPlace } from "../../core/strategy.ts";
 import type { StrategyModule } from "../strategy-factory.ts";
 
 /**
- * How the suite speaks with a process that is there to die (victim-main.ts): it gets one request as its
- * argument, and says what happens as lines of JSON on its output. They begin with a mark that nobody else
- * knows, so that a strategy that prints something disturbs nothing. Bytes among the arguments are `{
- * "base64": … }`.
+ * The protocol between the suite and its victim (victim-main.ts). The victim gets one request as its argument
+ * and reports on its output as lines of JSON. Each line begins with a secret mark, so output of the strategy
+ * itself disturbs nothing. Bytes among the arguments are `{ "base64": … }`.
  */
 export interface VictimRequest {
   readonly mark: string;
@@ -17,23 +16,23 @@ export interface VictimRequest {
   readonly death?: Death;
 }
 
-/** When the process is to die. */
+/** When the process dies. */
 export type Death =
   /** As soon as the call has begun to wait for something. */
   | { readonly kind: "start" }
-  /** When the call is through, before anybody hears of it. */
+  /** After the call has ended, before the process reports it. */
   | { readonly kind: "end" }
   | { readonly kind: "time"; readonly milliseconds: number }
   | { readonly kind: "failpoint"; readonly name: string; readonly pass: number }
   /**
-   * When what it sends next after this failpoint is on its way. It then makes this file, with its process id
-   * in it, and is killed from outside.
+   * When the next request after this failpoint is under way: the process writes its id to this file, and the
+   * suite kills it.
    */
   | { readonly kind: "request"; readonly name: string; readonly pass: number; readonly file: string };
 
 export type VictimLine =
   | { readonly kind: "intent"; readonly ref: SandboxRef; readonly places: readonly IntendedPlace[] }
-  /** `at` is the time in milliseconds, by a clock that all processes share. */
+  /** `at` is in milliseconds, by a clock that all processes share. */
   | { readonly kind: "passed"; readonly name: string; readonly pass: number; readonly at: number }
   | { readonly kind: "returned"; readonly value: unknown; readonly milliseconds: number }
   | { readonly kind: "threw"; readonly message: string };

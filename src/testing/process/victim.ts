@@ -6,20 +6,20 @@ import { ConformanceFailure } from "../expectation.ts";
 import type { StrategyModule } from "../strategy-factory.ts";
 import { type Death, encodeCall, type VictimLine, type VictimRequest } from "./victim-protocol.ts";
 
-/** Where the program is, seen from where this is: in the source, in dist/ or its chunks. */
+/** The program of the victim, relative to this module: in the source, in dist/ or in its chunks. */
 const PLACES = ["./victim-main.ts", "./victim.js", "../victim.js"];
 const LIMIT_MS = 60_000;
-/** So many failpoints of a strategy are tried in one call, evenly spread. */
+/** At most this many failpoints are tried in one call, evenly spread. */
 const MOST_FAILPOINTS = 10;
 const PARTS_OF_ITS_TIME = [0.3, 0.7];
 
-/** What a process did before it died, or to its end. */
+/** What a process reported until it died or ended. */
 export interface VictimEnd {
   readonly lines: readonly VictimLine[];
   readonly wasKilled: boolean;
 }
 
-/** Another process that calls a strategy, and can be killed in the middle of it. */
+/** Another process that calls a strategy, and can be killed during the call. */
 export class Victim {
   readonly #module: StrategyModule;
   readonly #stateDir: string;
@@ -30,8 +30,8 @@ export class Victim {
   }
 
   /**
-   * Calls a method in a process of its own, which dies as told, or goes to its end. What it throws is a
-   * failure of the case.
+   * Calls a method in a process of its own, which dies as told or runs to the end. An error that the method
+   * throws fails the case.
    */
   async call(method: string, args: readonly unknown[], death?: Death): Promise<VictimEnd> {
     const mark = `victim ${randomBytes(8).toString("hex")} `;
@@ -64,7 +64,7 @@ export class Victim {
     return { lines, wasKilled };
   }
 
-  /** The moments at which a call can be cut off, by what it did when it was not. */
+  /** The moments at which a call can be cut off, from the report of an undisturbed call. */
   momentsOf({ lines }: VictimEnd): readonly Death[] {
     const passed = lines.flatMap((line) =>
       line.kind === "passed" ? [{ ...line, kind: "failpoint" as const }] : [],
@@ -93,7 +93,7 @@ function program(): string {
   return found;
 }
 
-/** What decides how this process finds modules holds for the other one too. */
+/** Options of this process that decide how modules are found; the victim gets them too. */
 function loadingOptions(): readonly string[] {
   return process.execArgv.filter((option) => /^(?:--conditions|-C)=/.test(option));
 }

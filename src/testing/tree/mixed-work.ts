@@ -2,8 +2,8 @@ import type { Loss } from "../../core/capabilities.ts";
 import type { Steps, WorkTree } from "./work-tree.ts";
 
 /**
- * Work in the sample tree that has something of every kind, for cases that are about something else; but for
- * what is lost anyhow.
+ * Work of every kind in the sample tree, for cases that are about something else. Kinds that the strategy
+ * declares to lose are not in it.
  */
 export function workOfEveryKind({ losses }: { readonly losses: readonly Loss[] }): Steps {
   return (tree) => {

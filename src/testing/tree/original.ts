@@ -4,18 +4,18 @@ import type { MadeContent, MadeFolder, MadeResource } from "../strategy-factory.
 import { snapshotTree, type TreeSnapshot } from "./tree-snapshot.ts";
 import type { Steps } from "./work-tree.ts";
 
-/** The original of one case, as somebody sees it who knows nothing of the strategy. */
+/** The original of one case, without the strategy. */
 export interface Original {
-  /** The folder that it is; undefined if it is none. */
+  /** Its folder; undefined if the original is not one. */
   readonly folder: string | undefined;
-  /** What one of its entries is called in a change. */
+  /** The kind of its entries in a change. */
   readonly kind: ChangeKind;
   snapshot(): Promise<TreeSnapshot>;
   /** Writes one of its entries. */
   write(path: string, content: string | Uint8Array): Promise<void>;
 }
 
-/** `perform` does steps in a folder. */
+/** `perform` runs steps in a folder. */
 export function originalOf(
   made: MadeResource,
   isLeftOut: (name: string) => boolean,

@@ -1,6 +1,6 @@
 import type { WorkTree } from "./work-tree.ts";
 
-/** What there is in every sample, also in one that is no folder. */
+/** The content of every sample, whether it is a folder or not. */
 export const SAMPLE_CONTENT: { readonly [path: string]: string | Uint8Array } = {
   "readme.txt": "one\ntwo\nthree\n",
   "image.bin": Buffer.from([0x89, 0x50, 0x00, 0xff, 0x0a, 0x1a]),
@@ -12,7 +12,7 @@ export const SAMPLE_CONTENT: { readonly [path: string]: string | Uint8Array } = 
   "gone/inside/file": "gone\n",
 };
 
-/** Fills an empty folder with every kind of entry, some of them awkward. */
+/** Fills an empty folder with entries of every kind, some of them awkward. */
 export function fillSampleTree(tree: WorkTree): void {
   for (const path of ["src", "src/deep", "hollow", "gone", "gone/inside"]) tree.makeFolder(path);
   for (const [path, content] of Object.entries(SAMPLE_CONTENT)) tree.write(path, content);

@@ -6,7 +6,7 @@ import { makeScratchFolder } from "../../system/state/scratch-folder.ts";
 
 const POINT = "conformance.folder" as Failpoint;
 
-/** A folder of one case, with those in it that a bench needs. Removed with all that is in it. */
+/** The folder of one case, with the folders that a bench needs. Removed with its content. */
 export class SuiteFolder {
   readonly path: string;
 

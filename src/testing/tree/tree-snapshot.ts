@@ -8,15 +8,15 @@ import { readXattrs } from "../../system/calls/xattrs.ts";
 import { type DataRange, dataRanges } from "../../system/data/data-ranges.ts";
 import { digestOfFile } from "../../system/data/file-content.ts";
 
-/** Everything about one entry that anybody could see, as text to compare and to show. */
+/** Every visible attribute of one entry, as text to compare and to show. */
 export type EntrySnapshot = { readonly [attribute: string]: string };
 
-/** Everything about a folder and all that is in it that anybody could see, by path. */
+/** Every entry of a folder with its visible attributes, by path. */
 export type TreeSnapshot = ReadonlyMap<string, EntrySnapshot>;
 
 /**
- * Takes a snapshot of a folder: of every entry its kind, content, holes, mode, owner, time, attributes,
- * target and other names.
+ * Takes a snapshot of a folder: the kind, content, holes, mode, owner, time, extended attributes, target and
+ * other names of every entry.
  */
 export function snapshotTree(path: string, isLeftOut: (name: string) => boolean = () => false): TreeSnapshot {
   using root = Folder.open(path);
@@ -33,13 +33,13 @@ export function snapshotTree(path: string, isLeftOut: (name: string) => boolean 
   return withLinkGroups(entries);
 }
 
-/** Whether what is there or not does not count for who declares this loss. */
+/** For each declared loss, the entries whose presence does not count. */
 const NOT_KEPT: { readonly [loss in Loss]?: (kind: string | undefined) => boolean } = {
   folders: (kind) => kind === "directory",
   "other-kinds": (kind) => kind !== "file" && kind !== "symlink" && kind !== "directory",
 };
 
-/** Whether an attribute of an entry does not count for who declares this loss. */
+/** For each declared loss, the attributes that do not count. */
 const LOST: {
   readonly [loss in Loss]?: (attribute: string, kind: string | undefined, differing: Values) => boolean;
 } = {
@@ -62,10 +62,7 @@ function canRun(mode: string | undefined): boolean {
   return (Number.parseInt(mode ?? "0", 8) & 0o100) !== 0;
 }
 
-/**
- * What differs between two snapshots, a line for each; none if they are equal. What is declared to be lost
- * does not count.
- */
+/** The differences between two snapshots, a line for each. Declared losses do not count. */
 export function compareSnapshots(
   actual: TreeSnapshot,
   expected: TreeSnapshot,
@@ -92,7 +89,9 @@ export function compareSnapshots(
   });
 }
 
-/** The inodes of everything in a folder but folders, which can't be shared, and workspaces of ours. */
+/**
+ * The inodes of the entries in a folder, without folders, which can't be shared, and without our workspaces.
+ */
 export function inodesOf(path: string): ReadonlyMap<string, string> {
   using root = Folder.open(path);
   const inodes = new Map<string, string>();
@@ -134,8 +133,8 @@ function fileContent(folder: Folder, name: string, facts: Facts): EntrySnapshot 
 }
 
 /**
- * File systems differ in their block size, and some put data where a short hole was; but none fills a long
- * one.
+ * Holes shorter than this do not count: file systems differ in their block size, and some fill a short hole;
+ * none fills a long one.
  */
 const HOLE_STEP = 1024 * 1024;
 
@@ -151,8 +150,8 @@ function largeHoles(data: readonly DataRange[], size: number): (readonly number[
 }
 
 /**
- * Inode numbers differ between equal trees; which names share one does not. The link count may: what an undo
- * needs can hold another name of the same file.
+ * Replaces inode numbers, which differ between equal trees, by the names that share one. The link count does
+ * not tell: an undo record can hold another name of the file.
  */
 function withLinkGroups(
   entries: ReadonlyMap<string, { facts: Facts; snapshot: EntrySnapshot }>,

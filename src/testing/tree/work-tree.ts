@@ -11,23 +11,20 @@ import { writeBytes } from "../../system/data/file-data.ts";
 import { openToEdit, resizeFile, writeAt } from "../../system/data/file-editing.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
 
-/**
- * What the suite does to folders is no step of Drydock's, so this name is not in the list of failpoints and
- * no crash test stops here.
- */
+/** The failpoint of the suite's own steps. It is not in Drydock's list, so no crash test stops here. */
 const POINT = "conformance.step" as Failpoint;
 
-/** What somebody does in a folder. */
+/** Work in a folder, as a function of it. */
 export type Steps = (tree: WorkTree) => void;
 
-/** When the times of an era begin; eras are a day apart. */
+/** The start of the first era, in seconds; eras are a day apart. */
 const FIRST_ERA = 1_500_000_000;
 const ERA = 86_400;
 
 /**
- * A folder, and what programs do in one. The same steps on two folders end with the same folders in every
- * attribute, because each step sets the time of what it touched to the next tick of the tree's own clock, and
- * modes do not depend on the umask.
+ * A folder, and the steps that programs take in one. The same steps in two folders end with equal folders in
+ * every attribute: each step sets the time of each entry that it touches to the next tick of the tree's own
+ * clock, and modes do not depend on the umask.
  */
 export class WorkTree {
   readonly path: string;
@@ -37,8 +34,8 @@ export class WorkTree {
   #ticks = 0;
 
   /**
-   * `era` says when the clock of this tree begins. With `copiesFolders` no folder can be renamed here, so it
-   * is copied and removed.
+   * `era` says when the clock of this tree begins. With `copiesFolders`, a folder that can't be renamed is
+   * copied and removed.
    */
   constructor(path: string, era = 0, { copiesFolders = false }: { readonly copiesFolders?: boolean } = {}) {
     this.path = path;
@@ -51,7 +48,7 @@ export class WorkTree {
     this.#folder.close();
   }
 
-  /** Writes a file, over the one that is there or a new one. */
+  /** Writes a file, in place if it exists. */
   write(path: string, content: string | Uint8Array): void {
     this.#inParent(path, (parent, name) => {
       const isNew = parent.facts(name) === undefined;
@@ -62,13 +59,13 @@ export class WorkTree {
     this.#tick(path);
   }
 
-  /** Writes a file as editors do: a new one that takes the place of what is there. */
+  /** Writes a file as editors do: a new file replaces the old one. */
   replace(path: string, content: string | Uint8Array): void {
     this.remove(path);
     this.write(path, content);
   }
 
-  /** Writes into a file at this place; beyond its end that leaves a hole. */
+  /** Writes into a file at this offset; beyond its end that makes a hole. */
   writeAt(path: string, at: number, content: string | Uint8Array): void {
     this.#edit(path, (fd, label) => writeAt(POINT, fd, at, toBytes(content), label));
   }
@@ -107,7 +104,7 @@ export class WorkTree {
     this.#tick(path);
   }
 
-  /** Removes whatever is there, a folder with all that is in it. */
+  /** Removes an entry, a folder with its content. */
   remove(path: string): void {
     this.#inParent(path, (parent, name) => removeTree(POINT, parent, name));
     this.#tick(parentPath(path));
@@ -135,7 +132,7 @@ export class WorkTree {
   }
 
   /**
-   * Sets an extended attribute, or removes it where no value is given. Names those that the file system does
+   * Sets an extended attribute, or removes it without a value. Returns the names that the file system does
    * not take.
    */
   setXattr(path: string, key: string, value?: string): readonly string[] {
@@ -147,7 +144,7 @@ export class WorkTree {
     });
   }
 
-  /** What the kernel says of this entry; undefined if there is nothing. */
+  /** The facts of an entry; undefined if there is none. */
   facts(path: string): Facts | undefined {
     return this.#on(path, (folder, name) => folder.facts(name));
   }
@@ -171,7 +168,7 @@ export class WorkTree {
     this.#tick(path);
   }
 
-  /** Gives this entry and the folder it is in the next time. */
+  /** Sets the times of this entry and of its folder to the next tick. */
   #tick(path: string): void {
     this.#ticks += 1;
     const time: Time = [FIRST_ERA + this.#era * ERA + this.#ticks, this.#ticks * 1001];
@@ -200,7 +197,7 @@ function closing(fd: number, action: () => void): void {
   }
 }
 
-/** As mv does it: where a folder can't be renamed, it is copied with all that is in it. */
+/** Renames; copies a folder that can't be renamed with its content, as mv does. */
 function moveOrCopy(from: Folder, name: string, to: Folder, toName: string): void {
   try {
     from.move(POINT, name, to, toName);

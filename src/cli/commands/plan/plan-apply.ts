@@ -2,11 +2,11 @@ import type { Command } from "commander";
 import type { ApplyOptions, ApplyResult } from "../../../plans/plan-views.ts";
 import { reportApply } from "../../apply-outcome.ts";
 import type { CommandContext } from "../../command-context.ts";
+import { openToChange } from "../../open-for-command.ts";
 import { addAllowOption, askToAllow, canAsk, nameFiles, refusedFor } from "../../options/allow-option.ts";
 import { unescapePath } from "../../options/escaped-path.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
 import { applyLines } from "../../render/plan/apply-lines.ts";
-import { change } from "../../session.ts";
 
 /**
  * `drydock plan apply [PLAN] [-m MESSAGE] [--only [RESOURCE:]PATTERN…] [--allow [RESOURCE:]PATTERN]…
@@ -14,7 +14,7 @@ import { change } from "../../session.ts";
  */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
-    .option("-m, --message <text>", "why; kept with the plan")
+    .option("-m, --message <text>", "the reason, recorded with the plan")
     .option(
       "--only <paths...>",
       "land only these paths ([RESOURCE:]PATTERN, with * and **); the rest stays in the plan",
@@ -22,7 +22,7 @@ export function define(command: Command, context: CommandContext): void {
     .option("--digest <digest>", "land only exactly what 'plan diff' showed with this digest")
     .option("--dry-run", "do everything up to the decision, then take it back")
     .option("--allow-irreversible", "also land what can't be undone")
-    .option("--after-restart", "land though the machine was restarted since, and work may be missing");
+    .option("--after-restart", "land although the machine was restarted and work may be missing");
   addAllowOption(command).action(async (plan: string | undefined, options: ApplyOptions) => {
     const { message, digest, only, allow, dryRun = false } = options;
     const { allowIrreversible = false, afterRestart = false } = options;
@@ -37,15 +37,13 @@ export function define(command: Command, context: CommandContext): void {
   });
 }
 
-/**
- * Applies; at a terminal what lands only with the user's word is asked for, and then it is tried once more.
- */
+/** Applies. At a terminal, asks for the user's word where it is missing and tries once more. */
 async function apply(
   context: CommandContext,
   plan: string | undefined,
   options: ApplyOptions,
 ): Promise<ApplyResult> {
-  return await change(context, plan, async (drydock) => {
+  return await openToChange(context, plan, async (drydock) => {
     try {
       return await drydock.plans.apply(plan, options);
     } catch (thrown) {

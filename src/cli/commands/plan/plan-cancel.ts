@@ -2,14 +2,16 @@ import type { Command } from "commander";
 import { displayPath } from "../../../core/paths/byte-path.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { EXIT } from "../../exit-codes.ts";
+import { openToChange } from "../../open-for-command.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
-import { change } from "../../session.ts";
 import { oneLine } from "../../terminal/printable.ts";
 
 /** `drydock plan cancel [PLAN]` */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (name?: string) => {
-    const plan = await change(context, name, (drydock) => drydock.plans.cancel(name), { makesRoom: true });
+    const plan = await openToChange(context, name, (drydock) => drydock.plans.cancel(name), {
+      makesRoom: true,
+    });
     const left = plan.left ?? [];
     if (left.length > 0) context.exitWith(EXIT.attention);
     if (!context.options.json) for (const warning of plan.warnings ?? []) context.output.warning(warning);

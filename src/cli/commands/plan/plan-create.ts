@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { CommandContext } from "../../command-context.ts";
+import { openToChange } from "../../open-for-command.ts";
 import { addResourceOption, resourceRequests } from "../../options/resource-requests.ts";
 import { resourceLines } from "../../render/plan/plan-lines.ts";
-import { change } from "../../session.ts";
 
 interface CreateOptions {
   readonly resource?: readonly string[];
@@ -14,9 +14,9 @@ interface CreateOptions {
 /** `drydock plan create [-r …]… [--name N] [--read-only] [--allow-irreversible]` */
 export function define(command: Command, context: CommandContext): void {
   addResourceOption(command)
-    .option("--name <name>", "what the plan is called")
-    .option("--read-only", "the plan can look, but never apply")
-    .option("--allow-irreversible", "the plan may hold what can't be undone")
+    .option("--name <name>", "name of the plan")
+    .option("--read-only", "the plan can never be applied")
+    .option("--allow-irreversible", "allow resources whose changes can't be undone")
     .action(
       async ({
         resource: given = ["."],
@@ -25,7 +25,7 @@ export function define(command: Command, context: CommandContext): void {
         allowIrreversible = false,
       }: CreateOptions) => {
         const resources = resourceRequests(given, context.cwd);
-        const plan = await change(context, undefined, (drydock) =>
+        const plan = await openToChange(context, undefined, (drydock) =>
           drydock.plans.create({
             resources,
             ...(name === undefined ? {} : { name }),
@@ -35,7 +35,7 @@ export function define(command: Command, context: CommandContext): void {
         );
         context.result(plan, () => [plan.id]);
         if (context.options.json || !context.output.terminal.interactive) return;
-        // Only the id is on stdout, for scripts; a person wants to see what was made.
+        // stdout has only the id, for scripts; a person sees the plan on stderr.
         for (const resource of plan.resources) {
           for (const line of resourceLines(resource, context.output.errorStyles)) context.output.notice(line);
         }

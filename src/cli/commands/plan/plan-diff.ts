@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import type { PlanDiff } from "../../../plans/plan-views.ts";
 import type { Services } from "../../../services.ts";
 import type { CommandContext } from "../../command-context.ts";
+import { openToRead } from "../../open-for-command.ts";
 import { parsePathFilter } from "../../options/path-filter.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
 import {
@@ -12,7 +13,6 @@ import {
   patchNotes,
 } from "../../render/plan/diff-lines.ts";
 import { patchLine } from "../../render/plan/patch-line.ts";
-import { look } from "../../session.ts";
 import { JsonList } from "../../terminal/json-document.ts";
 import { harmless } from "../../terminal/printable.ts";
 
@@ -25,7 +25,7 @@ interface DiffOptions {
 /** `drydock plan diff [PLAN] [--stat | --name-only | --patch] [PATH…]` */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
-    .argument("[PATH...]", "only what is at or below these paths")
+    .argument("[PATH...]", "only changes at or below these paths")
     .addOption(new Option("--stat", "how many lines of each file").conflicts(["nameOnly", "patch"]))
     .addOption(new Option("--name-only", "only the names").conflicts(["stat", "patch"]))
     .addOption(
@@ -33,7 +33,7 @@ export function define(command: Command, context: CommandContext): void {
     )
     .action(async (plan: string | undefined, given: readonly string[], options: DiffOptions) => {
       const paths = given.map(parsePathFilter);
-      await look(context, async (drydock) => {
+      await openToRead(context, async (drydock) => {
         if (context.options.json)
           return printDocument(context, drydock, plan, { paths, patch: options.patch });
         if (options.patch) return printPatch(context, drydock, plan, paths);
@@ -62,8 +62,8 @@ async function printDocument(
 }
 
 /**
- * Prints the patch as it is made. For a program it has the very bytes, so that it can be applied. A person is
- * told what a patch does not show.
+ * Prints the patch while it is made. A program gets the exact bytes, so that it can apply the patch. A person
+ * also gets notes on what a patch does not show.
  */
 async function printPatch(
   { output }: CommandContext,

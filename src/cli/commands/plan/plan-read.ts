@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { pathFromBytes } from "../../../core/paths/byte-path.ts";
 import type { CommandContext } from "../../command-context.ts";
+import { openToRead } from "../../open-for-command.ts";
 import { unescapePath } from "../../options/escaped-path.ts";
 import { addFileArguments, fileArguments } from "../../options/plan-argument.ts";
-import { look } from "../../session.ts";
 import { harmless } from "../../terminal/printable.ts";
 
 /** `drydock plan read [PLAN] RESOURCE PATH` */
@@ -11,9 +11,9 @@ export function define(command: Command, context: CommandContext): void {
   addFileArguments(command).action(async (first: string, second: string, third?: string) => {
     const { plan, resource, path: given } = fileArguments(first, second, third);
     const path = unescapePath(given);
-    // A program gets the very bytes; a person sees what would move the cursor or hide.
+    // A program gets the exact bytes; on a terminal, hidden characters are escaped.
     const isTerminal = context.output.terminal.interactive;
-    const content = await look(context, (drydock) => drydock.plans.read(plan, resource, path));
+    const content = await openToRead(context, (drydock) => drydock.plans.read(plan, resource, path));
     if (!context.options.json)
       return context.output.write(isTerminal ? harmless(pathFromBytes(content)) : content);
     return context.output.document({

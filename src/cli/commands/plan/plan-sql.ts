@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { StatementResult } from "../../../core/values/query.ts";
 import type { CommandContext } from "../../command-context.ts";
+import { openToChange } from "../../open-for-command.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
 import { jsonResults, resultLines } from "../../render/plan/sql-lines.ts";
-import { change } from "../../session.ts";
 import { readStandardInput } from "../../terminal/standard-input.ts";
 
 /** `drydock plan sql [[PLAN] RESOURCE] [-c SQL | < FILE]` */
@@ -18,8 +18,8 @@ export function define(command: Command, context: CommandContext): void {
         { command: given }: { command?: string },
       ) => {
         const [plan, resource] = second === undefined ? [undefined, first] : [first, second];
-        const results = await change(context, plan, async (drydock, signal) => {
-          // A wrong plan is refused before anybody has to type anything.
+        const results = await openToChange(context, plan, async (drydock, signal) => {
+          // A wrong plan is refused before the user types statements.
           const { id } = await drydock.plans.find(plan);
           const script = given ?? Buffer.from(await readStandardInput(process.stdin, signal)).toString();
           return await drydock.plans.sql(id, resource, script);

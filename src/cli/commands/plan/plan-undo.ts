@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import { reportApply } from "../../apply-outcome.ts";
 import type { CommandContext } from "../../command-context.ts";
+import { openToChange } from "../../open-for-command.ts";
 import { addPlanArgument } from "../../options/plan-argument.ts";
 import { undoLines } from "../../render/plan/apply-lines.ts";
-import { change } from "../../session.ts";
 
 /** `drydock plan undo [PLAN]` */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command).action(async (plan?: string) => {
-    const result = await change(context, plan, (drydock) => drydock.plans.undo(plan));
+    const result = await openToChange(context, plan, (drydock) => drydock.plans.undo(plan));
     reportApply(context, result, () => undoLines(result));
   });
 }

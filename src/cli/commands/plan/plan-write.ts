@@ -1,17 +1,17 @@
 import type { Command } from "commander";
 import type { CommandContext } from "../../command-context.ts";
+import { openToChange } from "../../open-for-command.ts";
 import { unescapePath } from "../../options/escaped-path.ts";
 import { addFileArguments, fileArguments } from "../../options/plan-argument.ts";
 import { writtenLines } from "../../render/plan/diff-lines.ts";
-import { change } from "../../session.ts";
 import { readStandardInput } from "../../terminal/standard-input.ts";
 
 /** `drydock plan write [PLAN] RESOURCE PATH < FILE` */
 export function define(command: Command, context: CommandContext): void {
   addFileArguments(command).action(async (first: string, second: string, third?: string) => {
     const { plan, resource, path } = fileArguments(first, second, third);
-    const written = await change(context, plan, async (drydock, signal) => {
-      // A wrong plan is refused before anybody has to type anything.
+    const written = await openToChange(context, plan, async (drydock, signal) => {
+      // A wrong plan is refused before the user types content.
       const { id } = await drydock.plans.find(plan);
       const bytes = await readStandardInput(process.stdin, signal);
       return drydock.plans.write(id, resource, unescapePath(path), bytes);

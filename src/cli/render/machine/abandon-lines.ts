@@ -2,7 +2,7 @@ import type { AbandonedResource, AbandonReport } from "../../../commit/cleanup/a
 import { displayPath } from "../../../core/paths/byte-path.ts";
 import { oneLine } from "../../terminal/printable.ts";
 
-/** What became of a plan that was ended as it was, and what may be left of it. */
+/** The outcome of abandoning a plan, and the places that may remain of it. */
 export function abandonLines({ planId, planName, state, resources }: AbandonReport): readonly string[] {
   const what = state === "abandoned" ? "Abandoned" : `Nothing waits any more for the ${state}`;
   const left = resources.some((resource) => resource.left.length > 0);

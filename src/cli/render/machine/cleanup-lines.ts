@@ -5,13 +5,13 @@ import { sizeText } from "../size-text.ts";
 import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
 
-/** What is left over, a line for each thing. */
+/** A line for each leftover. */
 export function cleanupItemLines(items: readonly CleanupItem[], styles: Styles): readonly string[] {
   if (items.length === 0) return ["Nothing is left over."];
   return itemTable(items, (item) => (item.holdsWork ? `${item.reason}; may hold work` : item.reason), styles);
 }
 
-/** What a purge removed, left alone, and could not remove. */
+/** The leftovers that a purge removed, kept, and could not remove. */
 export function purgeLines(
   { dryRun, removed, kept, failed }: PurgeResult,
   styles: Styles,
@@ -29,7 +29,7 @@ export function purgeLines(
   );
 }
 
-/** How much of what there is. */
+/** The counts and sizes of `cleanup status`. */
 export function cleanupStatusLines(status: CleanupStatus, styles: Styles): readonly string[] {
   const { stateDir, sandboxes, undoRecords, leftovers } = status;
   const facts: readonly (readonly [string, string])[] = [
@@ -58,7 +58,7 @@ function itemTable<Item extends CleanupItem>(
   return textTable(withHeadings ? [headings, ...rows] : rows);
 }
 
-/** In the largest unit of which there is one. */
+/** An age in the largest unit that fits. */
 function ageText(seconds: number): string {
   if (seconds >= 86_400) return `${Math.floor(seconds / 86_400)}d`;
   if (seconds >= 3600) return `${Math.floor(seconds / 3600)}h`;

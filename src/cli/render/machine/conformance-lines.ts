@@ -2,7 +2,7 @@ import type { CaseResult, ConformanceReport } from "../../../testing/run-conform
 import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
 
-/** What the conformance suite found, group by group. */
+/** The results of the conformance suite, group by group. */
 export function conformanceLines(report: ConformanceReport, styles: Styles): readonly string[] {
   const { passed, failed, excluded } = report;
   const groups = Map.groupBy([...passed, ...failed, ...excluded], ({ group }) => group);

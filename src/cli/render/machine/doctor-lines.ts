@@ -40,7 +40,7 @@ export function doctorLines(report: DoctorReport, styles: Styles): readonly stri
   ];
 }
 
-/** "folder-renames" is how the capabilities call it. */
+/** The losses as words: the capabilities write "folder-renames". */
 function notKept(losses: readonly string[]): string {
   return `does not keep: ${losses.map((loss) => loss.replaceAll("-", " ")).join(", ")}`;
 }

@@ -3,7 +3,7 @@ import { displayPath } from "../../../core/paths/byte-path.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
 
-/** What recovery settled, and what it could not. */
+/** The plans that recovery settled, and those that it could not. */
 export function recoveryLines(report: RecoveryReport, styles: Styles): readonly string[] {
   const lines = [
     ...report.finished.map((plan) => `finished the ${workOf(plan)} of ${nameOf(plan)}`),

@@ -2,7 +2,7 @@ import type { ResourceType } from "../../../core/resource/resource-types.ts";
 import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
 
-/** A type as `resource-type list` and `show` answer. What is null is not limited. */
+/** A type as `resource-type list` and `show` answer it. Null means no limit. */
 export interface ResourceTypeView {
   readonly name: string;
   readonly builtIn: boolean;
@@ -44,7 +44,7 @@ export function typeListLines(types: readonly ResourceTypeView[], styles: Styles
   return textTable([headings, ...rows]);
 }
 
-/** All that is known of one type. */
+/** All that is known about one type. */
 export function typeLines(type: ResourceTypeView, styles: Styles): readonly string[] {
   const facts: readonly (readonly [string, string])[] = [
     ["extends", type.extends ?? "nothing"],

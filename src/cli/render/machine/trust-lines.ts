@@ -2,7 +2,7 @@ import type { TrustedConfig } from "../../../config/settings-in-force.ts";
 import { displayPath } from "../../../core/paths/byte-path.ts";
 import type { Styles } from "../styles.ts";
 
-/** What was trusted: the config, every file that it loads, and what that does not cover. */
+/** What was trusted: the config and every file that it loads; and what the trust does not cover. */
 export function* trustLines(
   { file, modules, packages, hidesText }: TrustedConfig,
   styles: Styles,

@@ -2,7 +2,7 @@ import { displayPath } from "../../../core/paths/byte-path.ts";
 import type { ApplyResult, ParticipantResult } from "../../../plans/plan-views.ts";
 import { textTable } from "../text-table.ts";
 
-/** What an apply did, or with `dryRun` would have done. */
+/** The result of an apply, or with `dryRun` what it would have been. */
 export function applyLines(result: ApplyResult, dryRun: boolean): readonly string[] {
   const headline = dryRun
     ? `Plan ${result.planId} can be applied: ${count(result)} would land. Nothing was changed.`
@@ -12,7 +12,7 @@ export function applyLines(result: ApplyResult, dryRun: boolean): readonly strin
   return [headline, ...participantLines(result.participants)];
 }
 
-/** What an undo did. */
+/** The result of an undo. */
 export function undoLines(result: ApplyResult): readonly string[] {
   const headline = `${undid(result)} plan ${result.planId}: ${count(result)} taken back.`;
   return [headline, ...participantLines(result.participants)];

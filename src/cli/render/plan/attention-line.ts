@@ -4,7 +4,7 @@ import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
 import { placeOf } from "./place.ts";
 
-/** What a person should look at although it landed. */
+/** Something in a landing that a person should look at. */
 export function attentionLine(attention: Attention & { readonly resource: string }, styles: Styles): string {
   const { resource, path, message, keptAt } = attention;
   const kept = keptAt === undefined ? "" : `; kept at ${displayPath(keptAt)}`;

@@ -2,9 +2,7 @@ import type { Change, ChangeFacts } from "../../../core/change.ts";
 import { displayPath } from "../../../core/paths/byte-path.ts";
 import { oneLine } from "../../terminal/printable.ts";
 
-/**
- * What is to be said of a change besides its letter and path, in a few words each: "+3 -1", "mode 644 → 755".
- */
+/** Notes on a change besides its letter and path, a few words each: "+3 -1", "mode 644 → 755". */
 export function changeNotes(change: Change): readonly string[] {
   const { kind, before = {}, after = {} } = change;
   const notes = [
@@ -26,8 +24,7 @@ export function changeNotes(change: Change): readonly string[] {
 }
 
 /**
- * The same for what was just written: whether a file has other content than before is not known, so nothing
- * but its size is said.
+ * Notes on a change that was just written. Whether the content differs is unknown, so only the size is noted.
  */
 export function writtenNotes({ kind, before = {}, after = {} }: Change): readonly string[] {
   if (after.size !== undefined) return [sizes(before, after)];
@@ -35,8 +32,8 @@ export function writtenNotes({ kind, before = {}, after = {} }: Change): readonl
 }
 
 /**
- * What a modification is that shows in nothing else: other content of the same size, a time, or what has no
- * place among the facts.
+ * The note on a modification that no other note shows: other content of the same size, another time, or a
+ * difference that the facts do not have.
  */
 function restOf(before: ChangeFacts, after: ChangeFacts): string | undefined {
   if (before.digest !== after.digest) return "content";

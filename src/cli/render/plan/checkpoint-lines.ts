@@ -5,7 +5,7 @@ import { sizeText } from "../size-text.ts";
 import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
 
-/** What a new checkpoint is called. */
+/** The name of a new checkpoint. */
 export function checkpointLines(checkpoint: CheckpointResult): readonly string[] {
   return [`Saved checkpoint ${nameOf(checkpoint)} of plan ${checkpoint.planId}.`];
 }
@@ -26,7 +26,7 @@ export function checkpointListLines(
   return textTable([headings, ...rows]);
 }
 
-/** What a restore did. */
+/** The result of a restore. */
 export function restoreLines({ planId, checkpoint, dropped }: RestoreResult): readonly string[] {
   const more =
     dropped.length === 0 ? "" : ` ${counted(dropped.length)} made after it ${isOrAre(dropped.length)} gone.`;

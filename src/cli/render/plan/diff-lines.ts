@@ -17,9 +17,8 @@ const WIDEST_COLUMN = 60;
 const WIDEST_GRAPH = 40;
 
 /**
- * A diff as lines. It takes one change after the other and keeps only what its lines need: a large diff would
- * not fit into memory as a whole. The lines come when the whole diff is known, because the widest place sets
- * the column.
+ * A diff as lines. It takes one change after the other and keeps only what its lines need, because a large
+ * diff does not fit into memory. The lines come at the end, because the widest path sets the column.
  */
 export interface DiffLines {
   add(change: PlanChange): void;
@@ -96,7 +95,7 @@ export class ChangeStat implements DiffLines {
   }
 }
 
-/** Only the paths that changed, without how. */
+/** Only the changed paths. */
 export class ChangeNames implements DiffLines {
   readonly #places: string[] = [];
 
@@ -120,12 +119,12 @@ interface StatRow {
   readonly place: string;
   readonly insertions: number;
   readonly deletions: number;
-  /** Instead of a graph, where no lines changed. */
+  /** Replaces the graph where no lines changed. */
   readonly text: string | undefined;
   readonly warnings: readonly string[] | undefined;
 }
 
-/** The lines of a change that was just written. */
+/** The lines of a change that was just written to a sandbox. */
 export function writtenLines(change: PlanChange, styles: Styles): Iterable<string> {
   return rowLines(listRow(change, writtenNotes(change)), 0, styles);
 }
@@ -146,7 +145,7 @@ function* warningLines({ warnings = [] }: Pick<ListRow, "warnings">, styles: Sty
   for (const warning of warnings) yield `   ${styles.yellow("warning:")} ${oneLine(warning)}`;
 }
 
-/** What is to be said of a diff besides the patch itself. */
+/** The warnings and self-running files of a diff, which the patch itself does not show. */
 export function* patchNotes({ changes, selfRunning }: PlanDiff, styles: Styles): Generator<string> {
   for (const { resource, path, warnings = [] } of changes)
     for (const warning of warnings)

@@ -4,7 +4,7 @@ import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
 
-/** What happened to a plan, a line for each step. */
+/** The history of a plan, a line for each step. */
 export function logLines({ entries }: PlanLog, styles: Styles): readonly string[] {
   const headings = ["TIME", "BY", "WHAT", ""].map((text) => ({ text, style: styles.dim }));
   const rows = entries.map((entry) => [
@@ -20,7 +20,7 @@ function byWhom({ actor, pid }: PlanLogEntry): string {
   return pid === undefined ? oneLine(actor) : `${oneLine(actor)} (${pid})`;
 }
 
-/** What is known of a step, without the names of the facts where they say nothing. */
+/** The facts of a step. Names of facts that say nothing are omitted. */
 function detailsOf({ details }: PlanLogEntry): string {
   const facts = Object.entries(details).map(([name, value]) => {
     const text = typeof value === "string" ? value : (reportsIn(value) ?? JSON.stringify(value));
@@ -29,7 +29,7 @@ function detailsOf({ details }: PlanLogEntry): string {
   return oneLine(facts.join(", "));
 }
 
-/** What is said of several resources, each with its places. */
+/** The reports about several resources, each with its places. */
 function reportsIn(value: PlainData): string | undefined {
   if (!Array.isArray(value)) return undefined;
   const reports = value.map((item) => {

@@ -1,6 +1,6 @@
 import type { Styles } from "../styles.ts";
 
-/** One line of a unified diff, set apart by what it is. */
+/** One line of a unified diff, styled by its kind. */
 export function patchLine(line: string, styles: Styles): string {
   if (/^(?:diff |index |--- |\+\+\+ |(?:old|new|deleted|new file) mode )/.test(line))
     return styles.bold(line);

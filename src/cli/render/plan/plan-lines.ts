@@ -21,7 +21,7 @@ export function planListLines(plans: readonly PlanView[], styles: Styles): reado
   return textTable([headings, ...rows]);
 }
 
-/** All that is known of one plan. */
+/** All that is known about one plan. */
 export function planLines(plan: PlanView, styles: Styles): readonly string[] {
   const facts: readonly (readonly [string, string])[] = [
     ["id", plan.id],
@@ -40,7 +40,7 @@ export function planLines(plan: PlanView, styles: Styles): readonly string[] {
   ];
 }
 
-/** Resources that are inside of others come right after them. */
+/** Resources in the order of a tree: nested ones follow the resource that contains them. */
 function inTree(
   resources: readonly PlanResourceView[],
   parent?: string,
@@ -56,7 +56,7 @@ function indent(depth: number, isName: boolean): string {
   return `${"   ".repeat(depth - 1)}${isName ? "└─ " : "   "}`;
 }
 
-/** A resource of a plan: what it is, how it is isolated and why so, and where. */
+/** A resource of a plan: its type, location, strategy with the reason, and sandbox. */
 export function resourceLines(resource: PlanResourceView, styles: Styles): readonly string[] {
   const { name, type, location, strategy, why, status, error, restarted, notes = [], path } = resource;
   const facts: readonly (readonly [string, string])[] = [

@@ -4,7 +4,7 @@ import type { Styles } from "../styles.ts";
 import { applyLines } from "./apply-lines.ts";
 import { ChangeStat, linesOf } from "./diff-lines.ts";
 
-/** What a command did: its changes, and what it wrote besides. */
+/** The results of a command: its changes, and the files that it wrote besides. */
 export function* findingLines(
   { diff, scratch }: Pick<RunFinding, "diff" | "scratch">,
   styles: Styles,
@@ -13,12 +13,12 @@ export function* findingLines(
   yield* scratchLines(scratch);
 }
 
-/** What was written outside the plan. */
+/** The files that the command wrote outside the plan. */
 export function* scratchLines({ files }: RunFinding["scratch"]): Generator<string> {
   if (files > 0) yield `also wrote ${files === 1 ? "1 file" : `${files} files`} outside the plan; not landed`;
 }
 
-/** What became of it. `wanted` says that it was to be applied. */
+/** The outcome of a run. `wanted`: the user asked to apply it. */
 export function outcomeLines(
   { planId, outcome, exitCode, limit, apply, scratch }: RunOutcome,
   wanted: boolean,

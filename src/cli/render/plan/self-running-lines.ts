@@ -5,8 +5,8 @@ import { textTable } from "../text-table.ts";
 import { placeOf } from "./place.ts";
 
 /**
- * What tools run by themselves among the changes, apart from the rest: first what lands only with the user's
- * word.
+ * The files among the changes that tools run by themselves, in a list of their own: first those that land
+ * only with the user's word.
  */
 export function* selfRunningLines(changes: readonly SelfRunningChange[], styles: Styles): Generator<string> {
   const waiting = changes.filter(({ needsWord }) => needsWord);
@@ -26,7 +26,7 @@ function places(changes: readonly SelfRunningChange[], styles: Styles): readonly
   return textTable(rows).map((line) => `  ${line}`);
 }
 
-/** A line for each such file, and why. */
+/** A line for each file, with the tool and the reason. */
 export function fileLines(files: readonly SelfRunningFile[], styles: Styles): readonly string[] {
   const rows = files.map(({ resource, path, tool, why }) => [
     placeOf(resource, path),

@@ -5,8 +5,8 @@ import type { Styles } from "../styles.ts";
 import { type Cell, textTable } from "../text-table.ts";
 
 /**
- * What statements gave, as tables with an empty line between them. A statement that gives no rows says how
- * many it changed, if it did.
+ * The results of statements, as tables with an empty line between them. A statement without rows says how
+ * many rows it changed, if any.
  */
 export function* resultLines(results: readonly StatementResult[], styles: Styles): Generator<string> {
   let isFirst = true;
@@ -35,8 +35,8 @@ function cell(value: DatabaseValue, styles: Styles): Cell {
 }
 
 /**
- * The same for programs: rows are lists in the order of the columns. Integers have all their digits, whatever
- * their size; bytes are `{ base64 }`.
+ * The results for programs: rows are lists in the order of the columns. Integers have all their digits,
+ * whatever their size; bytes are `{ base64 }`.
  */
 export function jsonResults(results: readonly StatementResult[]): object[] {
   return results.map(({ columns, rows, changes }) => ({
@@ -52,7 +52,7 @@ function jsonValue(value: DatabaseValue): unknown {
   return value instanceof Uint8Array ? { base64: Buffer.from(value).toString("base64") } : value;
 }
 
-/** JSON.stringify writes it as it is. */
+/** A text that JSON.stringify writes unchanged. */
 function rawJson(text: string): unknown {
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
 }

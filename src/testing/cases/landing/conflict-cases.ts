@@ -6,17 +6,17 @@ import type { SandboxBench } from "../../sandbox-bench.ts";
 async function conflictsOf(sandbox: SandboxBench): Promise<string[]> {
   const error = await expectRefusal(
     () => sandbox.commit(),
-    "a commit over somebody's changes",
+    "a commit over another writer's changes",
     "SandboxConflictError",
   );
   const { conflicts } = error as Error & { readonly conflicts: readonly { readonly path: string }[] };
   return conflicts.map(({ path }) => path).sort();
 }
 
-/** Somebody changed the original meanwhile. */
+/** Another writer changed the original meanwhile. */
 export const conflictCases: readonly ConformanceCase[] = [
   {
-    name: "refuses to land over somebody's changes, names every path, and changes nothing",
+    name: "refuses to land over another writer's changes, names every path, and changes nothing",
     group: "conflicts",
     needs: ["isolation", "path"],
     run: async (bench) => {
@@ -44,7 +44,7 @@ export const conflictCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: "refuses to delete a folder in which somebody changed something",
+    name: "refuses to delete a folder in which another writer changed something",
     group: "conflicts",
     needs: ["isolation", "path"],
     run: async (bench) => {
@@ -52,12 +52,12 @@ export const conflictCases: readonly ConformanceCase[] = [
       await sandbox.workAlone((tree) => tree.remove("gone"));
       await bench.rival((tree) => tree.write("gone/inside/file", "theirs\n"));
       const theirs = await bench.original();
-      await expectRefusal(() => sandbox.commit(), "deleting somebody's change", "SandboxConflictError");
+      await expectRefusal(() => sandbox.commit(), "deleting another writer's change", "SandboxConflictError");
       await bench.expectOriginal(theirs, "the original should be as they left it");
     },
   },
   {
-    name: "refuses to land over a file that somebody replaced or removed",
+    name: "refuses to land over a file that another writer replaced or removed",
     group: "conflicts",
     needs: ["isolation", "path"],
     run: async (bench) => {
@@ -74,7 +74,7 @@ export const conflictCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: "keeps what somebody changed elsewhere in the original",
+    name: "keeps what another writer changed elsewhere in the original",
     group: "conflicts",
     needs: ["isolation", "path"],
     run: async (bench) => {
@@ -92,7 +92,7 @@ export const conflictCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: "lands what both made the same",
+    name: "lands what the plan and another writer both made the same",
     group: "conflicts",
     needs: ["isolation", "path"],
     run: async (bench) => {

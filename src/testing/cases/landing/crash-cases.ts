@@ -4,7 +4,7 @@ import { cutOff, expectContent, FILE, momentOf, trialPlanId, victimOf } from "..
 import type { Death } from "../../process/victim-protocol.ts";
 import type { SandboxBench } from "../../sandbox-bench.ts";
 
-/** The process that calls a strategy is killed in the middle of it, and another one goes on. */
+/** The process that calls a strategy is killed during the call, and another one goes on. */
 export const crashCases: readonly ConformanceCase[] = [
   {
     name: "cleans up, and makes again, a sandbox whose create was killed",

@@ -8,7 +8,7 @@ const KILLED = "killed";
 
 type Prepared = Awaited<ReturnType<SandboxBench["prepareChanges"]>>;
 
-/** Work in a sandbox that is prepared, and the call that lands it. */
+/** Prepared work in a sandbox, and the call that lands it. */
 async function prepareWork(sandbox: SandboxBench, text: string) {
   await sandbox.write(FILE, text);
   const transaction = sandbox.transaction(KILLED);
@@ -17,8 +17,8 @@ async function prepareWork(sandbox: SandboxBench, text: string) {
 }
 
 /**
- * The process that calls a strategy is killed, but a request that it sent to a server is still under way, and
- * takes effect after another process has gone on. What that other process left has to stay.
+ * The process that calls a strategy is killed, but its request to a server is still under way, and takes
+ * effect after another process has gone on. The result of that other process has to stay.
  */
 export const lateRequestCases: readonly ConformanceCase[] = [
   {

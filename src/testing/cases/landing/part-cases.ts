@@ -16,7 +16,7 @@ async function writeBoth(sandbox: SandboxBench, mark = ""): Promise<void> {
   await sandbox.write(REST, `rest${mark}\n`);
 }
 
-/** What the two files are in the original, whatever that is. */
+/** Fails unless the original has this content in the two files. */
 async function expectLanded(
   bench: Bench,
   expected: { readonly part: string; readonly rest: string },
@@ -28,7 +28,7 @@ async function expectLanded(
   expectEqual(found, expected, `what is in the original ${when}`);
 }
 
-/** The sandbox shows both pieces of work, and this is left to land. */
+/** Fails unless the sandbox shows both pieces of work, and these changes are still to land. */
 async function expectWork(
   sandbox: SandboxBench,
   changes: readonly string[],
@@ -40,7 +40,7 @@ async function expectWork(
   expectEqual(shown, [`part${mark}\n`, `rest${mark}\n`], `what the sandbox shows ${when}`);
 }
 
-/** A part of the work lands by itself, and the rest stays. */
+/** A part of the work lands alone, and the rest stays. */
 export const partCases: readonly ConformanceCase[] = [
   {
     name: "lands one of two files by itself; the other stays work, and lands later",
@@ -114,7 +114,7 @@ export const partCases: readonly ConformanceCase[] = [
       expectEqual(
         await sandbox.prepare(sandbox.part("t2", ["image.bin"])),
         null,
-        "prepare of what nobody changed",
+        "prepare of unchanged paths",
       );
       await sandbox.rollbackPrepared(sandbox.part("t2", ["image.bin"]));
       await bench.expectOriginal(before, "the original should be as before");
@@ -140,7 +140,7 @@ export const partCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: "lands the rest beside what somebody made of a part since, and does not take that back",
+    name: "lands the rest beside what another writer made of a part since, and does not take that back",
     group: "parts",
     needs: ["partial"],
     run: async (bench) => {
@@ -150,7 +150,7 @@ export const partCases: readonly ConformanceCase[] = [
       await bench.somebodyWrites(PART, "somebody else's\n");
       await expectRefusal(
         () => sandbox.prepare(undo),
-        "an undo over somebody's change",
+        "an undo over another writer's change",
         "SandboxConflictError",
       );
       await sandbox.land(sandbox.part("t2", [REST]));

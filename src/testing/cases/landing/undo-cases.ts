@@ -63,7 +63,7 @@ export const undoCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: "refuses to undo over what somebody changed since",
+    name: "refuses to undo over what another writer changed since",
     group: "undo",
     needs: ["two-phase", "undo"],
     run: async (bench) => {
@@ -74,7 +74,7 @@ export const undoCases: readonly ConformanceCase[] = [
       const theirs = await bench.original();
       await expectRefusal(
         () => sandbox.prepare(undo),
-        "an undo over somebody's change",
+        "an undo over another writer's change",
         "SandboxConflictError",
       );
       await bench.expectOriginal(theirs, "the original should be as they left it");

@@ -8,23 +8,26 @@ import { Interruption } from "./interruption.ts";
 import { attentionLine } from "./render/plan/attention-line.ts";
 import { oneLine } from "./terminal/printable.ts";
 
-/** Opens Drydock for a command that only looks. A signal ends it at once, as it ends any program. */
-export async function look<T>(context: CommandContext, work: (drydock: Services) => Promise<T>): Promise<T> {
+/** Opens Drydock for a command that only reads. A signal ends the process at once. */
+export async function openToRead<T>(
+  context: CommandContext,
+  work: (drydock: Services) => Promise<T>,
+): Promise<T> {
   return whileOpen(context, {}, work);
 }
 
 /**
- * Opens Drydock for a command that changes something: a signal stops it cleanly. `plan` is what the user
- * called the plan, if any.
+ * Opens Drydock for a command that changes something: a signal stops it cleanly. `plan` is the plan as the
+ * user named it, if any.
  */
-export async function change<T>(
+export async function openToChange<T>(
   context: CommandContext,
   plan: string | undefined,
   work: (drydock: Services, signal: AbortSignal, interruption: Interruption) => Promise<T>,
   how: { readonly makesRoom?: boolean } = {},
 ): Promise<T> {
   using interruption = new Interruption((line) => context.output.notice(line));
-  // Awaited here: the interruption must not go out of scope before the work is over.
+  // Awaited, because the interruption must stay in scope until the work is over.
   const options = { signal: interruption.signal, ...how };
   return await whileOpen(context, options, async (drydock) => {
     try {
@@ -42,7 +45,7 @@ async function whileOpen<T>(
   work: (drydock: Services) => Promise<T>,
 ): Promise<T> {
   const { output, options } = context;
-  // Loaded here, because help and wrong use need none of it.
+  // Loaded late: help and usage errors do without it.
   const { openServices } = await import("../runtime.ts");
   const drydock = await openServices({
     ...(options.stateDir === undefined ? {} : { stateDir: options.stateDir }),
@@ -56,8 +59,8 @@ async function whileOpen<T>(
   });
   context.hasOpened = true;
   try {
-    // What opening recovered may have met a rival's change; whatever the command is, its user is the one to
-    // hear of it.
+    // Recovery may have met another writer's change. The user of this command has to hear of it, whatever the
+    // command is.
     const { finished, undone } = drydock.recovery;
     for (const attention of [...finished, ...undone].flatMap((plan) => plan.attention)) {
       output.notice(attentionLine(attention, output.errorStyles));
@@ -69,12 +72,12 @@ async function whileOpen<T>(
   }
 }
 
-/** What becomes of the work of dead processes is told apart by its first word. */
+/** Recovery notices begin with their kind. */
 function noticeLine({ kind, message }: Notice): string {
   return kind === "recovered" || kind === "pending" ? `${kind}: ${message}` : message;
 }
 
-/** Whatever the command did is written by now: that the state can't be closed makes no failure of it. */
+/** The command has written its results by now, so a failed close is only a warning. */
 async function close(drydock: Services, { output }: CommandContext): Promise<void> {
   try {
     await drydock.close();
@@ -83,7 +86,7 @@ async function close(drydock: Services, { output }: CommandContext): Promise<voi
   }
 }
 
-/** Whether what the user called a plan is one that a crash left in doubt. */
+/** Whether the plan that the user named is in doubt after a crash. */
 function isInDoubt(plan: string | undefined, { pending }: RecoveryReport): boolean {
   if (plan === undefined || plan === "") return false;
   return pending.some(

@@ -18,7 +18,7 @@ import { BALLAST, dropBallast, makeBallast } from "../staging/staged-manifest.ts
 import { stage } from "../staging/staging.ts";
 import type { StagingInput } from "../staging/staging-input.ts";
 import { removeAllBut, unstage } from "../staging/unstaging.ts";
-import { LeftTimes } from "../touches/left-times.ts";
+import { LandedTimes } from "../touches/landed-times.ts";
 import type { RestoredTimes } from "../touches/restored-times.ts";
 import { removeTree } from "../tree/remove-tree.ts";
 import { type LandedPart, landedPart } from "./landed-part.ts";
@@ -61,7 +61,7 @@ export class Landings {
   ): Promise<PreparedCommit | null> {
     using landings = this.#workspace.ensureFolder(POINTS.create, LANDINGS);
     using landing = landings.ensureFolder(POINTS.create, transaction.id);
-    const asBefore = new LeftTimes(this.#workspace).over(this.#restored.asBefore);
+    const asBefore = new LandedTimes(this.#workspace).over(this.#restored.asBefore);
     const staged = stage({ ...input, landing, transaction: transaction.id, asBefore });
     if (staged === null) {
       const sandbox = {

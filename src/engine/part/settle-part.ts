@@ -9,7 +9,7 @@ import type { LandedPart } from "../landing/landed-part.ts";
 import type { Direction, QuietFolder } from "../manifest/manifest.ts";
 import { Slots } from "../manifest/slots.ts";
 import { isLive, type SandboxTree } from "../sandbox/sandbox-tree.ts";
-import { LeftTimes } from "../touches/left-times.ts";
+import { LandedTimes } from "../touches/landed-times.ts";
 import { quietFolders } from "../touches/quiet-folders.ts";
 
 /**
@@ -17,7 +17,7 @@ import { quietFolders } from "../touches/quiet-folders.ts";
  * showed, but what it is compared with is now the original as it was left. All of it is found out from the
  * manifest and what is on disk, and may be done again after a crash.
  *
- * Order of writes, after those of the landing (manifest.ts): `left` (left-times.ts); what the tree needs to
+ * Order of writes, after those of the landing (manifest.ts): `left` (landed-times.ts); what the tree needs to
  * go back, in the landing's folder; one flush; the tree's new base, which is on disk before it takes the
  * place of the old; one flush. The way back: the tree's old base, then `left`; one flush. `returning`, in the
  * landing's folder, is written when an undo is prepared: the folders that nobody else had changed by then.
@@ -39,7 +39,7 @@ export async function settlePart(part: LandedPart, tree: SandboxTree, direction:
 }
 
 async function settleLanded(part: LandedPart, tree: SandboxTree): Promise<void> {
-  new LeftTimes(part.workspace).remember([
+  new LandedTimes(part.workspace).remember([
     ...leftEntries(part),
     ...stillQuiet(part, part.manifest.part?.quiet ?? []),
   ]);
@@ -53,7 +53,7 @@ export function takeBack(part: LandedPart, tree: SandboxTree): void {
   tree.takeBackPart?.(part);
   const bytes = readWhole(part.landing, RETURNING);
   const quiet = bytes === undefined ? [] : (parsed<readonly QuietFolder[]>(bytes) ?? []);
-  new LeftTimes(part.workspace).remember([...stillQuiet(part, quiet)]);
+  new LandedTimes(part.workspace).remember([...stillQuiet(part, quiet)]);
 }
 
 /** Before it is taken back: sees that the sandbox can have it as work again. */
@@ -65,7 +65,7 @@ export function prepareReturn(part: LandedPart, tree: SandboxTree): void {
       hint: "Land these paths too, or throw the changes of the sandbox away with 'drydock plan rollback', and try again.",
     });
   const { barrier } = tree;
-  const asBefore = new LeftTimes(part.workspace).over(part.asBefore);
+  const asBefore = new LandedTimes(part.workspace).over(part.asBefore);
   const quiet = quietFolders(part.original, part.manifest.entries, { barrier, asBefore });
   writeWhole(POINTS.returning, part.landing, RETURNING, Buffer.from(JSON.stringify(quiet)));
 }

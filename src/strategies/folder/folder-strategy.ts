@@ -46,7 +46,7 @@ import { type BegunRestore, isLive, type SandboxTree } from "../../engine/sandbo
 import { readFileBelow } from "../../engine/sandbox/writing.ts";
 import { shownChanges } from "../../engine/show/diff-view.ts";
 import { writtenChange } from "../../engine/show/written-change.ts";
-import { LeftTimes } from "../../engine/touches/left-times.ts";
+import { LandedTimes } from "../../engine/touches/landed-times.ts";
 import { RestoredTimes } from "../../engine/touches/restored-times.ts";
 import { lazily } from "../../engine/work/lazily.ts";
 import { LongWork } from "../../engine/work/long-work.ts";
@@ -342,7 +342,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   /** The tree in a workspace, which knows what we ourselves have left or restored in the original. */
   protected tree(workspace: Folder, scope: Scope): Tree {
     const { asBefore } = new RestoredTimes(this.context.stateDir, scope.root);
-    return this.treeIn(workspace, scope, new LeftTimes(workspace).over(asBefore));
+    return this.treeIn(workspace, scope, new LandedTimes(workspace).over(asBefore));
   }
 
   /** Opens a sandbox for use; one whose work has landed is made anew first. */

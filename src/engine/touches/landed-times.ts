@@ -11,7 +11,7 @@ import { failpoint } from "../../system/failpoints.ts";
  * Format of the file `left` in the workspace: JSON, a list of { ino, btime, ctime }. As large as what has
  * landed.
  */
-interface Left extends Identity {
+interface LandedTime extends Identity {
   readonly ctime: Time;
 }
 
@@ -20,9 +20,9 @@ const FILE = "left";
 /** Before any T0. */
 const LONG_AGO: Time = [0, 0];
 
-export class LeftTimes {
+export class LandedTimes {
   readonly #workspace: Folder;
-  #known: ReadonlyMap<number, readonly Left[]> | undefined;
+  #known: ReadonlyMap<number, readonly LandedTime[]> | undefined;
 
   constructor(workspace: Folder) {
     this.#workspace = workspace;
@@ -52,10 +52,10 @@ export class LeftTimes {
     return left.some((known) => sameIdentity(facts, known) && sameTime(facts.ctime, known.ctime));
   }
 
-  #load(): ReadonlyMap<number, readonly Left[]> {
+  #load(): ReadonlyMap<number, readonly LandedTime[]> {
     if (this.#known === undefined) {
       const bytes = readWhole(this.#workspace, FILE);
-      const items = bytes === undefined ? [] : (parsed<readonly Left[]>(bytes) ?? []);
+      const items = bytes === undefined ? [] : (parsed<readonly LandedTime[]>(bytes) ?? []);
       this.#known = Map.groupBy(items, ({ ino }) => ino);
     }
     return this.#known;

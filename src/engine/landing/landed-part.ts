@@ -4,7 +4,7 @@ import type { Manifest, ManifestEntry } from "../manifest/manifest.ts";
 import { whyNot } from "./undo-check.ts";
 
 /**
- * A part of a sandbox's work that has landed, or was taken back; settle-part.ts says what follows from that.
+ * A part of a sandbox's work that has landed, or was taken back (rebase-after-part.ts).
  */
 export interface LandedPart {
   readonly workspace: Folder;

@@ -15,7 +15,7 @@ import type { Metadata, MetadataPart } from "../tree/metadata.ts";
  *              journal
  *   landed     written when all is in place: the barrier after which a change is another writer's, and what
  *              to tell the user
- *   rest, own  of a part of the work: what its sandbox needs when the part is taken back (settle-part.ts)
+ *   rest, own  of a part: what its sandbox needs when the part is taken back (rebase-after-part.ts)
  *
  * Order of writes:
  *   1. staging; a flush of that file

@@ -1,7 +1,7 @@
 import { failedWith } from "../../system/calls/errno.ts";
 import type { WorkPlace } from "../landing/work-place.ts";
 import { isLive, type SandboxTree } from "../sandbox/sandbox-tree.ts";
-import { takeBack } from "./settle-part.ts";
+import { takeBack } from "./rebase-after-part.ts";
 
 /** The tree of a sandbox, as the place where its work is put back. */
 export function workPlaceOf(tree: SandboxTree): WorkPlace {

@@ -28,7 +28,7 @@ import { stateOfChanges, type TreeState } from "../../engine/checkpoint/tree-sta
 import { LandingRules } from "../../engine/checks/landing-policy.ts";
 import { whatMayLand } from "../../engine/checks/what-may-land.ts";
 import { isOfPart, Landings } from "../../engine/landing/landings.ts";
-import { prepareReturn, settlePart } from "../../engine/part/settle-part.ts";
+import { prepareReturn, rebaseAfterPart } from "../../engine/part/rebase-after-part.ts";
 import { workPlaceOf } from "../../engine/part/tree-work-place.ts";
 import {
   assertSameBoot,
@@ -212,7 +212,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
       direction,
       this.#work.counter("landing", prepared.changes),
     );
-    if (isPart) await landings.withPart(original, prepared, (part) => settlePart(part, tree, direction));
+    if (isPart) await landings.withPart(original, prepared, (part) => rebaseAfterPart(part, tree, direction));
     return result;
   }
 

@@ -30,15 +30,19 @@ const POINTS = {
 const RETURNING = "returning";
 
 /** After it has landed, or was taken back. */
-export async function settlePart(part: LandedPart, tree: SandboxTree, direction: Direction): Promise<void> {
+export async function rebaseAfterPart(
+  part: LandedPart,
+  tree: SandboxTree,
+  direction: Direction,
+): Promise<void> {
   // After a landing of all that was left, the sandbox is made anew when it is used again.
   if (!isLive(tree)) return;
   if (direction === "backward") takeBack(part, tree);
-  else await settleLanded(part, tree);
+  else await rebaseOnLanded(part, tree);
   await flushPart(POINTS.flushSettled, part);
 }
 
-async function settleLanded(part: LandedPart, tree: SandboxTree): Promise<void> {
+async function rebaseOnLanded(part: LandedPart, tree: SandboxTree): Promise<void> {
   new LandedTimes(part.workspace).remember([
     ...leftEntries(part),
     ...stillQuiet(part, part.manifest.part?.quiet ?? []),

@@ -1,7 +1,7 @@
 import { assertHasWord, type LandingPath } from "../../core/self-running/self-running.ts";
 import type { Transaction } from "../../core/strategy.ts";
 import type { ChangeSet, TreeChange } from "../changes/change-set.ts";
-import { assertKeepsLeftOut } from "../changes/left-out.ts";
+import { assertKeepsExcluded } from "../changes/exclusions.ts";
 import { type Scope, toResourcePath } from "../workspace/scope.ts";
 import { chosenPart } from "./chosen-part.ts";
 
@@ -12,7 +12,7 @@ import { chosenPart } from "./chosen-part.ts";
  */
 export function whatMayLand(found: ChangeSet, { only, allow }: Transaction, scope: Scope): ChangeSet {
   const chosen = chosenPart(found, only, scope);
-  assertKeepsLeftOut(chosen, scope);
+  assertKeepsExcluded(chosen, scope);
   assertHasWord(
     scope.only === undefined ? scope.root : `${scope.root === "/" ? "" : scope.root}/${scope.only}`,
     chosen.changes.map((change) => landingPath(change, scope)),

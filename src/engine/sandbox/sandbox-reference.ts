@@ -12,7 +12,7 @@ import { failedWith } from "../../system/calls/errno.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { KeptFolders } from "../../system/calls/kept-folders.ts";
 import type { ChangeSet } from "../changes/change-set.ts";
-import { withoutLeftOut } from "../changes/left-out.ts";
+import { withoutExcluded } from "../changes/exclusions.ts";
 import { OpenWorkspace } from "../workspace/sandbox-door.ts";
 import { type Scope, withoutFrom } from "../workspace/scope.ts";
 import { openWorkspace, type Placement, type WorkspacePlace } from "../workspace/workspace.ts";
@@ -40,7 +40,7 @@ export class OpenSandbox<Tree extends SandboxTree> {
 
   /** What differs from the original, but for what is a resource of its own. */
   changes(tick?: (entries: number) => void): ChangeSet {
-    return withoutLeftOut(this.tree.diff(this.original, this.own, tick), this.scope);
+    return withoutExcluded(this.tree.diff(this.original, this.own, tick), this.scope);
   }
 
   [Symbol.dispose](): void {

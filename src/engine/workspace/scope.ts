@@ -30,14 +30,14 @@ export function withoutFrom(facts: { readonly [key: string]: PlainData }): Pick<
 }
 
 /** Whether this path is no part of the resource. */
-export function isLeftOut({ without = [] }: Scope, path: string): boolean {
+export function isExcluded({ without = [] }: Scope, path: string): boolean {
   return without.some((other) => isAtOrBelow(path, other));
 }
 
 /** The engine's path for a path inside the resource. */
 export function toEnginePath(scope: Scope, path: string): string {
   const checked = assertResourcePath(path);
-  if (isLeftOut(scope, checked))
+  if (isExcluded(scope, checked))
     throw new UsageError(`'${path}' is no part of this resource: it is a resource of the plan by itself.`, {
       hint: "Use it by its own name; see 'drydock plan show'.",
       code: "LEFT_OUT",

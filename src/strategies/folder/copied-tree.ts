@@ -16,7 +16,7 @@ import { sameFileContent } from "../../engine/tree/same-entry.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { LastParsed } from "../../engine/workspace/last-parsed.ts";
 import { SandboxNotes } from "../../engine/workspace/sandbox-notes.ts";
-import { isLeftOut, type Scope } from "../../engine/workspace/scope.ts";
+import { isExcluded, type Scope } from "../../engine/workspace/scope.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -101,7 +101,7 @@ export class CopiedTree implements SandboxTree {
     const builder = new BaselineBuilder();
     const options: CopyOptions = {
       data: this.#data,
-      filter: (path) => !this.#isOurs(path) && !isLeftOut(this.#scope, path),
+      filter: (path) => !this.#isOurs(path) && !isExcluded(this.#scope, path),
       onCopied: (entry) => builder.add(entry),
     };
     if (this.#scope.only === undefined) yield* copyTree(original, tree, options);

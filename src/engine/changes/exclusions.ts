@@ -1,6 +1,6 @@
 import { SandboxCommitError } from "../../core/errors/errors.ts";
 import { displayPath, isAtOrBelow, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import { isLeftOut, type Scope } from "../workspace/scope.ts";
+import { isExcluded, type Scope } from "../workspace/scope.ts";
 import type { ChangeSet, TreeEntry } from "./change-set.ts";
 
 /**
@@ -8,11 +8,11 @@ import type { ChangeSet, TreeEntry } from "./change-set.ts";
  * at its paths is neither shown nor landed. Nor is the time of the folder that it is in, unless something
  * else was changed there: a program that works on it changes that too.
  */
-export function withoutLeftOut(found: ChangeSet, scope: Scope): ChangeSet {
+export function withoutExcluded(found: ChangeSet, scope: Scope): ChangeSet {
   const { without } = scope;
   if (without === undefined) return found;
-  const changes = found.changes.filter(({ path }) => !isLeftOut(scope, path));
-  const entries = found.entries.filter(({ path }) => !isLeftOut(scope, path));
+  const changes = found.changes.filter(({ path }) => !isExcluded(scope, path));
+  const entries = found.entries.filter(({ path }) => !isExcluded(scope, path));
   const around = new Set(without.map(parentPath));
   const touched = new Set(entries.map(({ path }) => parentPath(path)));
   const folderTimes = found.folderTimes.filter(({ path }) => !around.has(path) || touched.has(path));
@@ -23,7 +23,7 @@ export function withoutLeftOut(found: ChangeSet, scope: Scope): ChangeSet {
  * Refuses to land what would take along a resource of its own: its folder was removed, or another one is in
  * its place.
  */
-export function assertKeepsLeftOut({ entries }: ChangeSet, { without = [] }: Scope): void {
+export function assertKeepsExcluded({ entries }: ChangeSet, { without = [] }: Scope): void {
   for (const inside of without) {
     const taking = entries.find((entry) => takes(entry, inside));
     if (taking === undefined) continue;

@@ -5,7 +5,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import type { BaseFacts } from "../base/baseline.ts";
 import { changedParts, type MetadataPart } from "../tree/metadata.ts";
-import { lazily } from "../work/lazily.ts";
+import { lazyValue } from "../work/lazy-value.ts";
 import type { ChangeSet, EntryOperation, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";
 import { type PackedChange, packedChange, type Sides } from "./packed-change.ts";
 import { PackedFacts } from "./packed-facts.ts";
@@ -87,7 +87,7 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
 
   result(): ChangeSet {
     const changes = this.#changes.sort(byPath);
-    const entries = lazily(() =>
+    const entries = lazyValue(() =>
       [...changes.flatMap(({ entry }) => entry ?? []), ...this.#entries].sort(byPath),
     );
     return {

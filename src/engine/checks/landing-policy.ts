@@ -4,7 +4,7 @@ import type { Facts } from "../../system/calls/facts.ts";
 import type { Xattrs } from "../../system/calls/xattrs.ts";
 import type { BaseFacts } from "../base/baseline.ts";
 import type { TreeChange } from "../changes/change-set.ts";
-import { lazily } from "../work/lazily.ts";
+import { lazyValue } from "../work/lazy-value.ts";
 
 /**
  * Set-id programs and device nodes made inside a sandbox give power over the machine, so they do not land
@@ -35,7 +35,7 @@ export class LandingRules {
     this.#policy = policy;
     this.#isMark = isMark;
     this.#baseOf = baseOf;
-    this.#newContent = lazily(() => new Set(changes.filter(isNewContent).map(({ path }) => path)));
+    this.#newContent = lazyValue(() => new Set(changes.filter(isNewContent).map(({ path }) => path)));
   }
 
   /** The mode with which an entry of the sandbox lands. */

@@ -48,7 +48,7 @@ import { shownChanges } from "../../engine/show/diff-view.ts";
 import { writtenChange } from "../../engine/show/written-change.ts";
 import { LandedTimes } from "../../engine/touches/landed-times.ts";
 import { RestoredTimes } from "../../engine/touches/restored-times.ts";
-import { lazily } from "../../engine/work/lazily.ts";
+import { lazyValue } from "../../engine/work/lazy-value.ts";
 import { LongWork } from "../../engine/work/long-work.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { type Scope, scopeOf, toEnginePath, toResourcePath } from "../../engine/workspace/scope.ts";
@@ -269,7 +269,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
     using sandbox = await this.#openFrozen(ref);
     const barrier = takeBarrier(sandbox.workspace);
-    const changes = lazily(() => sandbox.changes(this.#work.adder("comparing")));
+    const changes = lazyValue(() => sandbox.changes(this.#work.adder("comparing")));
     return await saveUnlessSame(
       sandbox.workspace,
       checkpointId,

@@ -1,5 +1,5 @@
 /** Makes something when it is first asked for, and only then. */
-export function lazily<T>(make: () => T): () => T {
+export function lazyValue<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
     made ??= { value: make() };

@@ -16,11 +16,11 @@ import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { LANDED, LandedTwin, landedFacts } from "./landed-twin.ts";
+import { BaseOverrides, LANDED, landedFacts } from "./base-overrides.ts";
+import { BaseSnapshot, readEntry } from "./base-snapshot.ts";
+import { baseFacts } from "./base-snapshot-entries.ts";
+import { diffWithBase } from "./snapshot-diff.ts";
 import { whyNoSnapshot } from "./snapshot-probe.ts";
-import { diffWithTwin } from "./twin-diff.ts";
-import { baseFacts } from "./twin-entries.ts";
-import { look, TwinFolder } from "./twin-folder.ts";
 
 /**
  * A sandbox that is a snapshot of a subvolume, in a workspace inside that subvolume. Everything here that is
@@ -35,7 +35,7 @@ import { look, TwinFolder } from "./twin-folder.ts";
  *               removed by the next who writes or lands
  *   sandbox     sandbox-notes.ts
  *   landed      what of the work has landed in parts, and is no longer to be compared with `base`
- *               (landed-twin.ts)
+ *               (base-overrides.ts)
  *   stale       sandbox-notes.ts: both are made anew
  * T0 is taken before the snapshot, so that what somebody changes in between is noticed. Both are of one
  * instant, because one is made from the other. Nothing is written behind the snapshot: the first write to a
@@ -197,14 +197,14 @@ export class SnapshotTree implements SandboxTree {
     if (own.path !== this.path) return NO_CHANGES;
     using base = this.openBase();
     const landed = {
-      twin: LandedTwin.in(this.#workspace),
+      overrides: BaseOverrides.in(this.#workspace),
       hasContent: (path: string, folder: Folder, name: string, facts: BaseFacts) => {
         using parent = original.openBelowIfThere(parentPath(path));
         if (parent === undefined || !this.isStillBase(parent.facts(baseName(path)), facts)) return false;
         return sameFileContent(parent, baseName(path), folder, name);
       },
     };
-    const found = diffWithTwin({ tree: own, twin: base, barrier: this.barrier, landed }, tick);
+    const found = diffWithBase({ tree: own, base, barrier: this.barrier, landed }, tick);
     const temporary = this.#temporary();
     const isTheirs = ({ path }: { readonly path: string }) => path !== temporary && !isOurs(path);
     return { ...found, changes: found.changes.filter(isTheirs), entries: found.entries.filter(isTheirs) };
@@ -215,38 +215,38 @@ export class SnapshotTree implements SandboxTree {
   }
 
   baseLookup(): (path: string) => BaseFacts | undefined {
-    const landed = LandedTwin.in(this.#workspace);
+    const landed = BaseOverrides.in(this.#workspace);
     return (path) => {
       const entry = landed.entry(path);
       if (entry !== undefined) return landedFacts(entry);
       if (landed.isGone(path)) return undefined;
       using base = this.openBase();
-      return look(base, path, baseFacts);
+      return readEntry(base, path, baseFacts);
     };
   }
 
   /** Whether what the original had at a path is what has landed there, and no longer what is in the base. */
   hasLanded(path: string): boolean {
-    const landed = LandedTwin.in(this.#workspace);
+    const landed = BaseOverrides.in(this.#workspace);
     return landed.entry(path) !== undefined || landed.isGone(path);
   }
 
   notePart(part: LandedPart): void {
-    this.#withTwin((landed, twin) => landed.note(part, twin));
+    this.#withBase((landed, base) => landed.note(part, base));
   }
 
   landPart(part: LandedPart): void {
     using own = this.openOwn();
-    this.#withTwin((landed, twin) => landed.land(part, own, twin).save(this.#workspace));
+    this.#withBase((landed, base) => landed.land(part, own, base).save(this.#workspace));
   }
 
   takeBackPart(part: LandedPart): void {
-    this.#withTwin((landed, twin) => landed.takeBack(part, twin)?.save(this.#workspace));
+    this.#withBase((landed, base) => landed.takeBack(part, base)?.save(this.#workspace));
   }
 
-  #withTwin(action: (landed: LandedTwin, twin: TwinFolder) => void): void {
+  #withBase(action: (landed: BaseOverrides, base: BaseSnapshot) => void): void {
     using base = this.openBase();
-    action(LandedTwin.in(this.#workspace), new TwinFolder(base, this.barrier));
+    action(BaseOverrides.in(this.#workspace), new BaseSnapshot(base, this.barrier));
   }
 
   /** Workspaces of other plans, deep in the original, are in the snapshot too. */

@@ -6,10 +6,10 @@ import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 
-/** The twin of a snapshot, as what the snapshot is a copy of: the two were one. */
-export class TwinFolder {
+/** The base of a snapshot, as what the snapshot is a copy of: the two were one. */
+export class BaseSnapshot {
   readonly #folder: Folder;
-  /** Taken before the twin was made: no other one has it. */
+  /** Taken before the base was made: no other one has it. */
   readonly barrier: Time;
 
   constructor(folder: Folder, barrier: Time) {
@@ -18,7 +18,7 @@ export class TwinFolder {
   }
 
   entry(path: string): CopiedEntry | undefined {
-    return look(this.#folder, path, (folder, name, facts) => ({
+    return readEntry(this.#folder, path, (folder, name, facts) => ({
       path,
       original: facts,
       copy: asOf(this.barrier, facts),
@@ -27,7 +27,7 @@ export class TwinFolder {
     }));
   }
 
-  /** What is in a folder. The twin was made with the workspaces that were in the original. */
+  /** What is in a folder. The base was made with the workspaces that were in the original. */
   names(path: string): readonly string[] {
     using folder = this.#folder.openBelowIfThere(path);
     const names = folder?.names() ?? [];
@@ -36,7 +36,7 @@ export class TwinFolder {
 }
 
 /** Looks at an entry of a tree, if it is there. */
-export function look<T>(
+export function readEntry<T>(
   tree: Folder,
   path: string,
   as: (folder: Folder, name: string, facts: Facts) => T,

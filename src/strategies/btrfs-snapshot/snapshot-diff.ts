@@ -6,19 +6,19 @@ import { sameFileContent } from "../../engine/tree/same-entry.ts";
 import { commitOf, inodesTouchedSince } from "../../system/btrfs/btrfs-search.ts";
 import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import type { LandedTwin } from "./landed-twin.ts";
-import { TwinEntries } from "./twin-entries.ts";
+import type { BaseOverrides } from "./base-overrides.ts";
+import { BaseSnapshotEntries } from "./base-snapshot-entries.ts";
 
 /** A snapshot that somebody worked in, and another of the same instant that stayed as it was. */
-export interface Twins {
+export interface Snapshots {
   readonly tree: Folder;
-  readonly twin: Folder;
-  /** Taken before the twin was made. */
+  readonly base: Folder;
+  /** Taken before the base was made. */
   readonly barrier: Time;
   /** What of the work has landed, and whether the sandbox's file still has the content with which it did. */
   readonly landed?: {
-    readonly twin: LandedTwin;
-    readonly hasContent: (path: string, folder: Folder, name: string, base: BaseFacts) => boolean;
+    readonly overrides: BaseOverrides;
+    readonly hasContent: (path: string, folder: Folder, name: string, facts: BaseFacts) => boolean;
   };
 }
 
@@ -26,9 +26,9 @@ export interface Twins {
  * What differs between the two. Where the file system tells what was touched, only that is looked at, and
  * what is in the same folders; else both are walked.
  */
-export function diffWithTwin(twins: Twins, tick?: (entries: number) => void): ChangeSet {
-  const touched = inodesTouchedSince(twins.tree, commitOf(twins.twin));
-  const found = diffTwins(twins, touched, tick);
+export function diffWithBase(snapshots: Snapshots, tick?: (entries: number) => void): ChangeSet {
+  const touched = inodesTouchedSince(snapshots.tree, commitOf(snapshots.base));
+  const found = diffSnapshots(snapshots, touched, tick);
   // A file that came along with a folder that was moved is not touched itself; where its other names are,
   // only a walk can tell.
   const isUnknown = found.changes.some(
@@ -38,22 +38,22 @@ export function diffWithTwin(twins: Twins, tick?: (entries: number) => void): Ch
       after.nlink > 1 &&
       touched?.has(after.ino) === false,
   );
-  return isUnknown ? diffTwins(twins, undefined, tick) : found;
+  return isUnknown ? diffSnapshots(snapshots, undefined, tick) : found;
 }
 
 /** The same, where it is known what was touched, or else by walking both. */
-export function diffTwins(
-  { tree, twin, barrier, landed }: Twins,
+export function diffSnapshots(
+  { tree, base, barrier, landed }: Snapshots,
   touched: ReadonlySet<number> | undefined,
   tick?: (entries: number) => void,
 ): ChangeSet {
-  using entries = new TwinEntries(twin, barrier, { touched, landed: landed?.twin });
+  using entries = new BaseSnapshotEntries(base, barrier, { touched, landed: landed?.overrides });
   return diffTree(tree, entries, {
     ...(tick !== undefined && { tick }),
     isKnownUntouched: (index, ino) => entries.isKnownUntouched(index, ino),
-    hasBaseContent: (path, folder, name, base) => {
-      if (landed?.twin.entry(path) !== undefined) return landed.hasContent(path, folder, name, base);
-      using parent = twin.openBelow(parentPath(path));
+    hasBaseContent: (path, folder, name, facts) => {
+      if (landed?.overrides.entry(path) !== undefined) return landed.hasContent(path, folder, name, facts);
+      using parent = base.openBelow(parentPath(path));
       return sameFileContent(parent, baseName(path), folder, name);
     },
   });

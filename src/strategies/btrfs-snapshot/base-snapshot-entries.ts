@@ -8,7 +8,7 @@ import { compareTimes, type Facts, statListed, type Time } from "../../system/ca
 import type { Folder } from "../../system/calls/folder.ts";
 import { isListedFolder, listedInode, nameFrom, readNameBytes } from "../../system/calls/listing.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
-import { LandedTwin, landedFacts } from "./landed-twin.ts";
+import { BaseOverrides, landedFacts } from "./base-overrides.ts";
 
 /**
  * One row of numbers for each entry. `from` and `to` are the range of what is in a folder, both 0 until
@@ -31,27 +31,27 @@ const COLUMN = {
 } as const;
 const COLUMNS = 13;
 
-/** What is known besides what the twin holds. */
-export interface TwinKnowledge {
+/** What is known besides what the base holds. */
+export interface KnownWork {
   /**
    * The inodes of all that was touched in the sandbox and of the folders above; nothing else is looked at.
    */
   readonly touched?: ReadonlySet<number> | undefined;
   /** What of the work has landed. */
-  readonly landed?: LandedTwin | undefined;
+  readonly landed?: BaseOverrides | undefined;
 }
 
 /**
- * The twin of a snapshot as a baseline: what every entry was is asked of the twin itself, when the diff comes
- * to it. A snapshot keeps inode numbers and times, so an entry that still has those of its twin was not
- * touched. What has landed stands over the twin, and is always looked at.
+ * The base of a snapshot as a baseline: what every entry was is asked of the base itself, when the diff comes
+ * to it. A snapshot keeps inode numbers and times, so an entry that still has those of its base was not
+ * touched. What has landed stands over the base, and is always looked at.
  */
-export class TwinEntries implements BaseEntries {
+export class BaseSnapshotEntries implements BaseEntries {
   readonly root = 0;
-  readonly #twin: Folder;
+  readonly #base: Folder;
   readonly #barrier: Time;
   readonly #touched: ReadonlySet<number> | undefined;
-  readonly #landed: LandedTwin;
+  readonly #landed: BaseOverrides;
   /** Of the entries that are from there, by their index. */
   readonly #landedEntries = new Map<number, CopiedEntry>();
   #rows = new Float64Array(1024 * COLUMNS);
@@ -61,18 +61,18 @@ export class TwinEntries implements BaseEntries {
   #open: { readonly index: number; readonly folder: Folder } | undefined;
 
   /**
-   * `barrier` is of before the twin was made: what was changed after it may have been changed again within
+   * `barrier` is of before the base was made: what was changed after it may have been changed again within
    * the same tick of the clock, so its times tell nothing.
    */
-  constructor(twin: Folder, barrier: Time, { touched, landed = new LandedTwin() }: TwinKnowledge = {}) {
-    this.#twin = twin;
+  constructor(base: Folder, barrier: Time, { touched, landed = new BaseOverrides() }: KnownWork = {}) {
+    this.#base = base;
     this.#barrier = barrier;
     this.#touched = touched;
     this.#landed = landed;
     const root = landed.entry(ROOT_PATH);
     if (root !== undefined) this.#addLanded(root, this.root);
     else {
-      this.#add(Buffer.from(ROOT_PATH), 0, 1, [twin.ownFacts().ino, 1, this.root]);
+      this.#add(Buffer.from(ROOT_PATH), 0, 1, [base.ownFacts().ino, 1, this.root]);
       this.#keepStat(lastStat);
     }
   }
@@ -83,9 +83,9 @@ export class TwinEntries implements BaseEntries {
 
   /** Whether an entry that has this inode in the sandbox is as it was, with all that is in it. */
   isKnownUntouched(index: number, ino: number): boolean {
-    const isOfTwin = !this.#landedEntries.has(index);
+    const isOfBase = !this.#landedEntries.has(index);
     return (
-      isOfTwin &&
+      isOfBase &&
       this.#touched !== undefined &&
       !this.#touched.has(ino) &&
       this.#at(index, COLUMN.ino) === ino
@@ -157,7 +157,7 @@ export class TwinEntries implements BaseEntries {
   #enter(index: number): Folder {
     if (this.#open?.index !== index) {
       this.#open?.folder.close();
-      this.#open = { index, folder: this.#twin.openBelow(this.#path(index)) };
+      this.#open = { index, folder: this.#base.openBelow(this.#path(index)) };
     }
     return this.#open.folder;
   }
@@ -165,19 +165,19 @@ export class TwinEntries implements BaseEntries {
   #list(index: number): void {
     const from = this.#count;
     const path = this.#landed.isEmpty ? ROOT_PATH : this.#path(index);
-    if (!this.#landed.isGone(path)) this.#listTwin(index, path);
+    if (!this.#landed.isGone(path)) this.#listBase(index, path);
     for (const entry of this.#landed.entriesIn(path)) this.#addLanded(entry, index);
     this.#rows[index * COLUMNS + COLUMN.from] = from;
     this.#rows[index * COLUMNS + COLUMN.to] = this.#count;
   }
 
-  #listTwin(index: number, path: string): void {
+  #listBase(index: number, path: string): void {
     const folder = this.#enter(index);
     const landed = this.#landed.isEmpty ? undefined : this.#landed;
     readNameBytes(folder, (bytes, start, end, pointer) => {
       // The snapshot was made with the workspaces that were in the original.
       if (index === this.root && OWN_NAME.test(nameFrom(bytes, start, end))) return;
-      if (landed?.isElsewhere(joinPath(path, nameFrom(bytes, start, end))) === true) return;
+      if (landed?.isOverridden(joinPath(path, nameFrom(bytes, start, end))) === true) return;
       const ino = listedInode(bytes, start);
       this.#add(bytes, start, end, [ino, isListedFolder(bytes, start) ? 1 : 0, index]);
       const isWanted = this.#touched === undefined || this.#touched.has(ino);
@@ -228,7 +228,7 @@ export class TwinEntries implements BaseEntries {
   }
 }
 
-/** An entry of the twin as the base of work on it. */
+/** An entry of the base as the base of work on it. */
 export function baseFacts(folder: Folder, name: string, facts: Facts): BaseFacts {
   const target = facts.kind === "symlink" ? { target: folder.readLink(name) } : {};
   return landedFacts({ original: facts, xattrs: readXattrs(folder, name), ...target });

@@ -9,21 +9,21 @@ import { isDevice, sameTime, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { TwinFolder } from "./twin-folder.ts";
+import type { BaseSnapshot } from "./base-snapshot.ts";
 
 /**
- * What of a snapshot's work has landed in parts. The twin of the snapshot stays what it is; over it, this
+ * What of a snapshot's work has landed in parts. The base of the snapshot stays what it is; over it, this
  * says what the base of the rest is now. As large as what has landed.
  *
  * Format of the file `landed` in the workspace, which is there once something has landed: JSON
- *   gone      the paths at which, and below which, nothing in the twin counts any more
+ *   gone      the paths at which, and below which, nothing in the base counts any more
  *   entries   what is at some path instead, in the original and in the snapshot; and folders that only got
  *             other metadata or another time, in which the
- *             twin still counts
+ *             base still counts
  * `rest` in a landing's folder says what was there before it, so that the landing can be taken back,
  * whichever came after it elsewhere: JSON
- *   barrier   of the twin of then
- *   landed    what the other file said of the paths of the landing: enough, as long as the twin is the same
+ *   barrier   of the base of then
+ *   landed    what the other file said of the paths of the landing: enough, as long as the base is the same
  *             one
  *   base      everything that the base was at and below these paths
  */
@@ -43,8 +43,8 @@ const SAVE = failpoint("snapshot.note-landed");
 export const LANDED = "landed";
 const REST = "rest";
 
-/** What became of a path of the twin. */
-export class LandedTwin {
+/** What became of a path of the base. */
+export class BaseOverrides {
   readonly #gone: ReadonlySet<string>;
   readonly #entries: ReadonlyMap<string, CopiedEntry>;
   #byFolder: ReadonlyMap<string, readonly CopiedEntry[]> | undefined;
@@ -54,10 +54,10 @@ export class LandedTwin {
     this.#entries = new Map(entries.map((entry) => [entry.path, entry]));
   }
 
-  static in(workspace: Folder): LandedTwin {
+  static in(workspace: Folder): BaseOverrides {
     const bytes = readWhole(workspace, LANDED);
     const file = bytes === undefined ? { gone: [], entries: [] } : parsed<LandedFile>(bytes);
-    if (file !== undefined) return new LandedTwin(file);
+    if (file !== undefined) return new BaseOverrides(file);
     throw new StateError(`The record ${workspace.label(LANDED)} of what has landed is damaged.`, {
       hint: "The sandbox can't be compared with its original any more: take what you need from it and cancel the plan.",
     });
@@ -67,36 +67,36 @@ export class LandedTwin {
     return this.#gone.size === 0 && this.#entries.size === 0;
   }
 
-  /** What is there now, if the twin does not say it. */
+  /** What is there now, if the base does not say it. */
   entry(path: string): CopiedEntry | undefined {
     return this.#entries.get(path);
   }
 
-  /** What is in a folder now that the twin does not say. */
+  /** What is in a folder now that the base does not say. */
   entriesIn(folder: string): readonly CopiedEntry[] {
     const all = () => [...this.#entries.values()].filter(({ path }) => path !== ROOT_PATH);
     this.#byFolder ??= Map.groupBy(all(), ({ path }) => parentPath(path));
     return this.#byFolder.get(folder) ?? [];
   }
 
-  /** Whether what the twin has at a path does not count any more. */
+  /** Whether what the base has at a path does not count any more. */
   isGone(path: string): boolean {
     return nearest(this.#gone, path) !== undefined;
   }
 
   /** The same of a path in a folder that counts, whose own metadata may be what does not. */
-  isElsewhere(path: string): boolean {
+  isOverridden(path: string): boolean {
     return this.#gone.has(path) || this.#entries.has(path);
   }
 
   /** Writes down what the base is at the paths of a part, before it is something else. */
-  note({ landing, manifest }: LandedPart, twin: TwinFolder): void {
+  note({ landing, manifest }: LandedPart, base: BaseSnapshot): void {
     if (readRest(landing) !== undefined) return;
     const { entries } = manifest;
-    const contents = contentPaths(entries).flatMap((path) => [...this.#baseBelow(path, twin)]);
-    const others = metadataPaths(entries).flatMap((path) => this.#base(path, twin) ?? []);
+    const contents = contentPaths(entries).flatMap((path) => [...this.#baseBelow(path, base)]);
+    const others = metadataPaths(entries).flatMap((path) => this.#base(path, base) ?? []);
     const rest: Rest = {
-      barrier: twin.barrier,
+      barrier: base.barrier,
       landed: this.#of(entries, "part"),
       base: [...contents, ...others],
     };
@@ -104,31 +104,31 @@ export class LandedTwin {
   }
 
   /** With a part of the work in the snapshot `own`. May be done again. */
-  land(part: LandedPart, own: Folder, twin: TwinFolder): LandedTwin {
+  land(part: LandedPart, own: Folder, base: BaseSnapshot): BaseOverrides {
     const { entries } = part.manifest;
     const { gone, come, changed } = landedEntries(part, own);
     const others = this.#of(entries, "others");
     const metadata = metadataPaths(entries).flatMap((path) => changed.get(path) ?? this.entry(path) ?? []);
-    const next = new LandedTwin({
+    const next = new BaseOverrides({
       gone: [...others.gone, ...gone],
       entries: [...others.entries, ...come, ...metadata],
     });
-    return next.#withTimes(part.manifest, "forward", twin);
+    return next.#withTimes(part.manifest, "forward", base);
   }
 
   /** Without it again; undefined if it had not landed here. */
-  takeBack({ landing, manifest }: LandedPart, twin: TwinFolder): LandedTwin | undefined {
+  takeBack({ landing, manifest }: LandedPart, base: BaseSnapshot): BaseOverrides | undefined {
     const rest = readRest(landing);
     if (rest === undefined) return undefined;
     const others = this.#of(manifest.entries, "others");
-    const before = sameTime(rest.barrier, twin.barrier)
+    const before = sameTime(rest.barrier, base.barrier)
       ? rest.landed
       : { gone: contentPaths(manifest.entries), entries: rest.base };
-    const next = new LandedTwin({
+    const next = new BaseOverrides({
       gone: [...others.gone, ...before.gone],
       entries: [...others.entries, ...before.entries],
     });
-    return next.#withTimes(manifest, "backward", twin);
+    return next.#withTimes(manifest, "backward", base);
   }
 
   save(workspace: Folder): void {
@@ -136,30 +136,34 @@ export class LandedTwin {
     writeWhole(SAVE, workspace, LANDED, Buffer.from(JSON.stringify(file)), "flushed");
   }
 
-  #base(path: string, twin: TwinFolder): CopiedEntry | undefined {
-    return this.entry(path) ?? (this.isGone(path) ? undefined : twin.entry(path));
+  #base(path: string, base: BaseSnapshot): CopiedEntry | undefined {
+    return this.entry(path) ?? (this.isGone(path) ? undefined : base.entry(path));
   }
 
   /** Without recursion, because folders may be very deep. */
-  *#baseBelow(top: string, twin: TwinFolder): Generator<CopiedEntry> {
+  *#baseBelow(top: string, base: BaseSnapshot): Generator<CopiedEntry> {
     const waiting = [top];
     for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-      const entry = this.#base(path, twin);
+      const entry = this.#base(path, base);
       if (entry === undefined) continue;
       yield entry;
       if (entry.original.kind !== "directory") continue;
       const folder = path;
-      const inTwin = this.isGone(folder) ? [] : twin.names(folder).map((name) => joinPath(folder, name));
-      waiting.push(...new Set([...inTwin, ...this.entriesIn(folder).map(({ path: inside }) => inside)]));
+      const inBase = this.isGone(folder) ? [] : base.names(folder).map((name) => joinPath(folder, name));
+      waiting.push(...new Set([...inBase, ...this.entriesIn(folder).map(({ path: inside }) => inside)]));
     }
   }
 
-  #withTimes({ folderTimes }: Manifest, direction: "forward" | "backward", twin: TwinFolder): LandedTwin {
-    const folders = folderTimes.flatMap(({ path }) => this.#base(path, twin) ?? []);
+  #withTimes(
+    { folderTimes }: Manifest,
+    direction: "forward" | "backward",
+    base: BaseSnapshot,
+  ): BaseOverrides {
+    const folders = folderTimes.flatMap(({ path }) => this.#base(path, base) ?? []);
     const moved = folders.map(movedTimes({ folderTimes }, direction));
-    // Those that the twin says right need not be said again.
+    // Those that the base says right need not be said again.
     const changed = moved.filter((entry, index) => entry !== folders[index]);
-    return new LandedTwin({ gone: [...this.#gone], entries: [...this.#entries.values(), ...changed] });
+    return new BaseOverrides({ gone: [...this.#gone], entries: [...this.#entries.values(), ...changed] });
   }
 
   /** What this says of the paths of a part, or of all others. */

@@ -8,7 +8,7 @@ import type { Manifest, ManifestEntry } from "../manifest/manifest.ts";
 import type { CopiedEntry } from "../tree/copy-tree.ts";
 
 /** An identity that no file has: an entry with it counts as replaced. */
-const NOBODY = { ino: 0, btime: [0, 0] as Time };
+const NO_IDENTITY = { ino: 0, btime: [0, 0] as Time };
 
 /** How the base of a tree changes when a part of the work has landed. */
 export interface LandedEntries {
@@ -89,8 +89,8 @@ function* nowAt(
   const isThere = isAsLeft && facts?.kind === copy.kind;
   yield {
     path,
-    original: isThere ? facts : { ...copy, ...NOBODY },
-    copy: asOf(manifest.barrier, copy),
+    original: isThere ? facts : { ...copy, ...NO_IDENTITY },
+    copy: suspectSince(manifest.barrier, copy),
     xattrs: readXattrs(isThere ? there : here, name),
     ...(copy.kind === "symlink" && { target: here.readLink(name) }),
   };
@@ -99,6 +99,6 @@ function* nowAt(
 /**
  * Marks the facts of a copy that may have changed at or after the barrier, so that a diff looks at it again.
  */
-export function asOf(barrier: Time, copy: Facts): Facts {
-  return isAfter(copy, barrier) ? { ...copy, ctime: NOBODY.btime } : copy;
+export function suspectSince(barrier: Time, copy: Facts): Facts {
+  return isAfter(copy, barrier) ? { ...copy, ctime: NO_IDENTITY.btime } : copy;
 }

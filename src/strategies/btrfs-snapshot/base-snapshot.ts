@@ -1,5 +1,5 @@
 import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import { asOf } from "../../engine/part/landed-entries.ts";
+import { suspectSince } from "../../engine/part/landed-entries.ts";
 import type { CopiedEntry } from "../../engine/tree/copy-tree.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import type { Facts, Time } from "../../system/calls/facts.ts";
@@ -21,7 +21,7 @@ export class BaseSnapshot {
     return readEntry(this.#folder, path, (folder, name, facts) => ({
       path,
       original: facts,
-      copy: asOf(this.barrier, facts),
+      copy: suspectSince(this.barrier, facts),
       xattrs: readXattrs(folder, name),
       ...(facts.kind === "symlink" && { target: folder.readLink(name) }),
     }));

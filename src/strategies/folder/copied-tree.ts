@@ -46,16 +46,16 @@ const BASELINE = "baseline";
 /** For looking up, never for changing. */
 const lastBaseline = new LastParsed((bytes, label) => Baseline.fromBytes(bytes, label));
 
-export type DataWay = CopyOptions["data"];
+export type CopyMode = CopyOptions["data"];
 
 export class CopiedTree implements SandboxTree {
   readonly #workspace: Folder;
   readonly #scope: Scope;
-  readonly #data: DataWay;
+  readonly #data: CopyMode;
   readonly #asBefore: (facts: Facts) => Facts;
   readonly #notes: SandboxNotes;
 
-  constructor(workspace: Folder, scope: Scope, data: DataWay, asBefore: (facts: Facts) => Facts) {
+  constructor(workspace: Folder, scope: Scope, data: CopyMode, asBefore: (facts: Facts) => Facts) {
     this.#workspace = workspace;
     this.#scope = scope;
     this.#data = data;

@@ -15,13 +15,13 @@ import type { RestoredTimes } from "../../engine/touches/restored-times.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import type { Scope } from "../../engine/workspace/scope.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { CopiedTree, type DataWay, treePath } from "./copied-tree.ts";
+import { CopiedTree, type CopyMode, treePath } from "./copied-tree.ts";
 import { FolderStrategy } from "./folder-strategy.ts";
 
 /** What a strategy that works on a copy of a folder or file says of itself. */
 export interface CopyingOptions {
   readonly name: string;
-  readonly data: DataWay;
+  readonly data: CopyMode;
   readonly capabilities: TwoPhaseCapabilities;
 }
 
@@ -32,7 +32,7 @@ type Sandbox = OpenSandbox<CopiedTree>;
  * which is all but the way in which the content of a file is copied.
  */
 export class CopyingStrategy extends FolderStrategy<CopiedTree> {
-  readonly #data: DataWay;
+  readonly #data: CopyMode;
   /** What a sandbox was when it was last asked whether a checkpoint can be restored. */
   #examined: (Examined & { readonly path: string }) | undefined;
 

@@ -15,9 +15,9 @@ import type { TreeState } from "./tree-state.ts";
  * The checkpoints of a sandbox, in its workspace:
  *
  *   checkpoints/ID/tree    a copy of the sandbox's own tree, sharing blocks where the file system can
- *   checkpoints/ID/notes   the strategy's notes on it; written last: a checkpoint without it does not count
- *   restoring              the id of the checkpoint, while a restore is under way; the next process that opens
- *                          the sandbox after a crash finishes the restore first
+ *   checkpoints/ID/notes   the strategy's notes on it; written last: a checkpoint without them does not count
+ *   restoring              the id of the checkpoint, while a restore is under way; the next process that
+ *                          opens the sandbox after a crash finishes the restore first
  */
 const POINTS = {
   create: failpoint("checkpoint.create"),

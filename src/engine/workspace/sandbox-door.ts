@@ -23,11 +23,10 @@ import { newId } from "../../system/state/new-id.ts";
  * their owner, while the workspace is in use.
  *
  * - `opened-ID` in the workspace lists the entries that one process has opened up, one JSON line each. The
- *   process
- *   holds a lock on the file, creates it before it changes the first mode, and removes it after it has closed all
- *   entries again. A file without a lock belongs to a dead process; the next process that enters the workspace closes
- *   its entries. A line is flushed if its entry may be in the original or belongs to an undo record; everything else
- *   is not durable after a power cut anyway.
+ *   process holds a lock on the file, creates it before it changes the first mode, and removes it after it
+ *   has closed all entries again. A file without a lock belongs to a dead process; the next process that
+ *   enters the workspace closes its entries. A line is flushed if its entry may be in the original or belongs
+ *   to an undo record; everything else is not durable after a power cut anyway.
  * - `closed` in the workspace maps the change times that closing has caused to the earlier ones, the latest
  *   20,000.
  */

@@ -12,20 +12,18 @@ import { failpoint } from "../../system/failpoints.ts";
 import type { BaseSnapshot } from "./base-snapshot.ts";
 
 /**
- * What of a snapshot's work has landed in parts. The base of the snapshot stays what it is; over it, this
- * says what the base of the rest is now. As large as what has landed.
+ * The parts of a snapshot's work that have landed. The base snapshot stays unchanged; these entries override
+ * it as the base of the rest. They grow with the landed parts.
  *
- * Format of the file `landed` in the workspace, which is there once something has landed: JSON
- *   gone      the paths at which, and below which, nothing in the base counts any more
- *   entries   what is at some path instead, in the original and in the snapshot; and folders that only got
- *             other metadata or another time, in which the
- *             base still counts
- * `rest` in a landing's folder says what was there before it, so that the landing can be taken back,
- * whichever came after it elsewhere: JSON
- *   barrier   of the base of then
- *   landed    what the other file said of the paths of the landing: enough, as long as the base is the same
- *             one
- *   base      everything that the base was at and below these paths
+ * Format of the file `landed` in the workspace, which exists once a part has landed: JSON
+ *   gone      the paths at and below which the base snapshot no longer counts
+ *   entries   the entries that are there instead, in the original and in the snapshot; and folders that only
+ *             got other metadata or another time, in which the base snapshot still counts
+ * The file `rest` in a landing's folder holds the earlier base of its paths, so that the landing can be taken
+ * back after later landings elsewhere: JSON
+ *   barrier   of the base snapshot at that time
+ *   landed    the part of `landed` for these paths; sufficient while the base snapshot is the same
+ *   base      all base entries at and below these paths
  */
 interface LandedFile {
   readonly gone: readonly string[];
@@ -43,7 +41,7 @@ const SAVE = failpoint("snapshot.note-landed");
 export const LANDED = "landed";
 const REST = "rest";
 
-/** What became of a path of the base. */
+/** The paths at which landed entries override the base snapshot. */
 export class BaseOverrides {
   readonly #gone: ReadonlySet<string>;
   readonly #entries: ReadonlyMap<string, CopiedEntry>;
@@ -67,29 +65,29 @@ export class BaseOverrides {
     return this.#gone.size === 0 && this.#entries.size === 0;
   }
 
-  /** What is there now, if the base does not say it. */
+  /** The landed entry that overrides the base snapshot at a path. */
   entry(path: string): CopiedEntry | undefined {
     return this.#entries.get(path);
   }
 
-  /** What is in a folder now that the base does not say. */
+  /** The landed entries that are directly in a folder. */
   entriesIn(folder: string): readonly CopiedEntry[] {
     const all = () => [...this.#entries.values()].filter(({ path }) => path !== ROOT_PATH);
     this.#byFolder ??= Map.groupBy(all(), ({ path }) => parentPath(path));
     return this.#byFolder.get(folder) ?? [];
   }
 
-  /** Whether what the base has at a path does not count any more. */
+  /** Whether the base snapshot no longer counts at a path, because of an override there or above. */
   isGone(path: string): boolean {
     return nearest(this.#gone, path) !== undefined;
   }
 
-  /** The same of a path in a folder that counts, whose own metadata may be what does not. */
+  /** Whether this path is overridden itself, by content or metadata, ignoring overrides of its ancestors. */
   isOverridden(path: string): boolean {
     return this.#gone.has(path) || this.#entries.has(path);
   }
 
-  /** Writes down what the base is at the paths of a part, before it is something else. */
+  /** Writes down the base at the paths of a part, before the part changes it. */
   note({ landing, manifest }: LandedPart, base: BaseSnapshot): void {
     if (readRest(landing) !== undefined) return;
     const { entries } = manifest;
@@ -103,7 +101,7 @@ export class BaseOverrides {
     writeWhole(NOTE, landing, REST, Buffer.from(JSON.stringify(rest)));
   }
 
-  /** With a part of the work in the snapshot `own`. May be done again. */
+  /** Returns the overrides after a part of the work in the snapshot `own` has landed. May be repeated. */
   land(part: LandedPart, own: Folder, base: BaseSnapshot): BaseOverrides {
     const { entries } = part.manifest;
     const { gone, come, changed } = landedEntries(part, own);
@@ -116,7 +114,7 @@ export class BaseOverrides {
     return next.#withTimes(part.manifest, "forward", base);
   }
 
-  /** Without it again; undefined if it had not landed here. */
+  /** Returns the overrides without this part, or undefined if it had not landed here. */
   takeBack({ landing, manifest }: LandedPart, base: BaseSnapshot): BaseOverrides | undefined {
     const rest = readRest(landing);
     if (rest === undefined) return undefined;
@@ -161,12 +159,12 @@ export class BaseOverrides {
   ): BaseOverrides {
     const folders = folderTimes.flatMap(({ path }) => this.#base(path, base) ?? []);
     const moved = folders.map(movedTimes({ folderTimes }, direction));
-    // Those that the base says right need not be said again.
+    // Folders whose time has not moved need no override.
     const changed = moved.filter((entry, index) => entry !== folders[index]);
     return new BaseOverrides({ gone: [...this.#gone], entries: [...this.#entries.values(), ...changed] });
   }
 
-  /** What this says of the paths of a part, or of all others. */
+  /** The overrides of the paths of a part, or of all other paths. */
   #of(entries: readonly ManifestEntry[], which: "part" | "others"): LandedFile {
     const contents = new Set(contentPaths(entries));
     const itself = new Set(metadataPaths(entries));
@@ -174,7 +172,7 @@ export class BaseOverrides {
     const isPart = which === "part";
     return {
       gone: [...this.#gone].filter((path) => isInside(path) === isPart),
-      // What is in a folder of which only the metadata landed is not of the part.
+      // If only the metadata of a folder landed, its contents do not belong to the part.
       entries: [...this.#entries.values()].filter(
         ({ path }) => (itself.has(path) || isInside(path)) === isPart,
       ),
@@ -182,7 +180,7 @@ export class BaseOverrides {
   }
 }
 
-/** What a base is, of what has landed. */
+/** The base facts of a landed entry. */
 export function landedFacts({ original, xattrs, target }: Omit<CopiedEntry, "path" | "copy">): BaseFacts {
   const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, rdev } = original;
   return {

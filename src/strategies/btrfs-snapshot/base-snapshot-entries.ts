@@ -11,8 +11,8 @@ import { readXattrs } from "../../system/calls/xattrs.ts";
 import { BaseOverrides, landedFacts } from "./base-overrides.ts";
 
 /**
- * One row of numbers for each entry. `from` and `to` are the range of what is in a folder, both 0 until
- * somebody asks; what is behind them is known only of what may have been touched.
+ * One row of numbers for each entry. `from` and `to` are the range of a folder's contents, both 0 until the
+ * folder is listed. The columns behind them are filled only for entries that may have been touched.
  */
 const COLUMN = {
   ino: 0,
@@ -31,20 +31,21 @@ const COLUMN = {
 } as const;
 const COLUMNS = 13;
 
-/** What is known besides what the base holds. */
+/** The facts about the work that the base snapshot does not hold. */
 export interface KnownWork {
   /**
-   * The inodes of all that was touched in the sandbox and of the folders above; nothing else is looked at.
+   * The inodes of all touched entries of the sandbox and of the folders above them. If given, no other entry
+   * is read.
    */
   readonly touched?: ReadonlySet<number> | undefined;
-  /** What of the work has landed. */
+  /** The parts of the work that have landed. */
   readonly landed?: BaseOverrides | undefined;
 }
 
 /**
- * The base of a snapshot as a baseline: what every entry was is asked of the base itself, when the diff comes
- * to it. A snapshot keeps inode numbers and times, so an entry that still has those of its base was not
- * touched. What has landed stands over the base, and is always looked at.
+ * The base snapshot as a baseline: the diff reads the base of an entry from the snapshot itself, when it
+ * comes to it. A snapshot keeps inode numbers and times, so an entry with those of its base is untouched.
+ * Landed entries override the base, and are always compared.
  */
 export class BaseSnapshotEntries implements BaseEntries {
   readonly root = 0;
@@ -52,7 +53,7 @@ export class BaseSnapshotEntries implements BaseEntries {
   readonly #barrier: Time;
   readonly #touched: ReadonlySet<number> | undefined;
   readonly #landed: BaseOverrides;
-  /** Of the entries that are from there, by their index. */
+  /** The landed entries, by index. */
   readonly #landedEntries = new Map<number, CopiedEntry>();
   #rows = new Float64Array(1024 * COLUMNS);
   #names = Buffer.allocUnsafe(16 * 1024);
@@ -61,8 +62,8 @@ export class BaseSnapshotEntries implements BaseEntries {
   #open: { readonly index: number; readonly folder: Folder } | undefined;
 
   /**
-   * `barrier` is of before the base was made: what was changed after it may have been changed again within
-   * the same tick of the clock, so its times tell nothing.
+   * `barrier` was taken before the base was made: an entry that changed after it may have changed twice
+   * within one tick of the clock, so its times prove nothing.
    */
   constructor(base: Folder, barrier: Time, { touched, landed = new BaseOverrides() }: KnownWork = {}) {
     this.#base = base;
@@ -81,7 +82,7 @@ export class BaseSnapshotEntries implements BaseEntries {
     this.#open?.folder.close();
   }
 
-  /** Whether an entry that has this inode in the sandbox is as it was, with all that is in it. */
+  /** Whether an entry with this inode in the sandbox is untouched, with all its contents. */
   isKnownUntouched(index: number, ino: number): boolean {
     const isOfBase = !this.#landedEntries.has(index);
     return (
@@ -147,13 +148,13 @@ export class BaseSnapshotEntries implements BaseEntries {
     return joinPath(this.#path(this.#at(index, COLUMN.parent)), this.name(index));
   }
 
-  /** The folder that an entry is in, and its name there. One after the other is in the same. */
+  /** The folder of an entry, and its name there. Consecutive entries mostly share the folder. */
   #find(index: number): readonly [folder: Folder, name: string] {
     const folder = this.#enter(this.#at(index, COLUMN.parent));
     return [folder, index === this.root ? ROOT_PATH : this.name(index)];
   }
 
-  /** Valid until another folder is entered. */
+  /** Opens a folder. The result is valid until the next call. */
   #enter(index: number): Folder {
     if (this.#open?.index !== index) {
       this.#open?.folder.close();
@@ -175,7 +176,7 @@ export class BaseSnapshotEntries implements BaseEntries {
     const folder = this.#enter(index);
     const landed = this.#landed.isEmpty ? undefined : this.#landed;
     readNameBytes(folder, (bytes, start, end, pointer) => {
-      // The snapshot was made with the workspaces that were in the original.
+      // The base also holds the workspaces that were in the original.
       if (index === this.root && OWN_NAME.test(nameFrom(bytes, start, end))) return;
       if (landed?.isOverridden(joinPath(path, nameFrom(bytes, start, end))) === true) return;
       const ino = listedInode(bytes, start);
@@ -207,7 +208,7 @@ export class BaseSnapshotEntries implements BaseEntries {
     this.#count += 1;
   }
 
-  /** Keeps the stat of the entry that was added last. */
+  /** Stores the stat of the last added entry. */
   #keepStat({ mode, size, ctime, ctimeNs, mtime, mtimeNs }: StatView): void {
     const at = (this.#count - 1) * COLUMNS + COLUMN.mode;
     this.#rows.set([mode, size, ctime, ctimeNs, mtime, mtimeNs], at);
@@ -228,7 +229,7 @@ export class BaseSnapshotEntries implements BaseEntries {
   }
 }
 
-/** An entry of the base as the base of work on it. */
+/** The base facts of an entry of the base snapshot. */
 export function baseFacts(folder: Folder, name: string, facts: Facts): BaseFacts {
   const target = facts.kind === "symlink" ? { target: folder.readLink(name) } : {};
   return landedFacts({ original: facts, xattrs: readXattrs(folder, name), ...target });

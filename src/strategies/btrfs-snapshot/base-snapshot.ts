@@ -6,10 +6,10 @@ import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 
-/** The base of a snapshot, as what the snapshot is a copy of: the two were one. */
+/** The read-only base snapshot, as the original of the writable one: both are of one instant. */
 export class BaseSnapshot {
   readonly #folder: Folder;
-  /** Taken before the base was made: no other one has it. */
+  /** Taken before the base was made. It also identifies the base, because no other one has it. */
   readonly barrier: Time;
 
   constructor(folder: Folder, barrier: Time) {
@@ -27,7 +27,9 @@ export class BaseSnapshot {
     }));
   }
 
-  /** What is in a folder. The base was made with the workspaces that were in the original. */
+  /**
+   * The names in a folder. The base also holds the workspaces that were in the original; these are left out.
+   */
   names(path: string): readonly string[] {
     using folder = this.#folder.openBelowIfThere(path);
     const names = folder?.names() ?? [];
@@ -35,7 +37,7 @@ export class BaseSnapshot {
   }
 }
 
-/** Looks at an entry of a tree, if it is there. */
+/** Reads an entry of a tree by `as`, if it exists. */
 export function readEntry<T>(
   tree: Folder,
   path: string,

@@ -9,13 +9,13 @@ import type { Folder } from "../../system/calls/folder.ts";
 import type { BaseOverrides } from "./base-overrides.ts";
 import { BaseSnapshotEntries } from "./base-snapshot-entries.ts";
 
-/** A snapshot that somebody worked in, and another of the same instant that stayed as it was. */
+/** The writable snapshot with the work, and the read-only base snapshot of the same instant. */
 export interface Snapshots {
   readonly tree: Folder;
   readonly base: Folder;
   /** Taken before the base was made. */
   readonly barrier: Time;
-  /** What of the work has landed, and whether the sandbox's file still has the content with which it did. */
+  /** The landed parts, and whether the sandbox's file still has the content with which it landed. */
   readonly landed?: {
     readonly overrides: BaseOverrides;
     readonly hasContent: (path: string, folder: Folder, name: string, facts: BaseFacts) => boolean;
@@ -23,14 +23,13 @@ export interface Snapshots {
 }
 
 /**
- * What differs between the two. Where the file system tells what was touched, only that is looked at, and
- * what is in the same folders; else both are walked.
+ * Compares the two snapshots. Where the file system lists the touched inodes, only those and their folders
+ * are read; otherwise both snapshots are walked.
  */
 export function diffWithBase(snapshots: Snapshots, tick?: (entries: number) => void): ChangeSet {
   const touched = inodesTouchedSince(snapshots.tree, commitOf(snapshots.base));
   const found = diffSnapshots(snapshots, touched, tick);
-  // A file that came along with a folder that was moved is not touched itself; where its other names are,
-  // only a walk can tell.
+  // A file that moved with its folder is not touched itself; only a walk finds its other names.
   const isUnknown = found.changes.some(
     ({ after }) =>
       after !== undefined &&
@@ -41,7 +40,7 @@ export function diffWithBase(snapshots: Snapshots, tick?: (entries: number) => v
   return isUnknown ? diffSnapshots(snapshots, undefined, tick) : found;
 }
 
-/** The same, where it is known what was touched, or else by walking both. */
+/** Compares the two snapshots, only the touched inodes if these are known. */
 export function diffSnapshots(
   { tree, base, barrier, landed }: Snapshots,
   touched: ReadonlySet<number> | undefined,

@@ -6,9 +6,8 @@ import { type Scope, toResourcePath } from "../workspace/scope.ts";
 import { chosenPart } from "./chosen-part.ts";
 
 /**
- * Of what was found in a sandbox that nobody can change any more, what is to land. Refuses what must not:
- * parts of what lands as one, the folder of a resource that is not part of this one, and what tools run by
- * themselves, unless the user has said that it may.
+ * The changes of a frozen sandbox that are to land. Refuses a part of an entry that lands as one, the folder
+ * of another resource, and files that tools run by themselves unless the user allows them.
  */
 export function whatMayLand(found: ChangeSet, { only, allow }: Transaction, scope: Scope): ChangeSet {
   const chosen = chosenPart(found, only, scope);

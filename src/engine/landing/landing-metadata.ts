@@ -6,15 +6,15 @@ import type { Place } from "./landing-place.ts";
 /** How a run sets metadata. */
 export interface MetadataRun {
   readonly direction: Direction;
-  /** An earlier run may have been cut off between two parts. */
+  /** An earlier run may have been interrupted between two parts. */
   readonly isResumed: boolean;
   /** The modes of folders that are opened up while the landing lasts, by path. */
   readonly lockedModes: ReadonlyMap<string, number>;
 }
 
 /**
- * Sets the metadata of an entry that stays, but for the parts that another writer has set since prepare.
- * Returns what to tell the user; undefined if there is nothing.
+ * Sets the metadata of an entry that stays, except the parts that another writer has set since prepare.
+ * Returns a message for the user, or undefined.
  */
 export function landMetadata({ entry, parent, name }: Place, run: MetadataRun): string | undefined {
   const change = entry.metadata;

@@ -3,7 +3,7 @@ import type { ManifestEntry } from "../manifest/manifest.ts";
 import type { Slots } from "../manifest/slots.ts";
 import type { Passage, Verdict } from "./landing-decision.ts";
 
-/** What to tell the user of a verdict. */
+/** The message for each verdict. */
 const MESSAGES: { readonly [verdict in Exclude<Verdict, "done" | "not-kept">]: string } = {
   "done-over-deleted": "somebody deleted it while the plan was landing; the plan's version is there now",
   "set-aside": "somebody changed it while the plan was landing; that version is kept",
@@ -18,10 +18,7 @@ const NOT_KEPT: { readonly [kind in Passage["kind"]]: string } = {
 };
 const FOLDER_GONE = "its folder is gone from the original, so it did not land";
 
-/**
- * What a run of a landing has to tell: where it met another writer, and which slots hold that writer's
- * version.
- */
+/** The report of a landing's run: where it met another writer, and which slots hold that writer's version. */
 export class LandingReport {
   readonly attention: Attention[] = [];
   readonly keptSlots: number[] = [];

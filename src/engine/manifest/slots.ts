@@ -38,7 +38,7 @@ export class Slots {
     return folder === undefined ? undefined : new Slots(folder);
   }
 
-  /** For messages, and to look for who is in there. */
+  /** For messages, and to find processes inside. */
   get path(): string {
     return this.#folder.path;
   }

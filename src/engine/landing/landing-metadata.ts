@@ -21,14 +21,14 @@ export function landMetadata({ entry, parent, name }: Place, run: MetadataRun): 
   const now = parent.facts(name);
   if (change === undefined) return undefined;
   if (now === undefined || !isThere(now, entry.before))
-    return "somebody replaced it while the plan was landing; it was left alone";
+    return "another process replaced it while the plan was landing; it was left alone";
   const current = asIfLocked(run.lockedModes.get(entry.path), metadataOf(parent, name, now));
   const foreign = foreignParts(current, change, run.isResumed);
   const parts = change.parts.filter((part) => !foreign.includes(part));
   const wanted = run.direction === "forward" ? change.after : change.before;
   setMetadata(parent, name, wanted, parts, now.kind === "symlink");
   if (foreign.length === 0) return undefined;
-  return `somebody changed its ${foreign.join(", ")} while the plan was landing; that was left alone`;
+  return `another process changed its ${foreign.join(", ")} while the plan was landing; that was left alone`;
 }
 
 /** A folder that is opened up for the landing has a mode that no writer has set. */

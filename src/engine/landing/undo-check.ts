@@ -31,7 +31,7 @@ export function checkUndo(
   if (conflicts.length > 0) {
     const first = conflicts[0];
     throw new SandboxConflictError(conflicts, {
-      message: `It can't be taken back, because somebody changed what landed: ${first?.path} (${first?.why})${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,
+      message: `It can't be taken back, because another process changed what landed: ${first?.path} (${first?.why})${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,
       hint: "Look at these paths in the original. Take them back by hand, or move them away and try again.",
     });
   }

@@ -74,7 +74,7 @@ export function prepareReturn(part: LandedPart, tree: SandboxTree): void {
   const conflicts = tree.partConflicts?.(part) ?? [];
   if (conflicts.length > 0)
     throw new SandboxConflictError(conflicts, {
-      message: `It can't be taken back, because the sandbox went on from what landed: ${conflicts[0]?.path}${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,
+      message: `It can't be taken back, because the sandbox has changed it since: ${conflicts[0]?.path}${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,
       hint: "Land these paths too, or throw the changes of the sandbox away with 'drydock plan rollback', and try again.",
     });
   const { barrier } = tree;

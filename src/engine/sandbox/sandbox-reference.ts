@@ -105,7 +105,7 @@ export function openPlaceOf(ref: SandboxRef): Folder {
   throw new SandboxStateError(`The workspace ${path} of sandbox ${ref.sandboxId} is gone.`, {
     from: "ACTIVE",
     to: "ACTIVE",
-    hint: "Somebody removed it. Cancel the plan and make a new one.",
+    hint: "Another process removed it. Cancel the plan and make a new one.",
   });
 }
 

@@ -38,10 +38,13 @@ export function isExcluded({ without = [] }: Scope, path: string): boolean {
 export function toEnginePath(scope: Scope, path: string): string {
   const checked = assertResourcePath(path);
   if (isExcluded(scope, checked))
-    throw new UsageError(`'${path}' is no part of this resource: it is a resource of the plan by itself.`, {
-      hint: "Use it by its own name; see 'drydock plan show'.",
-      code: "LEFT_OUT",
-    });
+    throw new UsageError(
+      `'${path}' does not belong to this resource: it is a resource of its own in the plan.`,
+      {
+        hint: "Use it by its own name; see 'drydock plan show'.",
+        code: "LEFT_OUT",
+      },
+    );
   if (scope.only === undefined) return checked;
   if (checked === ROOT_PATH || checked === scope.only) return scope.only;
   throw new UsageError(`The resource is a single file and has no path '${path}' inside.`, {

@@ -159,7 +159,7 @@ async function untilFree(end: () => Promise<"done" | "busy">): Promise<void> {
     if ((await end()) === "done") return;
     await delay(20);
   }
-  throw new BusyError("what was mounted to try it is kept busy by another process", {
+  throw new BusyError("another process keeps the trial mount busy", {
     holder: "another process",
   });
 }

@@ -11,7 +11,7 @@ export interface LandedPart {
   readonly original: Folder;
   readonly landing: Folder;
   readonly manifest: Manifest;
-  /** What changes at or after it was changed by others. */
+  /** A change at or after this time is another writer's. */
   readonly landedAt: Time;
   readonly asBefore: (facts: Facts) => Facts;
   /** Whether an entry is in the original as it was left. */

@@ -83,9 +83,9 @@ export interface InnerLink {
 export interface ManifestEntry {
   readonly path: string;
   readonly operation: EntryOperation;
-  /** What is in the original before the landing. */
+  /** The entry in the original before the landing. */
   readonly before?: EntryIdentity | undefined;
-  /** What is there after it. */
+  /** The entry in the original after the landing. */
   readonly after?: EntryIdentity | undefined;
   /** Made when it lands, as another name of this path in the original. It then has no identity of its own. */
   readonly linkTo?: string;

@@ -52,7 +52,7 @@ export class Slots {
     });
   }
 
-  /** What is in a slot, if anything. */
+  /** The facts of the entry in a slot, if there is one. */
   facts(slot: number): Facts | undefined {
     return this.#open(slot)?.facts(slotName(slot));
   }

@@ -29,7 +29,7 @@ export interface StagingInput {
   readonly baseOf: (path: string) => BaseFacts | undefined;
   /** Replaces a change time that our own landings and undos caused by the earlier one (restored-times.ts). */
   readonly asBefore: (facts: Facts) => Facts;
-  /** What may land, and how. */
+  /** The rules for what may land, and how. */
   readonly rules: LandingRules;
   /** Called after each entry; throws to stop. */
   readonly tick: () => void;

@@ -5,12 +5,12 @@ import { closeFile } from "../../system/calls/handles.ts";
 import { failpoint } from "../../system/failpoints.ts";
 
 /**
- * The barrier in time that tells whether somebody changed an original since: no list of the whole tree is
- * needed.
+ * The barrier T0, which tells whether an entry of an original has changed since, without a list of the whole
+ * tree.
  *
- * A probe file is made on the same file system and touched until its change time moves; that time is T0.
- * Everything that was there has a change time below it, and whatever anybody does to a file afterwards gives
- * it one at or above it. Change times can't be set.
+ * We create a probe file on the same file system and touch it until its change time moves; that time is T0.
+ * Every existing entry has a change time below T0, and every later change gives an entry a change time at or
+ * above T0. No program can set a change time.
  */
 const PROBE = "clock-probe";
 const POINTS = {
@@ -26,7 +26,7 @@ export function takeBarrier(folder: Folder): Time {
   for (let mode = 0o400; ; mode ^= 0o200) {
     folder.setMode(POINTS.touch, PROBE, mode);
     const now = probeTime(folder);
-    // The clock was set back between two looks.
+    // The clock was set back between the two stats.
     if (compareTimes(now, first) < 0) first = now;
     if (compareTimes(now, first) > 0) {
       folder.removeFile(POINTS.remove, PROBE);
@@ -40,7 +40,7 @@ export function isAfter(facts: Facts, barrier: Time): boolean {
   return compareTimes(facts.ctime, barrier) >= 0;
 }
 
-/** Refuses to judge by a clock that went back: changes made since could look older than they are. */
+/** Refuses to compare times if the clock went back: changes made since could look older than they are. */
 export function assertClockWentOn(barrier: Time, now: Time): void {
   if (compareTimes(now, barrier) >= 0) return;
   throw new UnsupportedError(
@@ -55,7 +55,7 @@ function probeTime(folder: Folder): Time {
   return folder.facts(PROBE)?.ctime ?? [0, 0];
 }
 
-/** One that a crash left. */
+/** Removes a probe file that a crash left. */
 function removeProbe(folder: Folder): void {
   if (folder.facts(PROBE) !== undefined) folder.removeFile(POINTS.remove, PROBE);
 }

@@ -5,7 +5,8 @@ import { Baseline, type Extras } from "./baseline.ts";
 import { F_COLUMNS, NO_BLOCK, U, U_COLUMNS, writeCopy, writeOriginal } from "./baseline-columns.ts";
 
 /**
- * Builds a baseline while a tree is copied: `add` is called for each entry, a folder after all that is in it.
+ * Builds a baseline while a tree is copied. `add` is called once for each entry, for a folder after its
+ * contents.
  */
 export class BaselineBuilder {
   #floats = new Float64Array(1024 * F_COLUMNS);
@@ -17,7 +18,7 @@ export class BaselineBuilder {
   readonly #extras: { [index: string]: Extras } = {};
   readonly #waiting = new Map<string, CopiedEntry[]>();
   readonly #blockOf = new Map<string, number>();
-  /** Entries whose copy has several names: linking the later ones changed the change time of the earlier. */
+  /** Entries whose copy has several names: linking a later name moved the change time of the earlier ones. */
   readonly #linked: (readonly [index: number, path: string])[] = [];
 
   add(entry: CopiedEntry): void {
@@ -32,7 +33,7 @@ export class BaselineBuilder {
     else siblings.push(entry);
   }
 
-  /** `lookAgain` gives the facts of a copy as they are now that all is copied. */
+  /** `lookAgain` returns the facts of a copy after everything is copied. */
   finish(lookAgain: (path: string) => Facts | undefined): Baseline {
     for (const [index, path] of this.#linked) {
       const copy = lookAgain(path);

@@ -1,9 +1,9 @@
 import type { EntryKind, Facts } from "../../system/calls/facts.ts";
 
 /**
- * The columns of a baseline (see baseline.ts): for each entry a row of floats, F, and one of 32-bit words, U.
- * What is named `copy…` is of the copy, the rest of the original; times are seconds among the floats and
- * nanoseconds (`…Ns`) among the words.
+ * The columns of a baseline (baseline.ts): each entry has a row of floats, F, and a row of 32-bit words, U.
+ * Columns named `copy…` describe the copy, all others the original. A time has its seconds among the floats
+ * and its nanoseconds (`…Ns`) among the words.
  */
 export const F = {
   ino: 0,
@@ -34,7 +34,7 @@ export const U = {
   copyBtimeNs: 14,
 } as const;
 export const U_COLUMNS = 15;
-/** Instead of the block of what is no folder. */
+/** The block number of an entry that is not a folder. */
 export const NO_BLOCK = 0xffffffff;
 
 export const TYPE_BITS: { readonly [kind in EntryKind]: number } = {
@@ -47,7 +47,7 @@ export const TYPE_BITS: { readonly [kind in EntryKind]: number } = {
   "block-device": 0o060000,
 };
 
-/** Writes what the original was into the row of this entry. */
+/** Writes the facts of the original into the row of this entry. */
 export function writeOriginal(
   floats: Float64Array,
   words: Uint32Array,
@@ -70,7 +70,7 @@ export function writeOriginal(
   words[u + U.ctimeNs] = original.ctime[1];
 }
 
-/** Writes what the copy was into the row of this entry. */
+/** Writes the facts of the copy into the row of this entry. */
 export function writeCopy(floats: Float64Array, words: Uint32Array, index: number, copy: Facts): void {
   const f = index * F_COLUMNS;
   const u = index * U_COLUMNS;
@@ -84,14 +84,14 @@ export function writeCopy(floats: Float64Array, words: Uint32Array, index: numbe
   words[u + U.copyGid] = copy.gid;
 }
 
-/** The bytes of a column, as they are written. */
+/** The bytes of an array, as the file holds them. */
 export function bytesOf(array: Float64Array | Uint32Array): Buffer {
   return Buffer.from(array.buffer, array.byteOffset, array.byteLength);
 }
 
 /**
- * What a typed array of elements of this size is made over: the bytes where they are, if they stand right,
- * else a copy.
+ * The arguments of a typed array over these bytes, with elements of `size` bytes: the bytes themselves if
+ * they are aligned, otherwise a copy.
  */
 export function aligned(
   bytes: Buffer,

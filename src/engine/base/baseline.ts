@@ -18,9 +18,9 @@ import {
 import { isSameStat, type StatView } from "./stat-view.ts";
 
 /**
- * The baseline of a copied tree: what each entry of the original was when it was copied, and what its copy
- * was once it was made. An entry of the copy whose inode, change time, times, size and mode are still those
- * in the baseline was not touched, so a diff reads nothing of it.
+ * The baseline of a copied tree: for each entry, the facts of the original when it was copied, and the facts
+ * of the finished copy. An entry of the copy whose inode, times, size and mode equal the baseline's was not
+ * touched, so a diff reads nothing of it.
  *
  * Format of the file, little-endian:
  *   8 bytes   magic "DRYBASE2"
@@ -28,17 +28,16 @@ import { isSameStat, type StatView } from "./stat-view.ts";
  *   f64 ×8×n  F in baseline-columns.ts
  *   u32 ×15×n U in baseline-columns.ts
  *   u32 ×2×b  each block: first entry, number of entries
- *   names     the last names, one after the other
+ *   names     the last component of each path, one after the other
  *   extras    JSON: { index: { xattrs?, target?, rdev? } } for the few entries that have any
- * The entries of one folder stand together as a block, in the order in which they were copied; the last block
- * holds only the root.
+ * The entries of one folder form a block, in the order of copying. The last block holds only the root.
  */
 const MAGIC = "DRYBASE2";
-/** Without the times at which copies were made. */
+/** The earlier format, without the birth times of copies. */
 const EARLIER_MAGIC = "DRYBASE1";
 const HEADER = 8 + 16;
 
-/** What the original was. */
+/** The facts of an original entry at the time of the base. */
 export interface BaseFacts extends Identity {
   readonly kind: EntryKind;
   readonly mode: number;
@@ -47,34 +46,37 @@ export interface BaseFacts extends Identity {
   readonly size: number;
   readonly nlink: number;
   readonly mtime: Time;
-  /** As it was copied: one with this change time is still the same. Absent where a strategy does not copy. */
+  /**
+   * The change time at the copy: an entry that still has it is unchanged. Absent where a strategy does not
+   * copy.
+   */
   readonly ctime?: Time;
   readonly xattrs: Xattrs;
   readonly target?: string;
-  /** Of a device, "major:minor". */
+  /** For a device, "major:minor". */
   readonly rdev?: string;
   /**
-   * Of a folder: others had changed it since T0, or what is in it, before this was known. Its metadata may be
-   * theirs.
+   * For a folder: another writer had changed it or its contents after T0, before this record was made. Its
+   * metadata may be the other writer's.
    */
   readonly changedBefore?: true;
 }
 
-/** What the copy was; `mode`, `uid` and `gid` can differ from the original's only without privilege. */
+/** The facts of the copy. `mode`, `uid` and `gid` differ from the original's only without privilege. */
 export interface CopyFacts extends Identity {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
 }
 
-/** What only a few entries have. */
+/** The fields that only a few entries have. */
 export interface Extras {
   readonly xattrs?: Xattrs;
   readonly target?: string;
   readonly rdev?: string;
 }
 
-/** What the file of a baseline holds. */
+/** The contents of the file of a baseline. */
 export interface BaselineParts {
   readonly floats: Float64Array;
   readonly words: Uint32Array;
@@ -89,7 +91,7 @@ type Parts = [Buffer, Buffer, Buffer, Buffer, Buffer];
 const NEVER: Time = [0, 0];
 const NO_XATTRS: Xattrs = Object.freeze({});
 
-/** A loaded baseline. Entries are known by their index, folders' contents by their block. */
+/** A loaded baseline. An index names an entry, a block the contents of a folder. */
 export class Baseline {
   readonly #floats: Float64Array;
   readonly #words: Uint32Array;
@@ -120,7 +122,7 @@ export class Baseline {
     return nameFrom(this.#names, start, start + this.#u(index, U.nameLength));
   }
 
-  /** Whether its name is the bytes from `start` to `end`. */
+  /** Whether the entry's name equals the bytes from `start` to `end`. */
   isNamed(index: number, bytes: Buffer, start: number, end: number): boolean {
     const length = end - start;
     if (this.#u(index, U.nameLength) !== length) return false;
@@ -130,7 +132,7 @@ export class Baseline {
     return true;
   }
 
-  /** First index and one past the last of what is in the folder with this index. */
+  /** The first index of the folder's contents, and one past the last. */
   children(index: number): readonly [from: number, to: number] {
     const block = this.#u(index, U.block);
     if (block === NO_BLOCK) return [0, 0];
@@ -142,7 +144,7 @@ export class Baseline {
     return this.#u(index, U.block) !== NO_BLOCK;
   }
 
-  /** Whether an entry of the copy with this stat is the one that was made, and nobody touched it since. */
+  /** Whether an entry of the copy with this stat is the one that the copy made, untouched since. */
   isUntouched(index: number, stat: StatView): boolean {
     return isSameStat(this.#copyStat(index), stat);
   }
@@ -189,7 +191,7 @@ export class Baseline {
     };
   }
 
-  /** Everything that is known of an entry, as it was added; what is not, is nothing that counts. */
+  /** The entry as it was recorded; fields that the baseline does not store get placeholder values. */
   entry(index: number, path: string): CopiedEntry {
     const { xattrs, target, rdev = "0:0", ctime = NEVER, ...base } = this.facts(index);
     const original = { ...base, ctime, rdev, atime: base.mtime, mountId: 0, device: "", locked: false };
@@ -212,12 +214,12 @@ export class Baseline {
     return index;
   }
 
-  /** Says that the copy of this entry is now another one, and untouched. */
+  /** Records another, untouched copy of this entry. */
   setCopy(index: number, copy: Facts): void {
     writeCopy(this.#floats, this.#words, index, copy);
   }
 
-  /** Says that the original of this entry is now another one. */
+  /** Records another original of this entry. */
   setOriginal(index: number, original: Facts): void {
     writeOriginal(this.#floats, this.#words, index, original);
   }
@@ -261,7 +263,7 @@ export class Baseline {
     });
   }
 
-  /** Made on first use: who asks for one path of a folder asks for more. */
+  /** Built on first use: a caller that looks up one path of a folder looks up more. */
   #table(folder: number): ReadonlyMap<string, number> {
     let table = this.#tables.get(folder);
     if (table === undefined) {

@@ -6,7 +6,7 @@ import { readXattrs } from "../../system/calls/xattrs.ts";
 import type { Steps } from "../work/pace.ts";
 import type { BaselineBuilder } from "./baseline-builder.ts";
 
-/** Puts a tree as it is into a baseline, without copying it: what is compared later is the tree itself. */
+/** Records a tree in a baseline without copying it. The tree itself is compared with the baseline later. */
 export function* recordTree(
   folder: Folder,
   builder: BaselineBuilder,

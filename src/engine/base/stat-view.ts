@@ -1,13 +1,10 @@
 import { type Facts, low53, STAT, statWords } from "../../system/calls/facts.ts";
 import { TYPE_BITS } from "./baseline-columns.ts";
 
-/**
- * The numbers that tell whether an entry was touched: its change time moves with everything that is done to
- * it.
- */
+/** The numbers that show whether an entry was touched: every change moves its change time. */
 export interface StatView {
   readonly ino: number;
-  /** With the bits of its type. */
+  /** Includes the bits of the file type. */
   readonly mode: number;
   readonly size: number;
   readonly ctime: number;
@@ -19,7 +16,7 @@ export interface StatView {
 const FOLDER = TYPE_BITS.directory;
 const TYPE = 0o170000;
 
-/** The answer of the last successful stat, read where the kernel put it. Valid until the next one. */
+/** The result of the last successful stat, read from the kernel's buffer. Valid until the next stat. */
 export const lastStat = {
   get ino() {
     return low53(statWords(), STAT.ino);
@@ -52,7 +49,7 @@ export function statOf({ ino, kind, mode, size, ctime, mtime }: Facts): StatView
   return { ino, mode: TYPE_BITS[kind] | mode, size, ...times };
 }
 
-/** Whether both are of an entry that was not touched in between. The size of a folder tells nothing. */
+/** Whether both stats show the same untouched entry. The size of a folder says nothing. */
 export function isSameStat(a: StatView, b: StatView): boolean {
   return (
     a.ctime === b.ctime &&
@@ -69,7 +66,7 @@ function word(index: number): number {
   return statWords()[index] as number;
 }
 
-/** Signed: files may be older than 1970. */
+/** Signed, because files may be older than 1970. */
 function seconds(index: number): number {
   return (word(index + 1) | 0) * 0x1_0000_0000 + word(index);
 }

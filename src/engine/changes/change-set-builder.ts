@@ -5,15 +5,15 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import type { BaseFacts } from "../base/baseline.ts";
 import { changedParts, type MetadataPart } from "../tree/metadata.ts";
-import { lazily } from "../work/lazily.ts";
+import { lazyValue } from "../work/lazy-value.ts";
 import type { ChangeSet, EntryOperation, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";
 import { type PackedChange, packedChange, type Sides } from "./packed-change.ts";
 import { PackedFacts } from "./packed-facts.ts";
 
-/** What the sandbox began with at one path. */
+/** The base of one path. */
 export interface BaseSide {
   readonly facts: BaseFacts;
-  /** Mode and owner that the sandbox had at first, where it could not keep those of the base. */
+  /** The mode and owner that the sandbox's entry began with, where it could not keep those of the base. */
   readonly first?: Pick<BaseFacts, "mode" | "uid" | "gid">;
   /**
    * The sandbox did not begin with it: another process made it after the sandbox had deleted its predecessor.
@@ -21,16 +21,16 @@ export interface BaseSide {
   readonly cameLater?: boolean;
 }
 
-/** What the sandbox has at one path now. */
+/** The sandbox's entry at one path. */
 export interface NowSide {
   readonly folder: Folder;
   readonly name: string;
   readonly facts: Facts;
-  /** As of a change. */
+  /** As `storedAt` of a change. */
   readonly storedAt?: string;
 }
 
-/** A path that is there on both sides, and of the same kind. */
+/** A path that exists on both sides, with the same kind. */
 export interface Pair<Base extends BaseSide = BaseSide, Now extends NowSide = NowSide> {
   readonly path: string;
   readonly base: Base;
@@ -39,25 +39,25 @@ export interface Pair<Base extends BaseSide = BaseSide, Now extends NowSide = No
   readonly parts: readonly MetadataPart[];
 }
 
-/** What only the way that a sandbox is made can tell. */
+/** The questions that only the kind of sandbox can answer. */
 export interface PairRules<Base extends BaseSide, Now extends NowSide> {
-  /** Whether a file that has the size of its base has the content too. */
+  /** Whether a file of the same size as its base also has the same content. */
   readonly hasBaseContent: (pair: Pair<Base, Now>) => boolean;
   /**
-   * Whether the sandbox has another folder than it began with; or another file, where files have several
-   * names.
+   * Whether the sandbox's folder is not the one that it began with; for files with several names, whether its
+   * file is not.
    */
   readonly isOther: (pair: Pair<Base, Now>) => boolean;
 }
 
 /**
- * Puts a change set together. A walker reports every path that may differ, as it was and as it is, and
- * reports what is inside a folder while the result of `compare` is in use:
+ * Builds a change set. A walker reports every path that may differ, with both sides, and reports the contents
+ * of a folder before it disposes of the result of `compare`:
  *
  *   using _inside = builder.compare(path, base, now);
- *   … report what is inside …
+ *   … report the contents …
  *
- * The builder decides what changed and what is an entry. Below an entry nothing is an entry.
+ * The builder decides which paths are changes and which are entries. Nothing below an entry is an entry.
  */
 export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowSide = NowSide> {
   readonly #rules: PairRules<Base, Now>;
@@ -67,7 +67,7 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
   readonly #entries: TreeEntry[] = [];
   readonly #folderTimes: FolderTime[] = [];
   readonly #anchors = new Map<number, string>();
-  /** How many of the folders that are being reported on are entries, or may turn out to be. */
+  /** The number of open folders that are entries, or may become entries. */
   #covers = 0;
   readonly #cover: Disposable = {
     [Symbol.dispose]: () => {
@@ -80,14 +80,14 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
     this.#rules = rules;
   }
 
-  /** Whether an entry above moves everything that is reported now. */
+  /** Whether the paths reported now lie below an entry. */
   get isCovered(): boolean {
     return this.#covers > 0;
   }
 
   result(): ChangeSet {
     const changes = this.#changes.sort(byPath);
-    const entries = lazily(() =>
+    const entries = lazyValue(() =>
       [...changes.flatMap(({ entry }) => entry ?? []), ...this.#entries].sort(byPath),
     );
     return {
@@ -100,7 +100,7 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
     };
   }
 
-  /** Reports one path. What is reported until the result is disposed of is inside of it. */
+  /** Reports one path. Everything reported before the result is disposed of lies inside it. */
   compare(path: string, base: Base | undefined, now: Now | undefined): Disposable {
     if (base === undefined) return now === undefined ? NOTHING : this.#added(path, now);
     if (now === undefined) return this.#deleted(path, base);
@@ -110,17 +110,17 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
     return NOTHING;
   }
 
-  /** Reports a name that is as it was, of a file with several names. */
+  /** Reports an unchanged name of a file with several names. */
   anchor(path: string, ino: number): void {
     if (!this.isCovered && !this.#anchors.has(ino)) this.#anchors.set(ino, path);
   }
 
-  /** Adds a change by itself, where the walker knows more than two sides tell. */
+  /** Adds only a change, where the walker knows more than the two sides show. */
   change(path: string, operation: ChangeOperation, sides: Sides): void {
     this.#changes.push(packedChange(this.#packed, path, operation, sides));
   }
 
-  /** Adds an entry by itself, unless one above covers it. */
+  /** Adds only an entry, unless an entry above covers it. */
   entry(path: string, operation: EntryOperation, sides: Sides): void {
     if (!this.isCovered) this.#entries.push(packedChange(this.#packed, path, operation, sides));
   }
@@ -171,7 +171,7 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
     return now.facts.size === base.facts.size && this.#rules.hasBaseContent(pair);
   }
 
-  /** A folder on both sides. That the sandbox has another one matters only if anything in it differs. */
+  /** Compares a folder that both sides have. A replaced folder matters only if its contents differ. */
   #folder(path: string, base: Base, now: Now): Disposable {
     const { parts, xattrs } = differences(base, now);
     const pair = { path, base, now, parts };
@@ -188,7 +188,7 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
         this.#covers -= 1;
         if (this.#changes.length === before.changes) return;
         this.entry(path, "replace", sides);
-        // Folders that move keep their times.
+        // A folder that moves as a whole keeps the times inside it.
         this.#folderTimes.length = before.folderTimes;
       },
     };
@@ -207,9 +207,7 @@ function byPath(a: { readonly path: string }, b: { readonly path: string }): num
 const ALL_CHANGED = { hasBaseContent: () => false, isOther: () => false };
 const NOTHING: Disposable = { [Symbol.dispose]: () => undefined };
 
-/**
- * The parts of the metadata that differ, and the attributes of the sandbox's entry if these are among them.
- */
+/** The parts of the metadata that differ, and the sandbox's attributes if those are among them. */
 function differences(
   { facts: base, first = base }: BaseSide,
   { folder, name, facts }: NowSide,

@@ -5,41 +5,33 @@ import type { BaseFacts } from "../base/baseline.ts";
 import type { MetadataPart } from "../tree/metadata.ts";
 
 /**
- * The difference between a sandbox and its original, twice: as *changes*, every path at any depth, for people
- * to look at; and as *entries*, the paths that a landing moves. An entry is the topmost changed path: a new,
- * deleted, replaced or retyped folder is one entry, and nothing below it is. All directory strategies produce
- * this through a `ChangeSetBuilder`, whatever way they find the changes.
+ * The difference between a sandbox and its original, in two forms. *Changes* are all changed paths at any
+ * depth, for people to read. *Entries* are the paths that a landing moves: the topmost changed ones. A new,
+ * deleted, replaced or retyped folder is one entry, and nothing below it is. All strategies of folders build
+ * this with a `ChangeSetBuilder`.
  */
 export interface ChangeSet {
   /** In path order. */
   readonly changes: readonly TreeChange[];
   /** In path order. */
   readonly entries: readonly TreeEntry[];
-  /** Folders that stay but whose time changed. Not a change for people, but part of landing exactly. */
+  /** Folders that stay but have another time. Not shown as a change, but landed. */
   readonly folderTimes: readonly FolderTime[];
-  /**
-   * For inodes of the sandbox with several names: one name that is also in the original and stays there, by
-   * inode.
-   */
+  /** For each inode of the sandbox with several names: one name that the original has too and keeps. */
   readonly anchors: ReadonlyMap<number, string>;
 }
 
-/**
- * One changed path. Its facts are packed, and unpacked each time they are asked for: ask once, and don't
- * spread it.
- */
+/** One changed path. Every access to its facts unpacks them: read them once, and don't spread the object. */
 export interface TreeChange {
   readonly path: string;
   readonly operation: ChangeOperation;
   readonly before?: BaseFacts | undefined;
   readonly after?: Facts | undefined;
-  /** The attributes as they are in the sandbox, where they changed. */
+  /** The attributes in the sandbox, if they changed. */
   readonly xattrs?: Xattrs | undefined;
-  /** If content and type are as before: what else changed. */
+  /** If content and type are unchanged: the parts of the metadata that changed. */
   readonly parts?: readonly MetadataPart[] | undefined;
-  /**
-   * The path in the workspace that holds the changed file, if that is not its path in the sandbox's own tree.
-   */
+  /** The path of the changed file in the workspace, if it differs from its path in the sandbox's own tree. */
   readonly storedAt?: string | undefined;
 }
 
@@ -48,10 +40,10 @@ export interface TreeEntry extends Omit<TreeChange, "operation"> {
 }
 
 /**
- * - `add`: nothing was there.
- * - `replace`: something else comes in its place: other content, another type, another folder.
- * - `delete`: it goes.
- * - `metadata`: it stays, and only `parts` of its metadata change.
+ * - `add`: nothing was at the path.
+ * - `replace`: other content, another type or another folder takes the place of the entry.
+ * - `delete`: the entry goes.
+ * - `metadata`: the entry stays, and only `parts` of its metadata change.
  */
 export type EntryOperation = "add" | "replace" | "delete" | "metadata";
 

@@ -3,10 +3,10 @@ import type { BaseFacts } from "../base/baseline.ts";
 import type { EntryOperation, TreeChange, TreeEntry } from "./change-set.ts";
 import type { PackedFacts } from "./packed-facts.ts";
 
-/** What a change or an entry is between, and what of it differs. */
+/** The two sides of a change or an entry, and the parts that differ. */
 export type Sides = Omit<TreeChange, "path" | "operation">;
 
-/** What few changes have. */
+/** The fields that few changes have. */
 type More = Pick<Sides, "xattrs" | "parts" | "storedAt">;
 
 /** The row of each side, or NO_ROW. */
@@ -19,13 +19,11 @@ interface Rows {
 
 const NO_ROW = -1;
 
-/**
- * A change, or an entry, whose facts are rows of numbers. There may be a hundred thousand of them at once.
- */
+/** A change or an entry with its facts packed into rows of numbers: a diff may hold a hundred thousand. */
 export class PackedChange<Operation extends string> implements Sides {
   readonly path: string;
   readonly operation: Operation;
-  /** Of a change that is an entry too: the operation of the entry. */
+  /** If the change is an entry too: the operation of the entry. */
   landsAs: EntryOperation | undefined;
   readonly #packed: PackedFacts;
   readonly #before: number;

@@ -2,9 +2,7 @@ import { type Facts, kindOf, type Time } from "../../system/calls/facts.ts";
 import type { BaseFacts } from "../base/baseline.ts";
 import { TYPE_BITS } from "../base/baseline-columns.ts";
 
-/**
- * The columns of a row. A time takes two, seconds and nanoseconds; an unknown one has NaN for its seconds.
- */
+/** The columns of a row. A time has two, seconds and nanoseconds; an unknown time has NaN seconds. */
 const COLUMN = {
   mode: 0,
   uid: 1,
@@ -29,15 +27,15 @@ type RestOfBase = Pick<BaseFacts, "xattrs" | "target" | "rdev" | "changedBefore"
 const NOTHING_ELSE: RestOfBase = { xattrs: Object.freeze({}) };
 
 /**
- * The facts of many entries, each a row of numbers: a fifth of the memory that the objects take. The objects
- * are made anew whenever they are asked for.
+ * The facts of many entries, as rows of numbers, in a fifth of the memory of objects. Each access makes a new
+ * object.
  */
 export class PackedFacts {
   readonly #blocks: Float64Array[] = [];
   readonly #rests: (RestOfNow | RestOfBase)[] = [];
   #shared: RestOfNow | undefined;
 
-  /** Returns the row that holds these facts from now on. */
+  /** Adds these facts and returns their row. */
   addNow(facts: Facts): number {
     const { rdev, mountId, device, locked } = facts;
     const last = this.#shared;

@@ -4,9 +4,8 @@ import type { Folder } from "../../system/calls/folder.ts";
 import type { ChangeSet } from "./change-set.ts";
 
 /**
- * The folders in folders that were replaced by others: their times are part of the state, though a diff, for
- * which the topmost folder is moved as a whole, does not list them. Without recursion, because folders may be
- * very deep.
+ * The folders below replaced folders. A diff does not list them, because the topmost folder moves as a whole,
+ * but their times are part of the state. Without recursion, because folders may be very deep.
  */
 export function* replacedFolders(
   { entries }: Pick<ChangeSet, "entries">,

@@ -9,29 +9,27 @@ import { assertNotTooDeep } from "../tree/depth-limit.ts";
 import type { ChangeSet } from "./change-set.ts";
 import { ChangeSetBuilder, type NowSide, type Pair } from "./change-set-builder.ts";
 
-/** What a diff of a copied tree needs to know from outside. */
+/** The facts that a diff of a copied tree can't find in the tree. */
 export interface TreeDiffOptions {
-  /** If the resource is a single file: its name. Everything beside it is not ours. */
+  /** If the resource is a single file: its name. Other names in the folder are not ours. */
   readonly only?: string;
   /** Whether the sandbox's file has the content that the original had when it was copied. */
   readonly hasBaseContent: (path: string, sandbox: Folder, name: string, base: BaseFacts) => boolean;
-  /**
-   * Whether the entry with this index still has this inode, and neither it nor anything below it was touched.
-   */
+  /** Whether the entry at this index still has this inode, and nothing at or below it was touched. */
   readonly isKnownUntouched?: (index: number, ino: number) => boolean;
   /** Called now and then with the number of entries looked at; throws to stop. */
   readonly tick?: (entries: number) => void;
 }
 
-/** What a diff asks of a baseline: entries by their index, folders' contents as a range of them. */
+/** The part of a baseline that a diff uses. */
 export type BaseEntries = Pick<
   Baseline,
   "root" | "name" | "isNamed" | "children" | "isFolder" | "isUntouched" | "copy" | "facts"
 >;
 
 /**
- * Compares a copied tree with its baseline. Reads the content of a file only if its change time moved and
- * nothing else tells.
+ * Compares a copied tree with its baseline. Reads a file's content only if its change time moved and no other
+ * fact decides.
  */
 export function diffTree(tree: Folder, baseline: BaseEntries, options: TreeDiffOptions): ChangeSet {
   const diff = new TreeDiff(baseline, options);
@@ -44,17 +42,14 @@ interface CopiedSide {
   readonly first: CopyFacts;
 }
 
-/**
- * A name that a listing gave and that has to be looked at: `now` is absent for a folder that is itself
- * untouched.
- */
+/** A listed name that needs a closer look. `now` is absent for a folder that is itself untouched. */
 interface Listed {
   readonly name: string;
   readonly index: number | undefined;
   readonly now?: NowSide;
 }
 
-/** Looks at entries without making objects for the untouched ones: a tree may have a million. */
+/** Creates no objects for untouched entries: a tree may have a million. */
 class TreeDiff {
   readonly #baseline: BaseEntries;
   readonly #options: TreeDiffOptions;
@@ -80,7 +75,7 @@ class TreeDiff {
     this.#contents(ROOT_PATH, tree, root);
   }
 
-  /** Compares what is in a folder of either side or of both. */
+  /** Compares the contents of a folder that exists on one side or on both. */
   #contents(path: string, folder: Folder | undefined, index: number | undefined): void {
     assertNotTooDeep(path);
     const names = new BaseNames(this.#baseline, index);
@@ -96,7 +91,7 @@ class TreeDiff {
       this.#visit(joinPath(path, this.#baseline.name(child)), child, undefined);
   }
 
-  /** The names in a folder that have to be looked at again when it is read. */
+  /** The names in a folder that need a closer look. */
   #list(path: string, folder: Folder, names: BaseNames): readonly Listed[] {
     const listed: Listed[] = [];
     const only = path === ROOT_PATH ? this.#options.only : undefined;
@@ -113,17 +108,17 @@ class TreeDiff {
     return listed;
   }
 
-  /** Whether the last stat is of a file that nobody touched and that has no other name: nearly all are. */
+  /** Whether the last stat shows an untouched file with one name: nearly all files are. */
   #isUntouchedFile(index: number | undefined): boolean {
     if (index === undefined || this.#baseline.isFolder(index) || lastStat.nlink > 1) return false;
     return this.#baseline.isUntouched(index, lastStat);
   }
 
-  /** Looks at the entry that the last stat is of, and returns it if that was not enough. */
+  /** Handles the entry of the last stat, or returns it if it needs a closer look. */
   #look(path: string, folder: Folder, name: string, index: number | undefined): readonly Listed[] {
     const isUntouched = index !== undefined && this.#baseline.isUntouched(index, lastStat);
     if (isUntouched && this.#baseline.isFolder(index)) return [{ name, index }];
-    // Another name of an untouched file may have come along with a folder that was moved.
+    // Another name of an untouched file may have moved here with a folder.
     if (isUntouched) this.#builder.anchor(joinPath(path, name), lastStat.ino);
     if (isUntouched) return [];
     const now = { folder, name, facts: lastFacts() };
@@ -139,7 +134,7 @@ class TreeDiff {
   }
 
   /**
-   * Compares one path and what is below it. Another process may be at work: a name that goes meanwhile is
+   * Compares one path and everything below it. A name that another process removes meanwhile counts as
    * deleted.
    */
   #visit(path: string, index: number | undefined, now: NowSide | undefined): void {
@@ -168,8 +163,8 @@ class TreeDiff {
   }
 
   /**
-   * Another folder by the same name counts, but for the root. Another file counts where files have several
-   * names.
+   * Another folder under the same name counts as replaced, except for the root. Another file does if either
+   * has several names.
    */
   #isOther({ path, base, now }: Pair<CopiedSide>): boolean {
     if (path === ROOT_PATH || sameIdentity(now.facts, base.first)) return false;
@@ -177,7 +172,7 @@ class TreeDiff {
   }
 }
 
-/** The names that a folder of the baseline has, if it is one, and which of them were seen again. */
+/** The names in a folder of the baseline, and which of them the listing has shown. */
 class BaseNames {
   readonly #baseline: BaseEntries;
   readonly #from: number;
@@ -197,7 +192,7 @@ class BaseNames {
     return this.#seen.length;
   }
 
-  /** Names mostly come in the order in which they were copied; a table is made only where they do not. */
+  /** Names mostly come in the order of copying; a table is built only where they do not. */
   find(bytes: Buffer, start: number, end: number): number | undefined {
     const baseline = this.#baseline;
     const to = this.#from + this.size;

@@ -20,21 +20,22 @@ const POINTS = {
 const PARTS: readonly MetadataPart[] = ["owner", "xattrs", "mode", "mtime"];
 const OWNER_ALL = 0o700;
 
-/** A copied tree that is to become what it was. */
+/** A copied tree that is being restored. */
 export interface RestoredTree {
   readonly own: Folder;
   readonly original: Folder;
   readonly baseline: Baseline;
-  /** What differs from the baseline now. */
+  /** The current difference from the baseline. */
   readonly now: ChangeSet;
   readonly saved: SavedChanges;
-  /** Whether only one file of the folder counts; then the folder itself is nobody's. */
+  /** Whether only one file of the folder counts. The folder itself is then not ours. */
   readonly isSingleFile: boolean;
   readonly isOriginalUnchanged: (path: string, base: BaseFacts) => boolean;
 }
 
 /**
- * Refuses what can't be restored exactly: what has to come from the original must still be there as it was.
+ * Refuses a restore that could not be exact: entries that come from the original must still be unchanged
+ * there.
  */
 export function assertRestorable(tree: RestoredTree): RestorePlan {
   const plan = planRestore(tree.now, tree.own, tree.saved, tree.baseline);
@@ -47,10 +48,13 @@ export function assertRestorable(tree: RestoredTree): RestorePlan {
 }
 
 /**
- * Makes the tree what it was, from what it is: may be done again after a crash in the middle. The order: what
- * is not part of it goes, what comes from the original comes, then what comes from the checkpoint; folders
- * get their modes and times last, because everything before changes them. The baseline is told which entries
- * are other files now; saving it is the caller's.
+ * Restores the tree. May be repeated after a crash in the middle. The order:
+ * 1. Remove what the checkpoint does not have.
+ * 2. Copy entries from the original.
+ * 3. Copy entries from the checkpoint.
+ * 4. Set the modes and times of folders, because every earlier step changes them.
+ *
+ * Records in the baseline which entries are other files now; the caller saves it.
  */
 export function* restoreChanges(tree: RestoredTree, copies: Folder): Steps {
   const plan = assertRestorable(tree);
@@ -74,7 +78,7 @@ export function* restoreChanges(tree: RestoredTree, copies: Folder): Steps {
   noteOtherFiles(tree, plan);
 }
 
-/** Without privilege, nothing can be done in a folder that does not let its owner in. */
+/** Without privilege, we can't work in a folder that refuses its owner. */
 function unlock(own: Folder, folders: Iterable<string>): void {
   if (process.geteuid?.() === 0) return;
   for (const path of folders) {
@@ -89,10 +93,7 @@ function remove(own: Folder, path: string): void {
   if (parent !== undefined) removeTree(POINTS.remove, parent, baseName(path));
 }
 
-/**
- * Of files that come from the original: another name that is still what it was, and that they have to share
- * the file with.
- */
+/** For files that come from the original: another, unchanged name that has to share the file with them. */
 function keptNames(
   { own, original, baseline, now }: RestoredTree,
   { fromOriginal, applies }: RestorePlan,
@@ -114,8 +115,8 @@ function keptNames(
 }
 
 /**
- * Of files that come from the checkpoint: another name that nobody has touched since. It may have lost them
- * with a folder that was moved.
+ * For files that come from the checkpoint: another name, untouched since. A moved folder may have separated
+ * them.
  */
 function untouchedNames({ own, saved }: RestoredTree, copies: Folder, { applies }: RestorePlan): LinkMap {
   const applied = new Set(pathsToCopy({ entries: applies }));
@@ -127,7 +128,7 @@ function untouchedNames({ own, saved }: RestoredTree, copies: Folder, { applies 
   return links;
 }
 
-/** Somebody may have changed it since the look at it. */
+/** Another writer may have changed the entry since the check. */
 function assertSameBase({ baseline, isOriginalUnchanged }: RestoredTree, path: string, facts: Facts): void {
   const index = baseline.find(path);
   const base = index === undefined ? undefined : baseline.facts(index);
@@ -136,8 +137,8 @@ function assertSameBase({ baseline, isOriginalUnchanged }: RestoredTree, path: s
 }
 
 /**
- * Names that shared a file with one that stayed in the tree share it again. Either of them may have moved
- * with a folder, untouched itself.
+ * Links names again that shared a file with a name that stayed in the tree. Either may have moved with a
+ * folder while untouched itself.
  */
 function relink(own: Folder, links: SavedChanges["links"]): void {
   for (const [path, other] of links) {
@@ -165,7 +166,7 @@ function giveMetadataBack(
   const times = new Map(saved.folderTimes.map(({ path, mtime }) => [path, mtime]));
   const metadata = [...reverts, ...applies].filter(({ operation }) => operation === "metadata");
   const paths = new Set([...metadata.map(({ path }) => path), ...fromOriginal, ...folders]);
-  // What is in a folder first: nothing may be left to do in it once it has its mode.
+  // Contents first: once a folder has its mode, we may not be able to work in it.
   for (const path of [...paths].sort(comparePaths).reverse()) {
     const base = tree.isSingleFile && path === ROOT_PATH ? undefined : baseMetadata(tree, path);
     const wanted = changed.get(path) ?? base;
@@ -176,7 +177,7 @@ function giveMetadataBack(
   }
 }
 
-/** What the copy of an entry had at first: its owner and mode may not be the original's. */
+/** The metadata that the copy of an entry began with; its owner and mode may differ from the original's. */
 function baseMetadata({ baseline }: RestoredTree, path: string): Metadata | undefined {
   const index = baseline.find(path);
   if (index === undefined) return undefined;
@@ -191,13 +192,14 @@ function setWhatDiffers(own: Folder, path: string, wanted: Metadata): void {
   const parts = PARTS.filter((part) => !(isLink && part === "mode") && !sameParts(now, wanted, [part]));
   if (parts.length === 0) return;
   using parent = own.openBelow(parentPath(path));
-  // Every other part moves the time.
+  // Setting any other part moves the time.
   setMetadata(parent, baseName(path), wanted, [...new Set([...parts, "mtime" as const])], isLink);
 }
 
 /**
- * Entries that are other files now, but what the baseline says, are told to it. Of one that the checkpoint
- * changed in part only the inode is: with a change time that never was, it is always looked at.
+ * Records in the baseline the entries that are other files now with the same content. For an entry that the
+ * checkpoint changed in part, records only the inode, with a change time that no file has, so that a diff
+ * always looks at it.
  */
 function noteOtherFiles({ own, baseline, saved, now }: RestoredTree, plan: RestorePlan): void {
   const { reverts, fromOriginal, folders } = plan;

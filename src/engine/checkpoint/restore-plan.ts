@@ -6,25 +6,19 @@ import type { BaseFacts, Baseline } from "../base/baseline.ts";
 import type { ChangeSet, TreeEntry } from "../changes/change-set.ts";
 import { printsOf, type SavedChanges, type SavedEntry } from "./saved-changes.ts";
 
-/**
- * What has to be done to a copied tree so that it differs from its baseline in what a checkpoint says, and in
- * nothing else.
- */
+/** The steps that make a copied tree differ from its baseline exactly as a checkpoint says. */
 export interface RestorePlan {
-  /** Entries that become again what the baseline says, in path order. */
+  /** Entries that return to the baseline, in path order. */
   readonly reverts: readonly TreeEntry[];
-  /** Paths in them that come back from the original, folders before what is in them. */
+  /** Paths in them that are copied from the original, folders before their contents. */
   readonly fromOriginal: readonly string[];
-  /** Entries that become what the checkpoint says, in path order. */
+  /** Entries that get the checkpoint's version, in path order. */
   readonly applies: readonly SavedEntry[];
-  /** Folders that stay, but in which something is done, or whose time differs. */
+  /** Folders that stay, but whose contents or time change. */
   readonly folders: ReadonlySet<string>;
 }
 
-/**
- * Compares what the tree is now with what it is to be. What nobody has touched since the checkpoint stays as
- * it is.
- */
+/** Compares the tree with the checkpoint. Entries untouched since the checkpoint stay. */
 export function planRestore(
   now: ChangeSet,
   own: Folder,
@@ -53,7 +47,7 @@ export function planRestore(
   return { reverts, fromOriginal, applies, folders };
 }
 
-/** What would have to come from the original, and is no longer there as it was. */
+/** The paths that would have to come from the original but have changed there. */
 export function lostPaths(
   { fromOriginal }: RestorePlan,
   baseline: Baseline,
@@ -67,10 +61,7 @@ export function lostPaths(
     .map((path) => ({ path, why: "changed in the original, from where it would have to come back" }));
 }
 
-/**
- * The entry at this path of the baseline with all that is in it, but for what the checkpoint has its own
- * version of.
- */
+/** The baseline's paths at and below this one, except those that the checkpoint has its own version of. */
 function* basePaths(baseline: Baseline, top: string, replaced: ReadonlySet<string>): Generator<string> {
   const first = baseline.find(top);
   if (first === undefined) return;
@@ -84,7 +75,7 @@ function* basePaths(baseline: Baseline, top: string, replaced: ReadonlySet<strin
   }
 }
 
-/** Names of the baseline that shared one of these files of the original, by identityKey. */
+/** The baseline's names of these files of the original, by identityKey. */
 export function namesOfInodes(
   baseline: Baseline,
   inodes: ReadonlySet<string>,

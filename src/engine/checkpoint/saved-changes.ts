@@ -7,15 +7,14 @@ import { replacedFolders } from "../changes/replaced-folders.ts";
 import { type Metadata, metadataOf } from "../tree/metadata.ts";
 
 /**
- * What a checkpoint of a copied tree holds, besides copies of what was added or replaced: the rest of what
- * differed from the baseline. What did not differ is not saved: it is in the sandbox still, or in the
- * original.
+ * The differences from the baseline that a checkpoint of a copied tree records, besides copies of the added
+ * and replaced entries. Everything else is still in the sandbox or in the original.
  */
 export interface SavedChanges {
   /** In path order; see TreeEntry. */
   readonly entries: readonly SavedEntry[];
   readonly folderTimes: readonly FolderTime[];
-  /** Names among the copies that share a file with a name that is not among them. */
+  /** Names among the copies that share a file with a name outside of them. */
   readonly links: readonly (readonly [path: string, other: string])[];
   /** Files among the copies with several names. */
   readonly linked: readonly string[];
@@ -24,13 +23,13 @@ export interface SavedChanges {
 export interface SavedEntry {
   readonly path: string;
   readonly operation: EntryOperation;
-  /** The same as long as nobody has touched the entry, or anything below it. */
+  /** A digest that stays the same while the entry and everything below it are untouched. */
   readonly print: string;
-  /** Where only that changed. */
+  /** If only the metadata changed. */
   readonly metadata?: Metadata;
 }
 
-/** What is to be written down of these changes. */
+/** Prepares these changes for a checkpoint. */
 export function savedChanges(changes: ChangeSet, own: Folder): SavedChanges {
   const prints = printsOf(changes, own);
   const entries = changes.entries.map(({ path, operation }): SavedEntry => {
@@ -50,7 +49,7 @@ export function pathsToCopy({ entries }: Pick<SavedChanges, "entries">): string[
     .map(({ path }) => path);
 }
 
-/** For each entry a digest over the inodes and change times of all that belongs to it. */
+/** A digest for each entry, over the inodes and change times of everything in it. */
 export function printsOf(found: ChangeSet, own: Folder): ReadonlyMap<string, string> {
   const moved = new Set(
     found.entries.filter(({ operation }) => operation !== "metadata").map(({ path }) => path),
@@ -72,7 +71,7 @@ export function printsOf(found: ChangeSet, own: Folder): ReadonlyMap<string, str
   );
 }
 
-/** The metadata of an entry of a tree as it is. */
+/** The current metadata of an entry. */
 export function metadataAt(own: Folder, path: string): Metadata {
   using parent = own.openBelow(parentPath(path));
   const name = baseName(path);

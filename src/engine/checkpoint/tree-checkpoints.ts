@@ -12,10 +12,12 @@ import type { Steps } from "../work/pace.ts";
 import type { TreeState } from "./tree-state.ts";
 
 /**
- * Checkpoints of a sandbox, in its workspace: `checkpoints/ID/tree`, a copy of what is its own that shares
- * blocks where the file system can, and `checkpoints/ID/notes`, what the strategy knew of it. `notes` is
- * written last; a checkpoint without it does not count. `restoring` holds the id while a restore is under
- * way; whoever opens the sandbox after a crash goes on with it first.
+ * The checkpoints of a sandbox, in its workspace:
+ *
+ *   checkpoints/ID/tree    a copy of the sandbox's own tree, sharing blocks where the file system can
+ *   checkpoints/ID/notes   the strategy's notes on it; written last: a checkpoint without them does not count
+ *   restoring              the id of the checkpoint, while a restore is under way; the next process that
+ *                          opens the sandbox after a crash finishes the restore first
  */
 const POINTS = {
   create: failpoint("checkpoint.create"),
@@ -32,10 +34,10 @@ const TREE = "tree";
 const NOTES = "notes";
 const RESTORING = "restoring";
 
-/** What a checkpoint saves besides the tree: what is known of it. */
+/** The notes that a checkpoint saves besides the tree. */
 export interface CheckpointedTree {
   readonly workspace: Folder;
-  /** Whether what is saved is a layer of an overlay, whose marks belong to it. */
+  /** Whether the tree is a layer of an overlay, whose marks belong to it. */
   readonly withMarks: boolean;
 }
 
@@ -57,7 +59,7 @@ export function* saveCheckpoint(
   );
 }
 
-/** The same with only what is at these paths. */
+/** Saves a checkpoint of only the entries at these paths. */
 export function* saveEntries(
   workspace: Folder,
   id: string,
@@ -76,12 +78,12 @@ export function* saveEntries(
   );
 }
 
-/** What `saveEntries` has saved in the folder of a checkpoint. */
+/** Opens the entries that `saveEntries` saved in the folder of a checkpoint. */
 export function openEntries(checkpoint: Folder): Folder {
   return checkpoint.openChild(TREE);
 }
 
-/** What was noted with a whole checkpoint. */
+/** The notes of a complete checkpoint. */
 export function notesOf(workspace: Folder, id: string): Buffer {
   using checkpoint = workspace.openBelowIfThere(`${CHECKPOINTS}/${id}`);
   const notes = checkpoint === undefined ? undefined : readWhole(checkpoint, NOTES);
@@ -89,7 +91,7 @@ export function notesOf(workspace: Folder, id: string): Buffer {
   return notes;
 }
 
-/** The same for a strategy that has its own way to save a tree in the folder of a checkpoint. */
+/** Saves a checkpoint with the strategy's own way to save the tree. */
 export function* saveCheckpointBy(
   workspace: Folder,
   id: string,
@@ -103,7 +105,7 @@ export function* saveCheckpointBy(
   writeWhole(POINTS.finish, checkpoint, NOTES, notes());
 }
 
-/** Saves it durably, unless the sandbox is still in the state of the last checkpoint. */
+/** Saves a checkpoint durably, unless the sandbox is still in the state of the last one. */
 export async function saveUnlessSame(
   workspace: Folder,
   id: string,
@@ -119,7 +121,7 @@ export async function saveUnlessSame(
   return { isSame, bytes, ...(mark !== undefined && { mark }) };
 }
 
-/** Sees that a checkpoint is still there after a power cut. */
+/** Makes a checkpoint survive a power cut. */
 async function flushCheckpoint(workspace: Folder, id: string): Promise<void> {
   using checkpoints = workspace.openChild(CHECKPOINTS);
   await flush(POINTS.flush, checkpoints, () => [
@@ -130,8 +132,8 @@ async function flushCheckpoint(workspace: Folder, id: string): Promise<void> {
 }
 
 /**
- * Says durably enough for a crash of the process that the tree is about to become what it was at the
- * checkpoint. Until `finishRestore` has come to its end nothing may be read from the tree, or landed.
+ * Records that a restore to this checkpoint begins. The record survives a crash of the process. Until
+ * `finishRestore` has finished, the tree may be neither read nor landed.
  */
 export function beginRestore(workspace: Folder, id: string): void {
   notesOf(workspace, id);
@@ -139,9 +141,9 @@ export function beginRestore(workspace: Folder, id: string): void {
 }
 
 /**
- * Makes the tree what it was at the checkpoint that a restore was begun for, if one was. How it is brought
- * back is the strategy's; after a crash in the middle that is done again. It is on disk before it counts as
- * done: whoever hears of that drops what came after the checkpoint.
+ * Finishes the restore that was begun, if one was. The strategy brings the tree back, and repeats that after
+ * a crash. The tree is flushed before the restore counts as done, because the caller then drops later
+ * checkpoints.
  */
 export async function finishRestore(
   workspace: Folder,
@@ -160,7 +162,7 @@ export async function finishRestore(
   workspace.removeFile(POINTS.end, RESTORING);
 }
 
-/** Brings back what `saveCheckpoint` has saved in the folder of a checkpoint. */
+/** Brings back the tree that `saveCheckpoint` saved in the folder of a checkpoint. */
 export function* bringTreeBack(
   checkpoint: Folder,
   own: Folder,
@@ -168,12 +170,12 @@ export function* bringTreeBack(
 ): Steps {
   using saved = checkpoint.openChild(TREE);
   for (const name of own.names()) removeTree(POINTS.restore, own, name);
-  // The root is not made anew, so attributes that it got since are still there.
+  // The root is not made anew, so it may still have attributes from after the checkpoint.
   writeXattrs(POINTS.restore, own, ROOT_PATH, {}, readXattrs(own, ROOT_PATH));
   yield* copyTree(saved, own, { data: "share", ...options });
 }
 
-/** The checkpoint that a restore was begun for. */
+/** The checkpoint of the restore that was begun. */
 function openBegun(workspace: Folder): { readonly checkpoint: Folder; readonly notes: Buffer } | undefined {
   const id = readWhole(workspace, RESTORING)?.toString();
   if (id === undefined) return undefined;
@@ -184,19 +186,20 @@ function openBegun(workspace: Folder): { readonly checkpoint: Folder; readonly n
   throw noCheckpoint(id);
 }
 
-/** Whether there is a whole checkpoint of this id. */
+/** Whether a complete checkpoint of this id exists. */
 function hasCheckpoint(workspace: Folder, id: string): boolean {
   using checkpoint = workspace.openBelowIfThere(`${CHECKPOINTS}/${id}`);
   return checkpoint?.facts(NOTES) !== undefined;
 }
 
-/** Whether a restore was begun and has not come to its end. */
+/** Whether a restore was begun and is not finished. */
 export function isRestoring(workspace: Folder): boolean {
   return workspace.facts(RESTORING) !== undefined;
 }
 
 /**
- * Removes a checkpoint, whole or not, if it is there. Without its notes it does not count, so they go first.
+ * Removes a checkpoint, complete or not, if it exists. Its notes go first, because without them it does not
+ * count.
  */
 export function removeCheckpoint(workspace: Folder, id: string): void {
   using checkpoints = workspace.openBelowIfThere(CHECKPOINTS);
@@ -206,7 +209,7 @@ export function removeCheckpoint(workspace: Folder, id: string): void {
   removeTree(POINTS.remove, checkpoints, id);
 }
 
-/** Removes all checkpoints, and with them what remembers that one was being restored. */
+/** Removes all checkpoints, and the record of an unfinished restore. */
 export function dropCheckpoints(workspace: Folder): void {
   removeTree(POINTS.remove, workspace, RESTORING);
   removeTree(POINTS.remove, workspace, CHECKPOINTS);

@@ -7,21 +7,18 @@ import { isAfter } from "../base/barrier.ts";
 import type { ChangeSet } from "../changes/change-set.ts";
 import { replacedFolders } from "../changes/replaced-folders.ts";
 
-/** What a checkpoint would save, known without reading any content. */
+/** The state that a checkpoint would save, found without reading content. */
 export interface TreeState {
-  /**
-   * The same only if nothing was changed in between; undefined if somebody changes something right now, so
-   * that nobody could tell.
-   */
+  /** Equal marks mean that nothing changed in between. Undefined while another process changes the tree. */
   readonly mark: string | undefined;
-  /** The size of the files in it. */
+  /** The total size of its files. */
   readonly bytes: number;
 }
 
 /**
- * The state of a sandbox, from what differs from its original. `barrier` (barrier.ts) was taken before that
- * was found out: whatever is done later has a change time at or after it, so equal inodes with equal change
- * times are equal files.
+ * The state of a sandbox, from its differences from the original. `barrier` (barrier.ts) was taken before the
+ * diff: every later change has a change time at or after it, so equal inodes with equal change times are
+ * equal files.
  */
 export function stateOfChanges(found: ChangeSet, own: Folder, barrier: Time): TreeState {
   const seen = new SeenEntries(barrier);
@@ -35,12 +32,12 @@ export function stateOfChanges(found: ChangeSet, own: Folder, barrier: Time): Tr
 }
 
 /**
- * The same for a layer of an overlay, which holds nothing but what differs. Without recursion, because
- * folders may be very deep.
+ * The state of an overlay's layer, which holds only differences. Without recursion, because folders may be
+ * very deep.
  */
 export function stateOfLayer(layer: Folder, barrier: Time): TreeState {
   const seen = new SeenEntries(barrier);
-  // Each mount marks the root of the layer, so its change time says nothing; what it would tell is asked for
+  // Each mount marks the root of the layer and moves its change time, so we compare the root's other facts
   // instead.
   const { ino, mtime, mode, uid, gid } = layer.ownFacts();
   seen.note(
@@ -83,7 +80,7 @@ class SeenEntries {
     const { kind, ino, ctime, mtime, size, mode, uid, gid, nlink } = facts;
     if (isAfter(facts, this.#barrier)) this.#isSettled = false;
     if (counts && kind === "file") this.#bytes += size;
-    // The number of names of a folder, and its size, say nothing that its content does not.
+    // A folder's link count and size say nothing that its contents do not.
     const more = kind === "directory" ? [] : [size, nlink];
     this.note(path, kind, ...[ino, ...ctime, ...mtime, mode, uid, gid, ...more].map(String));
   }

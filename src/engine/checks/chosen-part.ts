@@ -5,9 +5,9 @@ import type { ChangeSet, TreeChange, TreeEntry } from "../changes/change-set.ts"
 import { type Scope, toResourcePath } from "../workspace/scope.ts";
 
 /**
- * The part of a change set that is to land by itself. Only whole entries can: what is inside a new, deleted
- * or replaced folder lands with the folder, and the names of one file land together. Choosing less of either
- * is refused, because more would land than was asked for, or something else.
+ * The part of a change set that lands alone. Only whole entries can: the contents of a new, deleted or
+ * replaced folder land with the folder, and the names of one file land together. A smaller choice is refused,
+ * because more would land than the user asked for, or something else.
  */
 export function chosenPart(found: ChangeSet, only: readonly string[] | undefined, scope: Scope): ChangeSet {
   if (only === undefined) return found;
@@ -39,7 +39,7 @@ function isChosen(
   isMeant: (change: { readonly path: string }) => boolean,
 ): boolean {
   if (isMeant(entry)) return true;
-  // A folder that is new has to come with what is in it.
+  // A new folder lands with its contents.
   const holding = new Set(inside.map(({ path }) => parentPath(path)));
   const comesAlong = ({ path, operation, after }: TreeChange) =>
     operation !== "modified" && after?.kind === "directory" && holding.has(path);
@@ -57,8 +57,8 @@ function isChosen(
 }
 
 /**
- * Names that share a file would be files of their own if they landed one after the other; but for names of
- * one that stays in the original as it is.
+ * Refuses some names of a file without the others: landed one after the other, they would become separate
+ * files. Names of a file that stays unchanged in the original are allowed.
  */
 function assertWholeFiles({ changes, anchors }: ChangeSet, chosen: ReadonlySet<TreeChange>): void {
   const linked = changes.filter(

@@ -42,14 +42,15 @@ export interface ConflictCheck {
   readonly original: Folder;
   readonly sandbox: Folder;
   readonly barrier: Time;
-  /** What the original had at this path when the sandbox was made. */
+  /** The base of this path. */
   readonly baseOf: (path: string) => BaseFacts | undefined;
-  /** The facts of an original with the change time that counts; see restored-times.ts. */
+  /** Replaces a change time that our own landings and undos caused by the earlier one (restored-times.ts). */
   readonly asBefore: (facts: Facts) => Facts;
 }
 
 /**
- * What is in the original now where an entry may land; or that it has nothing left to do, or is a conflict.
+ * The original's entry at a path where an entry may land; or that nothing is there, that the outcome is there
+ * already, or that it is a conflict.
  */
 export type JudgedEntry = Facts | "nothing" | "done" | "conflict";
 
@@ -83,7 +84,10 @@ export class Conflicts implements Disposable {
     return "conflict";
   }
 
-  /** Undefined is fine, "done" is nothing left to do, anything else is why it is a conflict. */
+  /**
+   * Returns undefined if the entry may land, "done" if the original has the outcome already, or else why it
+   * is a conflict.
+   */
   #verdict(there: FoundEntry): string | undefined {
     const { operation, before } = there.entry;
     if (before === undefined) return this.#isSameOutcome(there) ? "done" : "added in the original too";
@@ -108,7 +112,7 @@ export class Conflicts implements Disposable {
   #folderMetadata({ parent, name, now }: FoundEntry, before: BaseFacts): string | undefined {
     if (!sameIdentity(now, before)) return "replaced in the original";
     if (!this.#isAfter(now)) return undefined;
-    // Names that come and go move both times, another mode or owner only one.
+    // Adding or removing names moves both times; another mode or owner moves only the change time.
     const isTheirs = before.changedBefore === true && compareTimes(before.mtime, this.#check.barrier) < 0;
     const same =
       !isTheirs &&
@@ -139,7 +143,7 @@ function verdictOnNothing({ operation }: TreeEntry): string | undefined {
   return operation === "delete" ? "done" : "deleted in the original";
 }
 
-/** Files that stay, of which the plan makes other names: their content is part of what lands. */
+/** Conflicts of files that stay and get other names: their content is part of the landing. */
 export function anchorConflicts(
   check: ConflictCheck,
   links: readonly { readonly path: string; readonly linkTo: string }[],
@@ -153,15 +157,12 @@ export function anchorConflicts(
   });
 }
 
-/** Changed after the barrier, but before it was copied: the sandbox knows this version. */
+/** Whether the entry changed after the barrier but before it was copied: the sandbox has this version. */
 function wasCopiedLikeThis(now: Facts, before: BaseFacts): boolean {
   return before.kind !== "directory" && before.ctime !== undefined && sameTime(now.ctime, before.ctime);
 }
 
-/**
- * The path, below this folder, of something that was changed at or after the barrier, by others than
- * ourselves.
- */
+/** The path of an entry below this folder that another writer changed at or after the barrier. */
 export function firstChangeBelow(
   folder: Folder,
   barrier: Time,
@@ -173,7 +174,7 @@ export function firstChangeBelow(
   readNames(folder, (name, pointer) => {
     if (changed !== undefined || !statListed(folder, pointer)) return;
     const facts = lastFacts();
-    // What another plan keeps there must not be carried off.
+    // The workspace of another plan must not be moved.
     if (OWN_NAME.test(name)) changed = joinPath(path, name);
     else if (isAfter(facts, barrier) && !isOurs(facts, joinPath(path, name))) changed = joinPath(path, name);
     else if (facts.kind === "directory") folders.push(name);
@@ -186,10 +187,7 @@ export function firstChangeBelow(
   return changed;
 }
 
-/**
- * Opens the folders above entries, one after the other, and sees that they are still the ones that the plan
- * knew.
- */
+/** Opens the folders above entries, and checks that each is still the one that the plan knew. */
 class Ancestors {
   readonly #check: ConflictCheck;
   readonly #judged = new Map<string, string | undefined>();
@@ -222,7 +220,7 @@ class Ancestors {
 
   #judgeItself(path: string): string | undefined {
     const base = this.#check.baseOf(path);
-    // The folder around a single file is not part of the resource.
+    // The folder around a single file does not belong to the resource.
     if (path === ROOT_PATH && base === undefined) return undefined;
     try {
       using folder = this.#check.original.openBelow(path);

@@ -4,18 +4,18 @@ import type { Facts } from "../../system/calls/facts.ts";
 import type { Xattrs } from "../../system/calls/xattrs.ts";
 import type { BaseFacts } from "../base/baseline.ts";
 import type { TreeChange } from "../changes/change-set.ts";
-import { lazily } from "../work/lazily.ts";
+import { lazyValue } from "../work/lazy-value.ts";
 
 /**
- * Set-id programs and device nodes made inside a sandbox give power over the machine, so they do not land
- * unless the config says so: a set-id bit or a file capability is taken off, a device is left out. What the
- * original had already stays, as long as its content is still the same. The set-group bit of a folder only
- * says which group new files get, and lands.
+ * Set-id programs and device nodes that a sandbox makes give power over the machine, so they do not land
+ * unless the config allows it: a set-id bit or file capability is removed, a device is left out. Those that
+ * the original had stay while their content is unchanged. The set-group bit of a folder only sets the group
+ * of new files, and lands.
  */
 const SET_ID = 0o6000;
 const CAPABILITY = "security.capability";
 
-/** Whether an entry of a sandbox is a mark of its layer, and nobody's work. */
+/** Whether an entry of a sandbox is a mark of its layer, and not work. */
 export type IsMark = (name: string, facts: Facts) => boolean;
 
 /** The policy at work on one change set. */
@@ -35,7 +35,7 @@ export class LandingRules {
     this.#policy = policy;
     this.#isMark = isMark;
     this.#baseOf = baseOf;
-    this.#newContent = lazily(() => new Set(changes.filter(isNewContent).map(({ path }) => path)));
+    this.#newContent = lazyValue(() => new Set(changes.filter(isNewContent).map(({ path }) => path)));
   }
 
   /** The mode with which an entry of the sandbox lands. */
@@ -61,8 +61,8 @@ export class LandingRules {
   }
 
   /**
-   * Whether an entry of the sandbox lands just as it is. What can't be run yet counts too: a later plan may
-   * make it a program.
+   * Whether an entry of the sandbox lands unchanged. A file that can't be run yet counts too: a later plan
+   * may make it a program.
    */
   landsAsIs(path: string, facts: Facts, readXattrs: () => Xattrs): boolean {
     if (!this.lands(path, facts) || this.mode(path, facts) !== facts.mode) return false;
@@ -72,7 +72,7 @@ export class LandingRules {
   }
 }
 
-/** What to tell the user about a change that does not land as it is. */
+/** The warnings for a change that does not land unchanged. */
 export function policyWarnings(change: TreeChange, policy: LandingPolicy): string[] {
   const { path, before, after } = change;
   if (after === undefined) return [];
@@ -88,7 +88,7 @@ export function policyWarnings(change: TreeChange, policy: LandingPolicy): strin
   return warnings;
 }
 
-/** Not only metadata that changed. */
+/** Whether more than metadata changed. */
 function isNewContent({ operation, parts }: TreeChange): boolean {
   return operation !== "deleted" && parts === undefined;
 }

@@ -6,16 +6,13 @@ import { mountsBelow } from "../../system/mount/mount-table.ts";
 import { inheritedProject, projectOf } from "../../system/mount/project-quota.ts";
 import type { TreeEntry } from "../changes/change-set.ts";
 
-/**
- * Folders of the user's own that do not let him write, with their modes: they are opened up while a landing
- * lasts.
- */
+/** Folders of this user without write permission, with their modes. They are opened up during a landing. */
 export type Unlocks = readonly { readonly path: string; readonly mode: number }[];
 
 /**
- * Finds, before anything is changed, what would stop a landing: folders and files that are not ours to
- * change, immutable ones, other file systems mounted inside the original. Judges entries one at a time, and
- * throws at the first that is in the way.
+ * Finds what would stop a landing, before anything is changed: folders and files that we may not change,
+ * immutable ones, other file systems mounted inside the original. Judges one entry at a time, and throws at
+ * the first obstacle.
  */
 export class Obstacles {
   readonly #original: Folder;
@@ -33,12 +30,12 @@ export class Obstacles {
     this.#mounts = mountsBelow(original.path);
   }
 
-  /** Folders that have to be opened up for the entries that were judged. */
+  /** The folders to open up for the entries judged so far. */
   get unlocks(): Unlocks {
     return this.#folders.unlocks;
   }
 
-  /** `now` is what is at its path in the original. */
+  /** `now` is the original's entry at the path. */
   judge(entry: TreeEntry, now: Facts | undefined): void {
     const parent = this.#folders.judge(entry);
     if (now !== undefined) this.#judgeTarget(entry, now, parent);
@@ -73,7 +70,7 @@ export class Obstacles {
   }
 }
 
-/** Looks at the folders that entries are in, each once, and whether names in them may change. */
+/** Checks whether names in a folder may change, once for each folder. */
 class FolderJudge {
   readonly unlocks: { path: string; mode: number }[] = [];
   readonly #original: Folder;
@@ -133,8 +130,8 @@ class FolderJudge {
 }
 
 /**
- * What is older than the quota project of its folder may not belong to it, and then the kernel lets it
- * neither out to us nor back in.
+ * Refuses an entry of another quota project than its folder's, for example one that is older than the
+ * project: the kernel lets it move neither out nor back in.
  */
 function assertOfProject(original: Folder, entry: TreeEntry, now: Facts | undefined, project: number): void {
   if (entry.operation === "metadata" || (now?.kind !== "file" && now?.kind !== "directory")) return;
@@ -148,7 +145,7 @@ function assertOfProject(original: Folder, entry: TreeEntry, now: Facts | undefi
   );
 }
 
-/** A folder that goes would take a file system that is mounted in it along. */
+/** Refuses to remove or replace a folder with a file system mounted in it. */
 function assertNoMountInside(
   original: Folder,
   { path, operation, before }: TreeEntry,
@@ -166,7 +163,8 @@ function assertNoMountInside(
 }
 
 /**
- * Making another name of a file is refused by the kernel for files of others, and beyond a number of names.
+ * Refuses a file that can't get another name: the kernel allows none for files of other users, nor beyond a
+ * limit.
  */
 export function assertLinkable(original: Folder, path: string): void {
   const MOST_NAMES = 60_000;

@@ -1,18 +1,17 @@
 import { assertHasWord, type LandingPath } from "../../core/self-running/self-running.ts";
 import type { Transaction } from "../../core/strategy.ts";
 import type { ChangeSet, TreeChange } from "../changes/change-set.ts";
-import { assertKeepsLeftOut } from "../changes/left-out.ts";
+import { assertKeepsExcluded } from "../changes/exclusions.ts";
 import { type Scope, toResourcePath } from "../workspace/scope.ts";
 import { chosenPart } from "./chosen-part.ts";
 
 /**
- * Of what was found in a sandbox that nobody can change any more, what is to land. Refuses what must not:
- * parts of what lands as one, the folder of a resource that is not part of this one, and what tools run by
- * themselves, unless the user has said that it may.
+ * The changes of a frozen sandbox that are to land. Refuses a part of an entry that lands as one, the folder
+ * of another resource, and files that tools run by themselves unless the user allows them.
  */
 export function whatMayLand(found: ChangeSet, { only, allow }: Transaction, scope: Scope): ChangeSet {
   const chosen = chosenPart(found, only, scope);
-  assertKeepsLeftOut(chosen, scope);
+  assertKeepsExcluded(chosen, scope);
   assertHasWord(
     scope.only === undefined ? scope.root : `${scope.root === "/" ? "" : scope.root}/${scope.only}`,
     chosen.changes.map((change) => landingPath(change, scope)),

@@ -4,14 +4,14 @@ import type { Manifest, ManifestEntry } from "../manifest/manifest.ts";
 import { whyNot } from "./undo-check.ts";
 
 /**
- * A part of a sandbox's work that has landed, or was taken back; settle-part.ts says what follows from that.
+ * A part of a sandbox's work that has landed, or was taken back (rebase-after-part.ts).
  */
 export interface LandedPart {
   readonly workspace: Folder;
   readonly original: Folder;
   readonly landing: Folder;
   readonly manifest: Manifest;
-  /** What changes at or after it was changed by others. */
+  /** A change at or after this time is another writer's. */
   readonly landedAt: Time;
   readonly asBefore: (facts: Facts) => Facts;
   /** Whether an entry is in the original as it was left. */

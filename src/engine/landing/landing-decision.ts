@@ -3,13 +3,13 @@ import { isThere, sameContentFacts } from "../manifest/entry-comparison.ts";
 import type { Direction, EntryIdentity, ManifestEntry } from "../manifest/manifest.ts";
 
 /**
- * What a landing does next with one entry. Pure: facts in, the next deed or the final verdict out. The driver
- * (landing-run.ts) performs a deed, looks again and asks again, until there is a verdict. Everything is
- * decided by what is where, so a run that was cut off goes on from any point.
+ * Decides what a landing does next with one entry. Pure: facts in, the next deed or the final verdict out.
+ * The driver (landing-run.ts) performs a deed, looks again and asks again, until there is a verdict. The
+ * decision depends only on what is where, so an interrupted run continues from any point.
  *
- * An undo asks the same table: `passageOf` swaps what was there before and after at the door.
+ * An undo uses the same table: `passageOf` swaps before and after.
  */
-/** An entry on its way: `from` is what the original holds before it, `to` is what it holds after it. */
+/** The passage of one entry: the original holds `from` before it and `to` after it. */
 export interface Passage {
   readonly kind: "replace" | "bring-in" | "take-out";
   readonly from: EntryIdentity | undefined;
@@ -17,8 +17,8 @@ export interface Passage {
 }
 
 /**
- * What is in a place: `touched` is `from` after another writer changed it, `other` is what only another
- * writer can have put there.
+ * The entry in a place: `touched` is `from` after another writer changed it; only another writer can have put
+ * `other` there.
  */
 export type Occupant = "nothing" | "from" | "touched" | "to" | "other";
 

@@ -12,8 +12,8 @@ const POINTS = {
 };
 
 /**
- * The folders of an original around a landing: those that do not let their owner write are opened up before
- * it; after it they are closed again, and all that were touched get the times they should have.
+ * The folders of an original around a landing. Those without write permission for their owner are opened up
+ * before it and closed after it; all touched folders then get their final times.
  */
 export class LandingFolders {
   readonly #original: Folder;

@@ -17,8 +17,8 @@ const POINTS = {
 };
 
 /**
- * Names that are other names of a file that stays in the original. They are made when they land and not
- * before, because making one changes that file's inode.
+ * New names of files that stay in the original. We make them when they land and not before, because each
+ * changes the file's inode.
  */
 export class LandingLinks {
   readonly #original: Folder;
@@ -31,7 +31,7 @@ export class LandingLinks {
     this.#attention = attention;
   }
 
-  /** Makes what an entry needs of them in its slot, unless it has landed already. */
+  /** Makes the entry's new names in its slot, unless it has landed already. */
   make(place: Place): void {
     const { entry, slots, slotName } = place;
     if (entry.linkTo !== undefined && slots.facts(slotName) === undefined && !this.#hasLanded(place)) {
@@ -40,10 +40,7 @@ export class LandingLinks {
     if (entry.innerLinks !== undefined && isThere(slots.facts(slotName), entry.after)) this.#makeInner(place);
   }
 
-  /**
-   * Who an entry is once it has landed. A link has no identity of its own: it is the file it is another name
-   * of.
-   */
+  /** The identity of an entry after it has landed. A link has the identity of the file that it names. */
   identity(entry: ManifestEntry): EntryIdentity | undefined {
     if (entry.linkTo === undefined) return entry.after;
     using parent = this.#original.openBelowIfThere(parentPath(entry.linkTo));
@@ -70,7 +67,7 @@ export class LandingLinks {
     return isThere(parent.facts(name), this.identity(entry));
   }
 
-  /** A rival may have taken the file away; what should have been another name of it is then left out. */
+  /** Another writer may have removed the file; its new name is then left out. */
   #linkFrom(path: string, to: Folder, name: string, point: Failpoint): void {
     using parent = this.#original.openBelowIfThere(parentPath(path));
     if (parent?.facts(baseName(path)) === undefined) return;
@@ -79,7 +76,7 @@ export class LandingLinks {
   }
 }
 
-/** Removes such a name from a folder that was taken back and waits in its slot to be removed. */
+/** Removes such a name from a folder that was taken back and waits in its slot for removal. */
 export function dropInnerLink(
   slots: Slots,
   slot: number,

@@ -3,7 +3,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import type { ManifestEntry } from "../manifest/manifest.ts";
 import { type Slots, slotName } from "../manifest/slots.ts";
 
-/** Where an entry lands: a name in an open folder of the original, and its slot. */
+/** The place where an entry lands: a name in an open folder of the original, and its slot. */
 export interface Place {
   readonly entry: ManifestEntry;
   readonly slot: number;
@@ -14,7 +14,7 @@ export interface Place {
   readonly slotName: string;
 }
 
-/** Valid until another slot, or the folder of another entry, is asked for. */
+/** The place of an entry. Valid until the next slot, or the next entry's folder, is requested. */
 export function placeOf(entry: ManifestEntry, slot: number, parent: Folder, slots: Slots): Place {
   return { entry, slot, parent, name: baseName(entry.path), slots: slots.in(slot), slotName: slotName(slot) };
 }

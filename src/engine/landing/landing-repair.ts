@@ -9,13 +9,13 @@ import type { Passage } from "./landing-decision.ts";
 import type { Place } from "./landing-place.ts";
 
 /**
- * What a crash or another writer can leave of a move, and how it is put right. All of it may be done again.
+ * Repairs what a crash or another writer leaves of a move. Every repair may be repeated.
  *
  * - Without privilege, a read-only folder is opened up for its move (move-entry.ts). A crash leaves it open,
  *   at either end of the move.
  * - xfs gives an exchanged folder a new modification time. A crash comes before the old one is set again.
- * - Another writer moves the folder of an entry away between our look and our deed. The deed was then done
- *   elsewhere.
+ * - Another writer moves the folder of an entry away between our look and our rename. The rename then
+ *   happened elsewhere.
  */
 const POINTS = {
   modes: failpoint("land.modes"),
@@ -24,7 +24,7 @@ const POINTS = {
 };
 const OWNER_WRITE = 0o200;
 
-/** Runs first for every entry when an earlier run may have been cut off. */
+/** Runs first for every entry if an earlier run may have been interrupted. */
 export function repairEntry(place: Place, { kind, from, to }: Passage): void {
   const { entry, parent, name, slots, slotName } = place;
   closeLeftOpen(place);
@@ -32,8 +32,8 @@ export function repairEntry(place: Place, { kind, from, to }: Passage): void {
     mendTime(parent, name, to);
     mendTime(slots, slotName, from);
   }
-  // The way there may have been cut off between putting a name into a folder and giving the folder its time
-  // again.
+  // The landing may have been interrupted after it put a name into a folder and before it reset the folder's
+  // time.
   if (kind === "take-out" && entry.innerLinks !== undefined && parent.facts(name) === undefined)
     mendTime(slots, slotName, from);
 }
@@ -46,7 +46,7 @@ function closeLeftOpen({ entry, parent, name, slots, slotName }: Place): void {
   }
 }
 
-/** The folder may still be where it was, or be another by now. */
+/** Closes the folder if it is still there and open. Another folder may be in its place. */
 function closeIfLeftOpen(parent: Folder, name: string, wanted: EntryIdentity): void {
   const now = parent.facts(name);
   if (now === undefined || !sameIdentity(now, wanted) || now.mode !== (wanted.mode | OWNER_WRITE)) return;
@@ -60,7 +60,7 @@ function mendTime(parent: Folder, name: string, wanted: EntryIdentity | undefine
     parent.setTimes(POINTS.times, name, { mtime: wanted.mtime });
 }
 
-/** A folder that has just come in may have been left open before, when it was taken out of the sandbox. */
+/** A folder that came in may have been left open when it was taken out of the sandbox. */
 export function mendModeOfMoved({ parent, name }: Place, wanted: EntryIdentity | undefined): void {
   if (wanted?.kind !== "directory") return;
   const now = parent.facts(name);
@@ -68,9 +68,9 @@ export function mendModeOfMoved({ parent, name }: Place, wanted: EntryIdentity |
 }
 
 /**
- * Takes back what was just done in a folder that is no longer where it was: it was done wherever the folder
- * is now, maybe outside of the original. What was done is read from the slot, which holds something else than
- * before if anything was.
+ * Undoes the last rename if its folder has moved away: the rename happened wherever the folder is now,
+ * perhaps outside of the original. The slot shows what was done: its content differs from before if anything
+ * was.
  */
 export function leaveVanishedFolder(place: Place, slotBefore: Facts | undefined, direction: Direction): void {
   const { entry, parent, name, slots, slotName } = place;

@@ -3,13 +3,14 @@ import type { ManifestEntry } from "../manifest/manifest.ts";
 import type { Slots } from "../manifest/slots.ts";
 import type { Passage, Verdict } from "./landing-decision.ts";
 
-/** What to tell the user of a verdict. */
+/** The message for each verdict. */
 const MESSAGES: { readonly [verdict in Exclude<Verdict, "done" | "not-kept">]: string } = {
-  "done-over-deleted": "somebody deleted it while the plan was landing; the plan's version is there now",
-  "set-aside": "somebody changed it while the plan was landing; that version is kept",
-  "left-alone": "somebody changed it while the plan was landing; it was left as it is",
-  "not-deleted": "somebody changed it while the plan was landing; it was not deleted",
-  "made-anew": "somebody made it anew while the plan was landing; it was left alone",
+  "done-over-deleted":
+    "another process deleted it while the plan was landing; the plan's version is there now",
+  "set-aside": "another process changed it while the plan was landing; that version is kept",
+  "left-alone": "another process changed it while the plan was landing; it was left as it is",
+  "not-deleted": "another process changed it while the plan was landing; it was not deleted",
+  "made-anew": "another process made it anew while the plan was landing; it was left alone",
 };
 const NOT_KEPT: { readonly [kind in Passage["kind"]]: string } = {
   replace: "what was to come in its place is no longer kept, so it was left alone",
@@ -18,10 +19,7 @@ const NOT_KEPT: { readonly [kind in Passage["kind"]]: string } = {
 };
 const FOLDER_GONE = "its folder is gone from the original, so it did not land";
 
-/**
- * What a run of a landing has to tell: where it met another writer, and which slots hold that writer's
- * version.
- */
+/** The report of a landing's run: where it met another writer, and which slots hold that writer's version. */
 export class LandingReport {
   readonly attention: Attention[] = [];
   readonly keptSlots: number[] = [];

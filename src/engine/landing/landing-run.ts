@@ -36,18 +36,18 @@ const POINTS = {
   remove: failpoint("land.remove"),
   giveBack: failpoint("land.give-back"),
 };
-/** So often another writer may come between a look and the deed that follows it. */
+/** How often another writer may interfere between a look and the rename that follows it. */
 const MOST_TRIES = 8;
 
-/** What a run needs to know. */
+/** The input of a run. */
 export interface LandingTask {
   readonly original: Folder;
   readonly slots: Slots;
   readonly manifest: StoredManifest;
   readonly direction: Direction;
-  /** When the landing came to its end, if it did. */
+  /** When the landing finished, if it did. */
   readonly landedAt: Time | undefined;
-  /** An earlier run may have been cut off. */
+  /** An earlier run may have been interrupted. */
   readonly isResumed: boolean;
 }
 
@@ -55,9 +55,9 @@ export interface LandingTask {
  * The second half of the exchange transaction: the landing itself, and its undo. It drives every entry
  * through the table of landing-decision.ts.
  *
- * How far an earlier run came is read from what is in the original and in the slots: so both directions can
- * be run any number of times, by any process, after any crash, and do only what is left. Each entry changes
- * by one rename, and at no moment is a path missing that was there before and is there after.
+ * The original and the slots show how far an earlier run came. So any process can run either direction any
+ * number of times, after any crash, and it does only what is left. Each entry changes by one rename, and a
+ * path that exists before and after is never missing in between.
  */
 export class LandingRun {
   readonly report: LandingReport;
@@ -83,7 +83,7 @@ export class LandingRun {
     };
   }
 
-  /** What comes first, then what goes; metadata of folders last, because it may close them. */
+  /** Entries that come, then entries that go, then the metadata of folders, because it may close them. */
   all(tick: (() => void) | undefined): void {
     const { original, slots, manifest, direction, isResumed } = this.#task;
     if (isResumed) this.#own.noteEarlier(original, slots, manifest);
@@ -139,7 +139,7 @@ export class LandingRun {
         this.#perform(next, place, look);
         look = this.#lookAfter(next, place, passage, look);
       } catch (thrown) {
-        // Another writer took the name, or took it away, since the look.
+        // Another writer has taken or removed the name since the look.
         if (tries === MOST_TRIES || !failedWith(thrown, "EEXIST", "ENOENT")) throw thrown;
         tries += 1;
         look = this.#lookAt(place, passage, place.slots.facts(place.slotName));
@@ -158,12 +158,11 @@ export class LandingRun {
     };
   }
 
-  /** What this run put somewhere needs no look; what came out does. */
+  /** An entry that this run has placed needs no look; one that came out does. */
   #lookAfter(did: Deed, place: Place, passage: Passage, { now, situation }: Look): Look {
     const slotNow = did === "bring-in" || did === "give-back" ? undefined : place.slots.facts(place.slotName);
     const cameOut = this.#inSlot(place, passage, slotNow, situation.original === "from" ? now : undefined);
-    // The rename moved the change time, which is all that can tell of a change that kept size and
-    // modification time.
+    // The rename moved the change time, the only trace of a change that kept size and modification time.
     const slot = cameOut === "from" && situation.original === "touched" ? "touched" : cameOut;
     const original = did === "take-out" ? "nothing" : situation.slot;
     return { now: undefined, slotNow, situation: { ...situation, original, slot, did } };
@@ -191,7 +190,7 @@ export class LandingRun {
     }
   }
 
-  /** Moving a new name of a file that stays to its place has changed that file once more. */
+  /** Moving a new name into place has changed the file that stays once more. */
   #afterComing(place: Place, kind: Passage["kind"]): void {
     if (kind === "take-out") return;
     mendModeOfMoved(place, this.#passage(place).to);
@@ -204,7 +203,7 @@ export class LandingRun {
 
   #wasChangedInside({ slots, slotName, entry }: Place): boolean {
     const { direction, manifest, landedAt } = this.#task;
-    // What changed at or after it, inside a folder that goes out, is another writer's.
+    // A change at or after it, inside a folder that goes out, is another writer's.
     const barrier = direction === "forward" ? manifest.barrier : manifest.stagedAt;
     using folder = slots.openChild(slotName);
     const linked = new Set((entry.innerLinks ?? []).flatMap(({ path }) => [path, parentPath(path)]));
@@ -217,7 +216,7 @@ export class LandingRun {
   }
 }
 
-/** What was found, and what the table makes of it. */
+/** The found situation, and the table's answer to it. */
 interface Look {
   readonly now: Facts | undefined;
   readonly slotNow: Facts | undefined;

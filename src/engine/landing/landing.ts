@@ -30,7 +30,7 @@ export interface RunnableLanding {
 export function runLanding({ original, landing, manifest, direction, tick }: RunnableLanding): LandingResult {
   using slots = Slots.open(landing);
   const isFirst = dropBallast(landing);
-  // What is taken back was left by another run too.
+  // The entries to take back were left by another run too.
   const isResumed = !isFirst || direction === "backward";
   const landedAt = readLanded(landing)?.barrier;
   const run = new LandingRun({ original, slots, manifest, direction, landedAt, isResumed });
@@ -51,7 +51,9 @@ function recordEnd(landing: Folder, slots: Slots, manifest: StoredManifest, run:
   return { attention };
 }
 
-/** A version that was given back on the way back is no longer in its slot. */
+/**
+ * Whether a slot holds another writer's version. A version that the undo gave back is no longer in its slot.
+ */
 function isOfOther(facts: Facts | undefined, entry: ManifestEntry): boolean {
   if (facts === undefined) return false;
   return ![entry.before, entry.after].some(
@@ -59,7 +61,10 @@ function isOfOther(facts: Facts | undefined, entry: ManifestEntry): boolean {
   );
 }
 
-/** What was given back meanwhile is no longer where an earlier run said. */
+/**
+ * Keeps the reports that are still true: a version that was given back is no longer where an earlier run
+ * said.
+ */
 function stillTrue(attention: readonly Attention[], keptSlots: readonly number[]): Attention[] {
   return attention.filter(
     ({ keptAt }) => keptAt === undefined || keptSlots.includes(Number(baseName(keptAt))),
@@ -72,8 +77,8 @@ function merge(earlier: readonly Attention[], found: readonly Attention[]): Atte
 }
 
 /**
- * Another folder, or a link to one, may be in the place of the original by now. What was prepared is not for
- * that one.
+ * Refuses another folder, or a link to one, in the place of the original: the landing was not prepared for
+ * it.
  */
 export function assertSameOriginal(original: Folder, { root }: StoredManifest): void {
   if (sameIdentity(original.ownFacts(), root)) return;

@@ -18,7 +18,7 @@ import { BALLAST, dropBallast, makeBallast } from "../staging/staged-manifest.ts
 import { stage } from "../staging/staging.ts";
 import type { StagingInput } from "../staging/staging-input.ts";
 import { removeAllBut, unstage } from "../staging/unstaging.ts";
-import { LeftTimes } from "../touches/left-times.ts";
+import { LandedTimes } from "../touches/landed-times.ts";
 import type { RestoredTimes } from "../touches/restored-times.ts";
 import { removeTree } from "../tree/remove-tree.ts";
 import { type LandedPart, landedPart } from "./landed-part.ts";
@@ -29,9 +29,9 @@ import { goBack } from "./way-back.ts";
 import { keptAfterLoss, type WorkPlace } from "./work-place.ts";
 
 /**
- * The landings of one sandbox, each in a folder of its own in the workspace, `landings/TRANSACTION`: what the
- * two-phase methods of every directory strategy are made of. A landing that has landed stays as the undo
- * record until it is discarded.
+ * The landings of one sandbox, each in a folder of its own in the workspace, `landings/TRANSACTION`. They
+ * implement the two-phase methods of every strategy of folders. A finished landing stays as the undo record
+ * until it is discarded.
  */
 const POINTS = {
   create: failpoint("landings.create"),
@@ -54,14 +54,14 @@ export class Landings {
     this.#restored = restored;
   }
 
-  /** Stages what the sandbox holds. */
+  /** Stages the work of the sandbox. */
   async prepare(
     transaction: Transaction,
     input: Omit<StagingInput, "landing" | "transaction" | "asBefore">,
   ): Promise<PreparedCommit | null> {
     using landings = this.#workspace.ensureFolder(POINTS.create, LANDINGS);
     using landing = landings.ensureFolder(POINTS.create, transaction.id);
-    const asBefore = new LeftTimes(this.#workspace).over(this.#restored.asBefore);
+    const asBefore = new LandedTimes(this.#workspace).over(this.#restored.asBefore);
     const staged = stage({ ...input, landing, transaction: transaction.id, asBefore });
     if (staged === null) {
       const sandbox = {
@@ -87,8 +87,8 @@ export class Landings {
   }
 
   /**
-   * Takes a prepare back, finished or not; and a landing that had begun, from which versions of rivals stay.
-   * Only that needs the original.
+   * Takes back a prepare, finished or not, or a landing that had begun; versions of other writers stay. Only
+   * the latter needs the original.
    */
   rollbackPrepared(
     transaction: Transaction,
@@ -125,7 +125,7 @@ export class Landings {
     return manifest;
   }
 
-  /** What of the sandbox's work a landing is, for who goes on with the rest. */
+  /** Calls back with the part of the work that this landing is, for a sandbox that goes on with the rest. */
   async withPart<T>(
     original: Folder,
     prepared: PreparedCommit,
@@ -142,7 +142,7 @@ export class Landings {
     return landedPart({ workspace: this.#workspace, original, landing, manifest, landedAt, asBefore });
   }
 
-  /** Lands what was prepared, or takes back what had landed. */
+  /** Lands a prepared landing, or takes back a finished one. */
   async run(
     original: Folder,
     prepared: PreparedCommit,
@@ -160,7 +160,7 @@ export class Landings {
     return { changes: prepared.changes, attention };
   }
 
-  /** Sees that a landed transaction can be taken back, and keeps room for that. */
+  /** Checks that a landed transaction can be taken back, and reserves room for that. */
   prepareUndo(original: Folder, undoes: PreparedCommit): PreparedCommit {
     using landing = this.#open(undoes);
     const landed = readLanded(landing);
@@ -178,7 +178,7 @@ export class Landings {
     if (landing !== undefined) dropBallast(landing);
   }
 
-  /** Removes what an undo would need, but for versions of rivals, which nobody else has. */
+  /** Removes the undo record, except versions of other writers, of which there is no other copy. */
   discard(prepared: PreparedCommit): void {
     this.#remove(landingOf(prepared));
   }
@@ -190,18 +190,17 @@ export class Landings {
   }
 
   /**
-   * Takes back a landing of any stage, from what is on disk alone: nothing of it stays in the original, nor
-   * its work anywhere. But what has landed as a part is no longer work of the sandbox.
+   * Takes back a landing in any state, from the files on disk alone: nothing of it stays in the original, and
+   * its work is dropped. Skips a landed part, which is no longer work of the sandbox.
    */
   revert(id: string, original: Folder): void {
     using landing = this.#workspace.openBelow(`${LANDINGS}/${id}`);
     const manifest = readManifest(landing);
     if (manifest?.part !== undefined && readLanded(landing) !== undefined) return;
-    // What a crash interrupted after the end of the way back is only to be removed.
+    // If a crash came after the end of the undo, only the removal is left.
     if (manifest !== undefined && landing.facts(REVERTED) === undefined) {
       assertSameOriginal(original, manifest);
-      // What a crash interrupted on the way back is neither as it landed nor as it was; that it could be
-      // taken back is known.
+      // An interrupted undo is neither as it landed nor as it was; the check before it has already passed.
       if (landing.facts(REVERTING) === undefined) this.#beginRevert(original, landing, manifest);
       goBack({ original, landing, manifest, restored: this.#restored });
       writeWhole(POINTS.reverted, landing, REVERTED, Buffer.alloc(0));
@@ -221,7 +220,7 @@ export class Landings {
     checkUndo(original, slots, manifest, { landedAt: barrier, stagedAt: manifest.stagedAt, asBefore });
   }
 
-  /** Versions of rivals stay: nobody else has them. */
+  /** Versions of other writers stay, because there is no other copy of them. */
   #remove(id: string): void {
     using landings = this.#workspace.openBelowIfThere(LANDINGS);
     using landing = landings?.openBelowIfThere(id);
@@ -247,7 +246,7 @@ export class Landings {
   }
 }
 
-/** Whether it was prepared from a part of the work only. */
+/** Whether the landing is of a part of the work. */
 export function isOfPart(prepared: PreparedCommit): boolean {
   return prepared.data["part"] === true;
 }
@@ -260,7 +259,7 @@ function digestOf(prepared: PreparedCommit): string {
   return String(prepared.data["digest"]);
 }
 
-/** Right before the first exchange the ballast is given back. */
+/** The ballast is removed right before the first exchange. */
 function hasBegun(landing: Folder): boolean {
   return landing.facts(MANIFEST) !== undefined && landing.facts(BALLAST) === undefined;
 }

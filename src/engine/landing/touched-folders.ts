@@ -6,10 +6,7 @@ import { Slots } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
 import { OpenParent } from "../tree/open-parent.ts";
 
-/**
- * What a landing has changed on the disk, one after the other: folders whose names changed, and entries whose
- * metadata did.
- */
+/** The folders whose names a landing has changed, and the entries whose metadata it has changed. */
 export function* touchedTargets(
   original: Folder,
   landing: Folder,
@@ -20,7 +17,7 @@ export function* touchedTargets(
   for (const { entry } of manifest.entries.all()) {
     const parent = parents.of(entry.path);
     if (parent === undefined) continue;
-    // Flushing the folder that it is in does not reach it.
+    // A flush of its folder does not include the entry itself.
     if (entry.operation === "metadata") yield { parent, name: baseName(entry.path), alone: true };
     const path = parentPath(entry.path);
     if (!told.has(path)) yield itself(parent);
@@ -36,7 +33,7 @@ export function* touchedTargets(
   yield itself(landing);
 }
 
-/** A folder without what is in it. */
+/** The flush target of a folder without its contents. */
 export function itself(folder: Folder): FlushTarget {
   return { parent: folder, name: ROOT_PATH };
 }

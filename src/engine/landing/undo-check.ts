@@ -10,9 +10,9 @@ import type { StoredManifest } from "../manifest/stored-manifest.ts";
 import { metadataOf, sameParts } from "../tree/metadata.ts";
 
 /**
- * Whether a landed transaction can be taken back: every path is still as it was left, and everything that
- * would come back is still there. Throws `SandboxConflictError` with every path that is not, or `StateError`
- * if the record is incomplete.
+ * Checks that a landed transaction can be taken back: every path is still as the landing left it, and
+ * everything that would come back still exists. Throws `SandboxConflictError` with every path that is not, or
+ * `StateError` if the record is incomplete.
  */
 export function checkUndo(
   original: Folder,
@@ -31,13 +31,13 @@ export function checkUndo(
   if (conflicts.length > 0) {
     const first = conflicts[0];
     throw new SandboxConflictError(conflicts, {
-      message: `It can't be taken back, because somebody changed what landed: ${first?.path} (${first?.why})${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,
+      message: `It can't be taken back, because another process changed what landed: ${first?.path} (${first?.why})${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,
       hint: "Look at these paths in the original. Take them back by hand, or move them away and try again.",
     });
   }
 }
 
-/** A delete that was not done, because somebody had changed its target, has nothing to take back. */
+/** A delete that was skipped, because another writer had changed its target, has nothing to take back. */
 function wasLeftAlone(original: Folder, { operation, path, before }: ManifestEntry): boolean {
   if (operation !== "delete" || before === undefined) return false;
   using parent = original.openBelowIfThere(parentPath(path));
@@ -59,7 +59,7 @@ function assertBackup(slots: Slots, slot: number, entry: ManifestEntry, before: 
   });
 }
 
-/** Why an entry is no longer as it was left; undefined if it is. */
+/** Why an entry is no longer as the landing left it, or undefined if it is. */
 export function whyNot(original: Folder, entry: ManifestEntry, times: LandingTimes): string | undefined {
   using parent = original.openBelowIfThere(parentPath(entry.path));
   if (parent === undefined) return "its folder is gone or was replaced";
@@ -92,8 +92,8 @@ function whyNotContent(
     return same ? undefined : "changed since";
   }
   using folder = parent.openChild(name);
-  // What is inside came in as it was staged; only what was linked there when it landed is younger, and what
-  // has another name that landed.
+  // The contents came in as they were staged; only names that were linked at the landing, and files with
+  // another landed name, are younger.
   const linked = new Set((entry.innerLinks ?? []).flatMap(({ path }) => [path, parentPath(path)]));
   const changed = firstChangeBelow(
     folder,

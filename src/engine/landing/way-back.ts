@@ -11,7 +11,7 @@ import { runLanding } from "./landing.ts";
 import { dropInnerLink } from "./landing-links.ts";
 
 const POINTS = { returned: failpoint("landings.returned"), drop: failpoint("landings.discard") };
-/** Means that all renames are done, and only names of files that stay are left to drop. */
+/** Its presence means that all renames are done, and only names of files that stay are left to drop. */
 const RETURNED = "returned";
 
 /** A landing on its way back. */

@@ -3,21 +3,21 @@ import type { Attention } from "../../core/strategy.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import type { LandedPart } from "./landed-part.ts";
 
-/** Where the work is put back. */
+/** The place to which the work is put back. */
 export interface WorkPlace {
   open(): Folder;
-  /** Whether it was removed: then the entries that were taken out of it stay where they are. */
+  /** Whether the place was removed: then the entries that were taken out of it stay in their slots. */
   isGone(): boolean;
   /**
-   * Called when everything is there again, before the last trace of the landing goes: after that a crash
-   * would leave nothing that calls it.
+   * Called when everything is back, before the last trace of the landing goes: after a crash later, no record
+   * would lead to this call.
    */
   markWhole(): void;
-  /** Called with what has been taken back of a landing that had begun. */
+  /** Called with the part that was taken back of a landing that had begun. */
   takeBack?(part: LandedPart): void;
 }
 
-/** Names a landing whose sandbox is gone, so that nothing can be put back. */
+/** Reports a landing whose sandbox is gone, so that nothing can be put back. */
 export function keptAfterLoss({ path }: Folder): Attention {
   return {
     path: ROOT_PATH,

@@ -4,7 +4,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 
-/** The file `landed` in the folder of a landing: written when all of it is in place. */
+/** The file `landed` in the folder of a landing, written when everything is in place. */
 export interface LandedRecord {
   /** A change at or after this moment is another writer's. */
   readonly barrier: Time;
@@ -16,7 +16,7 @@ export interface LandedRecord {
 const RECORD = failpoint("land.record");
 export const LANDED = "landed";
 
-/** What the end of a landing recorded; undefined if it did not come to its end. */
+/** The record of a finished landing, or undefined if it did not finish. */
 export function readLanded(landing: Folder): LandedRecord | undefined {
   const bytes = readWhole(landing, LANDED);
   return bytes === undefined ? undefined : parsed<LandedRecord>(bytes);

@@ -6,9 +6,8 @@ import { flushFile } from "../../system/data/whole-file.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
 
 /**
- * A file of our own that is too long to be in memory: a JSON array on each line, whose first item is a
- * letter, the line's kind. It is written and read as a stream, and lines of other kinds are passed over
- * without being parsed.
+ * A file of ours that may be too long for memory: each line is a JSON array whose first item is a letter, the
+ * line's kind. It is written and read as a stream, and lines of other kinds are skipped without parsing.
  */
 export type Line = readonly [kind: string, ...rest: readonly unknown[]];
 
@@ -40,13 +39,13 @@ export class LineWriter implements Disposable {
     else this.#length += this.#waiting.write(text, this.#length);
   }
 
-  /** Writes the rest; the digest of all. */
+  /** Writes the rest, and returns the digest of the file. */
   end(): string {
     this.#writeWaiting();
     return this.#hash.digest("hex");
   }
 
-  /** Brings what is written to the disk. */
+  /** Flushes the file to disk. */
   flush(point: Failpoint): void {
     flushFile(point, this.#fd);
   }
@@ -80,7 +79,7 @@ export class LineFile {
     for (const text of this.#texts(kinds)) yield JSON.parse(text) as Line;
   }
 
-  /** The same from the last to the first. */
+  /** The lines of these kinds, from the last to the first. */
   *linesBackward(kinds: string): Generator<Line> {
     for (const text of [...this.#texts(kinds)].reverse()) yield JSON.parse(text) as Line;
   }
@@ -107,7 +106,7 @@ export class LineFile {
     }
   }
 
-  /** As many lines as fit into one piece, each time. */
+  /** Yields the complete lines of each piece. */
   *#wholeLines(): Generator<string> {
     let rest: Buffer = Buffer.alloc(0);
     for (const piece of this.#pieces()) {
@@ -118,7 +117,7 @@ export class LineFile {
     }
   }
 
-  /** Each is valid until the next one is asked for. */
+  /** Each piece is valid until the next. */
   *#pieces(): Generator<Buffer> {
     const fd = this.#folder.openFile(this.#name);
     try {

@@ -24,7 +24,8 @@ export interface SlotEntry {
 export interface ManifestEntries {
   all(): Iterable<SlotEntry>;
   /**
-   * Those that come or change in place, in this direction: all but those that go and the metadata of folders.
+   * The entries that come or change in place in this direction: all except deletions and the metadata of
+   * folders.
    */
   coming(direction: Direction): Iterable<SlotEntry>;
   going(direction: Direction): Iterable<SlotEntry>;
@@ -68,10 +69,10 @@ export function unpackIdentity(packed: PackedIdentity): EntryIdentity {
   };
 }
 
-/** What an entry has besides its path and who it is. */
+/** The fields of an entry besides its path and identity. */
 export type EntryExtras = Pick<ManifestEntry, "linkTo" | "innerLinks" | "metadata">;
 
-/** An entry that is going to be written. */
+/** An entry to write. */
 export interface NewEntry {
   readonly slot: number;
   readonly path: string;
@@ -84,7 +85,7 @@ export interface NewEntry {
 const WRITE = failpoint("stage.entries");
 const DIRECTORY = ENTRY_KINDS.indexOf("directory");
 
-/** Writes them, in any order. */
+/** Writes entries, in any order. */
 export class EntriesWriter implements Disposable {
   readonly #lines: LineWriter;
 
@@ -99,7 +100,7 @@ export class EntriesWriter implements Disposable {
     this.#lines.add(extras === undefined ? line : [...line, extras]);
   }
 
-  /** The digest of all. */
+  /** Returns the digest of the file. */
   end(): string {
     return this.#lines.end();
   }
@@ -165,7 +166,7 @@ function* decoded(lines: Iterable<Line>): Generator<SlotEntry> {
   }
 }
 
-/** Of version 1: all were in one text. */
+/** The entries of a manifest of version 1, which were in one text. */
 export class EntriesInMemory implements ManifestEntries {
   readonly #entries: readonly SlotEntry[];
 

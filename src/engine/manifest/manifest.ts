@@ -3,56 +3,54 @@ import type { EntryOperation } from "../changes/change-set.ts";
 import type { Metadata, MetadataPart } from "../tree/metadata.ts";
 
 /**
- * The manifest of a landing: everything that applying it, undoing it or finishing it after a crash needs to
- * know.
+ * The manifest of a landing: everything that is needed to apply it, to undo it, or to finish it after a
+ * crash.
  *
  * Layout of a landing's folder, on the mount of the original:
- *   staging    what prepare is about to take out of the sandbox, and where from (staging-record.ts)
- *   slots/G/N  before the landing: what comes; after it: what was there. N is the entry's number (slots.ts)
+ *   staging    the entries that prepare is about to take out of the sandbox (staging-record.ts)
+ *   slots/G/N  before the landing, the entry that comes; after it, the entry that was there. N is the entry's
+ *              number (slots.ts)
  *   entries    the entries of the manifest, a line each (manifest-entries.ts)
- *   ballast    room on the disk, given back right before the landing, so that growing folders find some
- *   manifest   JSON: all the rest of the manifest, with the digest of `entries`; its own digest is in the
- *              journal
- *   landed     written when all is in place: the barrier after which a change is another writer's, and what
- *              to tell the user
- *   rest, own  of a part of the work: what its sandbox needs when the part is taken back (settle-part.ts)
+ *   ballast    reserved room on the disk, freed right before the landing, so that folders can grow
+ *   manifest   JSON: the rest of the manifest, with the digest of `entries`; its own digest is in the journal
+ *   landed     written when everything is in place: the barrier after which a change is another writer's, and
+ *              the reports for the user
+ *   rest, own  for a part: what its sandbox needs when the part is taken back (rebase-after-part.ts)
  *
  * Order of writes:
  *   1. staging; a flush of that file
- *   2. the folders of slots, and what goes into them; entries; ballast; manifest
- *   3. a flush of all
+ *   2. the folders of slots, and their contents; entries; ballast; manifest
+ *   3. a flush of everything
  *   4. the decision (not here)
- *   5. the ballast goes; the renames; landed
- *   6. a flush of all
+ *   5. the removal of the ballast; the renames; landed
+ *   6. a flush of everything
  *
- * Version 1, of Drydock 0.1.0, held its entries in `manifest` itself. It is still read, so what landed then
- * can still be undone.
+ * Version 1, of Drydock 0.1.0, held its entries in `manifest` itself. It is still read, so that its landings
+ * can be undone.
  */
 export interface ManifestHeader {
   readonly version: 1 | 2;
   readonly transaction: string;
-  /** The original itself: what lands is for no other folder that may be in its place. */
+  /** The identity of the original: the landing is for no other folder in its place. */
   readonly root: Identity;
   /** Files that stay in the original and get new names: that moves their change time. */
   readonly anchors: readonly { readonly path: string; readonly before: EntryIdentity }[];
-  /** Folders whose times are set at the end, and what they were. */
+  /** Folders whose times are set at the end, with the times before. */
   readonly folderTimes: readonly { readonly path: string; readonly before: Time; readonly after: Time }[];
-  /** Folders of ours that do not let us write: opened up for the landing, and closed again. */
+  /** Folders of this user without write permission: opened up for the landing, and closed again. */
   readonly unlock: readonly { readonly path: string; readonly mode: number }[];
   /**
-   * What another writer changed after prepare stays as it is; else it is kept aside, and what was prepared
-   * takes its place.
+   * An entry that another writer changed after prepare stays. Without this, that version is kept aside and
+   * replaced.
    */
   readonly leavesRivals?: true;
-  /** It is not all that the sandbox held, which goes on being used. */
+  /** Only a part of the work lands, and the sandbox stays in use. */
   readonly part?: { readonly quiet: readonly QuietFolder[] };
   /**
-   * Taken before the look for conflicts: what changes later, inside folders that go out, is another writer's.
+   * Taken before the check for conflicts: a later change inside a folder that goes out is another writer's.
    */
   readonly barrier: Time;
-  /**
-   * Taken when everything was staged: what is changed later inside a folder that came in is another writer's.
-   */
+  /** Taken when everything was staged: a later change inside a folder that came in is another writer's. */
   readonly stagedAt: Time;
 }
 
@@ -85,9 +83,9 @@ export interface InnerLink {
 export interface ManifestEntry {
   readonly path: string;
   readonly operation: EntryOperation;
-  /** What is in the original before the landing. */
+  /** The entry in the original before the landing. */
   readonly before?: EntryIdentity | undefined;
-  /** What is there after it. */
+  /** The entry in the original after the landing. */
   readonly after?: EntryIdentity | undefined;
   /** Made when it lands, as another name of this path in the original. It then has no identity of its own. */
   readonly linkTo?: string;

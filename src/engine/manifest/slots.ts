@@ -38,7 +38,7 @@ export class Slots {
     return folder === undefined ? undefined : new Slots(folder);
   }
 
-  /** For messages, and to look for who is in there. */
+  /** For messages, and to find processes inside. */
   get path(): string {
     return this.#folder.path;
   }
@@ -52,7 +52,7 @@ export class Slots {
     });
   }
 
-  /** What is in a slot, if anything. */
+  /** The facts of the entry in a slot, if there is one. */
   facts(slot: number): Facts | undefined {
     return this.#open(slot)?.facts(slotName(slot));
   }

@@ -8,9 +8,9 @@ import { contentPaths, landedEntries, metadataPaths, movedTimes } from "./landed
 import { entriesAt, rebased } from "./rebased-baseline.ts";
 
 /**
- * A copied tree of which a part has landed: the tree is as it was, and its baseline says of the paths that
- * landed that the original and the copy are what they are now. `rest`, in the landing's folder, is what the
- * baseline said before: JSON, a list of its entries.
+ * The baseline of a copied tree after a part of it has landed. The tree itself stays; for each landed path,
+ * the baseline records the original and the copy as they are now. The file `rest` in the landing's folder
+ * keeps the earlier baseline entries: JSON, a list.
  */
 const NOTE = failpoint("part.note-baseline");
 const REST = "rest";
@@ -31,7 +31,7 @@ export function landedBaseline(part: LandedPart, baseline: Baseline, own: Folder
   return rebased(baseline, { gone, come, become: (entry) => withTime(changed.get(entry.path) ?? entry) });
 }
 
-/** Undefined if the part had not become the base. */
+/** Returns undefined if the part never became the base. */
 export function returnedBaseline(
   { landing, manifest }: LandedPart,
   baseline: Baseline,

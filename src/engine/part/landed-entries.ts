@@ -7,16 +7,16 @@ import type { LandedPart } from "../landing/landed-part.ts";
 import type { Manifest, ManifestEntry } from "../manifest/manifest.ts";
 import type { CopiedEntry } from "../tree/copy-tree.ts";
 
-/** No file has it: what is not as it was left counts as replaced. */
-const NOBODY = { ino: 0, btime: [0, 0] as Time };
+/** An identity that no file has: an entry with it counts as replaced. */
+const NO_IDENTITY = { ino: 0, btime: [0, 0] as Time };
 
-/** What becomes of the base of a tree that shows its work as a whole, when a part of that has landed. */
+/** How the base of a tree changes when a part of the work has landed. */
 export interface LandedEntries {
-  /** At which paths, and below which, nothing is any more what it was. */
+  /** The paths whose base entries are gone, with all that was below them. */
   readonly gone: ReadonlySet<string>;
-  /** What is there instead, in the original and in the tree. */
+  /** The entries that are there instead, in the original and in the tree. */
   readonly come: readonly CopiedEntry[];
-  /** What only got other metadata, by its path; in a folder is what was. */
+  /** The entries that only got other metadata, by path. The contents of such a folder stay. */
   readonly changed: ReadonlyMap<string, CopiedEntry>;
 }
 
@@ -57,7 +57,7 @@ export function movedTimes(
   };
 }
 
-/** An entry of the tree with all that is in it, as far as it is in the original too. */
+/** An entry of the tree and everything below it, as far as the original has it too. */
 function* nowBelow(part: LandedPart, own: Folder, entry: ManifestEntry): Generator<CopiedEntry> {
   const waiting = [entry.path];
   const isAsLeft = part.isAsLeft(entry);
@@ -83,19 +83,22 @@ function* nowAt(
   const name = isRoot ? ROOT_PATH : baseName(path);
   const [facts, copy] = [there?.facts(name), here?.facts(name)];
   if (there === undefined || here === undefined || copy === undefined) return;
-  // What may not land is still only here; what somebody took away there since is not ours to say.
+  // An entry that may not land is still only in the tree. One that another writer removed from the original
+  // since is not ours to report.
   if (facts === undefined && isAsLeft) return;
   const isThere = isAsLeft && facts?.kind === copy.kind;
   yield {
     path,
-    original: isThere ? facts : { ...copy, ...NOBODY },
-    copy: asOf(manifest.barrier, copy),
+    original: isThere ? facts : { ...copy, ...NO_IDENTITY },
+    copy: suspectSince(manifest.barrier, copy),
     xattrs: readXattrs(isThere ? there : here, name),
     ...(copy.kind === "symlink" && { target: here.readLink(name) }),
   };
 }
 
-/** One that somebody may have changed at or after that moment has to be looked at. */
-export function asOf(barrier: Time, copy: Facts): Facts {
-  return isAfter(copy, barrier) ? { ...copy, ctime: NOBODY.btime } : copy;
+/**
+ * Marks the facts of a copy that may have changed at or after the barrier, so that a diff looks at it again.
+ */
+export function suspectSince(barrier: Time, copy: Facts): Facts {
+  return isAfter(copy, barrier) ? { ...copy, ctime: NO_IDENTITY.btime } : copy;
 }

@@ -3,27 +3,27 @@ import type { Baseline } from "../base/baseline.ts";
 import { BaselineBuilder } from "../base/baseline-builder.ts";
 import type { CopiedEntry } from "../tree/copy-tree.ts";
 
-/** What becomes of a baseline. */
+/** The changes to a baseline. */
 export interface Rebase {
-  /** Entries that go, with all that is in them. */
+  /** Entries to remove, with everything below them. */
   readonly gone: ReadonlySet<string>;
-  /** Entries that come, in any order. Those in a folder that comes come with it. */
+  /** Entries to add, in any order. The contents of an added folder are listed too. */
   readonly come: readonly CopiedEntry[];
-  /** Entries that stay and become others. */
+  /** Gives the new form of each entry that stays. */
   readonly become: (entry: CopiedEntry) => CopiedEntry;
 }
 
-/** A baseline with some of its entries replaced. Costs as much as the baseline is large. */
+/** Returns a baseline with these changes. Costs time in proportion to the whole baseline. */
 export function rebased(baseline: Baseline, { gone, come, become }: Rebase): Baseline {
   const builder = new BaselineBuilder();
-  // A folder has to come after all that is in it.
+  // The builder needs a folder after its contents.
   const inside = (path: string) => -path.split("/").length;
   for (const entry of come.toSorted((a, b) => inside(a.path) - inside(b.path))) builder.add(entry);
   for (const entry of entriesBelow(baseline, baseline.root, ROOT_PATH, gone)) builder.add(become(entry));
   return builder.finish(() => undefined);
 }
 
-/** What a baseline has at these paths, and below. */
+/** The baseline's entries at these paths and below them. */
 export function* entriesAt(baseline: Baseline, paths: Iterable<string>): Generator<CopiedEntry> {
   for (const path of paths) {
     const index = baseline.find(path);
@@ -31,7 +31,7 @@ export function* entriesAt(baseline: Baseline, paths: Iterable<string>): Generat
   }
 }
 
-/** An entry after all that is in it. Without recursion, because folders may be very deep. */
+/** Yields an entry after its contents. Without recursion, because folders may be very deep. */
 function* entriesBelow(
   baseline: Baseline,
   top: number,

@@ -1,9 +1,9 @@
 import { failedWith } from "../../system/calls/errno.ts";
 import type { WorkPlace } from "../landing/work-place.ts";
 import { isLive, type SandboxTree } from "../sandbox/sandbox-tree.ts";
-import { takeBack } from "./settle-part.ts";
+import { takeBack } from "./rebase-after-part.ts";
 
-/** The tree of a sandbox, as the place where its work is put back. */
+/** The tree of a sandbox as the target that unstaged work returns to. */
 export function workPlaceOf(tree: SandboxTree): WorkPlace {
   return {
     open: () => tree.openOwn(),

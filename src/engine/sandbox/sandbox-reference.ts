@@ -12,22 +12,19 @@ import { failedWith } from "../../system/calls/errno.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { FolderCache } from "../../system/calls/folder-cache.ts";
 import type { ChangeSet } from "../changes/change-set.ts";
-import { withoutLeftOut } from "../changes/left-out.ts";
+import { withoutExcluded } from "../changes/exclusions.ts";
 import { OpenWorkspace } from "../workspace/sandbox-door.ts";
 import { type Scope, withoutFrom } from "../workspace/scope.ts";
 import { openWorkspace, type Placement, type WorkspacePlace } from "../workspace/workspace.ts";
 import type { SandboxTree } from "./sandbox-tree.ts";
 
-/**
- * A sandbox with everything that belongs to it open. Comparing and staging come to the same folders a dozen
- * times, so these are kept.
- */
+/** A sandbox with all its folders open, because comparing and staging use them a dozen times. */
 export class OpenSandbox<Tree extends SandboxTree> {
   readonly scope: Scope;
   readonly workspace: Folder;
   readonly original: Folder;
   readonly tree: Tree;
-  /** What of the sandbox is its own: the copy, or the upper layer. */
+  /** The sandbox's own tree: the copy, or the upper layer. */
   readonly own: Folder;
 
   constructor(scope: Scope, workspace: Folder, original: Folder, tree: Tree) {
@@ -38,9 +35,9 @@ export class OpenSandbox<Tree extends SandboxTree> {
     this.own = new FolderCache(tree.openOwn());
   }
 
-  /** What differs from the original, but for what is a resource of its own. */
+  /** The differences from the original, without excluded paths. */
   changes(tick?: (entries: number) => void): ChangeSet {
-    return withoutLeftOut(this.tree.diff(this.original, this.own, tick), this.scope);
+    return withoutExcluded(this.tree.diff(this.original, this.own, tick), this.scope);
   }
 
   [Symbol.dispose](): void {
@@ -80,7 +77,7 @@ export function newReference(
   return { ...made, metadata };
 }
 
-/** Where the workspace is, from what the reference says. */
+/** The place of the workspace, from the reference. */
 export function placeOf(ref: SandboxRef): WorkspacePlace {
   return {
     path: String(ref.metadata["workspace"]),
@@ -88,22 +85,19 @@ export function placeOf(ref: SandboxRef): WorkspacePlace {
   };
 }
 
-/** What the sandbox is made for, from what the reference says. */
+/** The scope of the resource, from the reference. */
 export function scopeFrom(ref: SandboxRef): Scope {
   const { root, only } = ref.metadata;
   return { root: String(root), ...(typeof only === "string" && { only }), ...withoutFrom(ref.metadata) };
 }
 
-/**
- * Opens the workspace, with its door: what is closed in it or in the original is opened up as long as the
- * workspace is open.
- */
+/** Opens the workspace and its door (sandbox-door.ts), which closes with it. */
 export function openPlaceIfThere(ref: SandboxRef): Folder | undefined {
   const workspace = openWorkspace(placeOf(ref).path);
   return workspace === undefined ? undefined : new OpenWorkspace(workspace, scopeFrom(ref).root);
 }
 
-/** The same, and an error if somebody has removed it. */
+/** Opens the workspace and its door, or throws if the workspace is gone. */
 export function openPlaceOf(ref: SandboxRef): Folder {
   const { path } = placeOf(ref);
   const workspace = openPlaceIfThere(ref);
@@ -111,11 +105,11 @@ export function openPlaceOf(ref: SandboxRef): Folder {
   throw new SandboxStateError(`The workspace ${path} of sandbox ${ref.sandboxId} is gone.`, {
     from: "ACTIVE",
     to: "ACTIVE",
-    hint: "Somebody removed it. Cancel the plan and make a new one.",
+    hint: "Another process removed it. Cancel the plan and make a new one.",
   });
 }
 
-/** What a failed creation says. */
+/** The error of a failed creation. */
 export function notCreated(location: string, cause: unknown): SandboxCreationError {
   const hint = hintOf(cause) ?? "Nothing was changed. Mend the cause and try again.";
   return new SandboxCreationError(`No sandbox of ${location} could be made: ${messageOf(cause)}`, {
@@ -124,7 +118,7 @@ export function notCreated(location: string, cause: unknown): SandboxCreationErr
   });
 }
 
-/** What a failed rollback says: the original may be restored though the sandbox is not. */
+/** The error of a failed rollback. The original may be restored although the sandbox is not. */
 export function notRolledBack(root: string, isRestored: boolean, cause: unknown): SandboxRollbackError {
   const what = isRestored
     ? `${root} is as it was before, but its sandbox could not be reset`
@@ -133,7 +127,7 @@ export function notRolledBack(root: string, isRestored: boolean, cause: unknown)
   return new SandboxRollbackError(`${what}: ${messageOf(cause)}`, { cause, hint });
 }
 
-/** After a restart of the machine nobody knows whether the work in a sandbox is all there. */
+/** Refuses to land after a restart of the machine: unflushed work in the sandbox may be missing. */
 export function assertSameBoot(tree: Pick<SandboxTree, "isFromEarlierBoot">): void {
   if (!tree.isFromEarlierBoot) return;
   throw new SandboxCommitError(

@@ -8,31 +8,29 @@ import type { LandedPart } from "../landing/landed-part.ts";
 import type { Steps } from "../work/pace.ts";
 
 /**
- * A sandbox of a folder, in its workspace: what a directory strategy has to know how to do with it.
- * Everything else, from the change set to the landing, is the same for all of them (folder-strategy.ts).
+ * The tree of a sandbox, in its workspace: the operations that differ between strategies of folders.
+ * Everything else, from the change set to the landing, is shared (folder-strategy.ts).
  */
 export interface SandboxTree {
-  /** Whether it was made to the end. */
+  /** Whether its creation finished. */
   readonly isFinished: boolean;
-  /** Whether a landing has taken parts out of it: it is made anew before it is used again. */
+  /** Whether a landing has moved entries out of it. It is made anew before its next use. */
   readonly isStale: boolean;
-  /**
-   * Whether the machine was restarted since it was made: what was written to it and not flushed may be gone.
-   */
+  /** Whether the machine was restarted since the tree was made: unflushed writes to it may be lost. */
   readonly isFromEarlierBoot: boolean;
-  /** T0: what changed in the original at or after it was changed by others. */
+  /** T0: an entry of the original with a change time at or after it was changed by another writer. */
   readonly barrier: Time;
 
-  /** Opens what of the sandbox is its own: the copy, or the upper layer. What lands is taken out of there. */
+  /** Opens the sandbox's own tree: the copy, or the upper layer. A landing takes entries from there. */
   openOwn(): Folder;
 
-  /** Makes it; what an earlier, unfinished try left is removed first. */
+  /** Makes the tree, after removing the remains of an unfinished attempt. */
   make(original: Folder): Steps;
 
-  /** Says that a landing is about to take parts out of it. */
+  /** Records that a landing is about to move entries out of the tree. */
   markStale(): void;
 
-  /** Says that it mirrors the original again, but for the work in it. */
+  /** Records that the tree mirrors the original again, except for the work in it. */
   markFresh(): void;
 
   read(original: Folder, own: Folder, path: string): Buffer;
@@ -41,32 +39,36 @@ export interface SandboxTree {
 
   diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet;
 
-  /** Whether an entry of the original, as it is now, is still what the sandbox was made from. */
+  /** Whether an entry of the original is still the base that the sandbox was made from. */
   isStillBase(now: Facts | undefined, base: BaseFacts): boolean;
 
-  /** Of a layer: whether an entry is there only to say something about the layer below. */
+  /** For a layer: whether an entry is only a mark about the layer below. */
   readonly isMark?: IsMark;
 
   /**
-   * Of a tree of which parts can land: writes into the landing's folder what `takeBackPart` will need. May be
-   * called again.
+   * For a tree that can land in parts: writes into the landing's folder what `takeBackPart` needs. May be
+   * repeated.
    */
   notePart?(part: LandedPart): void;
 
-  /** Makes what has landed the base of the rest; what the tree shows stays the same. May be called again. */
+  /**
+   * Makes the landed part the base of the rest. The tree shows the same content as before. May be repeated.
+   */
   landPart?(part: LandedPart): void;
 
-  /** Takes that back, and before `landPart` does nothing. */
+  /** Undoes `landPart`; does nothing if that was not called. */
   takeBackPart?(part: LandedPart): void;
 
-  /** What keeps a part from becoming work of the tree again, because somebody has gone on from it there. */
+  /**
+   * The changes in the tree that prevent a landed part from becoming work again, because they build on it.
+   */
   partConflicts?(part: LandedPart): readonly Conflict[];
 
-  /** Looks up what the original was. The folder around a single file is not ours to know. */
+  /** Looks up base facts by path. For a single file, the folder around it is not ours to know. */
   baseLookup(original: Folder): (path: string) => BaseFacts | undefined;
 }
 
-/** Whether a tree holds work that goes on. */
+/** Whether the tree is complete and holds the current work. */
 export function isLive({ isFinished, isStale }: SandboxTree): boolean {
   return isFinished && !isStale;
 }
@@ -77,12 +79,12 @@ export interface WrittenFile {
   readonly after: Facts;
 }
 
-/** What a tree is brought back with to what it was at a checkpoint. */
+/** Everything that a strategy needs to bring a tree back to a checkpoint. */
 export interface BegunRestore<Tree> {
   readonly workspace: Folder;
   readonly tree: Tree;
   readonly original: Folder;
   readonly checkpoint: Folder;
-  /** What was known of the tree when it was saved. */
+  /** The notes that were saved with the tree. */
   readonly notes: Buffer;
 }

@@ -24,7 +24,7 @@ const POINTS = {
   overwrite: failpoint("write.overwrite"),
 };
 
-/** What is longer takes more memory than it is worth; a hole of a terabyte would take all of it. */
+/** A larger file takes too much memory; a sparse file of a terabyte would take all of it. */
 const LARGEST_READ = 2 * 1024 ** 3;
 
 /** The content of a file below this folder. */
@@ -46,14 +46,15 @@ export function readFileBelow(tree: Folder, path: string): Buffer {
 }
 
 /**
- * Gets to know the path of a file, beside the one that is written, before it is there: a crash may leave it.
+ * Called with the path of a temporary file beside the written one, before it exists: a crash may leave it
+ * there.
  */
 export type TellTemporary = (path: string) => void;
 
 /**
- * Writes a file below this folder, making folders on the way. Returns the facts before and after. What a
- * crash could leave half done is made in a folder on the same mount that is nobody's data, or else beside the
- * file, and somebody is told.
+ * Writes a file below this folder, and makes the folders above it. Returns the facts before and after.
+ * Unfinished files are made in `scratch`, a folder on the same mount that holds no user data; or else beside
+ * the file, after calling `scratch` with the path.
  */
 export function writeFileBelow(
   tree: Folder,
@@ -79,8 +80,8 @@ export function writeFileBelow(
 }
 
 /**
- * The same in a sandbox that is mounted, where a file without a name can't be given one. What is not complete
- * yet is at the top of the mount, by a name that is never part of anybody's work.
+ * Like `writeFileBelow`, for a mounted sandbox, where a nameless file can't get a name. The unfinished file
+ * is at the top of the mount, under a name that never counts as work.
  */
 export function writeThroughMount(mounted: Folder, path: string, bytes: Uint8Array): WrittenFile {
   assertNotRoot(path);
@@ -121,7 +122,7 @@ function assertNotRoot(path: string): void {
   });
 }
 
-/** The file has its name only once it is complete: a full disk or a crash leaves nothing. */
+/** The file gets its name only when it is complete: a full disk or a crash leaves nothing. */
 function createWhole(parent: Folder, name: string, bytes: Uint8Array, mode = 0o666 & ~process.umask()): void {
   const fd = parent.createNameless(POINTS.file, mode);
   try {
@@ -132,7 +133,7 @@ function createWhole(parent: Folder, name: string, bytes: Uint8Array, mode = 0o6
   }
 }
 
-/** The old content stays until the new one is complete. */
+/** Keeps the old content until the new content is complete. */
 function replaceWhole(
   parent: Folder,
   name: string,
@@ -149,7 +150,7 @@ function replaceWhole(
   }
 }
 
-/** Gives a new file what the old one has besides its content, and swaps the two. */
+/** Gives the new file the old one's metadata, and swaps the two. */
 function exchangeFor(parent: Folder, name: string, before: Facts, scratch: Folder, fresh: string): void {
   const made = scratch.facts(fresh) as Facts;
   const wanted = { ...before, mtime: made.mtime, atime: made.atime };
@@ -161,7 +162,7 @@ function temporaryName(): string {
   return `.${randomBytes(8).toString("hex")}.drydock-new`;
 }
 
-/** A file with several names keeps them, which only writing into it does. */
+/** Writes into the file, the only way for a file with several names to keep them. */
 function overwrite(parent: Folder, name: string, bytes: Uint8Array): void {
   const fd = parent.openToOverwrite(POINTS.overwrite, name);
   try {
@@ -200,7 +201,7 @@ export function assertFile(path: string, facts: Facts): void {
   });
 }
 
-/** What reading a file that is not there fails with. */
+/** The error for reading a file that does not exist. */
 export function notThere(path: string): UsageError {
   return new UsageError(`There is no file ${path} in the sandbox.`, {
     hint: "Look at 'drydock plan diff', or list the folder at 'drydock plan path'.",

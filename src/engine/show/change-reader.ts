@@ -12,19 +12,19 @@ import type { TreeChange } from "../changes/change-set.ts";
 import { OpenParent } from "../tree/open-parent.ts";
 import { BINARY_LOOKS_AT, isBinary, LARGEST_TEXT } from "./text-diff.ts";
 
-/** The two trees that changes are between, and how a view of them is made. */
+/** The two trees that a diff compares, and how to view them. */
 export interface DiffSides {
-  /** Absent where work is done in place: then nothing is left of what was before. */
+  /** Absent where the work is done in place: then the earlier content is lost. */
   readonly original?: Folder;
   readonly sandbox: Folder;
-  /** The folder in which a change may be stored elsewhere (`storedAt`). */
+  /** The folder that `storedAt` of a change refers to. */
   readonly workspace?: Folder;
   readonly policy: LandingPolicy;
-  /** Whether an entry of the original, as it is now, is still what the sandbox was made from. */
+  /** Whether an entry of the original is still the base that the sandbox was made from. */
   readonly originalIsBase: (now: Facts | undefined, before: BaseFacts) => boolean;
   /** Called after each change. */
   readonly tick?: () => void;
-  /** The path that people see for one of the trees; the same if absent. */
+  /** Maps a path of the trees to the path that people see; the same path if absent. */
   readonly mapPath?: (path: string) => string;
 }
 
@@ -33,25 +33,25 @@ export interface FileContent {
   /** See content-digest.ts. */
   readonly digest: string;
   readonly binary: boolean;
-  /** Absent if it is binary or too large to be compared by line. */
+  /** Absent if the content is binary or too large to compare by line. */
   readonly text?: Buffer;
 }
 
-/** What could be read of one side of a change. */
+/** The readable facts of one side of a change. */
 export interface ReadSide {
   readonly content?: FileContent;
-  /** Where a symbolic link points. */
+  /** The target of a symbolic link. */
   readonly target?: string;
-  /** It is there, but may not be read by this user. */
+  /** The entry exists, but this user may not read it. */
   readonly unreadable?: boolean;
 }
 
 export interface ReadChange {
-  /** The original is no longer what the sandbox was made from, so its content before is not known. */
+  /** The original is no longer the sandbox's base, so the content before is not known. */
   readonly originalChanged: boolean;
   readonly before: ReadSide;
   readonly after: ReadSide;
-  /** The attributes that it has in the sandbox. */
+  /** The attributes in the sandbox. */
   readonly xattrs: Xattrs;
 }
 
@@ -60,8 +60,7 @@ const NO_BYTES = Buffer.alloc(0);
 const READ_AT_ONCE = 256 * 1024;
 
 /**
- * Reads what changed on both sides, in path order, without following a link. What is gone meanwhile is left
- * out.
+ * Reads both sides of changes, in path order, without following links. Skips entries that are gone meanwhile.
  */
 export class ChangeReader {
   readonly #sides: DiffSides;
@@ -87,7 +86,7 @@ export class ChangeReader {
     return { ...this.#before(path, before, withContent), after: readAfter, xattrs };
   }
 
-  /** Asks again after reading, because the original may change while it is read. */
+  /** Checks the base again after reading, because the original may change meanwhile. */
   #before(path: string, before: BaseFacts, withContent: boolean): Omit<ReadChange, "after" | "xattrs"> {
     const known: ReadSide = before.target === undefined ? NOTHING : { target: before.target };
     const original = this.#original;
@@ -107,7 +106,7 @@ export class ChangeReader {
   }
 }
 
-/** Reads entries of one tree, with the folder of the last one kept open. */
+/** Reads entries of one tree. Keeps the folder of the last entry open. */
 class SideReader {
   readonly #parents: OpenParent;
 
@@ -135,7 +134,7 @@ class SideReader {
     return this.#parents.of(path)?.facts(nameOf(path));
   }
 
-  /** The attributes of an entry; none if it is gone. */
+  /** The attributes of an entry, or none if it is gone. */
   xattrs(path: string): Xattrs {
     try {
       const folder = this.#parents.of(path);
@@ -155,7 +154,7 @@ function nameOf(path: string): string {
   return path === ROOT_PATH ? ROOT_PATH : baseName(path);
 }
 
-/** Undefined if it is no longer a file. */
+/** Returns undefined if the entry is no longer a file. */
 function readContent(folder: Folder, name: string): FileContent | undefined {
   const label = folder.label(name);
   const fd = folder.openFile(name);
@@ -175,7 +174,7 @@ function readContent(folder: Folder, name: string): FileContent | undefined {
   }
 }
 
-/** Most files are small, and there may be a hundred thousand of them. */
+/** Reads a small file in one call: most files are small, and there may be a hundred thousand. */
 function wholeContent(fd: number, size: number, label: string): FileContent {
   const bytes = Buffer.alloc(size);
   readData(fd, size, label, (read, at) => read.copy(bytes, at));
@@ -183,10 +182,7 @@ function wholeContent(fd: number, size: number, label: string): FileContent {
   return isBinary(bytes) ? { digest, binary: true } : { digest, binary: false, text: bytes };
 }
 
-/**
- * Keeps the content of a file as it is read, unless it turns out to be binary, or is too large to be compared
- * by line.
- */
+/** Collects the content of a file while it is read, unless it is binary or too large to compare by line. */
 class SeenText {
   #kept: Buffer;
   #isBinary: boolean | undefined;
@@ -197,7 +193,7 @@ class SeenText {
     this.#kept = Buffer.alloc(this.#isLarge ? BINARY_LOOKS_AT : size);
   }
 
-  /** What no bytes are given for stays zeros. */
+  /** Ranges without bytes stay zeros. */
   add(bytes: Buffer, at: number): void {
     if (this.#isBinary === true || at >= this.#kept.length) return;
     bytes.copy(this.#kept, at);

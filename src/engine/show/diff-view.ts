@@ -10,9 +10,9 @@ import { invisibleWarnings } from "./invisible-text.ts";
 import { countLines, type LineCounts } from "./text-diff.ts";
 
 /**
- * Turns the changes between two trees into those that people and programs get to see: facts and digests of
- * both sides, counts of lines, and a warning for everything that will not land as it is. Reads content only
- * where it changed. Gives one change after the other, because there may be more of them than fit into memory.
+ * Turns changes between two trees into the form that people and programs see: facts and digests of both
+ * sides, counts of lines, and a warning for everything that will not land exactly. Reads content only where
+ * it changed. Yields one change at a time, because all of them may not fit into memory.
  */
 export function* shownChanges(changes: readonly TreeChange[], sides: DiffSides): Generator<Change> {
   using reader = new ChangeReader(sides);
@@ -48,7 +48,7 @@ function kindOfChange(kind: EntryKind): ChangeKind {
   return kind === "block-device" ? "device" : kind;
 }
 
-/** Only a file has a size that means something, and a link has no mode of its own. */
+/** Only the size of a file is meaningful, and a link has no mode of its own. */
 function shownFacts(facts: Facts | BaseFacts, { content, target }: ReadSide, xattrs: Xattrs): ChangeFacts {
   return {
     ...(facts.kind === "file" && { size: facts.size }),
@@ -70,7 +70,7 @@ function isBinaryChange({ before, after }: ReadChange): boolean {
   return before.content?.binary === true || after.content?.binary === true;
 }
 
-/** Nothing unless the text of every side that is a file is known: a guess would be worse. */
+/** Returns undefined unless the text of every file side is known: a guess would be worse. */
 function lineCounts({ before, after, parts }: TreeChange, read: ReadChange): LineCounts | undefined {
   if (parts !== undefined || (before?.kind !== "file" && after?.kind !== "file")) return undefined;
   const old = before?.kind === "file" ? read.before.content?.text : NO_TEXT;
@@ -103,13 +103,13 @@ function warningsOf(
   return warnings;
 }
 
-/** Without privilege a copy of somebody else's file is the user's own, and so is what lands in its place. */
+/** Without privilege, a copy of another user's file belongs to this user, and so does the file that lands. */
 function changesHands({ operation, parts, after }: TreeChange, before: BaseFacts): boolean {
   if (operation !== "modified" || parts !== undefined || after === undefined) return false;
   return after.uid !== before.uid && process.geteuid?.() !== 0;
 }
 
-/** New content under one name of a file that has more of them than the plan changes. */
+/** Whether a file gets new content under some of its names, but keeps the old content under others. */
 function keepsOtherNames(change: TreeChange, before: BaseFacts, names: ReadonlyMap<string, number>): boolean {
   if (change.operation !== "modified" || change.parts !== undefined || before.kind === "directory")
     return false;
@@ -117,7 +117,7 @@ function keepsOtherNames(change: TreeChange, before: BaseFacts, names: ReadonlyM
   return before.nlink > (names.get(identityKey(before)) ?? 1);
 }
 
-/** How many names of each inode of the original get other content or go. */
+/** How many names of each inode of the original get other content or are deleted. */
 function replacedNames(changes: readonly TreeChange[]): Map<string, number> {
   const names = new Map<string, number>();
   for (const { before, parts } of changes) {

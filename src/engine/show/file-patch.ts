@@ -5,8 +5,8 @@ import { gitPath } from "./git-path.ts";
 import { isBinary, LARGEST_TEXT, unifiedDiff } from "./text-diff.ts";
 
 /**
- * Where the content of a change's two sides comes from; undefined if it can't be had. Asked only for what is
- * shown.
+ * Reads the content of a change's two sides, or returns undefined if it is not available. Called only for
+ * shown changes.
  */
 export interface PatchSources {
   readonly before: (path: string) => Promise<Uint8Array | undefined>;
@@ -14,9 +14,10 @@ export interface PatchSources {
 }
 
 /**
- * One change as a patch that `git apply` takes, in bytes, because files are. What a patch has no words for
- * (folders, owners, attributes, times, content that can't be shown, warnings) stands before it in lines that
- * begin with `#`, which git and `patch` skip. `shownPath` is the name in its header, if not the change's own.
+ * One change as a patch for `git apply`, in bytes, because files are bytes. Everything that a patch can't
+ * express (folders, owners, attributes, times, content that can't be shown, warnings) comes first, in lines
+ * that begin with `#`, which git and `patch` skip. `shownPath` is the name in the header, if it differs from
+ * the change's path.
  */
 export async function filePatch(
   change: Change,
@@ -33,20 +34,17 @@ export async function filePatch(
   ]);
 }
 
-/**
- * One side of a change that git has a notion of: a file, or a symbolic link, whose content is where it
- * points.
- */
+/** One side of a change that git can express: a file, or a symbolic link, whose content is its target. */
 interface PatchSide {
   readonly mode: string;
   readonly digest?: string;
-  /** What of the content can be shown. */
+  /** The content, or why it is not shown. */
   readonly content: "unchanged" | "unknown" | "too large" | "binary" | Uint8Array;
 }
 
 const NOT_IN_FILES: readonly ChangeKind[] = ["row", "table", "object"];
 
-/** Only files have a size, and only those whose content was compared have a digest. */
+/** Only files have a size, and only compared content has a digest. */
 async function patchSide(
   change: Change,
   facts: ChangeFacts | undefined,
@@ -69,7 +67,7 @@ function isMetadataChange({ operation, before, after }: Change): boolean {
   return operation === "modified" && before?.digest === undefined && after?.digest === undefined;
 }
 
-/** As git has it, a change of type is a deletion and an addition. */
+/** In git, a change of type is a deletion and an addition. */
 function sidesPatch(path: string, before: PatchSide | undefined, after: PatchSide | undefined): Buffer {
   if (before === undefined || after === undefined || before.mode.slice(0, 3) === after.mode.slice(0, 3)) {
     return gitPatch(path, before, after);
@@ -79,7 +77,7 @@ function sidesPatch(path: string, before: PatchSide | undefined, after: PatchSid
 
 function gitPatch(path: string, before: PatchSide | undefined, after: PatchSide | undefined): Buffer {
   const isNew = before === undefined || after === undefined;
-  // An addition without its content would be a patch that makes an empty file.
+  // An addition without content would be a patch that makes an empty file.
   if (isNew && (isHidden(before) || isHidden(after))) return Buffer.alloc(0);
   const modes = modeLines(before, after);
   const body = contentPatch(path, before, after);
@@ -127,7 +125,7 @@ function notesOn(
   return notes.length === 0 && isAlone ? [timeNote(change)] : notes;
 }
 
-/** Folders, fifos, sockets, devices: that they come or go. What is not in files at all: that it changed. */
+/** Notes for folders, fifos, sockets and devices that come or go, and for changes that are not in files. */
 function kindNotes(
   { operation, kind, before, after }: Change,
   oldSide: PatchSide | undefined,
@@ -165,7 +163,7 @@ function modeOf(facts: ChangeFacts | undefined): string {
   return facts?.mode === undefined ? "" : ` ${facts.mode.toString(8).padStart(4, "0")}`;
 }
 
-/** What is left when content, mode and owner are the same. */
+/** The note for a change whose content, mode and owner are the same. */
 function timeNote({ before, after }: Change): string {
   if (before?.mtime !== after?.mtime) return `time ${before?.mtime} → ${after?.mtime}`;
   return after?.digest === undefined ? "attributes changed" : "the same content, but shared with other names";

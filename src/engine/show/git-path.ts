@@ -13,8 +13,8 @@ const NAMED: { readonly [byte: number]: string } = {
 };
 
 /**
- * A path as git writes it in a patch, one character for each byte (Latin-1). Control characters, quotes,
- * backslashes and bytes that are not UTF-8 put it between quotes and are escaped; other characters stay
+ * A path as git writes it in a patch, one character for each byte (Latin-1). A path with control characters,
+ * quotes, backslashes or bytes that are not UTF-8 is quoted, and those are escaped; other characters stay
  * readable (git's `core.quotePath=false`).
  */
 export function gitPath(path: string): string {

@@ -2,12 +2,11 @@ import { isAscii } from "node:buffer";
 import { holdsInvisible } from "../../core/values/invisible-characters.ts";
 import type { ReadSide } from "./change-reader.ts";
 
-/** The same as `holdsInvisible`, for ASCII, in a tenth of the time. */
+/** Like `holdsInvisible`, for ASCII only, in a tenth of the time. */
 const INVISIBLE_IN_ASCII = /[\0-\x08\x0b\x0e-\x1f\x7f]|\r(?!\n)/;
 
 /**
- * The warning of a file whose new content holds characters that nobody sees. There is none for binary or huge
- * files.
+ * The warning for a file whose new content has invisible characters. Binary and huge files are not checked.
  */
 export function invisibleWarnings({ content }: ReadSide): readonly string[] {
   const text = content?.text;

@@ -4,18 +4,18 @@ import { gitPath } from "./git-path.ts";
 /**
  * Line diffs of text files, as git shows them.
  *
- * Files are bytes: they are compared as Latin-1, in which every byte is one character, and a diff is bytes
- * again. So nothing of a text in whatever encoding is lost.
+ * Files are bytes: we compare them as Latin-1, in which every byte is one character, and a diff is bytes
+ * again. So no text is damaged, in any encoding.
  *
- * Cost is bounded, and the same input always gives the same diff: there is a limit on edits, not on time.
- * Beyond it, all that lies between the first and the last difference is shown as replaced, which is right,
- * but not the shortest.
+ * The cost is bounded, and the same input always gives the same diff: the limit is on edits, not on time.
+ * Beyond it, everything between the first and the last difference is shown as replaced, which is correct but
+ * not the shortest.
  */
 /** A file above this size is not compared by line. */
 export const LARGEST_TEXT = 64 * 1024 * 1024;
 const MAX_EDITS = 1000;
 const CONTEXT = 3;
-/** So many bytes tell whether a file is text. */
+/** The number of bytes that decide whether a file is text. */
 export const BINARY_LOOKS_AT = 8000;
 const NO_NEWLINE = "\\ No newline at end of file";
 
@@ -25,8 +25,8 @@ export interface LineCounts {
 }
 
 /**
- * Lines `oldFrom` to `oldTo` of the one text became `newFrom` to `newTo` of the other; ends are exclusive,
- * counted from 0.
+ * Lines `oldFrom` to `oldTo` of the old text became lines `newFrom` to `newTo` of the new one; counted from
+ * 0, ends exclusive.
  */
 interface Edit {
   readonly oldFrom: number;
@@ -51,8 +51,8 @@ export function countLines(before: Uint8Array, after: Uint8Array): LineCounts {
 }
 
 /**
- * The unified diff of one text, with its two lines of header; empty if no line differs. A side that is not
- * there at all is undefined, and shown as `/dev/null`.
+ * The unified diff of a text, with its two header lines; empty if no line differs. A side that does not exist
+ * is undefined, and shown as `/dev/null`.
  */
 export function unifiedDiff(
   path: string,
@@ -70,7 +70,7 @@ export function unifiedDiff(
   return Buffer.concat([Buffer.from(header, "latin1"), Buffer.from(body, "latin1")]);
 }
 
-/** A name with a space ends in a tab, so that `patch` knows where it ends. */
+/** A name with a space is followed by a tab, so that `patch` knows where it ends. */
 function headerName(side: "a" | "b", path: string, bytes: Uint8Array | undefined): string {
   if (bytes === undefined) return "/dev/null";
   const name = gitPath(`${side}/${path}`);
@@ -104,9 +104,8 @@ function editsBetween(old: readonly string[], fresh: readonly string[]): Edit[] 
 }
 
 /**
- * The shortest way from the one to the other within this range, or undefined if it is too long. Lines that
- * only one side has can't be in common, so they are left out of the search: a text that was written anew
- * costs no more than one with a few edits.
+ * The shortest list of edits within this range, or undefined if it is too long. Lines that only one side has
+ * are left out of the search, so a rewritten text costs no more than one with a few edits.
  */
 function shortestEdits(old: readonly string[], fresh: readonly string[], range: Edit): Edit[] | undefined {
   const oldShared = sharedLines(
@@ -155,7 +154,7 @@ function sharedLines(
   return shared;
 }
 
-/** Edits with the lines around them; those whose surroundings would touch are in one hunk. */
+/** Edits with their context lines. Edits whose context would touch share a hunk. */
 function hunksOf(
   old: readonly string[],
   fresh: readonly string[],

@@ -1,7 +1,7 @@
 import type { Change } from "../../core/change.ts";
 import { type Facts, isoTime } from "../../system/calls/facts.ts";
 
-/** What writing one file did. */
+/** The change that one write has made. */
 export function writtenChange(path: string, before: Facts | undefined, after: Facts): Change {
   return {
     path,

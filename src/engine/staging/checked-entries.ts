@@ -6,20 +6,20 @@ import { type PackedIdentity, packIdentity } from "../manifest/manifest-entries.
 import { comesIn, type StagingInput } from "./staging-input.ts";
 import type { Survey } from "./survey.ts";
 
-/** An entry that is left to land. */
+/** An entry that still has to land. */
 export interface LeftEntry {
   readonly entry: TreeEntry;
   readonly slot: number;
-  /** What is in the original now. */
+  /** The original's entry now. */
   readonly before: PackedIdentity | undefined;
 }
 
-/** The entry has the outcome already, or may not land. */
+/** The original has the outcome already, or the entry may not land. */
 const DROPS_OUT = -1;
 
 /**
- * The entries of a change set that are left to land, once all of them have been looked at. Of each, only what
- * is in the original is held; the rest is read again from the change set, in order.
+ * The entries of a change set that still have to land, after all were checked. Keeps only the original's
+ * identity of each; the rest is read again from the change set, in order.
  */
 export class CheckedEntries implements Iterable<LeftEntry> {
   readonly unlocks: Unlocks;
@@ -28,8 +28,8 @@ export class CheckedEntries implements Iterable<LeftEntry> {
   readonly #before: readonly (PackedIdentity | undefined | typeof DROPS_OUT)[];
 
   /**
-   * Looks at every entry, once: for conflicts, for what would be in the way, and for how it is to be staged.
-   * Throws `SandboxConflictError` with all conflicts, or else the first obstacle.
+   * Checks every entry once: for conflicts, for obstacles, and for how to stage it. Throws
+   * `SandboxConflictError` with all conflicts, or else the first obstacle.
    */
   constructor(input: StagingInput, survey: Survey) {
     using conflicts = new Conflicts(input);
@@ -76,7 +76,7 @@ function mayLand(entry: TreeEntry, { rules }: StagingInput): boolean {
   return entry.after === undefined || rules.lands(entry.path, entry.after);
 }
 
-/** A conflict that is found later comes first, so what is thrown waits. */
+/** Returns an error instead of throwing it, because a conflict found later takes precedence. */
 function failureOf(action: () => void): { readonly thrown: unknown } | undefined {
   try {
     action();

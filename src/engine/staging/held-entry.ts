@@ -6,17 +6,17 @@ import { readXattrs, readXattrsOfOpen } from "../../system/calls/xattrs.ts";
 import { isOpenForWriting } from "../../system/data/file-data.ts";
 import type { LandingRules } from "../checks/landing-policy.ts";
 
-/** Something that was taken out of a sandbox. */
+/** An entry that was taken out of a sandbox. */
 export interface TakenEntry {
   readonly parent: Folder;
   readonly name: string;
-  /** Where in the sandbox it was. */
+  /** Its path in the sandbox. */
   readonly path: string;
 }
 
 /**
- * Whether a process has it, or a file in it, open for writing; or whether it may not land as it is. No
- * process can reach it by its path any more, so an answer of no stays true.
+ * Whether a process has the entry, or a file in it, open for writing; or whether it may not land unchanged.
+ * No process can reach it by its path any more, so "no" stays true.
  */
 export function isHeld({ parent, name, path }: TakenEntry, facts: Facts, rules: LandingRules): boolean {
   if (facts.kind === "directory") {

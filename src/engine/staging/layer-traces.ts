@@ -5,9 +5,9 @@ import { readLayerMarks, writeXattrs, type Xattrs } from "../../system/calls/xat
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 
 /**
- * The traces that an overlay leaves on the entries of its upper layer (attributes such as
- * `trusted.overlay.origin`). None may reach the original, and without them the layer would mean something
- * else; so what is taken out of the layer is freed of them, and given them again if it goes back.
+ * The marks that an overlay puts on the entries of its upper layer (attributes such as
+ * `trusted.overlay.origin`). None may reach the original, but the layer needs them. So we remove them from
+ * entries that leave the layer, and restore them if an entry goes back.
  */
 const POINTS = { free: failpoint("stage.free-of-marks"), mark: failpoint("stage.mark-again") };
 
@@ -16,15 +16,15 @@ export interface MarkedPath {
   readonly path: string;
   readonly marks: Xattrs;
   /**
-   * Of an entry that its owner may not write to. Without privilege it is opened up while its marks change; a
-   * crash may leave it so.
+   * For an entry that its owner may not write to: its mode. Without privilege, we make it writable while its
+   * marks change; a crash may leave it so.
    */
   readonly mode?: number;
 }
 
 const OWNER_WRITE = 0o200;
 
-/** Tells of all marks on an entry and below it. */
+/** Reports all marks on an entry and below it. */
 export function findMarks(sandbox: Folder, path: string, found: (marked: MarkedPath) => void): void {
   using parent = sandbox.openBelow(parentPath(path));
   visit(parent, baseName(path), path, (_, __, { path: at, marks, facts }) =>
@@ -32,7 +32,7 @@ export function findMarks(sandbox: Folder, path: string, found: (marked: MarkedP
   );
 }
 
-/** Removes them from an entry and from all below it. */
+/** Removes the marks from an entry and everything below it. */
 export function freeOfMarks(parent: Folder, name: string): void {
   visit(parent, name, name, (folder, at, { marks, facts }) =>
     writable(POINTS.free, { folder, name: at, facts }, facts.mode, () =>
@@ -41,7 +41,7 @@ export function freeOfMarks(parent: Folder, name: string): void {
   );
 }
 
-/** Puts them on again. */
+/** Restores the marks. */
 export function markAgain(sandbox: Folder, marked: Iterable<MarkedPath>): void {
   for (const { path, marks, mode } of marked) {
     using parent = sandbox.openBelowIfThere(parentPath(path));
@@ -54,7 +54,7 @@ export function markAgain(sandbox: Folder, marked: Iterable<MarkedPath>): void {
   }
 }
 
-/** Without privilege, attributes of what is read-only can't be written, not even by its owner. */
+/** Without privilege, not even the owner can write attributes of a read-only entry. */
 function writable(
   point: Failpoint,
   { folder, name, facts }: FoundEntry,

@@ -31,12 +31,13 @@ interface FilledSlot {
 }
 
 /**
- * Puts what comes into its slot, and writes the entry of the manifest once nobody can change what is there.
+ * Puts each entry that comes into its slot, and writes its manifest entry once no process can change the
+ * slot.
  *
- * What a process still has open for writing, or works in, would be written to after it has landed: a copy of
- * it lands instead, and it goes back into the sandbox. This is looked at after the move, because from then on
- * no process can open it by its path. A file with one name is looked at at once; what has several names, and
- * folders, when all are in their slots.
+ * A process that still has a file open for writing, or works in a folder, would write to it after the
+ * landing. So a copy lands instead, and the entry goes back into the sandbox. We check this after the move,
+ * because from then on no process can open the entry by its path: for a file with one name at once; for files
+ * with several names and for folders after all slots are filled.
  */
 export class SlotFiller implements Disposable {
   readonly #input: StagingInput;
@@ -65,7 +66,7 @@ export class SlotFiller implements Disposable {
     else this.#settle({ left, plan }, this.#factsIn(slot, left), () => false);
   }
 
-  /** To be called when all slots are filled. */
+  /** Called when all slots are filled. */
   finish(): void {
     const hasFolders = this.#later.some(
       ({ left, plan }) => plan.way === "move" && left.entry.after?.kind === "directory",
@@ -90,7 +91,7 @@ export class SlotFiller implements Disposable {
     else parent.move(MOVE, baseName(path), slots, slotName(slot));
   }
 
-  /** Sees that what is in a slot stays as it is, or puts a copy of it there, and writes its entry. */
+  /** Makes sure that the slot can't change, or puts a copy there, and writes the manifest entry. */
   #settle({ left, plan }: FilledSlot, facts: Facts, isWorkedIn: () => boolean): void {
     const { entry, slot } = left;
     if (plan.way === "copy") {
@@ -98,7 +99,7 @@ export class SlotFiller implements Disposable {
       return;
     }
     const place = { parent: this.#slots.in(slot), name: slotName(slot), path: entry.path };
-    // A process has made another name of it since the survey.
+    // A process has linked the file since the survey.
     const isShared = facts.kind !== "directory" && facts.nlink > 1 && entry.after?.nlink === 1;
     if (isShared || isWorkedIn() || isHeld(place, facts, this.#input.rules)) {
       putBack(this.#input.sandbox, this.#slots, slot, entry.path);

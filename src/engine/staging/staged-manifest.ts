@@ -16,8 +16,8 @@ const DROP_POINT = failpoint("land.ballast");
 export const BALLAST = "ballast";
 
 /**
- * The times that folders have at the end: the sandbox's, unless somebody else changed the folder in the
- * original meanwhile.
+ * The final times of folders: the sandbox's, unless another writer changed the folder in the original
+ * meanwhile.
  */
 export function plannedFolderTimes(
   input: StagingInput,
@@ -46,7 +46,7 @@ export function plannedFolderTimes(
   return times.sort((a, b) => b.path.length - a.path.length || compareTimes(a.before, b.before));
 }
 
-/** What an entry of metadata sets, and what was there before. */
+/** The metadata that an entry sets, and the metadata before. */
 export function metadataChange(
   input: StagingInput,
   entry: TreeEntry,
@@ -73,14 +73,14 @@ export function metadataChange(
 }
 
 /**
- * Two blocks for each folder in which one of these entries is a new name, so that a full disk is found out
- * here and not in the middle of the landing.
+ * Reserves two blocks for each folder that gets a new name, so that a full disk fails here and not during the
+ * landing.
  */
 export function makeBallast(
   landing: Folder,
   entries: Iterable<{ readonly entry: { readonly path: string } }>,
 ): void {
-  // An undo that was cut off before its decision may have left one.
+  // An undo that was interrupted before its decision may have left a ballast.
   if (landing.facts(BALLAST) !== undefined) return;
   const folders = new Set<string>();
   for (const { entry } of entries) folders.add(parentPath(entry.path));
@@ -96,7 +96,7 @@ export function makeBallast(
   }
 }
 
-/** Gives the room back; whether there was any. */
+/** Frees the reserved room. Returns whether there was any. */
 export function dropBallast(landing: Folder): boolean {
   if (landing.facts(BALLAST) === undefined) return false;
   landing.removeFile(DROP_POINT, BALLAST);

@@ -4,38 +4,38 @@ import type { BaseFacts } from "../base/baseline.ts";
 import type { ChangeSet, TreeEntry } from "../changes/change-set.ts";
 import type { LandingRules } from "../checks/landing-policy.ts";
 
-/** What staging a landing needs to know. */
+/** The input of the staging of a landing. */
 export interface StagingInput {
   readonly original: Folder;
   readonly sandbox: Folder;
   /** Whether the sandbox is a layer of an overlay, with marks that must not land. */
   readonly isLayer: boolean;
   /**
-   * Not all that the sandbox holds is to land: what lands stays in it too, so that it goes on showing what it
-   * shows. Default: no.
+   * Only a part of the work lands: the landed entries also stay in the sandbox, which shows the same content
+   * as before. Default: no.
    */
   readonly isPart?: boolean;
   /**
-   * What somebody changes after it was prepared stays as it is, and is reported, instead of what was
-   * prepared. Default: no.
+   * An entry that another writer changes after the prepare stays, and is reported, instead of being replaced.
+   * Default: no.
    */
   readonly leavesRivals?: boolean;
-  /** Empty, and where a rename into the original works. */
+  /** An empty folder from which renames into the original work. */
   readonly landing: Folder;
   readonly transaction: string;
   readonly changes: ChangeSet;
   /** T0 of the sandbox. */
   readonly barrier: Time;
   readonly baseOf: (path: string) => BaseFacts | undefined;
-  /** The facts of an original with the change time that counts; see restored-times.ts. */
+  /** Replaces a change time that our own landings and undos caused by the earlier one (restored-times.ts). */
   readonly asBefore: (facts: Facts) => Facts;
-  /** What may land, and how. */
+  /** The rules for what may land, and how. */
   readonly rules: LandingRules;
   /** Called after each entry; throws to stop. */
   readonly tick: () => void;
 }
 
-/** Whether something new comes into the original. */
+/** Whether the entry brings something new into the original. */
 export function comesIn(entry: TreeEntry): boolean {
   return entry.operation === "add" || entry.operation === "replace";
 }

@@ -28,7 +28,7 @@ export interface FolderTimes {
   readonly atime: Time;
 }
 
-/** What an earlier staging has recorded. */
+/** The record of an earlier staging. */
 export interface StagingRecord {
   moved(): Iterable<MovedEntry>;
   marked(): Iterable<MarkedPath>;
@@ -71,8 +71,8 @@ export class StagingRecordWriter implements Disposable {
 }
 
 /**
- * What was recorded, which is nothing if nothing was taken out; undefined if a power cut left the record
- * empty or cut off.
+ * Reads the record; it is empty if nothing was taken out. Returns undefined if a power cut left the record
+ * empty or truncated.
  */
 export function readStagingRecord(landing: Folder): StagingRecord | undefined {
   if (landing.facts(FILE)?.kind !== "file") return { moved: () => [], marked: () => [], folders: () => [] };
@@ -120,7 +120,7 @@ class LinesRecord implements StagingRecord {
   }
 }
 
-/** Drydock 0.1.0 wrote all of it as one text. */
+/** Drydock 0.1.0 wrote the record as one text. */
 function earlierRecord(landing: Folder): StagingRecord | undefined {
   const record = parsed<{
     readonly moved?: readonly MovedEntry[];

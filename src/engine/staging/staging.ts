@@ -21,11 +21,11 @@ import { Survey } from "./survey.ts";
 import { restoreFolderTimes } from "./unstaging.ts";
 
 /**
- * The first half of the exchange transaction: everything that can fail. When `stage` has returned and its
- * file system has been flushed, the landing needs nothing but renames. The original is not touched here.
- * manifest.ts describes the files and the order of writes.
+ * The first half of the exchange transaction: everything that can fail. After `stage` has returned and its
+ * file system is flushed, the landing needs only renames. The original is not touched here. manifest.ts
+ * describes the files and the order of writes.
  *
- * Entries are gone over one at a time, in path order, as often as there are steps; no step holds them.
+ * Each step goes over the entries one at a time, in path order; no step holds all of them.
  */
 export interface Staged {
   readonly digest: string;
@@ -33,12 +33,12 @@ export interface Staged {
 }
 
 /**
- * Stages a landing; null if there is nothing to land. Throws `SandboxConflictError` or what else is in the
- * way.
+ * Stages a landing, or returns null if there is nothing to land. Throws `SandboxConflictError`, or the first
+ * obstacle.
  */
 export function stage(input: StagingInput): Staged | null {
-  // Before the look for conflicts: what another writer changes after that look has to show up as later than
-  // this.
+  // Taken before the check for conflicts: a later change by another writer has to be at or after this
+  // barrier.
   const barrier = takeBarrier(input.landing);
   assertClockWentOn(input.barrier, barrier);
   using survey = new Survey(input, canMove(input));
@@ -49,7 +49,7 @@ export function stage(input: StagingInput): Staged | null {
   const folderTimes = plannedFolderTimes(input, entries);
   recordMoves(input, entries, survey);
   const digest = fillSlots(input, entries, survey);
-  // With their modes, and before the barrier that tells what was changed after the staging.
+  // Entries need their true modes before the barrier that tells what changed after the staging.
   closeBelow(input.landing.path);
   const header: Omit<ManifestHeader, "version"> = {
     transaction: input.transaction,
@@ -74,7 +74,7 @@ export function stage(input: StagingInput): Staged | null {
   return { digest: writeManifest(input.landing, header, digest), entries: entries.count };
 }
 
-/** The files of the original that are to get new names. Refuses if one can't. */
+/** The files of the original that get new names. Refuses a file that can't. */
 function linkedAnchors(input: StagingInput, survey: Survey): ManifestHeader["anchors"] {
   const links = survey.links();
   const conflicts = anchorConflicts(input, links);
@@ -87,15 +87,12 @@ function linkedAnchors(input: StagingInput, survey: Survey): ManifestHeader["anc
   });
 }
 
-/**
- * A sandbox that is a subvolume of btrfs is a file system of its own for renames, but shares blocks with the
- * original's.
- */
+/** A btrfs subvolume is a file system of its own for renames, but can share blocks with the original's. */
 function canMove({ sandbox, landing, isPart }: StagingInput): boolean {
   return isPart !== true && sandbox.ownFacts().device === landing.ownFacts().device;
 }
 
-/** Writes down what is going to be taken out of the sandbox, if anything is. */
+/** Records the entries that will be taken out of the sandbox, if there are any. */
 function recordMoves(input: StagingInput, entries: Iterable<LeftEntry>, survey: Survey): void {
   const moved = function* (): Generator<LeftEntry> {
     for (const left of entries)
@@ -128,7 +125,7 @@ function readOnlyMode({ after }: TreeEntry): { readonly mode?: number } {
   return after?.kind === "directory" && (after.mode & OWNER_WRITE) === 0 ? { mode: after.mode } : {};
 }
 
-/** Fills the slots and writes the entries of the manifest; the digest of these. */
+/** Fills the slots and writes the manifest's entries. Returns their digest. */
 function fillSlots(input: StagingInput, entries: CheckedEntries, survey: Survey): string {
   using slots = Slots.make(input.landing, entries.count);
   using writer = new EntriesWriter(input.landing, ENTRIES);

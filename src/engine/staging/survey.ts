@@ -10,17 +10,17 @@ import type { StagingInput } from "./staging-input.ts";
 
 /** How an entry that comes into the original gets into its slot. */
 export type StagingWay =
-  /** Taken out of the sandbox by a rename: costs nothing, whatever its size. */
+  /** Renamed out of the sandbox, at no cost for any size. */
   | "move"
   /**
-   * Copied, because it may not or can't leave the sandbox as it is, or shares an inode with something that
+   * Copied, because it may not leave the sandbox unchanged, or can't, or shares an inode with an entry that
    * stays.
    */
   | "copy"
   /** Made when it lands, as another name of a file that stays in the original. */
   | "link";
 
-/** How an entry is staged, and which names of files that stay it has. */
+/** How an entry is staged, and which of its names belong to files that stay. */
 export interface StagingPlan {
   readonly way: StagingWay;
   readonly linkTo?: string;
@@ -46,9 +46,8 @@ interface Inode {
 }
 
 /**
- * Looks at everything that is going to land and decides how each entry is staged, so that no inode is ever in
- * the sandbox and in the original at once, names that share an inode go on sharing one, and what the policy
- * keeps out stays out. Holds only names that share an inode.
+ * Decides how each entry is staged, so that no inode is ever in the sandbox and in the original at once,
+ * names that share an inode keep sharing one, and the policy is kept. Holds only names that share an inode.
  */
 export class Survey implements Disposable {
   readonly #rules: LandingRules;
@@ -67,19 +66,19 @@ export class Survey implements Disposable {
     this.#parents = new OpenParent(sandbox);
   }
 
-  /** Takes note of an entry that comes into the original; in path order. */
+  /** Notes an entry that comes into the original. Called in path order. */
   look({ path, after }: TreeEntry, slot: number): void {
     const parent = this.#parents.need(path);
-    // Nothing can be taken out of a read-only folder, but a copy of it can be made.
+    // An entry can't move out of a read-only folder, but can be copied.
     if (!this.#isWritable(parent)) this.#mustCopy.add(slot);
-    // What has one name is looked at when it is out of the sandbox (held-entries.ts), where no process can
-    // reach it by that.
+    // A file with one name is checked after it has left the sandbox (held-entry.ts), where no process can
+    // reach it by path.
     const facts = after?.kind === "directory" || after?.nlink !== 1 ? parent.facts(baseName(path)) : after;
     if (facts !== undefined)
       this.#lookAt({ parent, name: baseName(path), path, slot }, facts, () => parent.ownFacts().mtime);
   }
 
-  /** To be called when all have been looked at. */
+  /** Called when all entries are noted. */
   decide(): void {
     this.#spreadCopies();
     this.#links = this.#linksBySlot();
@@ -109,7 +108,7 @@ export class Survey implements Disposable {
     this.#parents.close();
   }
 
-  /** Asked once for entries that follow each other in one folder. */
+  /** Remembers the answer for consecutive entries of one folder. */
   #isWritable(folder: Folder): boolean {
     if (this.#asked?.folder !== folder) this.#asked = { folder, isWritable: folder.isWritable() };
     return this.#asked.isWritable;
@@ -137,10 +136,7 @@ export class Survey implements Disposable {
     }
   }
 
-  /**
-   * An inode that also has a name outside of what lands may not move; and if one of its names is copied, all
-   * are.
-   */
+  /** An inode with a name outside of the landing may not move; and if one of its names is copied, all are. */
   #spreadCopies(): void {
     for (const inode of this.#inodes.values()) {
       if (inode.places.length < inode.nlink) for (const { slot } of inode.places) this.#mustCopy.add(slot);

@@ -21,9 +21,9 @@ const POINTS = {
 };
 
 /**
- * Puts back into the sandbox what a staging took out, finished or not, and removes the rest, unless something
- * of it is kept. What another writer made of it after it had landed is kept in its slot; the sandbox gets a
- * copy, because without anything there the plan would delete it.
+ * Puts the staged entries back into the sandbox, whether the staging finished or not, and removes the rest of
+ * the landing except the kept slots. A kept slot holds what another writer made of an entry after it had
+ * landed; the sandbox gets a copy, because otherwise the plan would delete the entry.
  */
 export function unstage(sandbox: Folder, landing: Folder, kept: ReadonlySet<number>): void {
   const record = readStagingRecord(landing);
@@ -37,14 +37,12 @@ export function unstage(sandbox: Folder, landing: Folder, kept: ReadonlySet<numb
     restoreFolderTimes(sandbox, record?.folders() ?? []);
   }
   if (kept.size > 0) return;
-  // With its manifest and without the rest it would look like a landing that had begun.
+  // With a manifest but without the rest, this would look like a landing that had begun.
   removeTree(POINTS.discard, landing, MANIFEST);
   for (const name of landing.names()) removeTree(POINTS.discard, landing, name);
 }
 
-/**
- * A power cut can leave the record empty but not what it spoke of: that goes back under names that say so.
- */
+/** A power cut can lose the record but not the entries: these go back under names that say so. */
 function unrecorded(slots: Slots): MovedEntry[] {
   return slots.numbers().map((slot) => ({ slot, path: `taken-back-${slot}` }));
 }
@@ -57,16 +55,17 @@ function copyBack(sandbox: Folder, slots: Slots, { slot, path }: MovedEntry): vo
 
 function returnMoved(sandbox: Folder, slots: Slots, { slot, path, is, mode }: MovedEntry): void {
   const there = slots.facts(slot);
-  // A copy that was made because a process had the file open is not what was taken out.
+  // A copy that replaced an open file is not the entry that was taken out.
   if (there !== undefined && is !== undefined && !sameIdentity(there, is)) return;
-  // With nothing there it was not taken out, or is back already; its mode may not be, either way.
+  // An empty slot means that the entry was not taken out, or is back already; its mode may be wrong in either
+  // case.
   putBack(sandbox, slots, slot, path);
   if (mode !== undefined) restoreMode(sandbox, path, mode);
 }
 
 /**
- * If a process has made something new at its old place meanwhile, both are kept; if its folder is gone, it
- * goes to the top.
+ * If a process has made a new entry at the old path meanwhile, both are kept. If the folder is gone, the
+ * entry goes to the top.
  */
 export function putBack(sandbox: Folder, slots: Slots, slot: number, path: string): void {
   if (slots.facts(slot) === undefined) return;
@@ -77,16 +76,14 @@ export function putBack(sandbox: Folder, slots: Slots, slot: number, path: strin
   moveEntry(POINTS.putBack, slots.in(slot), slotName(slot), parent ?? sandbox, free);
 }
 
-/**
- * A crash between opening a folder up and closing it again, before its move or after it, leaves a wrong mode.
- */
+/** A crash between opening up a folder and closing it, before or after its move, leaves a wrong mode. */
 function restoreMode(sandbox: Folder, path: string, mode: number): void {
   using parent = sandbox.openBelowIfThere(parentPath(path));
   const now = parent?.facts(baseName(path));
   if (now?.kind === "directory" && now.mode !== mode) parent?.setMode(POINTS.mode, baseName(path), mode);
 }
 
-/** Taking entries out and in moved the folders' times, which are part of the work. */
+/** Restores the times of folders, which are part of the work, after entries moved out of them and back. */
 export function restoreFolderTimes(sandbox: Folder, folders: Iterable<FolderTimes>): void {
   for (const { path, mtime, atime } of folders) {
     using folder = sandbox.openBelowIfThere(path);
@@ -95,8 +92,8 @@ export function restoreFolderTimes(sandbox: Folder, folders: Iterable<FolderTime
 }
 
 /**
- * The slots that are kept stay, and the record that says so. Without its manifest nothing can be run again,
- * so that goes first.
+ * Removes everything except the kept slots and the record of them. The manifest goes first, because nothing
+ * can be run without it.
  */
 export function removeAllBut(landing: Folder, kept: ReadonlySet<number>): void {
   using slots = Slots.open(landing);

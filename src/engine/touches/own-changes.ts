@@ -5,35 +5,34 @@ import type { Slots } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
 
 /**
- * Whether a file with several names has the content it had at the barrier. Then a later change time may well
- * come from landing another of its names, maybe one in another resource of the plan, of which this landing
- * knows nothing.
+ * Whether a file with several names still has the content that it had at the barrier. A later change time may
+ * then come from the landing of another of its names, perhaps in another resource of the plan.
  */
 export function hasOldContent({ kind, nlink, mtime }: Facts, barrier: Time): boolean {
   return kind !== "directory" && nlink > 1 && compareTimes(mtime, barrier) < 0;
 }
 
 /**
- * The change times that a landing has moved itself. Moving one name of a file, making another or setting its
- * metadata moves the change time that all its names show, so without this the second name would look as if
- * somebody else had changed it.
+ * The change times that this landing has caused. Moving, adding or changing one name of a file moves the
+ * change time that all its names show. Without this record, the second name would look like another writer's
+ * change.
  */
 export class OwnChanges {
   readonly #times = new Map<number, Time>();
 
-  /** Says that the change time it has now is ours. */
+  /** Records that the current change time is ours. */
   note(facts: Facts | undefined): void {
     if (facts !== undefined && facts.kind !== "directory" && facts.nlink > 1)
       this.#times.set(facts.ino, facts.ctime);
   }
 
-  /** Whether we were the last to change it. */
+  /** Whether this landing was the last to change the file. */
   has(facts: Facts): boolean {
     const ours = this.#times.get(facts.ino);
     return ours !== undefined && sameTime(ours, facts.ctime);
   }
 
-  /** What an earlier run, that was cut off, had already done. */
+  /** Records the change times that an earlier, interrupted run of this landing caused. */
   noteEarlier(original: Folder, slots: Slots, { entries }: StoredManifest): void {
     for (const { slot, entry } of entries.all()) {
       this.note(slots.facts(slot));

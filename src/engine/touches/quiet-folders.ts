@@ -11,8 +11,8 @@ interface Landing {
 }
 
 /**
- * The folders whose change time a landing of these entries moves in passing, as far as nobody else has
- * changed them since T0: those that the entries are in, and those whose metadata it sets.
+ * The folders whose change time this landing moves as a side effect, and that no other writer has changed
+ * since T0: the folders that hold an entry, and the folders whose own metadata the landing sets.
  */
 export function quietFolders(
   original: Folder,

@@ -9,21 +9,23 @@ import type { EntryIdentity } from "../manifest/manifest.ts";
 import { unlessGone } from "../tree/remove-tree.ts";
 
 /**
- * What an undo has brought back is what it was, but its change time has moved. This remembers, for an
- * original, which change time of ours stands for which earlier one, so that other plans do not take our own
- * coming and going for somebody else's change. Kept in the state directory, `restored/HASH-OF-THE-PATH`, the
- * latest entries only, and only while a plan on that original is open or can be undone
- * (sandboxes/restored-remains.ts).
+ * The change times of entries that an undo has restored. A restored entry is what it was before, but its
+ * change time has moved. This record maps our new change time to the earlier one, so that other plans do not
+ * take the landing and its undo for another writer's change.
+ *
+ * It is the file `restored/HASH-OF-THE-PATH` in the state directory, one for each original: JSON, a list of {
+ * ino, btime, ctime, was }, the latest 20,000 entries. It exists only while a plan on that original is open
+ * or can be undone (sandboxes/remains/restored-remains.ts).
  */
 interface Restored {
   readonly ino: number;
   readonly btime: Time;
   readonly ctime: Time;
-  /** The change time that it had before it was taken out. */
+  /** The change time before the landing moved the entry out. */
   readonly was: Time;
 }
 
-/** A path of a landing that was taken back, and what was there before it. */
+/** A path of a landing that was undone, and the entry that was there before the landing. */
 export interface RestoredPath {
   readonly path: string;
   readonly before?: EntryIdentity | undefined;
@@ -48,7 +50,9 @@ export class RestoredTimes {
     this.#name = nameOf(root);
   }
 
-  /** The facts with the change time that counts. */
+  /**
+   * The facts of an entry, with the change time from before our own landing and undo, where those moved it.
+   */
   asBefore = (facts: Facts): Facts => {
     const restored = this.#load().get(facts.ino);
     const isOurs =
@@ -56,7 +60,7 @@ export class RestoredTimes {
     return isOurs ? { ...facts, ctime: restored.was } : facts;
   };
 
-  /** Remembers what a landing that was taken back has left. */
+  /** Remembers the change times of the entries that an undo has put back. */
   remember(original: Folder, paths: Iterable<RestoredPath>): void {
     const fresh: Restored[] = [];
     for (const { path, before } of paths) {
@@ -96,20 +100,20 @@ function nameOf(root: string): string {
   return digestOf(root).slice(0, 32);
 }
 
-/** The names of all that is remembered. */
+/** The names of all such files. */
 export function restoredNames(stateDir: string): readonly string[] {
   return [...new Set(namesIn(`${stateDir}/${FOLDER}`).flatMap((name) => NAME.exec(name)?.[1] ?? []))];
 }
 
 /**
- * The names of what may be remembered of the original of a resource: by its own path, or, of a file, by that
- * of its folder.
+ * The names of the files that may belong to the original of a resource: by its own path or, for a single
+ * file, by the path of its folder.
  */
 export function restoredNamesOf(location: string): readonly string[] {
   return [nameOf(location), nameOf(parentPath(location))];
 }
 
-/** Forgets what is remembered by this name, also what a crash left half written. */
+/** Removes the file of this name, and the unfinished one that a crash may have left. */
 export function forgetRestored(stateDir: string, name: string): void {
   using state = Folder.open(stateDir);
   using folder = state.openBelowIfThere(FOLDER);
@@ -117,7 +121,7 @@ export function forgetRestored(stateDir: string, name: string): void {
     if (folder?.facts(file) !== undefined) unlessGone(() => folder.removeFile(POINTS.remove, file));
 }
 
-/** Where it is. */
+/** The path of the file of this name. */
 export function restoredPath(stateDir: string, name: string): string {
   return `${stateDir}/${FOLDER}/${name}`;
 }

@@ -22,40 +22,40 @@ import { finishCopy, giveMetadata } from "./metadata.ts";
 
 /**
  * Copies trees with everything in them: contents with their holes, links and link groups, fifos, sockets and
- * devices, modes, owners, times, attributes. What changes while it is copied is copied again, and what is
- * gone by then was never there.
+ * devices, modes, owners, times, attributes. An entry that changes during its copy is copied again; an entry
+ * that vanishes is skipped.
  */
 export interface CopyOptions {
-  /** `share` makes the copy share its blocks where the file system can, file by file; `copy` never does. */
+  /** `share` lets the copy share blocks where the file system can, file by file; `copy` never does. */
   readonly data: "copy" | "share";
-  /** Called for each entry once it and all below it are copied. */
+  /** Called for each entry after it and everything below it are copied. */
   readonly onCopied?: (entry: CopiedEntry) => void;
   /** Whether an entry is copied at all. */
   readonly filter?: (path: string, facts: Facts) => boolean;
-  /** The mode that the copy gets, if not the original's. */
+  /** The mode of the copy, if it differs from the original's. */
   readonly mode?: (path: string, facts: Facts) => number;
-  /** The attributes that the copy gets, if not the original's. */
+  /** The attributes of the copy, if they differ from the original's. */
   readonly xattrs?: (path: string, xattrs: Xattrs) => Xattrs;
-  /** Whether the marks of an overlay are copied too, because what is copied is one of its layers. */
+  /** Whether to copy the marks of an overlay, because the source is one of its layers. */
   readonly withMarks?: boolean;
   /**
-   * Names that share an inode share one in the copy; the map may be shared by several copies into one file
-   * system.
+   * Names that share an inode also share one in the copy. Several copies into one file system may share this
+   * map.
    */
   readonly links?: LinkMap;
 }
 
-/** One entry, once it is copied. */
+/** A copied entry. */
 export interface CopiedEntry {
   readonly path: string;
   readonly original: Facts;
   readonly copy: Facts;
   readonly xattrs: Xattrs;
-  /** Of a symbolic link. */
+  /** The target of a symbolic link. */
   readonly target?: string;
 }
 
-/** Where, below the folder that is copied into, the first copy of an inode with several names is. */
+/** The path, below the target folder, of the first copy of each inode with several names. */
 export type LinkMap = Map<string, string>;
 
 const POINTS = {
@@ -73,8 +73,8 @@ const TRIES_WHILE_CHANGING = 20;
 const STEP = 64;
 
 /**
- * Copies what is in `from` into the empty folder `to`, and gives `to` the metadata of `from`. Stepwise: see
- * pace.ts.
+ * Copies the contents of `from` into the empty folder `to`, and gives `to` the metadata of `from`. Stepwise:
+ * see pace.ts.
  */
 export function* copyTree(from: Folder, to: Folder, options: CopyOptions): Steps {
   const copy = new TreeCopy(options, to, ROOT_PATH, ROOT_PATH);
@@ -83,7 +83,7 @@ export function* copyTree(from: Folder, to: Folder, options: CopyOptions): Steps
 }
 
 /**
- * Copies one entry of any kind, a folder with all that is in it. `path` is what the options' functions get as
+ * Copies one entry of any kind, a folder with all its contents. The functions of the options get `path` as
  * its path.
  */
 export function* copyEntry(
@@ -101,7 +101,7 @@ export function* copyEntry(
 
 /**
  * Copies the entries at these paths to the same paths of another tree, as one copy: names that share an inode
- * share one there too. Folders on the way that are missing are made, bare.
+ * share one there too. Makes missing folders above them, without metadata.
  */
 export function* copyEntries(
   from: Folder,
@@ -148,15 +148,15 @@ class TreeCopy {
   *contents(from: Folder, to: Folder, path: string): Steps {
     const found: (readonly [name: string, facts: Facts])[] = [];
     readNames(from, (name, pointer) => {
-      // What vanished between listing and looking was never there.
+      // Skips an entry that vanished after the listing.
       if (statListed(from, pointer)) found.push([name, lastFacts()]);
     });
     for (const [name, facts] of found) yield* this.entry(from, name, facts, to, name, joinPath(path, name));
   }
 
   /**
-   * Not split further: each generator on the way down takes its part of the stack, and depth-limit.ts counts
-   * on there being enough.
+   * One function on purpose: each generator on the way down takes stack, and depth-limit.ts relies on the
+   * amount.
    */
   *entry(from: Folder, name: string, facts: Facts, to: Folder, toName: string, path: string): Steps {
     if (this.#options.filter !== undefined && !this.#options.filter(path, facts)) return;
@@ -180,7 +180,7 @@ class TreeCopy {
     this.finishFolder(own, source, target, path);
   }
 
-  /** What the copy of a folder gets once it is full: its metadata, which filling it would have changed. */
+  /** Gives the copy of a folder its metadata, after filling it, which would change the metadata. */
   finishFolder(facts: Facts, from: Folder, to: Folder, path: string): void {
     const xattrs = this.#xattrs(from, ROOT_PATH);
     giveMetadata(POINTS.metadata, to, ROOT_PATH, this.#wantedFacts(path, facts), xattrs, to.ownFacts());
@@ -195,7 +195,7 @@ class TreeCopy {
     return true;
   }
 
-  /** Copies until the entry was the same before and after. */
+  /** Repeats the copy until the entry is the same before and after. */
   *#leaf(from: Folder, name: string, first: Facts, to: Folder, toName: string, path: string): Steps {
     let facts: Facts = first;
     for (let tries = 0; tries < TRIES_WHILE_CHANGING; tries += 1) {
@@ -221,7 +221,7 @@ class TreeCopy {
     });
   }
 
-  /** Undefined if it is gone, or something else is there now. */
+  /** Returns undefined if the entry is gone or was replaced. */
   #leafOnce(
     from: Folder,
     name: string,
@@ -258,8 +258,8 @@ class TreeCopy {
   }
 
   /**
-   * Makes the copy without its metadata; gives the original's attributes. Undefined if it is no longer a
-   * file.
+   * Makes the copy without its metadata, and returns the original's attributes. Returns undefined if the
+   * original is no longer a file.
    */
   #make(
     from: Folder,
@@ -326,7 +326,9 @@ function ownCopy(to: Folder, toName: string): Facts {
   throw new BusyError(`${to.label(toName)} was removed while it was written.`, { holder: "another process" });
 }
 
-/** The key of a file in a LinkMap. What is mounted inside a tree numbers its inodes for itself. */
+/**
+ * The key of a file in a LinkMap. A file system that is mounted inside the tree has inode numbers of its own.
+ */
 export function linkKey(facts: Facts): string {
   return `${facts.device} ${identityKey(facts)}`;
 }

@@ -1,17 +1,16 @@
 import { UnsupportedError } from "../../core/errors/errors.ts";
 
 /**
- * Far beyond what people make, and far below what a walk can take: it holds a handle and a stack frame for
- * each folder on its way.
+ * Far beyond what people make, and far below what a walk can take: a walk holds a handle and a stack frame
+ * for each folder above.
  */
 const MOST_FOLDERS = 1000;
 const NAMES_SHOWN = 5;
 
-/**
- * Refuses a folder that is deeper than a tree may be. A hostile program can make them deeper than any stack.
- */
+/** Refuses a folder that is too deep. A hostile program can make folders deeper than any stack. */
 export function assertNotTooDeep(path: string): void {
-  // So many names, each of one character, with slashes between them; nearly all paths are shorter.
+  // The length of the shortest path that is too deep, with names of one character. Nearly all paths are
+  // shorter.
   if (path.length < 2 * MOST_FOLDERS) return;
   const names = path.split("/");
   if (names.length <= MOST_FOLDERS) return;

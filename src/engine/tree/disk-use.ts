@@ -5,10 +5,10 @@ import type { Folder } from "../../system/calls/folder.ts";
 const ENTRIES_A_STEP = 200;
 
 /**
- * How many bytes on disk the folders at these paths below take with all that is in them, while others work
- * there: what vanishes meanwhile was never there. A file with several names counts once. Yields now and then
- * how much it is so far. Folders wait by their path, not held open, because a hostile program can make more
- * of them than one may have open.
+ * The bytes on disk of the folders at these paths, with all their contents, while other processes work there:
+ * entries that vanish meanwhile are skipped. A file with several names counts once. Yields the sum so far now
+ * and then. Keeps the paths of waiting folders, not handles, because a hostile program can make more folders
+ * than we may open.
  */
 export function* diskUse(parent: Folder, paths: readonly string[]): Generator<number, number, undefined> {
   let [bytes, entries] = [0, 0];
@@ -27,7 +27,7 @@ export function* diskUse(parent: Folder, paths: readonly string[]): Generator<nu
   return bytes;
 }
 
-/** A folder that was removed can't be listed any more. */
+/** A removed folder can't be listed. */
 function namesIn(folder: Folder | undefined): readonly string[] {
   return unlessFailed(["ENOENT"], () => folder?.names() ?? []) ?? [];
 }

@@ -4,7 +4,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs, sameXattrs, writeXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 
-/** What an entry carries besides its content. */
+/** The metadata of an entry: everything besides its content. */
 export interface Metadata {
   readonly mode: number;
   readonly uid: number;
@@ -24,10 +24,14 @@ export function metadataOf(folder: Folder, name: string, facts: Omit<Metadata, "
 }
 
 /**
- * Gives a copy that has just been made the metadata of what it is a copy of. Order matters: a change of owner
- * clears set-id bits and file capabilities, so it comes first; the mode comes after the attributes, because
- * it may forbid writing them; times come last, because everything else moves them. Without privilege, what
- * may not be kept (another's ownership, trusted attributes) is not; the copy then differs, as `cp -a` would.
+ * Gives a new copy the metadata of its original. The order matters:
+ * 1. The owner, because a change of owner clears set-id bits and file capabilities.
+ * 2. The attributes.
+ * 3. The mode, because it may forbid writing attributes.
+ * 4. The times, because every other change moves them.
+ *
+ * Without privilege, another user's ownership and trusted attributes can't be kept; the copy then differs, as
+ * with `cp -a`.
  */
 export function giveMetadata(
   point: Failpoint,
@@ -40,7 +44,7 @@ export function giveMetadata(
   if (made.uid !== facts.uid || made.gid !== facts.gid) changeOwner(point, folder, name, facts);
   const isLink = facts.kind === "symlink";
   const hasXattrs = Object.keys(xattrs).length > 0;
-  // Without privilege, attributes of a read-only file can't be written, not even by its owner.
+  // Without privilege, not even the owner can write attributes of a read-only file.
   if (hasXattrs && !isLink && (made.mode & 0o200) === 0) folder.setMode(point, name, made.mode | 0o200);
   if (hasXattrs) writeXattrs(point, folder, name, xattrs, readXattrs(folder, name));
   if (
@@ -53,9 +57,8 @@ export function giveMetadata(
 }
 
 /**
- * The same, and what the copy is in the end, as `look` finds it. Most copies have the right owner and mode
- * from the start and no attributes: then only the times are set, and one look afterwards tells that nothing
- * else was to be done.
+ * Like `giveMetadata`, and returns the facts of the finished copy, from `look`. Most copies have the right
+ * owner and mode from the start and no attributes: then only the times are set, and one `look` confirms it.
  */
 export function finishCopy(
   point: Failpoint,
@@ -90,13 +93,10 @@ const POINTS = {
   times: failpoint("metadata.times"),
 };
 
-/** Which parts of the metadata a change touches; the others stay as they are in the original. */
+/** A part of the metadata that a change sets; other parts stay as they are in the original. */
 export type MetadataPart = "mode" | "owner" | "xattrs" | "mtime";
 
-/**
- * Sets these parts of an entry's metadata in place. Doing it again does no harm. The order is that of
- * giveMetadata, for the same reasons.
- */
+/** Sets these parts of an entry's metadata in place, in the order of `giveMetadata`. May be repeated. */
 export function setMetadata(
   folder: Folder,
   name: string,
@@ -105,7 +105,7 @@ export function setMetadata(
   isLink: boolean,
 ): void {
   if (parts.includes("owner")) folder.setOwner(POINTS.owner, name, wanted.uid, wanted.gid);
-  // A new owner costs a file its capability.
+  // A change of owner drops a file's capability, which is an attribute.
   if (parts.includes("xattrs") || parts.includes("owner")) setXattrs(folder, name, wanted, isLink);
   if (!isLink && parts.some((part) => part !== "mtime")) folder.setMode(POINTS.mode, name, wanted.mode);
   if (parts.includes("mtime")) folder.setTimes(POINTS.times, name, { mtime: wanted.mtime });
@@ -119,8 +119,8 @@ function setXattrs(folder: Folder, name: string, wanted: Metadata, isLink: boole
 }
 
 /**
- * The parts that an entry of a sandbox has changed. Mode and owner are compared with those that the sandbox
- * had at first: what it could not keep is no change.
+ * The parts that the sandbox has changed. Mode and owner are compared with those that the sandbox's entry
+ * began with: what it could not keep is no change.
  */
 export function changedParts(
   first: Pick<Metadata, "mode" | "uid" | "gid">,
@@ -146,8 +146,8 @@ export function sameParts(a: Metadata, b: Metadata, parts: readonly MetadataPart
 }
 
 /**
- * Which parts somebody else has set: those that are neither as they were nor as they will be. When a landing
- * goes on that was cut off, what the cut left in between is ours: some attributes set and others not, a mode
+ * The parts that another writer has set: those that equal neither the old nor the new value. When an
+ * interrupted landing continues, an intermediate state is ours: some attributes set and others not, or a mode
  * that follows from an owner or an ACL that was set before it.
  */
 export function foreignParts(
@@ -163,7 +163,7 @@ export function foreignParts(
   });
 }
 
-/** The kernel rewrites this one when the mode is set, and the mode when this one is. */
+/** The kernel rewrites this attribute when the mode is set, and the mode when this attribute is set. */
 const ACL = "system.posix_acl_access";
 
 function hasForeignXattr(current: Xattrs, before: Xattrs, after: Xattrs): boolean {

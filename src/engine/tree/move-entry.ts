@@ -8,14 +8,14 @@ const LOCK = failpoint("move.lock");
 const TIMES = failpoint("move.times");
 const OWNER_WRITE = 0o200;
 
-/** Moves an entry to where nothing is. */
+/** Moves an entry to a free name. */
 export function moveEntry(point: Failpoint, from: Folder, name: string, to: Folder, toName: string): void {
   withWritableFolders([[from, name]], () => from.move(point, name, to, toName), [[to, toName]]);
 }
 
 /**
- * Swaps two entries in one instant. xfs gives the folders among them a new modification time, which is taken
- * back; a crash in between is mended by the landing.
+ * Swaps two entries atomically. xfs gives swapped folders a new modification time, which we set back; the
+ * landing repairs what a crash in between leaves.
  */
 export function exchangeEntries(point: Failpoint, a: Folder, nameA: string, b: Folder, nameB: string): void {
   const before: Places = [
@@ -43,9 +43,9 @@ function folderTime(parent: Folder, name: string): Time | undefined {
 type Places = readonly (readonly [folder: Folder, name: string])[];
 
 /**
- * Without privilege, a folder that its owner may not write to can't change its parent, because the kernel
- * rewrites its `..`. It is opened up for the moment of the move. A crash in between is mended by the landing,
- * which sets the modes of the folders it moved.
+ * Without privilege, a folder that its owner may not write to can't get another parent, because the kernel
+ * rewrites its `..`. We make it writable for the move. After a crash in between, the landing sets the modes
+ * of the folders that it moved.
  */
 function withWritableFolders(before: Places, action: () => void, after: Places): void {
   try {

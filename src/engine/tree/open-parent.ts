@@ -3,8 +3,7 @@ import { type Identity, identityOf, sameIdentity } from "../../system/calls/fact
 import type { Folder } from "../../system/calls/folder.ts";
 
 /**
- * Opens the folders that paths are in. Entries come in path order, so the folder they are in is mostly the
- * one just used.
+ * Opens the parent folders of paths. Entries come in path order, so most share the parent of the one before.
  */
 export class OpenParent {
   readonly #root: Folder;
@@ -17,7 +16,7 @@ export class OpenParent {
   }
 
   /**
-   * The folder that holds this path; undefined if it is gone. The root's is the root. Valid until the next
+   * The folder that holds this path, or undefined if it is gone. The root holds itself. Valid until the next
    * call.
    */
   of(path: string): Folder | undefined {
@@ -26,16 +25,14 @@ export class OpenParent {
     return this.#folder;
   }
 
-  /** The same, and an error if it is gone. */
+  /** The folder that holds this path. Throws if it is gone. */
   need(path: string): Folder {
     const folderPath = parentPath(path);
     if (this.#path === folderPath && this.#folder !== undefined) return this.#folder;
     return this.#keep(folderPath, this.#root.openBelow(folderPath));
   }
 
-  /**
-   * Whether the folder that was asked for last is still where it was opened, and not moved away meanwhile.
-   */
+  /** Whether the last returned folder is still at its path, and was not moved away. */
   isStillThere(): boolean {
     if (this.#path === undefined || this.#path === ROOT_PATH || this.#folder === undefined) return true;
     const now = this.#root.factsBelow(this.#path);

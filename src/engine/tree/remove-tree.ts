@@ -4,7 +4,7 @@ import { unlessFailed } from "../../system/calls/errno.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
 
-/** A folder whose contents are being removed, and where it is to be removed from itself. */
+/** A folder whose contents are being removed, and the parent to remove the folder from. */
 interface Level {
   readonly parent: Folder;
   readonly name: string;
@@ -14,9 +14,9 @@ interface Level {
 }
 
 /**
- * Removes an entry with all that is in it, if it is there; what another process removes meanwhile is gone
- * too. Folders that do not let us in are opened up first. What is mounted in it is somebody else's and stops
- * it. Without recursion, because a hostile program can make folders deeper than any stack.
+ * Removes an entry with all its contents, if it exists. Entries that another process removes meanwhile count
+ * as removed. Folders that refuse us are opened up first. Throws at a mount point, which is not ours. Without
+ * recursion, because a hostile program can make folders deeper than any stack.
  */
 export function removeTree(point: Failpoint, parent: Folder, name: string): void {
   const levels: Level[] = [];
@@ -63,7 +63,7 @@ function removeOrEnter(
   });
 }
 
-/** Runs a step of a removal; that another process did it before is as good. */
+/** Runs a step of a removal. It succeeds if another process did it before. */
 export function unlessGone(step: () => void): void {
   unlessFailed(["ENOENT"], step);
 }

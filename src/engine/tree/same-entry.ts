@@ -20,8 +20,8 @@ export function sameFileContent(a: Folder, nameA: string, b: Folder, nameB: stri
 }
 
 /**
- * Whether two entries are the same to anyone who looks at them, with all that is in them: kind, content,
- * mode, owner, attributes. Times may differ: two people who made the same change made it at different times.
+ * Whether two entries have the same kind, content, mode, owner and attributes, with all their contents. Times
+ * may differ: two users make the same change at different times.
  */
 export function sameEntry(a: Folder, nameA: string, b: Folder, nameB: string): boolean {
   const [left, right] = [a.facts(nameA), b.facts(nameB)];

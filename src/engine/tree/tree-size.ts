@@ -2,9 +2,8 @@ import { unlessFailed } from "../../system/calls/errno.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 
 /**
- * The size of an entry with all that is in it: the sum of the sizes of its files. What is mounted in it is
- * not part of it, and what does not let us look is not counted. Without recursion, because folders may be
- * deeper than any stack; what vanishes meanwhile was never there.
+ * The sum of the sizes of all files of an entry. Skips mount points, folders that refuse us, and entries that
+ * vanish meanwhile. Without recursion, because folders may be deeper than any stack.
  */
 export function treeSize(parent: Folder, name: string): number {
   const first = parent.facts(name);

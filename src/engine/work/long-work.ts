@@ -2,7 +2,7 @@ import { InterruptedError } from "../../core/errors/errors.ts";
 import type { StrategyContext } from "../../core/strategy.ts";
 import { runInTurns, type Steps } from "./pace.ts";
 
-/** Work of a strategy that may take long: tells how far it has come, and stops when the user asks for it. */
+/** Runs long work of a strategy: reports progress, and stops when the user interrupts. */
 export class LongWork {
   readonly #context: StrategyContext;
 
@@ -19,7 +19,7 @@ export class LongWork {
     });
   }
 
-  /** Work that is of no use half done is not stopped. */
+  /** Runs work to its end, even if the user interrupts: half of it would be of no use. */
   async toEnd(task: string, steps: Steps): Promise<void> {
     let done = 0;
     await runInTurns(steps, (entries) => {
@@ -28,7 +28,7 @@ export class LongWork {
     });
   }
 
-  /** To be called after each of so many pieces. */
+  /** Returns a function to call after each of `total` pieces. */
   counter(task: string, total: number): () => void {
     let done = 0;
     return () => {
@@ -38,8 +38,8 @@ export class LongWork {
   }
 
   /**
-   * To be called with the number of pieces that were done since the last call, where nobody knows how many
-   * there are.
+   * Returns a function to call with the number of pieces done since the last call, where the total is
+   * unknown.
    */
   adder(task: string, until: "asked-to-stop" | "to-its-end" = "asked-to-stop"): (pieces: number) => void {
     let done = 0;

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /**
- * Long work on files, in steps. Its system calls are synchronous, so it is written as a generator that yields
- * after some entries the number of them: whoever runs it can show progress, notice that the user wants to
- * stop, and let other things happen.
+ * Long work on files, in steps. Its system calls are synchronous, so it is a generator that yields the number
+ * of entries it has handled since the last yield. Between yields the caller can show progress, stop at the
+ * user's request, and let the event loop turn.
  */
 export type Steps = Generator<number, void, undefined>;
 

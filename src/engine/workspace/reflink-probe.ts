@@ -9,8 +9,8 @@ import { choosePlace } from "./workspace.ts";
 const POINT = failpoint("reflink-probe.try");
 
 /**
- * Whether files where the workspace would be can share blocks: tried with two files without a name, of which
- * nothing is left.
+ * Whether files in the future workspace can share blocks. Tries it with two nameless files, which leave
+ * nothing behind.
  */
 export function canShareBlocks(stateDir: string, scope: Scope): boolean {
   const { path } = choosePlace(stateDir, "reflink-probe", scope);

@@ -19,17 +19,16 @@ import { tryLock } from "../../system/state/lock.ts";
 import { newId } from "../../system/state/new-id.ts";
 
 /**
- * The door of a sandbox (closed-entries.ts): what is closed in its workspace and in its original is opened up
- * while the workspace is in use.
+ * The door of a sandbox (closed-entries.ts): opens up entries of the workspace and the original that refuse
+ * their owner, while the workspace is in use.
  *
- * What is open is noted in the workspace, a line of JSON for each, in a file of each process, `opened-ID`,
- * which that process holds locked: it is there before the first mode changes, and goes when all are given
- * back. One that nobody holds is of a dead process: the next one to come gives back what it says. A line is
- * flushed where the entry may be in the original or is kept for an undo; of the rest a power cut leaves
- * nothing to rely on.
- *
- * `closed` in the workspace has the change times that giving back has left, the latest only: they stand for
- * earlier ones.
+ * - `opened-ID` in the workspace lists the entries that one process has opened up, one JSON line each. The
+ *   process holds a lock on the file, creates it before it changes the first mode, and removes it after it
+ *   has closed all entries again. A file without a lock belongs to a dead process; the next process that
+ *   enters the workspace closes its entries. A line is flushed if its entry may be in the original or belongs
+ *   to an undo record; everything else is not durable after a power cut anyway.
+ * - `closed` in the workspace maps the change times that closing has caused to the earlier ones, the latest
+ *   20,000.
  */
 const POINTS = {
   create: failpoint("door.create"),
@@ -42,7 +41,7 @@ const TIMES = "closed";
 const MOST_TIMES = 20_000;
 const NOTE = /^opened-[0-9A-Z]{26}$/;
 
-/** In one process all who use a workspace share its door. */
+/** All users of a workspace in one process share its door. */
 const inUse = new Map<string, SandboxDoor>();
 
 class SandboxDoor implements Door {
@@ -56,12 +55,12 @@ class SandboxDoor implements Door {
     this.#workspace = workspace;
     this.roots = [
       { path: workspace.path, opens: "everything" },
-      // A file of the original that its owner may not read is not read by us either.
+      // We do not read files of the original that their owner may not read.
       { path: original, opens: "folders" },
     ];
   }
 
-  /** Enters a workspace; who enters also leaves. */
+  /** Enters a workspace. Every call needs a later `leave`. */
   static enter(workspace: Folder, original: string): SandboxDoor {
     const known = inUse.get(workspace.path);
     const door = known ?? new SandboxDoor(workspace.duplicate(), original);
@@ -111,13 +110,13 @@ class SandboxDoor implements Door {
     const name = `opened-${newId()}`;
     const fresh = `${name}.new`;
     const fd = this.#workspace.createFile(POINTS.create, fresh, 0o600);
-    // Nobody is to find it under its name without the lock.
+    // No process may find the file under its final name without the lock.
     tryLock({ fd, path: fresh });
     this.#workspace.move(POINTS.create, fresh, this.#workspace, name);
     return { name, fd };
   }
 
-  /** Without anything left to give back. */
+  /** Removes our file, once every entry is closed again. */
   #forget(): void {
     if (this.#file === undefined) return;
     const { name, fd } = this.#file;
@@ -131,7 +130,7 @@ class SandboxDoor implements Door {
     return bytes === undefined ? [] : (parsed<readonly ClosedTimes[]>(bytes) ?? []);
   }
 
-  /** Nobody needs them any more once the workspace is gone. */
+  /** Saves the times, unless the workspace is gone. */
   #keepTimes(): void {
     if (this.#closed.length === 0 || this.#isGone()) return;
     const all = new Map([...this.#knownTimes(), ...this.#closed].map((times) => [times.key, times] as const));
@@ -143,7 +142,10 @@ class SandboxDoor implements Door {
     return namesIfThere(this.#workspace) === undefined;
   }
 
-  /** Gives back what dead processes left open, and takes note of what living ones have. */
+  /**
+   * Closes entries that dead processes left open, and notes the true facts of those that living processes
+   * hold open.
+   */
   #settleOthers(): void {
     const notes = namesIfThere(this.#workspace)?.filter(
       (name) => NOTE.test(name) && name !== this.#file?.name,
@@ -160,10 +162,7 @@ class SandboxDoor implements Door {
     }
   }
 
-  /**
-   * False if it is not where it was: taken out to land, perhaps. Then it is looked for again when it may be
-   * back.
-   */
+  /** Returns false if the entry has moved, perhaps into a landing, and may come back. */
   #settle(entry: ClosedEntry, isDead: boolean): boolean {
     using root = this.#openRoot(entry.root);
     using parent = root?.openBelowIfThere(parentPath(entry.path));
@@ -179,7 +178,7 @@ class SandboxDoor implements Door {
     }
   }
 
-  /** Only what a landing has taken out of the sandbox comes back. */
+  /** Only an entry that a landing took out of the sandbox comes back. */
   #isGoneForGood({ root }: ClosedEntry): boolean {
     return root !== this.#workspace.path || this.#workspace.facts("landings") === undefined;
   }
@@ -190,9 +189,9 @@ class SandboxDoor implements Door {
   }
 
   /**
-   * A line that was cut off was never acted on. What was noted last comes first: of several lines about one
-   * entry the latest that fits counts, and an entry may be in one that was opened before, which lets nobody
-   * in once it is closed.
+   * The entries of a file, latest first. A truncated line was never acted on. Of several lines about one
+   * entry, the latest that fits counts. An entry may lie in one that was opened earlier, so the inner one
+   * must be closed first.
    */
   #entriesIn(name: string): readonly ClosedEntry[] {
     const lines = readWhole(this.#workspace, name)?.toString().split("\n") ?? [];
@@ -204,11 +203,11 @@ function namesIfThere(folder: Folder): readonly string[] | undefined {
   return unlessFailed(["ENOENT"], () => folder.names());
 }
 
-/** An open workspace whose door is open as long as it is. */
+/** An open workspace. Its door stays open until the workspace is closed. */
 export class OpenWorkspace extends Folder {
   #door: SandboxDoor | undefined;
 
-  /** Takes the place of the folder that is given. */
+  /** Takes over the given folder. */
   constructor(workspace: Folder, original: string) {
     super(workspace.fd, workspace.path);
     this.#door = SandboxDoor.enter(workspace, original);

@@ -8,11 +8,11 @@ import { currentBootId } from "../../system/process/process-identity.ts";
 import { takeBarrier } from "../base/barrier.ts";
 
 /**
- * What every kind of tree notes about itself, in two files of its workspace:
+ * The notes that every kind of tree keeps about itself, in two files of its workspace:
  *
- *   sandbox   JSON: the barrier T0, the boot it was made in, and what else its kind has to know
- *   stale     empty; there after a landing: the tree no longer mirrors the original and is made anew before
- *             it is used again
+ *   sandbox   JSON: the barrier T0, the boot it was made in, and further facts of its kind
+ *   stale     empty; present after a landing: the tree no longer mirrors the original and is made anew before
+ *             its next use
  */
 const SANDBOX = "sandbox";
 const STALE = "stale";
@@ -56,13 +56,13 @@ export class SandboxNotes<More extends object = object> {
     });
   }
 
-  /** The barrier: taken now, unless it was before. */
+  /** Takes the barrier now, unless the caller gives one. */
   write(point: Failpoint, more: More, barrier: Time = takeBarrier(this.#workspace)): void {
     this.#known = { barrier, bootId: currentBootId(), ...more };
     writeWhole(point, this.#workspace, SANDBOX, Buffer.from(JSON.stringify(this.#known)));
   }
 
-  /** So that the workspace counts as unfinished until they are written again. */
+  /** Removes the notes, so that the workspace counts as unfinished until they are written again. */
   remove(point: Failpoint): void {
     this.#known = undefined;
     if (this.areThere) this.#workspace.removeFile(point, SANDBOX);

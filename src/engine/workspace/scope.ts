@@ -4,16 +4,16 @@ import { isOfType, type PlainData, type Resource } from "../../core/resource/res
 import { assertResourcePath } from "../../core/resource/resource-path.ts";
 
 /**
- * What of the file system a resource is: a folder with all that is in it, or one file. A file is handled as a
- * folder in which only one name counts, because a file can only be replaced in its folder. Inside the engine
- * its path is that name; outside it is ".".
+ * The part of the file system that is a resource: a folder with all its contents, or one file. A file is
+ * handled as a folder in which only one name counts, because a file can only be replaced through its folder.
+ * The engine's path of such a file is its name; outside of the engine it is ".".
  */
 export interface Scope {
   /** Absolute path of the folder. */
   readonly root: string;
   /** The one name that counts. */
   readonly only?: string;
-  /** Paths in the folder that are no part of it, because they are a resource of their own. */
+  /** Paths in the folder that do not belong to it, because they are resources of their own. */
   readonly without?: readonly string[];
 }
 
@@ -23,25 +23,28 @@ export function scopeOf(resource: Resource): Scope {
   return { root: resource.location.slice(0, slash) || "/", only: baseName(resource.location) };
 }
 
-/** What a resource, or the metadata of a sandbox, says of what is left out. */
+/** The excluded paths, from the properties of a resource or the metadata of a sandbox. */
 export function withoutFrom(facts: { readonly [key: string]: PlainData }): Pick<Scope, "without"> {
   const without = facts["without"];
   return Array.isArray(without) && without.length > 0 ? { without: without.map(String) } : {};
 }
 
-/** Whether this path is no part of the resource. */
-export function isLeftOut({ without = [] }: Scope, path: string): boolean {
+/** Whether this path is excluded from the resource. */
+export function isExcluded({ without = [] }: Scope, path: string): boolean {
   return without.some((other) => isAtOrBelow(path, other));
 }
 
 /** The engine's path for a path inside the resource. */
 export function toEnginePath(scope: Scope, path: string): string {
   const checked = assertResourcePath(path);
-  if (isLeftOut(scope, checked))
-    throw new UsageError(`'${path}' is no part of this resource: it is a resource of the plan by itself.`, {
-      hint: "Use it by its own name; see 'drydock plan show'.",
-      code: "LEFT_OUT",
-    });
+  if (isExcluded(scope, checked))
+    throw new UsageError(
+      `'${path}' does not belong to this resource: it is a resource of its own in the plan.`,
+      {
+        hint: "Use it by its own name; see 'drydock plan show'.",
+        code: "LEFT_OUT",
+      },
+    );
   if (scope.only === undefined) return checked;
   if (checked === ROOT_PATH || checked === scope.only) return scope.only;
   throw new UsageError(`The resource is a single file and has no path '${path}' inside.`, {

@@ -7,8 +7,8 @@ import { findPlace, openWorkspace, removeWorkspace } from "./workspace.ts";
 const TRIM = failpoint("cleanup.remove");
 
 /**
- * Removes what an earlier creation of this sandbox left when it was cut off; refuses to if the sandbox is
- * there, or what took it back is.
+ * Removes the remains of an earlier, interrupted creation of this sandbox. Refuses if the sandbox is
+ * complete, or if it has a landing.
  */
 export function removeUnfinished(
   stateDir: string,
@@ -29,11 +29,12 @@ export function removeUnfinished(
 }
 
 /**
- * What an undo needs, or is kept for somebody else, and the change times that it goes by (sandbox-door.ts).
+ * `landings` holds undo records, and entries kept for another writer; `closed` holds the change times that an
+ * undo goes by (sandbox-door.ts).
  */
 const KEPT: readonly string[] = ["landings", "closed"];
 
-/** Removes a sandbox, but not that. */
+/** Removes a sandbox but keeps its landings. */
 export function removeAllButLandings(workspace: Folder): void {
   for (const name of workspace.names()) if (!KEPT.includes(name)) removeTree(TRIM, workspace, name);
 }

@@ -16,14 +16,14 @@ import { removeTree } from "../tree/remove-tree.ts";
 import type { Scope } from "./scope.ts";
 
 /**
- * Where the things of a sandbox are kept: a private folder on the mount of the original, because a landing is
- * made of renames, and those do not cross mounts. Tried in this order: the state directory, beside the
- * original, inside it.
+ * The workspace of a sandbox: a private folder on the mount of the original, because a landing consists of
+ * renames, which do not cross mounts. We try the state directory first, then a folder beside the original,
+ * then one inside it.
  *
- * Every sandbox has a *home* in the state directory, `sandboxes/ID`. If its workspace is elsewhere, the home
- * holds a file `place` with the path, written before the workspace is made, so that it is always found again.
- * `original-time` is there while a workspace inside the original comes or goes: the time that the original's
- * folder has to have afterwards.
+ * Every sandbox has a *home* in the state directory, `sandboxes/ID`. If the workspace is elsewhere, the home
+ * holds a file `place` with its path, written before the workspace is made, so that the workspace can always
+ * be found. While a workspace inside the original is being made or removed, the file `original-time` holds
+ * the times that the original's folder gets back afterwards.
  */
 export interface WorkspacePlace {
   readonly path: string;
@@ -46,14 +46,15 @@ const POINTS = {
 const PLACE = "place";
 const ORIGINAL_TIME = "original-time";
 
-/** How every name begins that we give to something of ours in other people's folders. */
+/** The prefix of every name that we use in a folder that is not ours. */
 export const OWN_NAME_PREFIX = ".drydock-";
 /**
- * A workspace beside or inside an original: our prefix and the ULID of a plan. Never part of anybody's data.
+ * The name of a workspace beside or inside an original: our prefix and the ULID of a plan. Such a name is
+ * never part of a user's data.
  */
 export const OWN_NAME = /^\.drydock-[0-9A-HJKMNP-TV-Z]{26}-/;
 
-/** The name of a home: the ids of a plan and of a resource of it. */
+/** The name of a home: the ids of a plan and of one of its resources. */
 const HOME_NAME = /^[0-9A-HJKMNP-TV-Z]{26}-[^/]+$/;
 
 /** The folder in the state directory that holds all homes. */
@@ -81,7 +82,7 @@ export function choosePlace(stateDir: string, sandboxId: string, scope: Scope): 
   });
 }
 
-/** Makes the folders that `choosePlace` chose, and sees that they can do what a landing needs. */
+/** Makes the folders that `choosePlace` chose, and checks that they support what a landing needs. */
 export function makeWorkspace(stateDir: string, sandboxId: string, place: WorkspacePlace): Folder {
   using homes = openHomes(stateDir);
   using home = homes.ensureFolder(POINTS.home, sandboxId);
@@ -106,7 +107,7 @@ export function openWorkspace(path: string): Folder | undefined {
   return openIfAllowed(path);
 }
 
-/** Where an earlier, maybe unfinished, creation of this sandbox put its workspace. */
+/** The place of the workspace that an earlier, perhaps unfinished, creation of this sandbox made. */
 export function findPlace(stateDir: string, sandboxId: string): WorkspacePlace | undefined {
   using homes = openHomes(stateDir);
   using home = homes.openBelowIfThere(sandboxId);
@@ -116,7 +117,7 @@ export function findPlace(stateDir: string, sandboxId: string): WorkspacePlace |
   return { path: home.path, placement: "state" };
 }
 
-/** The ids of all sandboxes that have a home in the state directory, whoever knows of them. */
+/** The ids of all sandboxes with a home in the state directory, known to the store or not. */
 export function homeIds(stateDir: string): readonly string[] {
   return namesIn(`${stateDir}/sandboxes`).filter((name) => HOME_NAME.test(name));
 }
@@ -137,9 +138,13 @@ export function removeWorkspace(stateDir: string, sandboxId: string, place: Work
 }
 
 /**
- * Our coming and going inside an original leaves no trace in its time. The time is noted in the home before,
- * and the note is gone when it is set: one that is found there is from a crash in between. One at a time:
- * another would take for the original's what is ours for a moment.
+ * Keeps the times of the original's folder while we add or remove a name in it.
+ * 1. Note the times in the home, unless a note from a crashed attempt is there: then that one counts.
+ * 2. Act.
+ * 3. Set the times.
+ * 4. Remove the note.
+ *
+ * Only one process does this at a time; another would note our momentary time as the original's.
  */
 function keepingTime(homes: Folder, home: Folder | undefined, parent: Folder, action: () => void): void {
   whileLocked(homes, () => {
@@ -157,10 +162,10 @@ function keepingTime(homes: Folder, home: Folder | undefined, parent: Folder, ac
 type NotedTime = Pick<Facts, "mtime" | "atime">;
 
 /**
- * Whether a rename from one folder to the other works: tried with a rename that can't succeed, because it
- * would replace the folder itself, but gets past the question whether both are on one mount. Subvolumes of
- * btrfs share a mount and still refuse; those differ in device. So do folders with a quota project, which
- * take in nothing of another one.
+ * Whether a rename from one folder into the other works. We try a rename that can't succeed, because its
+ * target is the folder itself; the kernel checks for one mount before it refuses. Subvolumes of btrfs share a
+ * mount and still refuse renames; they differ in device. A folder with a quota project refuses entries of
+ * another project.
  */
 function canRenameBetween(from: Folder, to: Folder): boolean {
   if (from.ownFacts().device !== to.ownFacts().device) return false;
@@ -175,7 +180,7 @@ function canRenameBetween(from: Folder, to: Folder): boolean {
   }
 }
 
-/** A default ACL of the folder around would be inherited by every copy. */
+/** Every copy would inherit a default ACL of the folder around the workspace. */
 function dropInherited(workspace: Folder): void {
   const inherited = readXattrs(workspace, ROOT_PATH);
   const own = Object.fromEntries(
@@ -187,8 +192,8 @@ function dropInherited(workspace: Folder): void {
 }
 
 /**
- * On an overlay a folder of a lower layer can't be renamed, and a file becomes another one when it is first
- * written.
+ * Refuses overlay file systems: a folder of a lower layer can't be renamed there, and a file becomes another
+ * inode at the first write.
  */
 function assertNotOverlay(original: Folder): void {
   if (!isOnOverlay(original)) return;
@@ -200,7 +205,7 @@ function assertNotOverlay(original: Folder): void {
   );
 }
 
-/** Makes two files and swaps them. */
+/** Tries to swap two files. */
 function assertExchangeWorks(workspace: Folder): void {
   const names = ["probe-a", "probe-b"] as const;
   try {

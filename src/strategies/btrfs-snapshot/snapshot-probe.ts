@@ -5,10 +5,10 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { MountTable, mountsBelow } from "../../system/mount/mount-table.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
 
-/** Without it only root of the machine may delete a subvolume that is not empty. */
+/** Without this option, only root can delete a subvolume that is not empty. */
 const DELETING_ALLOWED = "user_subvol_rm_allowed";
 
-/** Why no snapshot of this folder can be a sandbox, if none can. Changes nothing. */
+/** Why a snapshot of this folder can't be a sandbox, or undefined if it can. Changes nothing. */
 export function whyNoSnapshot(folder: Folder): string | undefined {
   const path = displayPath(folder.path);
   if (!isOnBtrfs(folder)) return `${path} is not on btrfs`;
@@ -18,7 +18,8 @@ export function whyNoSnapshot(folder: Folder): string | undefined {
 }
 
 /**
- * Anybody can make a snapshot of his own subvolume; but it has to go again, with whatever of others is in it.
+ * A user can make a snapshot of their own subvolume; but they must also be able to delete it, with other
+ * users' files.
  */
 function whyNotAllowed(folder: Folder, path: string): string | undefined {
   if (mayMountOnMachine()) return undefined;
@@ -28,7 +29,7 @@ function whyNotAllowed(folder: Folder, path: string): string | undefined {
   return `${path} is not mounted with ${DELETING_ALLOWED}, so only root could delete a snapshot of it`;
 }
 
-/** What is not part of a snapshot would look as if it were empty. */
+/** A nested subvolume or mount is not part of a snapshot and would look empty. */
 function whyNotWhole(folder: Folder, path: string): string | undefined {
   const [nested] = nestedSubvolumes(folder).filter((inner) => !isOurs(inner));
   if (nested !== undefined)
@@ -39,7 +40,7 @@ function whyNotWhole(folder: Folder, path: string): string | undefined {
     : `${displayPath(mounted)} is mounted inside, which a snapshot does not hold`;
 }
 
-/** Whether it is in the workspace of a plan. */
+/** Whether the path lies in the workspace of a plan. */
 function isOurs(path: string): boolean {
   return path.split("/").some((name) => OWN_NAME.test(name));
 }

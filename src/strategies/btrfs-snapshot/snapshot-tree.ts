@@ -16,30 +16,29 @@ import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { LANDED, LandedTwin, landedFacts } from "./landed-twin.ts";
+import { BaseOverrides, LANDED, landedFacts } from "./base-overrides.ts";
+import { BaseSnapshot, readEntry } from "./base-snapshot.ts";
+import { baseFacts } from "./base-snapshot-entries.ts";
+import { diffWithBase } from "./snapshot-diff.ts";
 import { whyNoSnapshot } from "./snapshot-probe.ts";
-import { diffWithTwin } from "./twin-diff.ts";
-import { baseFacts } from "./twin-entries.ts";
-import { look, TwinFolder } from "./twin-folder.ts";
 
 /**
- * A sandbox that is a snapshot of a subvolume, in a workspace inside that subvolume. Everything here that is
- * a tree is a subvolume too:
+ * A sandbox that is a snapshot of a subvolume, in a workspace inside that subvolume. Every tree here is a
+ * subvolume:
  *
- *   base        the original as it was, read-only: what the work is compared with. Made last: without it the
+ *   base        a read-only snapshot of the original: the base of the work. Made last: without it the
  *               workspace is not finished
- *   tree        a writable snapshot of `base`; programs work here. Made when it is first needed; until then
- *               the sandbox shows `base`
- *   tree.new    what is going to take the place of `tree`, or what it has taken the place of
- *   temporary   while a file is written: the path in `tree` of one of ours, beside it. Left by a crash, it is
- *               removed by the next who writes or lands
+ *   tree        a writable snapshot of `base`; programs work here. Made at the first use; until then the
+ *               sandbox shows `base`
+ *   tree.new    the next `tree`, or the one before, while they are exchanged
+ *   temporary   while a file is written: the path in `tree` of our temporary file beside it. The next write
+ *               or landing removes what a crash left
  *   sandbox     sandbox-notes.ts
- *   landed      what of the work has landed in parts, and is no longer to be compared with `base`
- *               (landed-twin.ts)
- *   stale       sandbox-notes.ts: both are made anew
- * T0 is taken before the snapshot, so that what somebody changes in between is noticed. Both are of one
- * instant, because one is made from the other. Nothing is written behind the snapshot: the first write to a
- * large tree after one takes longer than the snapshot itself.
+ *   landed      the parts of the work that have landed, which override `base` (base-overrides.ts)
+ *   stale       sandbox-notes.ts: both snapshots are made anew
+ * T0 is taken before the snapshot, so that changes of other writers in between are noticed. Both snapshots
+ * are of one instant, because one is made from the other. We write nothing after making a snapshot: the first
+ * write to a large tree after it takes longer than the snapshot itself.
  */
 const POINTS = {
   base: failpoint("snapshot.create-base"),
@@ -59,7 +58,7 @@ export const TREE = "tree";
 const FRESH = "tree.new";
 const TEMPORARY = "temporary";
 
-/** Nothing here takes long enough to be told. */
+/** No step here takes long enough to report. */
 const NO_STEPS: readonly number[] = [];
 const NO_CHANGES: ChangeSet = { changes: [], entries: [], folderTimes: [], anchors: new Map() };
 
@@ -90,7 +89,7 @@ export class SnapshotTree implements SandboxTree {
     return this.#notes.barrier;
   }
 
-  /** The path of what programs work on. */
+  /** The path of the tree that programs work on. */
   get path(): string {
     return this.#workspace.label(TREE);
   }
@@ -99,14 +98,14 @@ export class SnapshotTree implements SandboxTree {
     return this.#openSnapshot(this.#workspace.facts(TREE) === undefined ? BASE : TREE);
   }
 
-  /** Opens the original as it was. */
+  /** Opens the base snapshot. */
   openBase(): Folder {
     return this.#openSnapshot(BASE);
   }
 
   /**
-   * A snapshot that somebody has put in the place of the original has the workspace in it, but empty folders
-   * for what is snapshot here.
+   * If a user puts a snapshot of the original in its place, that has our workspace in it, but with empty
+   * folders instead of our subvolumes.
    */
   #openSnapshot(name: string): Folder {
     const folder = this.#workspace.openChild(name);
@@ -126,12 +125,12 @@ export class SnapshotTree implements SandboxTree {
     for (const name of [BASE, LANDED]) removeTree(POINTS.removeOld, this.#workspace, name);
     this.#notes.write(POINTS.note, {});
     createSnapshot(POINTS.base, original, this.#workspace, BASE, { readOnly: true });
-    // One that is made anew has been shown to somebody, who may go on using its path.
+    // A user who knows the path of the earlier tree may go on using it.
     if (this.#workspace.facts(TREE) !== undefined) this.#replaceByBase();
     yield* NO_STEPS;
   }
 
-  /** Makes what programs work on, if nobody has needed it before. */
+  /** Makes the writable tree, unless it exists. */
   makeTree(): void {
     if (this.#workspace.facts(TREE) === undefined) this.#replaceByBase();
   }
@@ -142,8 +141,8 @@ export class SnapshotTree implements SandboxTree {
   }
 
   /**
-   * Makes the sandbox what this snapshot is. There is no moment without it, and it may be done again after a
-   * crash in the middle.
+   * Replaces the tree by a writable copy of this snapshot, atomically. May be repeated after a crash in the
+   * middle.
    */
   replaceBy(snapshot: Folder): void {
     const workspace = this.#workspace;
@@ -175,7 +174,7 @@ export class SnapshotTree implements SandboxTree {
     this.makeTree();
     this.removeTemporary();
     using tree = this.openOwn();
-    // The workspace is another subvolume, from which nothing can be exchanged.
+    // The workspace is another subvolume, so no file can be exchanged with it.
     const written = writeFileBelow(tree, path, bytes, (temporary) =>
       writeWhole(POINTS.noteTemporary, this.#workspace, TEMPORARY, bytesFromPath(temporary)),
     );
@@ -183,7 +182,10 @@ export class SnapshotTree implements SandboxTree {
     return written;
   }
 
-  /** Removes a file of ours that a write has left in the tree. Only for who works on it alone. */
+  /**
+   * Removes our temporary file that an interrupted write left in the tree. The caller must be the only one at
+   * work there.
+   */
   removeTemporary(): void {
     const path = this.#temporary();
     if (path === undefined) return;
@@ -197,14 +199,14 @@ export class SnapshotTree implements SandboxTree {
     if (own.path !== this.path) return NO_CHANGES;
     using base = this.openBase();
     const landed = {
-      twin: LandedTwin.in(this.#workspace),
+      overrides: BaseOverrides.in(this.#workspace),
       hasContent: (path: string, folder: Folder, name: string, facts: BaseFacts) => {
         using parent = original.openBelowIfThere(parentPath(path));
         if (parent === undefined || !this.isStillBase(parent.facts(baseName(path)), facts)) return false;
         return sameFileContent(parent, baseName(path), folder, name);
       },
     };
-    const found = diffWithTwin({ tree: own, twin: base, barrier: this.barrier, landed }, tick);
+    const found = diffWithBase({ tree: own, base, barrier: this.barrier, landed }, tick);
     const temporary = this.#temporary();
     const isTheirs = ({ path }: { readonly path: string }) => path !== temporary && !isOurs(path);
     return { ...found, changes: found.changes.filter(isTheirs), entries: found.entries.filter(isTheirs) };
@@ -215,44 +217,47 @@ export class SnapshotTree implements SandboxTree {
   }
 
   baseLookup(): (path: string) => BaseFacts | undefined {
-    const landed = LandedTwin.in(this.#workspace);
+    const landed = BaseOverrides.in(this.#workspace);
     return (path) => {
       const entry = landed.entry(path);
       if (entry !== undefined) return landedFacts(entry);
       if (landed.isGone(path)) return undefined;
       using base = this.openBase();
-      return look(base, path, baseFacts);
+      return readEntry(base, path, baseFacts);
     };
   }
 
-  /** Whether what the original had at a path is what has landed there, and no longer what is in the base. */
+  /** Whether the base at a path is a landed entry, and no longer that of the base snapshot. */
   hasLanded(path: string): boolean {
-    const landed = LandedTwin.in(this.#workspace);
+    const landed = BaseOverrides.in(this.#workspace);
     return landed.entry(path) !== undefined || landed.isGone(path);
   }
 
   notePart(part: LandedPart): void {
-    this.#withTwin((landed, twin) => landed.note(part, twin));
+    this.#withBase((landed, base) => landed.note(part, base));
   }
 
   landPart(part: LandedPart): void {
     using own = this.openOwn();
-    this.#withTwin((landed, twin) => landed.land(part, own, twin).save(this.#workspace));
+    this.#withBase((landed, base) => landed.land(part, own, base).save(this.#workspace));
   }
 
   takeBackPart(part: LandedPart): void {
-    this.#withTwin((landed, twin) => landed.takeBack(part, twin)?.save(this.#workspace));
+    this.#withBase((landed, base) => landed.takeBack(part, base)?.save(this.#workspace));
   }
 
-  #withTwin(action: (landed: LandedTwin, twin: TwinFolder) => void): void {
+  #withBase(action: (landed: BaseOverrides, base: BaseSnapshot) => void): void {
     using base = this.openBase();
-    action(LandedTwin.in(this.#workspace), new TwinFolder(base, this.barrier));
+    action(BaseOverrides.in(this.#workspace), new BaseSnapshot(base, this.barrier));
   }
 
-  /** Workspaces of other plans, deep in the original, are in the snapshot too. */
+  /** The snapshot also holds workspaces of other plans, deep in the original. */
   isMark = (name: string): boolean => OWN_NAME.test(name);
 
-  /** Neither a checkpoint nor a landing could hold what is in a subvolume that a program has made inside. */
+  /**
+   * Refuses a subvolume that a program made inside: neither a checkpoint nor a landing could hold its
+   * contents.
+   */
   assertOneSubvolume(): void {
     using own = this.openOwn();
     const [nested] = nestedSubvolumes(own);
@@ -268,7 +273,7 @@ export class SnapshotTree implements SandboxTree {
   }
 }
 
-/** The workspaces that were in an original, of this plan and others, are not part of it. */
+/** Removes the workspaces of plans, which do not belong to the original. */
 function hideWorkspaces(tree: Folder): void {
   const hidden = tree.names().filter((name) => OWN_NAME.test(name));
   if (hidden.length === 0) return;

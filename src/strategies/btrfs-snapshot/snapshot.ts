@@ -23,12 +23,11 @@ const CHECKPOINT = failpoint("snapshot.checkpoint");
 const SAVED = "tree";
 
 /**
- * A snapshot of a btrfs subvolume: made in the time of one commit of the file system, whatever the size of
- * the original, and frozen at that instant. What lands comes back by copies that share their blocks, because
- * nothing can be renamed from one subvolume into another.
+ * A snapshot of a btrfs subvolume: made in the time of one commit of the file system, for an original of any
+ * size, and frozen at that instant. Entries land as copies that share blocks, because no rename crosses
+ * subvolumes.
  *
- * This is `snapshot` for folders. What is snapshot in another way gets a class of its own, chosen by the type
- * of the resource.
+ * This is `snapshot` for folders. Other types of resources have classes of their own, chosen by the type.
  */
 export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
   constructor(context: StrategyContext) {
@@ -79,7 +78,9 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
     return sandbox.tree.path;
   }
 
-  /** What the original had is still there, whatever became of it. What has landed is only there. */
+  /**
+   * Reads the base snapshot, which still has the original's content. Landed content is only in the original.
+   */
   override async readOriginal(ref: SandboxRef, path: string): Promise<Uint8Array | undefined> {
     using sandbox = await this.open(ref);
     if (sandbox.tree.hasLanded(path)) return await super.readOriginal(ref, path);
@@ -122,7 +123,7 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
     yield 1;
   }
 
-  /** Nobody has to be kept out: what lands is a copy. */
+  /** Programs may stay inside: what lands is a copy. */
   protected async freeze(_ref: SandboxRef, workspace: Folder): Promise<void> {
     bareTree(workspace).removeTemporary();
   }
@@ -145,7 +146,7 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
   }
 }
 
-/** For who does not compare it with the original. */
+/** A tree for callers that do not compare it with the original. */
 function bareTree(workspace: Folder): SnapshotTree {
   return new SnapshotTree(workspace, (facts) => facts);
 }

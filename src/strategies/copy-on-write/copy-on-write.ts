@@ -9,8 +9,8 @@ import { scopeOf } from "../../engine/workspace/scope.ts";
 import { CopyingStrategy } from "../folder/copying-strategy.ts";
 
 /**
- * A copy that shares its blocks with the original until one of them is changed (reflink): takes hardly any
- * room, and the time of making the names. Only where the file system can: btrfs, xfs, bcachefs.
+ * A copy that shares blocks with the original until either changes them (reflink). It takes hardly any room,
+ * and the time of making the names. It needs a file system with reflinks: btrfs, xfs, bcachefs.
  */
 export class CopyOnWriteStrategy extends CopyingStrategy {
   constructor(context: StrategyContext) {

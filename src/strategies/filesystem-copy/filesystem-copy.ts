@@ -3,8 +3,8 @@ import { builtInStrength } from "../../core/strategy-names.ts";
 import { CopyingStrategy } from "../folder/copying-strategy.ts";
 
 /**
- * A full copy of the original. Costs as much as copying it, works on every file system that can exchange
- * files, and shares nothing with the original, not even blocks.
+ * A full copy of the original. It takes the time and room of the copy, works on every file system that can
+ * exchange files, and shares nothing with the original, not even blocks.
  */
 export class FilesystemCopyStrategy extends CopyingStrategy {
   constructor(context: StrategyContext) {

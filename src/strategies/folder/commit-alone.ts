@@ -7,7 +7,7 @@ import type {
 } from "../../core/strategy.ts";
 import { newId } from "../../system/state/new-id.ts";
 
-/** Lands the work of one sandbox by itself: a transaction of its own, of which no journal knows. */
+/** Lands the work of one sandbox alone, in a transaction of its own that no journal records. */
 export async function commitAlone(strategy: TwoPhaseSandboxStrategy, ref: SandboxRef): Promise<CommitResult> {
   const transaction: Transaction = { id: `alone-${newId()}`, planId: ref.planId, direction: "commit" };
   const orTakeBack = async <T>(action: () => Promise<T>): Promise<T> => {

@@ -16,7 +16,7 @@ import { sameFileContent } from "../../engine/tree/same-entry.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { LastParsed } from "../../engine/workspace/last-parsed.ts";
 import { SandboxNotes } from "../../engine/workspace/sandbox-notes.ts";
-import { isLeftOut, type Scope } from "../../engine/workspace/scope.ts";
+import { isExcluded, type Scope } from "../../engine/workspace/scope.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -24,13 +24,13 @@ import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 
 /**
- * A copy of an original in a workspace, with what is needed to tell later what changed on either side.
+ * A copy of an original in a workspace, with the records that show later what changed on either side.
  *
  *   tree/      the copy; programs work here
- *   baseline   what every entry was (baseline.ts)
+ *   baseline   the facts of every entry (baseline.ts)
  *   sandbox    sandbox-notes.ts; written last: a workspace without it is not finished
  *   stale      sandbox-notes.ts
- * T0 is taken before the copying, so that what somebody changes while it lasts is noticed.
+ * T0 is taken before the copying, so that changes of other writers during the copying are noticed.
  */
 const POINTS = {
   tree: failpoint("copy.create-tree"),
@@ -43,19 +43,19 @@ const POINTS = {
 const TREE = "tree";
 const BASELINE = "baseline";
 
-/** For looking up, never for changing. */
+/** Only for lookups: the baseline is shared and must not be changed. */
 const lastBaseline = new LastParsed((bytes, label) => Baseline.fromBytes(bytes, label));
 
-export type DataWay = CopyOptions["data"];
+export type CopyMode = CopyOptions["data"];
 
 export class CopiedTree implements SandboxTree {
   readonly #workspace: Folder;
   readonly #scope: Scope;
-  readonly #data: DataWay;
+  readonly #data: CopyMode;
   readonly #asBefore: (facts: Facts) => Facts;
   readonly #notes: SandboxNotes;
 
-  constructor(workspace: Folder, scope: Scope, data: DataWay, asBefore: (facts: Facts) => Facts) {
+  constructor(workspace: Folder, scope: Scope, data: CopyMode, asBefore: (facts: Facts) => Facts) {
     this.#workspace = workspace;
     this.#scope = scope;
     this.#data = data;
@@ -79,12 +79,12 @@ export class CopiedTree implements SandboxTree {
     return this.#notes.barrier;
   }
 
-  /** Whether only one file in the folder counts. */
+  /** Whether the resource is a single file. */
   get isSingleFile(): boolean {
     return this.#scope.only !== undefined;
   }
 
-  /** The path of what programs work on. */
+  /** The path of the tree that programs work on. */
   get path(): string {
     return treePath(this.#workspace.path, this.#scope);
   }
@@ -101,7 +101,7 @@ export class CopiedTree implements SandboxTree {
     const builder = new BaselineBuilder();
     const options: CopyOptions = {
       data: this.#data,
-      filter: (path) => !this.#isOurs(path) && !isLeftOut(this.#scope, path),
+      filter: (path) => !this.#isOurs(path) && !isExcluded(this.#scope, path),
       onCopied: (entry) => builder.add(entry),
     };
     if (this.#scope.only === undefined) yield* copyTree(original, tree, options);
@@ -168,7 +168,7 @@ export class CopiedTree implements SandboxTree {
     if (baseline !== undefined) this.saveBaseline(baseline, "flushed");
   }
 
-  /** `flushed` where nothing but the one that is there could say what the work is. */
+  /** `flushed` where the existing baseline is the only record of which entries are work. */
   saveBaseline(baseline: Baseline, how: "buffered" | "flushed" = "buffered"): void {
     writeWhole(POINTS.baseline, this.#workspace, BASELINE, baseline.toBytes(), how);
   }
@@ -184,7 +184,7 @@ export class CopiedTree implements SandboxTree {
     builder.add({ path: ROOT_PATH, original: original.ownFacts(), copy: tree.ownFacts(), xattrs: {} });
   }
 
-  /** Workspaces, also those of other plans, are not part of what they are made for. */
+  /** Workspaces, also those of other plans, do not belong to the original that holds them. */
   #isOurs(path: string): boolean {
     return OWN_NAME.test(baseName(path));
   }
@@ -196,7 +196,7 @@ export class CopiedTree implements SandboxTree {
   }
 }
 
-/** Where programs find the copy that is, or will be, in this workspace. */
+/** The path at which programs find the present or future copy in this workspace. */
 export function treePath(workspace: string, scope: Scope): string {
   return scope.only === undefined ? `${workspace}/${TREE}` : `${workspace}/${TREE}/${scope.only}`;
 }

@@ -15,25 +15,25 @@ import type { RestoredTimes } from "../../engine/touches/restored-times.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import type { Scope } from "../../engine/workspace/scope.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { CopiedTree, type DataWay, treePath } from "./copied-tree.ts";
+import { CopiedTree, type CopyMode, treePath } from "./copied-tree.ts";
 import { FolderStrategy } from "./folder-strategy.ts";
 
-/** What a strategy that works on a copy of a folder or file says of itself. */
+/** The properties of a strategy that works on a copy of a folder or file. */
 export interface CopyingOptions {
   readonly name: string;
-  readonly data: DataWay;
+  readonly data: CopyMode;
   readonly capabilities: TwoPhaseCapabilities;
 }
 
 type Sandbox = OpenSandbox<CopiedTree>;
 
 /**
- * A sandbox that is a copy of the original: everything that `filesystem_copy` and `copy_on_write` share,
- * which is all but the way in which the content of a file is copied.
+ * The strategy of sandboxes that are copies of their original. `filesystem_copy` and `copy_on_write` differ
+ * only in how they copy the content of a file.
  */
 export class CopyingStrategy extends FolderStrategy<CopiedTree> {
-  readonly #data: DataWay;
-  /** What a sandbox was when it was last asked whether a checkpoint can be restored. */
+  readonly #data: CopyMode;
+  /** The examined state of a sandbox, from the last check whether a checkpoint can be restored. */
   #examined: (Examined & { readonly path: string }) | undefined;
 
   constructor(context: StrategyContext, { name, data, capabilities }: CopyingOptions) {
@@ -66,20 +66,19 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
   }
 
   protected *bringBack({ workspace, tree, original, checkpoint, notes }: BegunRestore<CopiedTree>): Steps {
-    // What was found a moment ago need not be looked for again.
+    // Reuses the state that the check found a moment ago.
     const examined = this.#examined?.path === workspace.path ? this.#examined : undefined;
     this.#examined = undefined;
     using own = tree.openOwn();
     using copies = openEntries(checkpoint);
     const restored = restoredTree(tree, original, own, notes, examined ?? examine(tree, original, own));
     yield* restoreChanges(restored, copies);
-    // Going on after a power cut begins with reading it.
+    // After a power cut, the restore continues by reading the baseline.
     tree.saveBaseline(restored.baseline, "flushed");
   }
 
   protected async freeze(): Promise<void> {
-    // What somebody still writes to while it lands is copied out instead of moved (staging.ts), so nobody has
-    // to be kept out.
+    // Nothing to freeze: a file that a process still writes to is copied out instead of moved (staging.ts).
   }
 }
 

@@ -28,7 +28,7 @@ import { stateOfChanges, type TreeState } from "../../engine/checkpoint/tree-sta
 import { LandingRules } from "../../engine/checks/landing-policy.ts";
 import { whatMayLand } from "../../engine/checks/what-may-land.ts";
 import { isOfPart, Landings } from "../../engine/landing/landings.ts";
-import { prepareReturn, settlePart } from "../../engine/part/settle-part.ts";
+import { prepareReturn, rebaseAfterPart } from "../../engine/part/rebase-after-part.ts";
 import { workPlaceOf } from "../../engine/part/tree-work-place.ts";
 import {
   assertSameBoot,
@@ -46,9 +46,9 @@ import { type BegunRestore, isLive, type SandboxTree } from "../../engine/sandbo
 import { readFileBelow } from "../../engine/sandbox/writing.ts";
 import { shownChanges } from "../../engine/show/diff-view.ts";
 import { writtenChange } from "../../engine/show/written-change.ts";
-import { LeftTimes } from "../../engine/touches/left-times.ts";
+import { LandedTimes } from "../../engine/touches/landed-times.ts";
 import { RestoredTimes } from "../../engine/touches/restored-times.ts";
-import { lazily } from "../../engine/work/lazily.ts";
+import { lazyValue } from "../../engine/work/lazy-value.ts";
 import { LongWork } from "../../engine/work/long-work.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { type Scope, scopeOf, toEnginePath, toResourcePath } from "../../engine/workspace/scope.ts";
@@ -64,9 +64,9 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { commitAlone } from "./commit-alone.ts";
 
 /**
- * What all strategies for folders and files share: the nine methods and the two-phase ones, on a workspace
- * that holds a `SandboxTree` and the landings of its work. What is left to each is how the tree is made and
- * saved, and how programs get at it.
+ * Implements the contract for all strategies of folders and files, with the two-phase methods, over a
+ * workspace that holds a `SandboxTree` and the landings of its work. A subclass makes and saves the tree, and
+ * gives programs access to it.
  */
 export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPhaseSandboxStrategy {
   readonly name: string;
@@ -81,33 +81,31 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     this.capabilities = capabilities;
   }
 
-  /** The tree in a workspace, made or not. */
+  /** The tree in a workspace, whether it is made yet or not. */
   protected abstract treeIn(workspace: Folder, scope: Scope, asBefore: RestoredTimes["asBefore"]): Tree;
 
-  /** Where programs find the sandbox that is, or will be, in this workspace. */
+  /** The path at which programs find the present or future sandbox in this workspace. */
   protected abstract programPath(workspace: string, scope: Scope): string;
 
   protected abstract saveCheckpoint(sandbox: OpenSandbox<Tree>, id: string, changes: () => ChangeSet): Steps;
 
-  /** Makes the tree what it was at a checkpoint; may be done again after a crash in the middle. */
+  /** Brings the tree back to a checkpoint. May be repeated after a crash in the middle. */
   protected abstract bringBack(begun: BegunRestore<Tree>): Steps;
 
   /** Refuses a restore that could not be exact, before anything is touched. */
   protected assertRestorable(_sandbox: OpenSandbox<Tree>, _checkpointId: string): void {
-    // A strategy that saves everything can always restore it.
+    // A strategy that saves the whole tree can always restore it.
   }
 
-  /** By what a checkpoint knows whether anything changed since the last one. */
+  /** The state by which a checkpoint knows whether anything changed since the last one. */
   protected stateOf({ own }: OpenSandbox<Tree>, changes: () => ChangeSet, barrier: Time): TreeState {
     return stateOfChanges(changes(), own, barrier);
   }
 
-  /**
-   * Sees that nobody works in the sandbox, and that nobody begins to. Throws `BusyError` if somebody does.
-   */
+  /** Makes sure that no process works in the sandbox, or begins to. Throws `BusyError` if one does. */
   protected abstract freeze(ref: SandboxRef, workspace: Folder): Promise<void>;
 
-  /** Everything that may be made in the world for a sandbox with this workspace. */
+  /** Everything outside of the store that may be made for a sandbox with this workspace. */
   protected intendedPlaces(place: WorkspacePlace): IntendedPlace[] {
     return [{ kind: "folder", location: place.path }];
   }
@@ -212,7 +210,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
       direction,
       this.#work.counter("landing", prepared.changes),
     );
-    if (isPart) await landings.withPart(original, prepared, (part) => settlePart(part, tree, direction));
+    if (isPart) await landings.withPart(original, prepared, (part) => rebaseAfterPart(part, tree, direction));
     return result;
   }
 
@@ -269,7 +267,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
     using sandbox = await this.#openFrozen(ref);
     const barrier = takeBarrier(sandbox.workspace);
-    const changes = lazily(() => sandbox.changes(this.#work.adder("comparing")));
+    const changes = lazyValue(() => sandbox.changes(this.#work.adder("comparing")));
     return await saveUnlessSame(
       sandbox.workspace,
       checkpointId,
@@ -282,7 +280,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
     using folder = openPlaceOf(ref);
     await this.freeze(ref, folder);
-    // One that was begun before, and failed or was cut off, is not gone on with: this one takes its place.
+    // Replaces an earlier restore that failed or was interrupted, instead of continuing it.
     if (!isRestoring(folder)) {
       using sandbox = await this.open(ref);
       this.assertRestorable(sandbox, checkpointId);
@@ -339,13 +337,13 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     return this.tree(workspace, scope).isFinished || this.#landings(workspace, scope).ids().length > 0;
   }
 
-  /** The tree in a workspace, which knows what we ourselves have left or restored in the original. */
+  /** The tree in a workspace, which does not take our own landings and undos for another writer's changes. */
   protected tree(workspace: Folder, scope: Scope): Tree {
     const { asBefore } = new RestoredTimes(this.context.stateDir, scope.root);
-    return this.treeIn(workspace, scope, new LeftTimes(workspace).over(asBefore));
+    return this.treeIn(workspace, scope, new LandedTimes(workspace).over(asBefore));
   }
 
-  /** Opens a sandbox for use; one whose work has landed is made anew first. */
+  /** Opens a sandbox for use. Makes it anew first if its work has landed. */
   protected async open(ref: SandboxRef): Promise<OpenSandbox<Tree>> {
     const scope = scopeFrom(ref);
     const workspace = openPlaceOf(ref);
@@ -359,7 +357,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     return new OpenSandbox(scope, workspace, original, tree);
   }
 
-  /** The same, with nobody at work in it. */
+  /** Opens a sandbox after freezing it. */
   async #openFrozen(ref: SandboxRef): Promise<OpenSandbox<Tree>> {
     using folder = openPlaceOf(ref);
     await this.freeze(ref, folder);

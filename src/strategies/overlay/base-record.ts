@@ -12,12 +12,12 @@ import { failpoint } from "../../system/failpoints.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 
 /**
- * What the original had at the paths where the upper layer has something of its own. An overlay keeps no copy
- * of the tree, and a copied-up file does not say what it is a copy of; so this is noted when a program has
- * ended and after each write of ours. What is in the upper layer and not noted had nothing below it: if there
- * is something in the original now, somebody else has put it there.
+ * The base facts of the paths that the upper layer covers. An overlay keeps no copy of the tree, and a
+ * copied-up file does not name its original; so we note the base when a program has ended, and before each
+ * write of ours. An entry of the upper layer without a note had nothing below it: if the original has an
+ * entry there now, another writer made it.
  *
- * Format of the file `base` in the workspace: JSON, { PATH: BaseFacts }. As large as the change.
+ * Format of the file `base` in the workspace: JSON, { PATH: BaseFacts }. It grows with the change.
  */
 const SAVE = failpoint("overlay.note-base");
 const BASE = "base";
@@ -29,7 +29,7 @@ interface Unfounded {
   readonly origin: FileHandle | "here" | "unknown";
 }
 
-/** What the upper layer covers in the lower one. */
+/** The entries of the lower layer that the upper one covers. */
 interface Hidden {
   readonly files: Set<string>;
   readonly looks: Set<string>;
@@ -39,13 +39,13 @@ export class BaseRecord {
   readonly #noted: Map<string, BaseFacts>;
   readonly #unfounded: Unfounded[] = [];
   /**
-   * Whether the upper layer deletes or replaces anything of the lower one: it may be that, under another
-   * name.
+   * Whether the upper layer deletes or replaces an entry of the lower one. A copy without a base may be that
+   * entry, moved.
    */
   #isAnyGone = false;
   /**
-   * Of copies that do not say what they are of: the inode of the first file of the lower layer that each
-   * covers, by its own inode.
+   * For copies that do not name their original: the inode of the first lower file that each covers, by the
+   * copy's inode.
    */
   readonly #coveredBy = new Map<number, number>();
   /** Folders of the lower layer that the upper one deletes or replaces. */
@@ -62,7 +62,7 @@ export class BaseRecord {
     return bytes === undefined ? new BaseRecord() : BaseRecord.fromBytes(bytes);
   }
 
-  /** The same for looking up, never for noting: it is shared. */
+  /** Loads a shared record, only for lookups. */
   static loadForLookup(folder: Folder): Pick<BaseRecord, "get"> {
     return lastRecord.of(folder, BASE) ?? new BaseRecord();
   }
@@ -79,27 +79,25 @@ export class BaseRecord {
     return this.#noted.get(path);
   }
 
-  /**
-   * Notes what the lower layer has, if it was not noted before: the first note is what the work began with.
-   */
+  /** Notes the lower layer's entry, unless the path has a note: the first note is the base of the work. */
   note(path: string, lower: Folder, name: string, facts: Facts, changedBefore = false): void {
     if (this.#noted.has(path)) return;
     this.#noted.set(path, { ...baseFacts(lower, name, facts), ...(changedBefore && { changedBefore }) });
     this.#isChanged = true;
   }
 
-  /** What is noted of the paths that are wanted. */
+  /** The notes of the wanted paths. */
   notes(isWanted: (path: string) => boolean): (readonly [path: string, facts: BaseFacts])[] {
     return [...this.#noted].filter(([path]) => isWanted(path));
   }
 
-  /** Notes something that is known otherwise, whatever was noted before. */
+  /** Replaces the note of a path. */
   set(path: string, facts: BaseFacts): void {
     this.#noted.set(path, facts);
     this.#isChanged = true;
   }
 
-  /** The upper layer covers nothing there any more. */
+  /** Drops the notes of paths that the upper layer no longer covers. */
   forget(isWanted: (path: string) => boolean): void {
     for (const [path] of this.notes(isWanted)) this.#noted.delete(path);
     this.#isChanged = true;
@@ -115,8 +113,8 @@ export class BaseRecord {
   }
 
   /**
-   * Notes everything that the upper layer covers now. `isAfterBarrier` tells whether somebody changed it
-   * since the sandbox was made.
+   * Notes everything that the upper layer covers. `isAfterBarrier` says whether another writer changed an
+   * entry since the sandbox was made.
    */
   noteAll(
     upper: Folder,
@@ -140,8 +138,8 @@ export class BaseRecord {
   }
 
   /**
-   * Whether a copy with nothing below it was moved to its place, and is not what somebody has removed from
-   * there.
+   * Whether a copy with nothing below it was moved here by the sandbox. If not, another writer has removed
+   * its original.
    */
   #isMoved({ path, facts, origin }: Unfounded, lower: Folder, hidden: Hidden): boolean {
     if (origin === "here") return false;
@@ -150,13 +148,13 @@ export class BaseRecord {
       return source !== undefined && hidden.files.has(identityKey(source));
     }
     if (!this.#isAnyGone) return false;
-    // Nobody can have removed anything from a folder that did not change. In another one, only what looks
-    // like something that is covered was moved for sure.
+    // No writer can have removed an entry from an unchanged folder. In a changed one, only a copy that looks
+    // like a covered entry was certainly moved.
     const folder = lower.factsBelow(path.includes("/") ? parentPath(path) : ROOT_PATH);
     return folder === undefined || !this.#isAfterBarrier(folder) || hidden.looks.has(lookOf(facts));
   }
 
-  /** Finds everything that the upper layer covers, also deep in folders that it deletes or replaces. */
+  /** Finds everything that the upper layer covers, at any depth of deleted or replaced folders. */
   #findHidden(lower: Folder): Hidden {
     const hidden: Hidden = { files: new Set(), looks: new Set() };
     for (const facts of this.#noted.values()) addHidden(hidden, facts);
@@ -168,8 +166,8 @@ export class BaseRecord {
   }
 
   /**
-   * Something of the lower layer was copied up here, and nothing is there any more: the note fits no file, so
-   * that it counts as gone.
+   * Notes that the original of a copied-up entry is gone: the note fits no file, so the entry counts as
+   * deleted.
    */
   #noteVanished(path: string, facts: Facts, xattrs: Xattrs = {}): void {
     const { kind, mode, uid, gid, size, mtime } = facts;
@@ -178,10 +176,7 @@ export class BaseRecord {
     this.#isChanged = true;
   }
 
-  /**
-   * Remembers what has nothing below it but was copied up, from here or, if it was moved since, from
-   * elsewhere.
-   */
+  /** Remembers an entry with nothing below it that was copied up: here, or elsewhere before it was moved. */
   #suspect(upper: Folder, name: string, path: string, facts: Facts, marks: LayerMarks): void {
     if (this.#noted.has(path)) return;
     if (facts.kind === "directory") this.#suspectFolder(upper, name, path, facts, marks);
@@ -193,20 +188,20 @@ export class BaseRecord {
       this.#unfounded.push({ path, facts, origin: "unknown" });
   }
 
-  /** A folder can't have been moved: one that is merged with nothing had something below it here. */
+  /** A folder can't have been moved: a merged folder with nothing below it had a folder below it here. */
   #suspectFolder(upper: Folder, name: string, path: string, facts: Facts, marks: LayerMarks): void {
     try {
       using folder = upper.openChild(name);
       if (!marks.isOpaque(folder) && marks.isCopiedUp(folder))
         this.#noteVanishedFolder(folder, path, facts, marks);
     } catch (thrown) {
-      // Without privilege nothing is known of a folder that a program has closed; landing it is refused
+      // Without privilege, we can't look into a folder that a program has closed; landing it is refused
       // anyway.
       if (!failedWith(thrown, "EACCES")) throw thrown;
     }
   }
 
-  /** What was copied up in it had something below it too. */
+  /** The copied-up entries inside had something below them too. */
   #noteVanishedFolder(upper: Folder, path: string, facts: Facts, marks: LayerMarks): void {
     this.#noteVanished(path, facts, readXattrs(upper, ROOT_PATH));
     for (const name of upper.names()) {
@@ -229,7 +224,7 @@ export class BaseRecord {
     }
   }
 
-  /** The upper layer has something else than a folder over a folder. */
+  /** The upper layer covers an entry, and not a folder with a folder. */
   #noteCovered(
     upper: Folder,
     lower: Folder,
@@ -244,7 +239,7 @@ export class BaseRecord {
     this.note(path, lower, lowerName, below);
   }
 
-  /** Whether a copy also covers another file than this one: it can be a copy of only one of them. */
+  /** Whether a copy also covers another file: it can be the copy of only one of them. */
   #isAlsoOver(copy: Facts, covered: Facts): boolean {
     const first = this.#coveredBy.get(copy.ino) ?? covered.ino;
     this.#coveredBy.set(copy.ino, first);
@@ -257,10 +252,10 @@ export class BaseRecord {
     const isMerged = !marks.isOpaque(above);
     this.#isAnyGone ||= !isMerged;
     if (!isMerged) this.#hiddenFolders.push(path);
-    // A new folder where nothing was: somebody else has made one in the original meanwhile.
+    // The sandbox made a new folder, and another writer made one in the original meanwhile.
     if (isMerged && !marks.isCopiedUp(above)) return;
     if (isMerged && !this.#noted.has(path) && isOther(marks.originOf(upper, name), handleOf(lower, name))) {
-      // Programs saw another folder here than the one that somebody has put in its place since.
+      // Another writer has replaced the folder that programs saw here.
       this.#noteVanishedFolder(above, path, above.ownFacts(), marks);
       return;
     }
@@ -291,14 +286,14 @@ function addHiddenBelow(hidden: Hidden, folder: Folder): void {
   }
 }
 
-/** What a copy has in common with what it is of, until somebody writes to it. */
+/** The facts that a copy shares with its original until a program writes to it. */
 function lookOf({ size, mtime }: Facts | BaseFacts): string {
   return `${size} ${mtime.join(".")}`;
 }
 
 /**
- * What an entry is now, as the base of work on it. Without its change time: whether it changed since is for
- * the barrier to tell.
+ * The current facts of an entry, as a base. Without the change time: the barrier tells whether it changed
+ * since.
  */
 export function baseFacts(folder: Folder, name: string, facts: Facts): BaseFacts {
   const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, rdev } = facts;

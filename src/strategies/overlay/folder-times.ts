@@ -5,9 +5,9 @@ import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 
 /**
- * The times that folders of the upper layer have to keep while names are put into them that nobody is to
- * notice. A crash on the way would leave the time of that; so they are noted first, and given again by
- * whoever goes on.
+ * Keeps the times of upper-layer folders while we put names into them that programs must not notice. We note
+ * the times first, because a crash in between would leave new ones; the next attempt then sets the noted
+ * ones.
  *
  * Format of the file `times` in the workspace: JSON, { PATH: mtime }.
  */
@@ -18,7 +18,7 @@ const POINTS = {
 };
 const TIMES = "times";
 
-/** Does something that puts names at these paths into the upper layer. */
+/** Runs an action that puts names at these paths into the upper layer. */
 export function keepingFolderTimes(
   workspace: Folder,
   { upper, lower }: { readonly upper: Folder; readonly lower: Folder },
@@ -36,7 +36,8 @@ export function keepingFolderTimes(
 }
 
 /**
- * Of every folder on the way to these paths: as the upper layer has it, or as it is going to be copied up.
+ * The times of every folder above these paths, in the upper layer, or in the lower one if it will be copied
+ * up.
  */
 function timesOf(upper: Folder, lower: Folder, paths: readonly string[]): { [path: string]: Time } {
   const times: { [path: string]: Time } = {};

@@ -22,26 +22,26 @@ import type { LayerMarks } from "./layer-marks.ts";
 import type { LayerWriter } from "./layer-writing.ts";
 
 /**
- * An upper layer of which a part has landed: the lower one shows that now, so it leaves the upper one, with
- * its marks, and waits in the landing's folder in case the part is taken back. Then it returns as it was.
+ * The upper layer after a part of the work has landed. The lower layer shows the part now, so the part's
+ * entries leave the upper layer, with their marks, and wait in the landing's folder. If the part is taken
+ * back, they return unchanged.
  *
- *   rest    JSON: which names of the upper layer wait in which slot, and what was noted of what they covered
+ *   rest    JSON: which names of the upper layer wait in which slot, and the notes on what they covered
  *           (base-record.ts)
- *   own/N   what the upper layer had for entry N of the manifest
- * Folders keep their times in either direction.
+ *   own/N   the upper layer's name for entry N of the manifest
+ * Folders keep their times in both directions.
  *
- * A file that was moved says what it is a copy of, and it is known that the upper layer hides that. When what
- * hides it has landed, nobody could tell such a file any more from one whose original somebody else has
- * removed; and if that only got other metadata, the kernel would take both for names of one file, as
- * fuse-overlayfs does with whatever is by now at the path that such a file says it is from. So moved files
- * stop saying it.
+ * A renamed file carries an `origin` mark that points at a lower file which a whiteout hides. Once that
+ * whiteout has landed, the mark looks the same as that of a file whose lower file another writer deleted. If
+ * the lower file only got other metadata, the kernel would take both for names of one file. fuse-overlayfs
+ * does so with any file that is now at the path in the mark. So we remove the mark from moved files.
  */
 interface Rest {
   readonly names: readonly { readonly slot: number; readonly path: string }[];
   readonly notes: { readonly [path: string]: BaseFacts };
 }
 
-/** The layers, with what is known of them. */
+/** The layers, with their marks and base record. */
 export interface Layers {
   readonly upper: Folder;
   readonly lower: Folder;
@@ -91,7 +91,7 @@ export function landLayer(part: LandedPart, layers: Layers): void {
   record.saveIfChanged(workspace, "flushed");
 }
 
-/** `writer` makes the folders that the upper layer has lost meanwhile. */
+/** `writer` makes the folders that the upper layer no longer has. */
 export function returnLayer({ landing, manifest }: LandedPart, layers: Layers, writer: LayerWriter): void {
   const { upper, lower, workspace, record } = layers;
   const rest = readRest(landing);
@@ -102,7 +102,7 @@ export function returnLayer({ landing, manifest }: LandedPart, layers: Layers, w
     for (const { slot, path } of names) {
       if (own?.facts(String(slot)) === undefined) continue;
       writer.inFolder(upper, lower, path, (parent) => {
-        // Something that was copied up since and not changed.
+        // An entry that was copied up since, but not changed.
         removeTree(POINTS.clear, parent, baseName(path));
         moveEntry(POINTS.return, own, String(slot), parent, baseName(path));
       });
@@ -120,12 +120,12 @@ function readRest(landing: Folder): Rest | undefined {
   return bytes === undefined ? undefined : parsed<Rest>(bytes);
 }
 
-/** A folder whose metadata changed stays, because of what is in it. */
+/** A folder whose metadata landed stays in the layer, because of its contents. */
 function leavesLayer({ path, operation, before }: ManifestEntry): boolean {
   return path !== ROOT_PATH && (operation !== "metadata" || before?.kind !== "directory");
 }
 
-/** What an upper layer has for a path: an entry, or one that says that it is gone. */
+/** The names in the upper layer for a path: its entry or its whiteout. */
 function upperNames(upper: Folder, marks: LayerMarks, path: string): string[] {
   using parent = upper.openBelowIfThere(parentPath(path));
   const names = marks.namesFor(baseName(path)).filter((name) => parent?.facts(name) !== undefined);
@@ -146,13 +146,13 @@ function noteNow(record: BaseRecord, lower: Folder, path: string): void {
 
 interface UpperFile {
   readonly folder: Folder;
-  /** The same folder in the lower layer, if it is there. */
+  /** The corresponding folder of the lower layer, if it exists. */
   readonly below: Folder | undefined;
   readonly name: string;
   readonly path: string;
 }
 
-/** Without recursion, because folders may be very deep. */
+/** Removes `origin` from moved files. Without recursion, because folders may be very deep. */
 function forgetOrigins({ upper, lower, record, marks }: Layers): void {
   const waiting = [ROOT_PATH];
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
@@ -170,7 +170,7 @@ function forgetOrigins({ upper, lower, record, marks }: Layers): void {
   }
 }
 
-/** Whether a file of the upper layer is a copy of another than the one that it covers. */
+/** Whether a file of the upper layer is a copy of another file than the one it covers. */
 function isMoved({ folder, below, name, path }: UpperFile, covers: boolean, marks: LayerMarks): boolean {
   const from = marks.originPathOf(folder, name);
   if (from !== undefined) return from !== path;
@@ -185,7 +185,7 @@ function moveTime(record: BaseRecord, path: string, from: BaseFacts["mtime"], to
   if (noted !== undefined && sameTime(noted.mtime, from)) record.set(path, { ...noted, mtime: to });
 }
 
-/** The paths that leave the layer with all that is in them, and the folders that stay. */
+/** The paths that leave the layer with all their contents, and the folders that stay. */
 function byPlace(entries: readonly ManifestEntry[]): {
   leave: ReadonlySet<string>;
   stay: readonly ManifestEntry[];
@@ -202,7 +202,7 @@ function isOfPart(entries: readonly ManifestEntry[]): (path: string) => boolean 
   return (path) => staying.has(path) || nearest(leave, path) !== undefined;
 }
 
-/** Which changes of a sandbox are in the way of what is to return to it. */
+/** The changes of a sandbox that are in the way of returning entries. */
 export function inTheWay<Change extends { readonly path: string; readonly parts?: unknown }>(
   entries: readonly ManifestEntry[],
   changes: readonly Change[],

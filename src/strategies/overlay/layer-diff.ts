@@ -16,32 +16,29 @@ import { type BaseRecord, baseFacts } from "./base-record.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 import type { LinkedName } from "./linked-names.ts";
 
-/** What a diff of layers needs to know from outside. */
+/** The facts that a diff of layers can't find in the layers. */
 export interface LayerDiffOptions {
   readonly marks: LayerMarks;
   readonly record: BaseRecord;
   /**
-   * Programs may be at work, so not all that the upper layer covers is noted yet: the original as it is
-   * counts as the base.
+   * Programs may be at work, so the base record is not complete: the original counts as the base as it is
+   * now.
    */
   readonly isLive: boolean;
   /** If the resource is a single file: its name. */
   readonly only?: string;
-  /** Whether an entry of the original, as it is now, is still what was there when the sandbox was made. */
+  /** Whether an entry of the original is still the base that the sandbox was made from. */
   readonly isStillBase: (now: Facts | undefined, base: BaseFacts) => boolean;
   readonly workspace: Folder;
-  /**
-   * While programs are at work: names of files that were changed through another of their names
-   * (linked-names.ts).
-   */
+  /** While programs are at work: the other names of changed files (linked-names.ts). */
   readonly linkedNames?: () => readonly LinkedName[];
   /** Called now and then with the number of entries looked at; throws to stop. */
   readonly tick?: (entries: number) => void;
 }
 
 /**
- * Finds the changes that an upper layer makes. Walks only the upper layer, and what it replaces or deletes as
- * a whole.
+ * Finds the changes that an upper layer makes. Walks only the upper layer, and the lower folders that it
+ * replaces or deletes as a whole.
  */
 export function diffLayers(upper: Folder, lower: Folder, options: LayerDiffOptions): ChangeSet {
   const diff = new LayerDiff(options);
@@ -59,7 +56,7 @@ interface LowerName {
 interface LowerSide extends BaseSide, LowerName {}
 
 interface UpperSide extends NowSide {
-  /** Of a folder: nothing of the lower layer shows through it. */
+  /** For a folder: whether it hides the lower layer completely. */
   readonly hidesLower?: boolean;
 }
 
@@ -68,10 +65,7 @@ type LayerPair = Pair<LowerSide, UpperSide>;
 class LayerDiff {
   readonly #options: LayerDiffOptions;
   readonly #builder: ChangeSetBuilder<LowerSide, UpperSide>;
-  /**
-   * The base of the first name that is as in the original, of each file of the upper layer with several
-   * names.
-   */
+  /** For each upper-layer file with several names: the base of the first unchanged name. */
   readonly #firstNames = new Map<number, BaseFacts>();
 
   constructor(options: LayerDiffOptions) {
@@ -94,7 +88,7 @@ class LayerDiff {
     this.#merged(ROOT_PATH, upper, lower);
   }
 
-  /** A name that only the lower layer has, of a file that was changed through another of its names. */
+  /** Reports a name that only the lower layer has, of a file that was changed through another name. */
   linkedName(root: Folder, { path, storedAt }: LinkedName): void {
     using folder = root.openBelowIfThere(parentPath(path));
     using copies = this.#options.workspace.openBelowIfThere(parentPath(storedAt));
@@ -104,7 +98,7 @@ class LayerDiff {
     this.#visit(path, { folder: copies, name, facts, storedAt }, { folder, name: baseName(path) });
   }
 
-  /** A folder that shows both layers. */
+  /** Compares a folder that shows both layers. */
   #merged(path: string, upper: Folder, lower: Folder | undefined): void {
     const only = path === ROOT_PATH ? this.#options.only : undefined;
     for (const name of this.#names(path, upper)) {
@@ -116,20 +110,19 @@ class LayerDiff {
     }
   }
 
-  /** One name of a merged folder. */
+  /** Compares one name of a merged folder. */
   #visit(path: string, now: NowSide, lower: LowerName): void {
     const below = lower.folder?.facts(lower.name);
     const noted = this.#options.record.get(path);
     const facts = noted ?? (this.#options.isLive ? currentFacts(lower, below) : undefined);
     if (!this.#options.marks.isMark(now.folder, now.name, now.facts))
       this.#compare(path, facts && { ...lower, facts }, now);
-    // Gone on both sides is no change.
+    // A deletion on both sides is no change.
     else if (below !== undefined) this.#deleted(path, lower, below, facts);
   }
 
   /**
-   * The contents of a folder of one layer, or of folders of both layers of which the upper one hides the
-   * lower.
+   * Compares the contents of a folder of one layer, or of both layers where the upper one hides the lower.
    */
   #replaced(path: string, above: Folder | undefined, below: Folder | undefined): void {
     const hidden = new Set(this.#names(path, above));
@@ -153,7 +146,7 @@ class LayerDiff {
     }
   }
 
-  /** Compares one path, and what is below it. A folder that has gone meanwhile is left out. */
+  /** Compares one path and everything below it. Skips a folder that has vanished meanwhile. */
   #compare(path: string, base: LowerSide | undefined, now: NowSide): void {
     const isFolder = now.facts.kind === "directory";
     using above = isFolder ? now.folder.openBelowIfThere(now.name) : undefined;
@@ -167,7 +160,7 @@ class LayerDiff {
     else if (above !== undefined || below !== undefined) this.#replaced(path, above, below);
   }
 
-  /** `base` is undefined if the entry came only after the sandbox had deleted its predecessor. */
+  /** `base` is undefined if the entry appeared only after the sandbox had deleted its predecessor. */
   #deleted(path: string, lower: LowerName, now: Facts, base: BaseFacts | undefined): void {
     const facts = base ?? currentFacts(lower, now);
     const side = facts && { ...lower, facts, cameLater: base === undefined };
@@ -189,14 +182,14 @@ class LayerDiff {
     return now.facts.size === 0 || sameFileContent(base.folder, base.name, now.folder, now.name);
   }
 
-  /** Copying up has given a file a life of its own, apart from its other names. */
+  /** Whether copying up has separated a file from its other names. */
   #isOther(pair: LayerPair): boolean {
     const { base, now, parts } = pair;
     if (now.facts.kind === "directory") return now.hidesLower === true;
     return parts.length > 0 ? base.facts.nlink > 1 || now.facts.nlink > 1 : this.#isRelinked(pair);
   }
 
-  /** Whether an otherwise untouched name has become another name of a file that it was not one of. */
+  /** Whether an otherwise untouched name has become a name of another file. */
   #isRelinked({ base, now: { facts } }: LayerPair): boolean {
     if (this.#builder.isCovered || facts.nlink < 2) return false;
     const first = this.#firstNames.get(facts.ino);
@@ -205,7 +198,7 @@ class LayerDiff {
   }
 }
 
-/** What the lower layer has now, as the base of work on it. */
+/** The lower layer's current entry, as a base. */
 function currentFacts({ folder, name }: LowerName, facts: Facts | undefined): BaseFacts | undefined {
   return folder === undefined || facts === undefined ? undefined : baseFacts(folder, name, facts);
 }

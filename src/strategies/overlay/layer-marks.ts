@@ -8,25 +8,26 @@ import type { Failpoint } from "../../system/failpoints.ts";
 import type { OverlayWay } from "./ways.ts";
 
 /**
- * How an upper layer says what is gone and what is hidden: the marks of overlayfs and of fuse-overlayfs.
+ * The marks of overlayfs and fuse-overlayfs in an upper layer, which say what is gone and what is hidden.
  *
  * - A *whiteout* says that a name of the lower layer is gone: a character device 0:0; an empty file with the
- *   attribute `whiteout`; and, made by fuse-overlayfs where it can make no device, an entry `.wh.NAME`.
- * - An *opaque* folder hides what the lower layer has at its place: the attribute `opaque`, "y"; of
- *   fuse-overlayfs also an entry `.wh..wh..opq` in it.
- * - *origin* is on what was copied up from the lower layer, for folders always. fuse-overlayfs makes every
- *   folder opaque that it did not copy up.
- * Attributes begin with `trusted.overlay.` where root mounts, `user.overlay.` in a user namespace,
- * `user.fuseoverlayfs.` (or as root `trusted.overlay.`) with fuse-overlayfs. A program inside can't set those
- * of its own sandbox.
+ *   attribute `whiteout`; or, from fuse-overlayfs where it can't make devices, an entry `.wh.NAME`.
+ * - An *opaque* folder hides the lower layer's folder at its path: the attribute `opaque` is "y"; for
+ *   fuse-overlayfs also an entry `.wh..wh..opq` inside.
+ * - *origin* is on entries that were copied up from the lower layer, always on folders. fuse-overlayfs makes
+ *   every folder opaque that it did not copy up.
+ *
+ * Attributes begin with `trusted.overlay.` where root mounts, with `user.overlay.` in a user namespace, and
+ * with `user.fuseoverlayfs.` (as root also `trusted.overlay.`) for fuse-overlayfs. A program inside can't set
+ * those of its own sandbox.
  */
 const FUSE_NAME = /^\.wh\./;
 const FUSE_OPAQUE = new Set([".wh..wh..opq", ".wh..opq"]);
 const YES = Buffer.from("y").toString("base64");
 
 /**
- * The handle in an overlay's own form of it: version, magic 0xfb, length, flags, type, the file system's
- * UUID, the bytes.
+ * Decodes the overlay's form of a file handle: version, magic 0xfb, length, flags, type, the UUID of the file
+ * system, the bytes.
  */
 export function originHandle(bytes: Buffer): FileHandle | undefined {
   const HEADER = 21;
@@ -47,69 +48,66 @@ export class LayerMarks {
     }[way];
   }
 
-  /** Whether names that share a file are kept together by an index. */
+  /** Whether an index keeps the names of a file together. */
   get hasIndex(): boolean {
     return !this.#isFuse;
   }
 
-  /** Whether an entry of the upper layer is only there to say something about the lower one. */
+  /** Whether an entry of the upper layer is only a mark about the lower one. */
   isMark(folder: Folder, name: string, facts: Facts): boolean {
     if (this.isMarkByItself(name, facts)) return true;
     return facts.kind === "file" && facts.size === 0 && this.#markOf(folder, name, "whiteout") !== undefined;
   }
 
-  /**
-   * The same for those marks that programs can make overlays leave: attributes of whiteouts only layers from
-   * elsewhere have.
-   */
+  /** Like `isMark`, but without attribute whiteouts, which our own mounts never make. */
   isMarkByItself(name: string, facts: Facts): boolean {
     return (facts.kind === "device" && facts.rdev === "0:0") || (this.#isFuse && FUSE_NAME.test(name));
   }
 
-  /** The name of the lower layer that is gone because of an entry `.wh.NAME`. */
+  /** The lower name that an entry `.wh.NAME` deletes. */
   whitenedName(name: string): string | undefined {
     return this.#isFuse && FUSE_NAME.test(name) && !FUSE_OPAQUE.has(name)
       ? name.slice(".wh.".length)
       : undefined;
   }
 
-  /** The names that an entry of the upper layer can have that is about this name. */
+  /** The names under which the upper layer can hold the entry or the whiteout of this name. */
   namesFor(name: string): readonly string[] {
     const LONGEST = 255;
     const isTooLong = bytesFromPath(name).length + ".wh.".length > LONGEST;
     return this.#isFuse && !isTooLong ? [name, `.wh.${name}`] : [name];
   }
 
-  /** Whether nothing of the lower layer shows through this folder. */
+  /** Whether this folder hides the lower layer completely. */
   isOpaque(folder: Folder): boolean {
     if (this.#keys("opaque").some((key) => readLayerMark(folder, ROOT_PATH, key) === YES)) return true;
     return this.#isFuse && folder.facts(".wh..wh..opq") !== undefined;
   }
 
-  /** Whether a folder that is not opaque was there in the lower layer when it was copied up. */
+  /** Whether a folder that is not opaque existed in the lower layer when it was copied up. */
   isCopiedUp(folder: Folder): boolean {
     return this.#isFuse || this.#markOf(folder, ROOT_PATH, "origin") !== undefined;
   }
 
-  /** What a folder that we copy up ourselves is marked with. */
+  /** The marks of a folder that we copy up. */
   get copiedUp(): Xattrs {
     return this.#isFuse ? {} : { [`${this.#prefixes[0]}origin`]: "" };
   }
 
   /**
-   * What a folder that we make where nothing is in the lower layer is marked with: one without a mark is, to
-   * fuse-overlayfs, copied up.
+   * The marks of a folder that we make where the lower layer has nothing: fuse-overlayfs takes a folder
+   * without marks for a copied-up one.
    */
   get made(): Xattrs {
     return this.#isFuse ? this.opaque : {};
   }
 
-  /** Removes from a layer itself what it says about the layer below. */
+  /** Removes the root's reference to the layer below. */
   forgetOrigin(point: Failpoint, layer: Folder): void {
     this.forgetOriginOf(point, layer, ROOT_PATH);
   }
 
-  /** Removes from an entry of a layer what it says about what it is a copy of. */
+  /** Removes an entry's reference to its original. */
   forgetOriginOf(point: Failpoint, folder: Folder, name: string): void {
     for (const key of this.#keys("origin")) {
       const origin = readLayerMark(folder, name, key);
@@ -117,24 +115,24 @@ export class LayerMarks {
     }
   }
 
-  /** What a folder that we make in the place of a whiteout is marked with. */
+  /** The marks of a folder that we make in the place of a whiteout. */
   get opaque(): Xattrs {
     const prefix = this.#isFuse && process.geteuid?.() !== 0 ? this.#prefixes.at(-1) : this.#prefixes[0];
     return { [`${prefix}opaque`]: YES };
   }
 
-  /** What a file that was copied up is a copy of, where the kernel says so. */
+  /** The original of a copied-up file, where the kernel names it. */
   originOf(folder: Folder, name: string): FileHandle | undefined {
     const origin = this.#isFuse ? undefined : this.#markOf(folder, name, "origin");
     return origin === undefined ? undefined : originHandle(Buffer.from(origin, "base64"));
   }
 
-  /** Whether a file was copied up, but nothing says from where: in a user namespace. */
+  /** Whether a file was copied up but does not name its original: in a user namespace. */
   isCopyOfUnknown(folder: Folder, name: string): boolean {
     return !this.#isFuse && this.#markOf(folder, name, "origin") === "";
   }
 
-  /** The path, in the lower layer, of what a file was copied up from, where fuse-overlayfs says so. */
+  /** The lower path that a file was copied up from, where fuse-overlayfs names it. */
   originPathOf(folder: Folder, name: string): string | undefined {
     const origin = this.#isFuse ? readableMark(folder, name, "user.fuseoverlayfs.origin") : undefined;
     return origin === undefined ? undefined : pathFromBytes(Buffer.from(origin, "base64")).replace(/\0$/, "");
@@ -154,8 +152,7 @@ export class LayerMarks {
 }
 
 /**
- * Without privilege the attributes of a file that nobody may read can't be read either; then nothing is known
- * of it.
+ * Without privilege, the attributes of an unreadable file are unreadable too; then nothing is known of it.
  */
 function readableMark(folder: Folder, name: string, key: string): string | undefined {
   return unlessFailed(["EACCES"], () => readLayerMark(folder, name, key));

@@ -22,15 +22,13 @@ const POINTS = {
   whiteout: failpoint("overlay.remove-whiteout"),
 };
 
-/**
- * The upper layer as something to write to while nothing is mounted: does what the kernel does under a mount.
- */
+/** Writes to the upper layer while nothing is mounted, as the kernel would through a mount. */
 export class LayerWriter {
   readonly #marks: LayerMarks;
   readonly #record: BaseRecord;
   /**
-   * The workspace: on the same mount, and nobody's data. What a crash could leave half done is made here, and
-   * the record is kept here.
+   * The workspace: a folder on the same mount without user data. Unfinished entries are made here, and it
+   * holds the base record.
    */
   readonly #scratch: Folder;
 
@@ -40,7 +38,7 @@ export class LayerWriter {
     this.#scratch = scratch;
   }
 
-  /** Writes one file, with the folders on the way. */
+  /** Writes one file, and makes the folders above it. */
   write(upper: Folder, lower: Folder, path: string, bytes: Uint8Array): WrittenFile {
     if (path === ROOT_PATH) return writeFileBelow(upper, path, bytes, this.#scratch);
     return this.inFolder(upper, lower, path, (folder, below) =>
@@ -48,10 +46,7 @@ export class LayerWriter {
     );
   }
 
-  /**
-   * Makes another name of a file where the lower layer has one. The time of the folder is for the caller to
-   * keep.
-   */
+  /** Links a name of a file at a path that the lower layer has. The caller keeps the folder's time. */
   link(upper: Folder, lower: Folder, path: string, from: Folder, existing: string): void {
     this.inFolder(upper, lower, path, (folder, below) => {
       const name = baseName(path);
@@ -62,7 +57,7 @@ export class LayerWriter {
     });
   }
 
-  /** Opens the folders that this path is in, in both layers, making those that the upper one has not. */
+  /** Opens the parent folder of this path in both layers, and makes missing upper folders. */
   inFolder<T>(upper: Folder, lower: Folder, path: string, action: (upper: Folder, lower?: Folder) => T): T {
     const steps = parentPath(path) === ROOT_PATH ? [] : parentPath(path).split("/");
     return this.#step(upper, lower, ROOT_PATH, steps, action);
@@ -91,7 +86,7 @@ export class LayerWriter {
       this.#note(path, lower, name, below);
       const { mtime, atime } = upper.ownFacts();
       this.#placeFolder(upper, name, this.#marks.copiedUp, { facts: below, xattrs: readXattrs(lower, name) });
-      // What was copied up was there before, to all appearance.
+      // Programs must not notice that a folder was copied up.
       upper.setTimes(POINTS.metadata, ROOT_PATH, { mtime, atime });
     } else if (above === undefined && below === undefined) this.#placeFolder(upper, name, this.#marks.made);
     else if (above !== undefined && this.#marks.isMark(upper, name, above))
@@ -99,7 +94,9 @@ export class LayerWriter {
     else if ((above ?? below)?.kind !== "directory") throw notAFolder(path, above ?? below);
   }
 
-  /** Made aside and put in place when it is complete; a whiteout that is in its place goes. */
+  /**
+   * Makes the folder aside and moves it into place when it is complete. A whiteout in its place is removed.
+   */
   #placeFolder(
     upper: Folder,
     name: string,
@@ -152,7 +149,7 @@ export class LayerWriter {
     return writeFileBelow(upper, name, bytes, this.#scratch);
   }
 
-  /** Before anything covers it: what is covered and not noted counts as having had nothing below it. */
+  /** Notes the base before anything covers it: a covered entry without a note counts as new. */
   #note(path: string, lower: Folder, name: string, facts: Facts): void {
     this.#record.note(path, lower, name, facts);
     this.#record.saveIfChanged(this.#scratch);

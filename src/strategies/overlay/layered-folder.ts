@@ -4,8 +4,8 @@ import type { Folder } from "../../system/calls/folder.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 
 /**
- * One folder as programs see it through the layers: what is in the upper one, over what the lower one has and
- * the upper one does not hide.
+ * One folder as programs see it: the upper layer's entries over the lower layer's entries that the upper one
+ * does not hide.
  */
 export class LayeredFolder {
   readonly upper: Folder | undefined;
@@ -18,7 +18,7 @@ export class LayeredFolder {
     this.#marks = marks;
   }
 
-  /** Opens the folder at this path below; undefined if there is none. */
+  /** Opens the folder at this path, or returns undefined if there is none. */
   static openBelow(upper: Folder, lower: Folder, marks: LayerMarks, path: string): LayeredFolder | undefined {
     let folder: LayeredFolder | undefined = new LayeredFolder(upper.duplicate(), lower.duplicate(), marks);
     if (path === ROOT_PATH) return folder;
@@ -29,7 +29,7 @@ export class LayeredFolder {
     return folder;
   }
 
-  /** The layer that a name is to be looked for in, if it is there at all. */
+  /** The layer that shows a name, if either does. */
   find(name: string): { readonly folder: Folder; readonly facts: Facts } | undefined {
     const above = this.upper?.facts(name);
     if (this.upper !== undefined && above !== undefined)
@@ -38,7 +38,7 @@ export class LayeredFolder {
     return this.lower === undefined || below === undefined ? undefined : { folder: this.lower, facts: below };
   }
 
-  /** Opens a folder directly in this one; undefined if there is none. */
+  /** Opens a folder directly in this one, or returns undefined if there is none. */
   open(name: string): LayeredFolder | undefined {
     const found = this.find(name);
     if (found?.facts.kind !== "directory") return undefined;

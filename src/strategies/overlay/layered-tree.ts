@@ -29,14 +29,14 @@ import { type LinkedName, linkedNames, otherNames } from "./linked-names.ts";
 import type { OverlayWay } from "./ways.ts";
 
 /**
- * A sandbox that is an upper layer over the original: it holds only what differs.
+ * A sandbox that is an upper layer over the original: it holds only the differences.
  *
- *   upper/    what the sandbox has of its own, with the marks of an overlay (layer-marks.ts)
- *   work/     the overlay's own; only while it is mounted
- *   merged/   where it is mounted in the host's view; only while it is
- *   base      what the original had at the paths that the upper layer covers (base-record.ts)
+ *   upper/    the sandbox's own entries, with the marks of an overlay (layer-marks.ts)
+ *   work/     the overlay's own folder; only while it is mounted
+ *   merged/   the mount point in the host's view; only while it is mounted
+ *   base      the base facts of the paths that the upper layer covers (base-record.ts)
  *   times     times of folders, while they have to be kept (folder-times.ts)
- *   entered   there from before programs can get in until, after the last of them, `base` is noted anew
+ *   entered   exists from before the first program gets in until `base` is complete after the last one
  *   sandbox   sandbox-notes.ts, with the way it is mounted; written last: without it the workspace is not
  *             finished
  *   stale     sandbox-notes.ts
@@ -53,7 +53,7 @@ const POINTS = {
   fresh: failpoint("overlay.mark-fresh"),
   removeOld: failpoint("overlay.remove-old"),
 };
-/** Nothing here takes long enough to be told. */
+/** No step here takes long enough to report. */
 const NO_STEPS: readonly number[] = [];
 const ENTERED = "entered";
 
@@ -70,9 +70,9 @@ export class LayeredTree implements SandboxTree {
     scope: Scope,
     asBefore: (facts: Facts) => Facts,
     outside: {
-      /** The way that a sandbox which is made now is going to be mounted. */
+      /** The way to mount a new sandbox. */
       readonly chooseWay: () => OverlayWay;
-      /** The sandbox as programs see it, if it is mounted for any now. */
+      /** The sandbox as programs see it, if it is mounted. */
       readonly openMount: (tree: LayeredTree) => Folder | undefined;
     },
   ) {
@@ -104,7 +104,7 @@ export class LayeredTree implements SandboxTree {
     return this.#notes.read().way;
   }
 
-  /** Whether programs are inside, or were and nobody has looked since at what they did. */
+  /** Whether programs are inside, or were inside and `base` is not complete yet. */
   get isEntered(): boolean {
     return this.#workspace.facts(ENTERED) !== undefined;
   }
@@ -119,10 +119,9 @@ export class LayeredTree implements SandboxTree {
   }
 
   *make(original: Folder): Steps {
-    // One that is made anew is mounted as it was before: its marks have to be understood by who mounted it.
+    // A sandbox that is made anew keeps its way to mount, because its marks depend on it.
     const way = this.isFinished ? this.way : this.#chooseWay();
-    // Only a stale one is made anew, and stays stale until it is: that it is finished, and the way, need not
-    // be forgotten meanwhile.
+    // Only a stale sandbox is made anew, and it stays stale until it is complete, so its notes can stay.
     for (const name of [ENTERED, UPPER, WORK]) removeTree(POINTS.removeOld, this.#workspace, name);
     using upper = this.#workspace.ensureFolder(POINTS.upper, UPPER);
     const facts = original.ownFacts();
@@ -143,29 +142,30 @@ export class LayeredTree implements SandboxTree {
     this.#notes.markFresh();
   }
 
-  /** Says that programs are about to get in. */
+  /** Records that programs are about to get in. */
   markEntered(): void {
     if (!this.isEntered) writeWhole(POINTS.enter, this.#workspace, ENTERED, Buffer.alloc(0));
   }
 
   /**
-   * The kernel notes on the upper layer which folder the lower one is, and mounts it over no other. Whether
-   * somebody has put another in its place is for the landing to say; the work can be looked at in any case.
+   * Removes the kernel's note on the upper layer of which folder the lower one is: the kernel would refuse to
+   * mount over another. The landing checks for a replaced original itself; the work can be viewed in any
+   * case.
    */
   forgetLower(): void {
     using upper = this.openOwn();
     this.#marks.forgetOrigin(POINTS.forget, upper);
   }
 
-  /** Whether this is the folder that the sandbox was made over, and not another in its place. */
+  /** Whether this folder is the sandbox's original, and not another in its place. */
   isOver(original: Folder): boolean {
     const root = BaseRecord.load(this.#workspace).get(ROOT_PATH);
     return root === undefined || sameIdentity(original.ownFacts(), root);
   }
 
-  /** Notes what programs have covered, once none is inside any more. */
+  /** Completes `base` with the paths that programs have covered, once none is inside any more. */
   noteWork(original: Folder): void {
-    // Another folder in the original's place has nothing of what the work began with.
+    // Another folder in the original's place does not have the base of the work.
     if (!this.isEntered || !this.isOver(original)) return;
     const record = BaseRecord.load(this.#workspace);
     using upper = this.openOwn();
@@ -194,7 +194,7 @@ export class LayeredTree implements SandboxTree {
   }
 
   read(original: Folder, own: Folder, path: string): Buffer {
-    // Only the overlay itself knows all that was changed through another name of the same file.
+    // Only the mounted overlay shows changes through other names of the same file.
     using mounted = this.#openMount(this);
     if (mounted !== undefined) return readFileBelow(mounted, path);
     if (path === ROOT_PATH) return readFileBelow(own, path);
@@ -222,7 +222,7 @@ export class LayeredTree implements SandboxTree {
   diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
     const { only } = this.#scope;
     const record = BaseRecord.load(this.#workspace);
-    // As it will be noted when the programs have ended, so that what is shown now is what is shown then.
+    // Notes the base as after the end of the programs, so that the diff is the same now and then.
     if (this.isEntered) this.#noteAll(record, own, original);
     return diffLayers(own, original, {
       marks: this.#marks,
@@ -272,7 +272,7 @@ export class LayeredTree implements SandboxTree {
     returnLayer(part, layers, new LayerWriter(this.#marks, layers.record, this.#workspace));
   }
 
-  /** What returns to the upper layer needs its place there. */
+  /** Entries that return to the upper layer need a free path there. */
   partConflicts({ original, manifest }: LandedPart): Conflict[] {
     using upper = this.openOwn();
     const { changes } = this.diff(original, upper);
@@ -293,7 +293,7 @@ export class LayeredTree implements SandboxTree {
     return this.#scope.only === undefined ? linkedNames(this.#workspace, original, this.#marks) : [];
   }
 
-  /** A workspace inside the original is not to be seen by programs. */
+  /** Hides a workspace inside the original from programs. */
   #hideWorkspaces(original: Folder, upper: Folder, facts: Facts): void {
     const hidden = original.names().filter((name) => OWN_NAME.test(name));
     for (const name of hidden) upper.createWhiteout(POINTS.hide, name);

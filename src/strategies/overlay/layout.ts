@@ -1,6 +1,5 @@
 /**
- * The names of an overlay in its workspace. The marks that others may leave beside them belong to those who
- * leave them.
+ * The names of an overlay in its workspace. Other files beside them belong to the modules that write them.
  */
 
 /** The upper layer: the work. */

@@ -8,25 +8,27 @@ import { LayeredFolder } from "./layered-folder.ts";
 import { UPPER, WORK } from "./layout.ts";
 
 /**
- * The kernel's overlay keeps names together that share a file (index=on): when a file is changed through one
- * of its names, only that name is in the upper layer, and the copy has another one in the index,
- * `work/index`, called after the file of the lower layer. Programs see the copy under all its names. When
- * they have ended, every such name gets its place in the upper layer, which then says all by itself.
+ * The other names of copied-up files.
  *
- * fuse-overlayfs shows the copy under all names too, has no index, and the name in the upper layer need not
- * even be the one that was used; but the copy says which path of the lower layer it is of.
+ * The kernel's overlay keeps the names of a file together (index=on). When a program changes a file through
+ * one name, the upper layer has only that name; the copy has a second one in the index, `work/index`, named
+ * after the lower file. Programs see the copy under all its names. When they have ended, we give every such
+ * name an entry in the upper layer, which is then complete by itself.
+ *
+ * fuse-overlayfs also shows the copy under all names, but has no index, and its name in the upper layer need
+ * not be the one that the program used; but the copy names its lower path.
  */
 export interface LinkedName {
-  /** Where programs see the copy, and only the lower layer has a name. */
+  /** A path at which programs see the copy, but only the lower layer has a name. */
   readonly path: string;
-  /** Where the copy is, from the workspace. */
+  /** The path of the copy in the workspace. */
   readonly storedAt: string;
 }
 
-/** Where the index is, from the workspace. */
+/** The path of the index in the workspace. */
 const INDEX = `${WORK}/index`;
 
-/** Looks through the whole lower layer, if there is any such copy at all. */
+/** Finds all such names. Walks the whole lower layer if there is any such copy. */
 export function linkedNames(workspace: Folder, lower: Folder, marks: LayerMarks): LinkedName[] {
   using upper = workspace.openChild(UPPER);
   const copies = marks.hasIndex ? indexedCopies(workspace) : copiesByOrigin(upper, lower, marks);
@@ -37,7 +39,7 @@ export function linkedNames(workspace: Folder, lower: Folder, marks: LayerMarks)
   });
 }
 
-/** The other names that programs see in the lower layer of the file that it has at this path. */
+/** The other names that programs see of the lower file at this path. */
 export function otherNames(upper: Folder, lower: Folder, marks: LayerMarks, path: string): string[] {
   using folder = LayeredFolder.openBelow(upper, lower, marks, parentPath(path));
   const found = folder?.find(baseName(path));
@@ -48,14 +50,14 @@ export function otherNames(upper: Folder, lower: Folder, marks: LayerMarks, path
   );
 }
 
-/** Where copies are, by the files that they are copies of: those in the index. */
+/** The paths of the copies in the index, by the lower files that they are copies of. */
 function indexedCopies(workspace: Folder): Map<FileHandle, string> {
   const copies = new Map<FileHandle, string>();
   using index = workspace.openBelowIfThere(INDEX);
   for (const name of index?.names() ?? []) {
     const handle = originHandle(Buffer.from(name, "hex"));
     const facts = index?.facts(name);
-    // Of a folder only a note that it is gone, or where it is, can be here.
+    // For a folder, the index can only hold a note that it is gone, or where it is.
     const isNote = facts === undefined || facts.kind === "directory" || facts.kind === "device";
     if (handle !== undefined && !isNote) copies.set(handle, joinPath(INDEX, name));
   }
@@ -63,8 +65,8 @@ function indexedCopies(workspace: Folder): Map<FileHandle, string> {
 }
 
 /**
- * Those in the upper layer that are of a file with several names. Several copies of one file say nothing
- * about its other names.
+ * The copies in the upper layer of files with several names. Several copies of one file say nothing about its
+ * other names.
  */
 function copiesByOrigin(upper: Folder, lower: Folder, marks: LayerMarks): Map<FileHandle, string> {
   const copies = new Map<FileHandle, { readonly path: string; readonly ino: number }>();
@@ -85,7 +87,7 @@ function copiesByOrigin(upper: Folder, lower: Folder, marks: LayerMarks): Map<Fi
 interface OriginOf {
   readonly path: string;
   readonly ino: number;
-  /** The path in the lower layer that it was copied up from. */
+  /** The lower path that it was copied up from. */
   readonly origin: string;
 }
 
@@ -117,7 +119,7 @@ interface NamedHandle {
   readonly handle: FileHandle;
 }
 
-/** Every name of a file with several names that programs see in the lower layer. */
+/** Every name, of files with several names, that programs see in the lower layer. */
 function* lowerNames(
   upper: Folder | undefined,
   lower: Folder,

@@ -15,10 +15,10 @@ import type { LayeredTree } from "./layered-tree.ts";
 import { MERGED, WORK } from "./layout.ts";
 
 /**
- * The one mount of a sandbox, shared by all programs inside. Who may mount, or has fuse, has it in his own
- * view, at `merged` in the workspace, a folder that is there only while something is mounted on it, so that
- * nobody writes into nothing. Without privilege it is in the namespace of the programs, made by who starts
- * them; it is found by the name of its source.
+ * The one mount of a sandbox, shared by all programs inside. A process that may mount, or has fuse, mounts it
+ * in its own view, at `merged` in the workspace. That folder exists only while something is mounted on it, so
+ * that no program writes into an empty folder. Without privilege, the launcher mounts it in the namespace of
+ * the programs. It is found by the name of its source.
  */
 const POINTS = {
   work: failpoint("overlay.create-work"),
@@ -29,14 +29,11 @@ const POINTS = {
   keep: failpoint("overlay.keep-mount"),
   clear: failpoint("overlay.clear-mount"),
 };
-/**
- * How long we wait for who is only passing by: one who looks into every new mount, a namespace that has
- * copies of all until it is set up.
- */
+/** Grace period for short-lived users, such as file indexers or a namespace that is still being set up. */
 const PASSING_MS = 1000;
 const LOOK_AGAIN_MS = 20;
 /**
- * There once somebody was told the path of the mount: it is then there whenever the sandbox is not being
+ * Exists once a user was told the path of the mount. The mount then stays, except while the sandbox is being
  * saved, landed or emptied.
  */
 const KEPT = "kept";
@@ -61,7 +58,7 @@ export class OverlayMount {
     return isMountPoint(this.#workspace, MERGED);
   }
 
-  /** Whether it can be made over what is in the original's place now. */
+  /** Whether the folder in the original's place is one that the mount can go over. */
   isOverOriginal(tree: LayeredTree): boolean {
     if (!isThere(this.#scope.root)) return false;
     using original = Folder.open(this.#scope.root);
@@ -69,18 +66,18 @@ export class OverlayMount {
   }
 
   /**
-   * Whether this process can make it. In a user namespace only who is in one already: in a container without
-   * privilege, for example.
+   * Whether this process can mount it. For a user namespace, only a process that is already in one can, for
+   * example in an unprivileged container.
    */
   canBeMade(tree: LayeredTree): boolean {
     return tree.way !== "user-namespace" || this.#isMounted || mayMount();
   }
 
-  /** Mounts it in the view of this process, if it is not. */
+  /** Mounts it in the view of this process, unless it is mounted. */
   async make(tree: LayeredTree): Promise<void> {
     if (tree.way === "fuse" && isDeadFuse(this.#workspace, MERGED)) await this.#unmount(tree);
     if (this.#isMounted) {
-      // A crash may have left it closed to writing.
+      // A crash may have left it read-only.
       if (tree.way !== "fuse") this.#setReadOnly(false);
       return;
     }
@@ -104,15 +101,16 @@ export class OverlayMount {
   }
 
   /**
-   * Makes the folder that a mount needs besides the layers, as it has to be before the first one; its path.
+   * Makes the work folder that a mount needs besides the layers, fresh before the first mount. Returns its
+   * path.
    */
   prepareWork(tree: LayeredTree): string {
     if (this.#writerElsewhere(tree) === undefined) {
-      // What a crash, or a restart of the machine, kept from being noted.
+      // Notes what a crash or a restart of the machine kept from being noted.
       using original = Folder.open(this.#scope.root);
       this.#assertOver(tree, original);
       tree.noteWork(original);
-      // A volatile mount leaves a note that its layers may be incomplete. Within one boot they are not.
+      // A volatile mount leaves a note that its layers may be incomplete. Within one boot they are complete.
       removeTree(POINTS.clear, this.#workspace, WORK);
       tree.forgetLower();
     }
@@ -121,9 +119,9 @@ export class OverlayMount {
     return this.#workspace.label(WORK);
   }
 
-  /** Ends the mount, in whatever namespace; who keeps that from being done, if somebody does. */
+  /** Ends the mount, in any namespace. Returns the process that prevents it, if one does. */
   async end(tree: LayeredTree): Promise<string | undefined> {
-    return await whoStays(() => this.#tryToEnd(tree));
+    return await lastingHolder(() => this.#tryToEnd(tree));
   }
 
   async #tryToEnd(tree: LayeredTree): Promise<string | undefined> {
@@ -136,7 +134,7 @@ export class OverlayMount {
     return undefined;
   }
 
-  /** The work means nothing over another folder, and what is not noted yet would be lost. */
+  /** Refuses another folder: the work means nothing over it, and paths without a note would be lost. */
   #assertOver(tree: LayeredTree, original: Folder): void {
     if (tree.isOver(original)) return;
     throw new UsageError(`Another folder is in the place of the original ${this.#scope.root}.`, {
@@ -144,12 +142,9 @@ export class OverlayMount {
     });
   }
 
-  /**
-   * Two mounts of the same layers know nothing of each other: who works in one would not see what is done in
-   * the other.
-   */
+  /** Refuses a second mount: two mounts of the same layers do not see each other's changes. */
   async #assertNotElsewhere(tree: LayeredTree): Promise<void> {
-    const holder = await whoStays(async () => {
+    const holder = await lastingHolder(async () => {
       const writer = this.#writerElsewhere(tree);
       return writer && nameOf(writer);
     });
@@ -164,8 +159,8 @@ export class OverlayMount {
   }
 
   /**
-   * A namespace in which the sandbox is mounted and can be written to. Looked for only where programs may be
-   * inside: it takes a while.
+   * A namespace with a writable mount of the sandbox. Searched only while programs may be inside, because it
+   * takes a while.
    */
   #writerElsewhere(tree: LayeredTree): LiveMount | undefined {
     if (tree.isFinished && !tree.isEntered) return undefined;
@@ -173,12 +168,12 @@ export class OverlayMount {
   }
 
   /**
-   * A namespace that was made meanwhile has a copy of the mount, which stays there; so the file system is
-   * closed to all writing first.
+   * Makes the file system read-only before the unmount, because a namespace made meanwhile keeps a copy of
+   * the mount.
    */
   async #unmount(tree: LayeredTree): Promise<"done" | "busy"> {
     const path = this.#workspace.label(MERGED);
-    // Only root could have mounted one that is not finished without fuse.
+    // Only root can mount without fuse, so this tells for an unfinished sandbox.
     const isFuse = tree.isFinished ? tree.way === "fuse" : process.geteuid?.() !== 0;
     if (isFuse) return await unmountFuse(POINTS.unmount, path);
     if (this.#setReadOnly(true) === "busy") return "busy";
@@ -195,7 +190,7 @@ export class OverlayMount {
   /** The sandbox as programs see it now, if it is mounted for any. */
   openLive(tree: LayeredTree): Folder | undefined {
     if (!tree.isEntered) return undefined;
-    // What is left of a mount whose process died serves nobody.
+    // A fuse mount is of no use after its process died.
     if (this.#isMounted)
       return isDeadFuse(this.#workspace, MERGED) ? undefined : this.#workspace.openChild(MERGED);
     const live = this.#writerElsewhere(tree);
@@ -212,8 +207,8 @@ export class OverlayMount {
   }
 }
 
-/** Who is in the way, unless it is somebody who is only passing by. */
-async function whoStays(inTheWay: () => Promise<string | undefined>): Promise<string | undefined> {
+/** The process that still holds the mount after the grace period, if one does. */
+async function lastingHolder(inTheWay: () => Promise<string | undefined>): Promise<string | undefined> {
   const limit = performance.now() + PASSING_MS;
   for (;;) {
     const holder = await inTheWay();

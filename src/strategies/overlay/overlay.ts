@@ -40,15 +40,15 @@ import { whyNoLayers } from "./placement-probe.ts";
 import { firstWorkingWay, OVERLAY_WAYS, type OverlayWay, probeWay } from "./ways.ts";
 
 /**
- * A view of the original through an overlay: made in a millisecond whatever the size of the original, and it
- * holds only what differs. Reading, writing, comparing and landing work on the layers and need no mount; one
- * is made only for programs. What the sandbox has not touched shows the original as it is now.
+ * A view of the original through an overlay: made in a millisecond for an original of any size, it holds only
+ * the differences. Reading, writing, comparing and landing work on the layers and need no mount; only
+ * programs do. Untouched paths show the original as it is now.
  */
 export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   readonly #allowed: readonly OverlayWay[];
   #way: OverlayWay | undefined;
 
-  /** `allowed`: the ways to mount that may be used, the first that works is. */
+  /** `allowed` lists the permitted ways to mount; the first that works is used. */
   constructor(context: StrategyContext, allowed: readonly OverlayWay[] = OVERLAY_WAYS) {
     super(context, "overlay", {
       commit: "two-phase",
@@ -90,7 +90,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     }));
   }
 
-  /** Mounts it in the view of this process; it stays until the work lands or goes. */
+  /** Mounts the sandbox in the view of this process. It stays mounted until the work lands or goes. */
   async path(ref: SandboxRef): Promise<string> {
     using sandbox = await this.open(ref);
     const mount = new OverlayMount(sandbox.workspace, sandbox.scope);
@@ -169,7 +169,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     await this.#showAgain(ref);
   }
 
-  /** Who was told the path may go on using it. */
+  /** Mounts the sandbox again for a user who was told its path. */
   async #showAgain(ref: SandboxRef): Promise<void> {
     using workspace = openWorkspace(placeOf(ref).path);
     const tree = workspace === undefined ? undefined : this.tree(workspace, scopeFrom(ref));
@@ -218,7 +218,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
         holder,
         hint: "End it, or leave the folder, and try again.",
       });
-    // Without an original there is nothing to note, and nothing can land; but the sandbox can go.
+    // Without an original, nothing can be noted or landed; but the sandbox can be removed.
     if (!tree.isFinished || !tree.isEntered || !isThere(scope.root)) return;
     using original = openOriginal(scope);
     tree.noteWork(original);
@@ -235,7 +235,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   }
 }
 
-/** Which way it will be, as far as can be told without trying. */
+/** The likely way to mount, without trying it. */
 function likelyWay(allowed: readonly OverlayWay[]): OverlayWay {
   const isRoot = process.geteuid?.() === 0;
   return allowed.find((way) => isRoot || way !== "kernel") ?? "fuse";
@@ -256,8 +256,8 @@ const LOSSES_OF: { readonly [way in OverlayWay]: readonly Loss[] } = {
 };
 
 /**
- * fuse-overlayfs moves what it copied up into its place, which without privilege needs permission to write to
- * it.
+ * fuse-overlayfs moves copied-up entries into place, which without privilege needs permission to write to
+ * them.
  */
 function lossesOf(way: OverlayWay): readonly Loss[] {
   const isUsersFuse = way === "fuse" && process.geteuid?.() !== 0;

@@ -12,7 +12,10 @@ import type { OverlayWay } from "./ways.ts";
 
 const PROBE = failpoint("overlay.probe-marks");
 
-/** Why an upper layer in this place can't serve this original, if it can't. Leaves nothing behind. */
+/**
+ * Why an upper layer in this place does not work for this original, or undefined if it does. Leaves nothing
+ * behind.
+ */
 export function whyNoLayers(place: WorkspacePlace, scope: Scope, way: OverlayWay): string | undefined {
   using folder = Folder.open(parentPath(place.path));
   if (!takesMarks(folder, way))
@@ -20,14 +23,14 @@ export function whyNoLayers(place: WorkspacePlace, scope: Scope, way: OverlayWay
   return way === "user-namespace" ? (whyNotMapped(scope) ?? whyNotAlone(scope)) : undefined;
 }
 
-/** A file that never gets a name is marked, and gone when it is closed. */
+/** Marks a nameless file, which is gone when it is closed. */
 function takesMarks(folder: Folder, way: OverlayWay): boolean {
   let fd: number | undefined;
   try {
     fd = folder.createNameless(PROBE);
     return takesXattrs(PROBE, fd, new LayerMarks(way).opaque);
   } catch (thrown) {
-    // Where there are no files without a name (FUSE), there is no upper layer either.
+    // A file system without nameless files (FUSE) can't hold an upper layer either.
     if (failedWith(thrown, "EOPNOTSUPP", "ENOTSUP", "EISDIR")) return false;
     throw thrown;
   } finally {
@@ -35,14 +38,14 @@ function takesMarks(folder: Folder, way: OverlayWay): boolean {
   }
 }
 
-/** In a user namespace the kernel lets nobody look under a mount. */
+/** In a user namespace, the kernel lets no process look under a mount. */
 function whyNotAlone({ root }: Scope): string | undefined {
   const [inside] = mountsBelow(root);
   return inside === undefined ? undefined : `${inside} is mounted inside, and only root could leave that out`;
 }
 
 /**
- * In a user namespace of one's own only one's own user and group exist; a file of another can't be copied up
+ * A user namespace of our own knows only our own user and group; files of others can't be copied up
  * (EOVERFLOW).
  */
 function whyNotMapped({ root }: Scope): string | undefined {

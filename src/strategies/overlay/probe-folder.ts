@@ -7,8 +7,8 @@ import { unmountFuse } from "../../system/mount/fuse-overlay.ts";
 import { tryLock } from "../../system/state/lock.ts";
 
 /**
- * A folder in the state directory to try something in. It is locked while it is used, and the lock goes with
- * the process: the next one who tries something removes what one that was killed has left.
+ * A temporary folder in the state directory for probes. The process holds a lock on it while it uses the
+ * folder; the next probe removes the folder of a killed process.
  */
 const POINTS = {
   create: failpoint("overlay.probe-create"),
@@ -31,7 +31,7 @@ export async function withProbeFolder<T>(
   try {
     return await use(folder);
   } finally {
-    // First removed, then unlocked.
+    // Remove it before the lock goes.
     removeTree(POINTS.remove, state, name);
     folder.close();
   }
@@ -45,13 +45,13 @@ function create(state: Folder): { readonly name: string; readonly folder: Folder
     if (folder === undefined) continue;
     const isLocked = tryLock(folder);
     const found = state.facts(name);
-    // Before it is locked it looks as if it were left behind, and may have been taken for that.
+    // Before the lock, another process may take the folder for an abandoned one and remove it.
     if (isLocked && found !== undefined && sameIdentity(found, folder.ownFacts())) return { name, folder };
     folder.close();
   }
 }
 
-/** Somebody may be looking into what is mounted there: then it is left to the next. */
+/** Removes an abandoned folder. If its mount is busy, leaves it to the next probe. */
 async function removeIfLeft(state: Folder, name: string): Promise<void> {
   using folder = state.openBelowIfThere(name);
   if (folder === undefined || !tryLock(folder)) return;

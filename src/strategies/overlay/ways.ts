@@ -17,13 +17,13 @@ import { unmount } from "../../system/mount/unmount.ts";
 import { PROBE_MOUNT_POINT, withProbeFolder } from "./probe-folder.ts";
 
 /**
- * The ways to mount an overlay, the best first: as root; in a user namespace, without privilege; by a process
+ * The ways to mount an overlay, the best first: as root; without privilege in a user namespace; by a process
  * in user space.
  */
 export const OVERLAY_WAYS = ["kernel", "user-namespace", "fuse"] as const;
 export type OverlayWay = (typeof OVERLAY_WAYS)[number];
 
-/** Whether a way works on this machine for this user; if not, why. */
+/** Whether a way works on this machine for this user, or why not. */
 export type WayResult =
   | { readonly way: OverlayWay; readonly works: true }
   | { readonly way: OverlayWay; readonly works: false; readonly reason: string };
@@ -37,18 +37,18 @@ const SOURCE = "drydock-probe";
 
 const known = new Map<OverlayWay, Promise<WayResult>>();
 
-/** Tries a way, in the state directory, once per process. Leaves nothing behind. */
+/** Tries a way to mount in the state directory, once per process. Leaves nothing behind. */
 export function probeWay(way: OverlayWay, stateDir: string): Promise<WayResult> {
   const before = known.get(way);
   if (before !== undefined) return before;
   const result = tryWay(way, stateDir);
   known.set(way, result);
-  // What kept us from trying, like a full disk, says nothing about the way.
+  // A failure of the attempt itself, like a full disk, says nothing about the way.
   result.catch(() => known.delete(way));
   return result;
 }
 
-/** The first of the allowed ways that works; the later ones are not tried then. If none does, why. */
+/** The first allowed way that works, or why none does. Does not try the later ones. */
 export async function firstWorkingWay(
   stateDir: string,
   allowed: readonly OverlayWay[] = OVERLAY_WAYS,
@@ -69,16 +69,16 @@ async function tryWay(way: OverlayWay, stateDir: string): Promise<WayResult> {
   return reason === undefined ? { way, works: true } : { way, works: false, reason };
 }
 
-/** What is known without trying. */
+/** The reasons that are known without trying. */
 function whyNotAtOnce(way: OverlayWay): string | undefined {
   if (way === "kernel" && process.geteuid?.() !== 0) return "mounting needs root";
   return way === "fuse" ? whyNoFuse() : undefined;
 }
 
 /**
- * Tries the kernel's way on layers in memory, which takes a millisecond where folders on a disk take ten, and
- * of which nothing is left even if the process is killed. Kernels before 6.15 do not take such layers; that
- * it fails here says nothing.
+ * Tries the kernel's way with layers in memory, which takes one millisecond instead of ten on a disk, and
+ * leaves nothing even if the process is killed. Kernels before 6.15 refuse such layers, so a failure here
+ * says nothing.
  */
 function worksInMemory(): boolean {
   try {
@@ -116,7 +116,7 @@ function makeLayers(folder: Folder): void {
   closeFile(lower.createFile(POINTS.layers, "lowered", 0o600));
 }
 
-/** Root inside a user namespace may mount, but not leave the marks that the kernel's way needs. */
+/** Root in a user namespace may mount, but may not write the marks that the kernel's way needs. */
 function takesTrustedMarks(folder: Folder): boolean {
   const mark = { "trusted.overlay.probe": Buffer.from("y").toString("base64") };
   return writeXattrs(POINTS.layers, folder, "upper", mark, {}).length === 0;
@@ -153,13 +153,13 @@ async function whyNotByFuse(layers: OverlayLayers, merged: Folder): Promise<stri
   }
 }
 
-/** Some look into every new mount for a moment: indexers, file managers. */
+/** Waits for processes that look into every new mount for a moment, such as indexers and file managers. */
 async function untilFree(end: () => Promise<"done" | "busy">): Promise<void> {
   for (let attempt = 0; attempt < 50; attempt += 1) {
     if ((await end()) === "done") return;
     await delay(20);
   }
-  throw new BusyError("what was mounted to try it is kept busy by another process", {
+  throw new BusyError("another process keeps the trial mount busy", {
     holder: "another process",
   });
 }

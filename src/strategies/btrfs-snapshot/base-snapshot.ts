@@ -1,15 +1,15 @@
 import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import { asOf } from "../../engine/part/landed-entries.ts";
+import { suspectSince } from "../../engine/part/landed-entries.ts";
 import type { CopiedEntry } from "../../engine/tree/copy-tree.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 
-/** The twin of a snapshot, as what the snapshot is a copy of: the two were one. */
-export class TwinFolder {
+/** The read-only base snapshot, as the original of the writable one: both are of one instant. */
+export class BaseSnapshot {
   readonly #folder: Folder;
-  /** Taken before the twin was made: no other one has it. */
+  /** Taken before the base was made. It also identifies the base, because no other one has it. */
   readonly barrier: Time;
 
   constructor(folder: Folder, barrier: Time) {
@@ -18,16 +18,18 @@ export class TwinFolder {
   }
 
   entry(path: string): CopiedEntry | undefined {
-    return look(this.#folder, path, (folder, name, facts) => ({
+    return readEntry(this.#folder, path, (folder, name, facts) => ({
       path,
       original: facts,
-      copy: asOf(this.barrier, facts),
+      copy: suspectSince(this.barrier, facts),
       xattrs: readXattrs(folder, name),
       ...(facts.kind === "symlink" && { target: folder.readLink(name) }),
     }));
   }
 
-  /** What is in a folder. The twin was made with the workspaces that were in the original. */
+  /**
+   * The names in a folder. The base also holds the workspaces that were in the original; these are left out.
+   */
   names(path: string): readonly string[] {
     using folder = this.#folder.openBelowIfThere(path);
     const names = folder?.names() ?? [];
@@ -35,8 +37,8 @@ export class TwinFolder {
   }
 }
 
-/** Looks at an entry of a tree, if it is there. */
-export function look<T>(
+/** Reads an entry of a tree by `as`, if it exists. */
+export function readEntry<T>(
   tree: Folder,
   path: string,
   as: (folder: Folder, name: string, facts: Facts) => T,

@@ -22,7 +22,7 @@ import { commitOf, inodesTouchedSince } from "../../system/btrfs/btrfs-search.ts
 import type { Time } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { diffTwins, diffWithTwin, type Twins } from "./twin-diff.ts";
+import { diffSnapshots, diffWithBase, type Snapshots } from "./snapshot-diff.ts";
 
 const POINT = failpoint("test.twins");
 
@@ -98,24 +98,24 @@ const WORK: readonly (readonly [
   ],
 ];
 
-class OpenTwins implements Twins {
+class OpenSnapshots implements Snapshots {
   readonly tree: Folder;
-  readonly twin: Folder;
+  readonly base: Folder;
   readonly barrier: Time;
 
   constructor(place: string, barrier: Time) {
     this.tree = Folder.open(join(place, "tree"));
-    this.twin = Folder.open(join(place, "twin"));
+    this.base = Folder.open(join(place, "base"));
     this.barrier = barrier;
   }
 
   [Symbol.dispose](): void {
     this.tree.close();
-    this.twin.close();
+    this.base.close();
   }
 }
 
-describe("a snapshot and its twin", { skip: whyNoImages() ?? false }, () => {
+describe("a snapshot and its base", { skip: whyNoImages() ?? false }, () => {
   let image: MountedImage;
   let place: string;
   let barrier: Time;
@@ -138,9 +138,9 @@ describe("a snapshot and its twin", { skip: whyNoImages() ?? false }, () => {
     using source = Folder.open(original);
     using target = Folder.open(place);
     barrier = takeBarrier(target);
-    createSnapshot(POINT, source, target, "twin", { readOnly: true });
-    using twin = target.openChild("twin");
-    createSnapshot(POINT, twin, target, "tree");
+    createSnapshot(POINT, source, target, "base", { readOnly: true });
+    using base = target.openChild("base");
+    createSnapshot(POINT, base, target, "tree");
   });
   afterEach(() => removeWithSubvolumes(place));
 
@@ -156,17 +156,17 @@ describe("a snapshot and its twin", { skip: whyNoImages() ?? false }, () => {
   for (const [what, work, lines] of WORK)
     it(`[D1] differ in the same, whether the file system tells what was touched or both are walked: ${what}`, () => {
       work((path) => join(place, "tree", path));
-      using twins = new OpenTwins(place, barrier);
-      const found = diffWithTwin(twins);
+      using snapshots = new OpenSnapshots(place, barrier);
+      const found = diffWithBase(snapshots);
       assert.deepEqual(linesOf(found), lines);
-      assert.deepEqual(outlineOf(found), outlineOf(diffTwins(twins, undefined)));
+      assert.deepEqual(outlineOf(found), outlineOf(diffSnapshots(snapshots, undefined)));
     });
 
   it("[D6] are looked at only where something was touched", () => {
-    using twins = new OpenTwins(place, barrier);
-    const { tree, twin } = twins;
+    using snapshots = new OpenSnapshots(place, barrier);
+    const { tree, base } = snapshots;
     writeFileSync(join(place, "tree/a/b/file"), "new\n");
-    const touched = inodesTouchedSince(tree, commitOf(twin)) ?? new Set();
+    const touched = inodesTouchedSince(tree, commitOf(base)) ?? new Set();
     const inode = (path: string) => {
       using folder = tree.openBelow(path);
       return folder.ownFacts().ino;
@@ -186,8 +186,8 @@ describe("a snapshot and its twin", { skip: whyNoImages() ?? false }, () => {
   ] as const)
     it(`[A11] know a name in both of a file that ${what}`, () => {
       work((path) => join(place, "tree", path));
-      using twins = new OpenTwins(place, barrier);
-      assert.equal([...diffWithTwin(twins).anchors.values()].length, 1);
+      using snapshots = new OpenSnapshots(place, barrier);
+      assert.equal([...diffWithBase(snapshots).anchors.values()].length, 1);
     });
 
   it("[D2] differ in content though everything was done within one tick of the clock", (t) => {
@@ -199,13 +199,13 @@ describe("a snapshot and its twin", { skip: whyNoImages() ?? false }, () => {
       using tree = target.openChild("tree");
       const before = takeBarrier(target);
       writeFileSync(join(path, "tree/file"), "old\n");
-      createSnapshot(POINT, tree, target, "twin", { readOnly: true });
+      createSnapshot(POINT, tree, target, "base", { readOnly: true });
       writeFileSync(join(path, "tree/file"), "new\n");
-      using twins = new OpenTwins(path, before);
-      const [is, was] = [twins.tree, twins.twin].map((folder) => folder.facts("file")?.ctime);
+      using snapshots = new OpenSnapshots(path, before);
+      const [is, was] = [snapshots.tree, snapshots.base].map((folder) => folder.facts("file")?.ctime);
       if (String(is) === String(was)) {
-        assert.deepEqual(linesOf(diffTwins(twins, undefined)), ["modified file"]);
-        assert.deepEqual(linesOf(diffWithTwin(twins)), ["modified file"]);
+        assert.deepEqual(linesOf(diffSnapshots(snapshots, undefined)), ["modified file"]);
+        assert.deepEqual(linesOf(diffWithBase(snapshots)), ["modified file"]);
         return;
       }
       removeWithSubvolumes(path);

@@ -1,29 +1,26 @@
 import { SandboxCommitError } from "../../core/errors/errors.ts";
 import { displayPath, isAtOrBelow, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import { isLeftOut, type Scope } from "../workspace/scope.ts";
+import { isExcluded, type Scope } from "../workspace/scope.ts";
 import type { ChangeSet, TreeEntry } from "./change-set.ts";
 
 /**
- * A resource of its own inside of a folder, such as a database, is no part of the folder: whatever is found
- * at its paths is neither shown nor landed. Nor is the time of the folder that it is in, unless something
- * else was changed there: a program that works on it changes that too.
+ * Drops the changes at excluded paths. A resource of its own inside a folder, such as a database, does not
+ * belong to the folder: its paths are neither shown nor landed. The time of the folder that holds it counts
+ * only if something else changed there, because programs that work on that resource move it too.
  */
-export function withoutLeftOut(found: ChangeSet, scope: Scope): ChangeSet {
+export function withoutExcluded(found: ChangeSet, scope: Scope): ChangeSet {
   const { without } = scope;
   if (without === undefined) return found;
-  const changes = found.changes.filter(({ path }) => !isLeftOut(scope, path));
-  const entries = found.entries.filter(({ path }) => !isLeftOut(scope, path));
+  const changes = found.changes.filter(({ path }) => !isExcluded(scope, path));
+  const entries = found.entries.filter(({ path }) => !isExcluded(scope, path));
   const around = new Set(without.map(parentPath));
   const touched = new Set(entries.map(({ path }) => parentPath(path)));
   const folderTimes = found.folderTimes.filter(({ path }) => !around.has(path) || touched.has(path));
   return { ...found, changes, entries, folderTimes };
 }
 
-/**
- * Refuses to land what would take along a resource of its own: its folder was removed, or another one is in
- * its place.
- */
-export function assertKeepsLeftOut({ entries }: ChangeSet, { without = [] }: Scope): void {
+/** Refuses an entry that would remove or replace a folder around a resource of its own. */
+export function assertKeepsExcluded({ entries }: ChangeSet, { without = [] }: Scope): void {
   for (const inside of without) {
     const taking = entries.find((entry) => takes(entry, inside));
     if (taking === undefined) continue;

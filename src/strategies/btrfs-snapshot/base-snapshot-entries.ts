@@ -8,11 +8,11 @@ import { compareTimes, type Facts, statListed, type Time } from "../../system/ca
 import type { Folder } from "../../system/calls/folder.ts";
 import { isListedFolder, listedInode, nameFrom, readNameBytes } from "../../system/calls/listing.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
-import { LandedTwin, landedFacts } from "./landed-twin.ts";
+import { BaseOverrides, landedFacts } from "./base-overrides.ts";
 
 /**
- * One row of numbers for each entry. `from` and `to` are the range of what is in a folder, both 0 until
- * somebody asks; what is behind them is known only of what may have been touched.
+ * One row of numbers for each entry. `from` and `to` are the range of a folder's contents, both 0 until the
+ * folder is listed. The columns behind them are filled only for entries that may have been touched.
  */
 const COLUMN = {
   ino: 0,
@@ -31,28 +31,29 @@ const COLUMN = {
 } as const;
 const COLUMNS = 13;
 
-/** What is known besides what the twin holds. */
-export interface TwinKnowledge {
+/** The facts about the work that the base snapshot does not hold. */
+export interface KnownWork {
   /**
-   * The inodes of all that was touched in the sandbox and of the folders above; nothing else is looked at.
+   * The inodes of all touched entries of the sandbox and of the folders above them. If given, no other entry
+   * is read.
    */
   readonly touched?: ReadonlySet<number> | undefined;
-  /** What of the work has landed. */
-  readonly landed?: LandedTwin | undefined;
+  /** The parts of the work that have landed. */
+  readonly landed?: BaseOverrides | undefined;
 }
 
 /**
- * The twin of a snapshot as a baseline: what every entry was is asked of the twin itself, when the diff comes
- * to it. A snapshot keeps inode numbers and times, so an entry that still has those of its twin was not
- * touched. What has landed stands over the twin, and is always looked at.
+ * The base snapshot as a baseline: the diff reads the base of an entry from the snapshot itself, when it
+ * comes to it. A snapshot keeps inode numbers and times, so an entry with those of its base is untouched.
+ * Landed entries override the base, and are always compared.
  */
-export class TwinEntries implements BaseEntries {
+export class BaseSnapshotEntries implements BaseEntries {
   readonly root = 0;
-  readonly #twin: Folder;
+  readonly #base: Folder;
   readonly #barrier: Time;
   readonly #touched: ReadonlySet<number> | undefined;
-  readonly #landed: LandedTwin;
-  /** Of the entries that are from there, by their index. */
+  readonly #landed: BaseOverrides;
+  /** The landed entries, by index. */
   readonly #landedEntries = new Map<number, CopiedEntry>();
   #rows = new Float64Array(1024 * COLUMNS);
   #names = Buffer.allocUnsafe(16 * 1024);
@@ -61,18 +62,18 @@ export class TwinEntries implements BaseEntries {
   #open: { readonly index: number; readonly folder: Folder } | undefined;
 
   /**
-   * `barrier` is of before the twin was made: what was changed after it may have been changed again within
-   * the same tick of the clock, so its times tell nothing.
+   * `barrier` was taken before the base was made: an entry that changed after it may have changed twice
+   * within one tick of the clock, so its times prove nothing.
    */
-  constructor(twin: Folder, barrier: Time, { touched, landed = new LandedTwin() }: TwinKnowledge = {}) {
-    this.#twin = twin;
+  constructor(base: Folder, barrier: Time, { touched, landed = new BaseOverrides() }: KnownWork = {}) {
+    this.#base = base;
     this.#barrier = barrier;
     this.#touched = touched;
     this.#landed = landed;
     const root = landed.entry(ROOT_PATH);
     if (root !== undefined) this.#addLanded(root, this.root);
     else {
-      this.#add(Buffer.from(ROOT_PATH), 0, 1, [twin.ownFacts().ino, 1, this.root]);
+      this.#add(Buffer.from(ROOT_PATH), 0, 1, [base.ownFacts().ino, 1, this.root]);
       this.#keepStat(lastStat);
     }
   }
@@ -81,11 +82,11 @@ export class TwinEntries implements BaseEntries {
     this.#open?.folder.close();
   }
 
-  /** Whether an entry that has this inode in the sandbox is as it was, with all that is in it. */
+  /** Whether an entry with this inode in the sandbox is untouched, with all its contents. */
   isKnownUntouched(index: number, ino: number): boolean {
-    const isOfTwin = !this.#landedEntries.has(index);
+    const isOfBase = !this.#landedEntries.has(index);
     return (
-      isOfTwin &&
+      isOfBase &&
       this.#touched !== undefined &&
       !this.#touched.has(ino) &&
       this.#at(index, COLUMN.ino) === ino
@@ -147,17 +148,17 @@ export class TwinEntries implements BaseEntries {
     return joinPath(this.#path(this.#at(index, COLUMN.parent)), this.name(index));
   }
 
-  /** The folder that an entry is in, and its name there. One after the other is in the same. */
+  /** The folder of an entry, and its name there. Consecutive entries mostly share the folder. */
   #find(index: number): readonly [folder: Folder, name: string] {
     const folder = this.#enter(this.#at(index, COLUMN.parent));
     return [folder, index === this.root ? ROOT_PATH : this.name(index)];
   }
 
-  /** Valid until another folder is entered. */
+  /** Opens a folder. The result is valid until the next call. */
   #enter(index: number): Folder {
     if (this.#open?.index !== index) {
       this.#open?.folder.close();
-      this.#open = { index, folder: this.#twin.openBelow(this.#path(index)) };
+      this.#open = { index, folder: this.#base.openBelow(this.#path(index)) };
     }
     return this.#open.folder;
   }
@@ -165,19 +166,19 @@ export class TwinEntries implements BaseEntries {
   #list(index: number): void {
     const from = this.#count;
     const path = this.#landed.isEmpty ? ROOT_PATH : this.#path(index);
-    if (!this.#landed.isGone(path)) this.#listTwin(index, path);
+    if (!this.#landed.isGone(path)) this.#listBase(index, path);
     for (const entry of this.#landed.entriesIn(path)) this.#addLanded(entry, index);
     this.#rows[index * COLUMNS + COLUMN.from] = from;
     this.#rows[index * COLUMNS + COLUMN.to] = this.#count;
   }
 
-  #listTwin(index: number, path: string): void {
+  #listBase(index: number, path: string): void {
     const folder = this.#enter(index);
     const landed = this.#landed.isEmpty ? undefined : this.#landed;
     readNameBytes(folder, (bytes, start, end, pointer) => {
-      // The snapshot was made with the workspaces that were in the original.
+      // The base also holds the workspaces that were in the original.
       if (index === this.root && OWN_NAME.test(nameFrom(bytes, start, end))) return;
-      if (landed?.isElsewhere(joinPath(path, nameFrom(bytes, start, end))) === true) return;
+      if (landed?.isOverridden(joinPath(path, nameFrom(bytes, start, end))) === true) return;
       const ino = listedInode(bytes, start);
       this.#add(bytes, start, end, [ino, isListedFolder(bytes, start) ? 1 : 0, index]);
       const isWanted = this.#touched === undefined || this.#touched.has(ino);
@@ -207,7 +208,7 @@ export class TwinEntries implements BaseEntries {
     this.#count += 1;
   }
 
-  /** Keeps the stat of the entry that was added last. */
+  /** Stores the stat of the last added entry. */
   #keepStat({ mode, size, ctime, ctimeNs, mtime, mtimeNs }: StatView): void {
     const at = (this.#count - 1) * COLUMNS + COLUMN.mode;
     this.#rows.set([mode, size, ctime, ctimeNs, mtime, mtimeNs], at);
@@ -228,7 +229,7 @@ export class TwinEntries implements BaseEntries {
   }
 }
 
-/** An entry of the twin as the base of work on it. */
+/** The base facts of an entry of the base snapshot. */
 export function baseFacts(folder: Folder, name: string, facts: Facts): BaseFacts {
   const target = facts.kind === "symlink" ? { target: folder.readLink(name) } : {};
   return landedFacts({ original: facts, xattrs: readXattrs(folder, name), ...target });

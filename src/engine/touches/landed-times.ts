@@ -4,31 +4,32 @@ import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 
 /**
- * What a sandbox has landed in parts, as it was left: to the rest of its work, and to nobody else's, that is
- * as old as the original it began with. One that was changed since has another change time. An undo brings
- * back what an earlier landing had left, so of one inode all are remembered.
+ * The change times that a sandbox's landed parts have in the original. To the rest of the same sandbox's
+ * work, an entry with such a time counts as old as the original; other sandboxes see its real time. A later
+ * change by another writer gives the entry another change time. An undo brings entries of earlier landings
+ * back, so all times of an inode are kept.
  *
- * Format of the file `left` in the workspace: JSON, a list of { ino, btime, ctime }. As large as what has
- * landed.
+ * Format of the file `left` in the workspace: JSON, a list of { ino, btime, ctime }. It grows with the
+ * entries that have landed.
  */
-interface Left extends Identity {
+interface LandedTime extends Identity {
   readonly ctime: Time;
 }
 
 const WRITE = failpoint("left.write");
 const FILE = "left";
-/** Before any T0. */
+/** A time before every T0. */
 const LONG_AGO: Time = [0, 0];
 
-export class LeftTimes {
+export class LandedTimes {
   readonly #workspace: Folder;
-  #known: ReadonlyMap<number, readonly Left[]> | undefined;
+  #known: ReadonlyMap<number, readonly LandedTime[]> | undefined;
 
   constructor(workspace: Folder) {
     this.#workspace = workspace;
   }
 
-  /** The facts with the change time that counts, on top of another such rule. */
+  /** Applies `asBefore`, then gives the entries of our landed parts a change time before every T0. */
   over(asBefore: (facts: Facts) => Facts): (facts: Facts) => Facts {
     return (facts) => {
       const seen = asBefore(facts);
@@ -36,7 +37,7 @@ export class LeftTimes {
     };
   }
 
-  /** Remembers these as they are now. */
+  /** Remembers the change times that these entries have now. */
   remember(fresh: readonly Facts[]): void {
     if (fresh.length === 0) return;
     const all = new Map(this.#load());
@@ -52,10 +53,10 @@ export class LeftTimes {
     return left.some((known) => sameIdentity(facts, known) && sameTime(facts.ctime, known.ctime));
   }
 
-  #load(): ReadonlyMap<number, readonly Left[]> {
+  #load(): ReadonlyMap<number, readonly LandedTime[]> {
     if (this.#known === undefined) {
       const bytes = readWhole(this.#workspace, FILE);
-      const items = bytes === undefined ? [] : (parsed<readonly Left[]>(bytes) ?? []);
+      const items = bytes === undefined ? [] : (parsed<readonly LandedTime[]>(bytes) ?? []);
       this.#known = Map.groupBy(items, ({ ino }) => ino);
     }
     return this.#known;

@@ -9,23 +9,21 @@ import { isDevice, sameTime, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { TwinFolder } from "./twin-folder.ts";
+import type { BaseSnapshot } from "./base-snapshot.ts";
 
 /**
- * What of a snapshot's work has landed in parts. The twin of the snapshot stays what it is; over it, this
- * says what the base of the rest is now. As large as what has landed.
+ * The parts of a snapshot's work that have landed. The base snapshot stays unchanged; these entries override
+ * it as the base of the rest. They grow with the landed parts.
  *
- * Format of the file `landed` in the workspace, which is there once something has landed: JSON
- *   gone      the paths at which, and below which, nothing in the twin counts any more
- *   entries   what is at some path instead, in the original and in the snapshot; and folders that only got
- *             other metadata or another time, in which the
- *             twin still counts
- * `rest` in a landing's folder says what was there before it, so that the landing can be taken back,
- * whichever came after it elsewhere: JSON
- *   barrier   of the twin of then
- *   landed    what the other file said of the paths of the landing: enough, as long as the twin is the same
- *             one
- *   base      everything that the base was at and below these paths
+ * Format of the file `landed` in the workspace, which exists once a part has landed: JSON
+ *   gone      the paths at and below which the base snapshot no longer counts
+ *   entries   the entries that are there instead, in the original and in the snapshot; and folders that only
+ *             got other metadata or another time, in which the base snapshot still counts
+ * The file `rest` in a landing's folder holds the earlier base of its paths, so that the landing can be taken
+ * back after later landings elsewhere: JSON
+ *   barrier   of the base snapshot at that time
+ *   landed    the part of `landed` for these paths; sufficient while the base snapshot is the same
+ *   base      all base entries at and below these paths
  */
 interface LandedFile {
   readonly gone: readonly string[];
@@ -43,8 +41,8 @@ const SAVE = failpoint("snapshot.note-landed");
 export const LANDED = "landed";
 const REST = "rest";
 
-/** What became of a path of the twin. */
-export class LandedTwin {
+/** The paths at which landed entries override the base snapshot. */
+export class BaseOverrides {
   readonly #gone: ReadonlySet<string>;
   readonly #entries: ReadonlyMap<string, CopiedEntry>;
   #byFolder: ReadonlyMap<string, readonly CopiedEntry[]> | undefined;
@@ -54,10 +52,10 @@ export class LandedTwin {
     this.#entries = new Map(entries.map((entry) => [entry.path, entry]));
   }
 
-  static in(workspace: Folder): LandedTwin {
+  static in(workspace: Folder): BaseOverrides {
     const bytes = readWhole(workspace, LANDED);
     const file = bytes === undefined ? { gone: [], entries: [] } : parsed<LandedFile>(bytes);
-    if (file !== undefined) return new LandedTwin(file);
+    if (file !== undefined) return new BaseOverrides(file);
     throw new StateError(`The record ${workspace.label(LANDED)} of what has landed is damaged.`, {
       hint: "The sandbox can't be compared with its original any more: take what you need from it and cancel the plan.",
     });
@@ -67,68 +65,68 @@ export class LandedTwin {
     return this.#gone.size === 0 && this.#entries.size === 0;
   }
 
-  /** What is there now, if the twin does not say it. */
+  /** The landed entry that overrides the base snapshot at a path. */
   entry(path: string): CopiedEntry | undefined {
     return this.#entries.get(path);
   }
 
-  /** What is in a folder now that the twin does not say. */
+  /** The landed entries that are directly in a folder. */
   entriesIn(folder: string): readonly CopiedEntry[] {
     const all = () => [...this.#entries.values()].filter(({ path }) => path !== ROOT_PATH);
     this.#byFolder ??= Map.groupBy(all(), ({ path }) => parentPath(path));
     return this.#byFolder.get(folder) ?? [];
   }
 
-  /** Whether what the twin has at a path does not count any more. */
+  /** Whether the base snapshot no longer counts at a path, because of an override there or above. */
   isGone(path: string): boolean {
     return nearest(this.#gone, path) !== undefined;
   }
 
-  /** The same of a path in a folder that counts, whose own metadata may be what does not. */
-  isElsewhere(path: string): boolean {
+  /** Whether this path is overridden itself, by content or metadata, ignoring overrides of its ancestors. */
+  isOverridden(path: string): boolean {
     return this.#gone.has(path) || this.#entries.has(path);
   }
 
-  /** Writes down what the base is at the paths of a part, before it is something else. */
-  note({ landing, manifest }: LandedPart, twin: TwinFolder): void {
+  /** Writes down the base at the paths of a part, before the part changes it. */
+  note({ landing, manifest }: LandedPart, base: BaseSnapshot): void {
     if (readRest(landing) !== undefined) return;
     const { entries } = manifest;
-    const contents = contentPaths(entries).flatMap((path) => [...this.#baseBelow(path, twin)]);
-    const others = metadataPaths(entries).flatMap((path) => this.#base(path, twin) ?? []);
+    const contents = contentPaths(entries).flatMap((path) => [...this.#baseBelow(path, base)]);
+    const others = metadataPaths(entries).flatMap((path) => this.#base(path, base) ?? []);
     const rest: Rest = {
-      barrier: twin.barrier,
+      barrier: base.barrier,
       landed: this.#of(entries, "part"),
       base: [...contents, ...others],
     };
     writeWhole(NOTE, landing, REST, Buffer.from(JSON.stringify(rest)));
   }
 
-  /** With a part of the work in the snapshot `own`. May be done again. */
-  land(part: LandedPart, own: Folder, twin: TwinFolder): LandedTwin {
+  /** Returns the overrides after a part of the work in the snapshot `own` has landed. May be repeated. */
+  land(part: LandedPart, own: Folder, base: BaseSnapshot): BaseOverrides {
     const { entries } = part.manifest;
     const { gone, come, changed } = landedEntries(part, own);
     const others = this.#of(entries, "others");
     const metadata = metadataPaths(entries).flatMap((path) => changed.get(path) ?? this.entry(path) ?? []);
-    const next = new LandedTwin({
+    const next = new BaseOverrides({
       gone: [...others.gone, ...gone],
       entries: [...others.entries, ...come, ...metadata],
     });
-    return next.#withTimes(part.manifest, "forward", twin);
+    return next.#withTimes(part.manifest, "forward", base);
   }
 
-  /** Without it again; undefined if it had not landed here. */
-  takeBack({ landing, manifest }: LandedPart, twin: TwinFolder): LandedTwin | undefined {
+  /** Returns the overrides without this part, or undefined if it had not landed here. */
+  takeBack({ landing, manifest }: LandedPart, base: BaseSnapshot): BaseOverrides | undefined {
     const rest = readRest(landing);
     if (rest === undefined) return undefined;
     const others = this.#of(manifest.entries, "others");
-    const before = sameTime(rest.barrier, twin.barrier)
+    const before = sameTime(rest.barrier, base.barrier)
       ? rest.landed
       : { gone: contentPaths(manifest.entries), entries: rest.base };
-    const next = new LandedTwin({
+    const next = new BaseOverrides({
       gone: [...others.gone, ...before.gone],
       entries: [...others.entries, ...before.entries],
     });
-    return next.#withTimes(manifest, "backward", twin);
+    return next.#withTimes(manifest, "backward", base);
   }
 
   save(workspace: Folder): void {
@@ -136,33 +134,37 @@ export class LandedTwin {
     writeWhole(SAVE, workspace, LANDED, Buffer.from(JSON.stringify(file)), "flushed");
   }
 
-  #base(path: string, twin: TwinFolder): CopiedEntry | undefined {
-    return this.entry(path) ?? (this.isGone(path) ? undefined : twin.entry(path));
+  #base(path: string, base: BaseSnapshot): CopiedEntry | undefined {
+    return this.entry(path) ?? (this.isGone(path) ? undefined : base.entry(path));
   }
 
   /** Without recursion, because folders may be very deep. */
-  *#baseBelow(top: string, twin: TwinFolder): Generator<CopiedEntry> {
+  *#baseBelow(top: string, base: BaseSnapshot): Generator<CopiedEntry> {
     const waiting = [top];
     for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-      const entry = this.#base(path, twin);
+      const entry = this.#base(path, base);
       if (entry === undefined) continue;
       yield entry;
       if (entry.original.kind !== "directory") continue;
       const folder = path;
-      const inTwin = this.isGone(folder) ? [] : twin.names(folder).map((name) => joinPath(folder, name));
-      waiting.push(...new Set([...inTwin, ...this.entriesIn(folder).map(({ path: inside }) => inside)]));
+      const inBase = this.isGone(folder) ? [] : base.names(folder).map((name) => joinPath(folder, name));
+      waiting.push(...new Set([...inBase, ...this.entriesIn(folder).map(({ path: inside }) => inside)]));
     }
   }
 
-  #withTimes({ folderTimes }: Manifest, direction: "forward" | "backward", twin: TwinFolder): LandedTwin {
-    const folders = folderTimes.flatMap(({ path }) => this.#base(path, twin) ?? []);
+  #withTimes(
+    { folderTimes }: Manifest,
+    direction: "forward" | "backward",
+    base: BaseSnapshot,
+  ): BaseOverrides {
+    const folders = folderTimes.flatMap(({ path }) => this.#base(path, base) ?? []);
     const moved = folders.map(movedTimes({ folderTimes }, direction));
-    // Those that the twin says right need not be said again.
+    // Folders whose time has not moved need no override.
     const changed = moved.filter((entry, index) => entry !== folders[index]);
-    return new LandedTwin({ gone: [...this.#gone], entries: [...this.#entries.values(), ...changed] });
+    return new BaseOverrides({ gone: [...this.#gone], entries: [...this.#entries.values(), ...changed] });
   }
 
-  /** What this says of the paths of a part, or of all others. */
+  /** The overrides of the paths of a part, or of all other paths. */
   #of(entries: readonly ManifestEntry[], which: "part" | "others"): LandedFile {
     const contents = new Set(contentPaths(entries));
     const itself = new Set(metadataPaths(entries));
@@ -170,7 +172,7 @@ export class LandedTwin {
     const isPart = which === "part";
     return {
       gone: [...this.#gone].filter((path) => isInside(path) === isPart),
-      // What is in a folder of which only the metadata landed is not of the part.
+      // If only the metadata of a folder landed, its contents do not belong to the part.
       entries: [...this.#entries.values()].filter(
         ({ path }) => (itself.has(path) || isInside(path)) === isPart,
       ),
@@ -178,7 +180,7 @@ export class LandedTwin {
   }
 }
 
-/** What a base is, of what has landed. */
+/** The base facts of a landed entry. */
 export function landedFacts({ original, xattrs, target }: Omit<CopiedEntry, "path" | "copy">): BaseFacts {
   const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, rdev } = original;
   return {

@@ -9,18 +9,27 @@ import type { LandedPart } from "../landing/landed-part.ts";
 import type { Direction, QuietFolder } from "../manifest/manifest.ts";
 import { Slots } from "../manifest/slots.ts";
 import { isLive, type SandboxTree } from "../sandbox/sandbox-tree.ts";
-import { LeftTimes } from "../touches/left-times.ts";
+import { LandedTimes } from "../touches/landed-times.ts";
 import { quietFolders } from "../touches/quiet-folders.ts";
 
 /**
- * What follows when a part of the work has landed, or was taken back: the sandbox goes on showing what it
- * showed, but what it is compared with is now the original as it was left. All of it is found out from the
- * manifest and what is on disk, and may be done again after a crash.
+ * Moves the base of a sandbox after a part of its work has landed, or was taken back. The sandbox shows the
+ * same content as before, but is now compared with the original as the landing left it. Everything is derived
+ * from the manifest and the files on disk, so any step may be repeated after a crash.
  *
- * Order of writes, after those of the landing (manifest.ts): `left` (left-times.ts); what the tree needs to
- * go back, in the landing's folder; one flush; the tree's new base, which is on disk before it takes the
- * place of the old; one flush. The way back: the tree's old base, then `left`; one flush. `returning`, in the
- * landing's folder, is written when an undo is prepared: the folders that nobody else had changed by then.
+ * Order of writes after a landing (which ends as in manifest.ts):
+ * 1. `left` in the workspace (landed-times.ts).
+ * 2. In the landing's folder, the old base of the landed paths: `takeBackPart` needs it.
+ * 3. A flush.
+ * 4. The tree's new base, flushed before it replaces the old one.
+ * 5. A flush.
+ *
+ * Order of writes for the way back:
+ * 1. When the undo is prepared, `returning` in the landing's folder: the folders that no other writer has
+ *    changed.
+ * 2. After the undo, the tree's old base.
+ * 3. `left` in the workspace.
+ * 4. A flush.
  */
 const POINTS = {
   returning: failpoint("part.note-folders"),
@@ -29,17 +38,21 @@ const POINTS = {
 };
 const RETURNING = "returning";
 
-/** After it has landed, or was taken back. */
-export async function settlePart(part: LandedPart, tree: SandboxTree, direction: Direction): Promise<void> {
-  // After a landing of all that was left, the sandbox is made anew when it is used again.
+/** Called after the part has landed, or was taken back. */
+export async function rebaseAfterPart(
+  part: LandedPart,
+  tree: SandboxTree,
+  direction: Direction,
+): Promise<void> {
+  // After the whole rest has landed, the sandbox is made anew at its next use.
   if (!isLive(tree)) return;
   if (direction === "backward") takeBack(part, tree);
-  else await settleLanded(part, tree);
+  else await rebaseOnLanded(part, tree);
   await flushPart(POINTS.flushSettled, part);
 }
 
-async function settleLanded(part: LandedPart, tree: SandboxTree): Promise<void> {
-  new LeftTimes(part.workspace).remember([
+async function rebaseOnLanded(part: LandedPart, tree: SandboxTree): Promise<void> {
+  new LandedTimes(part.workspace).remember([
     ...leftEntries(part),
     ...stillQuiet(part, part.manifest.part?.quiet ?? []),
   ]);
@@ -48,24 +61,24 @@ async function settleLanded(part: LandedPart, tree: SandboxTree): Promise<void> 
   tree.landPart?.(part);
 }
 
-/** After it was taken back; flushing is the caller's. */
+/** Called after the part was taken back. The caller flushes. */
 export function takeBack(part: LandedPart, tree: SandboxTree): void {
   tree.takeBackPart?.(part);
   const bytes = readWhole(part.landing, RETURNING);
   const quiet = bytes === undefined ? [] : (parsed<readonly QuietFolder[]>(bytes) ?? []);
-  new LeftTimes(part.workspace).remember([...stillQuiet(part, quiet)]);
+  new LandedTimes(part.workspace).remember([...stillQuiet(part, quiet)]);
 }
 
-/** Before it is taken back: sees that the sandbox can have it as work again. */
+/** Called before the part is taken back: refuses if the sandbox can't have the part as work again. */
 export function prepareReturn(part: LandedPart, tree: SandboxTree): void {
   const conflicts = tree.partConflicts?.(part) ?? [];
   if (conflicts.length > 0)
     throw new SandboxConflictError(conflicts, {
-      message: `It can't be taken back, because the sandbox went on from what landed: ${conflicts[0]?.path}${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,
+      message: `It can't be taken back, because the sandbox has changed it since: ${conflicts[0]?.path}${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,
       hint: "Land these paths too, or throw the changes of the sandbox away with 'drydock plan rollback', and try again.",
     });
   const { barrier } = tree;
-  const asBefore = new LeftTimes(part.workspace).over(part.asBefore);
+  const asBefore = new LandedTimes(part.workspace).over(part.asBefore);
   const quiet = quietFolders(part.original, part.manifest.entries, { barrier, asBefore });
   writeWhole(POINTS.returning, part.landing, RETURNING, Buffer.from(JSON.stringify(quiet)));
 }
@@ -83,14 +96,14 @@ async function flushPart(point: typeof POINTS.flushNoted, { workspace, landing }
 }
 
 /**
- * Everything that came into the original, deep in folders too, and what else moved with it because it is the
- * same file.
+ * Every entry that the landing put into the original, at any depth, and every other name of those files whose
+ * change time moved with them.
  */
 function* leftEntries({ original, landing, manifest, isAsLeft }: LandedPart): Generator<Facts> {
   using slots = Slots.open(landing);
   for (const [slot, entry] of manifest.entries.entries()) {
     const old = slots.facts(slot);
-    // Another of its names may still be in the original.
+    // Another name of this file may still be in the original.
     if (old !== undefined && old.kind !== "directory" && old.nlink > 1) yield old;
     if (entry.operation === "delete" || !isAsLeft(entry)) continue;
     if (entry.operation !== "metadata") yield* factsBelow(original, entry.path);
@@ -116,10 +129,7 @@ function* factsBelow(original: Folder, top: string): Generator<Facts> {
   }
 }
 
-/**
- * Those that are still as they were but for us. A change of metadata that was part of the landing is ours as
- * well.
- */
+/** The folders with unchanged mode and owner, or whose metadata this landing has set itself. */
 function* stillQuiet({ original, manifest }: LandedPart, folders: readonly QuietFolder[]): Generator<Facts> {
   const own = new Set(
     manifest.entries.filter(({ operation }) => operation === "metadata").map(({ path }) => path),

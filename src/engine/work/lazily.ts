@@ -1,8 +1,0 @@
-/** Makes something when it is first asked for, and only then. */
-export function lazily<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
-}

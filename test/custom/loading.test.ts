@@ -182,7 +182,7 @@ const BAD: readonly (readonly [
       "bad.js": `${reExport("./", 'capabilities = { commit: "one-phase", undo: true, checkpoint: false };')}`,
     },
     "BAD_STRATEGY",
-    /has to have checkpoints/,
+    /needs checkpoints/,
     /writing-a-strategy/,
   ],
   [

@@ -9,6 +9,7 @@ import type { Direction, EntryIdentity, ManifestEntry } from "../manifest/manife
  *
  * An undo uses the same table: `passageOf` swaps before and after.
  */
+
 /** The passage of one entry: the original holds `from` before it and `to` after it. */
 export interface Passage {
   readonly kind: "replace" | "bring-in" | "take-out";
@@ -70,7 +71,7 @@ const TABLE: readonly (readonly [Pattern, Deed | Verdict])[] = [
   [{ kind: ["replace"], did: ["bring-in"] }, "done-over-deleted"],
   [{ kind: COMING, original: ["to"], slot: ["nothing"] }, "done"],
   [{ kind: ["replace"], original: ["to"], slot: ["from"] }, "done"],
-  // Another writer was quicker than the last look: his version came out.
+  // Another writer was quicker than the last look: its version came out.
   [{ kind: COMING, original: ["to"], others: ["leave"] }, "give-back"],
   [{ kind: COMING, original: ["to"] }, "set-aside"],
   [{ kind: COMING, slot: ["nothing", "from", "touched", "other"] }, "not-kept"],
@@ -115,7 +116,7 @@ export function isDeed(next: Deed | Verdict): next is Deed {
   return DEEDS.has(next);
 }
 
-/** The way of an entry that is not one of metadata. `landed` is what it is once it has landed. */
+/** The passage of an entry that changes more than metadata. `landed` is its identity once it has landed. */
 export function passageOf(entry: ManifestEntry, direction: Direction, landed = entry.after): Passage {
   const [from, to] = direction === "forward" ? [entry.before, landed] : [landed, entry.before];
   if (entry.operation === "replace") return { kind: "replace", from, to };

@@ -33,13 +33,15 @@ const LAYERS = [
 
   ["engine/work/", "engine/work/ paces long work: it knows nothing of the work"],
   ["engine/tree/", "engine/tree/ walks, copies and removes trees: it knows neither base nor sandbox"],
-  ["engine/base/", "engine/base/ says what an entry was when the sandbox was made: it finds no changes"],
+  [
+    "engine/base/",
+    "engine/base/ says what an entry was when the sandbox was made, and who changed it since: it compares no trees",
+  ],
   ["engine/workspace/", "engine/workspace/ is where a sandbox lives on disk: it does not know what it holds"],
   ["engine/changes/", "engine/changes/ compares a tree with its base: it does not judge what it finds"],
   ["engine/checks/", "engine/checks/ says what may not land: it changes nothing"],
   ["engine/show/", "engine/show/ turns changes into what users read: nothing that lands depends on it"],
   ["engine/manifest/", "engine/manifest/ is the record of a landing on disk: it does not run it"],
-  ["engine/touches/", "engine/touches/ tells our own changes of the original from those of other writers"],
   ["engine/staging/", "engine/staging/ prepares a landing: it never changes the original"],
   ["engine/landing/", "engine/landing/ exchanges entries with the original: it knows no kind of sandbox"],
   ["engine/sandbox/", "engine/sandbox/ is what a folder strategy has to say about its tree"],

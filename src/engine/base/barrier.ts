@@ -36,7 +36,7 @@ export function takeBarrier(folder: Folder): Time {
 }
 
 /** Whether an entry was changed, in any way, at or after the barrier. */
-export function isAfter(facts: Facts, barrier: Time): boolean {
+export function isAfter(facts: Pick<Facts, "ctime">, barrier: Time): boolean {
   return compareTimes(facts.ctime, barrier) >= 0;
 }
 

@@ -13,9 +13,9 @@ import {
 import type { Folder } from "../../system/calls/folder.ts";
 import { readNames } from "../../system/calls/listing.ts";
 import { readXattrs, sameXattrs } from "../../system/calls/xattrs.ts";
+import type { Age } from "../base/age.ts";
 import { isAfter } from "../base/barrier.ts";
 import type { BaseFacts } from "../base/baseline.ts";
-import { isSince } from "../base/original-state.ts";
 import type { TreeEntry } from "../changes/change-set.ts";
 import { sameEntry } from "../tree/same-entry.ts";
 import { OWN_NAME } from "../workspace/workspace.ts";
@@ -41,11 +41,10 @@ import { OWN_NAME } from "../workspace/workspace.ts";
 export interface ConflictCheck {
   readonly original: Folder;
   readonly sandbox: Folder;
-  readonly barrier: Time;
+  /** Since T0 of the sandbox. */
+  readonly age: Age;
   /** The base of this path. */
   readonly baseOf: (path: string) => BaseFacts | undefined;
-  /** Replaces a change time that our own landings and undos caused by the earlier one (restored-times.ts). */
-  readonly asBefore: (facts: Facts) => Facts;
 }
 
 /**
@@ -101,19 +100,19 @@ export class Conflicts implements Disposable {
     if (this.#isAfter(now) && !wasCopiedLikeThis(now, before)) return "changed in the original";
     if (before.kind !== "directory") return undefined;
     using folder = parent.openChild(name);
-    const changed = firstChangeBelow(folder, this.#check.barrier, (facts) => !this.#isAfter(facts));
+    const changed = firstChangeBelow(folder, this.#check.age.barrier, (facts) => !this.#isAfter(facts));
     return changed === undefined ? undefined : `changed in the original: ${changed}`;
   }
 
   #isAfter(facts: Facts): boolean {
-    return isSince(facts, this.#check);
+    return this.#check.age.isSince(facts);
   }
 
   #folderMetadata({ parent, name, now }: FoundEntry, before: BaseFacts): string | undefined {
     if (!sameIdentity(now, before)) return "replaced in the original";
     if (!this.#isAfter(now)) return undefined;
     // Adding or removing names moves both times; another mode or owner moves only the change time.
-    const isTheirs = before.changedBefore === true && compareTimes(before.mtime, this.#check.barrier) < 0;
+    const isTheirs = before.changedBefore === true && compareTimes(before.mtime, this.#check.age.barrier) < 0;
     const same =
       !isTheirs &&
       now.mode === before.mode &&
@@ -152,7 +151,7 @@ export function anchorConflicts(
     const now = check.original.factsBelow(linkTo);
     const base = check.baseOf(linkTo);
     const isSame = now !== undefined && base !== undefined && sameIdentity(now, base);
-    if (isSame && (!isSince(now, check) || wasCopiedLikeThis(now, base))) return [];
+    if (isSame && (!check.age.isSince(now) || wasCopiedLikeThis(now, base))) return [];
     return [{ path, why: `${linkTo}, which it is another name of, changed in the original` }];
   });
 }

@@ -1,5 +1,6 @@
-import type { Facts, Time } from "../../system/calls/facts.ts";
+import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
+import type { OwnTouches } from "../base/own-touches.ts";
 import type { Manifest, ManifestEntry } from "../manifest/manifest.ts";
 import { whyNot } from "./undo-check.ts";
 
@@ -11,15 +12,14 @@ export interface LandedPart {
   readonly original: Folder;
   readonly landing: Folder;
   readonly manifest: Manifest;
-  /** A change at or after this time is another writer's. */
-  readonly landedAt: Time;
-  readonly asBefore: (facts: Facts) => Facts;
+  readonly touches: OwnTouches;
   /** Whether an entry is in the original as it was left. */
   readonly isAsLeft: (entry: ManifestEntry) => boolean;
 }
 
-export function landedPart(facts: Omit<LandedPart, "isAsLeft">): LandedPart {
-  const { original, manifest, landedAt, asBefore } = facts;
-  const times = { landedAt, stagedAt: manifest.stagedAt, asBefore };
-  return { ...facts, isAsLeft: (entry) => whyNot(original, entry, times) === undefined };
+/** A change at or after `landedAt` is another writer's. */
+export function landedPart(part: Omit<LandedPart, "isAsLeft">, landedAt: Time): LandedPart {
+  const { original, manifest, touches } = part;
+  const times = { stagedAt: manifest.stagedAt, age: touches.sinceForAll(landedAt) };
+  return { ...part, isAsLeft: (entry) => whyNot(original, entry, times) === undefined };
 }

@@ -124,7 +124,7 @@ export function passageOf(entry: ManifestEntry, direction: Direction, landed = e
   return { kind: comes ? "bring-in" : "take-out", from, to };
 }
 
-/** What is known of the changes that this landing made itself: see own-changes.ts. */
+/** What is known of the changes that this landing made itself: see landing-touches.ts. */
 export interface OwnTouch {
   has(facts: Facts): boolean;
 }

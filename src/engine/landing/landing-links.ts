@@ -6,8 +6,8 @@ import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { isThere } from "../manifest/entry-comparison.ts";
 import type { EntryIdentity, InnerLink, ManifestEntry } from "../manifest/manifest.ts";
 import { type Slots, slotName } from "../manifest/slots.ts";
-import type { OwnChanges } from "../touches/own-changes.ts";
 import type { Place } from "./landing-place.ts";
+import type { LandingTouches } from "./landing-touches.ts";
 
 const POINTS = {
   link: failpoint("land.link"),
@@ -22,10 +22,10 @@ const POINTS = {
  */
 export class LandingLinks {
   readonly #original: Folder;
-  readonly #own: OwnChanges;
+  readonly #own: LandingTouches;
   readonly #attention: Attention[];
 
-  constructor(original: Folder, own: OwnChanges, attention: Attention[]) {
+  constructor(original: Folder, own: LandingTouches, attention: Attention[]) {
     this.#original = original;
     this.#own = own;
     this.#attention = attention;

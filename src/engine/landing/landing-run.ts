@@ -8,7 +8,6 @@ import { firstChangeBelow } from "../checks/conflicts.ts";
 import type { Direction, ManifestEntry } from "../manifest/manifest.ts";
 import type { Slots } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
-import { hasOldContent, OwnChanges } from "../touches/own-changes.ts";
 import { exchangeEntries, moveEntry } from "../tree/move-entry.ts";
 import { OpenParent } from "../tree/open-parent.ts";
 import {
@@ -29,6 +28,7 @@ import { landMetadata, type MetadataRun } from "./landing-metadata.ts";
 import { type Place, placeOf } from "./landing-place.ts";
 import { leaveVanishedFolder, mendModeOfMoved, repairEntry } from "./landing-repair.ts";
 import { LandingReport } from "./landing-report.ts";
+import { hasOldContent, LandingTouches } from "./landing-touches.ts";
 
 const POINTS = {
   add: failpoint("land.add"),
@@ -64,7 +64,7 @@ export class LandingRun {
   readonly #task: LandingTask;
   readonly #others: OthersRule;
   readonly #folders: LandingFolders;
-  readonly #own = new OwnChanges();
+  readonly #own = new LandingTouches();
   readonly #links: LandingLinks;
   readonly #metadata: MetadataRun;
 

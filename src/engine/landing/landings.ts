@@ -1,8 +1,11 @@
+import { ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Attention, CommitResult, PreparedCommit, Transaction } from "../../core/strategy.ts";
+import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { flush } from "../../system/data/flush.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import type { OwnTouches } from "../base/own-touches.ts";
 import { type LandedRecord, readLanded } from "../manifest/landed-record.ts";
 import type { Direction } from "../manifest/manifest.ts";
 import { Slots } from "../manifest/slots.ts";
@@ -18,15 +21,12 @@ import { BALLAST, dropBallast, makeBallast } from "../staging/staged-manifest.ts
 import { stage } from "../staging/staging.ts";
 import type { StagingInput } from "../staging/staging-input.ts";
 import { removeAllBut, unstage } from "../staging/unstaging.ts";
-import { LandedTimes } from "../touches/landed-times.ts";
-import type { RestoredTimes } from "../touches/restored-times.ts";
 import { removeTree } from "../tree/remove-tree.ts";
 import { type LandedPart, landedPart } from "./landed-part.ts";
 import { assertSameOriginal, runLanding } from "./landing.ts";
 import { itself, touchedTargets } from "./touched-folders.ts";
 import { checkUndo } from "./undo-check.ts";
 import { goBack } from "./way-back.ts";
-import { keptAfterLoss, type WorkPlace } from "./work-place.ts";
 
 /**
  * The landings of one sandbox, each in a folder of its own in the workspace, `landings/TRANSACTION`. They
@@ -45,24 +45,38 @@ const LANDINGS = "landings";
 const REVERTING = "reverting";
 const REVERTED = "reverted";
 
+/** The tree of a sandbox, to which staged work returns. */
+export interface ReturnTarget {
+  open(): Folder;
+  /** Whether the tree was removed: then the entries that were taken out of it stay in their slots. */
+  isGone(): boolean;
+  /**
+   * Called when everything is back, before the last trace of the landing goes: after a crash later, no record
+   * would lead to this call.
+   */
+  markWhole(): void;
+  /** Called with the part that was taken back of a landing that had begun. */
+  takeBack?(part: LandedPart): void;
+}
+
 export class Landings {
   readonly #workspace: Folder;
-  readonly #restored: RestoredTimes;
+  readonly #touches: OwnTouches;
 
-  constructor(workspace: Folder, restored: RestoredTimes) {
+  constructor(workspace: Folder, touches: OwnTouches) {
     this.#workspace = workspace;
-    this.#restored = restored;
+    this.#touches = touches;
   }
 
   /** Stages the work of the sandbox. */
   async prepare(
     transaction: Transaction,
-    input: Omit<StagingInput, "landing" | "transaction" | "asBefore">,
+    { barrier, ...input }: Omit<StagingInput, "landing" | "transaction" | "age"> & { readonly barrier: Time },
   ): Promise<PreparedCommit | null> {
     using landings = this.#workspace.ensureFolder(POINTS.create, LANDINGS);
     using landing = landings.ensureFolder(POINTS.create, transaction.id);
-    const asBefore = new LandedTimes(this.#workspace).over(this.#restored.asBefore);
-    const staged = stage({ ...input, landing, transaction: transaction.id, asBefore });
+    const age = this.#touches.since(barrier);
+    const staged = stage({ ...input, landing, transaction: transaction.id, age });
     if (staged === null) {
       const sandbox = {
         open: () => input.sandbox.duplicate(),
@@ -93,7 +107,7 @@ export class Landings {
   rollbackPrepared(
     transaction: Transaction,
     original: () => Folder,
-    sandbox: WorkPlace,
+    sandbox: ReturnTarget,
   ): readonly Attention[] {
     using landings = this.#workspace.openBelowIfThere(LANDINGS);
     using landing = landings?.openBelowIfThere(transaction.id);
@@ -121,7 +135,7 @@ export class Landings {
   #runBack(original: Folder, landing: Folder): StoredManifest {
     const manifest = needManifest(landing);
     assertSameOriginal(original, manifest);
-    goBack({ original, landing, manifest, restored: this.#restored });
+    goBack({ original, landing, manifest, touches: this.#touches });
     return manifest;
   }
 
@@ -137,9 +151,8 @@ export class Landings {
 
   #part(original: Folder, landing: Folder, stored: StoredManifest): LandedPart {
     const landedAt = readLanded(landing)?.barrier ?? stored.stagedAt;
-    const { asBefore } = this.#restored;
-    const manifest = wholeManifest(stored);
-    return landedPart({ workspace: this.#workspace, original, landing, manifest, landedAt, asBefore });
+    const [workspace, touches, manifest] = [this.#workspace, this.#touches, wholeManifest(stored)];
+    return landedPart({ workspace, original, landing, manifest, touches }, landedAt);
   }
 
   /** Lands a prepared landing, or takes back a finished one. */
@@ -154,7 +167,7 @@ export class Landings {
     assertSameOriginal(original, manifest);
     const attention =
       direction === "backward"
-        ? goBack({ original, landing, manifest, restored: this.#restored, tick })
+        ? goBack({ original, landing, manifest, touches: this.#touches, tick })
         : runLanding({ original, landing, manifest, direction, tick }).attention;
     await flush(POINTS.flushLanded, landing, () => touchedTargets(original, landing, manifest));
     return { changes: prepared.changes, attention };
@@ -202,7 +215,7 @@ export class Landings {
       assertSameOriginal(original, manifest);
       // An interrupted undo is neither as it landed nor as it was; the check before it has already passed.
       if (landing.facts(REVERTING) === undefined) this.#beginRevert(original, landing, manifest);
-      goBack({ original, landing, manifest, restored: this.#restored });
+      goBack({ original, landing, manifest, touches: this.#touches });
       writeWhole(POINTS.reverted, landing, REVERTED, Buffer.alloc(0));
     }
     this.#remove(id);
@@ -216,8 +229,8 @@ export class Landings {
 
   #checkUndo(original: Folder, landing: Folder, manifest: StoredManifest, { barrier }: LandedRecord): void {
     using slots = Slots.open(landing);
-    const { asBefore } = this.#restored;
-    checkUndo(original, slots, manifest, { landedAt: barrier, stagedAt: manifest.stagedAt, asBefore });
+    const age = this.#touches.sinceForAll(barrier);
+    checkUndo(original, slots, manifest, { stagedAt: manifest.stagedAt, age });
   }
 
   /** Versions of other writers stay, because there is no other copy of them. */
@@ -244,6 +257,15 @@ export class Landings {
   #removeIfEmpty(): void {
     if (this.ids().length === 0) removeTree(POINTS.discard, this.#workspace, LANDINGS);
   }
+}
+
+/** Reports a landing whose sandbox is gone, so that nothing can be put back. */
+function keptAfterLoss({ path }: Folder): Attention {
+  return {
+    path: ROOT_PATH,
+    message: "its sandbox is gone; what was taken out of it to land is kept",
+    keptAt: path,
+  };
 }
 
 /** Whether the landing is of a part of the work. */

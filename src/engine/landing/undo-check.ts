@@ -2,6 +2,7 @@ import { type Conflict, SandboxConflictError, StateError } from "../../core/erro
 import { baseName, parentPath } from "../../core/paths/byte-path.ts";
 import { type Facts, sameIdentity, sameTime, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
+import type { Age } from "../base/age.ts";
 import { isAfter } from "../base/barrier.ts";
 import { firstChangeBelow } from "../checks/conflicts.ts";
 import type { EntryIdentity, ManifestEntry } from "../manifest/manifest.ts";
@@ -46,9 +47,9 @@ function wasLeftAlone(original: Folder, { operation, path, before }: ManifestEnt
 }
 
 export interface LandingTimes {
-  readonly landedAt: Time;
   readonly stagedAt: Time;
-  readonly asBefore: (facts: Facts) => Facts;
+  /** Since the landing finished. */
+  readonly age: Age;
 }
 
 function assertBackup(slots: Slots, slot: number, entry: ManifestEntry, before: EntryIdentity): void {
@@ -82,10 +83,10 @@ function whyNotMetadata(parent: Folder, name: string, entry: ManifestEntry, now:
 function whyNotContent(
   { parent, name, now }: { readonly parent: Folder; readonly name: string; readonly now: Facts },
   entry: ManifestEntry,
-  { landedAt, stagedAt, asBefore }: LandingTimes,
+  { stagedAt, age }: LandingTimes,
 ): string | undefined {
   if (entry.after !== undefined && !sameIdentity(now, entry.after)) return "replaced since";
-  if (isAfter(asBefore(now), landedAt)) return "changed since";
+  if (age.isSince(now)) return "changed since";
   if (now.kind !== "directory") {
     const same =
       entry.after === undefined || (now.size === entry.after.size && sameTime(now.mtime, entry.after.mtime));
@@ -98,7 +99,7 @@ function whyNotContent(
   const changed = firstChangeBelow(
     folder,
     stagedAt,
-    (facts, path) => (linked.has(path) || isOfSeveralNames(facts)) && !isAfter(facts, landedAt),
+    (facts, path) => (linked.has(path) || isOfSeveralNames(facts)) && !isAfter(facts, age.barrier),
   );
   return changed === undefined ? undefined : `changed since: ${changed}`;
 }

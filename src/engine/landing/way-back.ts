@@ -3,10 +3,10 @@ import { sameIdentity } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import type { OwnTouches, RestoredPath } from "../base/own-touches.ts";
 import { readLanded } from "../manifest/landed-record.ts";
 import { Slots, slotName } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
-import type { RestoredPath, RestoredTimes } from "../touches/restored-times.ts";
 import { runLanding } from "./landing.ts";
 import { dropInnerLink } from "./landing-links.ts";
 
@@ -19,7 +19,7 @@ export interface WayBack {
   readonly original: Folder;
   readonly landing: Folder;
   readonly manifest: StoredManifest;
-  readonly restored: RestoredTimes;
+  readonly touches: OwnTouches;
   readonly tick?: (() => void) | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface WayBack {
  *   2. `returned`, if names of files that stay have to be dropped: a landing from which some are missing
  *      would look like another writer's change
  *   3. these names go; that moves the change time of the file that stays
- *   4. what the change times of the original stand for now (restored-times.ts)
+ *   4. what the change times of the original stand for now (own-touches.ts)
  */
 export function goBack(way: WayBack): readonly Attention[] {
   const { original, landing, manifest, tick } = way;
@@ -39,7 +39,7 @@ export function goBack(way: WayBack): readonly Attention[] {
     if (drops) writeWhole(POINTS.returned, landing, RETURNED, Buffer.alloc(0));
   }
   if (drops) dropNames(way);
-  way.restored.remember(original, beforeOf(manifest));
+  way.touches.noteRestored(original, beforeOf(manifest));
   return readLanded(landing)?.attention ?? [];
 }
 

@@ -7,10 +7,9 @@ import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { LandedPart } from "../landing/landed-part.ts";
 import type { Direction, QuietFolder } from "../manifest/manifest.ts";
+import { quietFolders } from "../manifest/quiet-folders.ts";
 import { Slots } from "../manifest/slots.ts";
 import { isLive, type SandboxTree } from "../sandbox/sandbox-tree.ts";
-import { LandedTimes } from "../touches/landed-times.ts";
-import { quietFolders } from "../touches/quiet-folders.ts";
 
 /**
  * Moves the base of a sandbox after a part of its work has landed, or was taken back. The sandbox shows the
@@ -18,7 +17,7 @@ import { quietFolders } from "../touches/quiet-folders.ts";
  * from the manifest and the files on disk, so any step may be repeated after a crash.
  *
  * Order of writes after a landing (which ends as in manifest.ts):
- * 1. `left` in the workspace (landed-times.ts).
+ * 1. `left` in the workspace (own-touches.ts).
  * 2. In the landing's folder, the old base of the landed paths: `takeBackPart` needs it.
  * 3. A flush.
  * 4. The tree's new base, flushed before it replaces the old one.
@@ -52,10 +51,7 @@ export async function rebaseAfterPart(
 }
 
 async function rebaseOnLanded(part: LandedPart, tree: SandboxTree): Promise<void> {
-  new LandedTimes(part.workspace).remember([
-    ...leftEntries(part),
-    ...stillQuiet(part, part.manifest.part?.quiet ?? []),
-  ]);
+  part.touches.noteLeft([...leftEntries(part), ...stillQuiet(part, part.manifest.part?.quiet ?? [])]);
   tree.notePart?.(part);
   await flushPart(POINTS.flushNoted, part);
   tree.landPart?.(part);
@@ -66,7 +62,7 @@ export function takeBack(part: LandedPart, tree: SandboxTree): void {
   tree.takeBackPart?.(part);
   const bytes = readWhole(part.landing, RETURNING);
   const quiet = bytes === undefined ? [] : (parsed<readonly QuietFolder[]>(bytes) ?? []);
-  new LandedTimes(part.workspace).remember([...stillQuiet(part, quiet)]);
+  part.touches.noteLeft(stillQuiet(part, quiet));
 }
 
 /** Called before the part is taken back: refuses if the sandbox can't have the part as work again. */
@@ -77,9 +73,7 @@ export function prepareReturn(part: LandedPart, tree: SandboxTree): void {
       message: `It can't be taken back, because the sandbox has changed it since: ${conflicts[0]?.path}${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,
       hint: "Land these paths too, or throw the changes of the sandbox away with 'drydock plan rollback', and try again.",
     });
-  const { barrier } = tree;
-  const asBefore = new LandedTimes(part.workspace).over(part.asBefore);
-  const quiet = quietFolders(part.original, part.manifest.entries, { barrier, asBefore });
+  const quiet = quietFolders(part.original, part.manifest.entries, tree.age);
   writeWhole(POINTS.returning, part.landing, RETURNING, Buffer.from(JSON.stringify(quiet)));
 }
 

@@ -1,6 +1,7 @@
 import type { Conflict } from "../../core/errors/errors.ts";
-import type { Facts, Time } from "../../system/calls/facts.ts";
+import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
+import type { Age } from "../base/age.ts";
 import type { BaseFacts } from "../base/baseline.ts";
 import type { ChangeSet } from "../changes/change-set.ts";
 import type { IsMark } from "../checks/landing-policy.ts";
@@ -18,8 +19,8 @@ export interface SandboxTree {
   readonly isStale: boolean;
   /** Whether the machine was restarted since the tree was made: unflushed writes to it may be lost. */
   readonly isFromEarlierBoot: boolean;
-  /** T0: an entry of the original with a change time at or after it was changed by another writer. */
-  readonly barrier: Time;
+  /** The age of entries of the original, since T0. */
+  readonly age: Age;
 
   /** Opens the sandbox's own tree: the copy, or the upper layer. A landing takes entries from there. */
   openOwn(): Folder;
@@ -38,9 +39,6 @@ export interface SandboxTree {
   write(original: Folder, own: Folder, path: string, bytes: Uint8Array): WrittenFile;
 
   diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet;
-
-  /** Whether an entry of the original is still the base that the sandbox was made from. */
-  isStillBase(now: Facts | undefined, base: BaseFacts): boolean;
 
   /** For a layer: whether an entry is only a mark about the layer below. */
   readonly isMark?: IsMark;

@@ -1,5 +1,5 @@
-import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
+import type { Age } from "../base/age.ts";
 import type { BaseFacts } from "../base/baseline.ts";
 import type { ChangeSet, TreeEntry } from "../changes/change-set.ts";
 import type { LandingRules } from "../checks/landing-policy.ts";
@@ -24,11 +24,9 @@ export interface StagingInput {
   readonly landing: Folder;
   readonly transaction: string;
   readonly changes: ChangeSet;
-  /** T0 of the sandbox. */
-  readonly barrier: Time;
+  /** Since T0 of the sandbox. */
+  readonly age: Age;
   readonly baseOf: (path: string) => BaseFacts | undefined;
-  /** Replaces a change time that our own landings and undos caused by the earlier one (restored-times.ts). */
-  readonly asBefore: (facts: Facts) => Facts;
   /** The rules for what may land, and how. */
   readonly rules: LandingRules;
   /** Called after each entry; throws to stop. */

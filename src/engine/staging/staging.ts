@@ -8,9 +8,9 @@ import { anchorConflicts } from "../checks/conflicts.ts";
 import { assertLinkable } from "../checks/obstacles.ts";
 import { entryIdentity, type ManifestHeader } from "../manifest/manifest.ts";
 import { EntriesWriter } from "../manifest/manifest-entries.ts";
+import { quietFolders } from "../manifest/quiet-folders.ts";
 import { Slots } from "../manifest/slots.ts";
 import { ENTRIES, writeManifest } from "../manifest/stored-manifest.ts";
-import { quietFolders } from "../touches/quiet-folders.ts";
 import { CheckedEntries, type LeftEntry } from "./checked-entries.ts";
 import { findMarks } from "./layer-traces.ts";
 import { SlotFiller } from "./slot-filler.ts";
@@ -40,7 +40,7 @@ export function stage(input: StagingInput): Staged | null {
   // Taken before the check for conflicts: a later change by another writer has to be at or after this
   // barrier.
   const barrier = takeBarrier(input.landing);
-  assertClockWentOn(input.barrier, barrier);
+  assertClockWentOn(input.age.barrier, barrier);
   using survey = new Survey(input, canMove(input));
   const entries = new CheckedEntries(input, survey);
   if (entries.count === 0 && input.changes.folderTimes.length === 0) return null;
@@ -63,7 +63,7 @@ export function stage(input: StagingInput): Staged | null {
         quiet: quietFolders(
           input.original,
           [...entries].map(({ entry }) => entry),
-          input,
+          input.age,
         ),
       },
     }),

@@ -2,7 +2,7 @@ import type { UndoRetention } from "../../commit/cleanup/undo-retention.ts";
 import { isOver } from "../../core/plan.ts";
 import type { SandboxRecord } from "../../core/sandbox.ts";
 import { isUnfinished, keepsForeignWork, type TransactionRecord } from "../../core/transaction.ts";
-import { forgetRestored, restoredPath } from "../../engine/touches/restored-times.ts";
+import { forgetRestored, restoredPath } from "../../engine/base/own-touches.ts";
 import { findPlace, homeIds, removeWorkspace } from "../../engine/workspace/workspace.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import { placesOf } from "../../sandboxes/remains/known-places.ts";

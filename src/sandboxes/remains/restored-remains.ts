@@ -1,5 +1,5 @@
 import type { PlanRecord } from "../../core/plan.ts";
-import { forgetRestored, restoredNames, restoredNamesOf } from "../../engine/touches/restored-times.ts";
+import { forgetRestored, restoredNames, restoredNamesOf } from "../../engine/base/own-touches.ts";
 import type { Store } from "../../store/store.ts";
 
 /** Later than any time. */
@@ -7,7 +7,7 @@ const END_OF_TIME = "9999";
 
 /**
  * The records of undos about originals, for other plans on the same originals
- * (engine/touches/restored-times.ts). They are needed while one of these plans is open or can be undone. A
+ * (engine/base/own-touches.ts). They are needed while one of these plans is open or can be undone. A
  * later plan reads the originals as they are then.
  */
 export class RestoredRemains {

@@ -1,18 +1,17 @@
 import { StateError, UnsupportedError } from "../../core/errors/errors.ts";
 import { baseName, bytesFromPath, parentPath, pathFromBytes, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { BaseFacts } from "../../engine/base/baseline.ts";
-import { isStillBase } from "../../engine/base/original-state.ts";
+import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
+import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
 import type { SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
 import { notThere, readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { sameFileContent } from "../../engine/tree/same-entry.ts";
 import type { Steps } from "../../engine/work/pace.ts";
-import { SandboxNotes } from "../../engine/workspace/sandbox-notes.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import { createSnapshot, isSubvolume, nestedSubvolumes } from "../../system/btrfs/btrfs.ts";
-import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
@@ -62,40 +61,22 @@ const TEMPORARY = "temporary";
 const NO_STEPS: readonly number[] = [];
 const NO_CHANGES: ChangeSet = { changes: [], entries: [], folderTimes: [], anchors: new Map() };
 
-export class SnapshotTree implements SandboxTree {
-  readonly #workspace: Folder;
-  readonly #asBefore: (facts: Facts) => Facts;
-  readonly #notes: SandboxNotes;
-
-  constructor(workspace: Folder, asBefore: (facts: Facts) => Facts) {
-    this.#workspace = workspace;
-    this.#asBefore = asBefore;
-    this.#notes = new SandboxNotes(workspace, POINTS);
+export class SnapshotTree extends NotedTree implements SandboxTree {
+  constructor(workspace: Folder, touches: OwnTouches) {
+    super(workspace, touches, POINTS);
   }
 
-  get isFinished(): boolean {
-    return this.#workspace.facts(BASE) !== undefined;
-  }
-
-  get isStale(): boolean {
-    return this.#notes.isStale;
-  }
-
-  get isFromEarlierBoot(): boolean {
-    return this.#notes.isFromEarlierBoot;
-  }
-
-  get barrier(): Time {
-    return this.#notes.barrier;
+  override get isFinished(): boolean {
+    return this.workspace.facts(BASE) !== undefined;
   }
 
   /** The path of the tree that programs work on. */
   get path(): string {
-    return this.#workspace.label(TREE);
+    return this.workspace.label(TREE);
   }
 
   openOwn(): Folder {
-    return this.#openSnapshot(this.#workspace.facts(TREE) === undefined ? BASE : TREE);
+    return this.#openSnapshot(this.workspace.facts(TREE) === undefined ? BASE : TREE);
   }
 
   /** Opens the base snapshot. */
@@ -108,11 +89,11 @@ export class SnapshotTree implements SandboxTree {
    * folders instead of our subvolumes.
    */
   #openSnapshot(name: string): Folder {
-    const folder = this.#workspace.openChild(name);
+    const folder = this.workspace.openChild(name);
     if (isSubvolume(folder)) return folder;
     folder.close();
     throw new StateError(
-      `${this.#workspace.label(name)} stayed behind in another subvolume that was in this place.`,
+      `${this.workspace.label(name)} stayed behind in another subvolume that was in this place.`,
       {
         hint: "Put that one back, or cancel the plan and make a new one.",
       },
@@ -122,17 +103,17 @@ export class SnapshotTree implements SandboxTree {
   *make(original: Folder): Steps {
     const reason = whyNoSnapshot(original);
     if (reason !== undefined) throw new UnsupportedError(`snapshot does not work here: ${reason}.`);
-    for (const name of [BASE, LANDED]) removeTree(POINTS.removeOld, this.#workspace, name);
-    this.#notes.write(POINTS.note, {});
-    createSnapshot(POINTS.base, original, this.#workspace, BASE, { readOnly: true });
+    for (const name of [BASE, LANDED]) removeTree(POINTS.removeOld, this.workspace, name);
+    this.notes.write(POINTS.note, {});
+    createSnapshot(POINTS.base, original, this.workspace, BASE, { readOnly: true });
     // A user who knows the path of the earlier tree may go on using it.
-    if (this.#workspace.facts(TREE) !== undefined) this.#replaceByBase();
+    if (this.workspace.facts(TREE) !== undefined) this.#replaceByBase();
     yield* NO_STEPS;
   }
 
   /** Makes the writable tree, unless it exists. */
   makeTree(): void {
-    if (this.#workspace.facts(TREE) === undefined) this.#replaceByBase();
+    if (this.workspace.facts(TREE) === undefined) this.#replaceByBase();
   }
 
   #replaceByBase(): void {
@@ -145,7 +126,7 @@ export class SnapshotTree implements SandboxTree {
    * middle.
    */
   replaceBy(snapshot: Folder): void {
-    const workspace = this.#workspace;
+    const workspace = this.workspace;
     removeTree(POINTS.removeOld, workspace, FRESH);
     createSnapshot(POINTS.tree, snapshot, workspace, FRESH);
     using fresh = workspace.openChild(FRESH);
@@ -155,14 +136,6 @@ export class SnapshotTree implements SandboxTree {
       workspace.exchange(POINTS.place, FRESH, workspace, TREE);
       removeTree(POINTS.removeOld, workspace, FRESH);
     }
-  }
-
-  markStale(): void {
-    this.#notes.markStale();
-  }
-
-  markFresh(): void {
-    this.#notes.markFresh();
   }
 
   read(_original: Folder, own: Folder, path: string): Buffer {
@@ -176,7 +149,7 @@ export class SnapshotTree implements SandboxTree {
     using tree = this.openOwn();
     // The workspace is another subvolume, so no file can be exchanged with it.
     const written = writeFileBelow(tree, path, bytes, (temporary) =>
-      writeWhole(POINTS.noteTemporary, this.#workspace, TEMPORARY, bytesFromPath(temporary)),
+      writeWhole(POINTS.noteTemporary, this.workspace, TEMPORARY, bytesFromPath(temporary)),
     );
     this.removeTemporary();
     return written;
@@ -189,35 +162,31 @@ export class SnapshotTree implements SandboxTree {
   removeTemporary(): void {
     const path = this.#temporary();
     if (path === undefined) return;
-    using parent = this.#workspace.openBelowIfThere(`${TREE}/${parentPath(path)}`);
+    using parent = this.workspace.openBelowIfThere(`${TREE}/${parentPath(path)}`);
     if (parent?.facts(baseName(path)) !== undefined)
       parent.removeFile(POINTS.removeTemporary, baseName(path));
-    this.#workspace.removeFile(POINTS.removeTemporary, TEMPORARY);
+    this.workspace.removeFile(POINTS.removeTemporary, TEMPORARY);
   }
 
   diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
     if (own.path !== this.path) return NO_CHANGES;
     using base = this.openBase();
     const landed = {
-      overrides: BaseOverrides.in(this.#workspace),
+      overrides: BaseOverrides.in(this.workspace),
       hasContent: (path: string, folder: Folder, name: string, facts: BaseFacts) => {
         using parent = original.openBelowIfThere(parentPath(path));
-        if (parent === undefined || !this.isStillBase(parent.facts(baseName(path)), facts)) return false;
+        if (parent === undefined || !this.age.isStillBase(parent.facts(baseName(path)), facts)) return false;
         return sameFileContent(parent, baseName(path), folder, name);
       },
     };
-    const found = diffWithBase({ tree: own, base, barrier: this.barrier, landed }, tick);
+    const found = diffWithBase({ tree: own, base, barrier: this.notes.barrier, landed }, tick);
     const temporary = this.#temporary();
     const isTheirs = ({ path }: { readonly path: string }) => path !== temporary && !isOurs(path);
     return { ...found, changes: found.changes.filter(isTheirs), entries: found.entries.filter(isTheirs) };
   }
 
-  isStillBase(now: Facts | undefined, base: BaseFacts): boolean {
-    return isStillBase(now, base, { barrier: this.barrier, asBefore: this.#asBefore });
-  }
-
   baseLookup(): (path: string) => BaseFacts | undefined {
-    const landed = BaseOverrides.in(this.#workspace);
+    const landed = BaseOverrides.in(this.workspace);
     return (path) => {
       const entry = landed.entry(path);
       if (entry !== undefined) return landedFacts(entry);
@@ -229,7 +198,7 @@ export class SnapshotTree implements SandboxTree {
 
   /** Whether the base at a path is a landed entry, and no longer that of the base snapshot. */
   hasLanded(path: string): boolean {
-    const landed = BaseOverrides.in(this.#workspace);
+    const landed = BaseOverrides.in(this.workspace);
     return landed.entry(path) !== undefined || landed.isGone(path);
   }
 
@@ -239,16 +208,16 @@ export class SnapshotTree implements SandboxTree {
 
   landPart(part: LandedPart): void {
     using own = this.openOwn();
-    this.#withBase((landed, base) => landed.land(part, own, base).save(this.#workspace));
+    this.#withBase((landed, base) => landed.land(part, own, base).save(this.workspace));
   }
 
   takeBackPart(part: LandedPart): void {
-    this.#withBase((landed, base) => landed.takeBack(part, base)?.save(this.#workspace));
+    this.#withBase((landed, base) => landed.takeBack(part, base)?.save(this.workspace));
   }
 
   #withBase(action: (landed: BaseOverrides, base: BaseSnapshot) => void): void {
     using base = this.openBase();
-    action(BaseOverrides.in(this.#workspace), new BaseSnapshot(base, this.barrier));
+    action(BaseOverrides.in(this.workspace), new BaseSnapshot(base, this.notes.barrier));
   }
 
   /** The snapshot also holds workspaces of other plans, deep in the original. */
@@ -268,7 +237,7 @@ export class SnapshotTree implements SandboxTree {
   }
 
   #temporary(): string | undefined {
-    const bytes = readWhole(this.#workspace, TEMPORARY);
+    const bytes = readWhole(this.workspace, TEMPORARY);
     return bytes === undefined ? undefined : pathFromBytes(bytes);
   }
 }

@@ -4,10 +4,10 @@ import type { SandboxRef } from "../../core/sandbox.ts";
 import type { IntendedPlace, PreparedCommit, StrategyContext, Transaction } from "../../core/strategy.ts";
 import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
+import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import { saveCheckpointBy } from "../../engine/checkpoint/tree-checkpoints.ts";
-import { type OpenSandbox, placeOf } from "../../engine/sandbox/sandbox-reference.ts";
+import { type OpenSandbox, placeOf, scopeFrom } from "../../engine/sandbox/sandbox-reference.ts";
 import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
-import type { RestoredTimes } from "../../engine/touches/restored-times.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { type Scope, scopeOf } from "../../engine/workspace/scope.ts";
 import { choosePlace, openWorkspace, type WorkspacePlace } from "../../engine/workspace/workspace.ts";
@@ -94,8 +94,8 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
     return await super.prepare(ref, transaction);
   }
 
-  protected treeIn(workspace: Folder, _scope: Scope, asBefore: RestoredTimes["asBefore"]): SnapshotTree {
-    return new SnapshotTree(workspace, asBefore);
+  protected treeIn(workspace: Folder, _scope: Scope, touches: OwnTouches): SnapshotTree {
+    return new SnapshotTree(workspace, touches);
   }
 
   protected programPath(workspace: string): string {
@@ -124,14 +124,14 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
   }
 
   /** Programs may stay inside: what lands is a copy. */
-  protected async freeze(_ref: SandboxRef, workspace: Folder): Promise<void> {
-    bareTree(workspace).removeTemporary();
+  protected async freeze(ref: SandboxRef, workspace: Folder): Promise<void> {
+    this.tree(workspace, scopeFrom(ref)).removeTemporary();
   }
 
   #assertOneSubvolume(ref: SandboxRef): void {
     using workspace = openWorkspace(placeOf(ref).path);
     if (workspace === undefined) return;
-    const tree = bareTree(workspace);
+    const tree = this.tree(workspace, scopeFrom(ref));
     if (tree.isFinished && !tree.isStale) tree.assertOneSubvolume();
   }
 
@@ -144,9 +144,4 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
       throw thrown;
     }
   }
-}
-
-/** A tree for callers that do not compare it with the original. */
-function bareTree(workspace: Folder): SnapshotTree {
-  return new SnapshotTree(workspace, (facts) => facts);
 }

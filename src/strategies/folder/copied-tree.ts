@@ -3,11 +3,12 @@ import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { takeBarrier } from "../../engine/base/barrier.ts";
 import { type BaseFacts, Baseline } from "../../engine/base/baseline.ts";
 import { BaselineBuilder } from "../../engine/base/baseline-builder.ts";
-import { isStillBase } from "../../engine/base/original-state.ts";
+import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import { diffTree } from "../../engine/changes/tree-diff.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
 import { landedBaseline, noteBaseline, returnedBaseline } from "../../engine/part/landed-copy.ts";
+import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
 import type { SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
 import { readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
 import { type CopyOptions, copyEntry, copyTree } from "../../engine/tree/copy-tree.ts";
@@ -15,10 +16,8 @@ import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { sameFileContent } from "../../engine/tree/same-entry.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { LastParsed } from "../../engine/workspace/last-parsed.ts";
-import { SandboxNotes } from "../../engine/workspace/sandbox-notes.ts";
 import { isExcluded, type Scope } from "../../engine/workspace/scope.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
-import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
@@ -48,35 +47,14 @@ const lastBaseline = new LastParsed((bytes, label) => Baseline.fromBytes(bytes, 
 
 export type CopyMode = CopyOptions["data"];
 
-export class CopiedTree implements SandboxTree {
-  readonly #workspace: Folder;
+export class CopiedTree extends NotedTree implements SandboxTree {
   readonly #scope: Scope;
   readonly #data: CopyMode;
-  readonly #asBefore: (facts: Facts) => Facts;
-  readonly #notes: SandboxNotes;
 
-  constructor(workspace: Folder, scope: Scope, data: CopyMode, asBefore: (facts: Facts) => Facts) {
-    this.#workspace = workspace;
+  constructor(workspace: Folder, scope: Scope, data: CopyMode, touches: OwnTouches) {
+    super(workspace, touches, POINTS);
     this.#scope = scope;
     this.#data = data;
-    this.#asBefore = asBefore;
-    this.#notes = new SandboxNotes(workspace, POINTS);
-  }
-
-  get isFinished(): boolean {
-    return this.#notes.areThere;
-  }
-
-  get isStale(): boolean {
-    return this.#notes.isStale;
-  }
-
-  get isFromEarlierBoot(): boolean {
-    return this.#notes.isFromEarlierBoot;
-  }
-
-  get barrier(): Time {
-    return this.#notes.barrier;
   }
 
   /** Whether the resource is a single file. */
@@ -86,18 +64,18 @@ export class CopiedTree implements SandboxTree {
 
   /** The path of the tree that programs work on. */
   get path(): string {
-    return treePath(this.#workspace.path, this.#scope);
+    return treePath(this.workspace.path, this.#scope);
   }
 
   openOwn(): Folder {
-    return this.#workspace.openChild(TREE);
+    return this.workspace.openChild(TREE);
   }
 
   *make(original: Folder): Steps {
-    this.#notes.remove(POINTS.removeOld);
-    for (const name of [TREE, BASELINE]) removeTree(POINTS.removeOld, this.#workspace, name);
-    const barrier = takeBarrier(this.#workspace);
-    using tree = this.#workspace.ensureFolder(POINTS.tree, TREE);
+    this.notes.remove(POINTS.removeOld);
+    for (const name of [TREE, BASELINE]) removeTree(POINTS.removeOld, this.workspace, name);
+    const barrier = takeBarrier(this.workspace);
+    using tree = this.workspace.ensureFolder(POINTS.tree, TREE);
     const builder = new BaselineBuilder();
     const options: CopyOptions = {
       data: this.#data,
@@ -107,15 +85,7 @@ export class CopiedTree implements SandboxTree {
     if (this.#scope.only === undefined) yield* copyTree(original, tree, options);
     else yield* this.#copySingleFile(original, tree, this.#scope.only, options, builder);
     this.saveBaseline(builder.finish((path) => tree.factsBelow(path)));
-    this.#notes.write(POINTS.finish, {}, barrier);
-  }
-
-  markStale(): void {
-    this.#notes.markStale();
-  }
-
-  markFresh(): void {
-    this.#notes.markFresh();
+    this.notes.write(POINTS.finish, {}, barrier);
   }
 
   read(_original: Folder, own: Folder, path: string): Buffer {
@@ -123,7 +93,7 @@ export class CopiedTree implements SandboxTree {
   }
 
   write(_original: Folder, own: Folder, path: string, bytes: Uint8Array): WrittenFile {
-    return writeFileBelow(own, path, bytes, this.#workspace);
+    return writeFileBelow(own, path, bytes, this.workspace);
   }
 
   diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
@@ -135,18 +105,14 @@ export class CopiedTree implements SandboxTree {
     });
   }
 
-  isStillBase(now: Facts | undefined, base: BaseFacts): boolean {
-    return isStillBase(now, base, { barrier: this.barrier, asBefore: this.#asBefore });
-  }
-
   loadBaseline(): Baseline {
-    const bytes = readWhole(this.#workspace, BASELINE);
-    if (bytes === undefined) throw unfinished(this.#workspace.path);
-    return Baseline.fromBytes(bytes, this.#workspace.label(BASELINE));
+    const bytes = readWhole(this.workspace, BASELINE);
+    if (bytes === undefined) throw unfinished(this.workspace.path);
+    return Baseline.fromBytes(bytes, this.workspace.label(BASELINE));
   }
 
   baseLookup(): (path: string) => BaseFacts | undefined {
-    const baseline = lastBaseline.of(this.#workspace, BASELINE) ?? this.loadBaseline();
+    const baseline = lastBaseline.of(this.workspace, BASELINE) ?? this.loadBaseline();
     return (path) => {
       if (path === ROOT_PATH && this.#scope.only !== undefined) return undefined;
       const index = baseline.find(path);
@@ -170,7 +136,7 @@ export class CopiedTree implements SandboxTree {
 
   /** `flushed` where the existing baseline is the only record of which entries are work. */
   saveBaseline(baseline: Baseline, how: "buffered" | "flushed" = "buffered"): void {
-    writeWhole(POINTS.baseline, this.#workspace, BASELINE, baseline.toBytes(), how);
+    writeWhole(POINTS.baseline, this.workspace, BASELINE, baseline.toBytes(), how);
   }
 
   *#copySingleFile(
@@ -191,7 +157,7 @@ export class CopiedTree implements SandboxTree {
 
   #hasBaseContent(original: Folder, path: string, folder: Folder, name: string, base: BaseFacts): boolean {
     using parent = original.openBelowIfThere(parentPath(path));
-    if (parent === undefined || !this.isStillBase(parent.facts(baseName(path)), base)) return false;
+    if (parent === undefined || !this.age.isStillBase(parent.facts(baseName(path)), base)) return false;
     return sameFileContent(parent, baseName(path), folder, name);
   }
 }

@@ -1,6 +1,7 @@
 import type { TwoPhaseCapabilities } from "../../core/capabilities.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type { StrategyContext } from "../../core/strategy.ts";
+import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import {
   assertRestorable,
@@ -11,7 +12,6 @@ import { pathsToCopy, type SavedChanges, savedChanges } from "../../engine/check
 import { notesOf, openEntries, saveEntries } from "../../engine/checkpoint/tree-checkpoints.ts";
 import type { OpenSandbox } from "../../engine/sandbox/sandbox-reference.ts";
 import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
-import type { RestoredTimes } from "../../engine/touches/restored-times.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import type { Scope } from "../../engine/workspace/scope.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -46,8 +46,8 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
     return sandbox.tree.path;
   }
 
-  protected treeIn(workspace: Folder, scope: Scope, asBefore: RestoredTimes["asBefore"]): CopiedTree {
-    return new CopiedTree(workspace, scope, this.#data, asBefore);
+  protected treeIn(workspace: Folder, scope: Scope, touches: OwnTouches): CopiedTree {
+    return new CopiedTree(workspace, scope, this.#data, touches);
   }
 
   protected programPath(workspace: string, scope: Scope): string {
@@ -102,6 +102,6 @@ function restoredTree(
     now,
     saved: JSON.parse(notes.toString()) as SavedChanges,
     isSingleFile: tree.isSingleFile,
-    isOriginalUnchanged: (path, base) => tree.isStillBase(original.factsBelow(path), base),
+    isOriginalUnchanged: (path, base) => tree.age.isStillBase(original.factsBelow(path), base),
   };
 }

@@ -15,6 +15,7 @@ import type {
 } from "../../core/strategy.ts";
 import type { ProbeResult } from "../../core/strategy-abilities.ts";
 import { takeBarrier } from "../../engine/base/barrier.ts";
+import { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import {
   beginRestore,
@@ -29,7 +30,7 @@ import { LandingRules } from "../../engine/checks/landing-policy.ts";
 import { whatMayLand } from "../../engine/checks/what-may-land.ts";
 import { isOfPart, Landings } from "../../engine/landing/landings.ts";
 import { prepareReturn, rebaseAfterPart } from "../../engine/part/rebase-after-part.ts";
-import { workPlaceOf } from "../../engine/part/tree-work-place.ts";
+import { returnTargetOf } from "../../engine/part/return-target.ts";
 import {
   assertSameBoot,
   newReference,
@@ -46,8 +47,6 @@ import { type BegunRestore, isLive, type SandboxTree } from "../../engine/sandbo
 import { readFileBelow } from "../../engine/sandbox/writing.ts";
 import { shownChanges } from "../../engine/show/diff-view.ts";
 import { writtenChange } from "../../engine/show/written-change.ts";
-import { LandedTimes } from "../../engine/touches/landed-times.ts";
-import { RestoredTimes } from "../../engine/touches/restored-times.ts";
 import { lazyValue } from "../../engine/work/lazy-value.ts";
 import { LongWork } from "../../engine/work/long-work.ts";
 import type { Steps } from "../../engine/work/pace.ts";
@@ -82,7 +81,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   /** The tree in a workspace, whether it is made yet or not. */
-  protected abstract treeIn(workspace: Folder, scope: Scope, asBefore: RestoredTimes["asBefore"]): Tree;
+  protected abstract treeIn(workspace: Folder, scope: Scope, touches: OwnTouches): Tree;
 
   /** The path at which programs find the present or future sandbox in this workspace. */
   protected abstract programPath(workspace: string, scope: Scope): string;
@@ -160,7 +159,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
       sandbox: sandbox.own,
       workspace: sandbox.workspace,
       policy: this.context.policy,
-      originalIsBase: (now, before) => sandbox.tree.isStillBase(now, before),
+      originalIsBase: (now, before) => sandbox.tree.age.isStillBase(now, before),
       mapPath: (path) => toResourcePath(sandbox.scope, path),
     });
     return diffViewOf(shown, take);
@@ -179,7 +178,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
       original: sandbox.original,
       sandbox: sandbox.own,
       changes,
-      barrier: sandbox.tree.barrier,
+      barrier: sandbox.tree.age.barrier,
       baseOf,
       isLayer: sandbox.tree.isMark !== undefined,
       isPart: transaction.only !== undefined,
@@ -224,7 +223,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
       return [];
     }
     if (!landings.ids().includes(transaction.id)) return [];
-    const sandbox = workPlaceOf(this.tree(workspace, scope));
+    const sandbox = returnTargetOf(this.tree(workspace, scope));
     const attention = landings.rollbackPrepared(transaction, () => openOriginal(scope), sandbox);
     if (sandbox.isGone()) await this.context.recordLoss?.(ref, "somebody has removed its folder");
     return attention;
@@ -324,7 +323,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   #landings(workspace: Folder, scope: Scope): Landings {
-    return new Landings(workspace, new RestoredTimes(this.context.stateDir, scope.root));
+    return new Landings(workspace, this.#touches(workspace, scope));
   }
 
   /** A landed transaction's undo record keeps the workspace. */
@@ -339,8 +338,11 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
 
   /** The tree in a workspace, which does not take our own landings and undos for another writer's changes. */
   protected tree(workspace: Folder, scope: Scope): Tree {
-    const { asBefore } = new RestoredTimes(this.context.stateDir, scope.root);
-    return this.treeIn(workspace, scope, new LandedTimes(workspace).over(asBefore));
+    return this.treeIn(workspace, scope, this.#touches(workspace, scope));
+  }
+
+  #touches(workspace: Folder, { root }: Scope): OwnTouches {
+    return new OwnTouches(this.context.stateDir, root, workspace);
   }
 
   /** Opens a sandbox for use. Makes it anew first if its work has landed. */

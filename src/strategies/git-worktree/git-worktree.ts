@@ -20,6 +20,7 @@ import type {
 } from "../../core/strategy.ts";
 import type { ProbeResult } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
+import { OwnTouches } from "../../engine/base/own-touches.ts";
 import { beginRestore, dropCheckpoints, removeCheckpoint } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { Landings } from "../../engine/landing/landings.ts";
 import {
@@ -31,7 +32,6 @@ import {
 } from "../../engine/sandbox/sandbox-reference.ts";
 import { readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
 import { writtenChange } from "../../engine/show/written-change.ts";
-import { RestoredTimes } from "../../engine/touches/restored-times.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { LongWork } from "../../engine/work/long-work.ts";
 import {
@@ -303,8 +303,9 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
 
   #landings(ref: SandboxRef, parts: SandboxParts, tick = () => this.#work.stopIfAsked()): GitLandings {
     const { stateDir, policy, git, signal, now } = this.#context;
+    const { workspace, checkout } = parts;
     return new GitLandings(parts, {
-      exchange: new Landings(parts.workspace, new RestoredTimes(stateDir, parts.checkout.root)),
+      exchange: new Landings(workspace, new OwnTouches(stateDir, checkout.root, workspace)),
       refs: String(ref.metadata["refs"]),
       policy,
       fastForward: git?.fastForward ?? false,

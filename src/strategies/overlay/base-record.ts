@@ -1,4 +1,5 @@
 import { joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { Age } from "../../engine/base/age.ts";
 import type { BaseFacts } from "../../engine/base/baseline.ts";
 import { LastParsed } from "../../engine/workspace/last-parsed.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
@@ -51,7 +52,7 @@ export class BaseRecord {
   /** Folders of the lower layer that the upper one deletes or replaces. */
   readonly #hiddenFolders: string[] = [];
   #isChanged = false;
-  #isAfterBarrier: (facts: Facts) => boolean = () => false;
+  #age: Age | undefined;
 
   constructor(noted: ReadonlyMap<string, BaseFacts> = new Map()) {
     this.#noted = new Map(noted);
@@ -113,8 +114,7 @@ export class BaseRecord {
   }
 
   /**
-   * Notes everything that the upper layer covers. `isAfterBarrier` says whether another writer changed an
-   * entry since the sandbox was made.
+   * Notes everything that the upper layer covers.
    */
   noteAll(
     upper: Folder,
@@ -122,14 +122,14 @@ export class BaseRecord {
     {
       marks,
       only,
-      isAfterBarrier,
+      age,
     }: {
       readonly marks: LayerMarks;
       readonly only: string | undefined;
-      readonly isAfterBarrier: (facts: Facts) => boolean;
+      readonly age: Age;
     },
   ): void {
-    this.#isAfterBarrier = isAfterBarrier;
+    this.#age = age;
     this.#noteFolder(upper, lower, marks, ROOT_PATH, only);
     if (this.#unfounded.length === 0) return;
     const hidden = this.#findHidden(lower);
@@ -151,7 +151,7 @@ export class BaseRecord {
     // No writer can have removed an entry from an unchanged folder. In a changed one, only a copy that looks
     // like a covered entry was certainly moved.
     const folder = lower.factsBelow(path.includes("/") ? parentPath(path) : ROOT_PATH);
-    return folder === undefined || !this.#isAfterBarrier(folder) || hidden.looks.has(lookOf(facts));
+    return folder === undefined || this.#age?.isSince(folder) !== true || hidden.looks.has(lookOf(facts));
   }
 
   /** Finds everything that the upper layer covers, at any depth of deleted or replaced folders. */
@@ -259,7 +259,7 @@ export class BaseRecord {
       this.#noteVanishedFolder(above, path, above.ownFacts(), marks);
       return;
     }
-    this.note(path, lower, name, facts, this.#isAfterBarrier(facts));
+    this.note(path, lower, name, facts, this.#age?.isSince(facts));
     using below = isMerged ? lower.openBelowIfThere(name) : undefined;
     if (below !== undefined) this.#noteFolder(above, below, marks, path);
   }

@@ -1,4 +1,5 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { Age } from "../../engine/base/age.ts";
 import type { BaseFacts } from "../../engine/base/baseline.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import {
@@ -27,8 +28,7 @@ export interface LayerDiffOptions {
   readonly isLive: boolean;
   /** If the resource is a single file: its name. */
   readonly only?: string;
-  /** Whether an entry of the original is still the base that the sandbox was made from. */
-  readonly isStillBase: (now: Facts | undefined, base: BaseFacts) => boolean;
+  readonly age: Age;
   readonly workspace: Folder;
   /** While programs are at work: the other names of changed files (linked-names.ts). */
   readonly linkedNames?: () => readonly LinkedName[];
@@ -177,7 +177,7 @@ class LayerDiff {
   }
 
   #hasBaseContent({ base, now }: LayerPair): boolean {
-    if (base.folder === undefined || !this.#options.isStillBase(base.folder.facts(base.name), base.facts))
+    if (base.folder === undefined || !this.#options.age.isStillBase(base.folder.facts(base.name), base.facts))
       return false;
     return now.facts.size === 0 || sameFileContent(base.folder, base.name, now.folder, now.name);
   }

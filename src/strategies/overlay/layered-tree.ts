@@ -1,18 +1,18 @@
 import type { Conflict } from "../../core/errors/errors.ts";
 import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { BaseFacts } from "../../engine/base/baseline.ts";
-import { type Ages, isSince, isStillBase } from "../../engine/base/original-state.ts";
+import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
+import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
 import type { SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
 import { notThere, readFileBelow, writeThroughMount } from "../../engine/sandbox/writing.ts";
 import { giveMetadata } from "../../engine/tree/metadata.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import type { Steps } from "../../engine/work/pace.ts";
-import { SandboxNotes } from "../../engine/workspace/sandbox-notes.ts";
 import type { Scope } from "../../engine/workspace/scope.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
-import { type Facts, sameIdentity, type Time } from "../../system/calls/facts.ts";
+import { type Facts, sameIdentity } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
@@ -57,18 +57,15 @@ const POINTS = {
 const NO_STEPS: readonly number[] = [];
 const ENTERED = "entered";
 
-export class LayeredTree implements SandboxTree {
-  readonly #workspace: Folder;
+export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> implements SandboxTree {
   readonly #scope: Scope;
-  readonly #asBefore: (facts: Facts) => Facts;
   readonly #chooseWay: () => OverlayWay;
   readonly #openMount: (tree: LayeredTree) => Folder | undefined;
-  readonly #notes: SandboxNotes<{ readonly way: OverlayWay }>;
 
   constructor(
     workspace: Folder,
     scope: Scope,
-    asBefore: (facts: Facts) => Facts,
+    touches: OwnTouches,
     outside: {
       /** The way to mount a new sandbox. */
       readonly chooseWay: () => OverlayWay;
@@ -76,75 +73,49 @@ export class LayeredTree implements SandboxTree {
       readonly openMount: (tree: LayeredTree) => Folder | undefined;
     },
   ) {
-    this.#workspace = workspace;
+    super(workspace, touches, POINTS);
     this.#scope = scope;
-    this.#asBefore = asBefore;
     this.#chooseWay = outside.chooseWay;
     this.#openMount = outside.openMount;
-    this.#notes = new SandboxNotes(workspace, POINTS);
-  }
-
-  get isFinished(): boolean {
-    return this.#notes.areThere;
-  }
-
-  get isStale(): boolean {
-    return this.#notes.isStale;
-  }
-
-  get isFromEarlierBoot(): boolean {
-    return this.#notes.isFromEarlierBoot;
-  }
-
-  get barrier(): Time {
-    return this.#notes.barrier;
   }
 
   get way(): OverlayWay {
-    return this.#notes.read().way;
+    return this.notes.read().way;
   }
 
   /** Whether programs are inside, or were inside and `base` is not complete yet. */
   get isEntered(): boolean {
-    return this.#workspace.facts(ENTERED) !== undefined;
+    return this.workspace.facts(ENTERED) !== undefined;
   }
 
   /** The path of the upper layer. */
   get upperPath(): string {
-    return this.#workspace.label(UPPER);
+    return this.workspace.label(UPPER);
   }
 
   openOwn(): Folder {
-    return this.#workspace.openChild(UPPER);
+    return this.workspace.openChild(UPPER);
   }
 
   *make(original: Folder): Steps {
     // A sandbox that is made anew keeps its way to mount, because its marks depend on it.
     const way = this.isFinished ? this.way : this.#chooseWay();
     // Only a stale sandbox is made anew, and it stays stale until it is complete, so its notes can stay.
-    for (const name of [ENTERED, UPPER, WORK]) removeTree(POINTS.removeOld, this.#workspace, name);
-    using upper = this.#workspace.ensureFolder(POINTS.upper, UPPER);
+    for (const name of [ENTERED, UPPER, WORK]) removeTree(POINTS.removeOld, this.workspace, name);
+    using upper = this.workspace.ensureFolder(POINTS.upper, UPPER);
     const facts = original.ownFacts();
     giveMetadata(POINTS.root, upper, ROOT_PATH, facts, readXattrs(original, ROOT_PATH), upper.ownFacts());
     this.#hideWorkspaces(original, upper, facts);
     const record = new BaseRecord();
     if (this.#scope.only === undefined) record.note(ROOT_PATH, original, ROOT_PATH, facts);
-    record.save(this.#workspace);
-    this.#notes.write(POINTS.finish, { way });
+    record.save(this.workspace);
+    this.notes.write(POINTS.finish, { way });
     yield* NO_STEPS;
-  }
-
-  markStale(): void {
-    this.#notes.markStale();
-  }
-
-  markFresh(): void {
-    this.#notes.markFresh();
   }
 
   /** Records that programs are about to get in. */
   markEntered(): void {
-    if (!this.isEntered) writeWhole(POINTS.enter, this.#workspace, ENTERED, Buffer.alloc(0));
+    if (!this.isEntered) writeWhole(POINTS.enter, this.workspace, ENTERED, Buffer.alloc(0));
   }
 
   /**
@@ -159,7 +130,7 @@ export class LayeredTree implements SandboxTree {
 
   /** Whether this folder is the sandbox's original, and not another in its place. */
   isOver(original: Folder): boolean {
-    const root = BaseRecord.load(this.#workspace).get(ROOT_PATH);
+    const root = BaseRecord.load(this.workspace).get(ROOT_PATH);
     return root === undefined || sameIdentity(original.ownFacts(), root);
   }
 
@@ -167,30 +138,29 @@ export class LayeredTree implements SandboxTree {
   noteWork(original: Folder): void {
     // Another folder in the original's place does not have the base of the work.
     if (!this.isEntered || !this.isOver(original)) return;
-    const record = BaseRecord.load(this.#workspace);
+    const record = BaseRecord.load(this.workspace);
     using upper = this.openOwn();
-    const writer = new LayerWriter(this.#marks, record, this.#workspace);
+    const writer = new LayerWriter(this.#marks, record, this.workspace);
     const linked = this.#linkedNames(original);
     keepingFolderTimes(
-      this.#workspace,
+      this.workspace,
       { upper, lower: original },
       linked.map(({ path }) => path),
       () => {
         for (const { path, storedAt } of linked) {
-          using copies = this.#workspace.openBelow(parentPath(storedAt));
+          using copies = this.workspace.openBelow(parentPath(storedAt));
           writer.link(upper, original, path, copies, baseName(storedAt));
         }
       },
     );
     this.#noteAll(record, upper, original);
-    record.saveIfChanged(this.#workspace);
-    removeTree(POINTS.removeOld, this.#workspace, WORK);
-    this.#workspace.removeFile(POINTS.leave, ENTERED);
+    record.saveIfChanged(this.workspace);
+    removeTree(POINTS.removeOld, this.workspace, WORK);
+    this.workspace.removeFile(POINTS.leave, ENTERED);
   }
 
   #noteAll(record: BaseRecord, upper: Folder, original: Folder): void {
-    const isAfterBarrier = (facts: Facts) => isSince(facts, this.#ages);
-    record.noteAll(upper, original, { marks: this.#marks, only: this.#scope.only, isAfterBarrier });
+    record.noteAll(upper, original, { marks: this.#marks, only: this.#scope.only, age: this.age });
   }
 
   read(original: Folder, own: Folder, path: string): Buffer {
@@ -207,21 +177,21 @@ export class LayeredTree implements SandboxTree {
   write(original: Folder, own: Folder, path: string, bytes: Uint8Array): WrittenFile {
     using mounted = this.#openMount(this);
     if (mounted !== undefined) return writeThroughMount(mounted, path, bytes);
-    const record = BaseRecord.load(this.#workspace);
+    const record = BaseRecord.load(this.workspace);
     const others = this.#scope.only === undefined ? otherNames(own, original, this.#marks, path) : [];
-    const writer = new LayerWriter(this.#marks, record, this.#workspace);
+    const writer = new LayerWriter(this.#marks, record, this.workspace);
     const written = writer.write(own, original, path, bytes);
     if (others.length > 0) {
       using parent = own.openBelow(parentPath(path));
       for (const other of others) writer.link(own, original, other, parent, baseName(path));
     }
-    record.saveIfChanged(this.#workspace);
+    record.saveIfChanged(this.workspace);
     return written;
   }
 
   diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
     const { only } = this.#scope;
-    const record = BaseRecord.load(this.#workspace);
+    const record = BaseRecord.load(this.workspace);
     // Notes the base as after the end of the programs, so that the diff is the same now and then.
     if (this.isEntered) this.#noteAll(record, own, original);
     return diffLayers(own, original, {
@@ -229,23 +199,15 @@ export class LayeredTree implements SandboxTree {
       record,
       isLive: this.isEntered,
       ...(only !== undefined && { only }),
-      workspace: this.#workspace,
+      workspace: this.workspace,
       linkedNames: () => (this.isEntered ? this.#linkedNames(original) : []),
-      isStillBase: (now, base) => this.isStillBase(now, base),
+      age: this.age,
       ...(tick !== undefined && { tick }),
     });
   }
 
-  isStillBase(now: Facts | undefined, base: BaseFacts): boolean {
-    return isStillBase(now, base, this.#ages);
-  }
-
-  get #ages(): Ages {
-    return { barrier: this.barrier, asBefore: this.#asBefore };
-  }
-
   baseLookup(original: Folder): (path: string) => BaseFacts | undefined {
-    const record = BaseRecord.loadForLookup(this.#workspace);
+    const record = BaseRecord.loadForLookup(this.workspace);
     return (path) => {
       const noted = record.get(path);
       if (noted !== undefined || (path === ROOT_PATH && this.#scope.only !== undefined)) return noted;
@@ -269,7 +231,7 @@ export class LayeredTree implements SandboxTree {
   takeBackPart(part: LandedPart): void {
     using upper = this.openOwn();
     const layers = this.#layers(part, upper);
-    returnLayer(part, layers, new LayerWriter(this.#marks, layers.record, this.#workspace));
+    returnLayer(part, layers, new LayerWriter(this.#marks, layers.record, this.workspace));
   }
 
   /** Entries that return to the upper layer need a free path there. */
@@ -283,14 +245,14 @@ export class LayeredTree implements SandboxTree {
   }
 
   #layers({ original }: LandedPart, upper: Folder): Layers {
-    const record = BaseRecord.load(this.#workspace);
-    return { upper, lower: original, workspace: this.#workspace, record, marks: this.#marks };
+    const record = BaseRecord.load(this.workspace);
+    return { upper, lower: original, workspace: this.workspace, record, marks: this.#marks };
   }
 
   isMark = (name: string, facts: Facts): boolean => this.#marks.isMarkByItself(name, facts);
 
   #linkedNames(original: Folder): readonly LinkedName[] {
-    return this.#scope.only === undefined ? linkedNames(this.#workspace, original, this.#marks) : [];
+    return this.#scope.only === undefined ? linkedNames(this.workspace, original, this.#marks) : [];
   }
 
   /** Hides a workspace inside the original from programs. */

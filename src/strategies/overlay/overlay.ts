@@ -14,9 +14,10 @@ import type {
 } from "../../core/strategy.ts";
 import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
+import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import { bringTreeBack, saveCheckpoint } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { stateOfLayer, type TreeState } from "../../engine/checkpoint/tree-state.ts";
-import { isGone } from "../../engine/part/tree-work-place.ts";
+import { isGone } from "../../engine/part/return-target.ts";
 import {
   type OpenSandbox,
   openOriginal,
@@ -24,7 +25,6 @@ import {
   scopeFrom,
 } from "../../engine/sandbox/sandbox-reference.ts";
 import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
-import type { RestoredTimes } from "../../engine/touches/restored-times.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { type Scope, scopeOf } from "../../engine/workspace/scope.ts";
 import { choosePlace, openWorkspace, type WorkspacePlace } from "../../engine/workspace/workspace.ts";
@@ -178,8 +178,8 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     if (mount.isKept && mount.canBeMade(tree) && mount.isOverOriginal(tree)) await mount.make(tree);
   }
 
-  protected treeIn(workspace: Folder, scope: Scope, asBefore: RestoredTimes["asBefore"]): LayeredTree {
-    return new LayeredTree(workspace, scope, asBefore, {
+  protected treeIn(workspace: Folder, scope: Scope, touches: OwnTouches): LayeredTree {
+    return new LayeredTree(workspace, scope, touches, {
       chooseWay: () => this.#way ?? "kernel",
       openMount: (tree) => new OverlayMount(workspace, scope).openLive(tree),
     });

@@ -1,10 +1,10 @@
 import { failedWith } from "../../system/calls/errno.ts";
-import type { WorkPlace } from "../landing/work-place.ts";
+import type { ReturnTarget } from "../landing/landings.ts";
 import { isLive, type SandboxTree } from "../sandbox/sandbox-tree.ts";
 import { takeBack } from "./rebase-after-part.ts";
 
 /** The tree of a sandbox as the target that unstaged work returns to. */
-export function workPlaceOf(tree: SandboxTree): WorkPlace {
+export function returnTargetOf(tree: SandboxTree): ReturnTarget {
   return {
     open: () => tree.openOwn(),
     isGone: () => isGone(tree),

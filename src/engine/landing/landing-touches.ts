@@ -1,6 +1,7 @@
 import { baseName, parentPath } from "../../core/paths/byte-path.ts";
-import { compareTimes, type Facts, sameTime, type Time } from "../../system/calls/facts.ts";
+import { compareTimes, type Facts, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
+import { TouchTable } from "../base/own-touches.ts";
 import type { Slots } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
 
@@ -17,19 +18,17 @@ export function hasOldContent({ kind, nlink, mtime }: Facts, barrier: Time): boo
  * change time that all its names show. Without this record, the second name would look like another writer's
  * change.
  */
-export class OwnChanges {
-  readonly #times = new Map<number, Time>();
+export class LandingTouches {
+  readonly #table = new TouchTable();
 
   /** Records that the current change time is ours. */
   note(facts: Facts | undefined): void {
-    if (facts !== undefined && facts.kind !== "directory" && facts.nlink > 1)
-      this.#times.set(facts.ino, facts.ctime);
+    if (facts !== undefined && facts.kind !== "directory" && facts.nlink > 1) this.#table.add(facts);
   }
 
   /** Whether this landing was the last to change the file. */
   has(facts: Facts): boolean {
-    const ours = this.#times.get(facts.ino);
-    return ours !== undefined && sameTime(ours, facts.ctime);
+    return this.#table.find(facts) !== undefined;
   }
 
   /** Records the change times that an earlier, interrupted run of this landing caused. */

@@ -1,8 +1,7 @@
 import { parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { isAfter } from "../base/barrier.ts";
-import type { EntryIdentity, QuietFolder } from "../manifest/manifest.ts";
+import type { Age } from "../base/age.ts";
+import type { EntryIdentity, QuietFolder } from "./manifest.ts";
 
 interface Landing {
   readonly path: string;
@@ -14,11 +13,7 @@ interface Landing {
  * The folders whose change time this landing moves as a side effect, and that no other writer has changed
  * since T0: the folders that hold an entry, and the folders whose own metadata the landing sets.
  */
-export function quietFolders(
-  original: Folder,
-  entries: readonly Landing[],
-  { barrier, asBefore }: { readonly barrier: Time; readonly asBefore: (facts: Facts) => Facts },
-): QuietFolder[] {
+export function quietFolders(original: Folder, entries: readonly Landing[], age: Age): QuietFolder[] {
   const isItself = ({ path, operation, before }: Landing) =>
     path === ROOT_PATH || (operation === "metadata" && before?.kind === "directory");
   const paths = new Set(
@@ -29,6 +24,6 @@ export function quietFolders(
     if (folder === undefined) return [];
     const facts = folder.ownFacts();
     const { mode, uid, gid } = facts;
-    return isAfter(asBefore(facts), barrier) ? [] : [{ path, mode, uid, gid }];
+    return age.isSince(facts) ? [] : [{ path, mode, uid, gid }];
   });
 }

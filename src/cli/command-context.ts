@@ -1,3 +1,5 @@
+import { UsageError } from "../core/errors/errors.ts";
+import { displayPath } from "../core/paths/byte-path.ts";
 import { exactCurrentFolder } from "../system/process/raw-arguments.ts";
 import { EXIT } from "./exit-codes.ts";
 import type { GlobalOptions } from "./global-options.ts";
@@ -15,6 +17,7 @@ export class CommandContext {
   /** Whether the command has opened a state directory. */
   hasOpened = false;
   #exitCode: number = EXIT.done;
+  #folder: string | undefined;
 
   constructor(
     output: Output,
@@ -27,7 +30,19 @@ export class CommandContext {
   }
 
   get cwd(): string {
-    return exactCurrentFolder();
+    return this.#folder ?? exactCurrentFolder();
+  }
+
+  /** Works as if the command had been started in this folder. */
+  async enter(folder: string): Promise<void> {
+    const { factsOfPath, realPathOf } = await import("../system/data/locations.ts");
+    const real = realPathOf(folder);
+    if (real === undefined || factsOfPath(real)?.kind !== "directory")
+      throw new UsageError(`There is no folder ${displayPath(folder)}.`, {
+        hint: "Give -C a folder that exists.",
+        code: "NO_SUCH_FOLDER",
+      });
+    this.#folder = real;
   }
 
   get exitCode(): number {

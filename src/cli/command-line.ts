@@ -56,25 +56,30 @@ function makeContext(args: readonly string[]): CommandContext {
  * any name that is not in it.
  */
 function withHelpOption(args: readonly string[]): readonly string[] {
-  const [first, ...rest] = args;
-  if (first === "help") return withHelpOption(rest.includes("--help") ? rest : [...rest, "--help"]);
-  const names = args.slice(
+  const at = args.findIndex((argument, index) => isWord(argument, args[index - 1]));
+  const [before, words] = [args.slice(0, at), at < 0 ? [] : args.slice(at)];
+  if (words[0] === "help") {
+    const rest = [...before, ...words.slice(1)];
+    return withHelpOption(rest.includes("--help") ? rest : [...rest, "--help"]);
+  }
+  const names = words.slice(
     0,
-    args.findIndex((argument) => argument.startsWith("-")),
+    words.findIndex((argument) => argument.startsWith("-")),
   );
-  if (args[names.length] === "--help" || args[names.length] === "-h") assertKnownCommand(names);
+  if (words[names.length] === "--help" || words[names.length] === "-h") assertKnownCommand(names);
   return args;
 }
 
-async function printText({ output, options }: CommandContext, { request }: TextRequest): Promise<void> {
-  const answer = "help" in request ? request : { version: await version() };
-  if (options.json) output.document(answer);
-  else output.write("help" in answer ? answer.help : `${answer.version}\n`);
+/** Whether an argument is neither an option nor the value of one. */
+function isWord(argument: string, before: string | undefined): boolean {
+  return !argument.startsWith("-") && before !== "--state-dir" && before !== "--config";
 }
 
-async function version(): Promise<string> {
-  const { default: manifest } = await import("../../package.json", { with: { type: "json" } });
-  return manifest.version;
+async function printText({ output, options }: CommandContext, { request }: TextRequest): Promise<void> {
+  const answer =
+    "help" in request ? request : { version: await (await import("./commands/version.ts")).version() };
+  if (options.json) output.document(answer);
+  else output.write("help" in answer ? answer.help : `${answer.version}\n`);
 }
 
 function reportError({ output, options, exitCode, failedPlan }: CommandContext, thrown: unknown): number {

@@ -86,12 +86,16 @@ const RESOURCE_TYPE_COMMANDS: readonly CommandEntry[] = [
 ];
 
 const CLEANUP_COMMANDS: readonly CommandEntry[] = [
-  command("scan", "list leftovers of plans and commands", () => import("./commands/cleanup-scan.ts")),
-  command("purge", "remove leftovers of plans and commands", () => import("./commands/cleanup-purge.ts")),
+  command("scan", "list leftovers of plans and commands", () => import("./commands/cleanup/cleanup-scan.ts")),
+  command(
+    "purge",
+    "remove leftovers of plans and commands",
+    () => import("./commands/cleanup/cleanup-purge.ts"),
+  ),
   command(
     "status",
     "count sandboxes, undo records and leftovers",
-    () => import("./commands/cleanup-status.ts"),
+    () => import("./commands/cleanup/cleanup-status.ts"),
   ),
 ];
 
@@ -100,8 +104,18 @@ export const COMMANDS: readonly CommandEntry[] = [
   command(
     "run",
     "run a command inside, show what it changed, then land or discard it",
-    () => import("./commands/run.ts"),
+    () => import("./commands/run/run.ts"),
   ),
+  command(
+    "shell",
+    "run your shell inside, as 'run' does with a command",
+    () => import("./commands/run/shell.ts"),
+  ),
+  command("status", "short for 'plan show'", () => import("./commands/plan/plan-show.ts")),
+  command("diff", "short for 'plan diff'", () => import("./commands/plan/plan-diff.ts")),
+  command("apply", "short for 'plan apply'", () => import("./commands/plan/plan-apply.ts")),
+  command("undo", "short for 'plan undo'", () => import("./commands/plan/plan-undo.ts")),
+  command("list", "short for 'plan list'", () => import("./commands/plan/plan-list.ts")),
   { name: "plan", summary: "work with plans: sets of changes that land together", commands: PLAN_COMMANDS },
   command(
     "recover",
@@ -121,4 +135,8 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   command("init", "write a commented drydock.yaml", () => import("./commands/init.ts")),
   command("trust", "trust a config as it is now", () => import("./commands/trust.ts")),
+  {
+    ...command("version", "print the version", () => import("./commands/version.ts")),
+    anywhere: true,
+  },
 ];

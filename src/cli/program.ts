@@ -78,6 +78,7 @@ function translateExits(command: Command, { takeHelp }: Frame): void {
   command.exitOverride((exit: CommanderError) => {
     if (exit.code === "commander.helpDisplayed") throw new TextRequest({ help: takeHelp() });
     if (exit.code !== "commander.help") throw usageErrorFrom(exit, callOf(command));
+    if (command.parent === null) throw new TextRequest({ help: command.helpInformation() });
     throw missingCommandError(
       callOf(command),
       command.commands.map((below) => below.name()),

@@ -29,7 +29,7 @@ sandbox:
   undo: { keep: 12h }
   git: { fast_forward: true, run_hooks: true, timeout: 5m }
   transaction: { idle: 10m, age: 2h }
-  limits: { processes: 50, memory: 512m, scratch: 2g }
+  limits: { processes: 50, memory: 512m, scratch: 2g, time: 90s }
   custom_strategies:
     mine: { module: ./mine.mjs, class: Mine, options: { deep: [1, { a: null }] }, timeout: 90s }
     other: "@scope/package:Other"
@@ -53,7 +53,7 @@ resource_types:
         undo: { keepMilliseconds: 43_200_000 },
         git: { fastForward: true, runHooks: true, limitMilliseconds: 300_000 },
         transaction: { idleMilliseconds: 600_000, ageMilliseconds: 7_200_000 },
-        limits: { processes: 50, memory: 536_870_912, scratch: 2_147_483_648 },
+        limits: { processes: 50, memory: 536_870_912, scratch: 2_147_483_648, time: 90_000 },
         customStrategies: [
           {
             name: "mine",

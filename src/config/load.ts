@@ -138,11 +138,12 @@ function sandboxFrom(values: ConfigValues["sandbox"], folder: string, placeOf: P
   };
 }
 
-function limitsFrom({ processes, memory, scratch }: ConfigValues["sandbox"]["limits"]): Limits {
+function limitsFrom({ processes, memory, scratch, time }: ConfigValues["sandbox"]["limits"]): Limits {
   return {
     ...(processes !== undefined && { processes }),
     ...(memory !== undefined && { memory: parseSize(memory) }),
     ...(scratch !== undefined && { scratch: parseSize(scratch) }),
+    ...(time !== undefined && { time: parseDuration(time) }),
   };
 }
 

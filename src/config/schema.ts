@@ -103,12 +103,10 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
         defaults.git.runHooks,
         "Run your repository's own hooks commit-msg and pre-merge-commit before a plan lands, and post-merge after it?",
       ),
-      timeout: z
-        .string("must be a duration")
-        .regex(DURATION_PATTERN, "must be a duration")
-        .refine((text) => !/^0/.test(text), "must be at least 1s")
-        .default(formatDuration(defaults.git.limitMilliseconds))
-        .describe("How long a git command may say nothing before it is ended: a number and d, h, m or s."),
+      timeout: timeLimit(
+        defaults.git.limitMilliseconds,
+        "How long a git command may say nothing before it is ended",
+      ),
     }).describe("How plans over git checkouts land."),
     transaction: section({
       idle: timeLimit(
@@ -128,6 +126,9 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
         .meta({ description: "How many processes and threads there may be of it at once.", examples: [200] }),
       memory: sizeLimit("How much memory it may use", "2g"),
       scratch: sizeLimit("How much it may write outside the plan's resources", "5g"),
+      time: positiveDuration()
+        .optional()
+        .meta({ description: "How long it may run: a number and d, h, m or s.", examples: ["30m"] }),
     }).describe(
       "What a command inside a plan may use, with everything that it starts; without a key, no limit.",
     ),
@@ -141,12 +142,16 @@ function sandboxSection(strategy: z.ZodType<string, string>) {
 }
 
 function timeLimit(milliseconds: number, meaning: string) {
+  return positiveDuration()
+    .default(formatDuration(milliseconds))
+    .describe(`${meaning}: a number and d, h, m or s.`);
+}
+
+function positiveDuration() {
   return z
     .string("must be a duration")
     .regex(DURATION_PATTERN, "must be a duration")
-    .refine((text) => !/^0/.test(text), "must be at least 1s")
-    .default(formatDuration(milliseconds))
-    .describe(`${meaning}: a number and d, h, m or s.`);
+    .refine((text) => !/^0/.test(text), "must be at least 1s");
 }
 
 function sizeLimit(meaning: string, example: string) {

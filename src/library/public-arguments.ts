@@ -56,10 +56,16 @@ const createPlanOptions = fields<CreatePlanOptions>({
 const execFields = {
   command: list(path),
   cwd: optional(path),
+  environment: optional(record(path)),
   network: optional(truth),
   strict: optional(truth),
   limits: optional(
-    fields<Limits>({ processes: optional(amount), memory: optional(amount), scratch: optional(amount) }),
+    fields<Limits>({
+      processes: optional(amount),
+      memory: optional(amount),
+      scratch: optional(amount),
+      time: optional(amount),
+    }),
   ),
   checkpoint: optional(truth),
   stdout: optional(oneOf("inherit", "stderr")),

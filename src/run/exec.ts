@@ -10,6 +10,8 @@ export interface ExecRequest {
    * resource that is a folder.
    */
   readonly cwd?: string;
+  /** Variables for the command, beside and instead of those that it would have. */
+  readonly environment?: { readonly [name: string]: string };
   /** Whether the command may use the network. Default: yes. */
   readonly network?: boolean;
   /** Only the resources and a private temporary folder are writable, and sockets of daemons are hidden. */

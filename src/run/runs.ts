@@ -109,10 +109,7 @@ export class Runs {
       for (const { resource } of boundariesOf(plan)) entered.push(await this.#enter(plan, resource.name));
       const running = await this.#launchInQuiet(plan, request, { launcher, limits, use, entered, others });
       await killIfItFails(running, () => {
-        limits.watch(
-          () => scratchUse(folders, plan.id),
-          () => running.kill(),
-        );
+        limits.watch(() => scratchUse(folders, plan.id), running);
         request.onStart?.({ signal: (name) => running.signal(name) });
         use.started(running.first);
       });
@@ -177,6 +174,7 @@ export class Runs {
     const variables = commandEnvironment(plan, environment, {
       ...movedResources(plan, entered),
       ...(await variablesOf(entered)),
+      ...request.environment,
     });
     const cwd = pathInside(
       request.cwd ?? this.#startFolder(plan),

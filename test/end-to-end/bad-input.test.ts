@@ -132,7 +132,8 @@ describe("bad input on the command line", () => {
     refuses(["plan", "read", "one"], /Missing required argument 'RESOURCE'\./);
     refuses(["plan", "diff", "--stat", "--patch"], /cannot be used with/);
     refuses(["plan"], /A command is missing after 'drydock plan'\./, /create, list, show/);
-    refuses([], /A command is missing after 'drydock'\./);
+    refuses(["help", "nope"], /Unknown command 'nope'\./);
+    refuses(["plan", "nope"], /Unknown command 'nope'\./);
     refuses(["recover", "one"], /The decision for the plan is missing/);
     refuses(["recover", "--abort"], /A plan is missing for --abort\./);
   });

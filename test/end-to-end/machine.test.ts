@@ -12,15 +12,24 @@ describe("what the command line says of itself and the machine", () => {
     assert.equal(place.done("--version"), `${version}\n`);
     assert.equal(place.done("-V"), `${version}\n`);
     assert.deepEqual(place.answer("--version"), { version });
+    assert.equal(place.done("version"), `${version}\n`);
+    assert.deepEqual(place.answer("version"), { version });
   });
 
   it("is help for every command, wherever it is asked for", () => {
     using place = new Workplace();
     const help = place.done("--help");
     assert.match(help, /^Usage: drydock \[options\] COMMAND\n/);
+    assert.equal(place.done(), help);
     const groups = [...help.matchAll(/^ {2}([a-z][a-z-]+) {2,}\S/gm)].map(([, name = ""]) => name);
     assert.deepEqual(groups, [
       "run",
+      "shell",
+      "status",
+      "diff",
+      "apply",
+      "undo",
+      "list",
       "plan",
       "recover",
       "cleanup",
@@ -29,6 +38,7 @@ describe("what the command line says of itself and the machine", () => {
       "doctor",
       "init",
       "trust",
+      "version",
     ]);
     const commands = [...place.done("plan", "-h").matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(
       ([, name = ""]) => name,

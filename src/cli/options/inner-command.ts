@@ -5,11 +5,13 @@ import { UsageError } from "../../core/errors/errors.ts";
 export function innerCommand(command: Command, callName: string): readonly string[] {
   const args = rootOf(command).rawArgs;
   const dashes = args.indexOf("--");
-  const inner = dashes < 0 ? [] : args.slice(dashes + 1);
+  return assertCommand(dashes < 0 ? [] : args.slice(dashes + 1), `${callName} -- COMMAND …`);
+}
+
+/** Refuses a call without a command to run. */
+export function assertCommand(inner: readonly string[], usage: string): readonly string[] {
   if (inner.length > 0) return inner;
-  throw new UsageError("There is no command to run.", {
-    hint: `Write it after '--': ${callName} -- COMMAND …`,
-  });
+  throw new UsageError("There is no command to run.", { hint: `Write it at the end: ${usage}` });
 }
 
 /** The arguments that stand before `--`, of all that commander found. */

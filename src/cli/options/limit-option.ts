@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { parseDuration } from "../../config/duration.ts";
 import { parseSize } from "../../config/size.ts";
 import { UsageError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
@@ -8,7 +9,7 @@ import { LIMIT_NAMES, type Limits } from "../../core/values/limits.ts";
 export function addLimitOption(command: Command): Command {
   return command.option(
     "--limit <limit>",
-    "processes=NUMBER, memory=SIZE or scratch=SIZE that the command may use, repeatable",
+    "processes=NUMBER, memory=SIZE, scratch=SIZE or time=DURATION that the command may use, repeatable",
     (value: string, before: Limits = {}) => ({ ...before, ...parseLimit(value) }),
   );
 }
@@ -18,7 +19,8 @@ function parseLimit(text: string): Limits {
   const [, given, value = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const name = LIMIT_NAMES.find((known) => known === given);
   if (name === undefined) throw notALimit(text);
-  return { [name]: name === "processes" ? parseCount(value, text) : parseSize(value) };
+  if (name === "processes") return { processes: parseCount(value, text) };
+  return { [name]: name === "time" ? parseDuration(value) : parseSize(value) };
 }
 
 function parseCount(value: string, text: string): number {
@@ -28,6 +30,6 @@ function parseCount(value: string, text: string): number {
 
 function notALimit(text: string): UsageError {
   return new UsageError(`'${displayPath(text)}' is not a limit.`, {
-    hint: "Write --limit processes=100, --limit memory=512m or --limit scratch=2g.",
+    hint: "Write --limit processes=100, --limit memory=512m, --limit scratch=2g or --limit time=10m.",
   });
 }

@@ -1,5 +1,5 @@
 /** The limits of a command with everything that it starts. */
-export const LIMIT_NAMES = ["processes", "memory", "scratch"] as const;
+export const LIMIT_NAMES = ["processes", "memory", "scratch", "time"] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
 
 /** The limits of a command. An absent one does not apply. */
@@ -10,4 +10,6 @@ export interface Limits {
   readonly memory?: number;
   /** How much it may write outside the plan's resources, in bytes on disk. */
   readonly scratch?: number;
+  /** How long it may run, in milliseconds. */
+  readonly time?: number;
 }

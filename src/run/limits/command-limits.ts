@@ -1,3 +1,4 @@
+import { formatDuration } from "../../config/duration.ts";
 import { formatSize } from "../../config/size.ts";
 import { UnsupportedError, UsageError } from "../../core/errors/errors.ts";
 import { LIMIT_NAMES, type LimitName, type Limits } from "../../core/values/limits.ts";
@@ -29,6 +30,15 @@ const HELP = {
   user: `Run as root, or where systemd gives you control groups of your own: 'systemd-run --user --scope ${ELSEWHERE}`,
 } as const;
 
+/** How long a command whose time is over may take to end by itself. */
+const GRACE_MS = 5_000;
+
+/** A running command, as far as its limits need it. */
+interface WatchedCommand {
+  signal(name: NodeJS.Signals): void;
+  kill(): void;
+}
+
 /** A limit that a program (prlimit) sets where there is no control group. */
 export interface OwnProcessLimit {
   readonly program: string;
@@ -40,6 +50,7 @@ export interface OwnProcessLimit {
  * - The kernel limits processes and memory in a control group. Without one, it limits processes per user in
  *   the command's own user namespace, which counts only the processes in it.
  * - Drydock measures scratch layers while the command runs.
+ * - When its time is over, Drydock asks the command to end (SIGTERM), and ends it if it goes on.
  *
  * A limit that can't be enforced here is refused before anything runs.
  */
@@ -48,6 +59,7 @@ export class CommandLimits implements AsyncDisposable {
   readonly group: ControlGroup | undefined;
   readonly #limits: Limits;
   #watch: LimitWatch | undefined;
+  #isOutOfTime = false;
 
   private constructor(
     limits: Limits,
@@ -82,20 +94,33 @@ export class CommandLimits implements AsyncDisposable {
    * Watches limits that the kernel does not enforce completely. `written` measures how many bytes the command
    * has written outside the plan's resources.
    */
-  watch(written: () => Generator<number, number, undefined>, end: () => void): void {
-    const { memory, scratch } = this.#limits;
+  watch(written: () => Generator<number, number, undefined>, running: WatchedCommand): void {
+    const { memory, scratch, time } = this.#limits;
     const checks: [LimitName, LimitCheck][] = [];
     // The kernel ends only one process of the group; the others would go on.
     if (memory !== undefined) checks.push(["memory", () => this.#isMet("memory")]);
     if (scratch !== undefined) checks.push(["scratch", () => isMore(written(), scratch)]);
-    this.#watch = new LimitWatch(checks, end);
+    if (time !== undefined) checks.push(["time", this.#timeCheck(time, running)]);
+    this.#watch = new LimitWatch(checks, () => running.kill());
+  }
+
+  #timeCheck(time: number, running: WatchedCommand): LimitCheck {
+    const overAt = performance.now() + time;
+    return () => {
+      const now = performance.now();
+      if (now >= overAt && !this.#isOutOfTime) {
+        this.#isOutOfTime = true;
+        running.signal("SIGTERM");
+      }
+      return now >= overAt + GRACE_MS;
+    };
   }
 
   /** The limit that the command met, once it has ended. Fails if it was ended because a check failed. */
   async met(): Promise<LimitName | undefined> {
     await this.#watch?.stop();
     if (this.#watch?.failure !== undefined) throw this.#watch.failure;
-    return this.#watch?.met ?? this.#metInGroup();
+    return this.#watch?.met ?? (this.#isOutOfTime ? "time" : this.#metInGroup());
   }
 
   /** For a command that could not start: the error that names the limit which prevented it. */
@@ -115,7 +140,7 @@ export class CommandLimits implements AsyncDisposable {
   #described(name: LimitName): string {
     const value = this.#limits[name] ?? 0;
     if (name === "processes") return `limit of ${value} ${value === 1 ? "process" : "processes"}`;
-    return `${name} limit of ${formatSize(value)}`;
+    return `${name} limit of ${name === "time" ? formatDuration(value) : formatSize(value)}`;
   }
 
   /** The message for users about a limit that was met. */
@@ -160,7 +185,7 @@ function assertLimits(limits: Limits): void {
       });
     if (!Number.isSafeInteger(value) || (value as number) < 1)
       throw new UsageError(`The limit ${name} is not a whole number above 0.`, {
-        hint: "Give a number of processes, or of bytes.",
+        hint: "Give a number of processes, of bytes, or of milliseconds.",
       });
   }
 }

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { parseDuration } from "../../config/duration.ts";
-import type { Services } from "../../services.ts";
-import type { CommandContext } from "../command-context.ts";
-import { EXIT } from "../exit-codes.ts";
-import { openToChange } from "../open-for-command.ts";
-import { purgeLines } from "../render/machine/cleanup-lines.ts";
+import { parseDuration } from "../../../config/duration.ts";
+import type { Services } from "../../../services.ts";
+import type { CommandContext } from "../../command-context.ts";
+import { EXIT } from "../../exit-codes.ts";
+import { openToChange } from "../../open-for-command.ts";
+import { purgeLines } from "../../render/machine/cleanup-lines.ts";
 
 interface PurgeOptions {
   readonly olderThan?: string;

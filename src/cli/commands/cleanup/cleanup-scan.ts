@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import { parseDuration } from "../../config/duration.ts";
-import type { CommandContext } from "../command-context.ts";
-import { openToRead } from "../open-for-command.ts";
-import { cleanupItemLines } from "../render/machine/cleanup-lines.ts";
+import { parseDuration } from "../../../config/duration.ts";
+import type { CommandContext } from "../../command-context.ts";
+import { openToRead } from "../../open-for-command.ts";
+import { cleanupItemLines } from "../../render/machine/cleanup-lines.ts";
 
 /** `drydock cleanup scan [--older-than AGE]` */
 export function define(command: Command, context: CommandContext): void {

@@ -1,0 +1,121 @@
+import { type Command, Option } from "commander";
+import { baseName } from "../../../core/paths/byte-path.ts";
+import type { ResourceRequest } from "../../../plans/plan-views.ts";
+import type { RunFinding, RunOutcome } from "../../../run/run-once.ts";
+import { reportAttention } from "../../apply-outcome.ts";
+import type { CommandContext } from "../../command-context.ts";
+import { EXIT } from "../../exit-codes.ts";
+import { openToChange } from "../../open-for-command.ts";
+import { addAllowOption } from "../../options/allow-option.ts";
+import {
+  addCommandOptions,
+  type CommandOptions,
+  commandRequest,
+  givenFolder,
+} from "../../options/command-options.ts";
+import { addResourceOption, resourceRequests } from "../../options/resource-requests.ts";
+import { findingLines, outcomeLines } from "../../render/plan/run-lines.ts";
+import { RunningSignals } from "../../running-signals.ts";
+import { startLauncher } from "../../start-launcher.ts";
+import { decide, type EndOptions } from "./decision.ts";
+
+/** The options of `run` and `shell`. */
+export interface RunOptions extends CommandOptions, EndOptions {
+  readonly resource?: readonly string[];
+  readonly name?: string;
+  readonly allowIrreversible?: boolean;
+  readonly allow?: readonly string[];
+}
+
+export function addRunOptions(command: Command): Command {
+  addResourceOption(command)
+    .option("--name <name>", "name of the plan")
+    .addOption(
+      new Option("--apply", "land the changes if the command succeeds").conflicts(["discard", "keep"]),
+    )
+    .addOption(new Option("--discard", "throw the changes away").conflicts(["apply", "keep"]))
+    .addOption(
+      new Option("--keep", "keep the changes as a plan (default without a terminal)").conflicts([
+        "apply",
+        "discard",
+      ]),
+    );
+  addCommandOptions(command, "work as if started in this folder").option(
+    "--allow-irreversible",
+    "allow resources whose changes can't be undone",
+  );
+  return addAllowOption(command);
+}
+
+/**
+ * The current folder as a plain folder, also where it is a git checkout, because files that git ignores land
+ * too. The name is cut to fit: any folder can be worked in.
+ */
+function currentFolder(cwd: string): ResourceRequest {
+  const name = baseName(cwd).replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "_");
+  return { location: ".", type: "fs-directory", ...(name.trim() !== "" && { name: name.slice(0, 100) }) };
+}
+
+/** Makes a plan, runs a command inside, and lands, keeps or throws away its changes. */
+export async function runInPlan(
+  context: CommandContext,
+  inner: readonly string[],
+  options: RunOptions,
+): Promise<void> {
+  const { resource: given, name, allow, allowIrreversible = false } = options;
+  const folder = givenFolder(context, options);
+  if (folder !== undefined) await context.enter(folder);
+  const resources = given === undefined ? [currentFolder(context.cwd)] : resourceRequests(given, context.cwd);
+  const request = commandRequest(context, options);
+  using _ = await startLauncher(context, request);
+  await openToChange(context, undefined, async (drydock, signal, interruption) => {
+    const atCommand = new DisposableStack();
+    const outcome = await drydock.run({
+      plan: { resources, ...(name === undefined ? {} : { name }), allowIrreversible },
+      command: inner,
+      ...(folder !== undefined && { cwd: context.cwd }),
+      ...(allow !== undefined && { allow }),
+      ...request,
+      onStart: (running) => {
+        atCommand.use(new RunningSignals(interruption)).passTo(running);
+        // A signal came while the command started.
+        if (signal.aborted) running.signal("SIGTERM");
+      },
+      decide: async (finding) => {
+        atCommand.dispose();
+        context.exitWith(finding.exitCode);
+        tellFinding(context, options, finding);
+        return await decide(context, options, finding);
+      },
+      onKept: (planId) => {
+        context.failedPlan = planId;
+      },
+    });
+    atCommand.dispose();
+    tellOutcome(context, options, outcome);
+  });
+}
+
+function tellFinding(
+  { output, options: { json } }: CommandContext,
+  { quiet }: RunOptions,
+  finding: RunFinding,
+): void {
+  if (json || quiet) return;
+  for (const line of findingLines(finding, output.errorStyles)) output.notice(line);
+}
+
+function tellOutcome(context: CommandContext, { apply, quiet }: RunOptions, outcome: RunOutcome): void {
+  const {
+    output,
+    options: { json },
+  } = context;
+  const wanted = apply === true;
+  const isKept = outcome.outcome === "kept";
+  if (json) output.document(outcome);
+  else if (!quiet) for (const line of outcomeLines(outcome, wanted)) output.notice(line);
+  // A quiet run must not hide where the work is.
+  else if (isKept) output.notice(outcomeLines(outcome, wanted)[0] ?? "");
+  context.exitWith(isKept && wanted && outcome.exitCode === 0 ? EXIT.failed : outcome.exitCode);
+  if (outcome.apply !== undefined) reportAttention(context, outcome.apply);
+}

@@ -1,0 +1,13 @@
+import type { Command } from "commander";
+import type { CommandContext } from "../../command-context.ts";
+import { assertCommand } from "../../options/inner-command.ts";
+import { addRunOptions, type RunOptions, runInPlan } from "./run-in-plan.ts";
+
+/** `drydock run [options] [--] COMMAND…`: the first word that is no option begins the command. */
+export function define(command: Command, context: CommandContext): void {
+  addRunOptions(command.usage("[options] [--] COMMAND…").passThroughOptions())
+    .argument("[COMMAND...]", "what to run")
+    .action(async (inner: readonly string[], options: RunOptions) => {
+      await runInPlan(context, assertCommand(inner, "drydock run COMMAND …"), options);
+    });
+}

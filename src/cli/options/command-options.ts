@@ -1,0 +1,80 @@
+import { resolve } from "node:path";
+import { type Command, Option } from "commander";
+import { parseDuration } from "../../config/duration.ts";
+import { UsageError } from "../../core/errors/errors.ts";
+import { displayPath } from "../../core/paths/byte-path.ts";
+import type { Limits } from "../../core/values/limits.ts";
+import type { ExecRequest } from "../../run/exec.ts";
+import type { CommandContext } from "../command-context.ts";
+import { unescapePath } from "./escaped-path.ts";
+import { addLimitOption } from "./limit-option.ts";
+
+/** The options of a command inside a plan: of `run`, `shell` and `plan exec`. */
+export interface CommandOptions {
+  readonly directory?: string;
+  readonly env?: readonly string[];
+  readonly timeout?: number;
+  readonly network?: boolean;
+  readonly strict?: boolean;
+  readonly limit?: Limits;
+  readonly quiet?: boolean;
+}
+
+/** Adds these options to a command. */
+export function addCommandOptions(command: Command, directory: string): Command {
+  command
+    .addOption(new Option("-C, --directory <dir>", directory).argParser(unescapePath))
+    .option(
+      "--env <name[=value]>",
+      "a variable for the command, with this value or the one that it has here, repeatable",
+      (given: string, before: readonly string[] | undefined) => [...(before ?? []), given],
+    )
+    .option("--timeout <duration>", "how long the command may run: 90s, 30m or 12h", parseDuration)
+    .option("--no-network", "no network for the command")
+    .option("--strict", "only the resources are writable, and daemons can't be reached")
+    .option("-q, --quiet", "say only what needs attention");
+  return addLimitOption(command);
+}
+
+/** The part of a request that these options make. */
+export type RequestOptions = Required<
+  Pick<ExecRequest, "network" | "strict" | "limits" | "stdout" | "environment">
+>;
+
+/** What these options say about a command. */
+export function commandRequest(context: CommandContext, options: CommandOptions): RequestOptions {
+  const { network = true, strict = false, limit = {}, timeout } = options;
+  return {
+    ...{ network, strict },
+    limits: timeout === undefined ? limit : { ...limit, time: timeout },
+    stdout: context.options.json ? "stderr" : "inherit",
+    environment: variables(options.env ?? [], context.environment),
+  };
+}
+
+/** The folder that `-C` names. */
+export function givenFolder(context: CommandContext, { directory }: CommandOptions): string | undefined {
+  return directory === undefined ? undefined : resolve(context.cwd, directory);
+}
+
+function variables(
+  given: readonly string[],
+  inherited: CommandContext["environment"],
+): { readonly [name: string]: string } {
+  return Object.fromEntries(
+    given.map((text) => {
+      const equals = text.indexOf("=");
+      const name = equals < 0 ? text : text.slice(0, equals);
+      const value = equals < 0 ? inherited[name] : text.slice(equals + 1);
+      if (name === "") throw noVariable(text, "has no name");
+      if (value === undefined) throw noVariable(text, "is not set here");
+      return [name, value];
+    }),
+  );
+}
+
+function noVariable(text: string, why: string): UsageError {
+  return new UsageError(`The variable '${displayPath(text)}' ${why}.`, {
+    hint: "Write --env NAME=VALUE, or --env NAME for one that is set.",
+  });
+}

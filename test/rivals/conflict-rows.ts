@@ -244,6 +244,21 @@ export const CONFLICT_ROWS: readonly ConflictRow[] = [
     conflicts: ["folder/deep/inner"],
   },
   {
+    title: "deleted in a folder that is gone",
+    plan: remove("folder/deep/inner"),
+    rival: remove("folder"),
+    conflicts: ["folder/deep/inner"],
+  },
+  {
+    title: "emptied in a folder that is gone",
+    plan: (at) => {
+      remove("folder/deep")(at);
+      mkdirSync(at("folder/deep"));
+    },
+    rival: remove("folder"),
+    conflicts: ["folder/deep"],
+  },
+  {
     title: "changed in a folder that was moved away and made anew",
     ...writing("folder/deep/inner"),
     rival: (at) => {

@@ -19,6 +19,8 @@ export interface BaseSide {
    * The sandbox did not begin with it: another process made it after the sandbox had deleted its predecessor.
    */
   readonly cameLater?: boolean;
+  /** It is a folder that another writer has away, so its contents can't be compared. */
+  readonly isAway?: boolean;
 }
 
 /** The sandbox's entry at one path. */
@@ -171,7 +173,10 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
     return now.facts.size === base.facts.size && this.#rules.hasBaseContent(pair);
   }
 
-  /** Compares a folder that both sides have. A replaced folder matters only if its contents differ. */
+  /**
+   * Compares a folder that both sides have. A replaced folder matters only if its contents differ, or may
+   * differ.
+   */
   #folder(path: string, base: Base, now: Now): Disposable {
     const { parts, xattrs } = differences(base, now);
     const pair = { path, base, now, parts };
@@ -181,7 +186,8 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
     if (parts.includes("mtime")) this.#folderTimes.push({ path, mtime: now.facts.mtime });
     const others = parts.filter((part) => part !== "mtime");
     const sides = { before: base.facts, after: now.facts };
-    if (others.length > 0) this.#both(path, ["modified", "metadata"], { ...sides, xattrs, parts: others });
+    if (others.length > 0 || (isOther && base.isAway === true))
+      this.#both(path, ["modified", "metadata"], { ...sides, xattrs, parts: others });
     if (!isOther) return NOTHING;
     return {
       [Symbol.dispose]: () => {

@@ -201,12 +201,16 @@ export class BaseRecord {
     }
   }
 
-  /** The copied-up entries inside had something below them too. */
+  /** The copied-up and the deleted entries inside had something below them too. */
   #noteVanishedFolder(upper: Folder, path: string, facts: Facts, marks: LayerMarks): void {
     this.#noteVanished(path, facts, readXattrs(upper, ROOT_PATH));
     for (const name of upper.names()) {
       const inside = upper.facts(name);
-      if (inside !== undefined) this.#suspect(upper, name, joinPath(path, name), inside, marks);
+      if (inside === undefined) continue;
+      const insidePath = joinPath(path, marks.whitenedName(name) ?? name);
+      if (!marks.isMark(upper, name, inside)) this.#suspect(upper, name, insidePath, inside, marks);
+      // A whiteout does not say what it deletes. Nothing in this folder lands, so any kind will do.
+      else if (!this.#noted.has(insidePath)) this.#noteVanished(insidePath, { ...inside, kind: "file" });
     }
   }
 

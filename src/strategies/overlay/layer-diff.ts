@@ -117,8 +117,9 @@ class LayerDiff {
     const facts = noted ?? (this.#options.isLive ? currentFacts(lower, below) : undefined);
     if (!this.#options.marks.isMark(now.folder, now.name, now.facts))
       this.#compare(path, facts && { ...lower, facts }, now);
-    // A deletion on both sides is no change.
-    else if (below !== undefined) this.#deleted(path, lower, below, facts);
+    // What is noted was deleted by the sandbox, even if another writer has it away just now: the landing
+    // looks again. Without a note, a deletion on both sides is no change.
+    else this.#deleted(path, lower, below, facts);
   }
 
   /**
@@ -155,17 +156,21 @@ class LayerDiff {
     using below = wasFolder ? base.folder?.openBelowIfThere(base.name) : undefined;
     const isMerged =
       above !== undefined && wasFolder && !this.#builder.isCovered && !this.#options.marks.isOpaque(above);
-    using _inside = this.#builder.compare(path, base, { ...now, hidesLower: !isMerged });
+    const isAway = wasFolder && below === undefined;
+    using _inside = this.#builder.compare(path, base && { ...base, isAway }, {
+      ...now,
+      hidesLower: !isMerged,
+    });
     if (isMerged) this.#merged(path, above, below);
     else if (above !== undefined || below !== undefined) this.#replaced(path, above, below);
   }
 
   /** `base` is undefined if the entry appeared only after the sandbox had deleted its predecessor. */
-  #deleted(path: string, lower: LowerName, now: Facts, base: BaseFacts | undefined): void {
+  #deleted(path: string, lower: LowerName, now: Facts | undefined, base: BaseFacts | undefined): void {
     const facts = base ?? currentFacts(lower, now);
     const side = facts && { ...lower, facts, cameLater: base === undefined };
     using _inside = this.#builder.compare(path, side, undefined);
-    using folder = now.kind === "directory" ? lower.folder?.openBelowIfThere(lower.name) : undefined;
+    using folder = now?.kind === "directory" ? lower.folder?.openBelowIfThere(lower.name) : undefined;
     if (folder !== undefined) this.#replaced(path, undefined, folder);
   }
 

@@ -104,6 +104,8 @@ export type { DoctorReport } from "./plans/doctor.ts";
 export type {
   ApplyOptions,
   ApplyResult,
+  Approval,
+  ApproveOptions,
   CheckpointOptions,
   CheckpointResult,
   CheckpointView,

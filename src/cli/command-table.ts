@@ -116,6 +116,11 @@ export const COMMANDS: readonly CommandEntry[] = [
   command("apply", "short for 'plan apply'", () => import("./commands/plan/plan-apply.ts")),
   command("undo", "short for 'plan undo'", () => import("./commands/plan/plan-undo.ts")),
   command("list", "short for 'plan list'", () => import("./commands/plan/plan-list.ts")),
+  command(
+    "approve",
+    "approve exactly what a plan would change, for 'plan apply --approved'",
+    () => import("./commands/review/approve.ts"),
+  ),
   { name: "plan", summary: "work with plans: sets of changes that land together", commands: PLAN_COMMANDS },
   command(
     "recover",

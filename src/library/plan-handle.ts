@@ -15,6 +15,8 @@ export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "
     diff: async (options) => await plans.diff(id, options),
     patch: (options) => plans.patch(id, options),
     apply: async (options) => await plans.apply(id, options),
+    approve: async (options) => await plans.approve(id, options),
+    approval: async () => await plans.approval(id),
     undo: async () => await plans.undo(id),
     rollback: async () => await plans.rollback(id),
     cancel: async () => await plans.cancel(id),

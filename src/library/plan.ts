@@ -6,6 +6,8 @@ import type { StatementResult } from "../core/values/query.ts";
 import type {
   ApplyOptions,
   ApplyResult,
+  Approval,
+  ApproveOptions,
   CheckpointOptions,
   CheckpointResult,
   CheckpointView,
@@ -78,6 +80,13 @@ export interface Plan extends ResourceHandle {
    * the rest. Fails by `AtomicCommitError`.
    */
   apply(options?: ApplyOptions): Promise<ApplyResult>;
+  /**
+   * Records a person's approval of exactly what would land now, if that still has this digest. `apply` with
+   * `approved` lands that and nothing else.
+   */
+  approve(options: ApproveOptions): Promise<Approval>;
+  /** The last approval. It is void once a diff gives another digest. */
+  approval(): Promise<Approval | undefined>;
   /**
    * Takes the last landing back, as a whole or not at all. An open plan with landed parts stays open. Fails
    * by `AtomicCommitError`.

@@ -18,6 +18,7 @@ import { type CheckedMethods, withCheckedCalls } from "../core/values/checked-ca
 import type { Limits } from "../core/values/limits.ts";
 import type {
   ApplyOptions,
+  ApproveOptions,
   CheckpointOptions,
   CleanupOptions,
   CreatePlanOptions,
@@ -91,11 +92,18 @@ const onDiff = optional(callback<NonNullable<PatchOptions["onDiff"]>>());
 const applyOptions = fields<ApplyOptions>({
   message: optional(text),
   digest: optional(text),
+  approved: optional(truth),
   only: optional(list(path)),
   allow: optional(list(text)),
   dryRun: optional(truth),
   allowIrreversible: optional(truth),
   afterRestart: optional(truth),
+});
+
+const approveOptions = fields<ApproveOptions>({
+  digest: text,
+  allow: optional(list(text)),
+  via: optional(text),
 });
 
 const resourceMethods: CheckedMethods<ResourceHandle> = {
@@ -118,6 +126,8 @@ const planMethods: CheckedMethods<Plan> = {
   diff: [["options", optional(fields<DiffOptions>({ ...diffFields, onChange }))]],
   patch: [["options", optional(fields<PatchOptions>({ ...diffFields, onDiff }))]],
   apply: [["options", optional(applyOptions)]],
+  approve: [["options", approveOptions]],
+  approval: [],
   undo: [],
   rollback: [],
   cancel: [],

@@ -162,6 +162,8 @@ export interface ApplyOptions {
   readonly message?: string;
   /** Land only if `diff` still gives this digest. */
   readonly digest?: string;
+  /** Land only what the last approval of the plan covers, with the files that it allows. */
+  readonly approved?: boolean;
   /**
    * Land only the paths that these choose, `[RESOURCE:]PATTERN` each; the rest stays in the plan, which stays
    * open. In a pattern `*` stands for characters of a name, `**` for names; a chosen path includes everything
@@ -181,6 +183,27 @@ export interface ApplyOptions {
    * missing.
    */
   readonly afterRestart?: boolean;
+}
+
+export interface ApproveOptions {
+  /** The digest of the diff that the person saw. */
+  readonly digest: string;
+  /** Files that may land although tools run them by themselves, as for an apply. */
+  readonly allow?: readonly string[];
+  /** The way in which the person gave the approval, for the log. Default: "library". */
+  readonly via?: string;
+}
+
+/** The word of a person that exactly the changes with this digest may land. */
+export interface Approval {
+  readonly planId: string;
+  readonly digest: string;
+  readonly allow: readonly string[];
+  readonly via: string;
+  /** "name@host" of the user. */
+  readonly actor: string;
+  /** UTC, ISO 8601. */
+  readonly at: string;
 }
 
 /** A saved state of a plan. */
@@ -229,9 +252,9 @@ export interface PlanLogEntry {
   readonly pid?: number;
   /**
    * `created`, `executed`, `checkpoint`, `restored`, `not restored`, `sealed` (a diff was shown, with this
-   * digest), `rolled back`, `applied`, `not applied`, `part applied`, `undone`, `not undone`, `part undone`,
-   * `last landing undone` (and parts that landed before are still there), `recovered`, `undo discarded`,
-   * `cleaned up`, `cancelled`.
+   * digest), `approved` (with this digest, in this way), `rolled back`, `applied`, `not applied`, `part
+   * applied`, `undone`, `not undone`, `part undone`, `last landing undone` (and parts that landed before
+   * are still there), `recovered`, `undo discarded`, `cleaned up`, `cancelled`.
    */
   readonly event: string;
   readonly details: { readonly [key: string]: PlainData };

@@ -1,7 +1,7 @@
 import type { AtomicCommit } from "../commit/atomic-commit.ts";
 import type { PlanClosing } from "../commit/cleanup/plan-closing.ts";
 import { type Change, DiffCount } from "../core/change.ts";
-import { PlanStateError, SandboxConflictError, UsageError } from "../core/errors/errors.ts";
+import { PlanStateError, UsageError } from "../core/errors/errors.ts";
 import { joinPath, pathFromBytes, ROOT_PATH } from "../core/paths/byte-path.ts";
 import type { PlanRecord } from "../core/plan.ts";
 import type { StatementResult } from "../core/values/query.ts";
@@ -10,6 +10,7 @@ import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { resourceOf } from "../sandboxes/plan-sandboxes.ts";
 import { throwIfFailed } from "../sandboxes/sweep-report.ts";
 import { freeReserve } from "../system/state/reserve.ts";
+import { lastApproval, movedOn, recordApproval } from "./approvals.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
 import {
   ChangesDigest,
@@ -24,6 +25,8 @@ import { noteSealed } from "./plan-log.ts";
 import type {
   ApplyOptions,
   ApplyResult,
+  Approval,
+  ApproveOptions,
   CreatePlanOptions,
   DiffOptions,
   ListPlansOptions,
@@ -185,31 +188,52 @@ export class Plans {
    */
   async apply(plan: string | undefined, options: ApplyOptions = {}): Promise<ApplyResult> {
     const found = await this.#find(plan);
-    const { digest, only, ...rest } = options;
-    const review =
-      digest === undefined && !hasUnwritable(found) ? {} : { review: () => this.#review(found, options) };
-    const choose =
-      only === undefined
-        ? {}
-        : { choose: async () => choosePaths(found, (await this.#changes(found)).changes, only) };
-    const result = await this.#parts.commit.commitAll(found.id, { ...rest, ...review, ...choose });
+    const approval = options.approved === true ? await this.approval(found.id) : undefined;
+    const { digest, approved, only, allow: given = [], ...rest } = options;
+    const allow = [...given, ...(approval?.allow ?? [])];
+    const isReviewed = digest !== undefined || approved === true || hasUnwritable(found);
+    const review = isReviewed && { review: () => this.#review(found, { ...options, allow }, approval) };
+    const choose = only !== undefined && {
+      choose: async () => choosePaths(found, (await this.#changes(found)).changes, only),
+    };
+    const result = await this.#parts.commit.commitAll(found.id, { ...rest, allow, ...review, ...choose });
     return { planId: found.id, ...result };
+  }
+
+  /**
+   * Records a person's approval of exactly what would land now, if that still has the digest that the person
+   * saw. An apply with `approved` then lands that and nothing else.
+   */
+  async approve(plan: string | undefined, options: ApproveOptions): Promise<Approval> {
+    return await this.#parts.session.plans.claimed(plan, async (found) => {
+      if (found.state !== "open") throw new PlanStateError(found, "applying");
+      await this.#review(found, options);
+      return await recordApproval(this.#parts.session, found.id, options);
+    });
+  }
+
+  /** The last approval of the plan. It is void once a diff gives another digest. */
+  async approval(plan: string | undefined): Promise<Approval | undefined> {
+    return await lastApproval(this.#parts.session, (await this.#find(plan)).id);
   }
 
   /**
    * Reviews the changes where something depends on them, and names everything that must not land. Each
    * strategy checks again in its prepare, when its sandbox can't change any more.
    */
-  async #review(plan: PlanRecord, { digest, only, allow }: ApplyOptions): Promise<void> {
+  async #review(
+    plan: PlanRecord,
+    { digest, only, allow, approved }: ApplyOptions,
+    approval?: Approval,
+  ): Promise<void> {
+    if (approved === true && approval === undefined) throw notApproved(plan);
     const { changes, selfRunning } = await this.#changes(plan, allow);
     const landing = only === undefined ? changes : chosenChanges(plan, changes, only);
     assertMayLand(plan, landing);
+    const now = digestOf(changes);
+    if (approval !== undefined && approval.digest !== now) throw movedOn(approval);
+    if (digest !== undefined && digest !== now) throw movedOn(undefined);
     assertHasWord(landing, selfRunning);
-    if (digest === undefined || digestOf(changes) === digest) return;
-    throw new SandboxConflictError([], {
-      message: "What would land now is not what was reviewed: the digest differs.",
-      hint: "Look at 'drydock plan diff' again and use its digest.",
-    });
   }
 
   /**
@@ -270,6 +294,13 @@ async function unlessGone(content: Promise<Uint8Array>): Promise<Uint8Array | un
     if (thrown instanceof UsageError && thrown.code === "NO_SUCH_FILE") return undefined;
     throw thrown;
   }
+}
+
+function notApproved(plan: PlanRecord): UsageError {
+  return new UsageError(`The plan ${plan.name} is not approved.`, {
+    hint: "A person looks at its diff and approves it.",
+    code: "NOT_APPROVED",
+  });
 }
 
 function readOnly(plan: PlanRecord): UsageError {

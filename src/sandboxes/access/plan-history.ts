@@ -13,7 +13,11 @@ export class PlanHistory {
   }
 
   /** An entry, to be written together with the change that it describes. */
-  entry(planId: string, event: string, details: HistoryEntry["details"] = {}): StoreChange {
+  entry(
+    planId: string,
+    event: string,
+    details: HistoryEntry["details"] = {},
+  ): Extract<StoreChange, { readonly put: "history" }> {
     const record = {
       planId,
       at: this.#now().toISOString(),

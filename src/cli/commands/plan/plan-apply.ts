@@ -10,7 +10,7 @@ import { applyLines } from "../../render/plan/apply-lines.ts";
 
 /**
  * `drydock plan apply [PLAN] [-m MESSAGE] [--only [RESOURCE:]PATTERN…] [--allow [RESOURCE:]PATTERN]…
- * [--digest D] [--dry-run] [--allow-irreversible] [--after-restart]`
+ * [--digest D] [--approved] [--dry-run] [--allow-irreversible] [--after-restart]`
  */
 export function define(command: Command, context: CommandContext): void {
   addPlanArgument(command)
@@ -20,18 +20,19 @@ export function define(command: Command, context: CommandContext): void {
       "land only these paths ([RESOURCE:]PATTERN, with * and **); the rest stays in the plan",
     )
     .option("--digest <digest>", "land only exactly what 'plan diff' showed with this digest")
+    .option("--approved", "land only exactly what was approved ('drydock approve')")
     .option("--dry-run", "do everything up to the decision, then take it back")
     .option("--allow-irreversible", "also land what can't be undone")
     .option("--after-restart", "land although the machine was restarted and work may be missing");
   addAllowOption(command).action(async (plan: string | undefined, options: ApplyOptions) => {
-    const { message, digest, only, allow, dryRun = false } = options;
+    const { message, digest, only, allow, approved = false, dryRun = false } = options;
     const { allowIrreversible = false, afterRestart = false } = options;
     const result = await apply(context, plan, {
       ...(message === undefined ? {} : { message }),
       ...(digest === undefined ? {} : { digest }),
       ...(only === undefined ? {} : { only: only.map(unescapePath) }),
       ...(allow === undefined ? {} : { allow }),
-      ...{ dryRun, allowIrreversible, afterRestart },
+      ...{ approved, dryRun, allowIrreversible, afterRestart },
     });
     reportApply(context, result, () => applyLines(result, dryRun));
   });

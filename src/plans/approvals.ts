@@ -1,0 +1,50 @@
+import { SandboxConflictError } from "../core/errors/errors.ts";
+import type { Session } from "../sandboxes/access/session.ts";
+import type { HistoryEntry } from "../store/store.ts";
+import type { Approval, ApproveOptions } from "./plan-views.ts";
+
+/**
+ * Approvals: the word of a person that exactly what has a certain digest may land.
+ *
+ * An approval is an entry of the plan's history and nothing else, so the log tells who gave it, when and in
+ * which way, also after the plan has landed. It binds by the digest: when a sandbox or an original moves, the
+ * digest moves, and the approval is void. Only the last approval of a plan counts.
+ */
+const APPROVED = "approved";
+
+export async function recordApproval(
+  { history, store }: Session,
+  planId: string,
+  { digest, allow = [], via = "library" }: ApproveOptions,
+): Promise<Approval> {
+  const entry = history.entry(planId, APPROVED, { digest, via, allow: [...allow] });
+  await store.write([entry], "ordered");
+  return approvalIn(entry.record);
+}
+
+/** The last approval of a plan. */
+export async function lastApproval({ store }: Session, planId: string): Promise<Approval | undefined> {
+  const last = (await store.history(planId)).findLast(({ event }) => event === APPROVED);
+  return last === undefined ? undefined : approvalIn(last);
+}
+
+function approvalIn({ planId, at, actor, details }: HistoryEntry): Approval {
+  const { digest, via, allow } = details;
+  return {
+    ...{ planId, at, actor },
+    ...{ digest: String(digest), via: String(via) },
+    allow: Array.isArray(allow) ? allow.map(String) : [],
+  };
+}
+
+/** The changes that would land are not those that a person saw. */
+export function movedOn(approval: Approval | undefined): SandboxConflictError {
+  const seen =
+    approval === undefined
+      ? "reviewed: the digest differs."
+      : `approved by ${approval.actor} at ${approval.at}: that approval is void.`;
+  return new SandboxConflictError([], {
+    message: `What would land now is not what was ${seen}`,
+    hint: "Look at the diff again, and use its digest.",
+  });
+}

@@ -1,11 +1,12 @@
 import { createHash, type Hash } from "node:crypto";
-import { joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import { isAfter } from "../base/barrier.ts";
 import type { ChangeSet } from "../changes/change-set.ts";
 import { replacedFolders } from "../changes/replaced-folders.ts";
+import { walkBelow } from "../tree/walk.ts";
 
 /** The state that a checkpoint would save, found without reading content. */
 export interface TreeState {
@@ -31,10 +32,7 @@ export function stateOfChanges(found: ChangeSet, own: Folder, barrier: Time): Tr
   return seen.state();
 }
 
-/**
- * The state of an overlay's layer, which holds only differences. Without recursion, because folders may be
- * very deep.
- */
+/** The state of an overlay's layer, which holds only differences. */
 export function stateOfLayer(layer: Folder, barrier: Time): TreeState {
   const seen = new SeenEntries(barrier);
   // Each mount marks the root of the layer and moves its change time, so we compare the root's other facts
@@ -45,24 +43,7 @@ export function stateOfLayer(layer: Folder, barrier: Time): TreeState {
     ...[ino, ...mtime, mode, uid, gid].map(String),
     JSON.stringify(readXattrs(layer, ROOT_PATH)),
   );
-  const open: { readonly folder: Folder; readonly path: string }[] = [
-    { folder: layer.duplicate(), path: ROOT_PATH },
-  ];
-  try {
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      using folder = next.folder;
-      for (const name of folder.names().sort()) {
-        const facts = folder.facts(name);
-        if (facts === undefined) continue;
-        const path = joinPath(next.path, name);
-        seen.add(path, facts);
-        const below = facts.kind === "directory" ? folder.openBelowIfThere(name) : undefined;
-        if (below !== undefined) open.push({ folder: below, path });
-      }
-    }
-  } finally {
-    for (const { folder } of open) folder.close();
-  }
+  for (const { path, facts } of walkBelow(layer)) seen.add(path, facts);
   return seen.state();
 }
 

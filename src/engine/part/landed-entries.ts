@@ -1,4 +1,4 @@
-import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { type Facts, sameTime, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
@@ -6,6 +6,7 @@ import { isAfter } from "../base/barrier.ts";
 import type { LandedPart } from "../landing/landed-part.ts";
 import type { Manifest, ManifestEntry } from "../manifest/manifest.ts";
 import type { CopiedEntry } from "../tree/copy-tree.ts";
+import { walkFrom } from "../tree/walk.ts";
 
 /** An identity that no file has: an entry with it counts as replaced. */
 const NO_IDENTITY = { ino: 0, btime: [0, 0] as Time };
@@ -59,15 +60,8 @@ export function movedTimes(
 
 /** An entry of the tree and everything below it, as far as the original has it too. */
 function* nowBelow(part: LandedPart, own: Folder, entry: ManifestEntry): Generator<CopiedEntry> {
-  const waiting = [entry.path];
   const isAsLeft = part.isAsLeft(entry);
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const [now] = nowAt(part, own, { ...entry, path }, isAsLeft);
-    if (now === undefined) continue;
-    yield now;
-    using folder = now.copy.kind === "directory" ? own.openBelowIfThere(path) : undefined;
-    for (const name of folder?.names() ?? []) waiting.push(joinPath(path, name));
-  }
+  for (const { path } of walkFrom(own, entry.path)) yield* nowAt(part, own, { ...entry, path }, isAsLeft);
 }
 
 function* nowAt(

@@ -1,5 +1,5 @@
 import { SandboxConflictError } from "../../core/errors/errors.ts";
-import { joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { flush } from "../../system/data/flush.ts";
@@ -10,6 +10,7 @@ import type { Direction, QuietFolder } from "../manifest/manifest.ts";
 import { quietFolders } from "../manifest/quiet-folders.ts";
 import { Slots } from "../manifest/slots.ts";
 import { isLive, type SandboxTree } from "../sandbox/sandbox-tree.ts";
+import { walkFrom } from "../tree/walk.ts";
 
 /**
  * Moves the base of a sandbox after a part of its work has landed, or was taken back. The sandbox shows the
@@ -100,7 +101,7 @@ function* leftEntries({ original, landing, manifest, isAsLeft }: LandedPart): Ge
     // Another name of this file may still be in the original.
     if (old !== undefined && old.kind !== "directory" && old.nlink > 1) yield old;
     if (entry.operation === "delete" || !isAsLeft(entry)) continue;
-    if (entry.operation !== "metadata") yield* factsBelow(original, entry.path);
+    if (entry.operation !== "metadata") for (const { facts } of walkFrom(original, entry.path)) yield facts;
     else if (entry.before?.kind !== "directory") yield* factsAt(original, entry.path);
   }
   for (const { path } of manifest.anchors) yield* factsAt(original, path);
@@ -109,18 +110,6 @@ function* leftEntries({ original, landing, manifest, isAsLeft }: LandedPart): Ge
 function* factsAt(original: Folder, path: string): Generator<Facts> {
   const facts = original.factsBelow(path);
   if (facts !== undefined) yield facts;
-}
-
-/** Without recursion, because folders may be very deep. */
-function* factsBelow(original: Folder, top: string): Generator<Facts> {
-  const waiting = [top];
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const [facts] = factsAt(original, path);
-    if (facts === undefined) continue;
-    yield facts;
-    using folder = facts.kind === "directory" ? original.openBelowIfThere(path) : undefined;
-    for (const name of folder?.names() ?? []) waiting.push(joinPath(path, name));
-  }
 }
 
 /** The folders with unchanged mode and owner, or whose metadata this landing has set itself. */

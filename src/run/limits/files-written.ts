@@ -1,3 +1,5 @@
+import { walkBelow } from "../../engine/tree/walk.ts";
+import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 
 /** The kernel's file timestamps lag behind our clock by up to one tick. */
@@ -8,35 +10,17 @@ export function filesWritten(plan: Folder, since: number): number {
   using scratch = plan.openBelowIfThere("scratch");
   if (scratch === undefined) return 0;
   let files = 0;
-  for (const name of scratch.names()) files += filesBelow(scratch, `${name}/upper`, since - TICK_MS);
+  for (const layer of scratch.names())
+    for (const { facts } of walkBelow(scratch, `${layer}/upper`))
+      if (facts.kind !== "directory" && !isWhiteout(facts) && isSince(facts, since - TICK_MS)) files += 1;
   return files;
 }
 
-/** Without recursion, because a hostile program can nest folders deeper than any stack. */
-function filesBelow(parent: Folder, path: string, since: number): number {
-  let files = 0;
-  const open = [parent.openBelowIfThere(path)];
-  try {
-    for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
-      using here = folder;
-      for (const name of here.names()) {
-        const facts = here.facts(name);
-        if (facts?.kind === "directory") open.push(here.openBelowIfThere(name));
-        else if (
-          facts !== undefined &&
-          !isWhiteout(facts) &&
-          facts.ctime[0] * 1000 + facts.ctime[1] / 1e6 >= since
-        )
-          files += 1;
-      }
-    }
-  } finally {
-    for (const folder of open) folder?.close();
-  }
-  return files;
+function isSince({ ctime: [seconds, nanoseconds] }: Facts, since: number): boolean {
+  return seconds * 1000 + nanoseconds / 1e6 >= since;
 }
 
 /** The mark of a deleted file. */
-function isWhiteout({ kind, rdev }: { readonly kind: string; readonly rdev: string }): boolean {
+function isWhiteout({ kind, rdev }: Facts): boolean {
   return kind === "device" && rdev === "0:0";
 }

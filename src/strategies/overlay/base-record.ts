@@ -1,6 +1,7 @@
 import { joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Age } from "../../engine/base/age.ts";
 import type { BaseFacts } from "../../engine/base/baseline.ts";
+import { walkBelow } from "../../engine/tree/walk.ts";
 import { LastParsed } from "../../engine/workspace/last-parsed.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import { failedWith } from "../../system/calls/errno.ts";
@@ -158,10 +159,8 @@ export class BaseRecord {
   #findHidden(lower: Folder): Hidden {
     const hidden: Hidden = { files: new Set(), looks: new Set() };
     for (const facts of this.#noted.values()) addHidden(hidden, facts);
-    for (const path of this.#hiddenFolders) {
-      using folder = lower.openBelowIfThere(path);
-      if (folder !== undefined) addHiddenBelow(hidden, folder);
-    }
+    for (const path of this.#hiddenFolders)
+      for (const { facts } of walkBelow(lower, path)) addHidden(hidden, facts);
     return hidden;
   }
 
@@ -278,16 +277,6 @@ function isOther(a: FileHandle | undefined, b: FileHandle | undefined): boolean 
 function addHidden({ files, looks }: Hidden, facts: Facts | BaseFacts): void {
   files.add(identityKey(facts));
   if (facts.kind === "file") looks.add(lookOf(facts));
-}
-
-function addHiddenBelow(hidden: Hidden, folder: Folder): void {
-  for (const name of folder.names()) {
-    const facts = folder.facts(name);
-    if (facts === undefined) continue;
-    addHidden(hidden, facts);
-    using inner = facts.kind === "directory" ? folder.openBelowIfThere(name) : undefined;
-    if (inner !== undefined) addHiddenBelow(hidden, inner);
-  }
 }
 
 /** The facts that a copy shares with its original until a program writes to it. */

@@ -10,7 +10,9 @@ import type { BaseFacts } from "../../engine/base/baseline.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
 import type { ManifestEntry } from "../../engine/manifest/manifest.ts";
 import { moveEntry } from "../../engine/tree/move-entry.ts";
+import { OpenParent } from "../../engine/tree/open-parent.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
+import { type WalkedEntry, walkBelow } from "../../engine/tree/walk.ts";
 import { sameTime } from "../../system/calls/facts.ts";
 import { handleOf } from "../../system/calls/file-handles.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -144,38 +146,25 @@ function noteNow(record: BaseRecord, lower: Folder, path: string): void {
   if (folder !== undefined && facts !== undefined) record.set(path, baseFacts(folder, name, facts));
 }
 
-interface UpperFile {
-  readonly folder: Folder;
-  /** The corresponding folder of the lower layer, if it exists. */
-  readonly below: Folder | undefined;
-  readonly name: string;
-  readonly path: string;
+/** Removes `origin` from moved files. */
+function forgetOrigins(layers: Layers): void {
+  using parents = new OpenParent(layers.lower);
+  for (const entry of walkBelow(layers.upper))
+    if (entry.facts.kind !== "directory" && isMoved(entry, parents.of(entry.path), layers))
+      layers.marks.forgetOriginOf(POINTS.forget, entry.parent, entry.name);
 }
 
-/** Removes `origin` from moved files. Without recursion, because folders may be very deep. */
-function forgetOrigins({ upper, lower, record, marks }: Layers): void {
-  const waiting = [ROOT_PATH];
-  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    using folder = upper.openBelowIfThere(at);
-    using below = lower.openBelowIfThere(at);
-    for (const name of folder?.names() ?? []) {
-      const path = joinPath(at, name);
-      if (folder?.facts(name)?.kind === "directory") waiting.push(path);
-      else if (
-        folder !== undefined &&
-        isMoved({ folder, below, name, path }, record.get(path) !== undefined, marks)
-      )
-        marks.forgetOriginOf(POINTS.forget, folder, name);
-    }
-  }
-}
-
-/** Whether a file of the upper layer is a copy of another file than the one it covers. */
-function isMoved({ folder, below, name, path }: UpperFile, covers: boolean, marks: LayerMarks): boolean {
-  const from = marks.originPathOf(folder, name);
+/** Whether a file of the upper layer is a copy of another file than the one it covers in `below`. */
+function isMoved(
+  { path, parent, name }: WalkedEntry,
+  below: Folder | undefined,
+  { record, marks }: Layers,
+): boolean {
+  const covers = record.get(path) !== undefined;
+  const from = marks.originPathOf(parent, name);
   if (from !== undefined) return from !== path;
-  const origin = marks.originOf(folder, name);
-  if (origin === undefined) return !covers && marks.isCopyOfUnknown(folder, name);
+  const origin = marks.originOf(parent, name);
+  if (origin === undefined) return !covers && marks.isCopyOfUnknown(parent, name);
   const isThere = below?.facts(name) !== undefined;
   return !covers || (below !== undefined && isThere && handleOf(below, name) !== origin);
 }

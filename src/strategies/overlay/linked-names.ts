@@ -1,4 +1,5 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { walkBelow } from "../../engine/tree/walk.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import { type FileHandle, handleOf } from "../../system/calls/file-handles.ts";
@@ -71,7 +72,7 @@ function indexedCopies(workspace: Folder): Map<FileHandle, string> {
 function copiesByOrigin(upper: Folder, lower: Folder, marks: LayerMarks): Map<FileHandle, string> {
   const copies = new Map<FileHandle, { readonly path: string; readonly ino: number }>();
   const several = new Set<FileHandle>();
-  for (const { path, ino, origin } of upperOrigins(upper, marks, ROOT_PATH)) {
+  for (const { path, ino, origin } of upperOrigins(upper, marks)) {
     const handle = linkedHandle(lower, origin);
     if (handle === undefined) continue;
     if ((copies.get(handle)?.ino ?? ino) !== ino) several.add(handle);
@@ -91,17 +92,10 @@ interface OriginOf {
   readonly origin: string;
 }
 
-function* upperOrigins(upper: Folder, marks: LayerMarks, path: string): Generator<OriginOf> {
-  for (const name of upper.names()) {
-    const facts = upper.facts(name);
-    const at = joinPath(path, name);
-    if (facts?.kind === "directory") {
-      using folder = upper.openBelowIfThere(name);
-      if (folder !== undefined) yield* upperOrigins(folder, marks, at);
-    } else if (facts?.kind === "file") {
-      const origin = marks.originPathOf(upper, name);
-      if (origin !== undefined) yield { path: at, ino: facts.ino, origin };
-    }
+function* upperOrigins(upper: Folder, marks: LayerMarks): Generator<OriginOf> {
+  for (const { path, parent, name, facts } of walkBelow(upper)) {
+    const origin = facts.kind === "file" ? marks.originPathOf(parent, name) : undefined;
+    if (origin !== undefined) yield { path, ino: facts.ino, origin };
   }
 }
 

@@ -1,0 +1,54 @@
+import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { unlessFailed } from "../../system/calls/errno.ts";
+import type { Facts } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+
+/** An entry of a tree. Its parent is open until the walk goes on. */
+export interface WalkedEntry {
+  /** From the root of the walk. */
+  readonly path: string;
+  readonly parent: Folder;
+  readonly name: string;
+  readonly facts: Facts;
+}
+
+interface WalkOptions {
+  /** Whether to look at the contents of a folder. Default: yes. */
+  readonly enters?: (folder: WalkedEntry) => boolean;
+  /** Skips what refuses us, instead of failing. */
+  readonly skipsRefused?: boolean;
+}
+
+/**
+ * Walks everything below a folder, each folder before its contents, in an order that depends on the names
+ * alone. Skips entries that vanish meanwhile. Without recursion, and with the paths of waiting folders
+ * instead of handles: a hostile program can make folders deeper than any stack, and more than we may open.
+ */
+export function* walkBelow(
+  root: Folder,
+  top: string = ROOT_PATH,
+  { enters = () => true, skipsRefused = false }: WalkOptions = {},
+): Generator<WalkedEntry> {
+  const passes = skipsRefused ? (["ENOENT", "EACCES"] as const) : (["ENOENT"] as const);
+  const waiting = [top];
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    const path = at;
+    using folder = unlessFailed(passes, () => root.openBelowIfThere(path));
+    for (const name of unlessFailed(passes, () => folder?.names().sort()) ?? []) {
+      const facts = unlessFailed(passes, () => folder?.facts(name));
+      if (folder === undefined || facts === undefined) continue;
+      const entry = { path: joinPath(path, name), parent: folder, name, facts };
+      if (facts.kind === "directory" && enters(entry)) waiting.push(entry.path);
+      yield entry;
+    }
+  }
+}
+
+/** Walks an entry, if it is there, and everything below it. */
+export function* walkFrom(root: Folder, top: string, options: WalkOptions = {}): Generator<WalkedEntry> {
+  using parent = root.openBelowIfThere(parentPath(top));
+  const facts = parent?.facts(baseName(top));
+  if (parent === undefined || facts === undefined) return;
+  yield { path: top, parent, name: baseName(top), facts };
+  if (facts.kind === "directory") yield* walkBelow(root, top, options);
+}

@@ -128,10 +128,13 @@ export type {
   RestoreResult,
   SelfRunningChange,
 } from "./plans/plan-views.ts";
+export type { CapturedOutput, CaptureRequest, CaptureResult } from "./run/capture.ts";
 export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
 export type { RunDecision, RunFinding, RunOutcome, RunRequest } from "./run/run-once.ts";
+export type { SpawnedCommand, SpawnRequest } from "./run/spawn.ts";
 export type { KnownPlace } from "./sandboxes/remains/known-places.ts";
 export type { SweepReport } from "./sandboxes/sweep-report.ts";
+export type { WindowSize } from "./system/terminal/program-streams.ts";
 export type { CheckRequest } from "./testing/check.ts";
 export type { ConformanceGroup } from "./testing/conformance-case.ts";
 export type { CaseResult, ConformanceReport } from "./testing/run-conformance.ts";

@@ -88,6 +88,10 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       register: parts.register,
       resourceTypes: parts.types,
       exec: async (plan, request) => (await parts.runs()).exec(plan, request),
+      capture: async (plan, request) =>
+        (await import("./run/capture.ts")).capture(await parts.runs(), plan, request),
+      spawn: async (plan, request) =>
+        (await import("./run/spawn.ts")).spawn(await parts.runs(), plan, request),
       run: async (request) =>
         (await import("./run/run-once.ts")).runOnce(parts.plans, await parts.runs(), request),
       recovery,

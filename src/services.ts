@@ -10,8 +10,10 @@ import type { DoctorReport } from "./plans/doctor.ts";
 import type { PlanLog } from "./plans/plan-views.ts";
 import type { Plans } from "./plans/plans.ts";
 import type { SandboxManager } from "./plans/sandbox-manager.ts";
+import type { CaptureRequest, CaptureResult } from "./run/capture.ts";
 import type { ExecRequest, ExecResult } from "./run/exec.ts";
 import type { RunOutcome, RunRequest } from "./run/run-once.ts";
+import type { SpawnedCommand, SpawnRequest } from "./run/spawn.ts";
 import type { SandboxStrategyRegistry } from "./strategies/registry.ts";
 import type { CheckRequest } from "./testing/check.ts";
 import type { ConformanceReport } from "./testing/run-conformance.ts";
@@ -69,6 +71,10 @@ export interface Services {
   readonly resourceTypes: ResourceTypes;
   /** Runs a command inside the sandboxes of a plan, each in the place of its original. */
   exec(plan: string | undefined, request: ExecRequest): Promise<ExecResult>;
+  /** The same, with its output captured. */
+  capture(plan: string | undefined, request: CaptureRequest): Promise<CaptureResult>;
+  /** Starts a command inside, with streams for the caller. */
+  spawn(plan: string | undefined, request: SpawnRequest): Promise<SpawnedCommand>;
   /** Makes a plan for one command, runs the command inside, and lands, keeps or throws away its changes. */
   run(request: RunRequest): Promise<RunOutcome>;
   /** What opening settled of the work of dead processes. */

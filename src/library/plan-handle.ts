@@ -12,6 +12,8 @@ export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "
     resource: (resource) => checkedResource(resourceHandle(services, id, resource)),
     show: async () => await plans.show(id),
     exec: async (request) => await services.exec(id, request),
+    run: async (request) => await services.capture(id, request),
+    spawn: async (request) => await services.spawn(id, request),
     diff: async (options) => await plans.diff(id, options),
     patch: (options) => plans.patch(id, options),
     apply: async (options) => await plans.apply(id, options),

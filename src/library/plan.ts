@@ -20,7 +20,9 @@ import type {
   PlanView,
   RestoreResult,
 } from "../plans/plan-views.ts";
+import type { CaptureRequest, CaptureResult } from "../run/capture.ts";
 import type { ExecRequest, ExecResult } from "../run/exec.ts";
+import type { SpawnedCommand, SpawnRequest } from "../run/spawn.ts";
 import type { SweepReport } from "../sandboxes/sweep-report.ts";
 
 /** All plans of a state directory. */
@@ -64,6 +66,10 @@ export interface Plan extends ResourceHandle {
 
   /** Runs a command inside the sandboxes, each in the place of its original. */
   exec(request: ExecRequest): Promise<ExecResult>;
+  /** The same, with its output captured. A command that fails is no failure of the call. */
+  run(request: CaptureRequest): Promise<CaptureResult>;
+  /** Starts a command inside, and hands out its streams: pipes, or a terminal of its own. */
+  spawn(request: SpawnRequest): Promise<SpawnedCommand>;
 
   /**
    * The changes that would land. The digest covers all of them, even where `paths` narrows the list. `allow`

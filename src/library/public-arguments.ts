@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import {
   amount,
   callback,
@@ -27,8 +28,10 @@ import type {
   PatchOptions,
   ResourceRequest,
 } from "../plans/plan-views.ts";
+import type { CaptureRequest } from "../run/capture.ts";
 import type { ExecRequest } from "../run/exec.ts";
 import type { RunDecision, RunRequest } from "../run/run-once.ts";
+import type { SpawnRequest } from "../run/spawn.ts";
 import type { CheckRequest } from "../testing/check.ts";
 import type { Cleanup, Drydock, DrydockOptions, ResourceTypeList, Strategies } from "./drydock.ts";
 import type { Plan, PlanSweeps, Plans, ResourceHandle } from "./plan.ts";
@@ -54,10 +57,18 @@ const createPlanOptions = fields<CreatePlanOptions>({
   withoutPaths: optional(truth),
 });
 
-const execFields = {
+const isReadable = (value: unknown): value is Readable =>
+  typeof value === "object" && value !== null && typeof Reflect.get(value, "pipe") === "function";
+
+/** The content of a file, or a stream of it. */
+const contentOrStream: Reader<string | Uint8Array | Readable> = (value, at) =>
+  isReadable(value) ? value : content(value, at);
+
+const commandFields = {
   command: list(path),
   cwd: optional(path),
   environment: optional(record(path)),
+  signal: optional(signal),
   network: optional(truth),
   strict: optional(truth),
   limits: optional(
@@ -69,9 +80,19 @@ const execFields = {
     }),
   ),
   checkpoint: optional(truth),
-  stdout: optional(oneOf("inherit", "stderr")),
   onStart: optional(callback<NonNullable<ExecRequest["onStart"]>>()),
 };
+
+const execFields = { ...commandFields, stdout: optional(oneOf("inherit", "stderr")) };
+
+const captureRequest = fields<CaptureRequest>({
+  ...commandFields,
+  input: optional(contentOrStream),
+  maxOutputBytes: optional(amount),
+});
+
+const windowSize = fields<NonNullable<SpawnRequest["terminal"]>>({ rows: amount, columns: amount });
+const spawnRequest = fields<SpawnRequest>({ ...commandFields, terminal: optional(windowSize) });
 
 /** Checks the decision: an unknown one must not land anything. */
 const decider: Reader<RunRequest["decide"]> = (value, at) => {
@@ -123,6 +144,8 @@ const planMethods: CheckedMethods<Plan> = {
   resource: [["name", text]],
   show: [],
   exec: [["request", fields<ExecRequest>(execFields)]],
+  run: [["request", captureRequest]],
+  spawn: [["request", spawnRequest]],
   diff: [["options", optional(fields<DiffOptions>({ ...diffFields, onChange }))]],
   patch: [["options", optional(fields<PatchOptions>({ ...diffFields, onDiff }))]],
   apply: [["options", optional(applyOptions)]],

@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import type { PlanRecord } from "../core/plan.ts";
 import type { LimitName, Limits } from "../core/values/limits.ts";
 
@@ -12,6 +13,8 @@ export interface ExecRequest {
   readonly cwd?: string;
   /** Variables for the command, beside and instead of those that it would have. */
   readonly environment?: { readonly [name: string]: string };
+  /** Aborting it ends the command: SIGTERM first, and SIGKILL after five seconds. */
+  readonly signal?: AbortSignal;
   /** Whether the command may use the network. Default: yes. */
   readonly network?: boolean;
   /** Only the resources and a private temporary folder are writable, and sockets of daemons are hidden. */
@@ -31,6 +34,15 @@ export interface RunningCommand {
   signal(name: NodeJS.Signals): void;
 }
 
+/** A command that was started. */
+export interface StartedCommand extends RunningCommand {
+  readonly planId: string;
+  /** Ends the command at once, with everything that it started. */
+  kill(): void;
+  /** How it ended. Also resolves if it was made to end, by whatever. */
+  readonly ended: Promise<ExecResult>;
+}
+
 /** How a command ended. */
 export interface ExecResult {
   readonly planId: string;
@@ -39,10 +51,22 @@ export interface ExecResult {
    * if it can't be started.
    */
   readonly exitCode: number;
+  /** The signal that ended it, as a shell tells it: by an exit code above 128. */
+  readonly signal?: NodeJS.Signals;
+  /** From when the command was up until it had ended. */
+  readonly durationMs: number;
+  /** The caller aborted it. */
+  readonly aborted?: true;
   /** The limit that the command met: it was ended for that, or could not start more processes. */
   readonly limit?: LimitName;
   /** Files that the command wrote outside the plan's resources. They do not land. */
   readonly scratch: { readonly files: number };
+}
+
+/** The signal that an exit code of a shell tells. */
+export function signalOf(exitCode: number): NodeJS.Signals | undefined {
+  const found = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128);
+  return found?.[0] as NodeJS.Signals | undefined;
 }
 
 /** The command as a person would write it, for messages. */

@@ -1,4 +1,4 @@
-import { BusyError, PlanStateError, UnsupportedError, UsageError } from "../core/errors/errors.ts";
+import { InterruptedError, PlanStateError, UnsupportedError, UsageError } from "../core/errors/errors.ts";
 import { isAtOrBelow, parentPath } from "../core/paths/byte-path.ts";
 import { boundariesOf, boundaryOf, type PlanRecord } from "../core/plan.ts";
 import type { SandboxRef } from "../core/sandbox.ts";
@@ -11,15 +11,24 @@ import type { OwnUse, Use, Uses } from "../sandboxes/remains/uses.ts";
 import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
 import { isThere } from "../system/data/existence.ts";
 import { factsOfPath, realPathOf } from "../system/data/locations.ts";
-import { isProcessAlive } from "../system/process/process-identity.ts";
+import type { CommandStreams } from "../system/terminal/command-streams.ts";
 import { commandEnvironment, resourceVariable } from "./environment.ts";
-import { commandText, type ExecRequest, type ExecResult, pathsOf } from "./exec.ts";
+import {
+  commandText,
+  type ExecRequest,
+  type ExecResult,
+  pathsOf,
+  type StartedCommand,
+  signalOf,
+} from "./exec.ts";
 import { commandSpec } from "./launch/command-spec.ts";
 import { CommandLauncher, type RunningCommandProcess } from "./launch/launcher.ts";
+import { CommandAbort } from "./limits/command-abort.ts";
 import { CommandLimits } from "./limits/command-limits.ts";
 import { filesWritten } from "./limits/files-written.ts";
 import { scratchUse } from "./limits/scratch-use.ts";
 import { joinedView, newView, removeOwnFolder } from "./view/new-view.ts";
+import { isInSandbox, viewToJoin } from "./view/shared-view.ts";
 import {
   distinctlyShown,
   pathInside,
@@ -52,6 +61,21 @@ interface Attempt {
   readonly others: readonly Use[];
 }
 
+/** A command that is up, and what it needs until its end. */
+interface Inside {
+  readonly plan: PlanRecord;
+  readonly use: OwnUse;
+  readonly running: RunningCommandProcess;
+  readonly entered: readonly Entered[];
+  readonly upAt: number;
+  readonly request: ExecRequest;
+  readonly limits: CommandLimits;
+  readonly abort: CommandAbort;
+  readonly startedAt: number;
+  /** To be disposed after its end. */
+  readonly rest: AsyncDisposableStack;
+}
+
 /** A sandbox that a command is going to see. */
 interface Entered {
   readonly ref: SandboxRef;
@@ -71,49 +95,88 @@ export class Runs {
   }
 
   /**
-   * Runs a command until it ends. Fails only if the command can't be started, or can't be held to its limits.
+   * Runs a command until it ends. Fails only if the command can't be started, can't be held to its limits, or
+   * its caller aborted it.
    */
   async exec(key: string | undefined, request: ExecRequest): Promise<ExecResult> {
-    const { session, notice } = this.#parts;
+    const result = await (await this.start(key, request)).ended;
+    if (result.aborted === true) throw new InterruptedError("The command was ended: its caller aborted it.");
+    return result;
+  }
+
+  /** Starts a command. `openStreams` gives it other streams than those of this process. */
+  async start(
+    key: string | undefined,
+    request: ExecRequest,
+    openStreams?: () => CommandStreams,
+  ): Promise<StartedCommand> {
     assertCommand(request.command);
+    if (request.signal?.aborted === true) throw new InterruptedError();
+    await using parts = new AsyncDisposableStack();
     // Made before the launcher, so that it is disposed after it: a group can only be removed when it is
     // empty.
-    await using limits = await CommandLimits.keep({ ...this.#parts.limits, ...request.limits });
-    using launcher = startLauncher(request);
+    const limits = parts.use(await CommandLimits.keep({ ...this.#parts.limits, ...request.limits }));
+    const launcher = parts.use(startLauncher(request, openStreams));
     if (limits.group !== undefined) launcher.confineTo(limits.group);
-    const found = await session.plans.find(key);
+    const { plans } = this.#parts.session;
     const startedAt = Date.now();
-    const { plan, use, running, entered } = await session.plans.claimed(found.id, (plan) =>
-      this.#start(plan, request, launcher, limits),
-    );
+    const found = await plans.find(key);
+    const inside = await plans.claimed(found.id, (plan) => this.#start(plan, request, launcher, limits));
+    const { plan, running } = inside;
+    const abort = parts.use(new CommandAbort(running, request.signal));
+    const rest = parts.move();
+    const ended = this.#ended({ ...inside, request, limits, abort, startedAt, rest });
+    // The caller may look at it later.
+    void Promise.allSettled([ended]);
+    return {
+      planId: plan.id,
+      signal: (name) => running.signal(name),
+      kill: () => running.kill(),
+      ended,
+    };
+  }
+
+  async #ended({ plan, use, running, entered, upAt, ...command }: Inside): Promise<ExecResult> {
+    const { session, notice } = this.#parts;
+    const { request, limits, abort, startedAt, rest } = command;
+    await using _ = rest;
     const exitCode = await running.ended;
+    const durationMs = Math.round(performance.now() - upAt);
     const { limit, files } = await metBeforeEnd(limits, () => this.#end(plan, use, entered, startedAt));
     if (limit !== undefined)
       notice({ kind: "limit", planId: plan.id, limit, message: limits.sentence(limit) });
-    const met = limit === undefined ? {} : { limit };
-    const details = { command: commandText(request.command), exitCode, ...met };
+    const signal = signalOf(exitCode);
+    const facts = {
+      exitCode,
+      ...(signal !== undefined && { signal }),
+      ...(abort.isAborted && { aborted: true as const }),
+      ...(limit !== undefined && { limit }),
+    };
+    const details = { exec: use.id, command: commandText(request.command), durationMs, ...facts };
     await session.history.note(plan.id, "executed", details);
-    return { planId: plan.id, exitCode, ...met, scratch: { files } };
+    return { planId: plan.id, durationMs, ...facts, scratch: { files } };
   }
 
   async #start(plan: PlanRecord, request: ExecRequest, launcher: CommandLauncher, limits: CommandLimits) {
-    const { uses, folders } = this.#parts;
+    const { uses, folders, session } = this.#parts;
     assertUsable(plan);
     const others = uses.living(plan.id);
     const strict = request.strict === true;
-    if (request.checkpoint !== false && others.length === 0)
-      await this.#parts.saveBefore(plan, commandText(request.command));
-    const use = uses.begin(plan.id, { command: commandText(request.command), strict });
+    const command = commandText(request.command);
+    if (request.checkpoint !== false && others.length === 0) await this.#parts.saveBefore(plan, command);
+    const use = uses.begin(plan.id, { command, strict });
     const entered: Entered[] = [];
     try {
       for (const { resource } of boundariesOf(plan)) entered.push(await this.#enter(plan, resource.name));
       const running = await this.#launchInQuiet(plan, request, { launcher, limits, use, entered, others });
-      await killIfItFails(running, () => {
+      const upAt = performance.now();
+      await killIfItFails(running, async () => {
         limits.watch(() => scratchUse(folders, plan.id), running);
         request.onStart?.({ signal: (name) => running.signal(name) });
         use.started(running.first);
+        await session.history.note(plan.id, "exec started", { exec: use.id, command });
       });
-      return { plan, use, running, entered };
+      return { plan, use, running, entered, upAt };
     } catch (thrown) {
       await this.#leave(plan, use, entered);
       throw thrown;
@@ -245,27 +308,17 @@ async function metBeforeEnd(limits: CommandLimits, end: () => Promise<number>) {
   return { limit: met.value, files: ended.value };
 }
 
-function startLauncher({ network, stdout }: Pick<ExecRequest, "network" | "stdout">): CommandLauncher {
-  return CommandLauncher.start({ network: network !== false, stdout: stdout ?? "inherit" });
-}
-
-/** Whether a resource with its own sandbox lies inside another resource with its own sandbox. */
-function isInSandbox(plan: PlanRecord, resourceId: string): boolean {
-  const { location } = plan.resources.find(({ resource }) => resource.id === resourceId)?.resource ?? {
-    location: "",
-  };
-  return boundariesOf(plan).some(
-    ({ resource }) =>
-      resource.id !== resourceId &&
-      resource.location.startsWith("/") &&
-      isAtOrBelow(location, resource.location),
-  );
+function startLauncher(
+  { network, stdout }: Pick<ExecRequest, "network" | "stdout">,
+  openStreams: (() => CommandStreams) | undefined,
+): CommandLauncher {
+  return CommandLauncher.start({ network: network !== false, stdout: stdout ?? "inherit", openStreams });
 }
 
 /** A command that can't be recorded or watched must not go on. */
-async function killIfItFails(running: RunningCommandProcess, action: () => void): Promise<void> {
+async function killIfItFails(running: RunningCommandProcess, action: () => Promise<void>): Promise<void> {
   try {
-    action();
+    await action();
   } catch (thrown) {
     running.kill();
     await running.ended;
@@ -296,27 +349,6 @@ function writablePaths(plan: PlanRecord, shown: readonly ShownSandbox[]): readon
 async function variablesOf(entered: readonly Entered[]): Promise<{ readonly [name: string]: string }> {
   const all = await Promise.all(entered.map(({ strategy, ref }) => strategy.environment(ref)));
   return Object.assign({}, ...all);
-}
-
-/**
- * An overlay can be mounted only once, so all commands of a plan with one share the view of the first.
- * Returns the pid to join.
- */
-function viewToJoin(
-  others: readonly Use[],
-  strict: boolean,
-  shown: readonly ShownSandbox[],
-): number | undefined {
-  const alive = others.filter(({ keeper: anchor }) => anchor !== undefined && isProcessAlive(anchor));
-  const alike = alive.find((other) => other.strict === strict);
-  const hasLayers = shown.some(({ view }) => view.kind === "layers");
-  if (alike !== undefined && (!strict || hasLayers)) return alike.keeper?.pid;
-  const [other] = alive;
-  if (other === undefined || !hasLayers) return undefined;
-  throw new BusyError(
-    `'${other.command}' is running in the plan ${other.strict ? "with" : "without"} --strict (pid ${other.owner.pid}), and this command would run ${strict ? "with" : "without"} it.`,
-    { holder: `${other.command} (pid ${other.owner.pid})` },
-  );
 }
 
 function assertUsable(plan: PlanRecord): void {

@@ -69,8 +69,8 @@ for (const actor of ACTORS) {
         ["b"],
       );
       const ran = stage.drydock(["plan", "exec", planId, "--json", "--", "sh", "-c", "echo again"]);
-      assert.deepEqual(JSON.parse(ran.stdout), { planId, exitCode: 0, scratch: { files: 0 } });
-      assert.equal(ran.stderr, "again\n");
+      assert.equal(JSON.parse(ran.stdout).stdout, "again\n");
+      assert.equal(ran.stderr, "");
     });
 
     it("finds its environment as it was, and where the plan's resources are", () => {

@@ -6,9 +6,8 @@ import type { ControlGroup } from "../../system/groups/control-group.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
 import { LauncherProcess } from "../../system/process/launcher-process.ts";
 import { ownProgram } from "../../system/process/own-program.ts";
-import { HandedStreams, type TerminalUse } from "../../system/terminal/handed-streams.ts";
-import { TerminalRelay } from "../../system/terminal/terminal-relay.ts";
-import { UserTerminal } from "../../system/terminal/user-terminal.ts";
+import type { CommandStreams, OuterTerminal, TerminalUse } from "../../system/terminal/command-streams.ts";
+import { HandedStreams } from "../../system/terminal/handed-streams.ts";
 import type { LaunchSpec } from "./launch-spec.ts";
 import { findTools, type Tools } from "./tools.ts";
 
@@ -28,6 +27,8 @@ export interface CommandKind {
   readonly network: boolean;
   /** Where the command's standard output goes: ours, or standard error. */
   readonly stdout: "inherit" | "stderr";
+  /** Makes streams of the program's own instead. Called again if the launcher has to start again. */
+  readonly openStreams?: (() => CommandStreams) | undefined;
 }
 
 interface LauncherKind extends CommandKind {
@@ -50,7 +51,7 @@ export interface RunningCommandProcess {
 
 interface Waiting {
   readonly process: LauncherProcess;
-  readonly streams: HandedStreams;
+  readonly streams: CommandStreams;
 }
 
 let startedAhead: CommandLauncher | undefined;
@@ -106,7 +107,7 @@ export class CommandLauncher implements Disposable {
     await this.#inGroup;
     this.#waiting = undefined;
     const { streams, process } = waiting;
-    const terminal = streams.terminals.length > 0 ? UserTerminal.open(streams.terminals) : undefined;
+    const terminal = streams.openTerminal();
     const spec: LaunchSpec = {
       ...command,
       privileged: this.#kind.privileged,
@@ -119,12 +120,14 @@ export class CommandLauncher implements Disposable {
     terminal?.close();
     await process.ended;
     await streams.finish();
+    streams.discard();
     process.close();
     throw startFailure(report.said);
   }
 
-  is({ network, stdout }: CommandKind): boolean {
-    return this.#kind.network === network && this.#kind.stdout === stdout;
+  is({ network, stdout, openStreams }: CommandKind): boolean {
+    const { network: ownNetwork, stdout: ownStdout, openStreams: own } = this.#kind;
+    return ownNetwork === network && ownStdout === stdout && own === openStreams;
   }
 
   /** Ends a launcher that got no specification. */
@@ -135,12 +138,13 @@ export class CommandLauncher implements Disposable {
   #discard(): void {
     this.#waiting?.process.kill();
     this.#waiting?.process.close();
+    this.#waiting?.streams.discard();
     this.#waiting = undefined;
   }
 
   #start(joins: number | undefined): Waiting {
-    const { stdout } = this.#kind;
-    const streams = new HandedStreams(stdout === "stderr" ? 2 : 1);
+    const { stdout, openStreams } = this.#kind;
+    const streams = openStreams?.() ?? new HandedStreams(stdout === "stderr" ? 2 : 1);
     const { file, args, environment } = ownProgram(import.meta.url, LOCATIONS);
     const [first = "", ...rest] = [...entering(this.#kind, this.tools, joins), file, ...args];
     const process = LauncherProcess.start(POINTS.start, {
@@ -187,18 +191,19 @@ function entering(
   ];
 }
 
-function connected({ process, streams }: Waiting, terminal: UserTerminal | undefined): RunningCommandProcess {
+function connected(
+  { process, streams }: Waiting,
+  terminal: OuterTerminal | undefined,
+): RunningCommandProcess {
   const input = streams.inputFile === undefined ? undefined : process.take();
-  const relay =
-    terminal === undefined ? undefined : new TerminalRelay(terminal, process.take(), streams.screen);
-  if (streams.terminal === "connected") relay?.connect();
+  const link = terminal?.connect(process.take());
   process.onWaiting = async (why) => {
-    if (why === "stopped") await relay?.stop();
-    else relay?.connect();
+    if (why === "stopped") await link?.stop();
+    else link?.takeKeyboard();
   };
   const end = async () => {
     const code = await process.ended;
-    await relay?.end();
+    await link?.end();
     await streams.finish();
     if (input !== undefined) {
       HandedStreams.followInput(input);

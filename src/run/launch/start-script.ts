@@ -1,4 +1,4 @@
-import type { TerminalUse } from "../../system/terminal/handed-streams.ts";
+import type { TerminalUse } from "../../system/terminal/command-streams.ts";
 import type { CommandEnvironment } from "../environment.ts";
 import type { OwnProcessLimit } from "../limits/command-limits.ts";
 import { quoted } from "./shell-words.ts";
@@ -23,6 +23,7 @@ export interface StartScript {
   readonly terminal: TerminalUse;
 }
 
+/** What the shell itself says, such as "Killed", is no output of the command: it is dropped. */
 export function startScript(request: StartScript): string {
   return `${OUTLIVE}
 echo ready >&3 || exit 1
@@ -32,7 +33,8 @@ yes) ;;
 no) printf 'drydock: %s: permission denied\\n' "$1" >&2; exit 126 ;;
 *) printf 'drydock: %s: command not found\\n' "$1" >&2; exit 127 ;;
 esac
-${request.terminal === "none" ? `(exec ${prefix(request)} "$@" 3>&-)` : atTerminal(request)}
+exec 4>&2 2>/dev/null
+${request.terminal === "none" ? `(exec ${prefix(request)} "$@" 2>&4 3>&- 4>&-)` : atTerminal(request)}
 exit $?`;
 }
 
@@ -63,13 +65,11 @@ esac`;
 /**
  * With job control, the command is in the foreground of its terminal; or it starts in the background, and the
  * kernel stops it when it reads the keyboard. The shell tells Drydock why the command stopped. Drydock stops
- * itself or connects the keyboard, and answers when the command may go on. The shell's own messages about
- * jobs are dropped.
+ * itself or connects the keyboard, and answers when the command may go on.
  */
 function atTerminal(request: StartScript): string {
   const command = `${prefix(request)} "$@" 2>&4 3>&- 4>&-`;
-  return `exec 4>&2 2>/dev/null
-set -m
+  return `set -m
 ${request.terminal === "connected" ? command : `${command} & wait %%`}
 drydock_code=$?
 while kill -0 %%; do

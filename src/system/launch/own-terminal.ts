@@ -4,12 +4,12 @@ import { O_CLOEXEC } from "../calls/open-flags.ts";
 import { launchCalls } from "./calls.ts";
 import type { ViewRoot } from "./view-root.ts";
 
-/** The settings of the user's terminal, for the command's own one. */
+/** The window size of the command's own terminal, and the settings of the user's one. */
 export interface TerminalShape {
   readonly rows: number;
   readonly columns: number;
-  /** struct termios, as base64. */
-  readonly settings: string;
+  /** struct termios, as base64. Default: what the kernel gives a new terminal. */
+  readonly settings?: string;
 }
 
 const TCSETS = 0x5402;
@@ -31,7 +31,8 @@ export function openOwnTerminal(
   const outer = root.openFile("/dev/pts/ptmx", flags);
   check(calls.ioctlBuffer(outer, TIOCSPTLCK, Buffer.alloc(4)), "ioctl", LABEL);
   const inner = check(calls.ioctlNumber(outer, TIOCGPTPEER, flags), "ioctl", LABEL);
-  check(calls.ioctlBuffer(inner, TCSETS, Buffer.from(shape.settings, "base64")), "ioctl", LABEL);
+  if (shape.settings !== undefined)
+    check(calls.ioctlBuffer(inner, TCSETS, Buffer.from(shape.settings, "base64")), "ioctl", LABEL);
   const size = Buffer.alloc(8);
   size.writeUInt16LE(shape.rows, 0);
   size.writeUInt16LE(shape.columns, 2);

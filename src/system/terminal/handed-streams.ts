@@ -3,7 +3,10 @@ import { UsageError } from "../../core/errors/errors.ts";
 import { bytesFromPath, pathFromBytes } from "../../core/paths/byte-path.ts";
 import { failedWith } from "../calls/errno.ts";
 import { calls } from "../calls/native.ts";
+import type { CommandStreams, OuterTerminal, TerminalLink, TerminalUse } from "./command-streams.ts";
 import { pumpIn, pumpOut, type StreamPump } from "./stream-pump.ts";
+import { TerminalRelay } from "./terminal-relay.ts";
+import { UserTerminal } from "./user-terminal.ts";
 
 /**
  * How the command gets one of our standard streams:
@@ -23,20 +26,10 @@ const MEMORY_DEVICES = 1;
 const SEEK_SET = 0;
 const SEEK_CUR = 1;
 
-/**
- * The terminal of a command: none; one that has the keyboard; or one that gets the keyboard when the command
- * reads from it. The last is for the case that only some of the streams are a terminal: another program of
- * the same pipeline, such as a pager, may be the one that reads.
- */
-export type TerminalUse = "none" | "connected" | "on-demand";
-
 /** The standard streams of a command. It can use ours only for what they were given for. */
-export class HandedStreams {
-  /** The command's descriptors 0, 1 and 2. */
+export class HandedStreams implements CommandStreams {
   readonly descriptors: readonly [number, number, number];
-  /** Those that become the command's own terminal. */
   readonly terminals: readonly number[];
-  /** The path of the file that is opened again as its standard input. */
   readonly inputFile: string | undefined;
   readonly #pumps: readonly StreamPump[];
 
@@ -59,20 +52,38 @@ export class HandedStreams {
     return this.terminals.includes(0) && this.terminals.includes(1) ? "connected" : "on-demand";
   }
 
+  openTerminal(): OuterTerminal | undefined {
+    if (this.terminals.length === 0) return undefined;
+    const terminal = UserTerminal.open(this.terminals);
+    return {
+      shape: terminal.shape,
+      connect: (outer) => this.#connect(terminal, outer),
+      close: () => terminal.close(),
+    };
+  }
+
+  #connect(terminal: UserTerminal, outer: number): TerminalLink {
+    const relay = new TerminalRelay(terminal, outer, this.#screen);
+    if (this.terminal === "connected") relay.takeKeyboard();
+    return relay;
+  }
+
   /**
    * The stream of ours that shows the output of the command's terminal; undefined if only its input is one.
    */
-  get screen(): number | undefined {
+  get #screen(): number | undefined {
     const shown = this.terminals.find((at) => at !== 0);
     return shown === undefined ? undefined : this.descriptors[shown];
   }
 
-  /** Call this when the command has its ends. */
   start(): void {
     for (const pump of this.#pumps) pump.start();
   }
 
-  /** Waits until all output of the command is written. */
+  discard(): void {
+    // The launcher that was ended had the other ends, so the pumps end by themselves.
+  }
+
   async finish(): Promise<void> {
     for (const pump of this.#pumps) await pump.finish();
   }

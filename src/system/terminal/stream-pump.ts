@@ -67,13 +67,14 @@ export function pumpIn(): StreamPump {
 }
 
 /** Node's own pipes between processes are sockets, which can't be opened by their names in /dev/fd. */
-function newPipe(): readonly [reading: number, writing: number] {
+export function newPipe(): readonly [reading: number, writing: number] {
   const pair = Buffer.alloc(8);
   check(pipes.pipe2(pair, O_CLOEXEC), "pipe", "a standard stream");
   return [pair.readInt32LE(0), pair.readInt32LE(4)];
 }
 
-function newSocket(fd: number, end: "readable" | "writable"): Socket {
+/** A stream of Node over one end of a pipe. */
+export function newSocket(fd: number, end: "readable" | "writable"): Socket {
   const { Socket } = process.getBuiltinModule("node:net");
   return new Socket({ fd, readable: end === "readable", writable: end === "writable" });
 }

@@ -1,5 +1,6 @@
 import type { ReadStream } from "node:tty";
 import { failedWith } from "../calls/errno.ts";
+import type { TerminalLink } from "./command-streams.ts";
 import { StandardStream } from "./standard-stream.ts";
 import { resizeTerminal, type UserTerminal } from "./user-terminal.ts";
 
@@ -11,7 +12,7 @@ const LOOK_AGAIN_MS = 300;
  * terminal interprets Ctrl-C and the like. The size follows. When the command is stopped, we stop too, and
  * the user's shell gets its terminal back.
  */
-export class TerminalRelay {
+export class TerminalRelay implements TerminalLink {
   readonly #terminal: UserTerminal;
   readonly #command: ReadStream;
   readonly #commandFd: number;
@@ -53,9 +54,9 @@ export class TerminalRelay {
   }
 
   /** Takes the keyboard as soon as this process is in the foreground. */
-  connect(): void {
+  takeKeyboard(): void {
     if (!this.#terminal.isOurs()) {
-      this.#look = setTimeout(() => this.connect(), LOOK_AGAIN_MS);
+      this.#look = setTimeout(() => this.takeKeyboard(), LOOK_AGAIN_MS);
       return;
     }
     this.#terminal.makeRaw();
@@ -82,7 +83,7 @@ export class TerminalRelay {
     await drained();
     this.#disconnect();
     process.kill(0, "SIGTSTP");
-    this.connect();
+    this.takeKeyboard();
   }
 
   /** Resolves when all output of the command is shown and the terminal has its old settings. */

@@ -85,6 +85,14 @@ export class UserTerminal {
   }
 }
 
+/** struct winsize */
+export function windowSize({ rows, columns }: Pick<TerminalShape, "rows" | "columns">): Buffer {
+  const size = Buffer.alloc(8);
+  size.writeUInt16LE(rows, 0);
+  size.writeUInt16LE(columns, 2);
+  return size;
+}
+
 /** Sets the window size of a terminal. */
 export function resizeTerminal(fd: number, size: Buffer): void {
   // A failure is fine: a command that has just ended has no terminal any more.

@@ -1,5 +1,9 @@
 import type { Command } from "commander";
+import { parseSize } from "../../../config/size.ts";
 import { UsageError } from "../../../core/errors/errors.ts";
+import { captureDocument } from "../../../run/capture.ts";
+import type { ExecRequest, ExecResult } from "../../../run/exec.ts";
+import { inputIsTerminal } from "../../../system/terminal/standard-stream.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
 import {
@@ -7,38 +11,74 @@ import {
   type CommandOptions,
   commandRequest,
   givenFolder,
+  type RequestOptions,
 } from "../../options/command-options.ts";
 import { argumentsBefore, innerCommand } from "../../options/inner-command.ts";
 import { scratchLines } from "../../render/plan/run-lines.ts";
 import { RunningSignals } from "../../running-signals.ts";
 import { startLauncher } from "../../start-launcher.ts";
 
+interface ExecOptions extends CommandOptions {
+  readonly maxOutput?: number;
+}
+
 /** `drydock plan exec [PLAN] [options] -- COMMAND…` */
 export function define(command: Command, context: CommandContext): void {
   command
     .usage("[options] [PLAN] -- COMMAND…")
-    .argument("[PLAN...]", "id of the plan, the beginning of it, or its name; default: the only open plan");
+    .argument("[PLAN...]", "id of the plan, the beginning of it, or its name; default: the only open plan")
+    .option("--max-output <size>", "with --json: how much to keep of each output (default: 1m)", parseSize);
   addCommandOptions(command, "where the command starts").action(
-    async (given: readonly string[], options: CommandOptions) => {
+    async (given: readonly string[], options: ExecOptions) => {
       const inner = innerCommand(command, "drydock plan exec PLAN");
       const [plan, ...others] = argumentsBefore(given, inner);
       if (others.length > 0)
         throw new UsageError("Only one plan can be named.", { hint: "Write the command after '--'." });
       const cwd = givenFolder(context, options);
-      const request = commandRequest(context, options);
-      using _ = await startLauncher(context, request);
-      const result = await openToChange(context, plan, async (drydock, _, interruption) => {
-        using signals = new RunningSignals(interruption);
-        return await drydock.exec(plan, {
-          command: inner,
-          ...(cwd !== undefined && { cwd }),
-          ...request,
-          onStart: (running) => signals.passTo(running),
-        });
-      });
-      if (context.options.json) context.output.document(result);
-      else if (!options.quiet) for (const line of scratchLines(result.scratch)) context.output.notice(line);
+      const request = {
+        command: inner,
+        ...(cwd !== undefined && { cwd }),
+        ...commandRequest(context, options),
+      };
+      const result = context.options.json
+        ? await captured(context, plan, request, options.maxOutput)
+        : await shown(context, plan, request);
+      if (!context.options.json && !options.quiet)
+        for (const line of scratchLines(result.scratch)) context.output.notice(line);
       context.exitWith(result.exitCode);
     },
   );
+}
+
+/** The command has the streams of this process. */
+async function shown(
+  context: CommandContext,
+  plan: string | undefined,
+  request: RequestOptions & Pick<ExecRequest, "command" | "cwd">,
+): Promise<ExecResult> {
+  using _ = await startLauncher(context, request);
+  return await openToChange(context, plan, async (drydock, _, interruption) => {
+    using signals = new RunningSignals(interruption);
+    return await drydock.exec(plan, { ...request, onStart: (running) => signals.passTo(running) });
+  });
+}
+
+/** The output becomes part of the document. A terminal is no input here: the user sees no question. */
+async function captured(
+  context: CommandContext,
+  plan: string | undefined,
+  { stdout: _, ...request }: RequestOptions & Pick<ExecRequest, "command" | "cwd">,
+  maxOutputBytes: number | undefined,
+): Promise<ExecResult> {
+  const result = await openToChange(context, plan, async (drydock, _, interruption) => {
+    using signals = new RunningSignals(interruption);
+    return await drydock.capture(plan, {
+      ...request,
+      ...(!inputIsTerminal() && { input: process.stdin }),
+      ...(maxOutputBytes !== undefined && { maxOutputBytes }),
+      onStart: (running) => signals.passTo(running),
+    });
+  });
+  context.output.document(captureDocument(result));
+  return result;
 }

@@ -22,7 +22,8 @@ function byWhom({ actor, pid }: PlanLogEntry): string {
 
 /** The facts of a step. Names of facts that say nothing are omitted. */
 function detailsOf({ details }: PlanLogEntry): string {
-  const facts = Object.entries(details).map(([name, value]) => {
+  const told = Object.entries(details).filter(([name]) => !UNTOLD.includes(name));
+  const facts = told.map(([name, value]) => {
     const text = typeof value === "string" ? value : (reportsIn(value) ?? JSON.stringify(value));
     return BARE.includes(name) ? text : `${LABELS[name] ?? name} ${text}`;
   });
@@ -42,5 +43,7 @@ function reportsIn(value: PlainData): string | undefined {
   return reports.includes(undefined) ? undefined : reports.join("; ");
 }
 
+/** Facts that only programs need. */
+const UNTOLD: readonly string[] = ["exec", "durationMs"];
 const BARE: readonly string[] = ["resources", "name", "command", "checkpoint", "digest", "message", "label"];
 const LABELS: { readonly [name: string]: string } = { exitCode: "exit code", before: "before" };

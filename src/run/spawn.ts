@@ -1,0 +1,62 @@
+import type { Readable, Writable } from "node:stream";
+import { PipedStreams, TerminalStreams, type WindowSize } from "../system/terminal/program-streams.ts";
+import type { ExecRequest, ExecResult, StartedCommand } from "./exec.ts";
+import type { Runs } from "./runs.ts";
+
+/** A command whose streams the program reads and writes itself. */
+export interface SpawnRequest extends Omit<ExecRequest, "stdout"> {
+  /** Gives the command a terminal of its own, of this size. Default: three pipes. */
+  readonly terminal?: WindowSize;
+}
+
+/** A command that runs, with its streams. Leaving the scope of `await using` ends it. */
+export interface SpawnedCommand extends AsyncDisposable {
+  readonly planId: string;
+  /** Ending it is the end of input; at a terminal, the key for that. */
+  readonly stdin: Writable;
+  /** What nobody reads keeps the command waiting. */
+  readonly stdout: Readable;
+  /** At a terminal both outputs are one, and this is empty. */
+  readonly stderr: Readable;
+  /** Sends a signal to the command. Default: SIGTERM. SIGKILL ends everything that it started too. */
+  kill(signal?: NodeJS.Signals): void;
+  /** Sets the window size of the command's terminal. */
+  resize(size: WindowSize): void;
+  /** How it ended. Its output may not be read yet. */
+  wait(): Promise<ExecResult>;
+}
+
+/** Starts a command with streams for this program. */
+export async function spawn(
+  runs: Runs,
+  plan: string | undefined,
+  { terminal, ...request }: SpawnRequest,
+): Promise<SpawnedCommand> {
+  const opened: (PipedStreams | TerminalStreams)[] = [];
+  const started = await runs.start(plan, request, () => {
+    const streams = terminal === undefined ? new PipedStreams() : new TerminalStreams(terminal);
+    opened.push(streams);
+    return streams;
+  });
+  // Those before were of launchers that had to start again.
+  const streams = opened.at(-1) as PipedStreams | TerminalStreams;
+  return spawned(started, streams);
+}
+
+function spawned(started: StartedCommand, streams: PipedStreams | TerminalStreams): SpawnedCommand {
+  const { stdin, stdout, stderr } = streams;
+  return {
+    planId: started.planId,
+    ...{ stdin, stdout, stderr },
+    kill: (signal = "SIGTERM") => (signal === "SIGKILL" ? started.kill() : started.signal(signal)),
+    resize: (size) => {
+      if (streams instanceof TerminalStreams) streams.resize(size);
+    },
+    wait: async () => await started.ended,
+    [Symbol.asyncDispose]: async () => {
+      started.kill();
+      for (const stream of [stdin, stdout, stderr]) stream.destroy();
+      await started.ended;
+    },
+  };
+}

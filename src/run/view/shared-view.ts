@@ -1,0 +1,40 @@
+import { BusyError } from "../../core/errors/errors.ts";
+import { isAtOrBelow } from "../../core/paths/byte-path.ts";
+import { boundariesOf, type PlanRecord } from "../../core/plan.ts";
+import type { Use } from "../../sandboxes/remains/uses.ts";
+import { isProcessAlive } from "../../system/process/process-identity.ts";
+import type { ShownSandbox } from "./shown-sandbox.ts";
+
+/** Whether a resource with its own sandbox lies inside another resource with its own sandbox. */
+export function isInSandbox(plan: PlanRecord, resourceId: string): boolean {
+  const { location } = plan.resources.find(({ resource }) => resource.id === resourceId)?.resource ?? {
+    location: "",
+  };
+  return boundariesOf(plan).some(
+    ({ resource }) =>
+      resource.id !== resourceId &&
+      resource.location.startsWith("/") &&
+      isAtOrBelow(location, resource.location),
+  );
+}
+
+/**
+ * An overlay can be mounted only once, so all commands of a plan with one share the view of the first.
+ * Returns the pid to join.
+ */
+export function viewToJoin(
+  others: readonly Use[],
+  strict: boolean,
+  shown: readonly ShownSandbox[],
+): number | undefined {
+  const alive = others.filter(({ keeper: anchor }) => anchor !== undefined && isProcessAlive(anchor));
+  const alike = alive.find((other) => other.strict === strict);
+  const hasLayers = shown.some(({ view }) => view.kind === "layers");
+  if (alike !== undefined && (!strict || hasLayers)) return alike.keeper?.pid;
+  const [other] = alive;
+  if (other === undefined || !hasLayers) return undefined;
+  throw new BusyError(
+    `'${other.command}' is running in the plan ${other.strict ? "with" : "without"} --strict (pid ${other.owner.pid}), and this command would run ${strict ? "with" : "without"} it.`,
+    { holder: `${other.command} (pid ${other.owner.pid})` },
+  );
+}

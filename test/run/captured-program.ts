@@ -1,0 +1,71 @@
+import { setTimeout } from "node:timers/promises";
+import { openDrydock, type Plan } from "../../src/index.ts";
+
+/**
+ * A program that runs commands by the library, over a folder with each of these strategies, and prints what
+ * came of them as one JSON document: {@link captured.test.ts} starts it as one user or another.
+ */
+const [location = "", ...strategies] = process.argv.slice(2);
+
+async function capturedIn(plan: Plan) {
+  const script = "cat; echo $WORD >&2; pwd; echo 2 > made; exit 3";
+  const exact = await plan.run({
+    command: ["sh", "-c", script],
+    input: "typed\n",
+    cwd: `${location}/sub`,
+    environment: { WORD: "from env" },
+  });
+  const bytes = await plan.run({ command: ["printf", "a\\377\\303\\251"] });
+  const much = await plan.run({ command: ["sh", "-c", "yes é | head -c 300000"], maxOutputBytes: 1001 });
+  const late = await plan.run({ command: ["sleep", "60"], limits: { time: 100 } });
+  const abort = new AbortController();
+  void setTimeout(100).then(() => abort.abort());
+  const aborted = await plan.run({ command: ["sleep", "60"], signal: abort.signal }).then(
+    () => "not aborted",
+    ({ code }) => code,
+  );
+  return {
+    exact: { ...exact, stdout: exact.stdout.text, stderr: exact.stderr.text },
+    bytes: [bytes.stdout.text, [...bytes.stdout.bytes]],
+    much: { text: much.stdout.text, omitted: much.stdout.omitted, truncated: much.truncated },
+    late: { exitCode: late.exitCode, signal: late.signal, limit: late.limit },
+    aborted,
+    spawned: await spawnedIn(plan),
+    atTerminal: await atTerminal(plan),
+  };
+}
+
+async function spawnedIn(plan: Plan) {
+  await using command = await plan.spawn({ command: ["sh", "-c", "read a; echo got $a; exec sleep 60"] });
+  command.stdin.write("line\n");
+  const [first] = await command.stdout.take(1).toArray();
+  command.kill();
+  const { exitCode, signal } = await command.wait();
+  return { first: String(first), exitCode, signal };
+}
+
+async function atTerminal(plan: Plan) {
+  const command = await plan.spawn({
+    command: ["sh", "-c", "stty size; read a; stty size; cat; tty"],
+    terminal: { rows: 30, columns: 100 },
+  });
+  let shown = "";
+  for await (const part of command.stdout) {
+    const isFirst = shown === "";
+    shown += String(part);
+    if (!isFirst) continue;
+    command.resize({ rows: 31, columns: 101 });
+    command.stdin.write("go\n");
+    command.stdin.end("typed\n");
+  }
+  return { shown, exitCode: (await command.wait()).exitCode };
+}
+
+await using drydock = await openDrydock();
+const results: object[] = [];
+for (const strategy of strategies) {
+  const plan = await drydock.plans.create({ resources: [{ location, strategy }], allowIrreversible: true });
+  results.push({ strategy, ...(await capturedIn(plan)) });
+  await plan.cancel();
+}
+console.log(JSON.stringify(results));

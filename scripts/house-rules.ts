@@ -4,12 +4,17 @@ import { root } from "./step.ts";
 
 /**
  * Rules of the house that no linter knows: a folder of src/ has few source files, so that its name can say
- * what they have in common; and a comment fits beside another window.
+ * what they have in common; a comment fits beside another window; and only cli/ speaks of the command line,
+ * because the readers of everything else are programmers too.
  */
 const MOST_FILES = 15;
 const WIDEST_COMMENT = 110;
 
-const problems = [...crowdedFolders(), ...wideComments()];
+/** A command of ours in quotes, or an option of ours in a sentence. */
+const COMMAND_LINE =
+  /'drydock [a-z]|drydock command|[ (]--(?:after-restart|allow|config|debug|force|limit|only|read-only|resource|state-dir|strict)/;
+
+const problems = [...crowdedFolders(), ...wideComments(), ...commandsOutsideOfCli()];
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;
 
@@ -33,6 +38,21 @@ function wideComments(): readonly string[] {
       .flatMap((line, at) =>
         isComment(line) && line.length > WIDEST_COMMENT
           ? [`${file}:${at + 1}: a comment of ${line.length} columns; at most ${WIDEST_COMMENT}.`]
+          : [],
+      ),
+  );
+}
+
+function commandsOutsideOfCli(): readonly string[] {
+  const files = globSync("src/**/*.ts", { cwd: root }).filter(
+    (file) => !file.startsWith("src/cli/") && !file.endsWith(".test.ts"),
+  );
+  return files.flatMap((file) =>
+    readFileSync(join(root, file), "utf8")
+      .split("\n")
+      .flatMap((line, at) =>
+        !isComment(line) && COMMAND_LINE.test(line)
+          ? [`${file}:${at + 1}: names the command line; say it by a code, and in cli/command-hints.ts.`]
           : [],
       ),
   );

@@ -33,9 +33,11 @@ export {
   type Conflict,
   DrydockError,
   type DrydockErrorOptions,
+  type ErrorDetails,
   GitError,
   InterruptedError,
   type ParticipantReport,
+  type PendingCommit,
   PlanStateError,
   SandboxCommitError,
   SandboxConflictError,
@@ -86,7 +88,7 @@ export type {
 export { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "./core/strategy-names.ts";
 export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strategy-policies.ts";
 export type { LimitName, Limits } from "./core/values/limits.ts";
-export type { Notice } from "./core/values/notice.ts";
+export type { ConfigRemedy, Notice } from "./core/values/notice.ts";
 export type { DatabaseValue, StatementResult } from "./core/values/query.ts";
 export type {
   Cleanup,

@@ -125,7 +125,7 @@ function stateDirOf(
   const given = options.stateDir ?? environment["DRYDOCK_STATE_DIR"];
   if (given === "")
     throw new UsageError("The state directory is empty.", {
-      hint: "Give --state-dir or DRYDOCK_STATE_DIR a path, or leave it out.",
+      hint: "Give a path, or leave it out. It may come from DRYDOCK_STATE_DIR.",
     });
   if (given !== undefined) return resolve(cwd, given);
   // The XDG standard says to ignore a relative path. Sandboxes are found by their path, from any folder.

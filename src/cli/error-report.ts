@@ -6,6 +6,7 @@ import {
   SandboxConflictError,
 } from "../core/errors/errors.ts";
 import { displayPath } from "../core/paths/byte-path.ts";
+import { commandHint } from "./command-hints.ts";
 import { placeOf } from "./render/plan/place.ts";
 import type { Styles } from "./render/styles.ts";
 import { oneLine } from "./terminal/printable.ts";
@@ -19,8 +20,8 @@ const DEFECT_HINT =
 export function errorDocument(thrown: unknown, planId?: string): object {
   const plan = planId === undefined ? {} : { planId };
   if (thrown instanceof DrydockError) {
-    const { code, message, hint, details } = thrown;
-    return { error: { code, message, hint, details: { ...details, ...plan } } };
+    const { code, message, details } = thrown;
+    return { error: { code, message, hint: commandHint(thrown), details: { ...details, ...plan } } };
   }
   return { error: { code: "DEFECT", message: messageOf(thrown), hint: DEFECT_HINT, details: plan } };
 }
@@ -29,7 +30,7 @@ export function errorDocument(thrown: unknown, planId?: string): object {
  * The lines of an error on stderr: the problem, the hint, and a line for each resource or file concerned.
  */
 export function errorLines(thrown: unknown, styles: Styles, planId?: string): readonly string[] {
-  const hint = thrown instanceof DrydockError ? thrown.hint : DEFECT_HINT;
+  const hint = thrown instanceof DrydockError ? commandHint(thrown) : DEFECT_HINT;
   return [
     `${styles.red("error:")} ${oneLine(messageOf(thrown))}`,
     `  ${styles.cyan("hint:")} ${oneLine(hint)}`,

@@ -1,8 +1,9 @@
 import type { RecoveryReport } from "../commit/recovery.ts";
 import { messageOf } from "../core/errors/errors.ts";
-import type { Notice } from "../core/values/notice.ts";
+import type { ConfigRemedy, Notice } from "../core/values/notice.ts";
 import type { Services, ServicesOptions } from "../services.ts";
 import type { CommandContext } from "./command-context.ts";
+import { OWN_CONFIG } from "./command-hints.ts";
 import { EXIT } from "./exit-codes.ts";
 import { Interruption } from "./interruption.ts";
 import { attentionLine } from "./render/plan/attention-line.ts";
@@ -72,9 +73,21 @@ async function whileOpen<T>(
   }
 }
 
-/** Recovery notices begin with their kind. */
-function noticeLine({ kind, message }: Notice): string {
+/** Recovery notices begin with their kind; that of an ignored config ends with what to do about it. */
+function noticeLine(notice: Notice): string {
+  const { kind, message } = notice;
+  if (kind === "ignored-config") return `${message}; ${configRemedy(notice.remedy, notice.file)}`;
   return kind === "recovered" || kind === "pending" ? `${kind}: ${message}` : message;
+}
+
+function configRemedy(remedy: ConfigRemedy, file: string): string {
+  // Only a path that needs no quoting in a shell is worth copying. Without one, the command takes the nearest
+  // config, which is this one.
+  const trust = `run 'drydock trust${/^[\w./@%+=:,-]+$/.test(file) ? ` ${file}` : ""}'`;
+  if (remedy === "trust") return `${trust} to use it`;
+  if (remedy === "trust-again") return `${trust} to use it as it is now`;
+  if (remedy === "repair") return `${trust} when that is repaired`;
+  return remedy === "remove" ? "remove or rename it" : OWN_CONFIG;
 }
 
 /** The command has written its results by now, so a failed close is only a warning. */

@@ -72,10 +72,7 @@ export class AtomicCommit {
     movePlan(plan, "applying");
     sandboxes.assertUnused(plan);
     if (plan.readOnly)
-      throw new UsageError(`The plan ${plan.name} is read-only and can't be applied.`, {
-        hint: "Make a plan without --read-only.",
-        code: "READ_ONLY",
-      });
+      throw new UsageError(`The plan ${plan.name} is read-only and can't be applied.`, { code: "READ_ONLY" });
     const records = await store.sandboxesOf(plan.id);
     for (const sandbox of records) assertReady(plan, sandbox);
     await options.review?.();
@@ -166,7 +163,8 @@ export class AtomicCommit {
         `An original of this plan has an unfinished commit of the plan ${other.name} (${other.id}).`,
         {
           holder: `plan ${other.id}`,
-          hint: `Run 'drydock recover', or settle it with 'drydock recover ${other.id} --commit' or '--abort'.`,
+          code: "UNFINISHED_COMMIT",
+          details: { planId: other.id },
         },
       );
     }

@@ -4,9 +4,10 @@ import {
   hintOf,
   messageOf,
   type ParticipantReport,
+  type PendingCommit,
   SelfRunningError,
 } from "../core/errors/errors.ts";
-import type { TransactionRecord } from "../core/transaction.ts";
+import type { TransactionPhase, TransactionRecord } from "../core/transaction.ts";
 import type { Outcome } from "./outcome.ts";
 
 type Direction = TransactionRecord["direction"];
@@ -41,7 +42,6 @@ function reasonOf(cause: unknown): Pick<AtomicCommitError, "reason"> {
 
 /** The error of a failed commit or undo: what failed, what is as before, what is not, and what to do. */
 export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCommitError {
-  const decided = record.phase === "landing";
   const verb = DONE[record.direction];
   const failed: ParticipantReport = record.failure?.report ??
     unfinished[0] ?? { resource: "", message: "it did not finish" };
@@ -50,11 +50,13 @@ export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCom
     .filter(({ status, kind }) => status === "undone" && kind !== "in-place")
     .map(({ resource }) => resource);
   const where = failed.resource === "" ? "" : `${failed.resource}: `;
-  const message = isUnknown(record)
-    ? `Whether the plan is ${verb} is not known yet: ${where}${failed.message}`
-    : decided
-      ? `The plan is being ${verb}, but not all of it could be finished yet: ${where}${failed.message}`
-      : `The plan was not ${verb}: ${where}${failed.message}`;
+  const pending = PENDING[record.phase];
+  const message =
+    pending === "find-out"
+      ? `Whether the plan is ${verb} is not known yet: ${where}${failed.message}`
+      : pending === "finish"
+        ? `The plan is being ${verb}, but not all of it could be finished yet: ${where}${failed.message}`
+        : `The plan was not ${verb}: ${where}${failed.message}`;
   return new AtomicCommitError(
     message,
     {
@@ -63,17 +65,13 @@ export function commitFailure({ record, unfinished, cause }: Outcome): AtomicCom
       notUndone,
       conflicts: record.failure?.conflicts ?? [],
       ...reasonOf(cause),
+      ...(pending !== undefined && { pending }),
       ...(cause instanceof SelfRunningError && {
         selfRunning: cause.files.map((file) => ({ ...file, resource: file.resource ?? failed.resource })),
       }),
     },
-    { cause, hint: hintFor(record, notUndone, cause) },
+    { cause, hint: hintFor(pending, notUndone, cause) },
   );
-}
-
-/** Neither the decision nor its failure could be written: only the journal on disk tells. */
-function isUnknown({ phase }: TransactionRecord): boolean {
-  return phase === "preparing";
 }
 
 function notUndoneIn(record: TransactionRecord): ParticipantReport[] {
@@ -82,15 +80,30 @@ function notUndoneIn(record: TransactionRecord): ParticipantReport[] {
   );
 }
 
-function hintFor(record: TransactionRecord, notUndone: readonly ParticipantReport[], cause: unknown): string {
-  if (isUnknown(record))
-    return "Mend the cause; the next drydock command finds out, and finishes it or takes it back ('drydock recover').";
-  if (record.phase === "landing")
-    return "Mend the cause; the next drydock command finishes it ('drydock recover').";
-  if (record.phase === "aborting")
-    return "Mend the cause; the next drydock command takes the rest back ('drydock recover').";
-  if (record.phase === "in-doubt")
-    return "Find out whether it happened, then run 'drydock recover PLAN --commit' or '--abort'.";
+/**
+ * A commit that ends in `preparing` could write neither the decision nor its failure: only the journal on
+ * disk tells.
+ */
+const PENDING: { readonly [phase in TransactionPhase]?: PendingCommit } = {
+  preparing: "find-out",
+  landing: "finish",
+  aborting: "take-back",
+  "in-doubt": "in-doubt",
+};
+
+const HINTS: { readonly [pending in PendingCommit]: string } = {
+  "find-out": "Mend the cause; `recover` finds out, and finishes it or takes it back.",
+  finish: "Mend the cause; `recover` finishes it.",
+  "take-back": "Mend the cause; `recover` takes the rest back.",
+  "in-doubt": "Find out whether it happened, and say so by `settle`.",
+};
+
+function hintFor(
+  pending: PendingCommit | undefined,
+  notUndone: readonly ParticipantReport[],
+  cause: unknown,
+): string {
+  if (pending !== undefined) return HINTS[pending];
   if (notUndone.length > 0) return "Look at what could not be taken back.";
   return cause instanceof DrydockError
     ? cause.hint

@@ -111,10 +111,7 @@ export function assertReversible(participants: readonly Participant[], allowed: 
   if (!allowed) {
     throw new UsageError(
       `${first.resource} can't be taken back once it has landed (${first.ref.strategyName}).`,
-      {
-        hint: "If that is what you want, say so with --allow-irreversible.",
-        code: "IRREVERSIBLE",
-      },
+      { code: "IRREVERSIBLE" },
     );
   }
   const last = irreversible.filter(({ kind }) => kind === "irreversible");

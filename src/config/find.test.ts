@@ -68,7 +68,7 @@ describe("locateConfig, with a path that the user names", () => {
     assert.throws(locate(""), { name: "UsageError", message: /is empty/ });
     assert.throws(locate("none.yaml"), {
       name: "ConfigError",
-      code: "CONFIG",
+      code: "NO_CONFIG",
       message: `There is no config at ${project}/none.yaml.`,
     });
     assert.throws(locate("src"), { name: "ConfigError", message: /not a regular file/ });
@@ -96,7 +96,8 @@ describe("locateConfig, without one", () => {
     assert.deepEqual(locateConfig({ cwd: below, trusted }), {
       kind: "ignored",
       file: config,
-      notice: `ignoring ${config}: not trusted; run 'drydock trust ${config}' to use it`,
+      notice: `ignoring ${config}: not trusted`,
+      remedy: "trust",
     });
     trusted.trust(config);
     assert.deepEqual(locateConfig({ cwd: below, trusted }), {
@@ -111,10 +112,12 @@ describe("locateConfig, without one", () => {
     trusted.trust(config);
     write(config, "sandbox: { allow_setid: true }\n");
     const located = locateConfig({ cwd: below, trusted });
-    assert.equal(
-      located.kind === "ignored" && located.notice,
-      `ignoring ${config}: changed since it was trusted; run 'drydock trust ${config}' to use it as it is now`,
-    );
+    assert.deepEqual(located, {
+      kind: "ignored",
+      file: config,
+      notice: `ignoring ${config}: changed since it was trusted`,
+      remedy: "trust-again",
+    });
     trusted.trust(config);
     assert.equal(locateConfig({ cwd: below, trusted }).kind, "found");
   });
@@ -161,28 +164,15 @@ describe("locateConfig, without one", () => {
     trusted.trust(config);
     chmodSync(config, 0o666);
     const open = locateConfig({ cwd: below, trusted });
-    assert.match(
-      open.kind === "ignored" ? open.notice : "",
-      /^ignoring .*: everybody can write it; make it a file that only you/,
-    );
+    assert.match(open.kind === "ignored" ? open.notice : "", /^ignoring .*: everybody can write it$/);
     chmodSync(config, 0o644);
     if (!isRoot) return;
     chownSync(config, 65534, 65534);
     const foreign = locateConfig({ cwd: below, trusted });
     assert.match(
       foreign.kind === "ignored" ? foreign.notice : "",
-      /: it belongs to another user \(uid 65534\); /,
+      /: it belongs to another user \(uid 65534\)$/,
     );
-  });
-
-  it("suggests no command that a hostile folder name could turn into another", () => {
-    const hostile = join(folder, "a';touch pwned;'\nb");
-    mkdirSync(hostile);
-    write(join(hostile, "drydock.yaml"), "");
-    const located = locateConfig({ cwd: hostile, trusted });
-    const notice = located.kind === "ignored" ? located.notice : "";
-    assert.match(notice, /: not trusted; run 'drydock trust' to use it$/);
-    assert.doesNotMatch(notice, /\n/);
   });
 });
 

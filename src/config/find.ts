@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { ConfigError, SystemCallError, UsageError } from "../core/errors/errors.ts";
 import { displayPath } from "../core/paths/byte-path.ts";
+import type { ConfigRemedy } from "../core/values/notice.ts";
 import { realPathOf } from "../system/data/locations.ts";
 import type { TrustStore } from "./trust/trust.ts";
 import { asConfigError, CONFIG_FILE_NAME, readConfigFile } from "./yaml/config-file.ts";
@@ -14,7 +15,12 @@ export type LocatedConfig =
   | { readonly kind: "none" }
   | { readonly kind: "found"; readonly file: string; readonly text: string }
   /** A config exists but does not apply; `notice` is the line for the user. */
-  | { readonly kind: "ignored"; readonly file: string; readonly notice: string };
+  | {
+      readonly kind: "ignored";
+      readonly file: string;
+      readonly notice: string;
+      readonly remedy: ConfigRemedy;
+    };
 
 export interface ConfigSearch {
   /** The path that the user gave, by an option or the environment. */
@@ -40,7 +46,7 @@ export function nearestConfig(cwd: string): string | undefined {
 function namedConfig(path: string, explicit: string): LocatedConfig {
   if (explicit === "") {
     throw new UsageError("The path of the config is empty.", {
-      hint: "Give --config or DRYDOCK_CONFIG a path, or leave it out.",
+      hint: "Give a path, or leave it out. It may come from DRYDOCK_CONFIG.",
     });
   }
   const file = asConfigError(path, () => realPathOf(path));
@@ -48,7 +54,7 @@ function namedConfig(path: string, explicit: string): LocatedConfig {
   if (file === undefined || content === undefined) {
     throw new ConfigError(`There is no config at ${displayPath(path)}.`, {
       file: path,
-      hint: "Check --config and DRYDOCK_CONFIG, or make a config with 'drydock init'.",
+      code: "NO_CONFIG",
     });
   }
   return { kind: "found", file, text: content.text };
@@ -63,7 +69,8 @@ function foundConfig(cwd: string, trusted: TrustStore): LocatedConfig {
   return {
     kind: "ignored",
     file,
-    notice: `ignoring ${displayPath(path)}: ${verdict.why}; ${verdict.remedy}`,
+    notice: `ignoring ${displayPath(path)}: ${verdict.why}`,
+    remedy: verdict.remedy,
   };
 }
 

@@ -17,7 +17,12 @@ export interface SettingsSearch extends ConfigSearch {
 export async function settingsInForce({ notice, environment, ...search }: SettingsSearch): Promise<Settings> {
   const located = locateConfig(search);
   if (located.kind === "ignored")
-    notice({ kind: "ignored-config", file: located.file, message: located.notice });
+    notice({
+      kind: "ignored-config",
+      file: located.file,
+      message: located.notice,
+      remedy: located.remedy,
+    });
   if (located.kind !== "found") return DEFAULT_SETTINGS;
   const { loadConfig } = await import("./load.ts");
   const config = loadConfig({ file: located.file, text: located.text, environment });
@@ -25,8 +30,8 @@ export async function settingsInForce({ notice, environment, ...search }: Settin
   if (search.explicit !== undefined) return config;
   const refusal = search.trusted.whyModulesDiffer(config.file, modulesOf(config));
   if (refusal === undefined) return config;
-  const message = `ignoring ${displayPath(config.file)}: ${refusal.why}; ${refusal.remedy}`;
-  notice({ kind: "ignored-config", file: config.file, message });
+  const message = `ignoring ${displayPath(config.file)}: ${refusal.why}`;
+  notice({ kind: "ignored-config", file: config.file, message, remedy: refusal.remedy });
   return DEFAULT_SETTINGS;
 }
 

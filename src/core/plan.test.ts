@@ -45,7 +45,7 @@ describe("the states of a plan", () => {
     for (const [from, to] of LEGAL) assert.equal(movePlan(plan(from), to), to);
   });
 
-  it("refuse every other move by an error that names the plan and both states, and says what to do", () => {
+  it("refuse every other move by an error that names the plan and both states", () => {
     for (const from of PLAN_STATES) {
       for (const to of PLAN_STATES.filter((state) => !isLegal(from, state))) {
         assert.throws(
@@ -54,7 +54,7 @@ describe("the states of a plan", () => {
             assert.ok(thrown instanceof PlanStateError);
             for (const part of ["fix", "01ID", from, to])
               assert.ok(thrown.message.includes(part), thrown.message);
-            assert.ok(thrown.hint.includes("drydock plan"));
+            assert.deepEqual(thrown.details, { state: from, to });
             return true;
           },
         );

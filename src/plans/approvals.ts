@@ -45,6 +45,6 @@ export function movedOn(approval: Approval | undefined): SandboxConflictError {
       : `approved by ${approval.actor} at ${approval.at}: that approval is void.`;
   return new SandboxConflictError([], {
     message: `What would land now is not what was ${seen}`,
-    hint: "Look at the diff again, and use its digest.",
+    code: "DIGEST_DIFFERS",
   });
 }

@@ -92,10 +92,7 @@ export class Plans {
       const inside = pathOf(ROOT_PATH);
       return path === undefined || inside === ROOT_PATH ? path : joinPath(path, inside);
     });
-    if (path === undefined)
-      throw new UsageError("This sandbox has no path.", {
-        hint: "Use 'drydock plan sql' for a database, or 'drydock plan read' and 'plan write'.",
-      });
+    if (path === undefined) throw new UsageError("This sandbox has no path.", { code: "NO_PATH" });
     return path;
   }
 
@@ -304,8 +301,5 @@ function notApproved(plan: PlanRecord): UsageError {
 }
 
 function readOnly(plan: PlanRecord): UsageError {
-  return new UsageError(`The plan ${plan.name} is read-only.`, {
-    hint: "Make a plan without --read-only.",
-    code: "READ_ONLY",
-  });
+  return new UsageError(`The plan ${plan.name} is read-only.`, { code: "READ_ONLY" });
 }

@@ -8,6 +8,8 @@ import { commandSpec } from "./launch/command-spec.ts";
 import { CommandLauncher } from "./launch/launcher.ts";
 import { newView } from "./view/new-view.ts";
 
+const DENIED = "This machine does not allow it; root can.";
+
 type Environment = { readonly [name: string]: string | undefined };
 
 /**
@@ -44,7 +46,10 @@ export async function checkRun(
       : { ok: false, detail: `a command that does nothing ended with exit code ${exitCode}` };
   } catch (thrown) {
     if (!(thrown instanceof DrydockError)) throw thrown;
-    return { ok: false, detail: `${thrown.message} ${thrown.hint}` };
+    return {
+      ok: false,
+      detail: thrown.details["denied"] === true ? `${thrown.message} ${DENIED}` : thrown.message,
+    };
   } finally {
     use.end();
     folders.remove(id);

@@ -354,7 +354,6 @@ async function variablesOf(entered: readonly Entered[]): Promise<{ readonly [nam
 function assertUsable(plan: PlanRecord): void {
   if (plan.readOnly) {
     throw new UsageError(`The plan ${plan.name} is read-only, and a command could write.`, {
-      hint: "Make a plan without --read-only.",
       code: "READ_ONLY",
     });
   }
@@ -363,5 +362,5 @@ function assertUsable(plan: PlanRecord): void {
 
 function assertCommand([program]: readonly string[]): void {
   if (program !== undefined) return;
-  throw new UsageError("There is no command to run.", { hint: "Write it after '--'." });
+  throw new UsageError("There is no command to run.", { hint: "Give a program, and its arguments." });
 }

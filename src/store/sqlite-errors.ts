@@ -49,14 +49,14 @@ export function storeError(thrown: unknown, file: string): unknown {
       return new StateError(
         `There is no room for Drydock's state in ${file}; nothing of this step was recorded.`,
         {
-          hint: "Make room on its file system and try again; 'drydock plan cancel' and 'drydock cleanup purge' work without.",
+          hint: "Make room on its file system and try again; cancelling plans and purging leftovers work without.",
           cause: thrown,
         },
       );
     case IOERR:
       return new StateError(`Drydock's state in ${file} cannot be read or written: ${messageOf(thrown)}.`, {
         hint:
-          "Check that its file system has room ('drydock plan cancel' and 'drydock cleanup purge' work without), and the kernel log for errors of the " +
+          "Check that its file system has room (cancelling plans and purging leftovers work without), and the kernel log for errors of the " +
           "device, before trying again.",
         cause: thrown,
       });

@@ -29,7 +29,7 @@ export function resourceMaker(strategy: SandboxStrategy, place: ResourcePlace): 
   throw new UsageError(
     `The conformance suite does not know how to make a resource of type ${resourceTypes.join(" or ")}.`,
     {
-      hint: "Give --resource MODULE:FUNCTION, a function that makes one; see docs/writing-a-strategy.md.",
+      hint: "Give MODULE:FUNCTION as the resource, a function that makes one; see docs/writing-a-strategy.md.",
       code: "NO_SUCH_RESOURCE",
     },
   );

@@ -52,7 +52,7 @@ async function assertWorks(strategy: SandboxStrategy, make: () => Promise<MadeRe
     const probed = await strategy.probe(made.resource);
     if (probed.works) return;
     throw new UnsupportedError(`${strategy.name} does not work for such a resource here: ${probed.reason}`, {
-      hint: "Give --resource DIR with a folder where it works; 'drydock doctor' says what that takes.",
+      hint: "Give a folder where it works as the resource; the doctor says what that takes.",
     });
   } finally {
     await made.dispose();

@@ -50,7 +50,6 @@ function existingFolder(path: string): string {
     return path;
   } catch (thrown) {
     throw new UsageError(`Resources can't be made there: ${messageOf(thrown)}`, {
-      hint: "Give --resource a folder, or MODULE:FUNCTION.",
       code: "NO_SUCH_FOLDER",
       cause: thrown,
     });

@@ -20,7 +20,7 @@ describe("What cannot be taken back", () => {
       await assert.rejects(drydock.plans.apply(plan.id), (error: unknown) => {
         assert.ok(error instanceof AtomicCommitError && error.cause instanceof UsageError);
         assert.equal(error.cause.code, "IRREVERSIBLE");
-        assert.match(error.hint, /--allow-irreversible/);
+        assert.match(error.hint, /allowIrreversible/);
         return true;
       });
       assert.equal(workshop.text("mail"), "Dear all,\n");

@@ -31,7 +31,7 @@ describe("Which strategy a resource gets", () => {
     };
     assert.deepEqual(await chosen("named", "filesystem_copy"), [
       "filesystem_copy",
-      "asked for on the command line",
+      "asked for when the plan was made",
     ]);
     assert.deepEqual(await chosen("named"), ["overlay", "named by the resource in the config"]);
     assert.deepEqual(await chosen("typed"), ["document", "named by the type json-document in the config"]);

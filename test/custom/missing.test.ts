@@ -103,7 +103,7 @@ describe("A plan whose strategy has changed", () => {
       changed.plans.write(plan.id, "notes", "title", Buffer.from("1")),
       changed.plans.diff(plan.id),
     ])
-      await assert.rejects(refused, { code: "STRATEGY_CHANGED", message: why, hint: /plan cancel/ });
+      await assert.rejects(refused, { code: "STRATEGY_CHANGED", message: why, hint: /cancel the plan/ });
     await assert.rejects(changed.plans.apply(plan.id), why);
     assert.equal(author.text("notes.json"), '{ "title": "Old" }\n');
     const cancelled = await changed.plans.cancel(plan.id);

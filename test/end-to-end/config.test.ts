@@ -49,6 +49,14 @@ describe("the config on the command line", () => {
     assert.match(list().stderr, /^ignoring \S+: changed since it was trusted; run 'drydock trust/);
   });
 
+  it("suggests no command that a hostile folder name could turn into another", () => {
+    using place = new Workplace();
+    const hostile = "a';touch pwned;'\nb";
+    place.write(`${hostile}/drydock.yaml`, "");
+    const { stderr } = place.drydock(["plan", "list"], { cwd: join(place.path, hostile) });
+    assert.match(stderr, /^ignoring .*: not trusted; run 'drydock trust' to use it\n$/);
+  });
+
   it("[X6] counts without being trusted if it is named, by an option or the environment", () => {
     using place = new Workplace();
     place.folder("app", { "a.txt": "a\n" });

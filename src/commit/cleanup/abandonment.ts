@@ -197,6 +197,6 @@ function mayBeThere(place: KnownPlace): boolean {
 
 function nothingToEnd({ name, state }: PlanRecord): UsageError {
   return new UsageError(`The plan ${name} is ${state}: there is nothing to abandon.`, {
-    hint: "'drydock cleanup scan' lists the leftovers of plans that are over.",
+    hint: "A cleanup scan lists the leftovers of plans that are over.",
   });
 }

@@ -129,7 +129,7 @@ function tooMany(modules: readonly string[]): UsageError {
   return new UsageError(
     `${modules.map(displayPath).join(", ")} can't be trusted: more than ${MOST_FILES} files are named from there.`,
     {
-      hint: "Make it smaller, or a package; or name the config with --config.",
+      hint: "Make it smaller, or a package; or name the config explicitly.",
     },
   );
 }

@@ -80,7 +80,7 @@ export class TrustRecords {
     const why = ownership === undefined ? undefined : whyOthersControl(ownership, this.#user);
     if (why === undefined) return;
     throw new StateError(`${displayPath(path)} cannot be relied on: ${why}.`, {
-      hint: "Use a state directory that only you can write, and trust your configs again with 'drydock trust'.",
+      hint: "Use a state directory that only you can write, and trust your configs again.",
     });
   }
 }
@@ -91,7 +91,7 @@ function parseRecords(text: string, file: string): readonly TrustRecord[] {
   const newer =
     typeof data === "object" && data !== null && "version" in data && Number(data.version) > VERSION;
   throw new StateError(`${displayPath(file)} ${newer ? "was written by a newer Drydock" : "is damaged"}.`, {
-    hint: newer ? "Update Drydock." : "Remove it, and trust your configs again with 'drydock trust'.",
+    hint: newer ? "Update Drydock." : "Remove it, and trust your configs again.",
   });
 }
 

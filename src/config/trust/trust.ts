@@ -1,6 +1,7 @@
 import { ConfigError, SystemCallError, UsageError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import { holdsInvisible } from "../../core/values/invisible-characters.ts";
+import type { ConfigRemedy } from "../../core/values/notice.ts";
 import { digestOf } from "../../system/data/digest.ts";
 import { realPathOf } from "../../system/data/locations.ts";
 import { type FileOwnership, ownershipOf } from "../../system/data/text-files.ts";
@@ -15,7 +16,7 @@ export type TrustVerdict = { readonly trusted: true; readonly text: string } | U
 export interface Untrusted {
   readonly trusted: false;
   readonly why: string;
-  readonly remedy: string;
+  readonly remedy: ConfigRemedy;
 }
 
 /** The trusted files, and what the user should know about them. */
@@ -53,7 +54,7 @@ export class TrustStore {
     if (file === undefined || content === undefined) {
       throw new ConfigError(`There is no config at ${displayPath(path)}.`, {
         file: path,
-        hint: "Give the path of a drydock.yaml, or make one with 'drydock init'.",
+        code: "NO_CONFIG",
       });
     }
     this.#refuseForeign({ ...content, file });
@@ -76,16 +77,16 @@ export class TrustStore {
     try {
       const { files } = coverageOf(modules);
       for (const covered of files) {
-        const foreign = this.#foreignControl(covered);
+        const foreign = whyOthersControl(covered, this.#user);
         if (foreign !== undefined)
-          return { ...foreign, why: `of ${displayPath(covered.file)}: ${foreign.why}` };
+          return { why: `of ${displayPath(covered.file)}: ${foreign}`, remedy: "own" };
       }
       const why = difference(this.#records.find(file)?.modules ?? [], files);
-      return why === undefined ? undefined : untrusted(why, file, "to use it as it is now");
+      return why === undefined ? undefined : { why, remedy: "trust-again" };
     } catch (thrown) {
       // A file that can't be read does not count as trusted. A command that needs none of them goes on.
       if (!(thrown instanceof SystemCallError || thrown instanceof UsageError)) throw thrown;
-      return untrusted(thrown.message, file, "when that is repaired");
+      return { why: thrown.message, remedy: "repair" };
     }
   }
 
@@ -101,34 +102,24 @@ export class TrustStore {
   readTrusted(file: string): TrustVerdict | undefined {
     const ownership = asConfigError(file, () => ownershipOf(file));
     if (ownership === undefined) return undefined;
-    if (!ownership.isFile)
-      return { trusted: false, why: "it is not a regular file", remedy: "remove or rename it" };
-    const foreign = this.#foreignControl(ownership);
-    if (foreign !== undefined) return { trusted: false, ...foreign };
-    if (this.#records.find(file) === undefined) return untrusted("not trusted", file, "to use it");
+    if (!ownership.isFile) return { trusted: false, why: "it is not a regular file", remedy: "remove" };
+    const foreign = whyOthersControl(ownership, this.#user);
+    if (foreign !== undefined) return { trusted: false, why: foreign, remedy: "own" };
+    if (this.#records.find(file) === undefined)
+      return { trusted: false, why: "not trusted", remedy: "trust" };
     const content = readConfigFile(file);
     if (content === undefined) return undefined;
-    if (!this.isTrusted(file, content.bytes)) {
-      return untrusted("changed since it was trusted", file, "to use it as it is now");
-    }
+    if (!this.isTrusted(file, content.bytes))
+      return { trusted: false, why: "changed since it was trusted", remedy: "trust-again" };
     return { trusted: true, text: content.text };
   }
 
   #refuseForeign(owned: FileOwnership & { readonly file: string }): void {
-    const foreign = this.#foreignControl(owned);
+    const foreign = whyOthersControl(owned, this.#user);
     if (foreign === undefined) return;
-    throw new UsageError(`${displayPath(owned.file)} cannot be trusted: ${foreign.why}.`, {
-      hint: `To use it, ${foreign.remedy}.`,
+    throw new UsageError(`${displayPath(owned.file)} cannot be trusted: ${foreign}.`, {
+      code: "FOREIGN_CONFIG",
     });
-  }
-
-  #foreignControl(ownership: FileOwnership): { readonly why: string; readonly remedy: string } | undefined {
-    const why = whyOthersControl(ownership, this.#user);
-    if (why === undefined) return undefined;
-    return {
-      why,
-      remedy: "make it a file that only you can write and run 'drydock trust', or name it with --config",
-    };
   }
 }
 
@@ -146,11 +137,4 @@ function difference(before: readonly TrustedModule[], now: readonly TrustedModul
     ? `${name} changed since it was trusted`
     : `it loads ${name}, which was not trusted`;
   return others.length === 0 ? what : `${what} (and ${others.length} more)`;
-}
-
-function untrusted(why: string, file: string, purpose: string): Untrusted {
-  // Only a path that needs no quoting in a shell is worth copying. Without one, the command takes the nearest
-  // config, which is this one.
-  const argument = /^[\w./@%+=:,-]+$/.test(file) ? ` ${file}` : "";
-  return { trusted: false, why, remedy: `run 'drydock trust${argument}' ${purpose}` };
 }

@@ -10,11 +10,13 @@ export const ERROR_CODES = [
   "BAD_RESOURCE",
   "BAD_URL",
   "PATH_TOO_LONG",
+  "NO_RESOURCE",
   "UNKNOWN_PLAN",
   "AMBIGUOUS_PLAN",
   "UNKNOWN_RESOURCE",
   "UNKNOWN_CHECKPOINT",
   "AMBIGUOUS_CHECKPOINT",
+  "NAME_TAKEN",
   "LABEL_TAKEN",
   "UNKNOWN_STRATEGY",
   "UNKNOWN_TYPE",
@@ -43,6 +45,8 @@ export const ERROR_CODES = [
   "NOT_APPROVED",
   "PASSWORD_IN_THE_CLEAR",
   "CONFIG",
+  "NO_CONFIG",
+  "FOREIGN_CONFIG",
   "UNSUPPORTED",
   "UNSUITABLE_CHECKOUT",
   "FOREIGN_REPOSITORY",
@@ -55,6 +59,8 @@ export const ERROR_CODES = [
   "INTERRUPTED",
   "STATE",
   "PLAN_STATE",
+  "UNFINISHED_COMMIT",
+  "RESTORE_UNFINISHED",
   "UNDO_DISCARDED",
   "DECISION_UNKNOWN",
   "SANDBOX_STATE",
@@ -62,6 +68,7 @@ export const ERROR_CODES = [
   "SANDBOX_COMMIT",
   "SANDBOX_ROLLBACK",
   "CONFLICT",
+  "DIGEST_DIFFERS",
   "SELF_RUNNING",
   "ATOMIC_COMMIT",
   "RESTARTED",
@@ -79,6 +86,9 @@ export const ERROR_CODES = [
   "TRANSACTION_ENDED",
   "NOT_HELD",
   "HOLDER_DIED",
+  "COMMAND_NOT_STARTED",
+  "LIMIT_TOO_LOW",
+  "HOLDS_STATE",
   "FUSE_OVERLAY",
   "UNMOUNT",
   "TIMEOUT",
@@ -94,6 +104,58 @@ export const ERROR_CODES = [
   "STRATEGY_TIMEOUT",
   "FOREIGN_SANDBOX",
 ] as const;
+
+const WAIT = "Wait for it to finish and try again.";
+
+/**
+ * What a program can do about an error that has no hint of its own, by its code. `cli/` has the same in words
+ * of the command line.
+ */
+const HINTS: { readonly [code in ErrorCode]?: string } = {
+  NO_RESOURCE: "Give `resources` at least one.",
+  UNKNOWN_PLAN: "`plans.list({ all: true })` lists every plan, `plans.create` makes one.",
+  UNKNOWN_CHECKPOINT: "`checkpoints` lists those that the plan has.",
+  NAME_TAKEN: "Give one of them another `name`.",
+  NO_SUCH_FILE: "`diff` says what the plan changes; the folder at `path` has all of it.",
+  NO_SUCH_FOLDER: "Give `resource` a folder, or MODULE:FUNCTION.",
+  NO_STRATEGY:
+    "`strategies.list` says what each strategy can isolate, `resourceTypes.list` which types are known.",
+  NO_PATH: "Use `exec`, or `read` and `write`; for a database `sql`.",
+  NO_QUERY: "Use `read` and `write`.",
+  READ_ONLY: "Make a plan without `readOnly`.",
+  NOT_ALLOWED: "`resourceTypes.get` says what the type allows; its `capabilities:` in the config decides.",
+  LEFT_OUT: "Use it by its own name, which `show` has.",
+  IRREVERSIBLE: "If that is what you want, say so with `allowIrreversible`.",
+  NO_CONFIG: "Check the option `config` and DRYDOCK_CONFIG.",
+  FOREIGN_CONFIG: "Make it a file that only you can write, or name it by the option `config`.",
+  BUSY: WAIT,
+  CLAIMED: WAIT,
+  INTERRUPTED: "Call it again when you are ready.",
+  PLAN_STATE: "`show` says which state the plan is in, `log` how it came there.",
+  UNFINISHED_COMMIT: "`recover` finishes it. If that plan is in doubt, `settle` it.",
+  RESTORE_UNFINISHED: "Mend the cause; the next opening of the state directory goes on with it.",
+  CONFLICT:
+    "Look at these paths in the original, then roll the plan back, or take your change over by hand in a new plan.",
+  DIGEST_DIFFERS: "Look at `diff` again, and use its digest.",
+  SELF_RUNNING:
+    "Look at these files. Then allow them by `allow` or sandbox.allow_self_running, or leave them out by `only`.",
+  RESTARTED: "Look at `diff`; if all is there, apply with `afterRestart`.",
+  COMMAND_NOT_STARTED: "Nothing was run; `doctor` says more. The sandbox can be worked on at `path`.",
+  LIMIT_TOO_LOW: "Nothing was run. Give it more by `limits`, or in the config.",
+  HOLDS_STATE: "Open another `stateDir` for it, or work on it by `sql` or at `path`.",
+  FUSE_OVERLAY: "`doctor` says what works here.",
+  STRATEGY: "This is a defect of that strategy; the cause shows where.",
+  STRATEGY_NONSENSE: "This is a defect of that strategy.",
+  STRATEGY_MODULE: "Fix that module; the cause shows where it fails.",
+};
+
+/** The hint of an error for which nothing better is known. */
+export const NO_HINT = "The cause of this error, if it has one, says more.";
+
+/** The hint of an error that has none of its own. */
+export function hintOfCode(code: ErrorCode): string {
+  return HINTS[code] ?? NO_HINT;
+}
 
 /** The name of an errno, the code of a failed system call: `ENOSPC`, `EACCES`. */
 export type Errno = `E${string}`;

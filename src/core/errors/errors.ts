@@ -2,34 +2,46 @@
  * Every error that Drydock throws on purpose. One base class: a code for programs, a message that says what
  * happened, a hint that says what to do, facts as fields, the cause kept once. Subclasses are named for what
  * the caller should do about them. Anything else that is thrown is a defect and stays itself.
+ *
+ * A hint that names an option, a function or a command depends on who reads it. It is not given with the
+ * error: the code and the facts say enough for the library's table (error-codes.ts) and that of the command
+ * line (cli/command-hints.ts). A hint that is given with an error is in words that hold for both.
  */
 
 import type { SelfRunningFile } from "../self-running/self-running-rules.ts";
-import type { Errno, ErrorCode } from "./error-codes.ts";
+import { type Errno, type ErrorCode, hintOfCode } from "./error-codes.ts";
 
 /** The options of every error of ours. */
 export interface DrydockErrorOptions {
-  /** What to do about it. */
+  /** What to do about it. Default: that of the code. */
   readonly hint?: string;
   readonly cause?: unknown;
   /** Default: the code of the class. */
   readonly code?: ErrorCode;
+  /** Facts besides those of the class. */
+  readonly details?: ErrorDetails;
+}
+
+/** Facts for programs; part of the `--json` output. */
+export interface ErrorDetails {
+  readonly [fact: string]: unknown;
 }
 
 export class DrydockError extends Error {
   readonly code: ErrorCode;
   readonly hint: string;
+  readonly #details: ErrorDetails;
 
   constructor(code: ErrorCode, message: string, options: DrydockErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;
     this.code = options.code ?? code;
-    this.hint = options.hint ?? "Run the command with --debug to see more.";
+    this.hint = options.hint ?? hintOfCode(this.code);
+    this.#details = options.details ?? {};
   }
 
-  /** Facts for programs; part of the `--json` output. */
-  get details(): { readonly [key: string]: unknown } {
-    return {};
+  get details(): ErrorDetails {
+    return this.#details;
   }
 }
 
@@ -56,8 +68,8 @@ export class ConfigError extends DrydockError {
     this.column = options.column;
   }
 
-  override get details(): { readonly [key: string]: unknown } {
-    return { file: this.file, line: this.line, column: this.column };
+  override get details(): ErrorDetails {
+    return { ...super.details, file: this.file, line: this.line, column: this.column };
   }
 }
 
@@ -75,12 +87,12 @@ export class BusyError extends DrydockError {
   readonly holder: string;
 
   constructor(message: string, options: DrydockErrorOptions & { holder: string }) {
-    super("BUSY", message, { hint: "Wait for it to finish and try again.", ...options });
+    super("BUSY", message, options);
     this.holder = options.holder;
   }
 
-  override get details(): { readonly [key: string]: unknown } {
-    return { holder: this.holder };
+  override get details(): ErrorDetails {
+    return { ...super.details, holder: this.holder };
   }
 }
 
@@ -94,7 +106,7 @@ export class StateError extends DrydockError {
 /** The work was interrupted (Ctrl-C, SIGTERM, an abort signal) before anything was decided. */
 export class InterruptedError extends DrydockError {
   constructor(message = "Interrupted before anything was changed.", options: DrydockErrorOptions = {}) {
-    super("INTERRUPTED", message, { hint: "Run the command again when you are ready.", ...options });
+    super("INTERRUPTED", message, options);
   }
 }
 
@@ -112,8 +124,8 @@ export class SystemCallError extends DrydockError {
     this.path = path;
   }
 
-  override get details(): { readonly [key: string]: unknown } {
-    return { call: this.call, path: this.path };
+  override get details(): ErrorDetails {
+    return { ...super.details, call: this.call, path: this.path };
   }
 }
 
@@ -135,8 +147,8 @@ export class GitError extends DrydockError {
     this.said = options.said;
   }
 
-  override get details(): { readonly [key: string]: unknown } {
-    return { command: this.command, exitCode: this.exitCode, said: this.said };
+  override get details(): ErrorDetails {
+    return { ...super.details, command: this.command, exitCode: this.exitCode, said: this.said };
   }
 }
 
@@ -159,27 +171,20 @@ function systemCallHint(errno: string, path: string): string {
   return `Check ${path} and try again.`;
 }
 
-/** A plan is not in a state that allows this. */
+/** A plan is not in a state that allows this: it is in `state` and can't become `to`. */
 export class PlanStateError extends DrydockError {
-  constructor(plan: { readonly id: string; readonly name: string; readonly state: string }, to: string) {
-    super("PLAN_STATE", `Plan ${plan.name} (${plan.id}) is ${plan.state} and cannot become ${to}.`, {
-      hint: planStateHint(plan.state, to),
-    });
-  }
-}
+  readonly state: string;
+  readonly to: string;
 
-function planStateHint(state: string, to: string): string {
-  if (to === "undoing" && state === "undone") return "It was taken back already; see 'drydock plan log'.";
-  if (to === "undoing" && state === "open")
-    return "It was not applied; 'drydock plan rollback' throws its changes away.";
-  if (state === "applied")
-    return "It has landed: 'drydock plan undo' takes it back, 'drydock plan create' makes a new one.";
-  if (state === "applying" || state === "undoing")
-    return "See 'drydock recover'. What can't be settled, 'drydock recover PLAN --abandon' ends; see 'drydock plan log' then.";
-  if (state === "open") return "Look at it with 'drydock plan show'.";
-  if (state === "restoring")
-    return "Wait for the restore. If it can't be finished, 'drydock plan cancel' gives the plan up.";
-  return "Make a new plan with 'drydock plan create'.";
+  constructor(plan: { readonly id: string; readonly name: string; readonly state: string }, to: string) {
+    super("PLAN_STATE", `Plan ${plan.name} (${plan.id}) is ${plan.state} and cannot become ${to}.`);
+    this.state = plan.state;
+    this.to = to;
+  }
+
+  override get details(): ErrorDetails {
+    return { ...super.details, state: this.state, to: this.to };
+  }
 }
 
 /**
@@ -195,8 +200,8 @@ export class StrategyUnavailableError extends DrydockError {
     this.strategy = options.strategy;
   }
 
-  override get details(): { readonly [key: string]: unknown } {
-    return { strategy: this.strategy };
+  override get details(): ErrorDetails {
+    return { ...super.details, strategy: this.strategy };
   }
 }
 
@@ -211,8 +216,8 @@ export class SandboxStateError extends DrydockError {
     this.to = options.to;
   }
 
-  override get details(): { readonly [key: string]: unknown } {
-    return { from: this.from, to: this.to };
+  override get details(): ErrorDetails {
+    return { ...super.details, from: this.from, to: this.to };
   }
 }
 
@@ -258,16 +263,13 @@ export class SandboxConflictError extends DrydockError {
     super(
       "CONFLICT",
       options.message ?? `The original changed meanwhile: ${first?.path} (${first?.why})${more}.`,
-      {
-        hint: "Look at these paths in the original, then roll the plan back, or take your change over by hand in a new plan.",
-        ...options,
-      },
+      options,
     );
     this.conflicts = conflicts;
   }
 
-  override get details(): { readonly [key: string]: unknown } {
-    return { conflicts: this.conflicts };
+  override get details(): ErrorDetails {
+    return { ...super.details, conflicts: this.conflicts };
   }
 }
 
@@ -284,16 +286,13 @@ export class SelfRunningError extends DrydockError {
     super(
       "SELF_RUNNING",
       `Tools run ${first?.path}${more} by themselves, and it takes your word to land that.`,
-      {
-        hint: "Look at these files. Then allow them with --allow PATTERN or sandbox.allow_self_running, or leave them out with --only.",
-        ...options,
-      },
+      options,
     );
     this.files = files;
   }
 
-  override get details(): { readonly [key: string]: unknown } {
-    return { selfRunning: this.files };
+  override get details(): ErrorDetails {
+    return { ...super.details, selfRunning: this.files };
   }
 }
 
@@ -315,7 +314,19 @@ export interface AtomicCommitFailure {
   readonly selfRunning?: readonly SelfRunningFile[];
   /** The code of the error that stopped the commit, if it is one of ours. */
   readonly reason?: ErrorCode;
+  /** What is not settled yet; absent if everything is. */
+  readonly pending?: PendingCommit;
 }
+
+/**
+ * What is not settled after a failed commit. The next opening of the state directory
+ * - `finish`: finishes what could not land, because the commit is decided.
+ * - `take-back`: takes back what could not be taken back.
+ * - `find-out`: finds out which of the two it is, because the decision could not be written.
+ *
+ * `in-doubt` waits for a person's word: it is unknown whether an irreversible participant has landed.
+ */
+export type PendingCommit = "finish" | "take-back" | "find-out" | "in-doubt";
 
 /**
  * The only error by which an apply or an undo fails. Unless `notUndone` says otherwise, every original is
@@ -329,6 +340,7 @@ export class AtomicCommitError extends DrydockError {
   readonly selfRunning: readonly SelfRunningFile[];
   /** The code of `cause`, if that is an error of ours. */
   readonly reason?: ErrorCode;
+  readonly pending?: PendingCommit;
 
   constructor(message: string, failure: AtomicCommitFailure, options: DrydockErrorOptions = {}) {
     super("ATOMIC_COMMIT", message, options);
@@ -338,12 +350,17 @@ export class AtomicCommitError extends DrydockError {
     this.conflicts = failure.conflicts;
     this.selfRunning = failure.selfRunning ?? [];
     if (failure.reason !== undefined) this.reason = failure.reason;
+    if (failure.pending !== undefined) this.pending = failure.pending;
   }
 
-  override get details(): { readonly [key: string]: unknown } {
-    const { failed, undone, notUndone, conflicts, selfRunning, reason } = this;
-    const found = { ...(reason && { reason }), ...(selfRunning.length > 0 && { selfRunning }) };
-    return { failed, undone, notUndone, conflicts, ...found };
+  override get details(): ErrorDetails {
+    const { failed, undone, notUndone, conflicts, selfRunning, reason, pending } = this;
+    const found = {
+      ...(reason && { reason }),
+      ...(pending && { pending }),
+      ...(selfRunning.length > 0 && { selfRunning }),
+    };
+    return { ...super.details, failed, undone, notUndone, conflicts, ...found };
   }
 }
 

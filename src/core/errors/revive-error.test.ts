@@ -6,14 +6,18 @@ import { plainError, reviveError } from "./revive-error.ts";
 const SAMPLES: readonly errors.DrydockError[] = [
   new errors.UsageError("used wrongly", { hint: "use it well", code: "BAD_URL" }),
   new errors.UnsupportedError("not here"),
-  new errors.StateError("gone", { code: "NOT_HELD" }),
+  new errors.StateError("gone", { code: "NOT_HELD", details: { planId: "01ID" } }),
   new errors.StatementError("no such table", { hint: "make one" }),
   new errors.InterruptedError(),
   new errors.SandboxCreationError("not made"),
   new errors.SandboxCommitError("not landed"),
   new errors.SandboxRollbackError("not taken back", { code: "IRREVERSIBLE" }),
   new errors.SandboxStateError("is over", { from: "ACTIVE", to: "ERRORED" }),
-  new errors.BusyError("in use", { holder: "vi (pid 7)" }),
+  new errors.BusyError("in use", {
+    holder: "vi (pid 7)",
+    code: "UNFINISHED_COMMIT",
+    details: { planId: "01ID" },
+  }),
   new errors.SandboxConflictError([{ path: "items/7", why: "this row was changed meanwhile" }]),
 ];
 
@@ -25,6 +29,14 @@ describe("reviveError", () => {
       assert.equal(revived.constructor, error.constructor);
       assert.deepEqual(plainError(revived), plainError(error));
     });
+
+  it("keeps the code and the details of an error whose class it does not make", () => {
+    const full = new errors.SystemCallError("ENOSPC", "write", "/f", "no room");
+    const revived = reviveError(JSON.parse(JSON.stringify(plainError(full))));
+    assert.ok(revived instanceof errors.DrydockError);
+    const { message, code, hint, details } = full;
+    assert.deepEqual({ ...plainError(revived), name: "" }, { name: "", message, code, hint, details });
+  });
 
   it("keeps the cause that is given", () => {
     const cause = new Error("first");

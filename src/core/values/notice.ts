@@ -8,6 +8,21 @@ import type { LimitName } from "./limits.ts";
  * - `limit`: a command met a limit, and was ended or could not start more processes.
  */
 export type Notice =
-  | { readonly kind: "ignored-config"; readonly message: string; readonly file: string }
+  | {
+      readonly kind: "ignored-config";
+      readonly message: string;
+      readonly file: string;
+      readonly remedy: ConfigRemedy;
+    }
   | { readonly kind: "recovered" | "pending"; readonly message: string; readonly planId: string }
   | { readonly kind: "limit"; readonly message: string; readonly planId: string; readonly limit: LimitName };
+
+/**
+ * How an ignored config can be made to apply:
+ * - `trust`: trust it; it never was.
+ * - `trust-again`: trust it again; it, or a module that it loads, changed since.
+ * - `repair`: repair the module that can't be read, and trust it.
+ * - `own`: make it a file that only this user can write, and trust it; or name it explicitly.
+ * - `remove`: remove or rename it; it is not a regular file.
+ */
+export type ConfigRemedy = "trust" | "trust-again" | "repair" | "own" | "remove";

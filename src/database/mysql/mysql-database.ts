@@ -103,7 +103,6 @@ export class MysqlDatabase extends GuardedDatabase<MysqlConnection> implements S
       );
     if (readOnly)
       throw new UsageError("The plan is read-only, and this statement may change something.", {
-        hint: "Make a plan without --read-only.",
         code: "READ_ONLY",
       });
   }

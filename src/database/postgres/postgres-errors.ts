@@ -47,7 +47,7 @@ export function postgresError(
     return changedByOthers(which, message, code === STATE.deadlock ? TRY_AGAIN : START_OVER);
   if (code === STATE.readOnly)
     return new UsageError(`The statement${which} writes, and only reading is allowed: ${message}.`, {
-      hint: "Make a plan without --read-only, and use a server and a user that may write.",
+      hint: "Make a plan that is not read-only, and use a server and a user that may write.",
       code: "READ_ONLY",
     });
   if (code === STATE.noPrivilege)
@@ -61,4 +61,4 @@ export function postgresError(
 
 const TRY_AGAIN = "Try again; the sandbox is as it was before it.";
 const START_OVER =
-  "The sandbox is as it was before it, and shows the database as it was. 'drydock plan rollback' begins anew with the rows as they are now.";
+  "The sandbox is as it was before it, and shows the database as it was. A rollback of the plan begins anew with the rows as they are now.";

@@ -9,7 +9,7 @@ import type { Dialect, ScriptStatement } from "./server-statements.ts";
 type Rule = readonly [begins: RegExp, reason: string];
 
 const CONTROLS =
-  "the plan is the transaction: 'drydock plan apply', 'rollback' and 'checkpoint' end it, undo it and mark it";
+  "the plan is the transaction: its apply, rollback and checkpoint end it, undo it and mark it";
 
 const POSTGRES: readonly Rule[] = [
   [/^(?:BEGIN|START|COMMIT|END|ROLLBACK|ABORT|SAVEPOINT|RELEASE)\b/, CONTROLS],

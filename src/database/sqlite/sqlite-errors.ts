@@ -98,7 +98,6 @@ export function databaseError(thrown: unknown, path: string): unknown {
 export function statementError(thrown: unknown, path: string, which = ""): unknown {
   if (sqliteCode(thrown) === SQLITE.READONLY)
     return new UsageError(`The statement${which} writes, and only reading is allowed.`, {
-      hint: "Make a plan without --read-only.",
       cause: thrown,
       code: "READ_ONLY",
     });

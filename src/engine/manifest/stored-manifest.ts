@@ -66,7 +66,7 @@ export function wholeManifest({ entries, ...header }: StoredManifest): Manifest 
 
 function notAsPrepared(label: string): StateError {
   return new StateError(`${label} is not what was prepared.`, {
-    hint: "Its content does not match the journal. Nothing is guessed: restore the file, or settle it with 'drydock recover'.",
+    hint: "Its content does not match the journal. Nothing is guessed: restore the file, or recover the plan by your word.",
   });
 }
 

@@ -72,7 +72,7 @@ export function prepareReturn(part: LandedPart, tree: SandboxTree): void {
   if (conflicts.length > 0)
     throw new SandboxConflictError(conflicts, {
       message: `It can't be taken back, because the sandbox has changed it since: ${conflicts[0]?.path}${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,
-      hint: "Land these paths too, or throw the changes of the sandbox away with 'drydock plan rollback', and try again.",
+      hint: "Land these paths too, or roll the plan back, and try again.",
     });
   const quiet = quietFolders(part.original, part.manifest.entries, tree.age);
   writeWhole(POINTS.returning, part.landing, RETURNING, Buffer.from(JSON.stringify(quiet)));

@@ -132,9 +132,6 @@ export function assertSameBoot(tree: Pick<SandboxTree, "isFromEarlierBoot">): vo
   if (!tree.isFromEarlierBoot) return;
   throw new SandboxCommitError(
     "The machine was restarted since this sandbox was made, so work in it that was not yet on disk may be missing.",
-    {
-      hint: "Look at 'drydock plan diff'; if all is there, use 'drydock plan apply --after-restart'.",
-      code: "RESTARTED",
-    },
+    { code: "RESTARTED" },
   );
 }

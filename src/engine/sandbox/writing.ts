@@ -35,7 +35,7 @@ export function readFileBelow(tree: Folder, path: string): Buffer {
   assertFile(path, facts);
   if (facts.size > LARGEST_READ)
     throw new UnsupportedError(`${path} is ${facts.size} bytes long, too much to be read at once.`, {
-      hint: "Read it in pieces, in the folder that 'drydock plan path' names.",
+      hint: "Read it in pieces, in the folder that is the path of the sandbox.",
     });
   const fd = parent.openFile(baseName(path));
   try {
@@ -203,8 +203,5 @@ export function assertFile(path: string, facts: Facts): void {
 
 /** The error for reading a file that does not exist. */
 export function notThere(path: string): UsageError {
-  return new UsageError(`There is no file ${path} in the sandbox.`, {
-    hint: "Look at 'drydock plan diff', or list the folder at 'drydock plan path'.",
-    code: "NO_SUCH_FILE",
-  });
+  return new UsageError(`There is no file ${path} in the sandbox.`, { code: "NO_SUCH_FILE" });
 }

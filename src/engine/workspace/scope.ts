@@ -40,10 +40,7 @@ export function toEnginePath(scope: Scope, path: string): string {
   if (isExcluded(scope, checked))
     throw new UsageError(
       `'${path}' does not belong to this resource: it is a resource of its own in the plan.`,
-      {
-        hint: "Use it by its own name; see 'drydock plan show'.",
-        code: "LEFT_OUT",
-      },
+      { code: "LEFT_OUT" },
     );
   if (scope.only === undefined) return checked;
   if (checked === ROOT_PATH || checked === scope.only) return scope.only;

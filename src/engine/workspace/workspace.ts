@@ -78,7 +78,7 @@ export function choosePlace(stateDir: string, sandboxId: string, scope: Scope): 
   }
   if (original.isWritable()) return { path: original.label(name), placement: "inside" };
   throw new UnsupportedError(`There is no place from which files could be renamed into ${scope.root}.`, {
-    hint: "Make the folder writable, or choose another with --state-dir on the same file system.",
+    hint: "Make the folder writable, or choose a state directory on the same file system.",
   });
 }
 

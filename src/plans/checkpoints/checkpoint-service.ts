@@ -102,9 +102,10 @@ function unknown(key: string, plan: PlanRecord, history: readonly HistoryEntry[]
     ? `The checkpoint ${shown} of the plan ${plan.name} is no longer kept.`
     : `The plan ${plan.name} has no checkpoint ${shown}.`;
   return new UsageError(message, {
-    hint: wasThere
-      ? "A restore drops later ones, a landing and a rollback end all, and of those without a label only some are kept."
-      : `See 'drydock plan checkpoints ${plan.id}'.`,
     code: "UNKNOWN_CHECKPOINT",
+    ...(wasThere && {
+      hint: "A restore drops later ones, a landing and a rollback end all, and of those without a label only some are kept.",
+    }),
+    details: { planId: plan.id },
   });
 }

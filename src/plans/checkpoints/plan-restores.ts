@@ -1,6 +1,6 @@
 import type { ResumedCheckpoints, UnfinishedCheckpoints } from "../../commit/recovery.ts";
 import type { CheckpointRecord } from "../../core/checkpoint.ts";
-import { hintOf, messageOf, SandboxRollbackError } from "../../core/errors/errors.ts";
+import { messageOf, SandboxRollbackError } from "../../core/errors/errors.ts";
 import type { PlanRecord } from "../../core/plan.ts";
 import { moveSandbox } from "../../core/sandbox-states.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
@@ -173,7 +173,7 @@ function notBack(cause: unknown, failures: readonly string[], thrown: unknown): 
     `The restore failed${why}, and the state before it could not be brought back yet: ${failures.join("; ")}`,
     {
       cause: cause ?? thrown,
-      hint: hintOf(thrown) ?? "Mend the cause; the next drydock command goes on with it.",
+      code: "RESTORE_UNFINISHED",
     },
   );
 }

@@ -120,7 +120,7 @@ export class CleanupService {
   }
 }
 
-const HOLDS_WORK = "it may hold the only copy of a user's work; --force removes it";
+const HOLDS_WORK = "it may hold the only copy of a user's work";
 
 function sizeOf(location: string): number | undefined {
   if (!location.startsWith("/") || !isThere(location)) return undefined;

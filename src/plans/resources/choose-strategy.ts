@@ -1,6 +1,11 @@
 import type { Settings } from "../../config/settings.ts";
 import { AUTOMATIC_STRATEGY } from "../../config/settings.ts";
-import { messageOf, UnsupportedError, UsageError } from "../../core/errors/errors.ts";
+import {
+  type DrydockErrorOptions,
+  messageOf,
+  UnsupportedError,
+  UsageError,
+} from "../../core/errors/errors.ts";
 import type { PlanResource } from "../../core/plan.ts";
 import type { Resource } from "../../core/resource/resource.ts";
 import type { ResourceTypes } from "../../core/resource/resource-types.ts";
@@ -99,10 +104,7 @@ export class StrategyChooser {
     }
     throw new UsageError(
       `No strategy can isolate ${resource.name} (${resource.type})${passedOver.length === 0 ? "" : `: ${passedOver.join("; ")}`}.`,
-      {
-        hint: `${this.#typeHint(resource.type)}See 'drydock strategy list' for what each one can isolate.`,
-        code: "NO_STRATEGY",
-      },
+      { code: "NO_STRATEGY", ...this.#aboutType(resource.type) },
     );
   }
 
@@ -133,15 +135,14 @@ export class StrategyChooser {
   }
 
   /** An unknown type is probably misspelled. */
-  #typeHint(type: string): string {
-    if (this.#types.has(type)) return "";
-    const nearest = nearestName(
-      type,
-      this.#types.list().map(({ name }) => name),
-    );
-    return nearest === undefined
-      ? "'drydock resource-type list' shows the types that are known. "
-      : `Did you mean ${nearest}? `;
+  #aboutType(type: string): Pick<DrydockErrorOptions, "hint" | "details"> {
+    if (this.#types.has(type)) return { details: { type, known: true } };
+    const names = this.#types.list().map(({ name }) => name);
+    const nearest = nearestName(type, names);
+    return {
+      ...(nearest !== undefined && { hint: `Did you mean ${nearest}?` }),
+      details: { type, known: false },
+    };
   }
 
   /** Why a resource can't have a strategy that could isolate it. */

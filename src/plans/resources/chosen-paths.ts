@@ -66,9 +66,9 @@ function nothingMeant(given: string, candidates: readonly PlanChange[]): UsageEr
 }
 
 function hintFor(given: string, paths: readonly string[]): string {
-  if (paths.length === 0) return "There is nothing to land there; see 'drydock plan diff'.";
+  if (paths.length === 0) return "There is nothing to land there; see the diff of the plan.";
   const near = nearestName(given, paths.slice(0, COMPARED));
   if (near !== undefined) return `Did you mean ${displayPath(near)}?`;
-  const more = paths.length > SHOWN ? ` and ${paths.length - SHOWN} more; see 'drydock plan diff'` : "";
+  const more = paths.length > SHOWN ? ` and ${paths.length - SHOWN} more; see the diff of the plan` : "";
   return `It changes ${paths.slice(0, SHOWN).map(displayPath).join(", ")}${more}.`;
 }

@@ -43,7 +43,7 @@ export class ResourceResolver {
 
   resolveAll(requests: readonly ResourceRequest[]): readonly ContainedResource[] {
     if (requests.length === 0)
-      throw new UsageError("A plan needs at least one resource.", { hint: "Name one with -r PATH." });
+      throw new UsageError("A plan needs at least one resource.", { code: "NO_RESOURCE" });
     const resolved = requests.map((request) => this.#resolve(request));
     assertDistinct(resolved.map(({ resource }) => resource));
     return contained(resolved, this.#types);
@@ -70,7 +70,7 @@ export class ResourceResolver {
     assertKind(resource, this.#baseType(type));
     const by =
       request.strategy !== undefined
-        ? "asked for on the command line"
+        ? "asked for when the plan was made"
         : "named by the resource in the config";
     const wanted = merged.strategy === undefined ? {} : { wanted: { strategy: merged.strategy, by } };
     return {
@@ -153,7 +153,7 @@ function fromDeclared({ name, type, strategy, from }: DeclaredResource): Partial
 /** Only the sandbox of a git checkout can begin with another state than the present one. */
 function assertStart({ name }: Resource, type: string, from: string | undefined): void {
   if (from === undefined) return;
-  const hint = `Use from=${RESOURCE_STARTS.join(" or from=")}, and only for a git checkout.`;
+  const hint = `'from' is ${RESOURCE_STARTS.join(" or ")}, and only for a git checkout.`;
   if (!RESOURCE_STARTS.some((known) => known === from))
     throw new UsageError(`The sandbox of ${name} can't begin with '${displayPath(from)}'.`, { hint });
   if (type !== "git-checkout")
@@ -175,7 +175,7 @@ function detectType(location: string): string {
     const type = URL_TYPES[scheme];
     if (type === undefined)
       throw new UsageError(`No type of resource is known for ${scheme}//.`, {
-        hint: "Name one with ,type=TYPE.",
+        hint: "Name its type, as in type=NAME.",
       });
     return type;
   }
@@ -248,8 +248,7 @@ function assertDistinct(resources: readonly Resource[]): void {
     for (const other of resources.slice(at + 1)) {
       if (one.name === other.name) {
         throw new UsageError(`Two resources are called '${one.name}'.`, {
-          hint: "Name one of them: -r NAME=LOCATION.",
-          code: "BAD_NAME",
+          code: "NAME_TAKEN",
         });
       }
       if (one.location === other.location) {

@@ -60,7 +60,7 @@ export async function assertNotInPlace(
     if ((await sandboxes.capabilities(strategy)).commit !== "in-place") continue;
     throw new UsageError(
       `${resource.name} would be worked on in place (${strategy}): nothing of it could be taken back.`,
-      { hint: "If that is what you want, say so with --allow-irreversible.", code: "IRREVERSIBLE" },
+      { code: "IRREVERSIBLE" },
     );
   }
 }
@@ -91,9 +91,6 @@ function notAllowed(name: string, type: string, wanted: ResourceCapability, path
   const what = path === undefined ? "" : `: ${displayPath(path)} would be`;
   return new UsageError(
     `${name} can't ${VERBS[wanted]}, because its type ${type} does not allow it${what}.`,
-    {
-      hint: `See 'drydock resource-type show ${type}', and capabilities: of that type in the config.`,
-      code: "NOT_ALLOWED",
-    },
+    { code: "NOT_ALLOWED", details: { type } },
   );
 }

@@ -228,9 +228,8 @@ function startFailure(said: string): UnsupportedError {
   return new UnsupportedError(
     `The command could not be put inside: ${why || "a program of the system failed"}.`,
     {
-      hint: denied
-        ? "This machine does not allow it; 'drydock doctor' says more. Run as root, or work on the sandbox with 'drydock plan path'."
-        : "Nothing was run. If it is about a scratch layer, --strict does without; 'drydock doctor' says more.",
+      code: "COMMAND_NOT_STARTED",
+      details: { denied },
     },
   );
 }

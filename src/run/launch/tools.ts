@@ -12,7 +12,8 @@ export function findTools(): Tools {
   const missing = found.filter(([, path]) => path === undefined).map(([name]) => name);
   if (missing.length > 0) {
     throw new UnsupportedError(`A command can't be run inside: ${missing.join(", ")} is not installed.`, {
-      hint: "Install util-linux, or work on the sandbox with 'drydock plan path'.",
+      hint: "Install util-linux, or work at the path of the sandbox.",
+      code: "COMMAND_NOT_STARTED",
     });
   }
   return Object.fromEntries(found) as Tools;

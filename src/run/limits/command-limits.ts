@@ -23,7 +23,7 @@ const POINTS = {
  */
 const OWN_PROCESSES = 2;
 
-const ELSEWHERE = "drydock …', or leave out the limit.";
+const ELSEWHERE = "…', or leave out the limit.";
 /** Where root, or another user, can get a control group: mostly from systemd. */
 const HELP = {
   root: `Start it in a control group of its own: 'systemd-run --scope ${ELSEWHERE}`,
@@ -128,7 +128,8 @@ export class CommandLimits implements AsyncDisposable {
     const name = this.#metInGroup();
     if (name === undefined) return undefined;
     return new UnsupportedError(`The command can't be started within its ${this.#described(name)}.`, {
-      hint: `Nothing was run. Give it more with --limit ${name}=…, or in the config.`,
+      code: "LIMIT_TOO_LOW",
+      details: { limit: name },
     });
   }
 

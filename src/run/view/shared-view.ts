@@ -34,7 +34,7 @@ export function viewToJoin(
   const [other] = alive;
   if (other === undefined || !hasLayers) return undefined;
   throw new BusyError(
-    `'${other.command}' is running in the plan ${other.strict ? "with" : "without"} --strict (pid ${other.owner.pid}), and this command would run ${strict ? "with" : "without"} it.`,
+    `'${other.command}' is running in the plan and is ${other.strict ? "" : "not "}strict (pid ${other.owner.pid}), but this command would ${strict ? "" : "not "}be.`,
     { holder: `${other.command} (pid ${other.owner.pid})` },
   );
 }

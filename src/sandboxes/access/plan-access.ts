@@ -84,11 +84,7 @@ export class PlanAccess {
 
 function onlyPlan(candidates: readonly PlanRecord[], what: string, hint: string): PlanRecord {
   const [first, ...others] = candidates;
-  if (first === undefined)
-    throw new UsageError(`There is no ${what}.`, {
-      hint: "List plans with 'drydock plan list --all', or make one with 'drydock plan create'.",
-      code: "UNKNOWN_PLAN",
-    });
+  if (first === undefined) throw new UsageError(`There is no ${what}.`, { code: "UNKNOWN_PLAN" });
   if (others.length === 0) return first;
   const list = candidates.map(({ id, name }) => `${id} (${name})`).join(", ");
   throw new UsageError(`There are ${candidates.length} plans that this could be: ${list}.`, {

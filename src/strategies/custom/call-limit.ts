@@ -76,7 +76,7 @@ export class CallLimit {
     if (this.#givenUp === undefined) return;
     throw new UnsupportedError(
       `${method} of the strategy ${strategy} is not called: its ${this.#givenUp} did not end and may still be at work.`,
-      { hint: "Run the command again: a new process may call the strategy.", code: "STRATEGY_TIMEOUT" },
+      { hint: "Try again in a new process, which may call the strategy.", code: "STRATEGY_TIMEOUT" },
     );
   }
 

@@ -2,8 +2,6 @@ import { DrydockError, messageOf, SandboxCommitError } from "../../core/errors/e
 import { type PlainError, reviveError } from "../../core/errors/revive-error.ts";
 import { METHODS, type MethodName } from "./method-table.ts";
 
-const DEFECT_HINT = "This is a defect of that strategy; --debug shows where.";
-
 /**
  * The error to throw for whatever a method of a strategy threw. An error of ours stays as it is. An error of
  * another copy of this package, or one whose `name` is that of an error of ours, is rebuilt as ours. Anything
@@ -17,7 +15,7 @@ export function errorFrom(thrown: unknown, method: MethodName, strategy: string)
   } catch {
     // Looking at the thrown value failed. Report the failure of the method, not this one.
   }
-  return failure(method, strategy, `failed: ${shownMessage(thrown)}`, { cause: thrown });
+  return failure(method, strategy, `failed: ${shownMessage(thrown)}`, { cause: thrown, code: "STRATEGY" });
 }
 
 /** The error for an invalid result. */
@@ -27,7 +25,7 @@ export function invalidResult(method: MethodName, strategy: string, problem: str
 
 function failure(method: MethodName, strategy: string, what: string, options: object): DrydockError {
   const { error = SandboxCommitError } = METHODS[method];
-  return new error(`${method} of the strategy ${strategy} ${what}`, { hint: DEFECT_HINT, ...options });
+  return new error(`${method} of the strategy ${strategy} ${what}`, options);
 }
 
 function shownMessage(thrown: unknown): string {

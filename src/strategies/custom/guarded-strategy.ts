@@ -71,7 +71,7 @@ function assertVersion({ madeWith }: SandboxRef, { name, madeWith: { version } }
     `The sandbox was made by ${versionText(madeWith?.version)} of the strategy ${name}; here is ${versionText(version)}.`,
     {
       strategy: name,
-      hint: "Bring that version back, or cancel the plan with 'drydock plan cancel'.",
+      hint: "Bring that version back, or cancel the plan.",
       code: "STRATEGY_CHANGED",
     },
   );

@@ -56,8 +56,8 @@ export async function importModule(
     const url = fileUrlOf(declared) ?? packageUrlOf(declared);
     return { exports: await import(url), url };
   } catch (cause) {
-    const { what, hint } = isMissing(declared, cause) ? missing(declared) : broken(declared, cause);
-    throw unavailable(declared, "STRATEGY_MODULE", what, { hint, cause });
+    const { what, ...hint } = isMissing(declared, cause) ? missing(declared) : broken(declared, cause);
+    throw unavailable(declared, "STRATEGY_MODULE", what, { ...hint, cause });
   }
 }
 
@@ -83,14 +83,14 @@ function missing({ module, folder }: DeclaredModule): { readonly what: string; r
 function broken(
   { module }: DeclaredModule,
   thrown: unknown,
-): { readonly what: string; readonly hint: string } {
+): { readonly what: string; readonly hint?: string } {
   const [problem = ""] = messageOf(thrown).split("\n", 1);
   const { code } = (thrown ?? {}) as { readonly code?: unknown };
-  const hint =
-    code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING"
-      ? "A package has to be JavaScript; TypeScript works in files of your own."
-      : "Fix that module; --debug shows where it fails.";
-  return { what: `${displayPath(module)} can't be loaded: ${problem}`, hint };
+  const isPackage = code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING";
+  return {
+    what: `${displayPath(module)} can't be loaded: ${problem}`,
+    ...(isPackage && { hint: "A package has to be JavaScript; TypeScript works in files of your own." }),
+  };
 }
 
 function exportOf(declared: CustomStrategy, exports: Exports): StrategyClass {
@@ -118,7 +118,7 @@ function unavailable(
   { name, place }: DeclaredModule,
   code: ErrorCode,
   what: string,
-  options: { readonly hint: string; readonly cause?: unknown },
+  options: { readonly hint?: string; readonly cause?: unknown },
 ): StrategyUnavailableError {
   return new StrategyUnavailableError(`${place}: strategy ${name}: ${what}`, {
     ...options,

@@ -139,10 +139,7 @@ export async function answerOf<M extends MethodName>(
 }
 
 function takesNoStatements(): never {
-  throw new UsageError("This resource takes no statements: it is no database.", {
-    hint: "Use 'drydock plan read' and 'plan write'.",
-    code: "NO_QUERY",
-  });
+  throw new UsageError("This resource takes no statements: it is no database.", { code: "NO_QUERY" });
 }
 
 /** The view of a strategy without views of its own: programs see what is at its path. */

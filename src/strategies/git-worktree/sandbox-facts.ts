@@ -24,7 +24,7 @@ export function requestedStart({ name, properties }: Resource): Start {
   const start = STARTS.find((known) => known === wanted);
   if (start !== undefined) return start;
   throw new UsageError(`The sandbox of ${name} can't begin with '${String(wanted)}'.`, {
-    hint: `Use from=${STARTS.join(" or from=")}.`,
+    hint: `'from' is ${STARTS.join(" or ")}.`,
   });
 }
 
@@ -38,7 +38,7 @@ export function workPath(path: string): string {
   const checked = assertResourcePath(path);
   if (checked === ROOT_PATH || checked.split("/")[0]?.toLowerCase() !== DOT_GIT) return checked;
   throw new UsageError(`${checked} is in the sandbox's own repository, which does not land.`, {
-    hint: "Use git in the sandbox: 'drydock plan exec PLAN -- git …'.",
+    hint: "Run git itself in the sandbox, by exec.",
     code: "BAD_PATH",
   });
 }

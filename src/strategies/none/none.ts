@@ -118,7 +118,7 @@ export class NoneStrategy implements OnePhaseSandboxStrategy {
     throw new SandboxRollbackError(
       `${scopeFrom(ref).root} has no sandbox: the plan changes it in place, so its changes can't be taken back.`,
       {
-        hint: "Look at the changes with 'drydock plan diff' and take them back by hand.",
+        hint: "Look at the diff of the plan, and take its changes back by hand.",
       },
     );
   }

@@ -97,10 +97,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     if (!mount.canBeMade(sandbox.tree))
       throw new UnsupportedError(
         "Without privilege this sandbox is mounted only for programs that Drydock starts.",
-        {
-          hint: "Use 'drydock plan exec', or 'drydock plan read' and 'plan write'.",
-          code: "NO_PATH",
-        },
+        { code: "NO_PATH" },
       );
     await mount.make(sandbox.tree);
     mount.keep();

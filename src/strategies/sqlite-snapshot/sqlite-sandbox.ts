@@ -158,7 +158,7 @@ export class SqliteSandbox {
       {
         from: "ACTIVE",
         to: "ACTIVE",
-        hint: "A plan can't delete a database. Drop the work with 'drydock plan rollback'.",
+        hint: "A plan can't delete a database. Drop the work by a rollback of the plan.",
       },
     );
   }

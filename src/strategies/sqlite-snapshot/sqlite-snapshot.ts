@@ -163,7 +163,7 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
       throw new UsageError(
         `A database takes statements, and '${displayPath(path)}' is not called like a file of them.`,
         {
-          hint: "Write to a name that ends in .sql, or use 'drydock plan sql'.",
+          hint: "Write to a name that ends in .sql, or run the statements by sql.",
           code: "BAD_PATH",
         },
       );
@@ -343,7 +343,7 @@ function assertTable(db: SqliteDatabase, name: string): void {
   if (db.number("SELECT count(*) FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?", name) > 0)
     return;
   throw new UsageError(`The database has no table called '${displayPath(name)}'.`, {
-    hint: "'drydock plan read PLAN RESOURCE .' lists what it has.",
+    hint: "Reading '.' lists what it has.",
     code: "NO_SUCH_FILE",
   });
 }

@@ -142,9 +142,7 @@ function holdsState(location: string, folder: string, view: string): Unsupported
   const stateDir = parentPath(parentPath(view));
   return new UnsupportedError(
     `No command can be run on ${displayPath(location)}: its folder ${displayPath(folder)} contains Drydock's state directory ${displayPath(stateDir)}.`,
-    {
-      hint: "Make the plan with a state directory elsewhere (--state-dir), or work on it with 'drydock plan sql' or by 'drydock plan path'.",
-    },
+    { code: "HOLDS_STATE" },
   );
 }
 

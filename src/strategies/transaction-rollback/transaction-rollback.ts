@@ -94,7 +94,7 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
   async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
     if (!path.endsWith(".sql"))
       throw new UsageError(`A database can't be written to by '${path}'.`, {
-        hint: "Write statements to a name that ends with .sql, or use 'drydock plan sql'.",
+        hint: "Write statements to a name that ends with .sql, or run them by sql.",
       });
     const results = await this.query(ref, Buffer.from(bytes).toString(), { readOnly: false });
     const rows = results.reduce((sum, { changes }) => sum + changes, 0);
@@ -170,7 +170,7 @@ export class TransactionRollbackStrategy implements TwoPhaseSandboxStrategy {
       throw new SandboxCommitError(
         `The prepared transaction on ${remote.location} was rolled back by another session.`,
         {
-          hint: "Its work is gone. Give the landing up with 'drydock recover PLAN --abort'.",
+          hint: "Its work is gone. Recover the plan by giving the landing up (abort).",
         },
       );
     remote.noteLanded(id);

@@ -49,9 +49,6 @@ export async function mountFuseOverlay(
   throw new DrydockError(
     "FUSE_OVERLAY",
     `${PROGRAM} could not mount on ${displayPath(target.path)}: ${reason}`,
-    {
-      hint: "Run 'drydock doctor' to see what works here.",
-    },
   );
 }
 

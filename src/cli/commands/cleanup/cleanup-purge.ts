@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { parseDuration } from "../../../config/duration.ts";
+import type { PurgeResult } from "../../../plans/plan-views.ts";
 import type { Services } from "../../../services.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { EXIT } from "../../exit-codes.ts";
@@ -21,8 +22,13 @@ export function define(command: Command, context: CommandContext): void {
     .action(async ({ olderThan, dryRun = false, force = false }: PurgeOptions) => {
       const age = olderThan === undefined ? {} : { olderThanMs: parseDuration(olderThan) };
       const purge = (drydock: Services) => drydock.cleanup.purge({ ...age, dryRun, force });
-      const result = await openToChange(context, undefined, purge, { makesRoom: true });
+      const purged = await openToChange(context, undefined, purge, { makesRoom: true });
+      const result = { ...purged, kept: purged.kept.map(withRemedy) };
       context.result(result, () => purgeLines(result, context.output.styles));
       if (result.failed.length > 0) context.exitWith(EXIT.attention);
     });
+}
+
+function withRemedy(item: PurgeResult["kept"][number]): PurgeResult["kept"][number] {
+  return item.holdsWork ? { ...item, why: `${item.why}; --force removes it` } : item;
 }

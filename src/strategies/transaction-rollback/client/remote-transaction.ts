@@ -162,7 +162,7 @@ export class RemoteTransaction {
     throw new SandboxStateError(inDoubt ? why : lostMessage(why), {
       from: "ACTIVE",
       to: "ERRORED",
-      hint: "'drydock plan rollback' begins again with the database as it is now; 'drydock plan cancel' gives the plan up.",
+      hint: "A rollback of the plan begins again with the database as it is now; cancelling gives the plan up.",
     });
   }
 

@@ -9,7 +9,7 @@ export async function transactionNotes(remote: RemoteTransaction): Promise<reado
   const why = remote.ref.metadata["whyNoPrepare"];
   const notes = [
     typeof why === "string"
-      ? `it can only land in one step (${why}), so it goes last, and needs --allow-irreversible`
+      ? `it can only land in one step (${why}), so it goes last, and has to be allowed as irreversible`
       : "it can't be undone once it has landed",
   ];
   if (record?.state !== "open" && record?.state !== "lost") return notes;

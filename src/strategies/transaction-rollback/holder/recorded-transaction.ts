@@ -118,7 +118,7 @@ export class RecordedTransaction {
       return;
     }
     throw new SandboxRollbackError(`The checkpoint ${checkpointId} could not be restored: ${differs}`, {
-      hint: "Look at what is in the sandbox with 'drydock plan diff'.",
+      hint: "The diff of the plan shows what is in the sandbox.",
     });
   }
 

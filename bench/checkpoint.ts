@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openServices } from "../src/runtime.ts";
@@ -14,10 +15,13 @@ import { makeTree } from "./trees.ts";
  * the original?
  *
  * The floor of both is to write those files into a new folder and flush their file system once, which nothing
- * can do without. A restore also saves what is there now, so that it can be taken back. Keeping many
- * checkpoints is asked for at the end.
+ * can do without. A restore also saves what is there now, so that it can be taken back. Then: what does one
+ * more change cost after much work? Its floor is to name all files of the work a second time and flush.
+ * Keeping many checkpoints is asked for at the end.
  */
 const CHANGED = 20;
+const MUCH = 5000;
+const LARGE_MB = 64;
 const MANY = 1000;
 
 withPrivateMounts();
@@ -43,6 +47,7 @@ for (const strategy of ["overlay", "filesystem_copy"]) {
     removeAll(at("original"));
   }
 }
+for (const strategy of ["overlay", "filesystem_copy"]) rows.push(await afterMuchWork(strategy));
 rows.push(...(await keepMany()));
 await drydock.close();
 answer(rows);
@@ -96,6 +101,41 @@ function written(): Side {
     },
     after: () => removeAll(folder),
   };
+}
+
+/** A plan with thousands of new files and a large one, all of them in a checkpoint; then one changes. */
+async function afterMuchWork(strategy: string): Promise<Row> {
+  mkdirSync(at("small"));
+  const { id } = await drydock.plans.create({ resources: [{ location: at("small"), strategy }] });
+  const sandbox = await drydock.plans.path(id);
+  makeTree(join(sandbox, "work"), MUCH, PER_FOLDER, newContent);
+  writeFileSync(join(sandbox, "large"), Buffer.alloc(LARGE_MB * 1024 * 1024, "large"));
+  makeTree(at("work"), MUCH, PER_FOLDER, newContent);
+  await drydock.checkpoints.checkpoint(id);
+  let seed = 0;
+  const { save, floor } = await alternate(7, {
+    save: {
+      before: () => {
+        seed += 1;
+        writeFileSync(join(sandbox, "changed"), newContent(seed));
+      },
+      run: async () => {
+        await drydock.checkpoints.checkpoint(id);
+      },
+    },
+    floor: {
+      run: async () => {
+        using open = Folder.open(place.path);
+        execFileSync("cp", ["-al", at("work"), at("floor")]);
+        await syncfs(open.fd, place.path);
+      },
+      after: () => removeAll(at("floor")),
+    },
+  });
+  await drydock.plans.cancel(id);
+  for (const folder of ["small", "work"]) removeAll(at(folder));
+  const what = `checkpoint, ${strategy}, 1 more change after ${MUCH.toLocaleString("en")} and ${LARGE_MB} MB`;
+  return compare(what, save, "link and flush", floor, { atMost: 3 });
 }
 
 /**

@@ -46,6 +46,8 @@ const STATES = {
   base: { both: "base", early: "base", late: "base" },
   saved: { both: "saved", late: "base", "new/file": "saved" },
   later: { both: "later", early: "later", "new/other": "later" },
+  /** As `saved`, and one file changed since. */
+  savedAgain: { both: "later", late: "base", "new/file": "saved" },
 } as const;
 type StateName = keyof typeof STATES;
 
@@ -96,10 +98,18 @@ async function assertHarm(check: (disk: Disk) => Promise<unknown>): Promise<void
   assert.fail("without the flush nothing was lost, so nothing is proved by the other tests");
 }
 
-/** What a checkpoint holds lands, whatever became of the work in the sandbox. */
+/**
+ * What a checkpoint holds lands, whatever became of the work in the sandbox. It shares files with the
+ * checkpoint before.
+ */
 async function assertKept(disk: Disk, strategy: string, more = ""): Promise<void> {
   const site = disk.newSite();
   const { id } = await planIn("saved", site, strategy);
+  await withDrydock(site, async ({ plans, checkpoints }) => {
+    await checkpoints.checkpoint(id);
+    for (const folder of FOLDERS)
+      writeFileSync(join(await plans.path(id, folder), "both"), contentOf("later"));
+  });
   const call = ["checkpoint", id, { label: "kept" }] as const;
   using restarted = await disk.cutPower(site, { call, at: "store.close:1", more, somebodyFlushes: true });
   const { problems } = await restarted.run([
@@ -107,7 +117,7 @@ async function assertKept(disk: Disk, strategy: string, more = ""): Promise<void
     ["apply", id],
   ]);
   assert.deepEqual(problems, []);
-  for (const folder of FOLDERS) assertState(restarted, folder, "saved", "after the checkpoint");
+  for (const folder of FOLDERS) assertState(restarted, folder, "savedAgain", "after the checkpoint");
 }
 
 /**

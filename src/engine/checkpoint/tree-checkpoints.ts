@@ -1,20 +1,25 @@
 import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
 import { UsageError } from "../../core/errors/errors.ts";
-import { ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs, writeXattrs } from "../../system/calls/xattrs.ts";
 import { flush } from "../../system/data/flush.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import { takeBarrier } from "../base/barrier.ts";
 import { copyEntries, copyTree } from "../tree/copy-tree.ts";
 import { removeTree } from "../tree/remove-tree.ts";
 import type { Steps } from "../work/pace.ts";
+import { SharedFiles } from "./shared-files.ts";
 import type { TreeState } from "./tree-state.ts";
 
 /**
  * The checkpoints of a sandbox, in its workspace:
  *
- *   checkpoints/ID/tree    a copy of the sandbox's own tree, sharing blocks where the file system can
+ *   checkpoints/ID/tree    a copy of the sandbox's own tree, sharing blocks where the file system can, and
+ *                          files that did not change with the checkpoint before (shared-files.ts)
+ *   checkpoints/ID/files   the list by which the next checkpoint shares them
  *   checkpoints/ID/notes   the strategy's notes on it; written last: a checkpoint without them does not count
  *   restoring              the id of the checkpoint, while a restore is under way; the next process that
  *                          opens the sandbox after a crash finishes the restore first
@@ -34,45 +39,60 @@ const TREE = "tree";
 const NOTES = "notes";
 const RESTORING = "restoring";
 
-/** The notes that a checkpoint saves besides the tree. */
-export interface CheckpointedTree {
-  readonly workspace: Folder;
-  /** Whether the tree is a layer of an overlay, whose marks belong to it. */
-  readonly withMarks: boolean;
+/** A checkpoint that is about to be saved. */
+export interface NewCheckpoint {
+  readonly id: string;
+  /** A barrier that was taken before the tree was looked at (barrier.ts). */
+  readonly barrier: Time;
+  /** The checkpoint before, whose files the new one may share. */
+  readonly last?: LastCheckpoint | undefined;
 }
 
-/** Saves the tree under this id, replacing a checkpoint of the same id. */
-export function* saveCheckpoint(
-  { workspace, withMarks }: CheckpointedTree,
-  id: string,
+/** Saves the layer of an overlay, with its marks. */
+export function* saveLayer(
+  workspace: Folder,
+  made: NewCheckpoint,
   own: Folder,
   notes: () => Uint8Array,
 ): Steps {
-  yield* saveCheckpointBy(
-    workspace,
-    id,
-    function* (checkpoint) {
-      using copy = checkpoint.ensureFolder(POINTS.create, TREE);
-      yield* copyTree(own, copy, { data: "share", withMarks });
-    },
-    notes,
-  );
+  yield* saveSharing(workspace, made, notes, function* (checkpoint, files) {
+    using copy = checkpoint.ensureFolder(POINTS.create, TREE);
+    yield* copyTree(own, copy, { data: "share", withMarks: true, ...files.options(inTree) });
+  });
 }
 
 /** Saves a checkpoint of only the entries at these paths. */
 export function* saveEntries(
   workspace: Folder,
-  id: string,
-  own: Folder,
-  paths: readonly string[],
+  made: NewCheckpoint,
+  { own, paths }: { readonly own: Folder; readonly paths: readonly string[] },
   notes: () => Uint8Array,
 ): Steps {
+  yield* saveSharing(workspace, made, notes, function* (checkpoint, files) {
+    using copies = checkpoint.ensureFolder(POINTS.create, TREE);
+    yield* copyEntries(own, copies, paths, { data: "share", ...files.options(inTree) });
+  });
+}
+
+function inTree(path: string): string {
+  return joinPath(TREE, path);
+}
+
+/** Saves a checkpoint that shares files with the one before. */
+export function* saveSharing(
+  workspace: Folder,
+  { id, barrier, last }: NewCheckpoint,
+  notes: () => Uint8Array,
+  save: (checkpoint: Folder, files: SharedFiles) => Steps,
+): Steps {
+  const earlier = last === undefined ? undefined : openComplete(workspace, last.id);
+  using files = new SharedFiles(workspace, barrier, earlier);
   yield* saveCheckpointBy(
     workspace,
     id,
     function* (checkpoint) {
-      using copies = checkpoint.ensureFolder(POINTS.create, TREE);
-      yield* copyEntries(own, copies, paths, { data: "share" });
+      yield* save(checkpoint, files);
+      files.save(checkpoint);
     },
     notes,
   );
@@ -91,7 +111,7 @@ export function notesOf(workspace: Folder, id: string): Buffer {
   return notes;
 }
 
-/** Saves a checkpoint with the strategy's own way to save the tree. */
+/** Saves a checkpoint with the strategy's own way to save the tree, replacing one of the same id. */
 export function* saveCheckpointBy(
   workspace: Folder,
   id: string,
@@ -162,17 +182,22 @@ export async function finishRestore(
   workspace.removeFile(POINTS.end, RESTORING);
 }
 
-/** Brings back the tree that `saveCheckpoint` saved in the folder of a checkpoint. */
-export function* bringTreeBack(
-  checkpoint: Folder,
-  own: Folder,
-  options: Pick<CheckpointedTree, "withMarks">,
-): Steps {
+/** Brings back the layer that `saveLayer` saved in the folder of a checkpoint. No program may be inside. */
+export function* bringLayerBack(workspace: Folder, checkpoint: Folder, own: Folder): Steps {
   using saved = checkpoint.openChild(TREE);
   for (const name of own.names()) removeTree(POINTS.restore, own, name);
   // The root is not made anew, so it may still have attributes from after the checkpoint.
   writeXattrs(POINTS.restore, own, ROOT_PATH, {}, readXattrs(own, ROOT_PATH));
-  yield* copyTree(saved, own, { data: "share", ...options });
+  // The files in the sandbox are new. With a list of them, the next checkpoint shares the copies of this one.
+  using files = new SharedFiles(workspace);
+  yield* copyTree(saved, own, {
+    data: "share",
+    withMarks: true,
+    onCopied: ({ path, copy }) => files.note(inTree(path), copy),
+  });
+  // Waits until every later change of a file has another change time.
+  takeBarrier(workspace);
+  files.save(checkpoint);
 }
 
 /** The checkpoint of the restore that was begun. */
@@ -188,8 +213,15 @@ function openBegun(workspace: Folder): { readonly checkpoint: Folder; readonly n
 
 /** Whether a complete checkpoint of this id exists. */
 function hasCheckpoint(workspace: Folder, id: string): boolean {
-  using checkpoint = workspace.openBelowIfThere(`${CHECKPOINTS}/${id}`);
-  return checkpoint?.facts(NOTES) !== undefined;
+  using checkpoint = openComplete(workspace, id);
+  return checkpoint !== undefined;
+}
+
+function openComplete(workspace: Folder, id: string): Folder | undefined {
+  const checkpoint = workspace.openBelowIfThere(`${CHECKPOINTS}/${id}`);
+  if (checkpoint?.facts(NOTES) !== undefined) return checkpoint;
+  checkpoint?.close();
+  return undefined;
 }
 
 /** Whether a restore was begun and is not finished. */

@@ -43,6 +43,11 @@ export interface CopyOptions {
    * map.
    */
   readonly links?: LinkMap;
+  /**
+   * Makes the copy by naming an earlier copy of the same version of the file, and returns true; false if
+   * there is none. `onCopied` is not called for it.
+   */
+  readonly linkEarlier?: (path: string, facts: Facts, to: Folder, name: string) => boolean;
 }
 
 /** A copied entry. */
@@ -187,6 +192,19 @@ class TreeCopy {
     this.#options.onCopied?.({ path, original: facts, copy: to.ownFacts(), xattrs });
   }
 
+  #linkToEarlier(facts: Facts, to: Folder, toName: string, path: string): boolean {
+    const { linkEarlier } = this.#options;
+    if (linkEarlier === undefined || this.#links.has(linkKey(facts))) return false;
+    if (!linkEarlier(path, facts, to, toName)) return false;
+    this.#noteFirst(facts, path);
+    return true;
+  }
+
+  #noteFirst(facts: Facts, path: string): void {
+    if (facts.nlink > 1 && !this.#links.has(linkKey(facts)))
+      this.#links.set(linkKey(facts), this.#targetPath(path));
+  }
+
   #linkToFirst(facts: Facts, to: Folder, toName: string): boolean {
     const first = this.#links.get(linkKey(facts));
     if (first === undefined) return false;
@@ -197,13 +215,13 @@ class TreeCopy {
 
   /** Repeats the copy until the entry is the same before and after. */
   *#leaf(from: Folder, name: string, first: Facts, to: Folder, toName: string, path: string): Steps {
+    if (this.#linkToEarlier(first, to, toName, path)) return;
     let facts: Facts = first;
     for (let tries = 0; tries < TRIES_WHILE_CHANGING; tries += 1) {
       const copied = this.#leafOnce(from, name, facts, to, toName, path);
       const after = from.facts(name);
       if (copied !== undefined && after !== undefined && isSameVersion(facts, after)) {
-        if (facts.nlink > 1 && !this.#links.has(linkKey(facts)))
-          this.#links.set(linkKey(facts), this.#targetPath(path));
+        this.#noteFirst(facts, path);
         this.#options.onCopied?.(copied);
         return;
       }

@@ -5,7 +5,7 @@ import type { IntendedPlace, PreparedCommit, StrategyContext, Transaction } from
 import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
-import { saveCheckpointBy } from "../../engine/checkpoint/tree-checkpoints.ts";
+import { type NewCheckpoint, saveCheckpointBy } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { type OpenSandbox, placeOf, scopeFrom } from "../../engine/sandbox/sandbox-reference.ts";
 import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
 import type { Steps } from "../../engine/work/pace.ts";
@@ -106,7 +106,7 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
     return [...super.intendedPlaces(place), { kind: "subvolume", location: this.programPath(place.path) }];
   }
 
-  protected *saveCheckpoint({ workspace, tree }: OpenSandbox<SnapshotTree>, id: string): Steps {
+  protected *saveCheckpoint({ workspace, tree }: OpenSandbox<SnapshotTree>, { id }: NewCheckpoint): Steps {
     tree.makeTree();
     tree.assertOneSubvolume();
     const save = function* (checkpoint: Folder): Steps {

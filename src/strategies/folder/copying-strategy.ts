@@ -9,7 +9,12 @@ import {
   restoreChanges,
 } from "../../engine/checkpoint/restore-changes.ts";
 import { pathsToCopy, type SavedChanges, savedChanges } from "../../engine/checkpoint/saved-changes.ts";
-import { notesOf, openEntries, saveEntries } from "../../engine/checkpoint/tree-checkpoints.ts";
+import {
+  type NewCheckpoint,
+  notesOf,
+  openEntries,
+  saveEntries,
+} from "../../engine/checkpoint/tree-checkpoints.ts";
 import type { OpenSandbox } from "../../engine/sandbox/sandbox-reference.ts";
 import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
 import type { Steps } from "../../engine/work/pace.ts";
@@ -54,9 +59,14 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
     return treePath(workspace, scope);
   }
 
-  protected *saveCheckpoint({ own, workspace }: Sandbox, id: string, changes: () => ChangeSet): Steps {
+  protected *saveCheckpoint(
+    { own, workspace }: Sandbox,
+    made: NewCheckpoint,
+    changes: () => ChangeSet,
+  ): Steps {
     const saved = savedChanges(changes(), own);
-    yield* saveEntries(workspace, id, own, pathsToCopy(saved), () => Buffer.from(JSON.stringify(saved)));
+    const notes = () => Buffer.from(JSON.stringify(saved));
+    yield* saveEntries(workspace, made, { own, paths: pathsToCopy(saved) }, notes);
   }
 
   protected override assertRestorable({ workspace, tree, original, own }: Sandbox, id: string): void {

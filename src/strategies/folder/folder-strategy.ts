@@ -22,6 +22,7 @@ import {
   dropCheckpoints,
   finishRestore,
   isRestoring,
+  type NewCheckpoint,
   removeCheckpoint,
   saveUnlessSame,
 } from "../../engine/checkpoint/tree-checkpoints.ts";
@@ -86,7 +87,11 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   /** The path at which programs find the present or future sandbox in this workspace. */
   protected abstract programPath(workspace: string, scope: Scope): string;
 
-  protected abstract saveCheckpoint(sandbox: OpenSandbox<Tree>, id: string, changes: () => ChangeSet): Steps;
+  protected abstract saveCheckpoint(
+    sandbox: OpenSandbox<Tree>,
+    made: NewCheckpoint,
+    changes: () => ChangeSet,
+  ): Steps;
 
   /** Brings the tree back to a checkpoint. May be repeated after a crash in the middle. */
   protected abstract bringBack(begun: BegunRestore<Tree>): Steps;
@@ -266,13 +271,14 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
     using sandbox = await this.#openFrozen(ref);
     const barrier = takeBarrier(sandbox.workspace);
+    const made = { id: checkpointId, barrier, last };
     const changes = lazyValue(() => sandbox.changes(this.#work.adder("comparing")));
     return await saveUnlessSame(
       sandbox.workspace,
       checkpointId,
       last,
       this.stateOf(sandbox, changes, barrier),
-      () => this.#work.run("saving", this.saveCheckpoint(sandbox, checkpointId, changes)),
+      () => this.#work.run("saving", this.saveCheckpoint(sandbox, made, changes)),
     );
   }
 

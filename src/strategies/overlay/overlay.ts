@@ -15,7 +15,7 @@ import type {
 import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
-import { bringTreeBack, saveCheckpoint } from "../../engine/checkpoint/tree-checkpoints.ts";
+import { bringLayerBack, type NewCheckpoint, saveLayer } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { stateOfLayer, type TreeState } from "../../engine/checkpoint/tree-state.ts";
 import { isGone } from "../../engine/part/return-target.ts";
 import {
@@ -190,10 +190,8 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     return [...super.intendedPlaces(place), { kind: "mount", location: `${place.path}/${MERGED}` }];
   }
 
-  protected *saveCheckpoint({ own, workspace }: OpenSandbox<LayeredTree>, id: string): Steps {
-    yield* saveCheckpoint({ workspace, withMarks: true }, id, own, () =>
-      BaseRecord.load(workspace).toBytes(),
-    );
+  protected *saveCheckpoint({ own, workspace }: OpenSandbox<LayeredTree>, made: NewCheckpoint): Steps {
+    yield* saveLayer(workspace, made, own, () => BaseRecord.load(workspace).toBytes());
   }
 
   protected override stateOf({ own }: OpenSandbox<LayeredTree>, _changes: unknown, barrier: Time): TreeState {
@@ -202,7 +200,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
 
   protected *bringBack({ workspace, tree, checkpoint, notes }: BegunRestore<LayeredTree>): Steps {
     using own = tree.openOwn();
-    yield* bringTreeBack(checkpoint, own, { withMarks: true });
+    yield* bringLayerBack(workspace, checkpoint, own);
     BaseRecord.fromBytes(notes).save(workspace);
   }
 

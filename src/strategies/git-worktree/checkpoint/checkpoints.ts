@@ -1,13 +1,10 @@
 import type { LastCheckpoint, SavedCheckpoint } from "../../../core/checkpoint.ts";
 import { baseName, isAtOrBelow, parentPath, ROOT_PATH } from "../../../core/paths/byte-path.ts";
 import { takeBarrier } from "../../../engine/base/barrier.ts";
-import {
-  finishRestore,
-  saveCheckpointBy,
-  saveUnlessSame,
-} from "../../../engine/checkpoint/tree-checkpoints.ts";
+import type { SharedFiles } from "../../../engine/checkpoint/shared-files.ts";
+import { finishRestore, saveSharing, saveUnlessSame } from "../../../engine/checkpoint/tree-checkpoints.ts";
 import { stateOfLayer } from "../../../engine/checkpoint/tree-state.ts";
-import { copyEntry } from "../../../engine/tree/copy-tree.ts";
+import { type CopyOptions, copyEntry } from "../../../engine/tree/copy-tree.ts";
 import { removeTree } from "../../../engine/tree/remove-tree.ts";
 import type { Steps } from "../../../engine/work/pace.ts";
 import type { Folder } from "../../../system/calls/folder.ts";
@@ -66,11 +63,11 @@ export async function saveWorktree(
   const bytes = apart.reduce((sum, state) => sum + state.bytes, 0);
   return await saveUnlessSame(workspace, id, last, { mark, bytes }, () =>
     run(
-      saveCheckpointBy(
+      saveSharing(
         workspace,
-        id,
-        (checkpoint) => saveApart(worktree, checkpoint, nested),
+        { id, barrier, last },
         () => Buffer.from(JSON.stringify(notes)),
+        (checkpoint, files) => saveApart(worktree, checkpoint, nested, files),
       ),
     ),
   );
@@ -96,14 +93,20 @@ export async function finishRestoring(
   });
 }
 
-function* saveApart(worktree: Folder, checkpoint: Folder, nested: readonly string[]): Steps {
+function* saveApart(
+  worktree: Folder,
+  checkpoint: Folder,
+  nested: readonly string[],
+  files: SharedFiles,
+): Steps {
+  const options: CopyOptions = { data: "share", ...files.options((path) => path) };
   // A program may have removed the repository.
   if (worktree.facts(DOT_GIT) !== undefined)
-    yield* copyEntry(worktree, DOT_GIT, checkpoint, REPOSITORY, { data: "share" });
+    yield* copyEntry(worktree, DOT_GIT, checkpoint, REPOSITORY, options, REPOSITORY);
   using apart = checkpoint.ensureFolder(POINTS.folder, NESTED);
   for (const [at, path] of nested.entries()) {
     using parent = worktree.openBelow(parentPath(path));
-    yield* copyEntry(parent, baseName(path), apart, String(at), { data: "share" });
+    yield* copyEntry(parent, baseName(path), apart, String(at), options, `${NESTED}/${at}`);
   }
 }
 

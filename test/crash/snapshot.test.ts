@@ -27,7 +27,7 @@ const OWN = /^snapshot\./;
 const LANDING = /^(?:snapshot|stage|land|landings|cleanup)\./;
 const WRITING = /^(?:snapshot|write)\./;
 const CHECKPOINTS = /^(?:snapshot|checkpoint)\./;
-const PARTS = /^(?:part\.(?:note-twin|flush-settled)|snapshot\.)/;
+const PARTS = /^(?:part\.(?:note-base|flush-settled)|snapshot\.)/;
 const REMOVING = /^(?:snapshot|cleanup|workspace)\./;
 
 /** Writing over a file was cut off; then the plan lands. */

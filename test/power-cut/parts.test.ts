@@ -27,9 +27,9 @@ const MOMENTS = [
 ] as const;
 /** Where the base of the rest becomes another one. */
 const OWN: { readonly [strategy: string]: readonly string[] } = {
-  filesystem_copy: ["copy.baseline:1", "part.note-baseline:2"],
-  overlay: ["part.leave-layer:1", "part.note-layer:2"],
-  snapshot: ["snapshot.note-landed:1", "part.note-twin:2"],
+  filesystem_copy: ["copy.baseline:1", "part.note-base:2"],
+  overlay: ["part.leave-layer:1", "part.note-base:2"],
+  snapshot: ["snapshot.note-landed:1", "part.note-base:2"],
 };
 /** In a short run only where a file system writes least by itself. */
 const PLACES = [

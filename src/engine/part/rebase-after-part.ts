@@ -9,7 +9,7 @@ import type { LandedPart } from "../landing/landed-part.ts";
 import type { Direction, QuietFolder } from "../manifest/manifest.ts";
 import { quietFolders } from "../manifest/quiet-folders.ts";
 import { Slots } from "../manifest/slots.ts";
-import { isLive, type SandboxTree } from "../sandbox/sandbox-tree.ts";
+import { isLive, type MovableBase, type SandboxTree } from "../sandbox/sandbox-tree.ts";
 import { walkFrom } from "../tree/walk.ts";
 
 /**
@@ -19,7 +19,8 @@ import { walkFrom } from "../tree/walk.ts";
  *
  * Order of writes after a landing (which ends as in manifest.ts):
  * 1. `left` in the workspace (own-touches.ts).
- * 2. In the landing's folder, the old base of the landed paths: `takeBackPart` needs it.
+ * 2. `rest` in the landing's folder: the earlier base of the landed paths, as JSON. Each kind of tree has a
+ *    format of its own (`MovableBase.earlier`).
  * 3. A flush.
  * 4. The tree's new base, flushed before it replaces the old one.
  * 5. A flush.
@@ -32,11 +33,13 @@ import { walkFrom } from "../tree/walk.ts";
  * 4. A flush.
  */
 const POINTS = {
+  earlier: failpoint("part.note-base"),
   returning: failpoint("part.note-folders"),
   flushNoted: failpoint("part.flush-noted"),
   flushSettled: failpoint("part.flush-settled"),
 };
 const RETURNING = "returning";
+const REST = "rest";
 
 /** Called after the part has landed, or was taken back. */
 export async function rebaseAfterPart(
@@ -53,14 +56,17 @@ export async function rebaseAfterPart(
 
 async function rebaseOnLanded(part: LandedPart, tree: SandboxTree): Promise<void> {
   part.touches.noteLeft([...leftEntries(part), ...stillQuiet(part, part.manifest.part?.quiet ?? [])]);
-  tree.notePart?.(part);
+  const { base } = tree;
+  const earlier = base === undefined ? undefined : (readRest(part) ?? writeRest(part, base));
   await flushPart(POINTS.flushNoted, part);
-  tree.landPart?.(part);
+  base?.land(part, earlier);
 }
 
 /** Called after the part was taken back. The caller flushes. */
 export function takeBack(part: LandedPart, tree: SandboxTree): void {
-  tree.takeBackPart?.(part);
+  const earlier = readRest(part);
+  // Without it, the part never became the base.
+  if (earlier !== undefined) tree.base?.takeBack(part, earlier);
   const bytes = readWhole(part.landing, RETURNING);
   const quiet = bytes === undefined ? [] : (parsed<readonly QuietFolder[]>(bytes) ?? []);
   part.touches.noteLeft(stillQuiet(part, quiet));
@@ -68,7 +74,7 @@ export function takeBack(part: LandedPart, tree: SandboxTree): void {
 
 /** Called before the part is taken back: refuses if the sandbox can't have the part as work again. */
 export function prepareReturn(part: LandedPart, tree: SandboxTree): void {
-  const conflicts = tree.partConflicts?.(part) ?? [];
+  const conflicts = tree.base?.conflicts?.(part) ?? [];
   if (conflicts.length > 0)
     throw new SandboxConflictError(conflicts, {
       message: `It can't be taken back, because the sandbox has changed it since: ${conflicts[0]?.path}${conflicts.length > 1 ? ` and ${conflicts.length - 1} more` : ""}.`,
@@ -76,6 +82,18 @@ export function prepareReturn(part: LandedPart, tree: SandboxTree): void {
     });
   const quiet = quietFolders(part.original, part.manifest.entries, tree.age);
   writeWhole(POINTS.returning, part.landing, RETURNING, Buffer.from(JSON.stringify(quiet)));
+}
+
+function readRest({ landing }: LandedPart): unknown {
+  const bytes = readWhole(landing, REST);
+  return bytes === undefined ? undefined : parsed(bytes);
+}
+
+/** Only the first time: later the base has moved. */
+function writeRest(part: LandedPart, base: MovableBase): unknown {
+  const earlier = base.earlier(part);
+  writeWhole(POINTS.earlier, part.landing, REST, Buffer.from(JSON.stringify(earlier)));
+  return earlier;
 }
 
 async function flushPart(point: typeof POINTS.flushNoted, { workspace, landing }: LandedPart): Promise<void> {

@@ -1,34 +1,36 @@
 import { joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Baseline } from "../base/baseline.ts";
 import { BaselineBuilder } from "../base/baseline-builder.ts";
+import type { LandedPart } from "../landing/landed-part.ts";
 import type { CopiedEntry } from "../tree/copy-tree.ts";
+import { type BaseMove, earlierEntries } from "./base-move.ts";
 
-/** The changes to a baseline. */
-export interface Rebase {
-  /** Entries to remove, with everything below them. */
-  readonly gone: ReadonlySet<string>;
-  /** Entries to add, in any order. The contents of an added folder are listed too. */
-  readonly come: readonly CopiedEntry[];
-  /** Gives the new form of each entry that stays. */
-  readonly become: (entry: CopiedEntry) => CopiedEntry;
-}
-
-/** Returns a baseline with these changes. Costs time in proportion to the whole baseline. */
-export function rebased(baseline: Baseline, { gone, come, become }: Rebase): Baseline {
+/**
+ * The baseline of a copied tree after a part of it has landed, or was taken back. The tree itself stays; for
+ * each landed path, the baseline records the original and the copy as they are now. Costs time in proportion
+ * to the whole baseline.
+ */
+export function rebased(baseline: Baseline, { gone, come, changed, withTime }: BaseMove): Baseline {
   const builder = new BaselineBuilder();
   // The builder needs a folder after its contents.
   const inside = (path: string) => -path.split("/").length;
   for (const entry of come.toSorted((a, b) => inside(a.path) - inside(b.path))) builder.add(entry);
-  for (const entry of entriesBelow(baseline, baseline.root, ROOT_PATH, gone)) builder.add(become(entry));
+  for (const entry of entriesBelow(baseline, baseline.root, ROOT_PATH, gone))
+    builder.add(withTime(changed.get(entry.path) ?? entry));
   return builder.finish(() => undefined);
 }
 
-/** The baseline's entries at these paths and below them. */
-export function* entriesAt(baseline: Baseline, paths: Iterable<string>): Generator<CopiedEntry> {
-  for (const path of paths) {
+/** The entries of a baseline that a part replaces. */
+export function earlierInBaseline(part: LandedPart, baseline: Baseline): CopiedEntry[] {
+  const at = (path: string) => {
     const index = baseline.find(path);
-    if (index !== undefined) yield* entriesBelow(baseline, index, path, new Set());
-  }
+    return index === undefined ? undefined : baseline.entry(index, path);
+  };
+  const below = (path: string) => {
+    const index = baseline.find(path);
+    return index === undefined ? [] : entriesBelow(baseline, index, path, new Set());
+  };
+  return earlierEntries(part, { at, below });
 }
 
 /** Yields an entry after its contents. Without recursion, because folders may be very deep. */

@@ -43,27 +43,28 @@ export interface SandboxTree {
   /** For a layer: whether an entry is only a mark about the layer below. */
   readonly isMark?: IsMark;
 
-  /**
-   * For a tree that can land in parts: writes into the landing's folder what `takeBackPart` needs. May be
-   * repeated.
-   */
-  notePart?(part: LandedPart): void;
+  /** For a tree that can land in parts. */
+  readonly base?: MovableBase;
 
-  /**
-   * Makes the landed part the base of the rest. The tree shows the same content as before. May be repeated.
-   */
-  landPart?(part: LandedPart): void;
+  /** Looks up base facts by path. For a single file, the folder around it is not ours to know. */
+  baseLookup(original: Folder): (path: string) => BaseFacts | undefined;
+}
 
-  /** Undoes `landPart`; does nothing if that was not called. */
-  takeBackPart?(part: LandedPart): void;
+/** The base of a tree, which moves when a part of the work has landed. Each step may be repeated. */
+export interface MovableBase<Earlier = unknown> {
+  /** The base at the paths of the part before it moves, as plain data. */
+  earlier(part: LandedPart): Earlier;
+
+  /** Makes the landed part the base of the rest. The tree shows the same content as before. */
+  land(part: LandedPart, earlier: Earlier): void;
+
+  /** Undoes `land`. */
+  takeBack(part: LandedPart, earlier: Earlier): void;
 
   /**
    * The changes in the tree that prevent a landed part from becoming work again, because they build on it.
    */
-  partConflicts?(part: LandedPart): readonly Conflict[];
-
-  /** Looks up base facts by path. For a single file, the folder around it is not ours to know. */
-  baseLookup(original: Folder): (path: string) => BaseFacts | undefined;
+  conflicts?(part: LandedPart): readonly Conflict[];
 }
 
 /** Whether the tree is complete and holds the current work. */

@@ -2,8 +2,14 @@ import { StateError } from "../../core/errors/errors.ts";
 import { joinPath, nearest, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { BaseFacts } from "../../engine/base/baseline.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
-import type { Manifest, ManifestEntry } from "../../engine/manifest/manifest.ts";
-import { contentPaths, landedEntries, metadataPaths, movedTimes } from "../../engine/part/landed-entries.ts";
+import type { ManifestEntry } from "../../engine/manifest/manifest.ts";
+import {
+  type BaseMove,
+  contentPaths,
+  earlierEntries,
+  metadataPaths,
+  returnedMove,
+} from "../../engine/part/base-move.ts";
 import type { CopiedEntry } from "../../engine/tree/copy-tree.ts";
 import { isDevice, sameTime, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -19,8 +25,7 @@ import type { BaseSnapshot } from "./base-snapshot.ts";
  *   gone      the paths at and below which the base snapshot no longer counts
  *   entries   the entries that are there instead, in the original and in the snapshot; and folders that only
  *             got other metadata or another time, in which the base snapshot still counts
- * The file `rest` in a landing's folder holds the earlier base of its paths, so that the landing can be taken
- * back after later landings elsewhere: JSON
+ * The earlier base of the paths of a part, so that it can be taken back after later landings elsewhere:
  *   barrier   of the base snapshot at that time
  *   landed    the part of `landed` for these paths; sufficient while the base snapshot is the same
  *   base      all base entries at and below these paths
@@ -30,16 +35,14 @@ interface LandedFile {
   readonly entries: readonly CopiedEntry[];
 }
 
-interface Rest {
+export interface EarlierBase {
   readonly barrier: Time;
   readonly landed: LandedFile;
   readonly base: readonly CopiedEntry[];
 }
 
-const NOTE = failpoint("part.note-twin");
 const SAVE = failpoint("snapshot.note-landed");
 export const LANDED = "landed";
-const REST = "rest";
 
 /** The paths at which landed entries override the base snapshot. */
 export class BaseOverrides {
@@ -87,46 +90,37 @@ export class BaseOverrides {
     return this.#gone.has(path) || this.#entries.has(path);
   }
 
-  /** Writes down the base at the paths of a part, before the part changes it. */
-  note({ landing, manifest }: LandedPart, base: BaseSnapshot): void {
-    if (readRest(landing) !== undefined) return;
-    const { entries } = manifest;
-    const contents = contentPaths(entries).flatMap((path) => [...this.#baseBelow(path, base)]);
-    const others = metadataPaths(entries).flatMap((path) => this.#base(path, base) ?? []);
-    const rest: Rest = {
+  /** The base at the paths of a part, before the part changes it. */
+  earlier(part: LandedPart, base: BaseSnapshot): EarlierBase {
+    const at = (path: string) => this.#base(path, base);
+    const below = (path: string) => this.#baseBelow(path, base);
+    return {
       barrier: base.barrier,
-      landed: this.#of(entries, "part"),
-      base: [...contents, ...others],
+      landed: this.#of(part.manifest.entries, "part"),
+      base: earlierEntries(part, { at, below }),
     };
-    writeWhole(NOTE, landing, REST, Buffer.from(JSON.stringify(rest)));
   }
 
-  /** Returns the overrides after a part of the work in the snapshot `own` has landed. May be repeated. */
-  land(part: LandedPart, own: Folder, base: BaseSnapshot): BaseOverrides {
+  /** Returns the overrides after a move at the paths of a part. May be repeated. */
+  moved(part: LandedPart, { gone, come, changed, withTime }: BaseMove, base: BaseSnapshot): BaseOverrides {
     const { entries } = part.manifest;
-    const { gone, come, changed } = landedEntries(part, own);
-    const others = this.#of(entries, "others");
     const metadata = metadataPaths(entries).flatMap((path) => changed.get(path) ?? this.entry(path) ?? []);
-    const next = new BaseOverrides({
-      gone: [...others.gone, ...gone],
-      entries: [...others.entries, ...come, ...metadata],
-    });
-    return next.#withTimes(part.manifest, "forward", base);
+    const landed = { gone: [...gone], entries: [...come, ...metadata] };
+    return this.#with(part, landed).#withTimes(part, withTime, base);
   }
 
-  /** Returns the overrides without this part, or undefined if it had not landed here. */
-  takeBack({ landing, manifest }: LandedPart, base: BaseSnapshot): BaseOverrides | undefined {
-    const rest = readRest(landing);
-    if (rest === undefined) return undefined;
+  /** Returns the overrides without this part. */
+  takeBack(part: LandedPart, earlier: EarlierBase, base: BaseSnapshot): BaseOverrides {
+    const move = returnedMove(part, earlier.base);
+    return sameTime(earlier.barrier, base.barrier)
+      ? this.#with(part, earlier.landed).#withTimes(part, move.withTime, base)
+      : this.moved(part, move, base);
+  }
+
+  /** With other overrides for the paths of a part. */
+  #with({ manifest }: LandedPart, { gone, entries }: LandedFile): BaseOverrides {
     const others = this.#of(manifest.entries, "others");
-    const before = sameTime(rest.barrier, base.barrier)
-      ? rest.landed
-      : { gone: contentPaths(manifest.entries), entries: rest.base };
-    const next = new BaseOverrides({
-      gone: [...others.gone, ...before.gone],
-      entries: [...others.entries, ...before.entries],
-    });
-    return next.#withTimes(manifest, "backward", base);
+    return new BaseOverrides({ gone: [...others.gone, ...gone], entries: [...others.entries, ...entries] });
   }
 
   save(workspace: Folder): void {
@@ -152,13 +146,9 @@ export class BaseOverrides {
     }
   }
 
-  #withTimes(
-    { folderTimes }: Manifest,
-    direction: "forward" | "backward",
-    base: BaseSnapshot,
-  ): BaseOverrides {
-    const folders = folderTimes.flatMap(({ path }) => this.#base(path, base) ?? []);
-    const moved = folders.map(movedTimes({ folderTimes }, direction));
+  #withTimes({ manifest }: LandedPart, withTime: BaseMove["withTime"], base: BaseSnapshot): BaseOverrides {
+    const folders = manifest.folderTimes.flatMap(({ path }) => this.#base(path, base) ?? []);
+    const moved = folders.map(withTime);
     // Folders whose time has not moved need no override.
     const changed = moved.filter((entry, index) => entry !== folders[index]);
     return new BaseOverrides({ gone: [...this.#gone], entries: [...this.#entries.values(), ...changed] });
@@ -188,9 +178,4 @@ export function landedFacts({ original, xattrs, target }: Omit<CopiedEntry, "pat
     ...(target !== undefined && { target }),
     ...(isDevice(kind) && { rdev }),
   };
-}
-
-function readRest(landing: Folder): Rest | undefined {
-  const bytes = readWhole(landing, REST);
-  return bytes === undefined ? undefined : parsed<Rest>(bytes);
 }

@@ -1,5 +1,5 @@
 import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import { suspectSince } from "../../engine/part/landed-entries.ts";
+import { suspectSince } from "../../engine/part/base-move.ts";
 import type { CopiedEntry } from "../../engine/tree/copy-tree.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import type { Facts, Time } from "../../system/calls/facts.ts";

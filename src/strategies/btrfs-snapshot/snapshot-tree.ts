@@ -3,9 +3,9 @@ import { baseName, bytesFromPath, parentPath, pathFromBytes, ROOT_PATH } from ".
 import type { BaseFacts } from "../../engine/base/baseline.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
-import type { LandedPart } from "../../engine/landing/landed-part.ts";
+import { landedMove } from "../../engine/part/base-move.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
-import type { SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
+import type { MovableBase, SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
 import { notThere, readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { sameFileContent } from "../../engine/tree/same-entry.ts";
@@ -15,7 +15,7 @@ import { createSnapshot, isSubvolume, nestedSubvolumes } from "../../system/btrf
 import type { Folder } from "../../system/calls/folder.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { BaseOverrides, LANDED, landedFacts } from "./base-overrides.ts";
+import { BaseOverrides, type EarlierBase, LANDED, landedFacts } from "./base-overrides.ts";
 import { BaseSnapshot, readEntry } from "./base-snapshot.ts";
 import { baseFacts } from "./base-snapshot-entries.ts";
 import { diffWithBase } from "./snapshot-diff.ts";
@@ -202,22 +202,22 @@ export class SnapshotTree extends NotedTree implements SandboxTree {
     return landed.entry(path) !== undefined || landed.isGone(path);
   }
 
-  notePart(part: LandedPart): void {
-    this.#withBase((landed, base) => landed.note(part, base));
+  get base(): MovableBase<EarlierBase> {
+    return {
+      earlier: (part) => this.#withBase((landed, base) => landed.earlier(part, base)),
+      land: (part) =>
+        this.#withBase((landed, base) => {
+          using own = this.openOwn();
+          landed.moved(part, landedMove(part, own), base).save(this.workspace);
+        }),
+      takeBack: (part, earlier) =>
+        this.#withBase((landed, base) => landed.takeBack(part, earlier, base).save(this.workspace)),
+    };
   }
 
-  landPart(part: LandedPart): void {
-    using own = this.openOwn();
-    this.#withBase((landed, base) => landed.land(part, own, base).save(this.workspace));
-  }
-
-  takeBackPart(part: LandedPart): void {
-    this.#withBase((landed, base) => landed.takeBack(part, base)?.save(this.workspace));
-  }
-
-  #withBase(action: (landed: BaseOverrides, base: BaseSnapshot) => void): void {
+  #withBase<T>(action: (landed: BaseOverrides, base: BaseSnapshot) => T): T {
     using base = this.openBase();
-    action(BaseOverrides.in(this.workspace), new BaseSnapshot(base, this.notes.barrier));
+    return action(BaseOverrides.in(this.workspace), new BaseSnapshot(base, this.notes.barrier));
   }
 
   /** The snapshot also holds workspaces of other plans, deep in the original. */

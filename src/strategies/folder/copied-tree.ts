@@ -6,12 +6,12 @@ import { BaselineBuilder } from "../../engine/base/baseline-builder.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import { diffTree } from "../../engine/changes/tree-diff.ts";
-import type { LandedPart } from "../../engine/landing/landed-part.ts";
-import { landedBaseline, noteBaseline, returnedBaseline } from "../../engine/part/landed-copy.ts";
+import { type BaseMove, landedMove, returnedMove } from "../../engine/part/base-move.ts";
+import { earlierInBaseline, rebased } from "../../engine/part/rebased-baseline.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
-import type { SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
+import type { MovableBase, SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
 import { readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
-import { type CopyOptions, copyEntry, copyTree } from "../../engine/tree/copy-tree.ts";
+import { type CopiedEntry, type CopyOptions, copyEntry, copyTree } from "../../engine/tree/copy-tree.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { sameFileContent } from "../../engine/tree/same-entry.ts";
 import type { Steps } from "../../engine/work/pace.ts";
@@ -120,18 +120,16 @@ export class CopiedTree extends NotedTree implements SandboxTree {
     };
   }
 
-  notePart(part: LandedPart): void {
-    noteBaseline(part, this.loadBaseline());
-  }
-
-  landPart(part: LandedPart): void {
-    using own = this.openOwn();
-    this.saveBaseline(landedBaseline(part, this.loadBaseline(), own), "flushed");
-  }
-
-  takeBackPart(part: LandedPart): void {
-    const baseline = returnedBaseline(part, this.loadBaseline());
-    if (baseline !== undefined) this.saveBaseline(baseline, "flushed");
+  get base(): MovableBase<readonly CopiedEntry[]> {
+    const rebase = (move: BaseMove) => this.saveBaseline(rebased(this.loadBaseline(), move), "flushed");
+    return {
+      earlier: (part) => earlierInBaseline(part, this.loadBaseline()),
+      land: (part) => {
+        using own = this.openOwn();
+        rebase(landedMove(part, own));
+      },
+      takeBack: (part, earlier) => rebase(returnedMove(part, earlier)),
+    };
   }
 
   /** `flushed` where the existing baseline is the only record of which entries are work. */

@@ -16,30 +16,27 @@ import { type WalkedEntry, walkBelow } from "../../engine/tree/walk.ts";
 import { sameTime } from "../../system/calls/facts.ts";
 import { handleOf } from "../../system/calls/file-handles.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { type BaseRecord, baseFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
 import type { LayerMarks } from "./layer-marks.ts";
-import type { LayerWriter } from "./layer-writing.ts";
+import { LayerWriter } from "./layer-writing.ts";
 
 /**
  * The upper layer after a part of the work has landed. The lower layer shows the part now, so the part's
- * entries leave the upper layer, with their marks, and wait in the landing's folder. If the part is taken
- * back, they return unchanged.
- *
- *   rest    JSON: which names of the upper layer wait in which slot, and the notes on what they covered
- *           (base-record.ts)
- *   own/N   the upper layer's name for entry N of the manifest
- * Folders keep their times in both directions.
+ * entries leave the upper layer, with their marks, and wait in the landing's folder as `own/N`, where N is
+ * their number in the manifest. If the part is taken back, they return unchanged. Folders keep their times in
+ * both directions. docs/design/overlay-without-a-mount.md says why they do not stay.
  *
  * A renamed file carries an `origin` mark that points at a lower file which a whiteout hides. Once that
  * whiteout has landed, the mark looks the same as that of a file whose lower file another writer deleted. If
  * the lower file only got other metadata, the kernel would take both for names of one file. fuse-overlayfs
  * does so with any file that is now at the path in the mark. So we remove the mark from moved files.
  */
-interface Rest {
+export interface EarlierLayer {
+  /** Which names of the upper layer wait in which slot. */
   readonly names: readonly { readonly slot: number; readonly path: string }[];
+  /** The notes on what they covered (base-record.ts). */
   readonly notes: { readonly [path: string]: BaseFacts };
 }
 
@@ -53,29 +50,24 @@ export interface Layers {
 }
 
 const POINTS = {
-  note: failpoint("part.note-layer"),
   create: failpoint("part.create-own"),
   leave: failpoint("part.leave-layer"),
   clear: failpoint("part.clear-layer"),
   return: failpoint("part.return-to-layer"),
   forget: failpoint("part.forget-origin"),
 };
-const REST = "rest";
 const OWN = "own";
 
-export function noteLayer({ landing, manifest }: LandedPart, { upper, record, marks }: Layers): void {
-  if (readRest(landing) !== undefined) return;
+export function earlierLayer({ manifest }: LandedPart, { upper, record, marks }: Layers): EarlierLayer {
   const names = manifest.entries.flatMap((entry, slot) =>
     leavesLayer(entry) ? upperNames(upper, marks, entry.path).map((path) => ({ slot, path })) : [],
   );
-  const rest: Rest = { names, notes: Object.fromEntries(record.notes(isOfPart(manifest.entries))) };
-  writeWhole(POINTS.note, landing, REST, Buffer.from(JSON.stringify(rest)));
+  return { names, notes: Object.fromEntries(record.notes(isOfPart(manifest.entries))) };
 }
 
-export function landLayer(part: LandedPart, layers: Layers): void {
+export function landLayer(part: LandedPart, { names }: EarlierLayer, layers: Layers): void {
   const { landing, manifest } = part;
   const { upper, lower, workspace, record } = layers;
-  const names = readRest(landing)?.names ?? [];
   using own = landing.ensureFolder(POINTS.create, OWN);
   const leave = () => {
     for (const { slot, path } of names) {
@@ -93,13 +85,15 @@ export function landLayer(part: LandedPart, layers: Layers): void {
   record.saveIfChanged(workspace, "flushed");
 }
 
-/** `writer` makes the folders that the upper layer no longer has. */
-export function returnLayer({ landing, manifest }: LandedPart, layers: Layers, writer: LayerWriter): void {
-  const { upper, lower, workspace, record } = layers;
-  const rest = readRest(landing);
-  if (rest === undefined) return;
+export function returnLayer(
+  { landing, manifest }: LandedPart,
+  earlier: EarlierLayer,
+  { upper, lower, workspace, record, marks }: Layers,
+): void {
+  // Makes the folders that the upper layer no longer has.
+  const writer = new LayerWriter(marks, record, workspace);
   using own = landing.openBelowIfThere(OWN);
-  const names = own === undefined ? [] : rest.names;
+  const names = own === undefined ? [] : earlier.names;
   const comeBack = () => {
     for (const { slot, path } of names) {
       if (own?.facts(String(slot)) === undefined) continue;
@@ -112,14 +106,9 @@ export function returnLayer({ landing, manifest }: LandedPart, layers: Layers, w
   };
   keepingFolderTimes(workspace, { upper, lower }, pathsOf(names), comeBack);
   record.forget(isOfPart(manifest.entries));
-  for (const [path, facts] of Object.entries(rest.notes)) record.set(path, facts);
+  for (const [path, facts] of Object.entries(earlier.notes)) record.set(path, facts);
   for (const { path, before, after } of manifest.folderTimes) moveTime(record, path, after, before);
   record.saveIfChanged(workspace, "flushed");
-}
-
-function readRest(landing: Folder): Rest | undefined {
-  const bytes = readWhole(landing, REST);
-  return bytes === undefined ? undefined : parsed<Rest>(bytes);
 }
 
 /** A folder whose metadata landed stays in the layer, because of its contents. */
@@ -134,7 +123,7 @@ function upperNames(upper: Folder, marks: LayerMarks, path: string): string[] {
   return names.slice(0, 1).map((name) => joinPath(parentPath(path), name));
 }
 
-function pathsOf(names: Rest["names"]): string[] {
+function pathsOf(names: EarlierLayer["names"]): string[] {
   return names.map(({ path }) => path);
 }
 

@@ -1,11 +1,10 @@
-import type { Conflict } from "../../core/errors/errors.ts";
 import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { BaseFacts } from "../../engine/base/baseline.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
-import type { SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
+import type { MovableBase, SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
 import { notThere, readFileBelow, writeThroughMount } from "../../engine/sandbox/writing.ts";
 import { giveMetadata } from "../../engine/tree/metadata.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
@@ -19,7 +18,14 @@ import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { BaseRecord, baseFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
-import { inTheWay, type Layers, landLayer, noteLayer, returnLayer } from "./landed-layer.ts";
+import {
+  type EarlierLayer,
+  earlierLayer,
+  inTheWay,
+  type Layers,
+  landLayer,
+  returnLayer,
+} from "./landed-layer.ts";
 import { diffLayers } from "./layer-diff.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
@@ -218,35 +224,25 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     };
   }
 
-  notePart(part: LandedPart): void {
-    using upper = this.openOwn();
-    noteLayer(part, this.#layers(part, upper));
+  get base(): MovableBase<EarlierLayer> {
+    return {
+      earlier: (part) => this.#withLayers(part, (layers) => earlierLayer(part, layers)),
+      land: (part, earlier) => this.#withLayers(part, (layers) => landLayer(part, earlier, layers)),
+      takeBack: (part, earlier) => this.#withLayers(part, (layers) => returnLayer(part, earlier, layers)),
+      // Entries that return to the upper layer need a free path there.
+      conflicts: ({ original, manifest }) => {
+        using upper = this.openOwn();
+        const { changes } = this.diff(original, upper);
+        const why = "changed in the sandbox since it landed";
+        return inTheWay(manifest.entries, changes).map(({ path }) => ({ path, why }));
+      },
+    };
   }
 
-  landPart(part: LandedPart): void {
+  #withLayers<T>({ original }: LandedPart, action: (layers: Layers) => T): T {
     using upper = this.openOwn();
-    landLayer(part, this.#layers(part, upper));
-  }
-
-  takeBackPart(part: LandedPart): void {
-    using upper = this.openOwn();
-    const layers = this.#layers(part, upper);
-    returnLayer(part, layers, new LayerWriter(this.#marks, layers.record, this.workspace));
-  }
-
-  /** Entries that return to the upper layer need a free path there. */
-  partConflicts({ original, manifest }: LandedPart): Conflict[] {
-    using upper = this.openOwn();
-    const { changes } = this.diff(original, upper);
-    return inTheWay(manifest.entries, changes).map(({ path }) => ({
-      path,
-      why: "changed in the sandbox since it landed",
-    }));
-  }
-
-  #layers({ original }: LandedPart, upper: Folder): Layers {
     const record = BaseRecord.load(this.workspace);
-    return { upper, lower: original, workspace: this.workspace, record, marks: this.#marks };
+    return action({ upper, lower: original, workspace: this.workspace, record, marks: this.#marks });
   }
 
   isMark = (name: string, facts: Facts): boolean => this.#marks.isMarkByItself(name, facts);

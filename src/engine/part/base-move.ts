@@ -4,25 +4,27 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import { isAfter } from "../base/barrier.ts";
 import type { LandedPart } from "../landing/landed-part.ts";
-import type { Manifest, ManifestEntry } from "../manifest/manifest.ts";
+import type { Direction, Manifest, ManifestEntry } from "../manifest/manifest.ts";
 import type { CopiedEntry } from "../tree/copy-tree.ts";
 import { walkFrom } from "../tree/walk.ts";
 
 /** An identity that no file has: an entry with it counts as replaced. */
 const NO_IDENTITY = { ino: 0, btime: [0, 0] as Time };
 
-/** How the base of a tree changes when a part of the work has landed. */
-export interface LandedEntries {
+/** How the base of a tree moves when a part of the work has landed, or was taken back. */
+export interface BaseMove {
   /** The paths whose base entries are gone, with all that was below them. */
   readonly gone: ReadonlySet<string>;
-  /** The entries that are there instead, in the original and in the tree. */
+  /** The entries that are there instead, in any order. The contents of a folder are listed too. */
   readonly come: readonly CopiedEntry[];
   /** The entries that only got other metadata, by path. The contents of such a folder stay. */
   readonly changed: ReadonlyMap<string, CopiedEntry>;
+  /** Gives a folder whose time the landing has set that time in the base, or the one before. */
+  readonly withTime: (entry: CopiedEntry) => CopiedEntry;
 }
 
-/** `own` is the tree. */
-export function landedEntries(part: LandedPart, own: Folder): LandedEntries {
+/** The move to a part that has landed. `own` is the tree. */
+export function landedMove(part: LandedPart, own: Folder): BaseMove {
   const { entries } = part.manifest;
   const changed = new Map<string, CopiedEntry>();
   const come: CopiedEntry[] = [];
@@ -31,7 +33,34 @@ export function landedEntries(part: LandedPart, own: Folder): LandedEntries {
       for (const now of nowAt(part, own, entry)) changed.set(entry.path, now);
     else if (entry.operation !== "delete") for (const now of nowBelow(part, own, entry)) come.push(now);
   }
-  return { gone: new Set(contentPaths(entries)), come, changed };
+  const withTime = movedTimes(part.manifest, "forward");
+  return { gone: new Set(contentPaths(entries)), come, changed, withTime };
+}
+
+/** The move back to these base entries, as `earlierEntries` found them. */
+export function returnedMove({ manifest }: LandedPart, earlier: readonly CopiedEntry[]): BaseMove {
+  const itself = new Set(metadataPaths(manifest.entries));
+  const { changed = [], come = [] } = Object.groupBy(earlier, ({ path }) =>
+    itself.has(path) ? "changed" : "come",
+  );
+  return {
+    gone: new Set(contentPaths(manifest.entries)),
+    come,
+    changed: new Map(changed.map((entry) => [entry.path, entry])),
+    withTime: movedTimes(manifest, "backward"),
+  };
+}
+
+/** The base entries that the move to a part replaces. */
+export function earlierEntries(
+  { manifest: { entries } }: LandedPart,
+  base: {
+    readonly at: (path: string) => CopiedEntry | undefined;
+    readonly below: (path: string) => Iterable<CopiedEntry>;
+  },
+): CopiedEntry[] {
+  const contents = contentPaths(entries).flatMap((path) => [...base.below(path)]);
+  return [...contents, ...metadataPaths(entries).flatMap((path) => base.at(path) ?? [])];
 }
 
 /** Where something else has come, or nothing. */
@@ -43,11 +72,7 @@ export function metadataPaths(entries: readonly ManifestEntry[]): string[] {
   return entries.filter(({ operation }) => operation === "metadata").map(({ path }) => path);
 }
 
-/** Gives a folder whose time the landing has set that time in the base, or the one before. */
-export function movedTimes(
-  { folderTimes }: Pick<Manifest, "folderTimes">,
-  direction: "forward" | "backward",
-): (entry: CopiedEntry) => CopiedEntry {
+function movedTimes({ folderTimes }: Manifest, direction: Direction): BaseMove["withTime"] {
   const times = new Map(folderTimes.map((time) => [time.path, time]));
   return (entry) => {
     const time = times.get(entry.path);

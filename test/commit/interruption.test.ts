@@ -41,6 +41,35 @@ describe("A commit that is interrupted", () => {
     });
   }
 
+  for (const pass of ["comparing", "checking", "recording", "preparing"]) {
+    it(`[A1] takes everything back when the signal comes in the pass of ${pass}, and sees it in that pass`, async () => {
+      await using workshop = new Workshop();
+      const controller = new AbortController();
+      const passes = new Set<string>();
+      const drydock = await workshop.open([], {
+        signal: controller.signal,
+        onProgress: ({ task, done }) => {
+          if (task === pass && !passes.has(task)) {
+            // As long as a slow step takes. Only if the event loop turns after it does the signal come.
+            Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+            setImmediate(() => controller.abort());
+          }
+          if (done > 0) passes.add(task);
+        },
+      });
+      const plan = await planWithWork(drydock, [{ location: "a", strategy: "filesystem_copy" }]);
+      passes.clear();
+      await assert.rejects(drydock.plans.apply(plan.id), /[Ii]nterrupted/);
+      assert.equal([...passes].at(-1), pass);
+      assert.equal(workshop.text("a/old.txt"), "old of a\n");
+      assert.equal(workshop.text("a/added.txt"), undefined);
+
+      const again = await workshop.open();
+      assert.equal((await again.plans.apply(plan.id)).state, "applied");
+      assert.equal(workshop.text("a/old.txt"), "new of a\n");
+    });
+  }
+
   it("[A1] finishes when the signal comes after the decision", async () => {
     await using workshop = new Workshop();
     const controller = new AbortController();

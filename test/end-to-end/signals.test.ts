@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { Workplace } from "./workplace.ts";
@@ -29,6 +29,32 @@ describe("a signal", () => {
       assert.match(place.done("plan", "apply", "fix"), /^Applied plan /);
     });
   }
+
+  it("[A1] stops a large apply in the middle of taking files out, and takes all of it back", async () => {
+    using place = new Workplace();
+    const files = Array.from({ length: 300 }, (_, number) => [`folder/${number}`, "old\n"] as const);
+    place.folder("big", Object.fromEntries(files));
+    place.done("plan", "create", "-r", "big,strategy=filesystem_copy", "--name", "fix");
+    const sandbox = place.done("plan", "path").trimEnd();
+    for (const [path] of files) writeFileSync(join(sandbox, path), "changed\n");
+    const trace = join(place.path, "trace");
+    // The delay is longer than a turn of long work, so one of the next steps sees the signal.
+    const apply = place.start(["plan", "apply", "fix"], {
+      DRYDOCK_FAILPOINT: "stage.take-out:100=stop,stage.take-out:101=delay",
+      DRYDOCK_FAILPOINT_TRACE: trace,
+    });
+    await apply.stopped();
+    apply.signal("SIGINT", "SIGCONT");
+    const { status, stdout, stderr } = await apply.ended();
+    assert.deepEqual({ status, stdout }, { status: 1, stdout: "" }, stderr);
+    assert.match(stderr, /^SIGINT: stopping.*\nerror: .*[Ii]nterrupted/);
+    const passed = readFileSync(trace, "utf8").split("\n");
+    const taken = passed.filter((line) => line === "failpoint stage.take-out").length;
+    assert.ok(taken < 110, `${taken} of ${files.length} files were taken out`);
+    assert.deepEqual(place.tree("big"), { folder: "/", ...Object.fromEntries(files) });
+    assert.equal(place.answer("plan", "diff", "fix").changes.length, files.length);
+    assert.match(place.done("plan", "apply", "fix"), /^Applied plan .*300 changes/);
+  });
 
   it("[A1] does not stop an apply after the decision: it finishes, and a second one is answered", async () => {
     using place = new Workplace();

@@ -63,14 +63,14 @@ export class TreeFixture {
   }
 
   diff(only?: string, tick?: (entries: number) => void): ChangeSet {
-    return diffTree(this.sandbox, this.baseline, {
+    const steps = diffTree(this.sandbox, this.baseline, {
       hasBaseContent: (path, folder, name) => {
         using parent = this.original.openBelow(parentPath(path));
         return sameFileContent(parent, baseName(path), folder, name);
       },
       ...(only !== undefined && { only }),
-      ...(tick !== undefined && { tick }),
     });
+    return runAtOnce(steps, tick);
   }
 
   /** Whether the original at this path was not touched since it was copied. */

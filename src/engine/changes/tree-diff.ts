@@ -2,10 +2,11 @@ import { joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { failedWith } from "../../system/calls/errno.ts";
 import { lastFacts, sameIdentity, statListed } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { listedInode, nameFrom, readNameBytes } from "../../system/calls/listing.ts";
+import { listedInode, nameBlocks, nameFrom } from "../../system/calls/listing.ts";
 import type { BaseFacts, Baseline, CopyFacts } from "../base/baseline.ts";
 import { lastStat } from "../base/stat-view.ts";
 import { assertNotTooDeep } from "../tree/depth-limit.ts";
+import type { Steps } from "../work/pace.ts";
 import type { ChangeSet } from "./change-set.ts";
 import { ChangeSetBuilder, type NowSide, type Pair } from "./change-set-builder.ts";
 
@@ -17,8 +18,6 @@ export interface TreeDiffOptions {
   readonly hasBaseContent: (path: string, sandbox: Folder, name: string, base: BaseFacts) => boolean;
   /** Whether the entry at this index still has this inode, and nothing at or below it was touched. */
   readonly isKnownUntouched?: (index: number, ino: number) => boolean;
-  /** Called now and then with the number of entries looked at; throws to stop. */
-  readonly tick?: (entries: number) => void;
 }
 
 /** The part of a baseline that a diff uses. */
@@ -31,9 +30,9 @@ export type BaseEntries = Pick<
  * Compares a copied tree with its baseline. Reads a file's content only if its change time moved and no other
  * fact decides.
  */
-export function diffTree(tree: Folder, baseline: BaseEntries, options: TreeDiffOptions): ChangeSet {
+export function* diffTree(tree: Folder, baseline: BaseEntries, options: TreeDiffOptions): Steps<ChangeSet> {
   const diff = new TreeDiff(baseline, options);
-  diff.root(tree);
+  yield* diff.root(tree);
   return diff.result();
 }
 
@@ -47,6 +46,12 @@ interface Listed {
   readonly name: string;
   readonly index: number | undefined;
   readonly now?: NowSide;
+}
+
+interface ListedBlock {
+  /** The number of names in the block. */
+  readonly looked: number;
+  readonly listed: readonly Listed[];
 }
 
 /** Creates no objects for untouched entries: a tree may have a million. */
@@ -68,36 +73,43 @@ class TreeDiff {
     return this.#builder.result();
   }
 
-  root(tree: Folder): void {
+  *root(tree: Folder): Steps {
     const { root } = this.#baseline;
     const now = { folder: tree, name: ROOT_PATH, facts: tree.ownFacts() };
     using _inside = this.#options.only === undefined ? this.#compare(ROOT_PATH, root, now) : undefined;
-    this.#contents(ROOT_PATH, tree, root);
+    yield* this.#contents(ROOT_PATH, tree, root);
   }
 
   /** Compares the contents of a folder that exists on one side or on both. */
-  #contents(path: string, folder: Folder | undefined, index: number | undefined): void {
+  *#contents(path: string, folder: Folder | undefined, index: number | undefined): Steps {
     assertNotTooDeep(path);
     const names = new BaseNames(this.#baseline, index);
-    const listed = folder === undefined ? [] : this.#list(path, folder, names);
-    this.#options.tick?.(Math.max(names.size - listed.length, 0));
-    for (const { name, index: child, now } of listed) {
-      const childPath = joinPath(path, name);
-      if (now === undefined) this.#untouchedFolder(childPath, folder?.openBelowIfThere(name), child);
-      else this.#visit(childPath, child, now);
-      this.#options.tick?.(1);
+    if (folder !== undefined)
+      for (const { looked, listed } of this.#list(path, folder, names)) {
+        yield looked - listed.length;
+        for (const { name, index: child, now } of listed) {
+          const childPath = joinPath(path, name);
+          if (now === undefined)
+            yield* this.#untouchedFolder(childPath, folder.openBelowIfThere(name), child);
+          else yield* this.#visit(childPath, child, now);
+          yield 1;
+        }
+      }
+    for (const child of names.unseen()) {
+      yield* this.#visit(joinPath(path, this.#baseline.name(child)), child, undefined);
+      yield 1;
     }
-    for (const child of names.unseen())
-      this.#visit(joinPath(path, this.#baseline.name(child)), child, undefined);
   }
 
-  /** The names in a folder that need a closer look. */
-  #list(path: string, folder: Folder, names: BaseNames): readonly Listed[] {
-    const listed: Listed[] = [];
+  /** The names in a folder that need a closer look, block by block. */
+  *#list(path: string, folder: Folder, names: BaseNames): Generator<ListedBlock> {
+    let listed: Listed[] = [];
+    let looked = 0;
     const only = path === ROOT_PATH ? this.#options.only : undefined;
     const { isKnownUntouched } = this.#options;
-    readNameBytes(folder, (bytes, start, end, pointer) => {
+    const blocks = nameBlocks(folder, (bytes, start, end, pointer) => {
       if (only !== undefined && nameFrom(bytes, start, end) !== only) return;
+      looked += 1;
       const index = names.find(bytes, start, end);
       const isKnown = index !== undefined && isKnownUntouched?.(index, listedInode(bytes, start)) === true;
       if (!isKnown && !statListed(folder, pointer)) return;
@@ -105,7 +117,11 @@ class TreeDiff {
       if (!isKnown && !this.#isUntouchedFile(index))
         listed.push(...this.#look(path, folder, nameFrom(bytes, start, end), index));
     });
-    return listed;
+    for (const _ of blocks) {
+      yield { looked, listed };
+      listed = [];
+      looked = 0;
+    }
   }
 
   /** Whether the last stat shows an untouched file with one name: nearly all files are. */
@@ -123,26 +139,26 @@ class TreeDiff {
     if (isUntouched) return [];
     const now = { folder, name, facts: lastFacts() };
     if (index !== undefined || now.facts.kind === "directory") return [{ name, index, now }];
-    this.#visit(joinPath(path, name), index, now);
+    this.#compareIfThere(joinPath(path, name), index, now)[Symbol.dispose]();
     return [];
   }
 
-  #untouchedFolder(path: string, opened: Folder | undefined, index: number | undefined): void {
+  *#untouchedFolder(path: string, opened: Folder | undefined, index: number | undefined): Steps {
     using folder = opened;
-    if (folder === undefined) this.#visit(path, index, undefined);
-    else this.#contents(path, folder, index);
+    if (folder === undefined) yield* this.#visit(path, index, undefined);
+    else yield* this.#contents(path, folder, index);
   }
 
   /**
    * Compares one path and everything below it. A name that another process removes meanwhile counts as
    * deleted.
    */
-  #visit(path: string, index: number | undefined, now: NowSide | undefined): void {
+  *#visit(path: string, index: number | undefined, now: NowSide | undefined): Steps {
     using folder = now?.facts.kind === "directory" ? now.folder.openBelowIfThere(now.name) : undefined;
     const isGone = now?.facts.kind === "directory" && folder === undefined;
     using _inside = this.#compareIfThere(path, index, isGone ? undefined : now);
     if (folder !== undefined || (index !== undefined && this.#baseline.isFolder(index)))
-      this.#contents(path, folder, index);
+      yield* this.#contents(path, folder, index);
   }
 
   #compareIfThere(path: string, index: number | undefined, now: NowSide | undefined): Disposable {

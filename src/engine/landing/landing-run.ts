@@ -10,6 +10,7 @@ import type { Slots } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
 import { exchangeEntries, moveEntry } from "../tree/move-entry.ts";
 import { OpenParent } from "../tree/open-parent.ts";
+import type { Steps } from "../work/pace.ts";
 import {
   type Deed,
   decide,
@@ -84,7 +85,7 @@ export class LandingRun {
   }
 
   /** Entries that come, then entries that go, then the metadata of folders, because it may close them. */
-  all(tick: (() => void) | undefined): void {
+  *all(): Steps {
     const { original, slots, manifest, direction, isResumed } = this.#task;
     if (isResumed) this.#own.noteEarlier(original, slots, manifest);
     this.#folders.open();
@@ -93,7 +94,7 @@ export class LandingRun {
     for (const next of [entries.coming(direction), entries.going(direction), entries.folderMetadata()])
       for (const { entry, slot } of next) {
         this.#one(entry, slot, parents);
-        tick?.();
+        yield 1;
       }
     this.#folders.close();
   }

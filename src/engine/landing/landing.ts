@@ -10,6 +10,7 @@ import type { Direction, ManifestEntry } from "../manifest/manifest.ts";
 import { Slots } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
 import { dropBallast } from "../staging/staged-manifest.ts";
+import type { Steps } from "../work/pace.ts";
 import { LandingRun } from "./landing-run.ts";
 
 export interface LandingResult {
@@ -22,19 +23,22 @@ export interface RunnableLanding {
   readonly landing: Folder;
   readonly manifest: StoredManifest;
   readonly direction: Direction;
-  /** Called after each entry. */
-  readonly tick?: (() => void) | undefined;
 }
 
 /** Runs a landing to its end. The caller flushes the file system afterwards. */
-export function runLanding({ original, landing, manifest, direction, tick }: RunnableLanding): LandingResult {
+export function* runLanding({
+  original,
+  landing,
+  manifest,
+  direction,
+}: RunnableLanding): Steps<LandingResult> {
   using slots = Slots.open(landing);
   const isFirst = dropBallast(landing);
   // The entries to take back were left by another run too.
   const isResumed = !isFirst || direction === "backward";
   const landedAt = readLanded(landing)?.barrier;
   const run = new LandingRun({ original, slots, manifest, direction, landedAt, isResumed });
-  run.all(tick);
+  yield* run.all();
   return recordEnd(landing, slots, manifest, run);
 }
 

@@ -22,6 +22,8 @@ import { stage } from "../staging/staging.ts";
 import type { StagingInput } from "../staging/staging-input.ts";
 import { removeAllBut, unstage } from "../staging/unstaging.ts";
 import { removeTree } from "../tree/remove-tree.ts";
+import type { LongWork } from "../work/long-work.ts";
+import { runAtOnce, type Steps } from "../work/pace.ts";
 import { type LandedPart, landedPart } from "./landed-part.ts";
 import { assertSameOriginal, runLanding } from "./landing.ts";
 import { itself, touchedTargets } from "./touched-folders.ts";
@@ -62,21 +64,26 @@ export interface ReturnTarget {
 export class Landings {
   readonly #workspace: Folder;
   readonly #touches: OwnTouches;
+  readonly #work: LongWork;
 
-  constructor(workspace: Folder, touches: OwnTouches) {
+  constructor(workspace: Folder, touches: OwnTouches, work: LongWork) {
     this.#workspace = workspace;
     this.#touches = touches;
+    this.#work = work;
   }
 
-  /** Stages the work of the sandbox. */
+  /** Stages the work of the sandbox. An interruption stops it: `rollbackPrepared` then takes it back. */
   async prepare(
     transaction: Transaction,
-    { barrier, ...input }: Omit<StagingInput, "landing" | "transaction" | "age"> & { readonly barrier: Time },
+    {
+      barrier,
+      ...input
+    }: Omit<StagingInput, "landing" | "transaction" | "age" | "work"> & { readonly barrier: Time },
   ): Promise<PreparedCommit | null> {
     using landings = this.#workspace.ensureFolder(POINTS.create, LANDINGS);
     using landing = landings.ensureFolder(POINTS.create, transaction.id);
     const age = this.#touches.since(barrier);
-    const staged = stage({ ...input, landing, transaction: transaction.id, age });
+    const staged = await stage({ ...input, landing, transaction: transaction.id, age, work: this.#work });
     if (staged === null) {
       const sandbox = {
         open: () => input.sandbox.duplicate(),
@@ -135,7 +142,7 @@ export class Landings {
   #runBack(original: Folder, landing: Folder): StoredManifest {
     const manifest = needManifest(landing);
     assertSameOriginal(original, manifest);
-    goBack({ original, landing, manifest, touches: this.#touches });
+    runAtOnce(goBack({ original, landing, manifest, touches: this.#touches }));
     return manifest;
   }
 
@@ -156,21 +163,20 @@ export class Landings {
   }
 
   /** Lands a prepared landing, or takes back a finished one. */
-  async run(
-    original: Folder,
-    prepared: PreparedCommit,
-    direction: Direction,
-    tick?: () => void,
-  ): Promise<CommitResult> {
+  async run(original: Folder, prepared: PreparedCommit, direction: Direction): Promise<CommitResult> {
     using landing = this.#open(prepared);
     const manifest = needManifest(landing, digestOf(prepared));
     assertSameOriginal(original, manifest);
     const attention =
       direction === "backward"
-        ? goBack({ original, landing, manifest, touches: this.#touches, tick })
-        : runLanding({ original, landing, manifest, direction, tick }).attention;
+        ? await this.#toEnd(goBack({ original, landing, manifest, touches: this.#touches }), prepared)
+        : (await this.#toEnd(runLanding({ original, landing, manifest, direction }), prepared)).attention;
     await flush(POINTS.flushLanded, landing, () => touchedTargets(original, landing, manifest));
     return { changes: prepared.changes, attention };
+  }
+
+  async #toEnd<Result>(steps: Steps<Result>, { changes }: PreparedCommit): Promise<Result> {
+    return await this.#work.toEnd("landing", steps, changes);
   }
 
   /** Checks that a landed transaction can be taken back, and reserves room for that. */
@@ -215,7 +221,7 @@ export class Landings {
       assertSameOriginal(original, manifest);
       // An interrupted undo is neither as it landed nor as it was; the check before it has already passed.
       if (landing.facts(REVERTING) === undefined) this.#beginRevert(original, landing, manifest);
-      goBack({ original, landing, manifest, touches: this.#touches });
+      runAtOnce(goBack({ original, landing, manifest, touches: this.#touches }));
       writeWhole(POINTS.reverted, landing, REVERTED, Buffer.alloc(0));
     }
     this.#remove(id);

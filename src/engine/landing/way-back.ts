@@ -7,6 +7,7 @@ import type { OwnTouches, RestoredPath } from "../base/own-touches.ts";
 import { readLanded } from "../manifest/landed-record.ts";
 import { Slots, slotName } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
+import type { Steps } from "../work/pace.ts";
 import { runLanding } from "./landing.ts";
 import { dropInnerLink } from "./landing-links.ts";
 
@@ -20,7 +21,6 @@ export interface WayBack {
   readonly landing: Folder;
   readonly manifest: StoredManifest;
   readonly touches: OwnTouches;
-  readonly tick?: (() => void) | undefined;
 }
 
 /**
@@ -31,11 +31,11 @@ export interface WayBack {
  *   3. these names go; that moves the change time of the file that stays
  *   4. what the change times of the original stand for now (own-touches.ts)
  */
-export function goBack(way: WayBack): readonly Attention[] {
-  const { original, landing, manifest, tick } = way;
+export function* goBack(way: WayBack): Steps<readonly Attention[]> {
+  const { original, landing, manifest } = way;
   const drops = manifest.anchors.length > 0;
   if (landing.facts(RETURNED) === undefined) {
-    runLanding({ original, landing, manifest, direction: "backward", tick });
+    yield* runLanding({ original, landing, manifest, direction: "backward" });
     if (drops) writeWhole(POINTS.returned, landing, RETURNED, Buffer.alloc(0));
   }
   if (drops) dropNames(way);

@@ -13,6 +13,7 @@ import { Folder } from "../../system/calls/folder.ts";
 import { FolderCache } from "../../system/calls/folder-cache.ts";
 import type { ChangeSet } from "../changes/change-set.ts";
 import { withoutExcluded } from "../changes/exclusions.ts";
+import type { Steps } from "../work/pace.ts";
 import { OpenWorkspace } from "../workspace/sandbox-door.ts";
 import { type Scope, withoutFrom } from "../workspace/scope.ts";
 import { openWorkspace, type Placement, type WorkspacePlace } from "../workspace/workspace.ts";
@@ -36,8 +37,8 @@ export class OpenSandbox<Tree extends SandboxTree> {
   }
 
   /** The differences from the original, without excluded paths. */
-  changes(tick?: (entries: number) => void): ChangeSet {
-    return withoutExcluded(this.tree.diff(this.original, this.own, tick), this.scope);
+  *changes(): Steps<ChangeSet> {
+    return withoutExcluded(yield* this.tree.diff(this.original, this.own), this.scope);
   }
 
   [Symbol.dispose](): void {

@@ -38,7 +38,7 @@ export interface SandboxTree {
 
   write(original: Folder, own: Folder, path: string, bytes: Uint8Array): WrittenFile;
 
-  diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet;
+  diff(original: Folder, own: Folder): Steps<ChangeSet>;
 
   /** For a layer: whether an entry is only a mark about the layer below. */
   readonly isMark?: IsMark;

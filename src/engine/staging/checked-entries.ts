@@ -1,8 +1,9 @@
 import { SandboxConflictError } from "../../core/errors/errors.ts";
 import type { TreeEntry } from "../changes/change-set.ts";
-import { Conflicts } from "../checks/conflicts.ts";
+import { Conflicts, type JudgedEntry } from "../checks/conflicts.ts";
 import { Obstacles, type Unlocks } from "../checks/obstacles.ts";
 import { type PackedIdentity, packIdentity } from "../manifest/manifest-entries.ts";
+import type { Steps } from "../work/pace.ts";
 import { comesIn, type StagingInput } from "./staging-input.ts";
 import type { Survey } from "./survey.ts";
 
@@ -22,41 +23,61 @@ const DROPS_OUT = -1;
  * identity of each; the rest is read again from the change set, in order.
  */
 export class CheckedEntries implements Iterable<LeftEntry> {
-  readonly unlocks: Unlocks;
-  readonly count: number;
   readonly #entries: Iterable<TreeEntry>;
-  readonly #before: readonly (PackedIdentity | undefined | typeof DROPS_OUT)[];
+  readonly #before: (PackedIdentity | undefined | typeof DROPS_OUT)[] = [];
+  #unlocks: Unlocks = [];
+  #count = 0;
+
+  private constructor(entries: Iterable<TreeEntry>) {
+    this.#entries = entries;
+  }
 
   /**
    * Checks every entry once: for conflicts, for obstacles, and for how to stage it. Throws
    * `SandboxConflictError` with all conflicts, or else the first obstacle.
    */
-  constructor(input: StagingInput, survey: Survey) {
+  static *check(input: StagingInput, survey: Survey): Steps<CheckedEntries> {
+    const checked = new CheckedEntries(input.changes.entries);
+    yield* checked.#check(input, survey);
+    return checked;
+  }
+
+  /** The folders to open up for the landing. */
+  get unlocks(): Unlocks {
+    return this.#unlocks;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  *#check(input: StagingInput, survey: Survey): Steps {
     using conflicts = new Conflicts(input);
     const obstacles = new Obstacles(input.original);
-    const before: (PackedIdentity | undefined | typeof DROPS_OUT)[] = [];
     let obstacle: { readonly thrown: unknown } | undefined;
-    let count = 0;
-    for (const entry of input.changes.entries) {
+    for (const entry of this.#entries) {
       const judged = mayLand(entry, input) ? conflicts.judge(entry) : "done";
-      if (judged === "done" || judged === "conflict") {
-        before.push(DROPS_OUT);
-        continue;
+      const slot = this.#note(judged);
+      if (slot !== undefined && conflicts.found.length === 0 && obstacle === undefined) {
+        obstacle = failureOf(() => obstacles.judge(entry, typeof judged === "string" ? undefined : judged));
+        if (obstacle === undefined && comesIn(entry)) survey.look(entry, slot);
       }
-      const now = judged === "nothing" ? undefined : judged;
-      before.push(now === undefined ? undefined : packIdentity(now));
-      const slot = count;
-      count += 1;
-      if (conflicts.found.length > 0 || obstacle !== undefined) continue;
-      obstacle = failureOf(() => obstacles.judge(entry, now));
-      if (obstacle === undefined && comesIn(entry)) survey.look(entry, slot);
+      yield 1;
     }
     if (conflicts.found.length > 0) throw new SandboxConflictError(conflicts.found);
     if (obstacle !== undefined) throw obstacle.thrown;
-    this.unlocks = obstacles.unlocks;
-    this.count = count;
-    this.#entries = input.changes.entries;
-    this.#before = before;
+    this.#unlocks = obstacles.unlocks;
+  }
+
+  /** Returns the entry's slot, if it still has to land. */
+  #note(judged: JudgedEntry): number | undefined {
+    if (judged === "done" || judged === "conflict") {
+      this.#before.push(DROPS_OUT);
+      return undefined;
+    }
+    this.#before.push(judged === "nothing" ? undefined : packIdentity(judged));
+    this.#count += 1;
+    return this.#count - 1;
   }
 
   *[Symbol.iterator](): Generator<LeftEntry> {

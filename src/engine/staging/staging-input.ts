@@ -3,6 +3,7 @@ import type { Age } from "../base/age.ts";
 import type { BaseFacts } from "../base/baseline.ts";
 import type { ChangeSet, TreeEntry } from "../changes/change-set.ts";
 import type { LandingRules } from "../checks/landing-policy.ts";
+import type { LongWork } from "../work/long-work.ts";
 
 /** The input of the staging of a landing. */
 export interface StagingInput {
@@ -29,8 +30,8 @@ export interface StagingInput {
   readonly baseOf: (path: string) => BaseFacts | undefined;
   /** The rules for what may land, and how. */
   readonly rules: LandingRules;
-  /** Called after each entry; throws to stop. */
-  readonly tick: () => void;
+  /** Shows how far each pass is, and stops it when the user interrupts. */
+  readonly work: Pick<LongWork, "run">;
 }
 
 /** Whether the entry brings something new into the original. */

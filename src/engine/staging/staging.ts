@@ -11,6 +11,7 @@ import { EntriesWriter } from "../manifest/manifest-entries.ts";
 import { quietFolders } from "../manifest/quiet-folders.ts";
 import { Slots } from "../manifest/slots.ts";
 import { ENTRIES, writeManifest } from "../manifest/stored-manifest.ts";
+import type { Steps } from "../work/pace.ts";
 import { CheckedEntries, type LeftEntry } from "./checked-entries.ts";
 import { findMarks } from "./layer-traces.ts";
 import { SlotFiller } from "./slot-filler.ts";
@@ -25,7 +26,8 @@ import { restoreFolderTimes } from "./unstaging.ts";
  * file system is flushed, the landing needs only renames. The original is not touched here. manifest.ts
  * describes the files and the order of writes.
  *
- * Each step goes over the entries one at a time, in path order; no step holds all of them.
+ * Each pass goes over the entries one at a time, in path order; none holds all of them. The passes run in
+ * turns, so that an interruption is noticed and the user sees how far each one is.
  */
 export interface Staged {
   readonly digest: string;
@@ -36,19 +38,21 @@ export interface Staged {
  * Stages a landing, or returns null if there is nothing to land. Throws `SandboxConflictError`, or the first
  * obstacle.
  */
-export function stage(input: StagingInput): Staged | null {
+export async function stage(input: StagingInput): Promise<Staged | null> {
+  const { work, changes } = input;
+  const total = changes.entries.length;
   // Taken before the check for conflicts: a later change by another writer has to be at or after this
   // barrier.
   const barrier = takeBarrier(input.landing);
   assertClockWentOn(input.age.barrier, barrier);
   using survey = new Survey(input, canMove(input));
-  const entries = new CheckedEntries(input, survey);
-  if (entries.count === 0 && input.changes.folderTimes.length === 0) return null;
+  const entries = await work.run("checking", CheckedEntries.check(input, survey), total);
+  if (entries.count === 0 && changes.folderTimes.length === 0) return null;
   survey.decide();
   const anchors = linkedAnchors(input, survey);
   const folderTimes = plannedFolderTimes(input, entries);
-  recordMoves(input, entries, survey);
-  const digest = fillSlots(input, entries, survey);
+  await work.run("recording", recordMoves(input, entries, survey), entries.count);
+  const digest = await work.run("preparing", fillSlots(input, entries, survey), entries.count);
   // Entries need their true modes before the barrier that tells what changed after the staging.
   closeBelow(input.landing.path);
   const header: Omit<ManifestHeader, "version"> = {
@@ -93,7 +97,7 @@ function canMove({ sandbox, landing, isPart }: StagingInput): boolean {
 }
 
 /** Records the entries that will be taken out of the sandbox, if there are any. */
-function recordMoves(input: StagingInput, entries: Iterable<LeftEntry>, survey: Survey): void {
+function* recordMoves(input: StagingInput, entries: Iterable<LeftEntry>, survey: Survey): Steps {
   const moved = function* (): Generator<LeftEntry> {
     for (const left of entries)
       if (comesIn(left.entry) && survey.planOf(left.entry, left.slot).way === "move") yield left;
@@ -111,6 +115,7 @@ function recordMoves(input: StagingInput, entries: Iterable<LeftEntry>, survey: 
     });
     if (input.isLayer) findMarks(input.sandbox, path, (marked) => record.addMarked(marked));
     folders.add(parentPath(path));
+    yield 1;
   }
   for (const path of folders) {
     using folder = input.sandbox.openBelow(path);
@@ -126,13 +131,13 @@ function readOnlyMode({ after }: TreeEntry): { readonly mode?: number } {
 }
 
 /** Fills the slots and writes the manifest's entries. Returns their digest. */
-function fillSlots(input: StagingInput, entries: CheckedEntries, survey: Survey): string {
+function* fillSlots(input: StagingInput, entries: CheckedEntries, survey: Survey): Steps<string> {
   using slots = Slots.make(input.landing, entries.count);
   using writer = new EntriesWriter(input.landing, ENTRIES);
   using filler = new SlotFiller(input, slots, writer);
   for (const left of entries) {
     filler.fill(left, survey.planOf(left.entry, left.slot));
-    input.tick();
+    yield 1;
   }
   filler.finish();
   restoreFolderTimes(input.sandbox, readStagingRecord(input.landing)?.folders() ?? []);

@@ -10,22 +10,14 @@ export class LongWork {
     this.#context = context;
   }
 
-  async run(task: string, steps: Steps): Promise<void> {
-    let done = 0;
-    await runInTurns(steps, (entries) => {
-      this.stopIfAsked();
-      done += entries;
-      this.#context.progress({ task, done });
-    });
+  /** `total` is the number of entries, where it is known. */
+  async run<Result>(task: string, steps: Steps<Result>, total?: number): Promise<Result> {
+    return await runInTurns(steps, this.adder(task, "asked-to-stop", total));
   }
 
   /** Runs work to its end, even if the user interrupts: half of it would be of no use. */
-  async toEnd(task: string, steps: Steps): Promise<void> {
-    let done = 0;
-    await runInTurns(steps, (entries) => {
-      done += entries;
-      this.#context.progress({ task, done });
-    });
+  async toEnd<Result>(task: string, steps: Steps<Result>, total?: number): Promise<Result> {
+    return await runInTurns(steps, this.adder(task, "to-its-end", total));
   }
 
   /** Returns a function to call after each of `total` pieces. */
@@ -37,16 +29,17 @@ export class LongWork {
     };
   }
 
-  /**
-   * Returns a function to call with the number of pieces done since the last call, where the total is
-   * unknown.
-   */
-  adder(task: string, until: "asked-to-stop" | "to-its-end" = "asked-to-stop"): (pieces: number) => void {
+  /** Returns a function to call with the number of pieces done since the last call. */
+  adder(
+    task: string,
+    until: "asked-to-stop" | "to-its-end" = "asked-to-stop",
+    total?: number,
+  ): (pieces: number) => void {
     let done = 0;
     return (pieces) => {
       if (until === "asked-to-stop") this.stopIfAsked();
       done += pieces;
-      this.#context.progress({ task, done });
+      this.#context.progress({ task, done, ...(total !== undefined && { total }) });
     };
   }
 

@@ -3,24 +3,36 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 /**
  * Long work on files, in steps. Its system calls are synchronous, so it is a generator that yields the number
  * of entries it has handled since the last yield. Between yields the caller can show progress, stop at the
- * user's request, and let the event loop turn.
+ * user's request, and let the event loop turn, without which Node notices no signal.
  */
-export type Steps = Generator<number, void, undefined>;
+export type Steps<Result = void> = Generator<number, Result, undefined>;
 
 const LONGEST_TURN_MS = 20;
 
-/** Runs the work while letting the event loop turn. `onStep` may throw to stop it. */
-export async function runInTurns(steps: Steps, onStep: (entries: number) => void): Promise<void> {
+/**
+ * Runs the work while letting the event loop turn. `onStep` may throw to stop it: `using` then ends the work,
+ * which closes what it has open.
+ */
+export async function runInTurns<Result>(
+  steps: Steps<Result>,
+  onStep: (entries: number) => void,
+): Promise<Result> {
+  using work = steps;
   let turnBegan = performance.now();
-  for (const entries of steps) {
-    onStep(entries);
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done === true) return step.value;
+    onStep(step.value);
     if (performance.now() - turnBegan < LONGEST_TURN_MS) continue;
     await nextTurn();
     turnBegan = performance.now();
   }
 }
 
-/** Runs the work in one go. */
-export function runAtOnce(steps: Steps): void {
-  for (const _ of steps);
+/** Runs the work in one go. `onStep` may throw to stop it. */
+export function runAtOnce<Result>(steps: Steps<Result>, onStep?: (entries: number) => void): Result {
+  using work = steps;
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done === true) return step.value;
+    onStep?.(step.value);
+  }
 }

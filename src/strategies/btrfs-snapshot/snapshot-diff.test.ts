@@ -17,6 +17,7 @@ import { type MountedImage, mountImage, whyNoImages } from "../../../test/suppor
 import { makeSubvolume, removeWithSubvolumes } from "../../../test/support/subvolumes.ts";
 import { takeBarrier } from "../../engine/base/barrier.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
+import { runAtOnce } from "../../engine/work/pace.ts";
 import { createSnapshot } from "../../system/btrfs/btrfs.ts";
 import { commitOf, inodesTouchedSince } from "../../system/btrfs/btrfs-search.ts";
 import type { Time } from "../../system/calls/facts.ts";
@@ -157,9 +158,9 @@ describe("a snapshot and its base", { skip: whyNoImages() ?? false }, () => {
     it(`[D1] differ in the same, whether the file system tells what was touched or both are walked: ${what}`, () => {
       work((path) => join(place, "tree", path));
       using snapshots = new OpenSnapshots(place, barrier);
-      const found = diffWithBase(snapshots);
+      const found = runAtOnce(diffWithBase(snapshots));
       assert.deepEqual(linesOf(found), lines);
-      assert.deepEqual(outlineOf(found), outlineOf(diffSnapshots(snapshots, undefined)));
+      assert.deepEqual(outlineOf(found), outlineOf(runAtOnce(diffSnapshots(snapshots, undefined))));
     });
 
   it("[D6] are looked at only where something was touched", () => {
@@ -187,7 +188,7 @@ describe("a snapshot and its base", { skip: whyNoImages() ?? false }, () => {
     it(`[A11] know a name in both of a file that ${what}`, () => {
       work((path) => join(place, "tree", path));
       using snapshots = new OpenSnapshots(place, barrier);
-      assert.equal([...diffWithBase(snapshots).anchors.values()].length, 1);
+      assert.equal([...runAtOnce(diffWithBase(snapshots)).anchors.values()].length, 1);
     });
 
   it("[D2] differ in content though everything was done within one tick of the clock", (t) => {
@@ -204,8 +205,8 @@ describe("a snapshot and its base", { skip: whyNoImages() ?? false }, () => {
       using snapshots = new OpenSnapshots(path, before);
       const [is, was] = [snapshots.tree, snapshots.base].map((folder) => folder.facts("file")?.ctime);
       if (String(is) === String(was)) {
-        assert.deepEqual(linesOf(diffSnapshots(snapshots, undefined)), ["modified file"]);
-        assert.deepEqual(linesOf(diffWithBase(snapshots)), ["modified file"]);
+        assert.deepEqual(linesOf(runAtOnce(diffSnapshots(snapshots, undefined))), ["modified file"]);
+        assert.deepEqual(linesOf(runAtOnce(diffWithBase(snapshots))), ["modified file"]);
         return;
       }
       removeWithSubvolumes(path);

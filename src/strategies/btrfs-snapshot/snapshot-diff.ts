@@ -3,6 +3,7 @@ import type { BaseFacts } from "../../engine/base/baseline.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import { diffTree } from "../../engine/changes/tree-diff.ts";
 import { sameFileContent } from "../../engine/tree/same-entry.ts";
+import type { Steps } from "../../engine/work/pace.ts";
 import { commitOf, inodesTouchedSince } from "../../system/btrfs/btrfs-search.ts";
 import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -26,9 +27,9 @@ export interface Snapshots {
  * Compares the two snapshots. Where the file system lists the touched inodes, only those and their folders
  * are read; otherwise both snapshots are walked.
  */
-export function diffWithBase(snapshots: Snapshots, tick?: (entries: number) => void): ChangeSet {
+export function* diffWithBase(snapshots: Snapshots): Steps<ChangeSet> {
   const touched = inodesTouchedSince(snapshots.tree, commitOf(snapshots.base));
-  const found = diffSnapshots(snapshots, touched, tick);
+  const found = yield* diffSnapshots(snapshots, touched);
   // A file that moved with its folder is not touched itself; only a walk finds its other names.
   const isUnknown = found.changes.some(
     ({ after }) =>
@@ -37,18 +38,16 @@ export function diffWithBase(snapshots: Snapshots, tick?: (entries: number) => v
       after.nlink > 1 &&
       touched?.has(after.ino) === false,
   );
-  return isUnknown ? diffSnapshots(snapshots, undefined, tick) : found;
+  return isUnknown ? yield* diffSnapshots(snapshots, undefined) : found;
 }
 
 /** Compares the two snapshots, only the touched inodes if these are known. */
-export function diffSnapshots(
+export function* diffSnapshots(
   { tree, base, barrier, landed }: Snapshots,
   touched: ReadonlySet<number> | undefined,
-  tick?: (entries: number) => void,
-): ChangeSet {
+): Steps<ChangeSet> {
   using entries = new BaseSnapshotEntries(base, barrier, { touched, landed: landed?.overrides });
-  return diffTree(tree, entries, {
-    ...(tick !== undefined && { tick }),
+  return yield* diffTree(tree, entries, {
     isKnownUntouched: (index, ino) => entries.isKnownUntouched(index, ino),
     hasBaseContent: (path, folder, name, facts) => {
       if (landed?.overrides.entry(path) !== undefined) return landed.hasContent(path, folder, name, facts);

@@ -168,7 +168,7 @@ export class SnapshotTree extends NotedTree implements SandboxTree {
     this.workspace.removeFile(POINTS.removeTemporary, TEMPORARY);
   }
 
-  diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
+  *diff(original: Folder, own: Folder): Steps<ChangeSet> {
     if (own.path !== this.path) return NO_CHANGES;
     using base = this.openBase();
     const landed = {
@@ -179,7 +179,7 @@ export class SnapshotTree extends NotedTree implements SandboxTree {
         return sameFileContent(parent, baseName(path), folder, name);
       },
     };
-    const found = diffWithBase({ tree: own, base, barrier: this.notes.barrier, landed }, tick);
+    const found = yield* diffWithBase({ tree: own, base, barrier: this.notes.barrier, landed });
     const temporary = this.#temporary();
     const isTheirs = ({ path }: { readonly path: string }) => path !== temporary && !isOurs(path);
     return { ...found, changes: found.changes.filter(isTheirs), entries: found.entries.filter(isTheirs) };

@@ -96,11 +96,10 @@ export class CopiedTree extends NotedTree implements SandboxTree {
     return writeFileBelow(own, path, bytes, this.workspace);
   }
 
-  diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
+  *diff(original: Folder, own: Folder): Steps<ChangeSet> {
     const { only } = this.#scope;
-    return diffTree(own, this.loadBaseline(), {
+    return yield* diffTree(own, this.loadBaseline(), {
       ...(only !== undefined && { only }),
-      ...(tick !== undefined && { tick }),
       hasBaseContent: (path, folder, name, base) => this.#hasBaseContent(original, path, folder, name, base),
     });
   }

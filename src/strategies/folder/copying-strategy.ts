@@ -17,7 +17,7 @@ import {
 } from "../../engine/checkpoint/tree-checkpoints.ts";
 import type { OpenSandbox } from "../../engine/sandbox/sandbox-reference.ts";
 import type { BegunRestore } from "../../engine/sandbox/sandbox-tree.ts";
-import type { Steps } from "../../engine/work/pace.ts";
+import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
 import type { Scope } from "../../engine/workspace/scope.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { CopiedTree, type CopyMode, treePath } from "./copied-tree.ts";
@@ -95,7 +95,7 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
 type Examined = Pick<RestoredTree, "baseline" | "now">;
 
 function examine(tree: CopiedTree, original: Folder, own: Folder): Examined {
-  return { baseline: tree.loadBaseline(), now: tree.diff(original, own) };
+  return { baseline: tree.loadBaseline(), now: runAtOnce(tree.diff(original, own)) };
 }
 
 function restoredTree(

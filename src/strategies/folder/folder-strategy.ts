@@ -50,7 +50,7 @@ import { shownChanges } from "../../engine/show/diff-view.ts";
 import { writtenChange } from "../../engine/show/written-change.ts";
 import { lazyValue } from "../../engine/work/lazy-value.ts";
 import { LongWork } from "../../engine/work/long-work.ts";
-import type { Steps } from "../../engine/work/pace.ts";
+import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
 import { type Scope, scopeOf, toEnginePath, toResourcePath } from "../../engine/workspace/scope.ts";
 import { removeAllButLandings, removeUnfinished } from "../../engine/workspace/unfinished-workspace.ts";
 import {
@@ -157,7 +157,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
 
   async diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView> {
     using sandbox = await this.open(ref);
-    const { changes } = sandbox.changes(this.#work.adder("comparing", "to-its-end"));
+    const { changes } = await this.#work.toEnd("comparing", sandbox.changes());
     const shown = shownChanges(changes, {
       tick: this.#work.counter("reading", changes.length),
       original: sandbox.original,
@@ -174,11 +174,10 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     if (transaction.undoes !== undefined) return this.#prepareUndo(ref, transaction.undoes.prepared);
     using sandbox = await this.#openFrozen(ref);
     if (transaction.afterRestart !== true) assertSameBoot(sandbox.tree);
-    const found = sandbox.changes(this.#work.adder("comparing"));
+    const found = await this.#work.run("comparing", sandbox.changes());
     const changes = whatMayLand(found, transaction, sandbox.scope);
     if (changes.entries.length === 0 && changes.folderTimes.length === 0) return null;
     const baseOf = sandbox.tree.baseLookup(sandbox.original);
-    const tick = this.#work.counter("preparing", changes.entries.length);
     return await this.#landings(sandbox.workspace, sandbox.scope).prepare(transaction, {
       original: sandbox.original,
       sandbox: sandbox.own,
@@ -188,10 +187,6 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
       isLayer: sandbox.tree.isMark !== undefined,
       isPart: transaction.only !== undefined,
       rules: new LandingRules(this.context.policy, baseOf, changes.changes, sandbox.tree.isMark),
-      tick: () => {
-        this.#work.stopIfAsked();
-        tick();
-      },
     });
   }
 
@@ -208,12 +203,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     if (tree.isFinished && !isPart) tree.markStale();
     const direction = transaction.direction === "undo" ? "backward" : "forward";
     const landings = this.#landings(folder, scope);
-    const result = await landings.run(
-      original,
-      prepared,
-      direction,
-      this.#work.counter("landing", prepared.changes),
-    );
+    const result = await landings.run(original, prepared, direction);
     if (isPart) await landings.withPart(original, prepared, (part) => rebaseAfterPart(part, tree, direction));
     return result;
   }
@@ -272,7 +262,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     using sandbox = await this.#openFrozen(ref);
     const barrier = takeBarrier(sandbox.workspace);
     const made = { id: checkpointId, barrier, last };
-    const changes = lazyValue(() => sandbox.changes(this.#work.adder("comparing")));
+    const changes = lazyValue(() => runAtOnce(sandbox.changes(), this.#work.adder("comparing")));
     return await saveUnlessSame(
       sandbox.workspace,
       checkpointId,
@@ -329,7 +319,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   #landings(workspace: Folder, scope: Scope): Landings {
-    return new Landings(workspace, this.#touches(workspace, scope));
+    return new Landings(workspace, this.#touches(workspace, scope), this.#work);
   }
 
   /** A landed transaction's undo record keeps the workspace. */

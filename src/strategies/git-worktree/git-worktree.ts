@@ -203,9 +203,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
   ): Promise<CommitResult> {
     using parts = this.#parts(ref);
     markStale(parts.workspace);
-    const attention = await this.#landings(ref, parts, this.#work.counter("landing", prepared.changes)).run(
-      prepared,
-    );
+    const attention = await this.#landings(ref, parts).run(prepared);
     return { changes: prepared.changes, attention };
   }
 
@@ -301,18 +299,17 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
     return await findCheckout(this.#git, resource.location);
   }
 
-  #landings(ref: SandboxRef, parts: SandboxParts, tick = () => this.#work.stopIfAsked()): GitLandings {
+  #landings(ref: SandboxRef, parts: SandboxParts): GitLandings {
     const { stateDir, policy, git, signal, now } = this.#context;
     const { workspace, checkout } = parts;
     return new GitLandings(parts, {
-      exchange: new Landings(workspace, new OwnTouches(stateDir, checkout.root, workspace)),
+      exchange: new Landings(workspace, new OwnTouches(stateDir, checkout.root, workspace), this.#work),
       refs: String(ref.metadata["refs"]),
       policy,
       fastForward: git?.fastForward ?? false,
       hooks: new UserHooks(parts, git?.runHooks ?? false, signal),
       signal,
       now,
-      tick,
     });
   }
 

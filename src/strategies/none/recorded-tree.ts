@@ -6,7 +6,7 @@ import { recordTree } from "../../engine/base/record-tree.ts";
 import type { TreeChange } from "../../engine/changes/change-set.ts";
 import { diffTree } from "../../engine/changes/tree-diff.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
-import type { Steps } from "../../engine/work/pace.ts";
+import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
 import type { Scope } from "../../engine/workspace/scope.ts";
 import { openHomes } from "../../engine/workspace/workspace.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -63,10 +63,12 @@ export class RecordedTree {
     const baseline = Baseline.fromBytes(bytes, this.#sandboxId);
     // A touched entry of the same size may have other content. Without a copy there is no way to tell, so it
     // counts as changed.
-    const { changes } = diffTree(original, baseline, {
-      ...(scope.only !== undefined && { only: scope.only }),
-      hasBaseContent: () => false,
-    });
+    const { changes } = runAtOnce(
+      diffTree(original, baseline, {
+        ...(scope.only !== undefined && { only: scope.only }),
+        hasBaseContent: () => false,
+      }),
+    );
     const temporary = this.#temporary;
     return changes.filter(({ path }) => path !== temporary);
   }

@@ -10,6 +10,7 @@ import {
 } from "../../engine/changes/change-set-builder.ts";
 import { assertNotTooDeep } from "../../engine/tree/depth-limit.ts";
 import { sameFileContent } from "../../engine/tree/same-entry.ts";
+import type { Steps } from "../../engine/work/pace.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import { type Facts, sameIdentity } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -32,18 +33,16 @@ export interface LayerDiffOptions {
   readonly workspace: Folder;
   /** While programs are at work: the other names of changed files (linked-names.ts). */
   readonly linkedNames?: () => readonly LinkedName[];
-  /** Called now and then with the number of entries looked at; throws to stop. */
-  readonly tick?: (entries: number) => void;
 }
 
 /**
  * Finds the changes that an upper layer makes. Walks only the upper layer, and the lower folders that it
  * replaces or deletes as a whole.
  */
-export function diffLayers(upper: Folder, lower: Folder, options: LayerDiffOptions): ChangeSet {
+export function* diffLayers(upper: Folder, lower: Folder, options: LayerDiffOptions): Steps<ChangeSet> {
   const diff = new LayerDiff(options);
-  diff.root(upper, lower);
-  for (const linked of options.linkedNames?.() ?? []) diff.linkedName(lower, linked);
+  yield* diff.root(upper, lower);
+  for (const linked of options.linkedNames?.() ?? []) yield* diff.linkedName(lower, linked);
   return diff.result();
 }
 
@@ -80,52 +79,54 @@ class LayerDiff {
     return this.#builder.result();
   }
 
-  root(upper: Folder, lower: Folder): void {
+  *root(upper: Folder, lower: Folder): Steps {
     const noted = this.#options.record.get(ROOT_PATH);
     const now = { folder: upper, name: ROOT_PATH, facts: upper.ownFacts() };
     const base = noted && { facts: noted, folder: lower, name: ROOT_PATH };
     using _inside = base && this.#builder.compare(ROOT_PATH, base, now);
-    this.#merged(ROOT_PATH, upper, lower);
+    yield* this.#merged(ROOT_PATH, upper, lower);
   }
 
   /** Reports a name that only the lower layer has, of a file that was changed through another name. */
-  linkedName(root: Folder, { path, storedAt }: LinkedName): void {
+  *linkedName(root: Folder, { path, storedAt }: LinkedName): Steps {
     using folder = root.openBelowIfThere(parentPath(path));
     using copies = this.#options.workspace.openBelowIfThere(parentPath(storedAt));
     const name = baseName(storedAt);
     const facts = copies?.facts(name);
     if (copies === undefined || facts === undefined) return;
-    this.#visit(path, { folder: copies, name, facts, storedAt }, { folder, name: baseName(path) });
+    yield* this.#visit(path, { folder: copies, name, facts, storedAt }, { folder, name: baseName(path) });
   }
 
   /** Compares a folder that shows both layers. */
-  #merged(path: string, upper: Folder, lower: Folder | undefined): void {
+  *#merged(path: string, upper: Folder, lower: Folder | undefined): Steps {
     const only = path === ROOT_PATH ? this.#options.only : undefined;
     for (const name of this.#names(path, upper)) {
       const lowerName = this.#options.marks.whitenedName(name) ?? name;
       if (OWN_NAME.test(lowerName) || (only !== undefined && lowerName !== only)) continue;
       const facts = upper.facts(name);
       const below = { folder: lower, name: lowerName };
-      if (facts !== undefined) this.#visit(joinPath(path, lowerName), { folder: upper, name, facts }, below);
+      if (facts !== undefined)
+        yield* this.#visit(joinPath(path, lowerName), { folder: upper, name, facts }, below);
+      yield 1;
     }
   }
 
   /** Compares one name of a merged folder. */
-  #visit(path: string, now: NowSide, lower: LowerName): void {
+  *#visit(path: string, now: NowSide, lower: LowerName): Steps {
     const below = lower.folder?.facts(lower.name);
     const noted = this.#options.record.get(path);
     const facts = noted ?? (this.#options.isLive ? currentFacts(lower, below) : undefined);
     if (!this.#options.marks.isMark(now.folder, now.name, now.facts))
-      this.#compare(path, facts && { ...lower, facts }, now);
+      yield* this.#compare(path, facts && { ...lower, facts }, now);
     // What is noted was deleted by the sandbox, even if another writer has it away just now: the landing
     // looks again. Without a note, a deletion on both sides is no change.
-    else this.#deleted(path, lower, below, facts);
+    else yield* this.#deleted(path, lower, below, facts);
   }
 
   /**
    * Compares the contents of a folder of one layer, or of both layers where the upper one hides the lower.
    */
-  #replaced(path: string, above: Folder | undefined, below: Folder | undefined): void {
+  *#replaced(path: string, above: Folder | undefined, below: Folder | undefined): Steps {
     const hidden = new Set(this.#names(path, above));
     for (const name of hidden) {
       const facts = above?.facts(name);
@@ -133,22 +134,25 @@ class LayerDiff {
       if (this.#options.marks.isMark(above, name, facts)) hidden.delete(name);
       else {
         const base = currentFacts({ folder: below, name }, below?.facts(name));
-        this.#compare(joinPath(path, name), base && { facts: base, folder: below, name }, {
+        yield* this.#compare(joinPath(path, name), base && { facts: base, folder: below, name }, {
           folder: above,
           name,
           facts,
         });
       }
+      yield 1;
     }
     for (const name of this.#names(path, below)) {
       const lower = { folder: below, name };
       const facts = hidden.has(name) || OWN_NAME.test(name) ? undefined : below?.facts(name);
-      if (facts !== undefined) this.#deleted(joinPath(path, name), lower, facts, currentFacts(lower, facts));
+      if (facts !== undefined)
+        yield* this.#deleted(joinPath(path, name), lower, facts, currentFacts(lower, facts));
+      yield 1;
     }
   }
 
   /** Compares one path and everything below it. Skips a folder that has vanished meanwhile. */
-  #compare(path: string, base: LowerSide | undefined, now: NowSide): void {
+  *#compare(path: string, base: LowerSide | undefined, now: NowSide): Steps {
     const isFolder = now.facts.kind === "directory";
     using above = isFolder ? now.folder.openBelowIfThere(now.name) : undefined;
     if (isFolder && above === undefined) return;
@@ -161,24 +165,22 @@ class LayerDiff {
       ...now,
       hidesLower: !isMerged,
     });
-    if (isMerged) this.#merged(path, above, below);
-    else if (above !== undefined || below !== undefined) this.#replaced(path, above, below);
+    if (isMerged) yield* this.#merged(path, above, below);
+    else if (above !== undefined || below !== undefined) yield* this.#replaced(path, above, below);
   }
 
   /** `base` is undefined if the entry appeared only after the sandbox had deleted its predecessor. */
-  #deleted(path: string, lower: LowerName, now: Facts | undefined, base: BaseFacts | undefined): void {
+  *#deleted(path: string, lower: LowerName, now: Facts | undefined, base: BaseFacts | undefined): Steps {
     const facts = base ?? currentFacts(lower, now);
     const side = facts && { ...lower, facts, cameLater: base === undefined };
     using _inside = this.#builder.compare(path, side, undefined);
     using folder = now?.kind === "directory" ? lower.folder?.openBelowIfThere(lower.name) : undefined;
-    if (folder !== undefined) this.#replaced(path, undefined, folder);
+    if (folder !== undefined) yield* this.#replaced(path, undefined, folder);
   }
 
   #names(path: string, folder: Folder | undefined): readonly string[] {
     assertNotTooDeep(path);
-    const names = folder?.names() ?? [];
-    this.#options.tick?.(names.length);
-    return names;
+    return folder?.names() ?? [];
   }
 
   #hasBaseContent({ base, now }: LayerPair): boolean {

@@ -8,7 +8,7 @@ import type { MovableBase, SandboxTree, WrittenFile } from "../../engine/sandbox
 import { notThere, readFileBelow, writeThroughMount } from "../../engine/sandbox/writing.ts";
 import { giveMetadata } from "../../engine/tree/metadata.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
-import type { Steps } from "../../engine/work/pace.ts";
+import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
 import type { Scope } from "../../engine/workspace/scope.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import { type Facts, sameIdentity } from "../../system/calls/facts.ts";
@@ -195,12 +195,12 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     return written;
   }
 
-  diff(original: Folder, own: Folder, tick?: (entries: number) => void): ChangeSet {
+  *diff(original: Folder, own: Folder): Steps<ChangeSet> {
     const { only } = this.#scope;
     const record = BaseRecord.load(this.workspace);
     // Notes the base as after the end of the programs, so that the diff is the same now and then.
     if (this.isEntered) this.#noteAll(record, own, original);
-    return diffLayers(own, original, {
+    return yield* diffLayers(own, original, {
       marks: this.#marks,
       record,
       isLive: this.isEntered,
@@ -208,7 +208,6 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
       workspace: this.workspace,
       linkedNames: () => (this.isEntered ? this.#linkedNames(original) : []),
       age: this.age,
-      ...(tick !== undefined && { tick }),
     });
   }
 
@@ -232,7 +231,7 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
       // Entries that return to the upper layer need a free path there.
       conflicts: ({ original, manifest }) => {
         using upper = this.openOwn();
-        const { changes } = this.diff(original, upper);
+        const { changes } = runAtOnce(this.diff(original, upper));
         const why = "changed in the sandbox since it landed";
         return inTheWay(manifest.entries, changes).map(({ path }) => ({ path, why }));
       },

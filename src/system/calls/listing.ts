@@ -34,6 +34,14 @@ export function readNames(folder: Listable, visit: (name: string, namePointer: n
  * may be nested, so each has its own buffer.
  */
 export function readNameBytes(folder: Listable, visit: ListedName): void {
+  for (const _ of nameBlocks(folder, visit));
+}
+
+/**
+ * Like `readNameBytes`, and yields after each block of names: a folder may have a million. Nothing else may
+ * list the folder meanwhile by the same descriptor.
+ */
+export function* nameBlocks(folder: Listable, visit: ListedName): Generator<void> {
   const buffer = freeListings.pop() ?? new PinnedBuffer(DENTS_BYTES);
   const { bytes, address } = buffer;
   folder.beginListing();
@@ -51,6 +59,7 @@ export function readNameBytes(folder: Listable, visit: ListedName): void {
         if (!isDot) visit(bytes, start, end, address + start);
         at += size;
       }
+      yield;
     }
   } finally {
     freeListings.push(buffer);

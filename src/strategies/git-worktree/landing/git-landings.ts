@@ -50,7 +50,6 @@ export interface LandingMeans {
   readonly hooks: UserHooks;
   readonly signal: AbortSignal;
   readonly now: () => Date;
-  readonly tick: () => void;
 }
 
 /**
@@ -129,8 +128,8 @@ export class GitLandings {
     { uncommitted }: WorkCommit,
     { tracked, commit }: { readonly tracked: readonly BlobChange[]; readonly commit: string | undefined },
   ): Promise<Followed> {
-    const { exchange: landings, policy, tick, refs, signal, hooks } = this.#means;
-    const request = { transaction, folder: landing.folder, tracked, uncommitted, landings, policy, tick };
+    const { exchange: landings, policy, refs, signal, hooks } = this.#means;
+    const request = { transaction, folder: landing.folder, tracked, uncommitted, landings, policy };
     if (commit !== undefined && hooks.areOn) {
       // The hook needs the objects, and its changes of the checkout count as the user's own.
       await bringCommit(this.#parts, refs, commit, signal);
@@ -191,7 +190,7 @@ export class GitLandings {
     const files =
       landing.exchange === undefined
         ? []
-        : (await exchange.run(original, landing.exchange, direction, this.#means.tick)).attention;
+        : (await exchange.run(original, landing.exchange, direction)).attention;
     const attention = [...files, ...(await moveRepository(this.#parts, landing, folder.folder))];
     if (landing.undoes !== undefined) {
       using landed = LandingFolder.openIfThere(this.#parts.workspace, landing.undoes);

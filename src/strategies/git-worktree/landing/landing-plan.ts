@@ -38,7 +38,6 @@ export interface FollowRequest {
   readonly uncommitted: readonly BlobChange[];
   readonly landings: Landings;
   readonly policy: LandingPolicy;
-  readonly tick: () => void;
 }
 
 export interface Followed {
@@ -84,7 +83,6 @@ export async function prepareToFollow(parts: SandboxParts, request: FollowReques
     barrier,
     baseOf,
     rules: new LandingRules(request.policy, baseOf, changes.changes),
-    tick: request.tick,
   });
   return { exchange, files: pending.filter(({ file }) => file).map(({ change }) => change.path) };
 }

@@ -82,7 +82,7 @@ export class TreeFixture {
    * The changes as a list to compare: "modified file a/b", with what of its metadata changed if that is all.
    */
   changes(only?: string, tick?: (entries: number) => void): string[] {
-    return this.diff(only, tick).changes.map(describeChange);
+    return Array.from(this.diff(only, tick).changes, describeChange);
   }
 
   remove(): void {

@@ -1,14 +1,11 @@
 import type { ChangeOperation } from "../../core/change.ts";
-import { comparePaths } from "../../core/paths/byte-path.ts";
 import { type Facts, isDevice } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import type { BaseFacts } from "../base/baseline.ts";
 import { changedParts, type MetadataPart } from "../tree/metadata.ts";
-import { lazyValue } from "../work/lazy-value.ts";
-import type { ChangeSet, EntryOperation, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";
-import { type PackedChange, packedChange, type Sides } from "./packed-change.ts";
-import { PackedFacts } from "./packed-facts.ts";
+import type { ChangeSet, EntryOperation, FolderTime, TreeChange } from "./change-set.ts";
+import { PackedChanges, type Sides } from "./packed-changes.ts";
 
 /** The base of one path. */
 export interface BaseSide {
@@ -63,10 +60,7 @@ export interface PairRules<Base extends BaseSide, Now extends NowSide> {
  */
 export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowSide = NowSide> {
   readonly #rules: PairRules<Base, Now>;
-  readonly #packed = new PackedFacts();
-  readonly #changes: PackedChange<ChangeOperation>[] = [];
-  /** Entries that are not among the changes. */
-  readonly #entries: TreeEntry[] = [];
+  readonly #packed = new PackedChanges();
   readonly #folderTimes: FolderTime[] = [];
   readonly #anchors = new Map<number, string>();
   /** The number of open folders that are entries, or may become entries. */
@@ -88,18 +82,7 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
   }
 
   result(): ChangeSet {
-    const changes = this.#changes.sort(byPath);
-    const entries = lazyValue(() =>
-      [...changes.flatMap(({ entry }) => entry ?? []), ...this.#entries].sort(byPath),
-    );
-    return {
-      changes,
-      get entries() {
-        return entries();
-      },
-      folderTimes: this.#folderTimes,
-      anchors: this.#anchors,
-    };
+    return { ...this.#packed.sorted(), folderTimes: this.#folderTimes, anchors: this.#anchors };
   }
 
   /** Reports one path. Everything reported before the result is disposed of lies inside it. */
@@ -119,18 +102,16 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
 
   /** Adds only a change, where the walker knows more than the two sides show. */
   change(path: string, operation: ChangeOperation, sides: Sides): void {
-    this.#changes.push(packedChange(this.#packed, path, operation, sides));
+    this.#packed.add(path, { change: operation }, sides);
   }
 
   /** Adds only an entry, unless an entry above covers it. */
   entry(path: string, operation: EntryOperation, sides: Sides): void {
-    if (!this.isCovered) this.#entries.push(packedChange(this.#packed, path, operation, sides));
+    if (!this.isCovered) this.#packed.add(path, { entry: operation }, sides);
   }
 
-  #both(path: string, [operation, entry]: readonly [ChangeOperation, EntryOperation], sides: Sides): void {
-    const change = packedChange(this.#packed, path, operation, sides);
-    if (!this.isCovered) change.landsAs = entry;
-    this.#changes.push(change);
+  #both(path: string, [change, entry]: readonly [ChangeOperation, EntryOperation], sides: Sides): void {
+    this.#packed.add(path, { change, entry: this.isCovered ? undefined : entry }, sides);
   }
 
   #added(path: string, { facts }: NowSide): Disposable {
@@ -180,7 +161,7 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
   #folder(path: string, base: Base, now: Now): Disposable {
     const { parts, xattrs } = differences(base, now);
     const pair = { path, base, now, parts };
-    const before = { changes: this.#changes.length, folderTimes: this.#folderTimes.length };
+    const before = { changes: this.#packed.changes, folderTimes: this.#folderTimes.length };
     const isOther = this.#rules.isOther(pair);
     if (isOther) this.#covers += 1;
     if (parts.includes("mtime")) this.#folderTimes.push({ path, mtime: now.facts.mtime });
@@ -192,7 +173,7 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
     return {
       [Symbol.dispose]: () => {
         this.#covers -= 1;
-        if (this.#changes.length === before.changes) return;
+        if (this.#packed.changes === before.changes) return;
         this.entry(path, "replace", sides);
         // A folder that moves as a whole keeps the times inside it.
         this.#folderTimes.length = before.folderTimes;
@@ -204,10 +185,6 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
     this.#covers += 1;
     return this.#cover;
   }
-}
-
-function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
-  return comparePaths(a.path, b.path);
 }
 
 const ALL_CHANGED = { hasBaseContent: () => false, isOther: () => false };

@@ -3,6 +3,7 @@ import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { Xattrs } from "../../system/calls/xattrs.ts";
 import type { BaseFacts } from "../base/baseline.ts";
 import type { MetadataPart } from "../tree/metadata.ts";
+import type { Rows } from "./rows.ts";
 
 /**
  * The difference between a sandbox and its original, in two forms. *Changes* are all changed paths at any
@@ -12,9 +13,9 @@ import type { MetadataPart } from "../tree/metadata.ts";
  */
 export interface ChangeSet {
   /** In path order. */
-  readonly changes: readonly TreeChange[];
+  readonly changes: Rows<TreeChange>;
   /** In path order. */
-  readonly entries: readonly TreeEntry[];
+  readonly entries: Rows<TreeEntry>;
   /** Folders that stay but have another time. Not shown as a change, but landed. */
   readonly folderTimes: readonly FolderTime[];
   /** For each inode of the sandbox with several names: one name that the original has too and keeps. */

@@ -2,6 +2,7 @@ import { SandboxCommitError } from "../../core/errors/errors.ts";
 import { displayPath, isAtOrBelow, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { isExcluded, type Scope } from "../workspace/scope.ts";
 import type { ChangeSet, TreeEntry } from "./change-set.ts";
+import { fitting } from "./rows.ts";
 
 /**
  * Drops the changes at excluded paths. A resource of its own inside a folder, such as a database, does not
@@ -11,10 +12,10 @@ import type { ChangeSet, TreeEntry } from "./change-set.ts";
 export function withoutExcluded(found: ChangeSet, scope: Scope): ChangeSet {
   const { without } = scope;
   if (without === undefined) return found;
-  const changes = found.changes.filter(({ path }) => !isExcluded(scope, path));
-  const entries = found.entries.filter(({ path }) => !isExcluded(scope, path));
+  const belongs = ({ path }: { readonly path: string }) => !isExcluded(scope, path);
+  const [changes, entries] = [fitting(found.changes, belongs), fitting(found.entries, belongs)];
   const around = new Set(without.map(parentPath));
-  const touched = new Set(entries.map(({ path }) => parentPath(path)));
+  const touched = new Set(Iterator.from(entries).map(({ path }) => parentPath(path)));
   const folderTimes = found.folderTimes.filter(({ path }) => !around.has(path) || touched.has(path));
   return { ...found, changes, entries, folderTimes };
 }
@@ -22,7 +23,7 @@ export function withoutExcluded(found: ChangeSet, scope: Scope): ChangeSet {
 /** Refuses an entry that would remove or replace a folder around a resource of its own. */
 export function assertKeepsExcluded({ entries }: ChangeSet, { without = [] }: Scope): void {
   for (const inside of without) {
-    const taking = entries.find((entry) => takes(entry, inside));
+    const taking = Iterator.from(entries).find((entry) => takes(entry, inside));
     if (taking === undefined) continue;
     throw new SandboxCommitError(
       `${displayPath(taking.path)} would be removed or replaced, but ${displayPath(inside)} is in it, which is a resource of its own.`,

@@ -1,122 +1,154 @@
-import { type Facts, kindOf, type Time } from "../../system/calls/facts.ts";
+import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { BaseFacts } from "../base/baseline.ts";
-import { TYPE_BITS } from "../base/baseline-columns.ts";
-
-/** The columns of a row. A time has two, seconds and nanoseconds; an unknown time has NaN seconds. */
-const COLUMN = {
-  mode: 0,
-  uid: 1,
-  gid: 2,
-  size: 3,
-  nlink: 4,
-  ino: 5,
-  btime: 6,
-  mtime: 8,
-  ctime: 10,
-  atime: 12,
-};
-const COLUMNS = 14;
-const ROWS_IN_BLOCK = 1024;
-const UNKNOWN: Time = [Number.NaN, 0];
-
-/** The facts of a sandbox's entry that have no column, because nearly all entries share them. */
-type RestOfNow = Pick<Facts, "rdev" | "mountId" | "device" | "locked">;
-/** The facts of a base that have no column, because hardly any entry has them. */
-type RestOfBase = Pick<BaseFacts, "xattrs" | "target" | "rdev" | "changedBefore">;
-
-const NOTHING_ELSE: RestOfBase = { xattrs: Object.freeze({}) };
+import { ByteHeap, offsetOf } from "./byte-heap.ts";
 
 /**
- * The facts of many entries, as rows of numbers, in a fifth of the memory of objects. Each access makes a new
- * object.
+ * A record: the number of its rest, 32 bits; size and inode, 64 each; which times follow, 8; the birth time;
+ * these times. A time is its seconds, 64, and its nanoseconds, 32.
+ */
+const RECORD = { rest: 0, size: 4, ino: 12, follow: 20, times: 21 };
+const TIME_BYTES = 12;
+const TIMES = 4;
+
+/** The times that follow the birth time. One that does not follow is the same as the one before it. */
+const FOLLOWS = { mtime: 1, ctime: 2, atime: 4 };
+const UNKNOWN_CTIME = 8;
+
+/** The facts of a sandbox's entry that nearly all entries share with others. */
+type RestOfNow = Omit<Facts, "size" | "ino" | "btime" | "mtime" | "ctime" | "atime">;
+/** The same of a base. Hardly any entry has attributes, a target or the fields after it. */
+type RestOfBase = Omit<BaseFacts, "size" | "ino" | "btime" | "mtime" | "ctime">;
+
+const NO_XATTRS = Object.freeze({});
+
+/**
+ * The facts of many entries, in a tenth of the memory of objects: a change set may hold a million. Each
+ * access makes a new object.
  */
 export class PackedFacts {
-  readonly #blocks: Float64Array[] = [];
+  readonly #heap = new ByteHeap();
   readonly #rests: (RestOfNow | RestOfBase)[] = [];
-  #shared: RestOfNow | undefined;
+  /** The number of each rest that is shared. */
+  readonly #known = new Map<string, number>();
+  readonly #record = Buffer.alloc(RECORD.times + TIMES * TIME_BYTES);
 
-  /** Adds these facts and returns their row. */
+  /** Adds these facts and returns their position. */
   addNow(facts: Facts): number {
-    const { rdev, mountId, device, locked } = facts;
-    const last = this.#shared;
-    const isSame =
-      last?.device === device && last.mountId === mountId && last.rdev === rdev && last.locked === locked;
-    this.#shared = isSame ? last : { rdev, mountId, device, locked };
-    return this.#add(facts, facts.atime, this.#shared);
+    return this.#add(facts, this.#restOfNow(facts), facts.ctime, facts.atime);
   }
 
   addBase(facts: BaseFacts): number {
-    const { xattrs, target, rdev, changedBefore } = facts;
+    return this.#add(facts, this.#restOfBase(facts), facts.ctime, facts.ctime ?? facts.mtime);
+  }
+
+  now(position: number): Facts {
+    const [chunk, at] = [this.#heap.chunk(position), offsetOf(position)];
+    const rest = this.#rests[chunk.readUInt32LE(at + RECORD.rest)] as RestOfNow;
+    const times = new TimeReader(chunk, at);
+    const [btime, mtime] = [times.next(), times.nextIf(FOLLOWS.mtime)];
+    const ctime = times.nextIf(FOLLOWS.ctime);
+    const atime = times.nextIf(FOLLOWS.atime);
+    const [size, ino] = [chunk.readDoubleLE(at + RECORD.size), chunk.readDoubleLE(at + RECORD.ino)];
+    return { ...rest, size, ino, btime, mtime, ctime, atime };
+  }
+
+  base(position: number): BaseFacts {
+    const [chunk, at] = [this.#heap.chunk(position), offsetOf(position)];
+    const rest = this.#rests[chunk.readUInt32LE(at + RECORD.rest)] as RestOfBase;
+    const times = new TimeReader(chunk, at);
+    const [btime, mtime] = [times.next(), times.nextIf(FOLLOWS.mtime)];
+    const ctime = times.nextIf(FOLLOWS.ctime);
+    const [size, ino] = [chunk.readDoubleLE(at + RECORD.size), chunk.readDoubleLE(at + RECORD.ino)];
+    const isKnown = ((chunk[at + RECORD.follow] as number) & UNKNOWN_CTIME) === 0;
+    return { ...rest, size, ino, btime, mtime, ...(isKnown && { ctime }) };
+  }
+
+  #add(
+    { size, ino, btime, mtime }: BaseFacts | Facts,
+    rest: number,
+    ctime: Time | undefined,
+    atime: Time,
+  ): number {
+    const record = this.#record;
+    record.writeUInt32LE(rest, RECORD.rest);
+    record.writeDoubleLE(size, RECORD.size);
+    record.writeDoubleLE(ino, RECORD.ino);
+    let end = writeTime(record, RECORD.times, btime);
+    let follow = ctime === undefined ? UNKNOWN_CTIME : 0;
+    let last = btime;
+    const add = (time: Time, flag: number): void => {
+      if (time[0] === last[0] && time[1] === last[1]) return;
+      end = writeTime(record, end, time);
+      follow |= flag;
+      last = time;
+    };
+    add(mtime, FOLLOWS.mtime);
+    if (ctime !== undefined) add(ctime, FOLLOWS.ctime);
+    add(atime, FOLLOWS.atime);
+    record[RECORD.follow] = follow;
+    return this.#heap.add(record.subarray(0, end));
+  }
+
+  #restOfNow({ kind, mode, uid, gid, nlink, rdev, mountId, device, locked }: Facts): number {
+    const key = `${kind} ${mode} ${uid} ${gid} ${nlink} ${rdev} ${mountId} ${device} ${locked}`;
+    return (
+      this.#known.get(key) ?? this.#share(key, { kind, mode, uid, gid, nlink, rdev, mountId, device, locked })
+    );
+  }
+
+  #restOfBase({ kind, mode, uid, gid, nlink, xattrs, target, rdev, changedBefore }: BaseFacts): number {
+    const plain = { kind, mode, uid, gid, nlink };
     const isPlain = target === undefined && rdev === undefined && changedBefore === undefined;
-    if (isPlain && Object.keys(xattrs).length === 0) return this.#add(facts, UNKNOWN, NOTHING_ELSE);
-    return this.#add(facts, UNKNOWN, {
-      xattrs,
-      ...(target !== undefined && { target }),
-      ...(rdev !== undefined && { rdev }),
-      ...(changedBefore !== undefined && { changedBefore }),
-    });
+    if (!isPlain || Object.keys(xattrs).length > 0)
+      return this.#keep({
+        ...plain,
+        xattrs,
+        ...(target !== undefined && { target }),
+        ...(rdev !== undefined && { rdev }),
+        ...(changedBefore !== undefined && { changedBefore }),
+      });
+    const key = `${kind} ${mode} ${uid} ${gid} ${nlink}`;
+    return this.#known.get(key) ?? this.#share(key, { ...plain, xattrs: NO_XATTRS });
   }
 
-  now(row: number): Facts {
-    const rest = this.#rests[row] as RestOfNow;
-    return {
-      ...this.#columns(row),
-      ctime: this.#time(row, COLUMN.ctime),
-      atime: this.#time(row, COLUMN.atime),
-      ...rest,
-    };
+  #share(key: string, rest: RestOfNow | RestOfBase): number {
+    const number = this.#keep(rest);
+    this.#known.set(key, number);
+    return number;
   }
 
-  base(row: number): BaseFacts {
-    const rest = this.#rests[row] as RestOfBase;
-    const ctime = this.#time(row, COLUMN.ctime);
-    return { ...this.#columns(row), ...(!Number.isNaN(ctime[0]) && { ctime }), ...rest };
+  #keep(rest: RestOfNow | RestOfBase): number {
+    return this.#rests.push(rest) - 1;
+  }
+}
+
+/** Reads the times of the record at `at`, in order. */
+class TimeReader {
+  readonly #chunk: Buffer;
+  readonly #follow: number;
+  #at: number;
+  #last: Time = [0, 0];
+
+  constructor(chunk: Buffer, at: number) {
+    this.#chunk = chunk;
+    this.#follow = chunk[at + RECORD.follow] as number;
+    this.#at = at + RECORD.times;
   }
 
-  #add(facts: BaseFacts | Facts, atime: Time, rest: RestOfNow | RestOfBase): number {
-    const row = this.#rests.push(rest) - 1;
-    if (row % ROWS_IN_BLOCK === 0) this.#blocks.push(new Float64Array(ROWS_IN_BLOCK * COLUMNS));
-    const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime = UNKNOWN } = facts;
-    const numbers = [
-      TYPE_BITS[kind] | mode,
-      uid,
-      gid,
-      size,
-      nlink,
-      ino,
-      ...btime,
-      ...mtime,
-      ...ctime,
-      ...atime,
-    ];
-    this.#blocks.at(-1)?.set(numbers, (row % ROWS_IN_BLOCK) * COLUMNS);
-    return row;
+  next(): Time {
+    this.#last = [this.#chunk.readDoubleLE(this.#at), this.#chunk.readUInt32LE(this.#at + 8)];
+    this.#at += TIME_BYTES;
+    return this.#last;
   }
 
-  #columns(
-    row: number,
-  ): Pick<Facts, "kind" | "mode" | "uid" | "gid" | "size" | "nlink" | "ino" | "btime" | "mtime"> {
-    const mode = this.#number(row, COLUMN.mode);
-    return {
-      kind: kindOf(mode),
-      mode: mode & 0o7777,
-      uid: this.#number(row, COLUMN.uid),
-      gid: this.#number(row, COLUMN.gid),
-      size: this.#number(row, COLUMN.size),
-      nlink: this.#number(row, COLUMN.nlink),
-      ino: this.#number(row, COLUMN.ino),
-      btime: this.#time(row, COLUMN.btime),
-      mtime: this.#time(row, COLUMN.mtime),
-    };
+  nextIf(flag: number): Time {
+    return (this.#follow & flag) === 0 ? this.#last : this.next();
   }
+}
 
-  #time(row: number, column: number): Time {
-    return [this.#number(row, column), this.#number(row, column + 1)];
-  }
-
-  #number(row: number, column: number): number {
-    return this.#blocks[Math.floor(row / ROWS_IN_BLOCK)]?.[
-      (row % ROWS_IN_BLOCK) * COLUMNS + column
-    ] as number;
-  }
+/** Returns where the next one goes. */
+function writeTime(record: Buffer, at: number, [seconds, nanoseconds]: Time): number {
+  record.writeDoubleLE(seconds, at);
+  record.writeUInt32LE(nanoseconds, at + 8);
+  return at + TIME_BYTES;
 }

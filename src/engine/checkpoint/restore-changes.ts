@@ -99,7 +99,11 @@ function keptNames(
   { fromOriginal, applies }: RestorePlan,
 ): LinkMap {
   const names = namesOfInodes(baseline, linkedInodes(baseline, fromOriginal));
-  const changed = new Set(now.changes.filter(({ parts }) => parts === undefined).map(({ path }) => path));
+  const changed = new Set(
+    Iterator.from(now.changes)
+      .filter(({ parts }) => parts === undefined)
+      .map(({ path }) => path),
+  );
   const applied = new Set(
     applies.filter(({ operation }) => operation !== "metadata").map(({ path }) => path),
   );

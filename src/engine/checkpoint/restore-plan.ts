@@ -31,7 +31,9 @@ export function planRestore(
   const replaced = new Set(
     saved.entries.filter(({ operation }) => operation !== "metadata").map(({ path }) => path),
   );
-  const reverts = now.entries.filter(({ path }) => !same.has(path) && nearest(replaced, path) === undefined);
+  const reverts = [...now.entries].filter(
+    ({ path }) => !same.has(path) && nearest(replaced, path) === undefined,
+  );
   const reverted = new Set(
     reverts.filter(({ operation }) => operation !== "metadata").map(({ path }) => path),
   );

@@ -32,13 +32,14 @@ export interface SavedEntry {
 /** Prepares these changes for a checkpoint. */
 export function savedChanges(changes: ChangeSet, own: Folder): SavedChanges {
   const prints = printsOf(changes, own);
-  const entries = changes.entries.map(({ path, operation }): SavedEntry => {
+  const entries = Array.from(changes.entries, ({ path, operation }): SavedEntry => {
     const print = prints.get(path) ?? "";
     return { path, operation, print, ...(operation === "metadata" && { metadata: metadataAt(own, path) }) };
   });
-  const linked = changes.changes
+  const linked = Iterator.from(changes.changes)
     .filter(({ after }) => after !== undefined && isLinked(after))
-    .map(({ path }) => path);
+    .map(({ path }) => path)
+    .toArray();
   return { entries, folderTimes: changes.folderTimes, links: linksOf(changes), linked };
 }
 
@@ -52,7 +53,9 @@ export function pathsToCopy({ entries }: Pick<SavedChanges, "entries">): string[
 /** A digest for each entry, over the inodes and change times of everything in it. */
 export function printsOf(found: ChangeSet, own: Folder): ReadonlyMap<string, string> {
   const moved = new Set(
-    found.entries.filter(({ operation }) => operation !== "metadata").map(({ path }) => path),
+    Iterator.from(found.entries)
+      .filter(({ operation }) => operation !== "metadata")
+      .map(({ path }) => path),
   );
   const parts = new Map<string, string[]>();
   const add = (entry: string, print: string) => {
@@ -91,8 +94,10 @@ function isLinked({ kind, nlink }: Facts): boolean {
 }
 
 function linksOf({ changes, anchors }: ChangeSet): SavedChanges["links"] {
-  return changes.flatMap(({ path, after }) => {
-    const other = after === undefined || !isLinked(after) ? undefined : anchors.get(after.ino);
-    return other === undefined || other === path ? [] : [[path, other] as const];
-  });
+  return Iterator.from(changes)
+    .flatMap(({ path, after }) => {
+      const other = after === undefined || !isLinked(after) ? undefined : anchors.get(after.ino);
+      return other === undefined || other === path ? [] : [[path, other] as const];
+    })
+    .toArray();
 }

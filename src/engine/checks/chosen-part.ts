@@ -14,17 +14,21 @@ export function chosenPart(found: ChangeSet, only: readonly string[] | undefined
   const patterns = new PathPatterns(only);
   const isMeant = ({ path }: { readonly path: string }) => patterns.has(toResourcePath(scope, path));
   const inside = changesByEntry(found);
-  const entries = found.entries.filter((entry) => isChosen(entry, inside.get(entry.path) ?? [], isMeant));
+  const entries = [...found.entries].filter((entry) =>
+    isChosen(entry, inside.get(entry.path) ?? [], isMeant),
+  );
   const changes = entries.flatMap(({ path }) => inside.get(path) ?? []);
-  assertWholeFiles(found, new Set(changes));
+  assertWholeFiles(found, new Set(changes.map(({ path }) => path)));
   return { entries, changes, folderTimes: found.folderTimes.filter(isMeant), anchors: found.anchors };
 }
 
 /** Every change belongs to the entry that moves it. */
 function changesByEntry({ changes, entries }: ChangeSet): ReadonlyMap<string, readonly TreeChange[]> {
-  const found = new Map<string, TreeChange[]>(entries.map(({ path }) => [path, []]));
+  const found = new Map<string, TreeChange[]>(Iterator.from(entries).map(({ path }) => [path, []]));
   const movesAll = new Set(
-    entries.filter(({ operation }) => operation !== "metadata").map(({ path }) => path),
+    Iterator.from(entries)
+      .filter(({ operation }) => operation !== "metadata")
+      .map(({ path }) => path),
   );
   for (const change of changes) {
     const moved = found.has(change.path) ? change.path : nearest(movesAll, change.path);
@@ -60,17 +64,17 @@ function isChosen(
  * Refuses some names of a file without the others: landed one after the other, they would become separate
  * files. Names of a file that stays unchanged in the original are allowed.
  */
-function assertWholeFiles({ changes, anchors }: ChangeSet, chosen: ReadonlySet<TreeChange>): void {
-  const linked = changes.filter(
+function assertWholeFiles({ changes, anchors }: ChangeSet, chosen: ReadonlySet<string>): void {
+  const linked = [...changes].filter(
     ({ after }) => after !== undefined && after.kind !== "directory" && after.nlink > 1,
   );
   const groups = Map.groupBy(linked, ({ after }) => after?.ino);
-  const changed = new Set(changes.map(({ path }) => path));
+  const changed = new Set(Iterator.from(changes).map(({ path }) => path));
   const staysAsIs = (path: string | undefined) => path !== undefined && !changed.has(path);
   for (const [ino, names] of groups) {
     if (ino !== undefined && staysAsIs(anchors.get(ino))) continue;
-    const left = names.find((name) => !chosen.has(name));
-    const taken = names.find((name) => chosen.has(name));
+    const left = names.find(({ path }) => !chosen.has(path));
+    const taken = names.find(({ path }) => chosen.has(path));
     if (left === undefined || taken === undefined) continue;
     throw new UsageError(`${taken.path} can't land without ${left.path}: they are names of one file.`, {
       hint: "Choose all names of it.",

@@ -29,13 +29,20 @@ export class LandingRules {
   constructor(
     policy: LandingPolicy,
     baseOf: (path: string) => BaseFacts | undefined,
-    changes: readonly TreeChange[],
+    changes: Iterable<TreeChange>,
     isMark: IsMark = () => false,
   ) {
     this.#policy = policy;
     this.#isMark = isMark;
     this.#baseOf = baseOf;
-    this.#newContent = lazyValue(() => new Set(changes.filter(isNewContent).map(({ path }) => path)));
+    this.#newContent = lazyValue(
+      () =>
+        new Set(
+          Iterator.from(changes)
+            .filter(isNewContent)
+            .map(({ path }) => path),
+        ),
+    );
   }
 
   /** The mode with which an entry of the sandbox lands. */

@@ -14,7 +14,7 @@ export function whatMayLand(found: ChangeSet, { only, allow }: Transaction, scop
   assertKeepsExcluded(chosen, scope);
   assertHasWord(
     scope.only === undefined ? scope.root : `${scope.root === "/" ? "" : scope.root}/${scope.only}`,
-    chosen.changes.map((change) => landingPath(change, scope)),
+    Iterator.from(chosen.changes).map((change) => landingPath(change, scope)),
     allow,
   );
   return chosen;

@@ -55,7 +55,7 @@ export function packIdentity(identity: EntryIdentity | Facts): number[] {
   return [itself, mode, uid, gid, size, ino, mtime[0], mtime[1], ctime[0], ctime[1], btime[0], btime[1]];
 }
 
-export function unpackIdentity(packed: PackedIdentity): EntryIdentity {
+function unpackIdentity(packed: PackedIdentity): EntryIdentity {
   return {
     kind: ENTRY_KINDS[packed[0] as number] ?? "file",
     mode: packed[1] as number,

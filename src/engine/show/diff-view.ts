@@ -14,7 +14,7 @@ import { countLines, type LineCounts } from "./text-diff.ts";
  * sides, counts of lines, and a warning for everything that will not land exactly. Reads content only where
  * it changed. Yields one change at a time, because all of them may not fit into memory.
  */
-export function* shownChanges(changes: readonly TreeChange[], sides: DiffSides): Generator<Change> {
+export function* shownChanges(changes: Iterable<TreeChange>, sides: DiffSides): Generator<Change> {
   using reader = new ChangeReader(sides);
   const names = replacedNames(changes);
   for (const { path, operation, before, after, parts, storedAt } of changes) {
@@ -118,7 +118,7 @@ function keepsOtherNames(change: TreeChange, before: BaseFacts, names: ReadonlyM
 }
 
 /** How many names of each inode of the original get other content or are deleted. */
-function replacedNames(changes: readonly TreeChange[]): Map<string, number> {
+function replacedNames(changes: Iterable<TreeChange>): Map<string, number> {
   const names = new Map<string, number>();
   for (const { before, parts } of changes) {
     if (before === undefined || parts !== undefined || before.nlink < 2) continue;

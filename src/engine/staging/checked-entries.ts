@@ -1,8 +1,10 @@
 import { SandboxConflictError } from "../../core/errors/errors.ts";
+import type { Facts } from "../../system/calls/facts.ts";
 import type { TreeEntry } from "../changes/change-set.ts";
+import { PackedFacts } from "../changes/packed-facts.ts";
+import type { Rows } from "../changes/rows.ts";
 import { Conflicts, type JudgedEntry } from "../checks/conflicts.ts";
 import { Obstacles, type Unlocks } from "../checks/obstacles.ts";
-import { type PackedIdentity, packIdentity } from "../manifest/manifest-entries.ts";
 import type { Steps } from "../work/pace.ts";
 import { comesIn, type StagingInput } from "./staging-input.ts";
 import type { Survey } from "./survey.ts";
@@ -11,25 +13,29 @@ import type { Survey } from "./survey.ts";
 export interface LeftEntry {
   readonly entry: TreeEntry;
   readonly slot: number;
-  /** The original's entry now. */
-  readonly before: PackedIdentity | undefined;
+  /** The original's entry now. Every access unpacks it. */
+  readonly before: Facts | undefined;
 }
 
-/** The original has the outcome already, or the entry may not land. */
-const DROPS_OUT = -1;
+/** Instead of a position in the packed facts: nothing is there in the original. */
+const NOTHING = 0xffffffff;
+/** The same: the original has the outcome already, or the entry may not land. */
+const DROPS_OUT = 0xfffffffe;
 
 /**
  * The entries of a change set that still have to land, after all were checked. Keeps only the original's
- * identity of each; the rest is read again from the change set, in order.
+ * facts of each; the rest is read again from the change set, in order.
  */
 export class CheckedEntries implements Iterable<LeftEntry> {
-  readonly #entries: Iterable<TreeEntry>;
-  readonly #before: (PackedIdentity | undefined | typeof DROPS_OUT)[] = [];
+  readonly #entries: Rows<TreeEntry>;
+  readonly #facts = new PackedFacts();
+  readonly #before: Uint32Array;
   #unlocks: Unlocks = [];
   #count = 0;
 
-  private constructor(entries: Iterable<TreeEntry>) {
+  private constructor(entries: Rows<TreeEntry>) {
     this.#entries = entries;
+    this.#before = new Uint32Array(entries.length);
   }
 
   /**
@@ -55,13 +61,18 @@ export class CheckedEntries implements Iterable<LeftEntry> {
     using conflicts = new Conflicts(input);
     const obstacles = new Obstacles(input.original);
     let obstacle: { readonly thrown: unknown } | undefined;
+    let at = 0;
     for (const entry of this.#entries) {
       const judged = mayLand(entry, input) ? conflicts.judge(entry) : "done";
-      const slot = this.#note(judged);
-      if (slot !== undefined && conflicts.found.length === 0 && obstacle === undefined) {
-        obstacle = failureOf(() => obstacles.judge(entry, typeof judged === "string" ? undefined : judged));
-        if (obstacle === undefined && comesIn(entry)) survey.look(entry, slot);
+      this.#before[at] = this.#packed(judged);
+      if (this.#before[at] !== DROPS_OUT) {
+        if (conflicts.found.length === 0 && obstacle === undefined) {
+          obstacle = failureOf(() => obstacles.judge(entry, typeof judged === "string" ? undefined : judged));
+          if (obstacle === undefined && comesIn(entry)) survey.look(entry, this.#count);
+        }
+        this.#count += 1;
       }
+      at += 1;
       yield 1;
     }
     if (conflicts.found.length > 0) throw new SandboxConflictError(conflicts.found);
@@ -69,25 +80,26 @@ export class CheckedEntries implements Iterable<LeftEntry> {
     this.#unlocks = obstacles.unlocks;
   }
 
-  /** Returns the entry's slot, if it still has to land. */
-  #note(judged: JudgedEntry): number | undefined {
-    if (judged === "done" || judged === "conflict") {
-      this.#before.push(DROPS_OUT);
-      return undefined;
-    }
-    this.#before.push(judged === "nothing" ? undefined : packIdentity(judged));
-    this.#count += 1;
-    return this.#count - 1;
+  #packed(judged: JudgedEntry): number {
+    if (judged === "done" || judged === "conflict") return DROPS_OUT;
+    return judged === "nothing" ? NOTHING : this.#facts.addNow(judged);
   }
 
   *[Symbol.iterator](): Generator<LeftEntry> {
+    const facts = this.#facts;
     let at = 0;
     let slot = 0;
     for (const entry of this.#entries) {
-      const before = this.#before[at];
+      const position = this.#before[at] as number;
       at += 1;
-      if (before === DROPS_OUT) continue;
-      yield { entry, slot, before };
+      if (position === DROPS_OUT) continue;
+      yield {
+        entry,
+        slot,
+        get before() {
+          return position === NOTHING ? undefined : facts.now(position);
+        },
+      };
       slot += 1;
     }
   }

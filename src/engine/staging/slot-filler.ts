@@ -4,12 +4,8 @@ import type { Facts } from "../../system/calls/facts.ts";
 import type { Xattrs } from "../../system/calls/xattrs.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { folderHolders } from "../../system/process/holders.ts";
-import {
-  type EntriesWriter,
-  type EntryExtras,
-  packIdentity,
-  unpackIdentity,
-} from "../manifest/manifest-entries.ts";
+import type { TreeEntry } from "../changes/change-set.ts";
+import { type EntriesWriter, type EntryExtras, packIdentity } from "../manifest/manifest-entries.ts";
 import { type Slots, slotName } from "../manifest/slots.ts";
 import { copyEntry, type LinkMap } from "../tree/copy-tree.ts";
 import { moveEntry } from "../tree/move-entry.ts";
@@ -135,21 +131,25 @@ export class SlotFiller implements Disposable {
 
   #write(left: LeftEntry, plan: StagingPlan, inSlot: Facts | undefined): void {
     const { entry, slot, before } = left;
-    const extras = this.#extrasOf(left, plan);
+    const extras = this.#extrasOf(entry, before, plan);
     this.#writer.add({
       slot,
       path: entry.path,
       operation: entry.operation,
-      before,
+      before: before === undefined ? undefined : packIdentity(before),
       after: inSlot === undefined ? undefined : packIdentity(inSlot),
       ...(extras !== undefined && { extras }),
     });
   }
 
-  #extrasOf({ entry, before }: LeftEntry, { linkTo, innerLinks }: StagingPlan): EntryExtras | undefined {
+  #extrasOf(
+    entry: TreeEntry,
+    before: Facts | undefined,
+    { linkTo, innerLinks }: StagingPlan,
+  ): EntryExtras | undefined {
     if (linkTo !== undefined) return { linkTo };
     if (innerLinks !== undefined) return { innerLinks };
     if (entry.operation !== "metadata" || before === undefined) return undefined;
-    return { metadata: metadataChange(this.#input, entry, unpackIdentity(before)) };
+    return { metadata: metadataChange(this.#input, entry, before) };
   }
 }

@@ -146,11 +146,11 @@ describe("a snapshot and its base", { skip: whyNoImages() ?? false }, () => {
   afterEach(() => removeWithSubvolumes(place));
 
   const linesOf = ({ changes }: ChangeSet) =>
-    changes.map(({ operation, path }) => `${operation} ${path}`).toSorted();
+    Array.from(changes, ({ operation, path }) => `${operation} ${path}`).toSorted();
 
   const outlineOf = ({ entries, folderTimes, ...rest }: ChangeSet) => ({
     lines: linesOf({ entries, folderTimes, ...rest }),
-    entries: entries.map(({ operation, path, parts }) => [operation, path, parts]),
+    entries: Array.from(entries, ({ operation, path, parts }) => [operation, path, parts]),
     folderTimes,
   });
 

@@ -31,7 +31,7 @@ export function* diffWithBase(snapshots: Snapshots): Steps<ChangeSet> {
   const touched = inodesTouchedSince(snapshots.tree, commitOf(snapshots.base));
   const found = yield* diffSnapshots(snapshots, touched);
   // A file that moved with its folder is not touched itself; only a walk finds its other names.
-  const isUnknown = found.changes.some(
+  const isUnknown = Iterator.from(found.changes).some(
     ({ after }) =>
       after !== undefined &&
       after.kind !== "directory" &&

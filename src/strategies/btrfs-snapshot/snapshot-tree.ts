@@ -3,6 +3,7 @@ import { baseName, bytesFromPath, parentPath, pathFromBytes, ROOT_PATH } from ".
 import type { BaseFacts } from "../../engine/base/baseline.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
+import { fitting } from "../../engine/changes/rows.ts";
 import { landedMove } from "../../engine/part/base-move.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
 import type { MovableBase, SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
@@ -182,7 +183,7 @@ export class SnapshotTree extends NotedTree implements SandboxTree {
     const found = yield* diffWithBase({ tree: own, base, barrier: this.notes.barrier, landed });
     const temporary = this.#temporary();
     const isTheirs = ({ path }: { readonly path: string }) => path !== temporary && !isOurs(path);
-    return { ...found, changes: found.changes.filter(isTheirs), entries: found.entries.filter(isTheirs) };
+    return { ...found, changes: fitting(found.changes, isTheirs), entries: fitting(found.entries, isTheirs) };
   }
 
   baseLookup(): (path: string) => BaseFacts | undefined {

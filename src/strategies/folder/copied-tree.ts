@@ -98,7 +98,7 @@ export class CopiedTree extends NotedTree implements SandboxTree {
 
   *diff(original: Folder, own: Folder): Steps<ChangeSet> {
     const { only } = this.#scope;
-    return yield* diffTree(own, this.loadBaseline(), {
+    return yield* diffTree(own, this.#lookupBaseline(), {
       ...(only !== undefined && { only }),
       hasBaseContent: (path, folder, name, base) => this.#hasBaseContent(original, path, folder, name, base),
     });
@@ -111,12 +111,16 @@ export class CopiedTree extends NotedTree implements SandboxTree {
   }
 
   baseLookup(): (path: string) => BaseFacts | undefined {
-    const baseline = lastBaseline.of(this.workspace, BASELINE) ?? this.loadBaseline();
+    const baseline = this.#lookupBaseline();
     return (path) => {
       if (path === ROOT_PATH && this.#scope.only !== undefined) return undefined;
       const index = baseline.find(path);
       return index === undefined ? undefined : baseline.facts(index);
     };
+  }
+
+  #lookupBaseline(): Baseline {
+    return lastBaseline.of(this.workspace, BASELINE) ?? this.loadBaseline();
   }
 
   get base(): MovableBase<readonly CopiedEntry[]> {

@@ -4,6 +4,7 @@ import { Baseline } from "../../engine/base/baseline.ts";
 import { BaselineBuilder } from "../../engine/base/baseline-builder.ts";
 import { recordTree } from "../../engine/base/record-tree.ts";
 import type { TreeChange } from "../../engine/changes/change-set.ts";
+import { fitting, type Rows } from "../../engine/changes/rows.ts";
 import { diffTree } from "../../engine/changes/tree-diff.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
@@ -54,7 +55,7 @@ export class RecordedTree {
     writeWhole(POINTS.baseline, home, BASELINE, builder.finish(() => undefined).toBytes());
   }
 
-  diff(original: Folder, scope: Scope): readonly TreeChange[] {
+  diff(original: Folder, scope: Scope): Rows<TreeChange> {
     const bytes = this.#read(BASELINE);
     if (bytes === undefined)
       throw new StateError(`The record of ${scope.root} is gone.`, {
@@ -70,7 +71,7 @@ export class RecordedTree {
       }),
     );
     const temporary = this.#temporary;
-    return changes.filter(({ path }) => path !== temporary);
+    return fitting(changes, ({ path }) => path !== temporary);
   }
 
   /** Records the path of a temporary file, before that file is made. */

@@ -183,11 +183,11 @@ function isOfPart(entries: readonly ManifestEntry[]): (path: string) => boolean 
 /** The changes of a sandbox that are in the way of returning entries. */
 export function inTheWay<Change extends { readonly path: string; readonly parts?: unknown }>(
   entries: readonly ManifestEntry[],
-  changes: readonly Change[],
+  changes: Iterable<Change>,
 ): Change[] {
   const { leave } = byPlace(entries);
   const above = new Set([...leave].flatMap(foldersAbove));
-  return changes.filter(
+  return [...changes].filter(
     ({ path, parts }) => nearest(leave, path) !== undefined || (above.has(path) && parts === undefined),
   );
 }

@@ -31,7 +31,7 @@ describe("EntryBuilder", () => {
     const request = { writes, removes, incoming };
     const { changes, conflicts } = new EntryBuilder(original, request).build(request);
     return {
-      entries: changes.entries.map(({ path, operation, before, after }) =>
+      entries: Array.from(changes.entries, ({ path, operation, before, after }) =>
         [operation, path, before?.kind ?? "-", after?.kind ?? "-"].join(" "),
       ),
       conflicts: conflicts.map(({ path }) => path),

@@ -53,7 +53,7 @@ export {
   UsageError,
 } from "./core/errors/errors.ts";
 export { bytesFromPath, displayPath, pathFromBytes } from "./core/paths/byte-path.ts";
-export type { PlanState } from "./core/plan.ts";
+export type { PlanLabels, PlanState } from "./core/plan.ts";
 export type { LayersView, PlaceView, ProgramView } from "./core/program-view.ts";
 export type { PlainData, PlainRecord, Resource } from "./core/resource/resource.ts";
 export type {
@@ -103,6 +103,7 @@ export type {
 export { openDrydock } from "./library/open-drydock.ts";
 export type { Plan, PlanSweeps, Plans, ResourceHandle } from "./library/plan.ts";
 export type { DoctorReport } from "./plans/doctor.ts";
+export type { WantedLabels } from "./plans/plan-labels.ts";
 export type {
   ApplyOptions,
   ApplyResult,
@@ -132,7 +133,7 @@ export type {
 } from "./plans/plan-views.ts";
 export type { CapturedOutput, CaptureRequest, CaptureResult } from "./run/capture.ts";
 export type { ExecRequest, ExecResult, RunningCommand } from "./run/exec.ts";
-export type { RunDecision, RunFinding, RunOutcome, RunRequest } from "./run/run-once.ts";
+export type { RunApplyOptions, RunDecision, RunFinding, RunOutcome, RunRequest } from "./run/run-once.ts";
 export type { SpawnedCommand, SpawnRequest } from "./run/spawn.ts";
 export type { KnownPlace } from "./sandboxes/remains/known-places.ts";
 export type { SweepReport } from "./sandboxes/sweep-report.ts";

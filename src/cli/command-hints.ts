@@ -23,6 +23,8 @@ const HINTS: { readonly [code in ErrorCode]?: Hint } = {
   UNKNOWN_PLAN: "List plans with 'drydock plan list --all', or make one with 'drydock plan create'.",
   UNKNOWN_CHECKPOINT: ({ planId }) => `See 'drydock plan checkpoints ${word(planId, "PLAN")}'.`,
   NAME_TAKEN: "Name one of them: -r NAME=LOCATION.",
+  PLAN_NAME_TAKEN: ({ planId }) =>
+    `Choose another --name, or apply or cancel that plan first: 'drydock plan show ${word(planId, "PLAN")}'.`,
   NO_SUCH_FILE: "Look at 'drydock plan diff', or list the folder at 'drydock plan path'.",
   NO_SUCH_FOLDER: "Give --resource a folder, or MODULE:FUNCTION.",
   NO_STRATEGY: ({ known }) =>
@@ -72,6 +74,8 @@ const PENDING: { readonly [pending in PendingCommit]: string } = {
 export function commandHint(error: DrydockError): string {
   const { code, hint, details, cause } = error;
   if (error instanceof AtomicCommitError && error.pending !== undefined) return PENDING[error.pending];
+  if (error instanceof AtomicCommitError && error.later[0] !== undefined)
+    return `Undo ${displayPath(error.later[0].name)} first: 'drydock undo ${error.later[0].planId}'.`;
   // It says what its cause says.
   if (cause instanceof DrydockError && cause.hint === hint) return commandHint(cause);
   if (hint !== hintOfCode(code)) return hint;

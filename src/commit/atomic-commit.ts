@@ -25,6 +25,7 @@ import { type Coordinator, DryRunEnd } from "./coordinator.ts";
 import { commitFailure, failingAsOne } from "./failure.ts";
 import { planDuring } from "./journal.ts";
 import { assertForeignHaveWord, withWord } from "./landing-word.ts";
+import { namingLaterPlans } from "./later-landings.ts";
 import type { Outcome } from "./outcome.ts";
 import { assertReversible, choosing, participantsOf } from "./participants.ts";
 
@@ -61,9 +62,14 @@ export class AtomicCommit {
    */
   async undo(planId: string): Promise<CommitAllResult> {
     return await failingAsOne("undo", () =>
-      this.#locked(planId, async (plan, owner) =>
-        resultOf(plan, await this.#begin(plan, owner, { direction: "undo", ...(await this.#toUndo(plan)) })),
-      ),
+      this.#locked(planId, async (plan, owner) => {
+        const { landed, ...facts } = await this.#toUndo(plan);
+        try {
+          return resultOf(plan, await this.#begin(plan, owner, { direction: "undo", ...facts }));
+        } catch (thrown) {
+          throw await namingLaterPlans(this.#session.store, plan, landed, thrown);
+        }
+      }),
     );
   }
 
@@ -91,7 +97,7 @@ export class AtomicCommit {
     return { participants, more };
   }
 
-  async #toUndo(plan: PlanRecord): Promise<Pick<TransactionRecord, "participants" | "undoes" | "staysIn">> {
+  async #toUndo(plan: PlanRecord) {
     const { store, sandboxes } = this.#session;
     movePlan(plan, "undoing");
     const landings = landingsAmong(await store.transactionsOf(plan.id));
@@ -102,9 +108,9 @@ export class AtomicCommit {
       .filter(({ status }) => status === "committed")
       .map((participant) => undoParticipant(participant))
       .reverse();
-    const staysIn = plan.state === "open" ? "open" : "applied";
+    const staysIn: TransactionRecord["staysIn"] = plan.state === "open" ? "open" : "applied";
     const isLast = landings.length === 1 && plan.state !== "open";
-    return { participants, undoes: landed.id, ...(!isLast && { staysIn }) };
+    return { landed, participants, undoes: landed.id, ...(!isLast && { staysIn }) };
   }
 
   /** Takes a transaction over from a dead process and brings it to its end. The caller holds its claims. */

@@ -50,6 +50,11 @@ export function isOver({ state }: Pick<PlanRecord, "state">): boolean {
   return OVER.includes(state);
 }
 
+/** What programs note about a plan, to find it by. */
+export interface PlanLabels {
+  readonly [key: string]: string;
+}
+
 /** A named set of sandboxes that land together. */
 export interface PlanRecord {
   /** A ULID. */
@@ -64,6 +69,7 @@ export interface PlanRecord {
   readonly createdAt: string;
   /** The message of the last apply. */
   readonly message?: string;
+  readonly labels?: PlanLabels;
   readonly resources: readonly PlanResource[];
 }
 

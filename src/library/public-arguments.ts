@@ -30,7 +30,7 @@ import type {
 } from "../plans/plan-views.ts";
 import type { CaptureRequest } from "../run/capture.ts";
 import type { ExecRequest } from "../run/exec.ts";
-import type { RunDecision, RunRequest } from "../run/run-once.ts";
+import type { RunApplyOptions, RunDecision, RunRequest } from "../run/run-once.ts";
 import type { SpawnRequest } from "../run/spawn.ts";
 import type { CheckRequest } from "../testing/check.ts";
 import type { Cleanup, Drydock, DrydockOptions, ResourceTypeList, Strategies } from "./drydock.ts";
@@ -52,10 +52,13 @@ const resourceRequest = fields<ResourceRequest>({
 const createPlanOptions = fields<CreatePlanOptions>({
   resources: list(resourceRequest),
   name: optional(text),
+  labels: optional(record(text)),
   readOnly: optional(truth),
   allowIrreversible: optional(truth),
   withoutPaths: optional(truth),
 });
+
+const wantedLabel: Reader<string | true> = (value, at) => (value === true ? true : text(value, at));
 
 const isReadable = (value: unknown): value is Readable =>
   typeof value === "object" && value !== null && typeof Reflect.get(value, "pipe") === "function";
@@ -99,7 +102,7 @@ const decider: Reader<RunRequest["decide"]> = (value, at) => {
   const decide = callback<RunRequest["decide"]>()(value, at);
   const word = oneOf("apply", "keep", "discard");
   const withWord = fields<Extract<RunDecision, object>>({
-    apply: fields<Pick<ApplyOptions, "allow">>({ allow: optional(list(text)) }),
+    apply: fields<RunApplyOptions>({ allow: optional(list(text)), only: optional(list(path)) }),
   });
   return async (finding) => {
     const decision: unknown = await decide(finding);
@@ -167,7 +170,12 @@ const sweepMethods: CheckedMethods<PlanSweeps> = { rollback: [], remove: [], rem
 const plansMethods: CheckedMethods<Plans> = {
   create: [["options", createPlanOptions]],
   open: [["plan", text]],
-  list: [["options", optional(fields<ListPlansOptions>({ all: optional(truth) }))]],
+  list: [
+    [
+      "options",
+      optional(fields<ListPlansOptions>({ all: optional(truth), labels: optional(record(wantedLabel)) })),
+    ],
+  ],
 };
 
 const cleanupMethods: CheckedMethods<Cleanup> = {

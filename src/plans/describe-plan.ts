@@ -23,7 +23,7 @@ export class PlanDescriptions {
   }
 
   async of(plan: PlanRecord, options: DescribeOptions = {}): Promise<PlanView> {
-    const { id, name, state, readOnly, createdAt, message } = plan;
+    const { id, name, state, readOnly, createdAt, message, labels } = plan;
     const resources = await Promise.all(plan.resources.map((item) => this.#resource(plan, item, options)));
     const undo = await this.#undo(plan);
     return {
@@ -33,6 +33,7 @@ export class PlanDescriptions {
       readOnly,
       createdAt,
       ...(message !== undefined && { message }),
+      ...(labels !== undefined && { labels }),
       ...undo,
       resources,
     };

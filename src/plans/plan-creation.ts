@@ -6,6 +6,7 @@ import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import type { PlanSecrets, Secrets } from "../sandboxes/remains/plan-secrets.ts";
 import { newId } from "../system/state/new-id.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
+import { assertLabels } from "./plan-labels.ts";
 import type { CreatePlanOptions, PlanView } from "./plan-views.ts";
 import type { StrategyChooser } from "./resources/choose-strategy.ts";
 import { assertName, type ResourceResolver } from "./resources/resources.ts";
@@ -40,10 +41,14 @@ export class PlanCreation {
   async create(options: CreatePlanOptions): Promise<PlanView> {
     const { session, secrets, closing, descriptions } = this.#parts;
     if (options.name !== undefined) assertName(options.name);
+    if (options.labels !== undefined) assertLabels(options.labels);
     const { plan, passwords } = await this.#newPlan(options);
     return await session.plans.making(plan, async () => {
       const created = session.history.entry(plan.id, "created", { name: plan.name });
-      await session.store.write([{ put: "plan", record: plan }, created], "ordered");
+      // From here on, no other plan gets the name.
+      await session.plans.naming(plan.name, () =>
+        session.store.write([{ put: "plan", record: plan }, created], "ordered"),
+      );
       try {
         secrets.keep(plan.id, passwords);
         await this.#makeSandboxes(plan, options.withoutPaths !== true);
@@ -79,6 +84,7 @@ export class PlanCreation {
       readOnly: options.readOnly === true,
       allowIrreversible,
       createdAt: session.now().toISOString(),
+      ...(options.labels !== undefined && { labels: options.labels }),
       resources,
     };
     return { plan, passwords };

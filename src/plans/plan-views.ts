@@ -1,9 +1,10 @@
 import type { RemainingSandbox } from "../commit/cleanup/plan-closing.ts";
 import type { Change, ChangeOperation, DiffStats } from "../core/change.ts";
-import type { PlanState } from "../core/plan.ts";
+import type { PlanLabels, PlanState } from "../core/plan.ts";
 import type { PlainData } from "../core/resource/resource.ts";
 import type { SandboxState } from "../core/sandbox-states.ts";
 import type { Attention } from "../core/strategy.ts";
+import type { WantedLabels } from "./plan-labels.ts";
 
 /** A plan as people and programs see it. The command line prints exactly these shapes with `--json`. */
 export interface PlanView {
@@ -15,6 +16,7 @@ export interface PlanView {
   readonly createdAt: string;
   /** The message of the last apply. */
   readonly message?: string;
+  readonly labels?: PlanLabels;
   /** For a plan with a landing: until when the last one can be undone, or why it can't. */
   readonly undo?: { readonly until: string } | { readonly not: string };
   readonly resources: readonly PlanResourceView[];
@@ -121,7 +123,10 @@ export interface ResourceRequest {
 
 export interface CreatePlanOptions {
   readonly resources: readonly ResourceRequest[];
+  /** Another open plan must not have it. Default: made from the name of the first resource. */
   readonly name?: string;
+  /** What the plan can be found by. */
+  readonly labels?: PlanLabels;
   readonly readOnly?: boolean;
   /** The user's word that the plan may hold resources whose changes can't be undone. */
   readonly allowIrreversible?: boolean;
@@ -135,6 +140,16 @@ export interface CreatePlanOptions {
 export interface ListPlansOptions {
   /** Also applied, undone and cancelled plans. */
   readonly all?: boolean;
+  /** Only plans that have all of these labels: with this value, or with any (`true`). */
+  readonly labels?: WantedLabels;
+}
+
+/** A plan with a landing that was not undone. */
+export interface LandedPlan {
+  readonly id: string;
+  readonly name: string;
+  /** UTC, ISO 8601. */
+  readonly landedAt: string;
 }
 
 export interface CheckpointOptions {

@@ -12,6 +12,7 @@ import { throwIfFailed } from "../sandboxes/sweep-report.ts";
 import { freeReserve } from "../system/state/reserve.ts";
 import { lastApproval, movedOn, recordApproval } from "./approvals.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
+import { lastLandedIn } from "./last-landing.ts";
 import {
   ChangesDigest,
   digestOf,
@@ -21,6 +22,7 @@ import {
   planChanges,
 } from "./plan-changes.ts";
 import type { PlanCreation } from "./plan-creation.ts";
+import { hasLabels } from "./plan-labels.ts";
 import { noteSealed } from "./plan-log.ts";
 import type {
   ApplyOptions,
@@ -29,6 +31,7 @@ import type {
   ApproveOptions,
   CreatePlanOptions,
   DiffOptions,
+  LandedPlan,
   ListPlansOptions,
   PatchOptions,
   PlanChange,
@@ -66,14 +69,21 @@ export class Plans {
 
   async list(options: ListPlansOptions = {}): Promise<readonly PlanView[]> {
     const { session, descriptions } = this.#parts;
-    const plans = await session.store.listPlans(options.all === true ? "all" : "open");
-    return await Promise.all(plans.map((plan) => descriptions.of(plan, { load: false })));
+    const { all = false, labels = {} } = options;
+    const plans = await session.store.listPlans(all ? "all" : "open");
+    const wanted = plans.filter((plan) => hasLabels(plan, labels));
+    return await Promise.all(wanted.map((plan) => descriptions.of(plan, { load: false })));
   }
 
   /** The id and name of the plan that a key stands for. */
   async find(plan?: string): Promise<{ readonly id: string; readonly name: string }> {
     const { id, name } = await this.#find(plan);
     return { id, name };
+  }
+
+  /** The plan that landed last in a folder or in a resource around it, and was not undone. */
+  async lastLandedIn(folder: string): Promise<LandedPlan> {
+    return await lastLandedIn(this.#parts.session.store, folder);
   }
 
   async show(plan?: string): Promise<PlanView> {

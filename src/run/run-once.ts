@@ -6,7 +6,10 @@ import { startAhead } from "./launch/launcher.ts";
 import type { Runs } from "./runs.ts";
 
 /** What to do with the changes of a command. */
-export type RunDecision = "apply" | "keep" | "discard" | { readonly apply: Pick<ApplyOptions, "allow"> };
+export type RunDecision = "apply" | "keep" | "discard" | { readonly apply: RunApplyOptions };
+
+/** What may land without more words, and with `only` which part: the rest stays in the plan. */
+export type RunApplyOptions = Pick<ApplyOptions, "allow" | "only">;
 
 /** A plan for one command. */
 export interface RunRequest extends ExecRequest {
@@ -87,7 +90,11 @@ async function carryOutDecision(
     return { ...ended, outcome: "discarded", diff };
   }
   // Exactly the changes that `decide` saw land.
-  const alsoAllowed = decision === "apply" ? [] : (decision.apply.allow ?? []);
-  const apply = await plans.apply(planId, { digest: diff.digest, allow: [...allow, ...alsoAllowed] });
+  const { allow: alsoAllowed = [], only } = decision === "apply" ? {} : decision.apply;
+  const apply = await plans.apply(planId, {
+    digest: diff.digest,
+    allow: [...allow, ...alsoAllowed],
+    ...(only !== undefined && { only }),
+  });
   return { ...ended, outcome: "applied", diff, apply };
 }

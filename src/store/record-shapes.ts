@@ -13,7 +13,17 @@ import type {
   TransactionPhase,
   TransactionRecord,
 } from "../core/transaction.ts";
-import { anyObject, list, number, object, oneOf, optional, text, truth } from "../core/values/shape.ts";
+import {
+  anyObject,
+  list,
+  number,
+  object,
+  oneOf,
+  optional,
+  record,
+  text,
+  truth,
+} from "../core/values/shape.ts";
 import type { HistoryEntry, IntentRecord } from "./store.ts";
 
 /**
@@ -122,6 +132,7 @@ export const planShape = object<PlanRecord>({
   allowIrreversible: truth,
   createdAt: text,
   message: optional(text),
+  labels: optional(record(text)),
   resources: list(planResource),
 });
 

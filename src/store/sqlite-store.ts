@@ -29,6 +29,8 @@ const TRANSACTION_IS_UNFINISHED = "phase NOT IN ('done', 'aborted')";
 
 const TRANSACTION_HAS_UNDO = `phase = 'done' AND json_extract(record, '$.direction') = 'commit'
       AND coalesce(json_extract(record, '$.undoRecord'), 'discarding') = 'discarding'`;
+const TRANSACTION_HAS_LANDED = `phase IN ('landed', 'done') AND json_extract(record, '$.direction') = 'commit'
+      AND coalesce(json_extract(record, '$.undoRecord'), '') <> 'used'`;
 const CHECKPOINT_IS_UNFINISHED = "state <> 'saved'";
 const WORKSPACE = "record -> '$.ref.metadata.workspace'";
 
@@ -85,6 +87,13 @@ class SqliteStore implements Store {
 
   async openPlanIds(): Promise<readonly string[]> {
     return this.#connection.texts(`SELECT id AS text FROM plans WHERE ${PLAN_IS_OPEN}`);
+  }
+
+  async landedPlanIds(): Promise<readonly string[]> {
+    return this.#connection.texts(
+      `SELECT plan_id AS text FROM transactions WHERE ${TRANSACTION_HAS_LANDED} GROUP BY plan_id
+        ORDER BY max(coalesce(json_extract(record, '$.finishedAt'), started_at)) DESC, max(seq) DESC`,
+    );
   }
 
   async unfinishedPlans(): Promise<readonly PlanRecord[]> {

@@ -22,6 +22,8 @@ export interface Store {
   listPlans(which: "all" | "open"): Promise<readonly PlanRecord[]>;
   /** The ids of the plans that are not over. Cheap, however many there are. */
   openPlanIds(): Promise<readonly string[]>;
+  /** The ids of plans with a landing that was not undone, the latest landing first. */
+  landedPlanIds(): Promise<readonly string[]>;
   /**
    * Plans that are being made, restored or closed, or that have a PENDING sandbox or a checkpoint that is not
    * `saved`; oldest first.

@@ -95,6 +95,57 @@ for (const actor of ACTORS) {
       assert.deepEqual(exec, { status: 0, stdout: "", stderr: "" });
     });
 
+    it("folds large folders of changes, and shows as many lines as one asks for", () => {
+      using stage = new Stage(actor);
+      const make =
+        "mkdir -p lib/x lib/y; for i in $(seq 400); do echo $i > lib/x/$i; echo $i > lib/y/$i; done";
+      const said = (...options: readonly string[]) =>
+        stage.inside(`${make}; echo 2 > a.txt`, ...options).stderr;
+      const lines = said().split("\n");
+      assert.ok(lines.length < 20, said());
+      assert.ok(
+        lines.some((line) => /^ project\/lib\/x\/ +\| 400 added$/.test(line)),
+        lines.join("\n"),
+      );
+      assert.ok(
+        lines.some((line) => /^ project\/a\.txt +\| 2 \+-$/.test(line)),
+        lines.join("\n"),
+      );
+      assert.match(said("--stat", "1"), /^ project\/a\.txt +\|.*\n … and 80[0-9] more\n80[0-9] added/);
+      assert.equal(
+        said("--stat=2000")
+          .split("\n")
+          .filter((line) => line.includes(" | ")).length,
+        804,
+      );
+      assertRefused(stage.drydock(["run", "--stat", "x", "true"]), 2, /not a number of lines/);
+    });
+
+    it("lets the user view the changes at the terminal, and pick those that land", async () => {
+      using stage = new Stage(actor);
+      stage.write("project/b.txt", "one\n");
+      stage.give();
+      const script = `PAGER='sed s/^/paged:/' "$DRYDOCK" run sh -c 'echo two > a.txt; echo two > b.txt'`;
+      const terminal = stage.terminal(script);
+      const QUESTIONS = { v: "[a/K/d/v/p]", p: "stays in the plan: " };
+      const answer = async (question: keyof typeof QUESTIONS, times: number, text: string) => {
+        await terminal.until(() => terminal.stdout.split(QUESTIONS[question]).length > times);
+        terminal.input(`${text}\n`);
+      };
+      await answer("v", 1, "v");
+      await answer("v", 2, "p");
+      assert.match(terminal.stdout, /paged:.*\+two/);
+      await answer("p", 1, "nope.txt");
+      await answer("v", 3, "p");
+      assert.match(terminal.stdout, /Nothing that the plan changes is meant by 'nope\.txt'/);
+      await answer("p", 2, '"b.txt"');
+      const { status, stdout } = await terminal.ended();
+      assert.equal(status, 0, stdout);
+      assert.match(stdout, /Applied a part of plan/);
+      assert.deepEqual([stage.read("project/a.txt"), stage.read("project/b.txt")], ["one\n", "two\n"]);
+      assert.equal(stage.done("diff", "--name-only"), "project/a.txt\n");
+    });
+
     it("runs the user's shell as a command", () => {
       using stage = new Stage(actor);
       const shell = stage.drydock(["shell", "--apply"], {

@@ -312,6 +312,8 @@ export interface AtomicCommitFailure {
   readonly conflicts: readonly Conflict[];
   /** Files that land only with the user's word, which was not given. */
   readonly selfRunning?: readonly SelfRunningFile[];
+  /** For an undo: plans that landed in the same originals later, the latest first. */
+  readonly later?: readonly { readonly planId: string; readonly name: string }[];
   /** The code of the error that stopped the commit, if it is one of ours. */
   readonly reason?: ErrorCode;
   /** What is not settled yet; absent if everything is. */
@@ -338,6 +340,8 @@ export class AtomicCommitError extends DrydockError {
   readonly notUndone: readonly ParticipantReport[];
   readonly conflicts: readonly Conflict[];
   readonly selfRunning: readonly SelfRunningFile[];
+  /** For an undo: plans that landed in the same originals later, the latest first. */
+  readonly later: readonly { readonly planId: string; readonly name: string }[];
   /** The code of `cause`, if that is an error of ours. */
   readonly reason?: ErrorCode;
   readonly pending?: PendingCommit;
@@ -349,16 +353,18 @@ export class AtomicCommitError extends DrydockError {
     this.notUndone = failure.notUndone;
     this.conflicts = failure.conflicts;
     this.selfRunning = failure.selfRunning ?? [];
+    this.later = failure.later ?? [];
     if (failure.reason !== undefined) this.reason = failure.reason;
     if (failure.pending !== undefined) this.pending = failure.pending;
   }
 
   override get details(): ErrorDetails {
-    const { failed, undone, notUndone, conflicts, selfRunning, reason, pending } = this;
+    const { failed, undone, notUndone, conflicts, selfRunning, later, reason, pending } = this;
     const found = {
       ...(reason && { reason }),
       ...(pending && { pending }),
       ...(selfRunning.length > 0 && { selfRunning }),
+      ...(later.length > 0 && { later }),
     };
     return { ...super.details, failed, undone, notUndone, conflicts, ...found };
   }

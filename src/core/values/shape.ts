@@ -14,6 +14,18 @@ export const truth: Shape = (value, at) =>
 /** An object with any fields. */
 export const anyObject: Shape = (value, at) => (isObject(value) ? undefined : `${at} is no object`);
 
+/** An object with any fields, each of this shape. */
+export function record(shape: Shape): Shape {
+  return (value, at) => {
+    if (!isObject(value)) return `${at} is no object`;
+    for (const [name, entry] of Object.entries(value)) {
+      const problem = shape(entry, `${at}.${name}`);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  };
+}
+
 export function oneOf(...known: readonly string[]): Shape {
   return (value, at) =>
     known.some((each) => each === value) ? undefined : `${at} is ${JSON.stringify(value)}`;

@@ -110,6 +110,6 @@ export function planKey(planId: string): string {
  * The claim on an original: a path excludes paths that contain it or lie in it; any other location excludes
  * only itself.
  */
-function originalKey(location: string): string {
+export function originalKey(location: string): string {
   return location.startsWith("/") ? `path:${location}` : `location:${location}`;
 }

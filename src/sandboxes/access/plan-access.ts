@@ -1,7 +1,7 @@
 import { UsageError } from "../../core/errors/errors.ts";
 import type { Owner } from "../../core/owner.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
-import type { PlanRecord } from "../../core/plan.ts";
+import { isOver, type PlanRecord } from "../../core/plan.ts";
 import type { Store } from "../../store/store.ts";
 import { type Claims, claimsOf, claimsToMake, planKey } from "./claims.ts";
 
@@ -74,6 +74,18 @@ export class PlanAccess {
     action: (plan: PlanRecord | undefined) => Promise<T>,
   ): Promise<T | undefined> {
     return await this.#claims.ifFree([planKey(planId)], async () => action(await this.#store.plan(planId)));
+  }
+
+  /** Records a plan under this name, which no other plan that is not over may have. */
+  async naming<T>(name: string, action: () => Promise<T>): Promise<T> {
+    return await this.#claims.holding([`name:${name}`], `The name '${displayPath(name)}'`, async () => {
+      const other = (await this.#store.findPlans(name)).find((plan) => plan.name === name && !isOver(plan));
+      if (other === undefined) return await action();
+      throw new UsageError(`There already is an open plan '${displayPath(name)}' (${other.id}).`, {
+        code: "PLAN_NAME_TAKEN",
+        details: { planId: other.id },
+      });
+    });
   }
 
   /** Makes a plan. Nothing may land in an original during the copy, or the copy would be a mix. */

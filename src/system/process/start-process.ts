@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { failedWith } from "../calls/errno.ts";
 import { calls } from "../calls/native.ts";
 
-/** A program, and what it gets from us. It gets nothing else: no variable, no descriptor, no terminal. */
+/** A program, and what it gets from us. It gets nothing else: no variable, no descriptor. */
 export interface Program {
   readonly file: string;
   readonly args: readonly string[];
@@ -11,6 +11,8 @@ export interface Program {
   readonly cwd?: string;
   /** Default: a minimal one, with the system's programs and in English. */
   readonly environment?: { readonly [name: string]: string };
+  /** It stays in our session, and so can use the user's terminal. Default: it has none. */
+  readonly atTerminal?: boolean;
 }
 
 const PLAIN_ENVIRONMENT = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C" };
@@ -21,12 +23,12 @@ const PLAIN_ENVIRONMENT = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C" }
  * programs that end by themselves.
  */
 export function startProcess(
-  { file, args, cwd = "/", environment = PLAIN_ENVIRONMENT }: Program,
+  { file, args, cwd = "/", environment = PLAIN_ENVIRONMENT, atTerminal = false }: Program,
   stdio: ChildProcesses.StdioOptions,
 ): ChildProcesses.ChildProcess {
   // Loaded with the first process: most commands start none, and loading takes longer than their work.
   const { spawn } = process.getBuiltinModule("node:child_process");
-  return withoutInherited(() => spawn(file, args, { cwd, env: environment, detached: true, stdio }));
+  return withoutInherited(() => spawn(file, args, { cwd, env: environment, detached: !atTerminal, stdio }));
 }
 
 /**

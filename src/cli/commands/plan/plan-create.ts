@@ -1,19 +1,22 @@
 import type { Command } from "commander";
+import type { PlanLabels } from "../../../core/plan.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { openToChange } from "../../open-for-command.ts";
+import { addLabelOption } from "../../options/label-option.ts";
 import { addResourceOption, resourceRequests } from "../../options/resource-requests.ts";
 import { resourceLines } from "../../render/plan/plan-lines.ts";
 
 interface CreateOptions {
   readonly resource?: readonly string[];
   readonly name?: string;
+  readonly label?: PlanLabels;
   readonly readOnly?: boolean;
   readonly allowIrreversible?: boolean;
 }
 
-/** `drydock plan create [-r …]… [--name N] [--read-only] [--allow-irreversible]` */
+/** `drydock plan create [-r …]… [--name N] [--label KEY=VALUE]… [--read-only] [--allow-irreversible]` */
 export function define(command: Command, context: CommandContext): void {
-  addResourceOption(command)
+  addLabelOption(addResourceOption(command))
     .option("--name <name>", "name of the plan")
     .option("--read-only", "the plan can never be applied")
     .option("--allow-irreversible", "allow resources whose changes can't be undone")
@@ -21,6 +24,7 @@ export function define(command: Command, context: CommandContext): void {
       async ({
         resource: given = ["."],
         name,
+        label: labels,
         readOnly = false,
         allowIrreversible = false,
       }: CreateOptions) => {
@@ -29,6 +33,7 @@ export function define(command: Command, context: CommandContext): void {
           drydock.plans.create({
             resources,
             ...(name === undefined ? {} : { name }),
+            ...(labels === undefined ? {} : { labels }),
             readOnly,
             allowIrreversible,
           }),

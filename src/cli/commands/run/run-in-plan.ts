@@ -1,5 +1,7 @@
 import { type Command, Option } from "commander";
-import { baseName } from "../../../core/paths/byte-path.ts";
+import { UsageError } from "../../../core/errors/errors.ts";
+import { baseName, displayPath } from "../../../core/paths/byte-path.ts";
+import type { PlanLabels } from "../../../core/plan.ts";
 import type { ResourceRequest } from "../../../plans/plan-views.ts";
 import type { RunFinding, RunOutcome } from "../../../run/run-once.ts";
 import { reportAttention } from "../../apply-outcome.ts";
@@ -13,6 +15,7 @@ import {
   commandRequest,
   givenFolder,
 } from "../../options/command-options.ts";
+import { addLabelOption } from "../../options/label-option.ts";
 import { addResourceOption, resourceRequests } from "../../options/resource-requests.ts";
 import { findingLines, outcomeLines } from "../../render/plan/run-lines.ts";
 import { RunningSignals } from "../../running-signals.ts";
@@ -23,12 +26,14 @@ import { decide, type EndOptions } from "./decision.ts";
 export interface RunOptions extends CommandOptions, EndOptions {
   readonly resource?: readonly string[];
   readonly name?: string;
+  readonly label?: PlanLabels;
+  readonly stat?: number;
   readonly allowIrreversible?: boolean;
   readonly allow?: readonly string[];
 }
 
 export function addRunOptions(command: Command): Command {
-  addResourceOption(command)
+  addLabelOption(addResourceOption(command))
     .option("--name <name>", "name of the plan")
     .addOption(
       new Option("--apply", "land the changes if the command succeeds").conflicts(["discard", "keep"]),
@@ -40,11 +45,15 @@ export function addRunOptions(command: Command): Command {
         "discard",
       ]),
     );
-  addCommandOptions(command, "work as if started in this folder").option(
-    "--allow-irreversible",
-    "allow resources whose changes can't be undone",
-  );
+  addCommandOptions(command, "work as if started in this folder")
+    .option("--stat <lines>", "how many lines of changes to show at most; default: 30", parseLines)
+    .option("--allow-irreversible", "allow resources whose changes can't be undone");
   return addAllowOption(command);
+}
+
+function parseLines(text: string): number {
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
+  throw new UsageError(`'${displayPath(text)}' is not a number of lines.`, { hint: "Write --stat 100." });
 }
 
 /**
@@ -62,7 +71,7 @@ export async function runInPlan(
   inner: readonly string[],
   options: RunOptions,
 ): Promise<void> {
-  const { resource: given, name, allow, allowIrreversible = false } = options;
+  const { resource: given, name, label: labels, allow, allowIrreversible = false } = options;
   const folder = givenFolder(context, options);
   if (folder !== undefined) await context.enter(folder);
   const resources = given === undefined ? [currentFolder(context.cwd)] : resourceRequests(given, context.cwd);
@@ -71,7 +80,12 @@ export async function runInPlan(
   await openToChange(context, undefined, async (drydock, signal, interruption) => {
     const atCommand = new DisposableStack();
     const outcome = await drydock.run({
-      plan: { resources, ...(name === undefined ? {} : { name }), allowIrreversible },
+      plan: {
+        resources,
+        ...(name === undefined ? {} : { name }),
+        ...(labels === undefined ? {} : { labels }),
+        allowIrreversible,
+      },
       command: inner,
       ...(folder !== undefined && { cwd: context.cwd }),
       ...(allow !== undefined && { allow }),
@@ -85,7 +99,7 @@ export async function runInPlan(
         atCommand.dispose();
         context.exitWith(finding.exitCode);
         tellFinding(context, options, finding);
-        return await decide(context, options, finding);
+        return await decide({ context, drydock, interruption }, options, finding);
       },
       onKept: (planId) => {
         context.failedPlan = planId;
@@ -98,11 +112,11 @@ export async function runInPlan(
 
 function tellFinding(
   { output, options: { json } }: CommandContext,
-  { quiet }: RunOptions,
+  { quiet, stat }: RunOptions,
   finding: RunFinding,
 ): void {
   if (json || quiet) return;
-  for (const line of findingLines(finding, output.errorStyles)) output.notice(line);
+  for (const line of findingLines(finding, output.errorStyles, stat)) output.notice(line);
 }
 
 function tellOutcome(context: CommandContext, { apply, quiet }: RunOptions, outcome: RunOutcome): void {

@@ -4,6 +4,7 @@ import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
 import { textWidth } from "../text-table.ts";
 import { changeNotes, sizes, writtenNotes } from "./change-notes.ts";
+import { type FoldableRow, foldedRows } from "./folded-rows.ts";
 import { placeOf } from "./place.ts";
 import { selfRunningLines } from "./self-running-lines.ts";
 
@@ -56,32 +57,49 @@ export class ChangeList implements DiffLines {
   }
 }
 
-/** A diff as `git diff --stat` shows one, with the warnings. */
+/** A diff as `git diff --stat` shows one, with the warnings; folded to about `most` lines. */
 export class ChangeStat implements DiffLines {
   readonly #styles: Styles;
+  readonly #mostLines: number;
   readonly #rows: StatRow[] = [];
   #width = 0;
   #most = 1;
 
-  constructor(styles: Styles) {
+  constructor(styles: Styles, mostLines = Number.POSITIVE_INFINITY) {
     this.#styles = styles;
+    this.#mostLines = mostLines;
   }
 
   add(change: PlanChange): void {
-    const { resource, path, insertions = 0, deletions = 0, warnings } = change;
+    const { resource, path, operation, insertions = 0, deletions = 0, warnings } = change;
     const place = placeOf(resource, path);
-    this.#rows.push({ place, insertions, deletions, text: statText(change), warnings });
+    this.#rows.push({ place, operation, insertions, deletions, text: statText(change), warnings });
     this.#width = widened(this.#width, place);
     this.#most = Math.max(this.#most, insertions + deletions);
   }
 
   *lines(diff: PlanDiff): Generator<string> {
-    for (const row of this.#rows) {
-      yield ` ${padded(row.place, this.#width)} | ${row.text ?? this.#graph(row)}`;
-      yield* warningLines(row, this.#styles);
-    }
+    if (this.#rows.length <= this.#mostLines) for (const row of this.#rows) yield* this.#rowLines(row);
+    else yield* this.#foldedLines();
     yield* selfRunningLines(diff.selfRunning, this.#styles);
     yield summaryLine(diff);
+  }
+
+  *#rowLines(row: StatRow): Generator<string> {
+    yield this.#line(row.place, row.text ?? this.#graph(row));
+    yield* warningLines(row, this.#styles);
+  }
+
+  *#foldedLines(): Generator<string> {
+    for (const item of foldedRows(this.#rows, this.#mostLines)) {
+      if ("row" in item) yield* this.#rowLines(item.row);
+      else if ("folder" in item) yield this.#line(item.folder, item.text);
+      else yield this.#styles.dim(` … and ${item.more} more`);
+    }
+  }
+
+  #line(place: string, text: string): string {
+    return ` ${padded(place, this.#width)} | ${text}`;
   }
 
   #graph({ insertions, deletions }: StatRow): string {
@@ -115,13 +133,11 @@ interface ListRow {
   readonly warnings: readonly string[] | undefined;
 }
 
-interface StatRow {
-  readonly place: string;
+interface StatRow extends FoldableRow {
   readonly insertions: number;
   readonly deletions: number;
   /** Replaces the graph where no lines changed. */
   readonly text: string | undefined;
-  readonly warnings: readonly string[] | undefined;
 }
 
 /** The lines of a change that was just written to a sandbox. */

@@ -7,7 +7,9 @@ import { textTable } from "../text-table.ts";
 /** Plans as a table. */
 export function planListLines(plans: readonly PlanView[], styles: Styles): readonly string[] {
   if (plans.length === 0) return ["There are no plans. Make one with 'drydock plan create'."];
-  const headings = ["ID", "NAME", "STATE", "CREATED", "RESOURCES"].map((text) => ({
+  const hasLabels = plans.some(({ labels }) => labels !== undefined);
+  const titles = ["ID", "NAME", "STATE", "CREATED", "RESOURCES", ...(hasLabels ? ["LABELS"] : [])];
+  const headings = titles.map((text) => ({
     text,
     style: styles.dim,
   }));
@@ -17,6 +19,7 @@ export function planListLines(plans: readonly PlanView[], styles: Styles): reado
     { text: stateOf(plan), style: plan.state === "open" ? styles.green : styles.dim },
     plan.createdAt,
     plan.resources.map(({ name }) => displayPath(name)).join(", "),
+    labelsText(plan),
   ]);
   return textTable([headings, ...rows]);
 }
@@ -29,6 +32,7 @@ export function planLines(plan: PlanView, styles: Styles): readonly string[] {
     ["state", stateOf(plan)],
     ["created", plan.createdAt],
     ...(plan.message === undefined ? [] : [["message", oneLine(plan.message)] as const]),
+    ...(plan.labels === undefined ? [] : [["labels", labelsText(plan)] as const]),
     ...(plan.undo === undefined ? [] : [["undo", undoText(plan.undo)] as const]),
   ];
   return [
@@ -79,6 +83,12 @@ const RESTARTED =
 
 function undoText(undo: NonNullable<PlanView["undo"]>): string {
   return "until" in undo ? `possible until ${undo.until}` : `not possible: ${oneLine(undo.not)}`;
+}
+
+function labelsText({ labels = {} }: PlanView): string {
+  return Object.entries(labels)
+    .map(([key, value]) => oneLine(`${key}=${value}`))
+    .join(", ");
 }
 
 function stateOf({ state, readOnly }: PlanView): string {

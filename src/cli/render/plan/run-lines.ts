@@ -4,12 +4,16 @@ import type { Styles } from "../styles.ts";
 import { applyLines } from "./apply-lines.ts";
 import { ChangeStat, linesOf } from "./diff-lines.ts";
 
+/** How many lines of changes a person gets without asking for more. */
+const MOST_LINES = 30;
+
 /** The results of a command: its changes, and the files that it wrote besides. */
 export function* findingLines(
   { diff, scratch }: Pick<RunFinding, "diff" | "scratch">,
   styles: Styles,
+  mostLines: number = MOST_LINES,
 ): Generator<string> {
-  yield* linesOf(diff, new ChangeStat(styles));
+  yield* linesOf(diff, new ChangeStat(styles, mostLines));
   yield* scratchLines(scratch);
 }
 

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { ACTORS, Stage } from "../run/stage.ts";
+import { assertRefused, Workplace } from "./workplace.ts";
+
+describe("undo without a plan", () => {
+  it("means the last plan that landed here, and names it where it can't ask", () => {
+    using place = new Workplace();
+    const [app, other] = ["app", "other"].map((name) =>
+      place.folder(name, { "a.txt": "one\n", "deep/b.txt": "b\n" }),
+    );
+    const land = (name: string, folder: string | undefined, text: string) => {
+      place.done("plan", "create", "-r", folder ?? "", "--name", name);
+      place.drydock(["plan", "write", name, folder === app ? "app" : "other", "a.txt"], { input: text });
+      return place.answer("plan", "apply", name).planId;
+    };
+    land("first", app, "two\n");
+    const second = land("second", app, "three\n");
+    land("elsewhere", other, "else\n");
+    const deep = join(app ?? "", "deep");
+    assertRefused(
+      place.drydock(["undo"], { cwd: deep }),
+      2,
+      /The last one that landed here is plan second \(\w{26}\), which landed at/,
+      new RegExp(`drydock undo ${second}', or answer yes with -y`),
+    );
+    assert.equal(place.read("app/a.txt"), "three\n");
+    assert.equal(place.drydock(["undo", "-y"], { cwd: deep }).status, 0);
+    assert.equal(place.read("app/a.txt"), "two\n");
+    assert.equal(place.drydock(["plan", "undo", "-y"], { cwd: app ?? "" }).status, 0);
+    assert.equal(place.read("app/a.txt"), "one\n");
+    assert.equal(place.read("other/a.txt"), "else\n");
+    assertRefused(
+      place.drydock(["undo", "-y"], { cwd: deep }),
+      2,
+      /No plan has landed in .*deep, or all were undone/,
+    );
+    assert.equal(place.drydock(["undo", "-y"], { cwd: place.path }).status, 0, "a folder around it counts");
+    assert.equal(place.read("other/a.txt"), "one\n");
+  });
+
+  for (const actor of ACTORS) {
+    it(`asks at a terminal, by ${actor}`, async () => {
+      using stage = new Stage(actor);
+      assert.equal(stage.drydock(["run", "--apply", "sh", "-c", "echo 2 > a.txt"]).status, 0);
+      for (const [answer, text] of [
+        ["n", "2\n"],
+        ["y", "one\n"],
+      ] as const) {
+        const terminal = stage.terminal('"$DRYDOCK" undo');
+        await terminal.until(() => terminal.stdout.includes("Undo plan project-"));
+        terminal.input(`${answer}\n`);
+        assert.equal((await terminal.ended()).status, 0);
+        assert.equal(stage.read("project/a.txt"), text);
+      }
+    });
+  }
+
+  it("[A3] names the plans that landed later where an undo can't work before theirs", () => {
+    using place = new Workplace();
+    place.folder("app", { "a.txt": "one\n", "b.txt": "b\n" });
+    place.folder("other", { "a.txt": "one\n" });
+    const land = (name: string, folder: string, path: string) => {
+      place.done("plan", "create", "-r", folder, "--name", name);
+      place.drydock(["plan", "write", name, folder, path], { input: `${name}\n` });
+      return place.answer("plan", "apply", name).planId;
+    };
+    land("first", "app", "a.txt");
+    const second = land("second", "app", "a.txt");
+    land("elsewhere", "other", "a.txt");
+    const refused = place.drydock(["undo", "first"]);
+    assertRefused(
+      refused,
+      3,
+      new RegExp(`Landed there later: second \\(${second}\\)\\.$`),
+      /Undo second first: 'drydock undo/,
+    );
+    const { error } = JSON.parse(place.drydock(["undo", "first", "--json"]).stdout);
+    assert.deepEqual(error.details.later, [{ planId: second, name: "second" }]);
+    place.done("undo", "second");
+    place.done("undo", "first");
+    assert.equal(place.read("app/a.txt"), "one\n");
+  });
+});
+
+describe("names and labels of plans", () => {
+  it("gives no two open plans one name, also where two processes try at once", async () => {
+    using place = new Workplace();
+    place.folder("app", { "a.txt": "one\n" });
+    const create = ["plan", "create", "-r", "app", "--name", "fix"];
+    const both = await Promise.all([1, 2, 3].map(() => place.start(create).ended()));
+    assert.deepEqual(both.map(({ status }) => status).sort(), [0, 2, 2]);
+    const lost = both.filter(({ status }) => status === 2);
+    for (const each of lost)
+      assertRefused(each, 2, /There already is an open plan 'fix' \(\w{26}\)/, /another name/);
+    assertRefused(
+      place.drydock(["run", "--name", "fix", "true"], { cwd: join(place.path, "app") }),
+      2,
+      /already is an open plan/,
+    );
+    assert.equal(place.answer("list").plans.length, 1);
+    place.done("plan", "cancel", "fix");
+    place.done(...create);
+  });
+
+  it("finds plans by their labels", () => {
+    using place = new Workplace();
+    place.folder("app", { "a.txt": "one\n" });
+    const labelled = (...labels: readonly string[]) =>
+      place.done("plan", "create", "-r", "app", ...labels.flatMap((label) => ["--label", label])).trim();
+    const [one, two] = [labelled("agent=7", "task=a=b"), labelled("agent=8")];
+    labelled();
+    const found = (...labels: readonly string[]) =>
+      place
+        .answer("list", ...labels.flatMap((label) => ["--label", label]))
+        .plans.map(({ id }: { id: string }) => id);
+    assert.deepEqual(found("agent"), [two, one]);
+    assert.deepEqual(found("agent=7"), [one]);
+    assert.deepEqual(found("agent", "task=a=b"), [one]);
+    assert.deepEqual(found("task=a"), []);
+    assert.deepEqual(found("constructor"), []);
+    assert.deepEqual(place.answer("status", one).labels, { agent: "7", task: "a=b" });
+    assert.match(place.done("status", one), /^labels {3}agent=7, task=a=b$/m);
+    assert.match(place.done("list"), /LABELS\n/);
+    assertRefused(place.drydock(["plan", "create", "--label", "x"]), 2, /has no value/, /KEY=VALUE/);
+    assertRefused(place.drydock(["plan", "create", "-r", "app", "--label", "a b=1"]), 2, /is not a word/);
+    const ran = place.drydock(["run", "--label", "agent=9", "--keep", "touch", "new"], {
+      cwd: join(place.path, "app"),
+    });
+    assert.equal(ran.status, 0, ran.stderr);
+    assert.equal(found("agent=9").length, 1);
+  });
+});

@@ -93,7 +93,7 @@ describe("names and labels of plans", () => {
     assert.deepEqual(both.map(({ status }) => status).sort(), [0, 2, 2]);
     const lost = both.filter(({ status }) => status === 2);
     for (const each of lost)
-      assertRefused(each, 2, /There already is an open plan 'fix' \(\w{26}\)/, /another name/);
+      assertRefused(each, 2, /There already is an open plan 'fix' \(\w{26}\)/, /another --name/);
     assertRefused(
       place.drydock(["run", "--name", "fix", "true"], { cwd: join(place.path, "app") }),
       2,

@@ -93,6 +93,7 @@ const LAYERS = [
     "services.ts says what an open state directory gives: it is types, and must work without what makes them true",
   ],
   ["runtime.ts", "runtime.ts puts the parts together: it must not depend on who uses the result"],
+  ["mcp/", "mcp/ shows the services to agents: it must work without a command line, which starts it"],
   [
     "cli/",
     "cli/ shows the services to people: it must work without what is for programs, and nothing may build on it",

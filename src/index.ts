@@ -129,6 +129,8 @@ export type {
   PurgeResult,
   ResourceRequest,
   RestoreResult,
+  ReviewRequest,
+  ReviewRequestOptions,
   SelfRunningChange,
 } from "./plans/plan-views.ts";
 export type { CapturedOutput, CaptureRequest, CaptureResult } from "./run/capture.ts";

@@ -138,6 +138,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     ...command("doctor", "say what works on this machine", () => import("./commands/doctor.ts")),
     anywhere: true,
   },
+  command(
+    "mcp",
+    "serve an agent on standard input and output (Model Context Protocol)",
+    () => import("./commands/serve/mcp.ts"),
+  ),
   command("init", "write a commented drydock.yaml", () => import("./commands/init.ts")),
   command("trust", "trust a config as it is now", () => import("./commands/trust.ts")),
   {

@@ -18,6 +18,7 @@ export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "
     patch: (options) => plans.patch(id, options),
     apply: async (options) => await plans.apply(id, options),
     approve: async (options) => await plans.approve(id, options),
+    requestReview: async (options) => await plans.requestReview(id, options),
     approval: async () => await plans.approval(id),
     undo: async () => await plans.undo(id),
     rollback: async () => await plans.rollback(id),

@@ -19,6 +19,8 @@ import type {
   PlanLog,
   PlanView,
   RestoreResult,
+  ReviewRequest,
+  ReviewRequestOptions,
 } from "../plans/plan-views.ts";
 import type { CaptureRequest, CaptureResult } from "../run/capture.ts";
 import type { ExecRequest, ExecResult } from "../run/exec.ts";
@@ -91,6 +93,8 @@ export interface Plan extends ResourceHandle {
    * `approved` lands that and nothing else.
    */
   approve(options: ApproveOptions): Promise<Approval>;
+  /** Asks a person to review exactly what would land now, and tells whether there is an approval already. */
+  requestReview(options?: ReviewRequestOptions): Promise<ReviewRequest>;
   /** The last approval. It is void once a diff gives another digest. */
   approval(): Promise<Approval | undefined>;
   /**

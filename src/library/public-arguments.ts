@@ -27,6 +27,7 @@ import type {
   ListPlansOptions,
   PatchOptions,
   ResourceRequest,
+  ReviewRequestOptions,
 } from "../plans/plan-views.ts";
 import type { CaptureRequest } from "../run/capture.ts";
 import type { ExecRequest } from "../run/exec.ts";
@@ -153,6 +154,7 @@ const planMethods: CheckedMethods<Plan> = {
   patch: [["options", optional(fields<PatchOptions>({ ...diffFields, onDiff }))]],
   apply: [["options", optional(applyOptions)]],
   approve: [["options", approveOptions]],
+  requestReview: [["options", optional(fields<ReviewRequestOptions>({ message: optional(text) }))]],
   approval: [],
   undo: [],
   rollback: [],

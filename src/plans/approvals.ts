@@ -22,6 +22,19 @@ export async function recordApproval(
   return approvalIn(entry.record);
 }
 
+const REVIEW_ASKED = "review asked";
+
+/** Records that a review of this digest is wanted, unless that is the last one recorded. */
+export async function noteReviewAsked(
+  { history, store }: Session,
+  planId: string,
+  asked: { readonly digest: string; readonly message?: string },
+): Promise<void> {
+  const last = (await store.history(planId)).findLast(({ event }) => event === REVIEW_ASKED);
+  if (last?.details["digest"] !== asked.digest || last.details["message"] !== asked.message)
+    await history.note(planId, REVIEW_ASKED, { ...asked });
+}
+
 /** The last approval of a plan. */
 export async function lastApproval({ store }: Session, planId: string): Promise<Approval | undefined> {
   const last = (await store.history(planId)).findLast(({ event }) => event === APPROVED);

@@ -221,6 +221,19 @@ export interface Approval {
   readonly at: string;
 }
 
+export interface ReviewRequestOptions {
+  /** What the work is, for the person who reviews it. */
+  readonly message?: string;
+}
+
+/** What a person is asked to review, and the last approval, which counts only for its own digest. */
+export interface ReviewRequest {
+  readonly planId: string;
+  readonly digest: string;
+  readonly stats: DiffStats;
+  readonly approval?: Approval;
+}
+
 /** A saved state of a plan. */
 export interface CheckpointView {
   readonly id: string;
@@ -267,9 +280,9 @@ export interface PlanLogEntry {
   readonly pid?: number;
   /**
    * `created`, `executed`, `checkpoint`, `restored`, `not restored`, `sealed` (a diff was shown, with this
-   * digest), `approved` (with this digest, in this way), `rolled back`, `applied`, `not applied`, `part
-   * applied`, `undone`, `not undone`, `part undone`, `last landing undone` (and parts that landed before
-   * are still there), `recovered`, `undo discarded`, `cleaned up`, `cancelled`.
+   * digest), `review asked`, `approved` (with this digest, in this way), `rolled back`, `applied`, `not
+   * applied`, `part applied`, `undone`, `not undone`, `part undone`, `last landing undone` (and parts that
+   * landed before are still there), `recovered`, `undo discarded`, `cleaned up`, `cancelled`.
    */
   readonly event: string;
   readonly details: { readonly [key: string]: PlainData };

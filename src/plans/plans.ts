@@ -10,7 +10,7 @@ import type { PlanSession } from "../sandboxes/access/plan-session.ts";
 import { resourceOf } from "../sandboxes/plan-sandboxes.ts";
 import { throwIfFailed } from "../sandboxes/sweep-report.ts";
 import { freeReserve } from "../system/state/reserve.ts";
-import { lastApproval, movedOn, recordApproval } from "./approvals.ts";
+import { lastApproval, movedOn, noteReviewAsked, recordApproval } from "./approvals.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
 import { lastLandedIn } from "./last-landing.ts";
 import {
@@ -37,6 +37,8 @@ import type {
   PlanChange,
   PlanDiff,
   PlanView,
+  ReviewRequest,
+  ReviewRequestOptions,
   SelfRunningChange,
 } from "./plan-views.ts";
 import { choosePaths, chosenChanges } from "./resources/chosen-paths.ts";
@@ -217,6 +219,20 @@ export class Plans {
       await this.#review(found, options);
       return await recordApproval(this.#parts.session, found.id, options);
     });
+  }
+
+  /**
+   * Asks a person to review exactly what would land now. The history tells it to that person; the result says
+   * whether there is an approval already, and of which digest.
+   */
+  async requestReview(
+    plan: string | undefined,
+    { message }: ReviewRequestOptions = {},
+  ): Promise<ReviewRequest> {
+    const { planId, digest, stats } = await this.diff(plan, { onChange: () => undefined });
+    await noteReviewAsked(this.#parts.session, planId, { digest, ...(message !== undefined && { message }) });
+    const approval = await this.approval(planId);
+    return { planId, digest, stats, ...(approval !== undefined && { approval }) };
   }
 
   /** The last approval of the plan. It is void once a diff gives another digest. */

@@ -1,0 +1,71 @@
+import { z } from "zod";
+import type { Approval } from "../../plans/plan-views.ts";
+import { planArgument, statsShape } from "../shapes.ts";
+import { tool } from "../tool.ts";
+
+const STATUSES = ["waiting", "approved", "void"] as const;
+
+function statusOf(approval: Approval | undefined, digest: string): (typeof STATUSES)[number] {
+  if (approval === undefined) return "waiting";
+  return approval.digest === digest ? "approved" : "void";
+}
+
+export const planRequestReview = tool({
+  name: "plan_request_review",
+  title: "Ask for a review",
+  description:
+    "Asks a person to look at what the plan would change, and says whether it is approved. Call it when the work is done, tell the user what it answers, and call it again to see whether the approval is there.",
+  input: z.object({
+    plan: planArgument,
+    message: z.string().optional().describe("What the work is, for the person and the log."),
+  }),
+  output: z.object({
+    planId: z.string(),
+    digest: z.string(),
+    stats: statsShape,
+    status: z
+      .enum(STATUSES)
+      .describe("void: it was approved, and changed since. Only an approval of this digest counts."),
+    approvedBy: z.string().optional(),
+    next: z.string().describe("What has to be done now, and by whom."),
+  }),
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  call: async ({ plan, message }, { services, planOf }) => {
+    const { planId, digest, stats, approval } = await services.plans.requestReview(await planOf(plan), {
+      ...(message !== undefined && { message }),
+    });
+    const status = statusOf(approval, digest);
+    const next =
+      status === "approved"
+        ? "It is approved: call plan_apply."
+        : `A person has to look at it and approve it, at a terminal: drydock approve ${planId}`;
+    return { planId, digest, stats, status, approvedBy: approval?.actor, next };
+  },
+});
+
+export const planApply = tool({
+  name: "plan_apply",
+  title: "Land the plan",
+  description:
+    "Lands everything that the plan changes in the originals, or nothing. It lands only exactly what a person approved, unless the user started this server with another rule; call plan_request_review first.",
+  input: z.object({
+    plan: planArgument,
+    message: z.string().optional().describe("The reason, recorded with the plan."),
+  }),
+  output: z.object({
+    planId: z.string(),
+    state: z.string(),
+    participants: z.array(
+      z.object({ resource: z.string(), strategy: z.string(), outcome: z.string(), changes: z.number() }),
+    ),
+    attention: z.array(z.object({ resource: z.string(), path: z.string(), message: z.string() })),
+    warnings: z.array(z.string()),
+  }),
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  call: async ({ plan, message }, { services, planOf, allowApply }) => {
+    return await services.plans.apply(await planOf(plan), {
+      approved: allowApply !== "always",
+      ...(message !== undefined && { message }),
+    });
+  },
+});

@@ -2,6 +2,7 @@ import type { RecoveryReport } from "../commit/recovery.ts";
 import { messageOf } from "../core/errors/errors.ts";
 import type { ConfigRemedy, Notice } from "../core/values/notice.ts";
 import type { Services, ServicesOptions } from "../services.ts";
+import { ShortLivedObjects } from "../system/process/short-lived-objects.ts";
 import type { CommandContext } from "./command-context.ts";
 import { OWN_CONFIG } from "./command-hints.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -46,6 +47,7 @@ async function whileOpen<T>(
   work: (drydock: Services) => Promise<T>,
 ): Promise<T> {
   const { output, options } = context;
+  using objects = new ShortLivedObjects();
   // Loaded late: help and usage errors do without it.
   const { openServices } = await import("../runtime.ts");
   const drydock = await openServices({
@@ -55,7 +57,10 @@ async function whileOpen<T>(
     cwd: context.cwd,
     environment: context.environment,
     command: context.command,
-    onProgress: (progress) => output.progress.update(progress),
+    onProgress: (progress) => {
+      objects.expect(progress.total ?? progress.done);
+      output.progress.update(progress);
+    },
     onNotice: (notice) => output.notice(oneLine(noticeLine(notice))),
   });
   context.hasOpened = true;

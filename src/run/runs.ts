@@ -11,6 +11,7 @@ import type { OwnUse, Use, Uses } from "../sandboxes/remains/uses.ts";
 import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
 import { isThere } from "../system/data/existence.ts";
 import { factsOfPath, realPathOf } from "../system/data/locations.ts";
+import { milliseconds } from "../system/milliseconds.ts";
 import type { CommandStreams } from "../system/terminal/command-streams.ts";
 import { commandEnvironment, resourceVariable } from "./environment.ts";
 import {
@@ -141,7 +142,7 @@ export class Runs {
     const { request, limits, abort, startedAt, rest } = command;
     await using _ = rest;
     const exitCode = await running.ended;
-    const durationMs = Math.round(performance.now() - upAt);
+    const durationMs = Math.round(milliseconds() - upAt);
     const { limit, files } = await metBeforeEnd(limits, () => this.#end(plan, use, entered, startedAt));
     if (limit !== undefined)
       notice({ kind: "limit", planId: plan.id, limit, message: limits.sentence(limit) });
@@ -169,7 +170,7 @@ export class Runs {
     try {
       for (const { resource } of boundariesOf(plan)) entered.push(await this.#enter(plan, resource.name));
       const running = await this.#launchInQuiet(plan, request, { launcher, limits, use, entered, others });
-      const upAt = performance.now();
+      const upAt = milliseconds();
       await killIfItFails(running, async () => {
         limits.watch(() => scratchUse(folders, plan.id), running);
         request.onStart?.({ signal: (name) => running.signal(name) });

@@ -4,6 +4,7 @@ import { bytesFromPath, displayPath } from "../core/paths/byte-path.ts";
 import type { Shape } from "../core/values/shape.ts";
 import { isThere } from "../system/data/existence.ts";
 import { failpoint, passFailpoint } from "../system/failpoints.ts";
+import { milliseconds } from "../system/milliseconds.ts";
 import { freeReserve, keepReserve } from "../system/state/reserve.ts";
 import { ensureStateFile, ensureStateFolder } from "../system/state/state-folder.ts";
 import {
@@ -196,13 +197,13 @@ export async function openConnection(options: SqliteStoreOptions): Promise<Sqlit
 /** Migrates while other processes may do the same to a fresh state directory. */
 async function migrateInTurn(db: DatabaseSync, file: string, timeout: number): Promise<void> {
   passFailpoint(failpoint("store.migrate"));
-  const deadline = performance.now() + timeout;
+  const deadline = milliseconds() + timeout;
   for (;;) {
     try {
       migrate(db, file);
       return;
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
+      if (!isBusy(error) || milliseconds() > deadline) throw error;
     }
     await sleep(PAUSE_BETWEEN_TRIES_MS);
   }

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { pathToFileURL } from "node:url";
+import { ownProgram } from "../../src/system/process/own-program.ts";
 import { runProgram, TemporaryFolder } from "./project-copy.ts";
 
 /** A project of tiny entries. */
@@ -109,6 +111,21 @@ describe("the build", () => {
     rmSync(cache, { recursive: true });
     folder.write("dist/.compile-cache", "in the way");
     assert.equal(runProgram(program, []).stdout, "Shared\n");
+  });
+
+  it("starts V8 with settings that let it take the compiled code which Node brings of its own modules", () => {
+    using folder = new TemporaryFolder();
+    folder.copy("bin");
+    folder.linkPackages();
+    const tag = 'console.log(require("node:v8").cachedDataVersionTag());';
+    folder.write("dist/program/cli.js", `${tag}\nexports.finished = Promise.resolve({});\n`);
+    const plain = runProgram(process.execPath, ["-e", tag]).stdout;
+    assert.match(plain, /^\d+\n$/);
+    assert.equal(runProgram(join(folder.path, "bin/drydock"), []).stdout, plain);
+    const { args } = ownProgram(pathToFileURL(folder.write("launcher.cjs", `${tag}\n`)).href, [
+      { program: "./launcher.cjs", compiled: "./compiled" },
+    ]);
+    assert.equal(runProgram(process.execPath, args).stdout, plain);
   });
 
   it("runs from source when there is no build, or when asked to", () => {

@@ -1,4 +1,5 @@
 import { bytesFromPath } from "../../core/paths/byte-path.ts";
+import { milliseconds } from "../../system/milliseconds.ts";
 import { ANSI_STYLES, NO_STYLES, type Styles } from "../render/styles.ts";
 import { jsonDocument } from "./json-document.ts";
 import { oneLine, visibleJson, withStyles } from "./printable.ts";
@@ -39,11 +40,7 @@ export class Output {
     this.terminal = terminal;
     this.styles = terminal.colour ? ANSI_STYLES : NO_STYLES;
     this.errorStyles = terminal.errorColour ? ANSI_STYLES : NO_STYLES;
-    this.progress = new ProgressBar(
-      terminal.progress,
-      (text) => this.#toStderr(text),
-      () => performance.now(),
-    );
+    this.progress = new ProgressBar(terminal.progress, (text) => this.#toStderr(text), milliseconds);
   }
 
   /** Why stdout can't be written to; undefined if it can. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BusyError } from "../../core/errors/errors.ts";
+import { milliseconds } from "../../system/milliseconds.ts";
 
 const LOOK_AGAIN_MS = 20;
 
@@ -19,10 +20,10 @@ export abstract class ConnectedResolver<Connection extends { close(): Promise<vo
 
   /** Calls `look` until it returns a value; undefined if that takes too long. */
   protected async untilSeen<T>(look: () => Promise<T | undefined>): Promise<T | undefined> {
-    const deadline = performance.now() + this.#patienceMs;
+    const deadline = milliseconds() + this.#patienceMs;
     for (;;) {
       const seen = await look();
-      if (seen !== undefined || performance.now() > deadline) return seen;
+      if (seen !== undefined || milliseconds() > deadline) return seen;
       await sleep(LOOK_AGAIN_MS);
     }
   }

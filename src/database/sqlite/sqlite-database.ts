@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { InterruptedError } from "../../core/errors/errors.ts";
 import type { DatabaseValue, StatementResult } from "../../core/values/query.ts";
 import { holdLocks } from "../../system/data/locked-files.ts";
+import { milliseconds } from "../../system/milliseconds.ts";
 import type { DatabaseConnection } from "../common/database-connection.ts";
 import { managesTransaction, splitStatements } from "../common/sql-statements.ts";
 import { databaseError, isBusy, statementError } from "./sqlite-errors.ts";
@@ -183,7 +184,7 @@ export class SqliteDatabase implements DatabaseConnection {
 
 /** Repeats an action until no other connection blocks it. */
 export async function patiently<T>(action: () => T, { limitMs, signal }: Patience): Promise<T> {
-  const deadline = performance.now() + limitMs;
+  const deadline = milliseconds() + limitMs;
   for (;;) {
     try {
       return action();
@@ -191,7 +192,7 @@ export async function patiently<T>(action: () => T, { limitMs, signal }: Patienc
       const cause = thrown instanceof Error ? thrown.cause : undefined;
       if (!isBusy(thrown) && !isBusy(cause)) throw thrown;
       if (signal?.aborted === true) throw new InterruptedError(undefined, { cause: thrown });
-      if (performance.now() > deadline) throw thrown;
+      if (milliseconds() > deadline) throw thrown;
     }
     await sleep(PAUSE_BETWEEN_TRIES_MS);
   }

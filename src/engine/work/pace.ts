@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { milliseconds } from "../../system/milliseconds.ts";
 
 /**
  * Long work on files, in steps. Its system calls are synchronous, so it is a generator that yields the number
@@ -18,13 +19,13 @@ export async function runInTurns<Result>(
   onStep: (entries: number) => void,
 ): Promise<Result> {
   using work = steps;
-  let turnBegan = performance.now();
+  let turnBegan = milliseconds();
   for (let step = work.next(); ; step = work.next()) {
     if (step.done === true) return step.value;
     onStep(step.value);
-    if (performance.now() - turnBegan < LONGEST_TURN_MS) continue;
+    if (milliseconds() - turnBegan < LONGEST_TURN_MS) continue;
     await nextTurn();
-    turnBegan = performance.now();
+    turnBegan = milliseconds();
   }
 }
 

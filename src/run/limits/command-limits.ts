@@ -5,6 +5,7 @@ import { LIMIT_NAMES, type LimitName, type Limits } from "../../core/values/limi
 import { failpoint } from "../../system/failpoints.ts";
 import { ControlGroup, type GroupLimit } from "../../system/groups/control-group.ts";
 import { type Controller, groupParent } from "../../system/groups/group-parent.ts";
+import { milliseconds } from "../../system/milliseconds.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
 import { systemProgram } from "../../system/process/programs.ts";
 import { isMore, type LimitCheck, LimitWatch } from "./limit-watch.ts";
@@ -105,9 +106,9 @@ export class CommandLimits implements AsyncDisposable {
   }
 
   #timeCheck(time: number, running: WatchedCommand): LimitCheck {
-    const overAt = performance.now() + time;
+    const overAt = milliseconds() + time;
     return () => {
-      const now = performance.now();
+      const now = milliseconds();
       if (now >= overAt && !this.#isOutOfTime) {
         this.#isOutOfTime = true;
         running.signal("SIGTERM");

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LimitName } from "../../core/values/limits.ts";
+import { milliseconds } from "../../system/milliseconds.ts";
 
 /** Says whether the limit is met. A check that takes long yields in between. */
 export type LimitCheck = () => boolean | Generator<unknown, boolean, undefined>;
@@ -47,7 +48,7 @@ export class LimitWatch {
   }
 
   async #checkAll(): Promise<void> {
-    const began = performance.now();
+    const began = milliseconds();
     try {
       for (const [name, check] of this.#checks) {
         if (!(await this.#isMet(check))) continue;
@@ -60,19 +61,19 @@ export class LimitWatch {
       this.#end();
       return;
     }
-    if (!this.#over) this.#wait(Math.max(SHORTEST_PAUSE_MS, (performance.now() - began) * PAUSE_PER_CHECK));
+    if (!this.#over) this.#wait(Math.max(SHORTEST_PAUSE_MS, (milliseconds() - began) * PAUSE_PER_CHECK));
   }
 
   /** Works in short turns, because the command's terminal and streams pass through this process. */
   async #isMet(check: LimitCheck): Promise<boolean> {
     const steps = check();
     if (typeof steps === "boolean") return steps;
-    let turnBegan = performance.now();
+    let turnBegan = milliseconds();
     for (let step = steps.next(); !this.#over; step = steps.next()) {
       if (step.done === true) return step.value;
-      if (performance.now() - turnBegan < LONGEST_TURN_MS) continue;
+      if (milliseconds() - turnBegan < LONGEST_TURN_MS) continue;
       await nextTurn();
-      turnBegan = performance.now();
+      turnBegan = milliseconds();
     }
     steps.return(false);
     return false;

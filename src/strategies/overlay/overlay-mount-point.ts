@@ -7,6 +7,7 @@ import { digestOf } from "../../system/data/digest.ts";
 import { isThere } from "../../system/data/existence.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
+import { milliseconds } from "../../system/milliseconds.ts";
 import { isDeadFuse, mountFuseOverlay, unmountFuse } from "../../system/mount/fuse-overlay.ts";
 import { holdersOf, type LiveMount, liveMounts, openLiveMount } from "../../system/mount/live-mounts.ts";
 import { mayMount, mountOverlay, setReadOnly } from "../../system/mount/overlay-mount.ts";
@@ -209,10 +210,10 @@ export class OverlayMount {
 
 /** The process that still holds the mount after the grace period, if one does. */
 async function lastingHolder(inTheWay: () => Promise<string | undefined>): Promise<string | undefined> {
-  const limit = performance.now() + PASSING_MS;
+  const limit = milliseconds() + PASSING_MS;
   for (;;) {
     const holder = await inTheWay();
-    if (holder === undefined || performance.now() > limit) return holder;
+    if (holder === undefined || milliseconds() > limit) return holder;
     await delay(LOOK_AGAIN_MS);
   }
 }

@@ -8,6 +8,7 @@ import { type Facts, sameTime } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { factsOfPath, firstBytes } from "../../system/data/locations.ts";
 import { failpoint, passFailpoint } from "../../system/failpoints.ts";
+import { milliseconds } from "../../system/milliseconds.ts";
 import { copyFileInTurns } from "./file-copy.ts";
 
 const POINTS = { copy: failpoint("sqlite.copy-original") };
@@ -52,7 +53,7 @@ export async function copyLiveDatabase(
   name: string,
   patience: Patience,
 ): Promise<void> {
-  const deadline = performance.now() + patience.limitMs;
+  const deadline = milliseconds() + patience.limitMs;
   for (;;) {
     if (patience.signal?.aborted === true) throw new InterruptedError();
     removeTree(POINTS.copy, to, name);
@@ -63,7 +64,7 @@ export async function copyLiveDatabase(
     const before = await settledFacts(location);
     await copyLocked(location, "frozen", to, name, patience);
     if (isSame(before, factsOfPath(location)) && !isInUse(location)) return;
-    if (performance.now() > deadline)
+    if (milliseconds() > deadline)
       throw new BusyError(`${displayPath(location)} changes all the time, so it can't be copied.`, {
         holder: "another program",
       });

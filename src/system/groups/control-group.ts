@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { failedWith, guarded, translated } from "../calls/errno.ts";
 import { isThere } from "../data/existence.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
+import { milliseconds } from "../milliseconds.ts";
 import { startTimeOf } from "../process/process-identity.ts";
 import type { Controller, GroupParent } from "./group-parent.ts";
 
@@ -93,10 +94,10 @@ export class ControlGroup {
    * removes the group.
    */
   async remove(): Promise<void> {
-    const latest = performance.now() + LONGEST_END_MS;
+    const latest = milliseconds() + LONGEST_END_MS;
     for (const folder of this.#folders().filter(isThere)) {
       passFailpoint(this.#points.remove);
-      while (!isRemoved(folder) && performance.now() < latest) await delay(LOOK_AGAIN_MS);
+      while (!isRemoved(folder) && milliseconds() < latest) await delay(LOOK_AGAIN_MS);
     }
   }
 

@@ -5,6 +5,7 @@ import { baseName, displayPath, parentPath, pathFromBytes } from "../../core/pat
 import { failedWith } from "../calls/errno.ts";
 import { Folder } from "../calls/folder.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
+import { milliseconds } from "../milliseconds.ts";
 import { commandOf, linksOf, processIds, readLinkIfThere } from "../process/processes.ts";
 import { systemProgram } from "../process/programs.ts";
 import { runProcess } from "../process/run-process.ts";
@@ -143,9 +144,9 @@ function serversOf(target: string): number[] {
 
 /** A zombie has nothing open any more. */
 async function waitUntilGone(pids: readonly number[], target: string, limitMs: number): Promise<void> {
-  const end = performance.now() + limitMs;
+  const end = milliseconds() + limitMs;
   for (let left = pids; left.length > 0; left = left.filter((pid) => serversOf(target).includes(pid))) {
-    if (performance.now() > end) {
+    if (milliseconds() > end) {
       throw new DrydockError(
         "UNMOUNT",
         `${target} is unmounted, but ${PROGRAM} (pid ${left.join(", ")}) has not ended.`,

@@ -10,9 +10,6 @@ export interface ProgramLocation {
   readonly compiled: string;
 }
 
-/** The flag that bin/drydock uses too: V8 refuses a compile cache of a process with other flags. */
-const SAME_FLAG = "--no-allocation-site-pretenuring";
-
 /** How to start a program of Drydock. */
 export interface OwnProgram {
   readonly file: string;
@@ -35,7 +32,7 @@ export function ownProgram(from: string, locations: readonly ProgramLocation[]):
   if (found === undefined) throw new Error(`${locations[0]?.program} is missing from this installation.`);
   return {
     file: process.execPath,
-    args: ["--disable-warning=ExperimentalWarning", SAME_FLAG, pathOf(found.program)],
+    args: ["--disable-warning=ExperimentalWarning", pathOf(found.program)],
     environment: { NODE_COMPILE_CACHE: pathOf(found.compiled) },
   };
 }

@@ -3,6 +3,7 @@ import { displayPath } from "../../core/paths/byte-path.ts";
 import { failedWith, systemCallError } from "../calls/errno.ts";
 import { Folder } from "../calls/folder.ts";
 import { calls, check, lastErrno } from "../calls/native.ts";
+import { milliseconds } from "../milliseconds.ts";
 
 /**
  * Locks of open files and folders (flock). A lock belongs to the descriptor that took it and is released when
@@ -42,9 +43,9 @@ export function tryLock({ fd, path }: Lockable, how: "alone" | "shared" = "alone
 export function whileLocked<T>(folder: Folder, action: () => T): T {
   // With its own descriptor: the given one would keep holding the lock.
   using own = Folder.open(folder.path);
-  const giveUpAt = performance.now() + LONGEST_WAIT_MS;
+  const giveUpAt = milliseconds() + LONGEST_WAIT_MS;
   while (!tryLock(own)) {
-    if (performance.now() > giveUpAt)
+    if (milliseconds() > giveUpAt)
       throw new BusyError(`${displayPath(folder.path)} is locked by another process for too long.`, {
         holder: "another Drydock process",
       });

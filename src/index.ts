@@ -66,6 +66,7 @@ export { SANDBOX_MOVES, SANDBOX_STATES, type SandboxState } from "./core/sandbox
 export type { SelfRunningFile } from "./core/self-running/self-running-rules.ts";
 export type {
   Attention,
+  CommitFacts,
   CommitResult,
   IntendedPlace,
   OnePhaseSandboxStrategy,

@@ -52,6 +52,7 @@ export { type MadeWith, type SandboxRef, sandboxIdFor } from "./core/sandbox.ts"
 export type { SelfRunningFile } from "./core/self-running/self-running-rules.ts";
 export type {
   Attention,
+  CommitFacts,
   CommitResult,
   IntendedPlace,
   OnePhaseSandboxStrategy,

@@ -37,7 +37,9 @@ export class ParticipantCalls {
   }
 
   async commit(record: TransactionRecord, index: number): Promise<CommitEvent> {
-    const result = await this.#strategyOf(record, index).commit(participantAt(record, index).ref);
+    const { message } = record;
+    const facts = message === undefined ? {} : { message };
+    const result = await this.#strategyOf(record, index).commit(participantAt(record, index).ref, facts);
     return committed(index, result);
   }
 

@@ -5,6 +5,7 @@ import type { ResourceTypeDefinition } from "../core/resource/resource-types.ts"
 import type { Limits } from "../core/values/limits.ts";
 import { copyPlain } from "../core/values/plain-data.ts";
 import { parseDuration } from "./duration.ts";
+import { inlineStrategies, strategyInForce } from "./inline-strategies.ts";
 import { type ConfigValues, configSchema, type DeclaredNames, MODULE_AND_CLASS_PATTERN } from "./schema.ts";
 import {
   type Config,
@@ -84,7 +85,10 @@ function configError(file: string, text: string, problems: readonly ConfigProble
 
 function declaredNames(value: unknown): DeclaredNames {
   return {
-    strategies: keysAt(value, "sandbox", "custom_strategies"),
+    strategies: [
+      ...keysAt(value, "sandbox", "custom_strategies"),
+      ...inlineStrategies(value).map(({ text }) => text),
+    ],
     resourceTypes: keysAt(value, "resource_types"),
     resources: keysAt(value, "resources"),
   };
@@ -103,19 +107,20 @@ function configFrom(file: string, values: ConfigValues, placeOf: PlaceOf): Confi
   const folder = dirname(file);
   return {
     file,
-    sandbox: sandboxFrom(values.sandbox, folder, placeOf),
+    sandbox: sandboxFrom(values, folder, placeOf),
     resources: Object.entries(values.resources).map(([name, declared]) =>
       resourceFrom(name, declared, folder),
     ),
     resourceTypes: Object.entries(values.resource_types).map(([name, declared]) =>
-      resourceTypeFrom(name, declared),
+      resourceTypeFrom(name, declared, folder),
     ),
   };
 }
 
-function sandboxFrom(values: ConfigValues["sandbox"], folder: string, placeOf: PlaceOf): SandboxSettings {
+function sandboxFrom(config: ConfigValues, folder: string, placeOf: PlaceOf): SandboxSettings {
+  const { sandbox: values } = config;
   return {
-    strategy: values.strategy,
+    strategy: strategyInForce(values.strategy, folder),
     cleanup: values.cleanup,
     allowSetid: values.allow_setid,
     allowDevices: values.allow_devices,
@@ -132,9 +137,17 @@ function sandboxFrom(values: ConfigValues["sandbox"], folder: string, placeOf: P
       ageMilliseconds: parseDuration(values.transaction.age),
     },
     limits: limitsFrom(values.limits),
-    customStrategies: Object.entries(values.custom_strategies).map(([name, declared]) =>
-      customStrategyFrom(name, declared, { folder, place: placeOf(["sandbox", "custom_strategies", name]) }),
-    ),
+    customStrategies: [
+      ...Object.entries(values.custom_strategies).map(([name, declared]) =>
+        customStrategyFrom(name, declared, {
+          folder,
+          place: placeOf(["sandbox", "custom_strategies", name]),
+        }),
+      ),
+      ...inlineStrategies(config).map(({ text, path }) =>
+        customStrategyFrom(strategyInForce(text, folder), text, { folder, place: placeOf(path) }),
+      ),
+    ],
   };
 }
 
@@ -181,7 +194,7 @@ function resourceFrom(
     name,
     location: isUrl(location) ? location : resolve(folder, location),
     ...(type === undefined ? {} : { type }),
-    ...(strategy === undefined ? {} : { strategy }),
+    ...(strategy === undefined ? {} : { strategy: strategyInForce(strategy, folder) }),
     ...(from === undefined ? {} : { from }),
     ...(parent === undefined ? {} : { parent }),
   };
@@ -190,14 +203,15 @@ function resourceFrom(
 function resourceTypeFrom(
   name: string,
   declared: ConfigValues["resource_types"][string],
+  folder: string,
 ): ResourceTypeDefinition {
   const { extends: base, sandbox_strategy: sandboxStrategy, strategies, capabilities } = declared;
   const { parent_types: parentTypes, child_types: childTypes } = declared;
   return {
     name,
     ...(base !== undefined && { extends: base }),
-    ...(sandboxStrategy !== undefined && { sandboxStrategy }),
-    ...(strategies !== undefined && { strategies }),
+    ...(sandboxStrategy !== undefined && { sandboxStrategy: strategyInForce(sandboxStrategy, folder) }),
+    ...(strategies !== undefined && { strategies: strategies.map((each) => strategyInForce(each, folder)) }),
     ...(parentTypes !== undefined && { parentTypes }),
     ...(childTypes !== undefined && { childTypes }),
     ...(capabilities !== undefined && { capabilities }),

@@ -6,13 +6,15 @@ import { namesInCycles } from "./yaml/reference-cycles.ts";
 // Patterns go into the JSON Schema, so they use only syntax that every validator knows.
 const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** A built-in name, or a name that the file declares. */
+/** A built-in name, a name that the file declares, or a text of one of the `other` forms. */
 export function oneOf(
   builtIn: readonly string[],
   declared: readonly string[] | undefined,
+  other: readonly RegExp[] = [],
 ): z.ZodType<string, string> {
   if (declared !== undefined) return z.enum([...builtIn, ...declared]);
-  return builtIn.length === 0 ? declaredName() : z.union([z.enum(builtIn), declaredName()]);
+  const others = other.map((form) => z.string().regex(form));
+  return builtIn.length === 0 ? declaredName() : z.union([z.enum(builtIn), declaredName(), ...others]);
 }
 
 function declaredName() {

@@ -3,6 +3,7 @@ import { BUILT_IN_RESOURCE_TYPES } from "../core/resource/resource.ts";
 import { RESOURCE_CAPABILITIES } from "../core/resource/resource-types.ts";
 import { BUILT_IN_STRATEGY_NAMES } from "../core/strategy-names.ts";
 import { DURATION_PATTERN, formatDuration } from "./duration.ts";
+import { INLINE_STRATEGY_PATTERN } from "./inline-strategies.ts";
 import { flag, freeNames, named, oneOf, section } from "./schema-parts.ts";
 import {
   AUTOMATIC_STRATEGY,
@@ -38,7 +39,10 @@ export const MODULE_AND_CLASS_PATTERN = /^(.+):([A-Za-z_$][A-Za-z0-9_$]*)$/;
 
 /** The schema of a file that declares these names; without them, of any file. */
 export function configSchema(declared?: DeclaredNames) {
-  const strategy = oneOf([AUTOMATIC_STRATEGY, ...BUILT_IN_STRATEGY_NAMES], declared?.strategies);
+  // Of a file that is read, `declared` has the inline strategies too.
+  const strategy = oneOf([AUTOMATIC_STRATEGY, ...BUILT_IN_STRATEGY_NAMES], declared?.strategies, [
+    INLINE_STRATEGY_PATTERN,
+  ]);
   const resourceType = oneOf(BUILT_IN_RESOURCE_TYPES, declared?.resourceTypes);
   return z.strictObject(
     {

@@ -60,7 +60,12 @@ export interface Probing {
 
 export type ProbeResult =
   | { readonly works: true; readonly note?: string }
-  | { readonly works: false; readonly reason: string };
+  | {
+      readonly works: false;
+      readonly reason: string;
+      /** The strategy to use instead, where there is one that does nearly the same. */
+      readonly instead?: string;
+    };
 
 /** One of several mechanisms of a strategy. */
 export interface StrategyWay {

@@ -81,10 +81,11 @@ export interface SandboxMethods<Metadata extends PlainRecord, Prepared extends P
   diff(ref: SandboxRef<Metadata>, take?: TakeChange): Promise<DiffView>;
 
   /**
-   * Lands the work in the original by itself, outside of any plan's commit. Fails by `SandboxConflictError`
-   * or `SandboxCommitError`.
+   * Lands the work in the original by itself: in the commit of a plan, if the strategy is one-phase, else
+   * outside of any. `facts` has the message of that commit. Fails by `SandboxConflictError` or
+   * `SandboxCommitError`.
    */
-  commit(ref: SandboxRef<Metadata>): Promise<CommitResult>;
+  commit(ref: SandboxRef<Metadata>, facts?: CommitFacts): Promise<CommitResult>;
 
   /**
    * Ends with the original as it was before any commit of this sandbox, finished or half done, and with an
@@ -246,6 +247,9 @@ export interface Attention {
   /** Where the other writer's version is kept. */
   readonly keptAt?: string;
 }
+
+/** What a one-phase strategy learns of the commit of a plan. */
+export type CommitFacts = Pick<Transaction, "message">;
 
 /** The result of a commit. */
 export interface CommitResult {

@@ -30,7 +30,10 @@ export class Shelf {
     const same = readFileSync(join(ref.metadata.folder, "base")).equals(readFileSync(ref.metadata.path));
     return { changes: same ? [] : [{ path: ".", operation: "modified", kind: "file" }] };
   }
-  async commit(ref) { cpSync(ref.metadata.path, ref.metadata.original); }
+  async commit(ref, { message }) {
+    cpSync(ref.metadata.path, ref.metadata.original);
+    if (message) writeFileSync(ref.metadata.original + ".message", message);
+  }
   async rollback(ref) { cpSync(join(ref.metadata.folder, "base"), ref.metadata.path); }
   async checkpoint(ref, id) { cpSync(ref.metadata.path, join(ref.metadata.folder, id)); }
   async restoreCheckpoint(ref, id) { cpSync(join(ref.metadata.folder, id), ref.metadata.path); }
@@ -71,8 +74,56 @@ describe("Strategies and types of one's own on the command line", () => {
     const ran = place.drydock(["plan", "exec", "p", "--", "sh", "-c", 'echo "$SHELF" > todo']);
     assert.deepEqual([ran.status, place.read("todo")], [0, "old\n"], ran.stderr);
     assert.equal(place.done("plan", "read", "p", "todo", "."), "at work\n");
-    assert.equal(place.answer("plan", "apply", "p").participants[0].strategy, "shelf");
+    assert.equal(place.answer("plan", "apply", "p", "-m", "why").participants[0].strategy, "shelf");
     assert.equal(place.read("todo"), "at work\n");
+    assert.equal(place.read("todo.message"), "why", "a one-phase strategy gets the message");
+  });
+
+  it("[S3] [X6] are named by their module and class where they are used, with the trust of the config", () => {
+    using place = workplace();
+    place.write(
+      "drydock.yaml",
+      `resource_types:
+  note: { extends: fs-file, sandbox_strategy: "./shelf.mjs:Shelf" }
+resources:
+  todo: { location: ./todo, type: note }
+  other: { location: ./todo, type: note, strategy: "./shelf.mjs:Shelf" }
+`,
+    );
+    assert.match(place.done("trust", "drydock.yaml"), /\n {2}\/.*shelf\.mjs\n/);
+    const name = `${place.path}/shelf.mjs:Shelf`;
+    for (const resource of ["todo", "other", "todo,type=note,strategy=./shelf.mjs:Shelf"]) {
+      const plan = place.answer("plan", "create", "-r", resource, "--allow-irreversible");
+      assert.equal(plan.resources[0].strategy, name);
+      place.drydock(["plan", "write", plan.id, plan.resources[0].name, "."], { input: `${resource}\n` });
+      place.done("plan", "apply", plan.id);
+      assert.equal(place.read("todo"), `${resource}\n`);
+    }
+    place.write("drydock.yaml", 'resources: { x: { location: ./todo, strategy: "./shelf.mjs:Shel" } }\n');
+    place.done("trust", "drydock.yaml");
+    assertRefused(
+      place.drydock(["plan", "create", "-r", "x"]),
+      2,
+      /drydock\.yaml:1:\d+: strategy .*shelf\.mjs exports no Shel/,
+      /Did you mean Shelf\?/,
+    );
+  });
+
+  it("[S5] [L5] says that the strategy of a type does not count inside of another resource", () => {
+    using place = workplace();
+    place.folder("app", { "cache/x": "1\n" });
+    const config = place.write(
+      "types.yaml",
+      "resource_types: { cache: { extends: fs-directory, sandbox_strategy: none } }\n",
+    );
+    const { resources } = place.answer(
+      ...["--config", config, "plan", "create", "-r", "app,strategy=filesystem_copy"],
+      ...["-r", "app/cache,type=cache"],
+    );
+    assert.equal(
+      resources[1].why,
+      "it is inside of app, whose sandbox it shares; none, named by the type cache in the config, does not count there",
+    );
   });
 
   it("[X6] are not loaded from a config that nobody trusts", () => {

@@ -26,6 +26,8 @@ describe("the value of --resource", () => {
     const whole = { name: "app", location: "/srv/app", type: "fs-directory", strategy: "filesystem_copy" };
     assert.deepEqual(parse("app=/srv/app,type=fs-directory,strategy=filesystem_copy"), whole);
     assert.deepEqual(parse("app=/srv/app,strategy=filesystem_copy,type=fs-directory"), whole);
+    const own = { location: "app", strategy: "../my own.mjs:Mine", type: "x" };
+    assert.deepEqual(parse("app,type=x,strategy=../my own.mjs:Mine"), own);
     assert.deepEqual(parse("app,from=checkout"), { location: "app", from: "checkout" });
   });
 

@@ -9,11 +9,11 @@ import { unescapePath } from "./escaped-path.ts";
  *
  * A location may hold `=` and `,` itself, so it is read from both ends:
  * - `,type=WORD`, `,strategy=WORD` and `,from=WORD` at the end are options, each once and in any order; any
- *   other `,` belongs to the location.
+ *   other `,` belongs to the location. A strategy may also be a path and a class: `./mine.mjs:MyStrategy`.
  * - `NAME=` at the beginning is the name if it consists of letters, digits and `_.-`, unless the whole value
  *   is an existing path.
  */
-const OPTION_AT_END = /,(type|strategy|from)=([\w.:-]*)$/;
+const OPTION_AT_END = /,(type|strategy|from)=([\w.:-]*|(?<=,strategy=)\.{0,2}\/[^,]*:[\w$]+)$/;
 const NAME_AT_BEGINNING = /^([\w.-]+)=(.*)$/s;
 const LOOKS_LIKE_OPTION = /,([a-z][a-z_-]*)=[^/,]*$/i;
 

@@ -49,7 +49,7 @@ export class StrategyChooser {
     return resolved.map(({ resource, within }) => {
       const choice = chosen.get(within?.resourceId ?? resource.id) as ChosenStrategy;
       const around = resolved.find((other) => other.resource.id === within?.resourceId)?.resource.name;
-      const why = around === undefined ? choice.why : `it is inside of ${around}, whose sandbox it shares`;
+      const why = around === undefined ? choice.why : this.#whyShared(resource, choice.strategy, around);
       return {
         resource,
         strategy: choice.strategy,
@@ -68,11 +68,20 @@ export class StrategyChooser {
     if (choice === undefined || choice.strategy === AUTOMATIC_STRATEGY)
       return await this.#strongest(resource);
     const registered = await this.#registry.resolve(choice.strategy, { resource });
-    const reason = await this.#reasonAgainst(registered, resource);
-    if (reason === undefined) return { strategy: choice.strategy, why: choice.by };
+    const against = await this.#against(registered, resource);
+    if (against === undefined) return { strategy: choice.strategy, why: choice.by };
+    const { reason, instead } = against;
     throw new UnsupportedError(`${choice.strategy} does not work for ${resource.name}: ${reason}.`, {
-      hint: "Choose another strategy, or leave the choice to Drydock.",
+      hint: `${instead === undefined ? "Choose another strategy" : `Use ${instead}`}, or leave the choice to Drydock.`,
     });
+  }
+
+  /** Names the strategy of its type, if that does not count here. */
+  #whyShared({ type }: Resource, strategy: string, around: string): string {
+    const why = `it is inside of ${around}, whose sandbox it shares`;
+    const ofType = this.#fromType(type);
+    if (ofType === undefined || [strategy, AUTOMATIC_STRATEGY].includes(ofType.strategy)) return why;
+    return `${why}; ${ofType.strategy}, ${ofType.by}, does not count there`;
   }
 
   #fromType(type: string): { readonly strategy: string; readonly by: string } | undefined {
@@ -111,20 +120,24 @@ export class StrategyChooser {
   /** A custom strategy whose probe fails must not stop the choice of another. */
   async #reasonOrFailure(registered: RegisteredStrategy, resource: Resource): Promise<string | undefined> {
     try {
-      return await this.#reasonAgainst(registered, resource);
+      return (await this.#against(registered, resource))?.reason;
     } catch (thrown) {
       if (registered.builtIn) throw thrown;
       return messageOf(thrown).replace(/\.$/, "");
     }
   }
 
-  async #reasonAgainst(registered: RegisteredStrategy, resource: Resource): Promise<string | undefined> {
+  /** Why a strategy can't isolate a resource here, and which one to use instead. */
+  async #against(
+    registered: RegisteredStrategy,
+    resource: Resource,
+  ): Promise<{ readonly reason: string; readonly instead?: string } | undefined> {
     if (!this.#handles(registered, resource.type))
-      return `it can't isolate resources of type ${resource.type}`;
+      return { reason: `it can't isolate resources of type ${resource.type}` };
     const objection = this.#objection(registered, resource);
-    if (objection !== undefined) return objection;
+    if (objection !== undefined) return { reason: objection };
     const probed = await this.#registry.guarded(registered.name).probe(resource);
-    return probed.works ? undefined : probed.reason;
+    return probed.works ? undefined : probed;
   }
 
   #handles({ capabilities }: RegisteredStrategy, type: string): boolean {

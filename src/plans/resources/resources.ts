@@ -1,3 +1,4 @@
+import { strategyInForce } from "../../config/inline-strategies.ts";
 import { type DeclaredResource, RESOURCE_STARTS, type Settings } from "../../config/settings.ts";
 import { UsageError } from "../../core/errors/errors.ts";
 import { baseName, bytesFromPath, displayPath } from "../../core/paths/byte-path.ts";
@@ -72,10 +73,10 @@ export class ResourceResolver {
       request.strategy !== undefined
         ? "asked for when the plan was made"
         : "named by the resource in the config";
-    const wanted = merged.strategy === undefined ? {} : { wanted: { strategy: merged.strategy, by } };
+    const strategy = merged.strategy && strategyInForce(merged.strategy, this.#cwd);
     return {
       resource,
-      ...wanted,
+      ...(strategy !== undefined && { wanted: { strategy, by } }),
       ...(secret !== undefined && { secret }),
       ...(declared !== undefined && { declaredAs: declared.name }),
       ...(declared?.parent !== undefined && { parent: declared.parent }),

@@ -45,6 +45,7 @@ export class CopyOnWriteStrategy extends CopyingStrategy {
     return {
       works: false,
       reason: `the file system of ${scope.root} can't share blocks between files (no reflink)`,
+      instead: "filesystem_copy",
     };
   }
 }

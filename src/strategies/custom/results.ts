@@ -75,7 +75,11 @@ const RESULTS: { readonly [M in MethodName as Answer<M> extends void ? never : M
   probe: plain(
     z.discriminatedUnion("works", [
       z.object({ works: z.literal(true), note: text.optional() }),
-      z.object({ works: z.literal(false), reason: z.string().default("it does not say why") }),
+      z.object({
+        works: z.literal(false),
+        reason: z.string().default("it does not say why"),
+        instead: text.optional(),
+      }),
     ]),
   ),
   ways: plain(z.array(z.object({ name: text, works: yesOrNo, detail: text }))).optional(),

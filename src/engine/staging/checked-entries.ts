@@ -10,11 +10,23 @@ import { comesIn, type StagingInput } from "./staging-input.ts";
 import type { Survey } from "./survey.ts";
 
 /** An entry that still has to land. */
-export interface LeftEntry {
+export class LeftEntry {
   readonly entry: TreeEntry;
   readonly slot: number;
+  readonly #facts: PackedFacts;
+  readonly #position: number;
+
+  constructor(entry: TreeEntry, slot: number, facts: PackedFacts, position: number) {
+    this.entry = entry;
+    this.slot = slot;
+    this.#facts = facts;
+    this.#position = position;
+  }
+
   /** The original's entry now. Every access unpacks it. */
-  readonly before: Facts | undefined;
+  get before(): Facts | undefined {
+    return this.#position === NOTHING ? undefined : this.#facts.now(this.#position);
+  }
 }
 
 /** Instead of a position in the packed facts: nothing is there in the original. */
@@ -86,20 +98,13 @@ export class CheckedEntries implements Iterable<LeftEntry> {
   }
 
   *[Symbol.iterator](): Generator<LeftEntry> {
-    const facts = this.#facts;
     let at = 0;
     let slot = 0;
     for (const entry of this.#entries) {
       const position = this.#before[at] as number;
       at += 1;
       if (position === DROPS_OUT) continue;
-      yield {
-        entry,
-        slot,
-        get before() {
-          return position === NOTHING ? undefined : facts.now(position);
-        },
-      };
+      yield new LeftEntry(entry, slot, this.#facts, position);
       slot += 1;
     }
   }

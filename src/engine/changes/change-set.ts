@@ -22,7 +22,7 @@ export interface ChangeSet {
   readonly anchors: ReadonlyMap<number, string>;
 }
 
-/** One changed path. Every access to its facts unpacks them: read them once, and don't spread the object. */
+/** One changed path. Don't spread the object: its fields may be getters. */
 export interface TreeChange {
   readonly path: string;
   readonly operation: ChangeOperation;

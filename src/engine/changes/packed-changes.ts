@@ -133,12 +133,14 @@ export class PackedChanges {
 
 const [SLASH, DOT, MOST_ASCII] = [47, 46, 0x7f];
 
-/** A row of a change set, as an object. */
+/** A row of a change set, as an object. Unpacks a side when it is first asked for. */
 class PackedChange<Operation extends string> implements Sides {
   readonly path: string;
   readonly operation: Operation;
   readonly #rows: PackedChanges;
   readonly #row: number;
+  #before: BaseFacts | undefined;
+  #after: Facts | undefined;
 
   constructor(rows: PackedChanges, row: number, path: string, operation: Operation) {
     this.path = path;
@@ -148,11 +150,13 @@ class PackedChange<Operation extends string> implements Sides {
   }
 
   get before(): BaseFacts | undefined {
-    return this.#rows.before(this.#row);
+    this.#before ??= this.#rows.before(this.#row);
+    return this.#before;
   }
 
   get after(): Facts | undefined {
-    return this.#rows.after(this.#row);
+    this.#after ??= this.#rows.after(this.#row);
+    return this.#after;
   }
 
   get xattrs(): Sides["xattrs"] {

@@ -30,6 +30,8 @@ export class PackedFacts {
   readonly #rests: (RestOfNow | RestOfBase)[] = [];
   /** The number of each rest that is shared. */
   readonly #known = new Map<string, number>();
+  /** The last one of a sandbox's entry: mostly the next one is the same. */
+  #last: { readonly rest: RestOfNow; readonly number: number } | undefined;
   readonly #record = Buffer.alloc(RECORD.times + TIMES * TIME_BYTES);
 
   /** Adds these facts and returns their position. */
@@ -89,11 +91,14 @@ export class PackedFacts {
     return this.#heap.add(record.subarray(0, end));
   }
 
-  #restOfNow({ kind, mode, uid, gid, nlink, rdev, mountId, device, locked }: Facts): number {
-    const key = `${kind} ${mode} ${uid} ${gid} ${nlink} ${rdev} ${mountId} ${device} ${locked}`;
-    return (
-      this.#known.get(key) ?? this.#share(key, { kind, mode, uid, gid, nlink, rdev, mountId, device, locked })
-    );
+  #restOfNow(facts: Facts): number {
+    if (this.#last !== undefined && isRestOf(facts, this.#last.rest)) return this.#last.number;
+    const { kind, mode, uid, gid, nlink, rdev, mountId, device, locked } = facts;
+    const rest = { kind, mode, uid, gid, nlink, rdev, mountId, device, locked };
+    const key = Object.values(rest).join(" ");
+    const number = this.#known.get(key) ?? this.#share(key, rest);
+    this.#last = { rest, number };
+    return number;
   }
 
   #restOfBase({ kind, mode, uid, gid, nlink, xattrs, target, rdev, changedBefore }: BaseFacts): number {
@@ -120,6 +125,20 @@ export class PackedFacts {
   #keep(rest: RestOfNow | RestOfBase): number {
     return this.#rests.push(rest) - 1;
   }
+}
+
+function isRestOf(facts: Facts, rest: RestOfNow): boolean {
+  return (
+    facts.mode === rest.mode &&
+    facts.kind === rest.kind &&
+    facts.nlink === rest.nlink &&
+    facts.uid === rest.uid &&
+    facts.gid === rest.gid &&
+    facts.mountId === rest.mountId &&
+    facts.device === rest.device &&
+    facts.rdev === rest.rdev &&
+    facts.locked === rest.locked
+  );
 }
 
 /** Reads the times of the record at `at`, in order. */

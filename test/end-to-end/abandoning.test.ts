@@ -64,7 +64,7 @@ describe("a plan whose original is gone", () => {
     assertEnded(place);
     const entry = place.answer("plan", "log", "fix").entries.at(-1);
     assert.deepEqual([entry.event, entry.details], ["abandoned", { resources }]);
-    assert.match(place.done("plan", "log", "fix"), /app: it was landing, and nobody knows how far it came/);
+    assert.match(place.done("plan", "log", "fix"), /app: it was landing, and it is unknown how far it came/);
     assert.equal(
       place.answer("cleanup", "scan").items[0].holdsWork,
       true,

@@ -36,14 +36,14 @@ export function originalOf(
     case "committed":
       return { ...LANDED, isHeld: transaction.phase !== "landed" };
     case "started":
-      return held("unknown", "its commit had begun, and nobody knows how far it came");
+      return held("unknown", "its commit had begun, and it is unknown how far it came");
     case "not-undone":
       return held("unknown", participant.message ?? "it could not be taken back");
     case "prepared":
       return isDecided
         ? held(
             "unknown",
-            "it was landing, and nobody knows how far it came; what it had before may be in what is left",
+            "it was landing, and it is unknown how far it came; what it had before may be among the leftovers",
           )
         : held("untouched", "nothing of the plan is in it; what was made ready to land was not taken back");
     case "waiting":
@@ -60,7 +60,7 @@ function ofUndo({ phase }: TransactionRecord, { status }: Participant): Verdict 
   if (status === "committed")
     return { ...UNTOUCHED, message: "it is again as it was before the plan", isHeld: true };
   if (status === "prepared" && phase === "landing")
-    return held("unknown", "it was being taken back, and nobody knows how far that came");
+    return held("unknown", "it was being taken back, and it is unknown how far that came");
   return { ...LANDED, isHeld: true };
 }
 

@@ -23,14 +23,9 @@ export class MysqlResolver extends ConnectedResolver<MysqlConnection> implements
     return new MysqlResolver(await MysqlConnection.open(login), login);
   }
 
-  async prepared({
-    planId,
-    resourceId,
-  }: Pick<TransactionName, "planId" | "resourceId">): Promise<TransactionName[]> {
+  protected async listed(): Promise<readonly TransactionName[]> {
     const { rows } = await this.connection.run("XA RECOVER");
-    return rows
-      .flatMap(([, firstLength, , data]) => nameFromXa(Number(firstLength), textOf(data)) ?? [])
-      .filter((name) => name.planId === planId && name.resourceId === resourceId);
+    return rows.flatMap(([, firstLength, , data]) => nameFromXa(Number(firstLength), textOf(data)) ?? []);
   }
 
   async outcome(name: TransactionName, { marker }: Evidence): Promise<Outcome> {

@@ -19,16 +19,11 @@ export class PostgresResolver extends ConnectedResolver<PostgresConnection> impl
     return new PostgresResolver(await PostgresConnection.open(login), login);
   }
 
-  async prepared({
-    planId,
-    resourceId,
-  }: Pick<TransactionName, "planId" | "resourceId">): Promise<TransactionName[]> {
+  protected async listed(): Promise<readonly TransactionName[]> {
     const { rows } = await this.connection.run(
       "SELECT gid FROM pg_prepared_xacts WHERE database = current_database() ORDER BY gid",
     );
-    return rows
-      .flatMap(([gid]) => nameFrom(String(gid)) ?? [])
-      .filter((name) => name.planId === planId && name.resourceId === resourceId);
+    return rows.flatMap(([gid]) => nameFrom(String(gid)) ?? []);
   }
 
   async outcome(name: TransactionName, { transactionNumber }: Evidence): Promise<Outcome> {

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BusyError } from "../../core/errors/errors.ts";
 import { milliseconds } from "../../system/milliseconds.ts";
+import type { TransactionName } from "./server-database.ts";
 
 const LOOK_AGAIN_MS = 20;
 
-/** The common part of both resolvers: a connection, and how long they wait for the server. */
+/** The common part of both resolvers: a connection, our transactions, and how long they wait for the server. */
 export abstract class ConnectedResolver<Connection extends { close(): Promise<void> }> {
   protected readonly connection: Connection;
   readonly #patienceMs: number;
@@ -12,6 +13,14 @@ export abstract class ConnectedResolver<Connection extends { close(): Promise<vo
   constructor(connection: Connection, { patienceMs }: { readonly patienceMs: number }) {
     this.connection = connection;
     this.#patienceMs = patienceMs;
+  }
+
+  /** All our transactions that the server lists as prepared. */
+  protected abstract listed(): Promise<readonly TransactionName[]>;
+
+  async prepared({ planId, resourceId }: Pick<TransactionName, "planId" | "resourceId">) {
+    const all = await this.listed();
+    return all.filter((name) => name.planId === planId && name.resourceId === resourceId);
   }
 
   async close(): Promise<void> {

@@ -10,7 +10,7 @@ export function abandonLines({ planId, planName, state, resources }: AbandonRepo
     `${what} plan ${displayPath(planName)} (${planId}).`,
     ...resources.flatMap(resourceLines),
     ...(left
-      ? ["'drydock cleanup scan' lists what is left, 'drydock cleanup purge --force' removes it."]
+      ? ["'drydock cleanup scan' lists the leftovers, 'drydock cleanup purge --force' removes them."]
       : []),
   ];
 }

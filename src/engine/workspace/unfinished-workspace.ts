@@ -1,10 +1,8 @@
 import { SandboxStateError } from "../../core/errors/errors.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { failpoint } from "../../system/failpoints.ts";
+import type { Failpoint } from "../../system/failpoints.ts";
 import { removeTree } from "../tree/remove-tree.ts";
 import { findPlace, openWorkspace, removeWorkspace } from "./workspace.ts";
-
-const TRIM = failpoint("cleanup.remove");
 
 /**
  * Removes the remains of an earlier, interrupted creation of this sandbox. Refuses if the sandbox is
@@ -28,13 +26,7 @@ export function removeUnfinished(
   removeWorkspace(stateDir, sandboxId, earlier);
 }
 
-/**
- * `landings` holds undo records, and entries kept for another writer; `closed` holds the change times that an
- * undo goes by (sandbox-door.ts).
- */
-const KEPT: readonly string[] = ["landings", "closed"];
-
-/** Removes a sandbox but keeps its landings. */
-export function removeAllButLandings(workspace: Folder): void {
-  for (const name of workspace.names()) if (!KEPT.includes(name)) removeTree(TRIM, workspace, name);
+/** Removes everything in a workspace but these names. */
+export function removeAllBut(point: Failpoint, workspace: Folder, kept: readonly string[]): void {
+  for (const name of workspace.names()) if (!kept.includes(name)) removeTree(point, workspace, name);
 }

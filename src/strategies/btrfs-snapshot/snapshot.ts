@@ -117,7 +117,7 @@ export class SnapshotStrategy extends FolderStrategy<SnapshotTree> {
     yield* saveCheckpointBy(workspace, id, save, () => Buffer.from("{}"));
   }
 
-  protected *bringBack({ tree, checkpoint }: BegunRestore<SnapshotTree>): Steps {
+  protected *bringTreeBack({ tree, checkpoint }: BegunRestore<SnapshotTree>): Steps {
     using saved = checkpoint.openChild(SAVED);
     tree.replaceBy(saved);
     yield 1;

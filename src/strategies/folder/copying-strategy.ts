@@ -69,13 +69,19 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
     yield* saveEntries(workspace, made, { own, paths: pathsToCopy(saved) }, notes);
   }
 
-  protected override assertRestorable({ workspace, tree, original, own }: Sandbox, id: string): void {
+  protected override assertExact({ workspace, tree, original, own }: Sandbox, id: string): void {
     const examined = examine(tree, original, own);
     assertRestorable(restoredTree(tree, original, own, notesOf(workspace, id), examined));
     this.#examined = { path: workspace.path, ...examined };
   }
 
-  protected *bringBack({ workspace, tree, original, checkpoint, notes }: BegunRestore<CopiedTree>): Steps {
+  protected *bringTreeBack({
+    workspace,
+    tree,
+    original,
+    checkpoint,
+    notes,
+  }: BegunRestore<CopiedTree>): Steps {
     // Reuses the state that the check found a moment ago.
     const examined = this.#examined?.path === workspace.path ? this.#examined : undefined;
     this.#examined = undefined;

@@ -1,9 +1,8 @@
 import type { TwoPhaseCapabilities } from "../../core/capabilities.ts";
 import { type Change, type DiffView, diffViewOf, type TakeChange } from "../../core/change.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
-import { InterruptedError } from "../../core/errors/errors.ts";
 import type { Resource } from "../../core/resource/resource.ts";
-import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
 import type {
   Attention,
   CommitResult,
@@ -18,12 +17,9 @@ import { takeBarrier } from "../../engine/base/barrier.ts";
 import { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import {
-  beginRestore,
   dropCheckpoints,
-  finishRestore,
   isRestoring,
   type NewCheckpoint,
-  removeCheckpoint,
   saveUnlessSame,
 } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { stateOfChanges, type TreeState } from "../../engine/checkpoint/tree-state.ts";
@@ -35,13 +31,11 @@ import { returnTargetOf } from "../../engine/part/return-target.ts";
 import {
   assertSameBoot,
   newReference,
-  notCreated,
   notRolledBack,
   OpenSandbox,
   openOriginal,
   openPlaceIfThere,
   openPlaceOf,
-  placeOf,
   scopeFrom,
 } from "../../engine/sandbox/sandbox-reference.ts";
 import { type BegunRestore, isLive, type SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
@@ -49,34 +43,33 @@ import { readFileBelow } from "../../engine/sandbox/writing.ts";
 import { shownChanges } from "../../engine/show/diff-view.ts";
 import { writtenChange } from "../../engine/show/written-change.ts";
 import { lazyValue } from "../../engine/work/lazy-value.ts";
-import { LongWork } from "../../engine/work/long-work.ts";
 import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
 import { type Scope, scopeOf, toEnginePath, toResourcePath } from "../../engine/workspace/scope.ts";
-import { removeAllButLandings, removeUnfinished } from "../../engine/workspace/unfinished-workspace.ts";
-import {
-  choosePlace,
-  makeWorkspace,
-  removeWorkspace,
-  type WorkspacePlace,
-} from "../../engine/workspace/workspace.ts";
+import { choosePlace, type WorkspacePlace } from "../../engine/workspace/workspace.ts";
 import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { commitAlone } from "./commit-alone.ts";
+import {
+  type NewReference,
+  type NewSandbox,
+  type SavedWork,
+  type WorkspaceContent,
+  WorkspaceStrategy,
+} from "./workspace-strategy.ts";
 
 /**
  * Implements the contract for all strategies of folders and files, with the two-phase methods, over a
  * workspace that holds a `SandboxTree` and the landings of its work. A subclass makes and saves the tree, and
  * gives programs access to it.
  */
-export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPhaseSandboxStrategy {
+export abstract class FolderStrategy<Tree extends SandboxTree>
+  extends WorkspaceStrategy<OpenSandbox<Tree>>
+  implements TwoPhaseSandboxStrategy
+{
   readonly name: string;
   readonly capabilities: TwoPhaseCapabilities;
-  protected readonly context: StrategyContext;
-  readonly #work: LongWork;
 
   constructor(context: StrategyContext, name: string, capabilities: TwoPhaseCapabilities) {
-    this.context = context;
-    this.#work = new LongWork(context);
+    super(context);
     this.name = name;
     this.capabilities = capabilities;
   }
@@ -94,10 +87,10 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   ): Steps;
 
   /** Brings the tree back to a checkpoint. May be repeated after a crash in the middle. */
-  protected abstract bringBack(begun: BegunRestore<Tree>): Steps;
+  protected abstract bringTreeBack(begun: BegunRestore<Tree>): Steps;
 
   /** Refuses a restore that could not be exact, before anything is touched. */
-  protected assertRestorable(_sandbox: OpenSandbox<Tree>, _checkpointId: string): void {
+  protected assertExact(_sandbox: OpenSandbox<Tree>, _checkpointId: string): void {
     // A strategy that saves the whole tree can always restore it.
   }
 
@@ -114,25 +107,21 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     return [{ kind: "folder", location: place.path }];
   }
 
+  /** Called after each operation that ends the use of a sandbox for its time, with what is in it now. */
+  protected async afterUse(_ref: SandboxRef): Promise<void> {
+    // Most sandboxes can be used while they are compared and landed.
+  }
+
   abstract path(ref: SandboxRef): Promise<string>;
 
-  async create(planId: string, resource: Resource): Promise<SandboxRef> {
-    const sandboxId = sandboxIdFor(planId, resource.id);
+  protected async design(made: NewReference, resource: Resource): Promise<NewSandbox> {
     const scope = scopeOf(resource);
-    removeUnfinished(this.context.stateDir, sandboxId, (workspace) => this.#isInUse(workspace, scope));
-    const place = choosePlace(this.context.stateDir, sandboxId, scope);
-    const made = { sandboxId, planId, resourceId: resource.id, strategyName: this.name };
-    const ref = newReference(made, place, scope, this.programPath(place.path, scope));
-    await this.context.recordIntent(ref, this.intendedPlaces(place));
-    try {
-      using original = openOriginal(scope);
-      using workspace = makeWorkspace(this.context.stateDir, sandboxId, place);
-      await this.#work.run("copying", this.tree(workspace, scope).make(original));
-      return ref;
-    } catch (thrown) {
-      removeWorkspace(this.context.stateDir, sandboxId, place);
-      throw thrown instanceof InterruptedError ? thrown : notCreated(resource.location, thrown);
-    }
+    const place = choosePlace(this.context.stateDir, made.sandboxId, scope);
+    return {
+      ref: newReference(made, place, scope, this.programPath(place.path, scope)),
+      places: this.intendedPlaces(place),
+      make: (workspace) => this.#make(this.tree(workspace, scope), scope),
+    };
   }
 
   async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
@@ -157,9 +146,9 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
 
   async diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView> {
     using sandbox = await this.open(ref);
-    const { changes } = await this.#work.toEnd("comparing", sandbox.changes());
+    const { changes } = await this.work.toEnd("comparing", sandbox.changes());
     const shown = shownChanges(changes, {
-      tick: this.#work.counter("reading", changes.length),
+      tick: this.work.counter("reading", changes.length),
       original: sandbox.original,
       sandbox: sandbox.own,
       workspace: sandbox.workspace,
@@ -174,9 +163,12 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     if (transaction.undoes !== undefined) return this.#prepareUndo(ref, transaction.undoes.prepared);
     using sandbox = await this.#openFrozen(ref);
     if (transaction.afterRestart !== true) assertSameBoot(sandbox.tree);
-    const found = await this.#work.run("comparing", sandbox.changes());
+    const found = await this.work.run("comparing", sandbox.changes());
     const changes = whatMayLand(found, transaction, sandbox.scope);
-    if (changes.entries.length === 0 && changes.folderTimes.length === 0) return null;
+    if (changes.entries.length === 0 && changes.folderTimes.length === 0) {
+      await this.afterUse(ref);
+      return null;
+    }
     const baseOf = sandbox.tree.baseLookup(sandbox.original);
     return await this.#landings(sandbox.workspace, sandbox.scope).prepare(transaction, {
       original: sandbox.original,
@@ -205,13 +197,24 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     const landings = this.#landings(folder, scope);
     const result = await landings.run(original, prepared, direction);
     if (isPart) await landings.withPart(original, prepared, (part) => rebaseAfterPart(part, tree, direction));
+    await this.afterUse(ref);
     return result;
   }
 
   async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
-    const scope = scopeFrom(ref);
     using workspace = openPlaceIfThere(ref);
     if (workspace === undefined) return [];
+    const attention = await this.#takeBack(ref, workspace, transaction);
+    await this.afterUse(ref);
+    return attention;
+  }
+
+  async #takeBack(
+    ref: SandboxRef,
+    workspace: Folder,
+    transaction: Transaction,
+  ): Promise<readonly Attention[]> {
+    const scope = scopeFrom(ref);
     const landings = this.#landings(workspace, scope);
     if (transaction.undoes !== undefined) {
       landings.rollbackUndo(transaction.undoes.prepared);
@@ -224,19 +227,8 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     return attention;
   }
 
-  async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
-    const place = placeOf(ref);
-    using workspace = openPlaceIfThere(ref);
-    if (workspace === undefined) {
-      removeWorkspace(this.context.stateDir, ref.sandboxId, place);
-      return;
-    }
+  protected forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
     this.#landings(workspace, scopeFrom(ref)).discard(prepared);
-    this.#removeIfEmpty(ref, workspace);
-  }
-
-  async commit(ref: SandboxRef): Promise<CommitResult> {
-    return await commitAlone(this, ref);
   }
 
   async rollback(ref: SandboxRef): Promise<void> {
@@ -252,53 +244,43 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
       for (const id of landings.ids()) landings.revert(id, original);
       isRestored = true;
       dropCheckpoints(folder);
-      await this.#freshen(tree, original);
+      await this.remake(ref, folder);
     } catch (thrown) {
       throw notRolledBack(scope.root, isRestored, thrown);
     }
+    await this.afterUse(ref);
   }
 
   async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
     using sandbox = await this.#openFrozen(ref);
     const barrier = takeBarrier(sandbox.workspace);
     const made = { id: checkpointId, barrier, last };
-    const changes = lazyValue(() => runAtOnce(sandbox.changes(), this.#work.adder("comparing")));
-    return await saveUnlessSame(
+    const changes = lazyValue(() => runAtOnce(sandbox.changes(), this.work.adder("comparing")));
+    const saved = await saveUnlessSame(
       sandbox.workspace,
       checkpointId,
       last,
       this.stateOf(sandbox, changes, barrier),
-      () => this.#work.run("saving", this.saveCheckpoint(sandbox, made, changes)),
+      () => this.work.run("saving", this.saveCheckpoint(sandbox, made, changes)),
     );
+    await this.afterUse(ref);
+    return saved;
   }
 
-  async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
-    using folder = openPlaceOf(ref);
-    await this.freeze(ref, folder);
-    // Replaces an earlier restore that failed or was interrupted, instead of continuing it.
-    if (!isRestoring(folder)) {
-      using sandbox = await this.open(ref);
-      this.assertRestorable(sandbox, checkpointId);
-    }
-    beginRestore(folder, checkpointId);
-    (await this.open(ref))[Symbol.dispose]();
+  override async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
+    await super.restoreCheckpoint(ref, checkpointId);
+    await this.afterUse(ref);
   }
 
-  async discardCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
-    using workspace = openPlaceIfThere(ref);
-    if (workspace !== undefined) removeCheckpoint(workspace, checkpointId);
-  }
-
-  async cleanup(ref: SandboxRef): Promise<void> {
-    const place = placeOf(ref);
-    using workspace = openPlaceIfThere(ref);
-    if (workspace === undefined) {
-      removeWorkspace(this.context.stateDir, ref.sandboxId, place);
-      return;
-    }
+  protected async assertRestorable(ref: SandboxRef, workspace: Folder, checkpointId: string): Promise<void> {
     await this.freeze(ref, workspace);
-    removeAllButLandings(workspace);
-    this.#removeIfEmpty(ref, workspace);
+    if (isRestoring(workspace)) return;
+    using sandbox = await this.open(ref);
+    this.assertExact(sandbox, checkpointId);
+  }
+
+  protected async release(ref: SandboxRef, workspace: Folder | undefined): Promise<void> {
+    if (workspace !== undefined) await this.freeze(ref, workspace);
   }
 
   async probe(_resource: Resource): Promise<ProbeResult> {
@@ -319,17 +301,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
   }
 
   #landings(workspace: Folder, scope: Scope): Landings {
-    return new Landings(workspace, this.#touches(workspace, scope), this.#work);
-  }
-
-  /** A landed transaction's undo record keeps the workspace. */
-  #removeIfEmpty(ref: SandboxRef, workspace: Folder): void {
-    if (!this.#isInUse(workspace, scopeFrom(ref)))
-      removeWorkspace(this.context.stateDir, ref.sandboxId, placeOf(ref));
-  }
-
-  #isInUse(workspace: Folder, scope: Scope): boolean {
-    return this.tree(workspace, scope).isFinished || this.#landings(workspace, scope).ids().length > 0;
+    return new Landings(workspace, this.#touches(workspace, scope), this.work);
   }
 
   /** The tree in a workspace, which does not take our own landings and undos for another writer's changes. */
@@ -341,18 +313,24 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     return new OwnTouches(this.context.stateDir, root, workspace);
   }
 
-  /** Opens a sandbox for use. Makes it anew first if its work has landed. */
-  protected async open(ref: SandboxRef): Promise<OpenSandbox<Tree>> {
+  protected contentOf(ref: SandboxRef, workspace: Folder): WorkspaceContent {
+    return this.tree(workspace, scopeFrom(ref));
+  }
+
+  protected hasLandings(ref: SandboxRef, workspace: Folder): boolean {
+    return this.#landings(workspace, scopeFrom(ref)).ids().length > 0;
+  }
+
+  protected sandboxIn(ref: SandboxRef, workspace: Folder): OpenSandbox<Tree> {
     const scope = scopeFrom(ref);
-    const workspace = openPlaceOf(ref);
-    const original = openOriginal(scope);
-    const tree = this.tree(workspace, scope);
-    if (tree.isStale) await this.#freshen(tree, original);
-    else
-      await finishRestore(workspace, (checkpoint, notes) =>
-        this.#work.toEnd("restoring", this.bringBack({ workspace, tree, original, checkpoint, notes })),
-      );
-    return new OpenSandbox(scope, workspace, original, tree);
+    return new OpenSandbox(scope, workspace, openOriginal(scope), this.tree(workspace, scope));
+  }
+
+  protected async bringBack(ref: SandboxRef, workspace: Folder, saved: SavedWork): Promise<void> {
+    const scope = scopeFrom(ref);
+    using original = openOriginal(scope);
+    const begun = { workspace, tree: this.tree(workspace, scope), original, ...saved };
+    await this.work.toEnd("restoring", this.bringTreeBack(begun));
   }
 
   /** Opens a sandbox after freezing it. */
@@ -362,8 +340,15 @@ export abstract class FolderStrategy<Tree extends SandboxTree> implements TwoPha
     return await this.open(ref);
   }
 
-  async #freshen(tree: Tree, original: Folder): Promise<void> {
-    await this.#work.run("copying", tree.make(original));
+  protected async remake(ref: SandboxRef, workspace: Folder): Promise<void> {
+    const scope = scopeFrom(ref);
+    const tree = this.tree(workspace, scope);
+    await this.#make(tree, scope);
     tree.markFresh();
+  }
+
+  async #make(tree: Tree, scope: Scope): Promise<void> {
+    using original = openOriginal(scope);
+    await this.work.run("copying", tree.make(original));
   }
 }

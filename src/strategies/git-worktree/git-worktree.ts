@@ -1,15 +1,10 @@
 import type { Change, DiffView } from "../../core/change.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
-import {
-  InterruptedError,
-  messageOf,
-  SandboxStateError,
-  UnsupportedError,
-} from "../../core/errors/errors.ts";
+import { messageOf, UnsupportedError } from "../../core/errors/errors.ts";
 import { isAtOrBelow } from "../../core/paths/byte-path.ts";
 import type { ProgramView } from "../../core/program-view.ts";
 import type { Resource } from "../../core/resource/resource.ts";
-import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
 import type {
   Attention,
   CommitResult,
@@ -21,34 +16,31 @@ import type {
 import type { ProbeResult } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import { OwnTouches } from "../../engine/base/own-touches.ts";
-import { beginRestore, dropCheckpoints, removeCheckpoint } from "../../engine/checkpoint/tree-checkpoints.ts";
+import { dropCheckpoints } from "../../engine/checkpoint/tree-checkpoints.ts";
 import { Landings } from "../../engine/landing/landings.ts";
 import {
   assertSameBoot,
-  notCreated,
   notRolledBack,
   openPlaceOf,
   placeOf,
 } from "../../engine/sandbox/sandbox-reference.ts";
 import { readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
 import { writtenChange } from "../../engine/show/written-change.ts";
-import { removeTree } from "../../engine/tree/remove-tree.ts";
-import { LongWork } from "../../engine/work/long-work.ts";
-import {
-  choosePlace,
-  findPlace,
-  makeWorkspace,
-  openWorkspace,
-  removeWorkspace,
-} from "../../engine/workspace/workspace.ts";
+import { choosePlace, openWorkspace } from "../../engine/workspace/workspace.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Git } from "../../system/process/git.ts";
 import { currentBootId } from "../../system/process/process-identity.ts";
-import { commitAlone } from "../folder/commit-alone.ts";
+import {
+  type NewReference,
+  type NewSandbox,
+  type SavedWork,
+  type WorkspaceContent,
+  WorkspaceStrategy,
+} from "../folder/workspace-strategy.ts";
 import { assertPlainPath, type FoundCheckout, findCheckout, gitVersion } from "./checkout/checkout.ts";
 import { UserHooks } from "./checkout/user-hooks.ts";
-import { finishRestoring, saveWorktree } from "./checkpoint/checkpoints.ts";
+import { bringWorktreeBack, saveWorktree } from "./checkpoint/checkpoints.ts";
 import { GitLandings } from "./landing/git-landings.ts";
 import { LandingFolder } from "./landing/landing-record.ts";
 import { GIT_LANDINGS, WORKTREE } from "./layout.ts";
@@ -61,9 +53,8 @@ import { baseContent } from "./worktree/base-content.ts";
 import { makeWorktree } from "./worktree/make-worktree.ts";
 import { workDiff } from "./worktree/work-diff.ts";
 
-const TRIM = failpoint("git.cleanup");
 /** These folders stay after a landing, until its undo record is discarded. */
-const UNDO_RECORDS = ["landings", GIT_LANDINGS];
+const REMOVAL = { point: failpoint("git.cleanup"), keeps: ["landings", GIT_LANDINGS] };
 
 /**
  * Isolates a git checkout. Programs work in a worktree and a repository of their own, on a branch of their
@@ -71,7 +62,7 @@ const UNDO_RECORDS = ["landings", GIT_LANDINGS];
  * the exchange that all folders land with, its index and branch under git's own locks. Uncommitted work of
  * the user is never touched. layout.ts lists the files of a sandbox.
  */
-export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
+export class GitWorktreeStrategy extends WorkspaceStrategy<SandboxParts> implements TwoPhaseSandboxStrategy {
   readonly name = "git_worktree";
   readonly capabilities = {
     commit: "two-phase",
@@ -92,20 +83,18 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
       "ignored-files",
     ],
   } as const;
-  readonly #context: StrategyContext;
+  protected override readonly removal = REMOVAL;
   readonly #git: Git;
-  readonly #work: LongWork;
 
   constructor(context: StrategyContext) {
-    this.#context = context;
+    super(context);
     this.#git = new Git(context.environment ?? {}, context.git?.limitMilliseconds);
-    this.#work = new LongWork(context);
   }
 
   async probe(resource: Resource): Promise<ProbeResult> {
     try {
       requestedStart(resource);
-      const version = await gitVersion(this.#git, this.#context.stateDir);
+      const version = await gitVersion(this.#git, this.context.stateDir);
       if (resource.properties["example"] !== true) await this.#find(resource);
       return { works: true, note: `works, with git ${version}` };
     } catch (thrown) {
@@ -114,14 +103,12 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
     }
   }
 
-  async create(planId: string, resource: Resource): Promise<SandboxRef> {
+  protected async design(made: NewReference, resource: Resource): Promise<NewSandbox> {
     const start = requestedStart(resource);
-    const sandboxId = sandboxIdFor(planId, resource.id);
     const found = await this.#find(resource);
     const { checkout } = found;
-    this.#removeUnfinished(sandboxId);
-    const place = choosePlace(this.#context.stateDir, sandboxId, { root: checkout.root });
-    const refs = refsOf(planId, resource.id);
+    const place = choosePlace(this.context.stateDir, made.sandboxId, { root: checkout.root });
+    const refs = refsOf(made.planId, resource.id);
     const metadata = {
       workspace: place.path,
       placement: place.placement,
@@ -130,39 +117,30 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
       refs,
       start,
     };
-    const ref: SandboxRef = { sandboxId, planId, resourceId: resource.id, strategyName: this.name, metadata };
-    await this.#context.recordIntent(ref, [
-      { kind: "folder", location: place.path },
-      { kind: "ref", location: `${checkout.commonDir}:${refs}` },
-    ]);
-    try {
-      using parts = new SandboxParts(
-        this.#git,
-        checkout,
-        makeWorkspace(this.#context.stateDir, sandboxId, place),
-      );
-      await this.#make(ref, parts, found);
-      return ref;
-    } catch (thrown) {
-      await this.cleanup(ref);
-      if (thrown instanceof InterruptedError) throw thrown;
-      throw notCreated(resource.location, thrown);
-    }
+    const ref: SandboxRef = { ...made, metadata };
+    return {
+      ref,
+      places: [
+        { kind: "folder", location: place.path },
+        { kind: "ref", location: `${checkout.commonDir}:${refs}` },
+      ],
+      make: (workspace) => this.#make(ref, this.sandboxIn(ref, workspace), found),
+    };
   }
 
   async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
-    using parts = await this.#open(ref);
+    using parts = await this.open(ref);
     using worktree = parts.openWorktree();
     return readFileBelow(worktree, workPath(path));
   }
 
   async readOriginal(ref: SandboxRef, path: string): Promise<Uint8Array | undefined> {
-    using parts = await this.#open(ref);
+    using parts = await this.open(ref);
     return await baseContent(parts, readRecord(parts.workspace).base, workPath(path));
   }
 
   async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
-    using parts = await this.#open(ref);
+    using parts = await this.open(ref);
     using worktree = parts.openWorktree();
     const at = workPath(path);
     const { before, after } = writeFileBelow(worktree, at, bytes, parts.workspace);
@@ -170,7 +148,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
   }
 
   async diff(ref: SandboxRef): Promise<DiffView> {
-    using parts = await this.#open(ref);
+    using parts = await this.open(ref);
     return await workDiff(parts, readRecord(parts.workspace));
   }
 
@@ -189,7 +167,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
       using parts = this.#parts(ref);
       return await this.#landings(ref, parts).prepareUndo(transaction.id, transaction.undoes.prepared);
     }
-    using parts = await this.#open(ref);
+    using parts = await this.open(ref);
     const record = readRecord(parts.workspace);
     if (transaction.afterRestart !== true)
       assertSameBoot({ isFromEarlierBoot: record.bootId !== currentBootId() });
@@ -210,7 +188,7 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
   async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
     const workspace = openWorkspace(placeOf(ref).path);
     if (workspace === undefined) return [];
-    using parts = new SandboxParts(this.#git, checkoutOf(ref), workspace);
+    using parts = this.sandboxIn(ref, workspace);
     const landings = this.#landings(ref, parts);
     if (transaction.undoes !== undefined) {
       landings.rollbackUndo(transaction.id, transaction.undoes.prepared);
@@ -219,19 +197,8 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
     return await landings.rollbackPrepared(transaction, () => markFresh(workspace));
   }
 
-  async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
-    const workspace = openWorkspace(placeOf(ref).path);
-    if (workspace === undefined) {
-      removeWorkspace(this.#context.stateDir, ref.sandboxId, placeOf(ref));
-      return;
-    }
-    using parts = new SandboxParts(this.#git, checkoutOf(ref), workspace);
-    this.#landings(ref, parts).discard(prepared);
-    this.#removeIfEmpty(ref, workspace);
-  }
-
-  async commit(ref: SandboxRef): Promise<CommitResult> {
-    return await commitAlone(this, ref);
+  protected forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
+    this.#landings(ref, this.sandboxIn(ref, workspace)).discard(prepared);
   }
 
   async rollback(ref: SandboxRef): Promise<void> {
@@ -244,66 +211,54 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
       isRestored = true;
       await landings.dropLandingRefs();
       dropCheckpoints(parts.workspace);
-      await this.#freshen(ref, parts);
+      if (isStale(parts.workspace)) await this.remake(ref, parts.workspace);
     } catch (thrown) {
       throw notRolledBack(checkoutOf(ref).root, isRestored, thrown);
     }
   }
 
   async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
-    using parts = await this.#open(ref);
-    return await saveWorktree(parts, checkpointId, last, (steps) => this.#work.run("saving", steps));
+    using parts = await this.open(ref);
+    return await saveWorktree(parts, checkpointId, last, (steps) => this.work.run("saving", steps));
   }
 
-  /** Replaces an earlier restore that was cut off, without finishing that one first. */
-  async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
-    using parts = this.#parts(ref);
-    await this.#freshen(ref, parts);
-    beginRestore(parts.workspace, checkpointId);
-    await this.#finishRestore(parts);
+  protected async assertRestorable(ref: SandboxRef, workspace: Folder): Promise<void> {
+    if (isStale(workspace)) await this.remake(ref, workspace);
   }
 
-  async discardCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
-    using workspace = openWorkspace(placeOf(ref).path);
-    if (workspace !== undefined) removeCheckpoint(workspace, checkpointId);
+  protected async bringBack(ref: SandboxRef, workspace: Folder, saved: SavedWork): Promise<void> {
+    await bringWorktreeBack(this.sandboxIn(ref, workspace), saved, (steps) =>
+      this.work.run("restoring", steps),
+    );
   }
 
-  async cleanup(ref: SandboxRef): Promise<void> {
-    const place = placeOf(ref);
-    const checkout = checkoutOf(ref);
-    await dropRefs(this.#git, checkout, String(ref.metadata["refs"]), "all");
-    using workspace = openWorkspace(place.path);
-    if (workspace === undefined) {
-      removeWorkspace(this.#context.stateDir, ref.sandboxId, place);
-      return;
-    }
-    for (const name of workspace.names()) if (!UNDO_RECORDS.includes(name)) removeTree(TRIM, workspace, name);
-    this.#removeIfEmpty(ref, workspace);
+  protected async release(ref: SandboxRef): Promise<void> {
+    await dropRefs(this.#git, checkoutOf(ref), String(ref.metadata["refs"]), "all");
   }
 
   async path(ref: SandboxRef): Promise<string> {
-    using parts = await this.#open(ref);
+    using parts = await this.open(ref);
     return parts.worktreePath;
   }
 
   /** Programs see the worktree at its own path, because their repository records that path. */
   async enter(ref: SandboxRef): Promise<ProgramView> {
-    using parts = await this.#open(ref);
+    using parts = await this.open(ref);
     const { root, commonDir } = parts.checkout;
     const refersTo = isAtOrBelow(commonDir, root) ? [root] : [root, commonDir];
     return { kind: "place", path: parts.worktreePath, atOwnPath: true, refersTo };
   }
 
   async #find(resource: Resource): Promise<FoundCheckout> {
-    assertPlainPath(this.#context.stateDir);
+    assertPlainPath(this.context.stateDir);
     return await findCheckout(this.#git, resource.location);
   }
 
   #landings(ref: SandboxRef, parts: SandboxParts): GitLandings {
-    const { stateDir, policy, git, signal, now } = this.#context;
+    const { stateDir, policy, git, signal, now } = this.context;
     const { workspace, checkout } = parts;
     return new GitLandings(parts, {
-      exchange: new Landings(workspace, new OwnTouches(stateDir, checkout.root, workspace), this.#work),
+      exchange: new Landings(workspace, new OwnTouches(stateDir, checkout.root, workspace), this.work),
       refs: String(ref.metadata["refs"]),
       policy,
       fastForward: git?.fastForward ?? false,
@@ -313,16 +268,28 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
     });
   }
 
-  /** Opens a sandbox for use. Rebuilds the worktree first if its work has landed. */
-  async #open(ref: SandboxRef): Promise<SandboxParts> {
-    const parts = this.#parts(ref);
-    if (isStale(parts.workspace)) await this.#freshen(ref, parts);
-    else await this.#finishRestore(parts);
-    return parts;
+  #parts(ref: SandboxRef): SandboxParts {
+    return this.sandboxIn(ref, openPlaceOf(ref));
   }
 
-  #parts(ref: SandboxRef): SandboxParts {
-    return new SandboxParts(this.#git, checkoutOf(ref), openPlaceOf(ref));
+  protected sandboxIn(ref: SandboxRef, workspace: Folder): SandboxParts {
+    return new SandboxParts(this.#git, checkoutOf(ref), workspace);
+  }
+
+  protected contentOf(_ref: SandboxRef, workspace: Folder): WorkspaceContent {
+    return { isFinished: isFinished(workspace), isStale: isStale(workspace) };
+  }
+
+  protected hasLandings(_ref: SandboxRef, workspace: Folder): boolean {
+    return REMOVAL.keeps.some((name) => {
+      using landings = workspace.openBelowIfThere(name);
+      return landings !== undefined && landings.names().length > 0;
+    });
+  }
+
+  protected async remake(ref: SandboxRef, workspace: Folder): Promise<void> {
+    await this.#make(ref, this.sandboxIn(ref, workspace));
+    markFresh(workspace);
   }
 
   async #make(ref: SandboxRef, parts: SandboxParts, found?: FoundCheckout): Promise<void> {
@@ -330,40 +297,10 @@ export class GitWorktreeStrategy implements TwoPhaseSandboxStrategy {
       start: recordedStart(ref),
       refs: String(ref.metadata["refs"]),
       branch: workBranch(ref.planId),
-      signal: this.#context.signal,
+      signal: this.context.signal,
       onProgress: (done: number, total: number) =>
-        this.#context.progress({ task: "checking out", done, total }),
+        this.context.progress({ task: "checking out", done, total }),
     };
     await makeWorktree(parts, options, found);
-  }
-
-  async #freshen(ref: SandboxRef, parts: SandboxParts): Promise<void> {
-    if (!isStale(parts.workspace)) return;
-    await this.#make(ref, parts);
-    markFresh(parts.workspace);
-  }
-
-  async #finishRestore(parts: SandboxParts): Promise<void> {
-    await finishRestoring(parts, (steps) => this.#work.run("restoring", steps));
-  }
-
-  #removeUnfinished(sandboxId: string): void {
-    const earlier = findPlace(this.#context.stateDir, sandboxId);
-    if (earlier === undefined) return;
-    using workspace = openWorkspace(earlier.path);
-    if (workspace !== undefined && (isFinished(workspace) || LandingFolder.ids(workspace).length > 0)) {
-      throw new SandboxStateError(`Sandbox ${sandboxId} has been created already.`, {
-        from: "CREATED",
-        to: "PENDING",
-        hint: "Use the sandbox that is there, or clean it up first.",
-      });
-    }
-    removeWorkspace(this.#context.stateDir, sandboxId, earlier);
-  }
-
-  /** An undo record needs the workspace. */
-  #removeIfEmpty(ref: SandboxRef, workspace: Folder): void {
-    if (!isFinished(workspace) && !workspace.names().some((name) => UNDO_RECORDS.includes(name)))
-      removeWorkspace(this.#context.stateDir, ref.sandboxId, placeOf(ref));
   }
 }

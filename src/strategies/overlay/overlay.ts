@@ -1,17 +1,9 @@
 import type { Loss } from "../../core/capabilities.ts";
-import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
 import { BusyError, messageOf, UnsupportedError } from "../../core/errors/errors.ts";
 import type { ProgramView } from "../../core/program-view.ts";
 import type { Resource } from "../../core/resource/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
-import type {
-  Attention,
-  CommitResult,
-  IntendedPlace,
-  PreparedCommit,
-  StrategyContext,
-  Transaction,
-} from "../../core/strategy.ts";
+import type { IntendedPlace, StrategyContext } from "../../core/strategy.ts";
 import type { ProbeResult, StrategyWay } from "../../core/strategy-abilities.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
@@ -124,50 +116,8 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     sandbox.tree.noteWork(sandbox.original);
   }
 
-  override async rollback(ref: SandboxRef): Promise<void> {
-    await super.rollback(ref);
-    await this.#showAgain(ref);
-  }
-
-  override async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
-    const prepared = await super.prepare(ref, transaction);
-    if (prepared === null) await this.#showAgain(ref);
-    return prepared;
-  }
-
-  override async commitPrepared(
-    ref: SandboxRef,
-    transaction: Transaction,
-    prepared: PreparedCommit,
-  ): Promise<CommitResult> {
-    const result = await super.commitPrepared(ref, transaction, prepared);
-    await this.#showAgain(ref);
-    return result;
-  }
-
-  override async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
-    const attention = await super.rollbackPrepared(ref, transaction);
-    await this.#showAgain(ref);
-    return attention;
-  }
-
-  override async checkpoint(
-    ref: SandboxRef,
-    checkpointId: string,
-    last?: LastCheckpoint,
-  ): Promise<SavedCheckpoint> {
-    const saved = await super.checkpoint(ref, checkpointId, last);
-    await this.#showAgain(ref);
-    return saved;
-  }
-
-  override async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
-    await super.restoreCheckpoint(ref, checkpointId);
-    await this.#showAgain(ref);
-  }
-
   /** Mounts the sandbox again for a user who was told its path. */
-  async #showAgain(ref: SandboxRef): Promise<void> {
+  protected override async afterUse(ref: SandboxRef): Promise<void> {
     using workspace = openWorkspace(placeOf(ref).path);
     const tree = workspace === undefined ? undefined : this.tree(workspace, scopeFrom(ref));
     if (workspace === undefined || tree?.isFinished !== true || tree.isStale || isGone(tree)) return;
@@ -198,7 +148,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     return stateOfLayer(own, barrier);
   }
 
-  protected *bringBack({ workspace, tree, checkpoint, notes }: BegunRestore<LayeredTree>): Steps {
+  protected *bringTreeBack({ workspace, tree, checkpoint, notes }: BegunRestore<LayeredTree>): Steps {
     using own = tree.openOwn();
     yield* bringLayerBack(workspace, checkpoint, own);
     BaseRecord.fromBytes(notes).save(workspace);

@@ -174,6 +174,10 @@ export class SqliteSandbox {
     );
   }
 
+  [Symbol.dispose](): void {
+    this.workspace.close();
+  }
+
   /** Gives the copy and its folder the access rights of the original and its folder. */
   #copyAccessRights(own: Folder): void {
     const places = [

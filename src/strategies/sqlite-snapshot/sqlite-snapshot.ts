@@ -1,18 +1,11 @@
 import type { TwoPhaseCapabilities } from "../../core/capabilities.ts";
 import type { Change, DiffView } from "../../core/change.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "../../core/checkpoint.ts";
-import {
-  hintOf,
-  InterruptedError,
-  messageOf,
-  SandboxCreationError,
-  UnsupportedError,
-  UsageError,
-} from "../../core/errors/errors.ts";
+import { messageOf, UnsupportedError, UsageError } from "../../core/errors/errors.ts";
 import { baseName, displayPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { ProgramView } from "../../core/program-view.ts";
 import type { Resource } from "../../core/resource/resource.ts";
-import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
+import type { SandboxRef } from "../../core/sandbox.ts";
 import type {
   Attention,
   CommitResult,
@@ -26,31 +19,24 @@ import { builtInStrength } from "../../core/strategy-names.ts";
 import type { StatementResult } from "../../core/values/query.ts";
 import { rowJson } from "../../database/common/row-json.ts";
 import { type Patience, quoted, type SqliteDatabase } from "../../database/sqlite/sqlite-database.ts";
-import {
-  beginRestore,
-  finishRestore,
-  removeCheckpoint,
-  saveUnlessSame,
-} from "../../engine/checkpoint/tree-checkpoints.ts";
+import { saveUnlessSame } from "../../engine/checkpoint/tree-checkpoints.ts";
 import {
   assertSameBoot,
   notRolledBack,
   openPlaceOf,
   placeOf,
 } from "../../engine/sandbox/sandbox-reference.ts";
-import { removeTree } from "../../engine/tree/remove-tree.ts";
-import { LongWork } from "../../engine/work/long-work.ts";
-import { removeUnfinished } from "../../engine/workspace/unfinished-workspace.ts";
-import {
-  makeWorkspace,
-  openWorkspace,
-  removeWorkspace,
-  type WorkspacePlace,
-} from "../../engine/workspace/workspace.ts";
+import { openWorkspace } from "../../engine/workspace/workspace.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { factsOfPath } from "../../system/data/locations.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { commitAlone } from "../folder/commit-alone.ts";
+import {
+  type NewReference,
+  type NewSandbox,
+  type SavedWork,
+  type WorkspaceContent,
+  WorkspaceStrategy,
+} from "../folder/workspace-strategy.ts";
 import { bringBack, saveCheckpoint, stateOf } from "./sqlite-checkpoints.ts";
 import { sqliteDiff } from "./sqlite-diff.ts";
 import { type LockedOriginals, SqliteLandings } from "./sqlite-landings.ts";
@@ -58,7 +44,7 @@ import { SqliteSandbox } from "./sqlite-sandbox.ts";
 import { databaseKind, notADatabase } from "./sqlite-source.ts";
 import { SqliteView, viewFolder } from "./sqlite-view.ts";
 
-const TRIM = failpoint("sqlite.cleanup");
+const REMOVAL = { point: failpoint("sqlite.cleanup"), keeps: ["landings"] };
 const DEFAULT_WAIT_MS = 10_000;
 
 export interface SqliteSnapshotOptions {
@@ -71,7 +57,10 @@ export interface SqliteSnapshotOptions {
  * rows and definitions that differ from the base land in one transaction of the original, unless other
  * writers changed the same ones.
  */
-export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
+export class SqliteSnapshotStrategy
+  extends WorkspaceStrategy<SqliteSandbox>
+  implements TwoPhaseSandboxStrategy
+{
   readonly name = "snapshot";
   readonly capabilities: TwoPhaseCapabilities = {
     commit: "two-phase",
@@ -81,14 +70,12 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
     strength: builtInStrength("snapshot"),
     resourceTypes: ["sqlite-database"],
   };
-  readonly #context: StrategyContext;
-  readonly #work: LongWork;
+  protected override readonly removal = REMOVAL;
   readonly #patience: Patience;
   readonly #locked: LockedOriginals = new Map();
 
   constructor(context: StrategyContext, options: SqliteSnapshotOptions = {}) {
-    this.#context = context;
-    this.#work = new LongWork(context);
+    super(context);
     this.#patience = { limitMs: options.waitMs ?? DEFAULT_WAIT_MS, signal: context.signal };
   }
 
@@ -104,57 +91,29 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
     return [{ name: "sqlite", works: true, detail: "works, for SQLite databases on any file system" }];
   }
 
-  async create(planId: string, resource: Resource): Promise<SandboxRef> {
-    const sandboxId = sandboxIdFor(planId, resource.id);
-    const { stateDir } = this.#context;
-    removeUnfinished(stateDir, sandboxId, (found) =>
-      ["made", "landings"].some((name) => found.facts(name) !== undefined),
-    );
-    const place: WorkspacePlace = { path: `${stateDir}/sandboxes/${sandboxId}`, placement: "state" };
-    const [root, only] = [parentPath(resource.location), baseName(resource.location)];
-    const view = viewFolder(this.#context.stateDir, planId, root);
-    const metadata = {
-      workspace: place.path,
-      placement: place.placement,
-      root,
-      only,
-      location: resource.location,
-      view,
-      path: `${view}/own/${only}`,
-    };
-    const ids = { sandboxId, planId, resourceId: resource.id };
-    const ref: SandboxRef = { ...ids, strategyName: this.name, metadata };
-    await this.#context.recordIntent(
+  protected async design(made: NewReference, { location }: Resource): Promise<NewSandbox> {
+    const { stateDir } = this.context;
+    const workspacePath = `${stateDir}/sandboxes/${made.sandboxId}`;
+    const [root, only] = [parentPath(location), baseName(location)];
+    const view = viewFolder(stateDir, made.planId, root);
+    const path = `${view}/own/${only}`;
+    const metadata = { workspace: workspacePath, placement: "state", root, only, location, view, path };
+    const ref: SandboxRef = { ...made, metadata };
+    return {
       ref,
-      [place.path, view].map((location) => ({ kind: "folder", location })),
-    );
-    try {
-      using workspace = makeWorkspace(this.#context.stateDir, sandboxId, place);
-      await this.#sandbox(workspace, ref).make(this.#patience);
-      return ref;
-    } catch (thrown) {
-      new SqliteView(ref).remove(this.#context.stateDir);
-      removeWorkspace(this.#context.stateDir, sandboxId, place);
-      if (thrown instanceof InterruptedError) throw thrown;
-      throw new SandboxCreationError(
-        `No sandbox of ${displayPath(resource.location)} could be made: ${messageOf(thrown)}`,
-        {
-          cause: thrown,
-          hint: hintOf(thrown) ?? "Nothing was changed. Remove the cause and try again.",
-        },
-      );
-    }
+      places: [workspacePath, view].map((place) => ({ kind: "folder", location: place })),
+      make: (workspace) => this.sandboxIn(ref, workspace).make(this.#patience),
+    };
   }
 
   /** The rows of a table or view as lines of JSON; for "." the whole schema. */
   async read(ref: SandboxRef, path: string): Promise<Uint8Array> {
-    return await this.#using(ref, async (sandbox) => {
-      using db = sandbox.open();
-      if (path === ROOT_PATH)
-        return linesOf(db, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid");
-      assertTable(db, path);
-      return linesOf(db, `SELECT * FROM main.${quoted(path)}`);
-    });
+    using sandbox = await this.open(ref);
+    using db = sandbox.open();
+    if (path === ROOT_PATH)
+      return linesOf(db, "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid");
+    assertTable(db, path);
+    return linesOf(db, `SELECT * FROM main.${quoted(path)}`);
   }
 
   /** Runs the statements in the bytes. The name must end in `.sql`. */
@@ -176,50 +135,45 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
     script: string,
     { readOnly }: { readonly readOnly: boolean },
   ): Promise<readonly StatementResult[]> {
-    return await this.#using(ref, async (sandbox) => {
-      using db = sandbox.open();
-      // No flush here: the copy itself is not flushed yet, and a sandbox does not outlive a restart of the
-      // machine.
-      db.exec("PRAGMA synchronous = OFF");
-      db.confine(readOnly);
-      return await db.run(script);
-    });
+    using sandbox = await this.open(ref);
+    using db = sandbox.open();
+    // No flush here: the copy itself is not flushed yet, and a sandbox does not outlive a restart of the
+    // machine.
+    db.exec("PRAGMA synchronous = OFF");
+    db.confine(readOnly);
+    return await db.run(script);
   }
 
   async diff(ref: SandboxRef): Promise<DiffView> {
-    return await this.#using(ref, async (sandbox) => {
-      using db = sandbox.openWithBase();
-      return sqliteDiff(db, sandbox.basePath);
-    });
+    using sandbox = await this.open(ref);
+    using db = sandbox.openWithBase();
+    return sqliteDiff(db, sandbox.basePath);
   }
 
   async path(ref: SandboxRef): Promise<string> {
-    return await this.#using(ref, async (sandbox) => sandbox.path);
+    using sandbox = await this.open(ref);
+    return sandbox.path;
   }
 
   async enter(ref: SandboxRef): Promise<ProgramView> {
-    return await this.#using(ref, async (sandbox) => {
-      // A program that has the copy open by its path holds locks that a command inside would not see.
-      if (sandbox.view.inside() === undefined) sandbox.freeze();
-      return sandbox.view.show();
-    });
+    using sandbox = await this.open(ref);
+    // A program that has the copy open by its path holds locks that a command inside would not see.
+    if (sandbox.view.inside() === undefined) sandbox.freeze();
+    return sandbox.view.show();
   }
 
   async prepare(ref: SandboxRef, transaction: Transaction): Promise<PreparedCommit | null> {
     if (transaction.undoes !== undefined) {
-      const { prepared } = transaction.undoes;
-      return await this.#inWorkspace(ref, (sandbox) =>
-        this.#landings(sandbox).prepareUndo(transaction, prepared),
-      );
+      using sandbox = this.#inside(ref);
+      return await this.#landings(sandbox).prepareUndo(transaction, transaction.undoes.prepared);
     }
     // Only an old reference, which does not say that a database has no parts, gets this far.
     if (transaction.only !== undefined)
       throw new UnsupportedError("A database can't land in parts.", { hint: "Apply the plan as a whole." });
-    return await this.#using(ref, async (sandbox) => {
-      sandbox.freeze();
-      if (transaction.afterRestart !== true) assertSameBoot(sandbox);
-      return await this.#landings(sandbox).prepare(transaction);
-    });
+    using sandbox = await this.open(ref);
+    sandbox.freeze();
+    if (transaction.afterRestart !== true) assertSameBoot(sandbox);
+    return await this.#landings(sandbox).prepare(transaction);
   }
 
   async commitPrepared(
@@ -227,17 +181,16 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
     transaction: Transaction,
     prepared: PreparedCommit,
   ): Promise<CommitResult> {
-    return await this.#inWorkspace(ref, async (sandbox) => {
-      if (sandbox.isFinished) sandbox.markStale();
-      await this.#landings(sandbox).commit(transaction, prepared);
-      return { changes: prepared.changes, attention: [] };
-    });
+    using sandbox = this.#inside(ref);
+    if (sandbox.isFinished) sandbox.markStale();
+    await this.#landings(sandbox).commit(transaction, prepared);
+    return { changes: prepared.changes, attention: [] };
   }
 
   async rollbackPrepared(ref: SandboxRef, transaction: Transaction): Promise<readonly Attention[]> {
     using workspace = openWorkspace(placeOf(ref).path);
     if (workspace === undefined) return [];
-    const sandbox = this.#sandbox(workspace, ref);
+    const sandbox = this.sandboxIn(ref, workspace);
     const landings = this.#landings(sandbox);
     landings.releaseOriginal(transaction.id);
     await landings.removeDeadJournal(landingOf(transaction));
@@ -245,97 +198,69 @@ export class SqliteSnapshotStrategy implements TwoPhaseSandboxStrategy {
     return await landings.giveUp(transaction.id, () => sandbox.markFresh());
   }
 
-  async discardUndo(ref: SandboxRef, _transaction: Transaction, prepared: PreparedCommit): Promise<void> {
-    using workspace = openWorkspace(placeOf(ref).path);
-    if (workspace !== undefined) this.#landings(this.#sandbox(workspace, ref)).discard(prepared);
-    this.#removeIfEmpty(ref, workspace);
-  }
-
-  async commit(ref: SandboxRef): Promise<CommitResult> {
-    return await commitAlone(this, ref);
+  protected forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
+    this.#landings(this.sandboxIn(ref, workspace)).discard(prepared);
   }
 
   async rollback(ref: SandboxRef): Promise<void> {
-    await this.#inWorkspace(ref, async (sandbox) => {
-      let isRestored = false;
-      try {
-        sandbox.assertUnused();
-        sandbox.markStale();
-        const landings = this.#landings(sandbox);
-        for (const id of landings.ids().reverse()) await landings.takeBack(id);
-        isRestored = true;
-        await sandbox.make(this.#patience);
-      } catch (thrown) {
-        throw notRolledBack(sandbox.location, isRestored, thrown);
-      }
-    });
+    using sandbox = this.#inside(ref);
+    let isRestored = false;
+    try {
+      sandbox.assertUnused();
+      sandbox.markStale();
+      const landings = this.#landings(sandbox);
+      for (const id of landings.ids().reverse()) await landings.takeBack(id);
+      isRestored = true;
+      await sandbox.make(this.#patience);
+    } catch (thrown) {
+      throw notRolledBack(sandbox.location, isRestored, thrown);
+    }
   }
 
   async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
-    return await this.#using(ref, async (sandbox) => {
-      sandbox.freeze();
-      return await saveUnlessSame(sandbox.workspace, checkpointId, last, stateOf(sandbox), () =>
-        this.#work.run("saving", saveCheckpoint(sandbox, checkpointId)),
-      );
-    });
+    using sandbox = await this.open(ref);
+    sandbox.freeze();
+    return await saveUnlessSame(sandbox.workspace, checkpointId, last, stateOf(sandbox), () =>
+      this.work.run("saving", saveCheckpoint(sandbox, checkpointId)),
+    );
   }
 
-  /** Replaces an earlier restore that failed or was cut off. */
-  async restoreCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
-    await this.#inWorkspace(ref, async (sandbox) => {
-      sandbox.assertUnused();
-      beginRestore(sandbox.workspace, checkpointId);
-      await this.#finishRestore(sandbox);
-    });
+  protected async assertRestorable(ref: SandboxRef, workspace: Folder): Promise<void> {
+    this.sandboxIn(ref, workspace).assertUnused();
   }
 
-  async discardCheckpoint(ref: SandboxRef, checkpointId: string): Promise<void> {
-    using workspace = openWorkspace(placeOf(ref).path);
-    if (workspace !== undefined) removeCheckpoint(workspace, checkpointId);
+  protected async bringBack(ref: SandboxRef, workspace: Folder, { checkpoint }: SavedWork): Promise<void> {
+    await this.work.run("restoring", bringBack(this.sandboxIn(ref, workspace), checkpoint));
   }
 
-  async cleanup(ref: SandboxRef): Promise<void> {
-    using workspace = openWorkspace(placeOf(ref).path);
-    if (workspace !== undefined) this.#sandbox(workspace, ref).assertUnused();
-    new SqliteView(ref).remove(this.#context.stateDir);
-    for (const name of workspace?.names() ?? [])
-      if (workspace !== undefined && name !== "landings") removeTree(TRIM, workspace, name);
-    this.#removeIfEmpty(ref, workspace);
+  protected async remake(ref: SandboxRef, workspace: Folder): Promise<void> {
+    await this.sandboxIn(ref, workspace).make(this.#patience);
   }
 
-  #sandbox(workspace: Folder, ref: SandboxRef): SqliteSandbox {
-    return new SqliteSandbox(this.#context.stateDir, workspace, ref);
+  protected async release(ref: SandboxRef, workspace: Folder | undefined): Promise<void> {
+    if (workspace !== undefined) this.sandboxIn(ref, workspace).assertUnused();
+    new SqliteView(ref).remove(this.context.stateDir);
+  }
+
+  protected sandboxIn(ref: SandboxRef, workspace: Folder): SqliteSandbox {
+    return new SqliteSandbox(this.context.stateDir, workspace, ref);
+  }
+
+  protected contentOf(ref: SandboxRef, workspace: Folder): WorkspaceContent {
+    return this.sandboxIn(ref, workspace);
+  }
+
+  protected hasLandings(ref: SandboxRef, workspace: Folder): boolean {
+    return this.#landings(this.sandboxIn(ref, workspace)).ids().length > 0;
+  }
+
+  /** The sandbox as it is, its work landed or not. */
+  #inside(ref: SandboxRef): SqliteSandbox {
+    return this.sandboxIn(ref, openPlaceOf(ref));
   }
 
   #landings(sandbox: SqliteSandbox): SqliteLandings {
     return new SqliteLandings(sandbox, this.#locked, this.#patience);
-  }
-
-  /** An undo record needs the workspace. */
-  #removeIfEmpty(ref: SandboxRef, workspace: Folder | undefined): void {
-    const sandbox = workspace === undefined ? undefined : this.#sandbox(workspace, ref);
-    if (sandbox !== undefined && (sandbox.isFinished || this.#landings(sandbox).ids().length > 0)) return;
-    removeWorkspace(this.#context.stateDir, ref.sandboxId, placeOf(ref));
-  }
-
-  /** Runs the action with a usable sandbox. Rebuilds it first if its work has landed. */
-  async #using<T>(ref: SandboxRef, action: (sandbox: SqliteSandbox) => Promise<T>): Promise<T> {
-    return await this.#inWorkspace(ref, async (sandbox) => {
-      if (sandbox.isStale) await sandbox.make(this.#patience);
-      await this.#finishRestore(sandbox);
-      return await action(sandbox);
-    });
-  }
-
-  async #finishRestore(sandbox: SqliteSandbox): Promise<void> {
-    await finishRestore(sandbox.workspace, (checkpoint) =>
-      this.#work.run("restoring", bringBack(sandbox, checkpoint)),
-    );
-  }
-
-  async #inWorkspace<T>(ref: SandboxRef, action: (sandbox: SqliteSandbox) => Promise<T>): Promise<T> {
-    using workspace = openPlaceOf(ref);
-    return await action(this.#sandbox(workspace, ref));
   }
 }
 

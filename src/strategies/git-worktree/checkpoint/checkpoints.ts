@@ -2,7 +2,7 @@ import type { LastCheckpoint, SavedCheckpoint } from "../../../core/checkpoint.t
 import { baseName, isAtOrBelow, parentPath, ROOT_PATH } from "../../../core/paths/byte-path.ts";
 import { takeBarrier } from "../../../engine/base/barrier.ts";
 import type { SharedFiles } from "../../../engine/checkpoint/shared-files.ts";
-import { finishRestore, saveSharing, saveUnlessSame } from "../../../engine/checkpoint/tree-checkpoints.ts";
+import { saveSharing, saveUnlessSame } from "../../../engine/checkpoint/tree-checkpoints.ts";
 import { stateOfLayer } from "../../../engine/checkpoint/tree-state.ts";
 import { type CopyOptions, copyEntry } from "../../../engine/tree/copy-tree.ts";
 import { removeTree } from "../../../engine/tree/remove-tree.ts";
@@ -73,24 +73,21 @@ export async function saveWorktree(
   );
 }
 
-/**
- * Finishes a restore, if one was begun. The worktree ends as it was saved, whatever state a crash left it in.
- */
-export async function finishRestoring(
+/** Makes the worktree as it was saved, whatever state a crash left it in. */
+export async function bringWorktreeBack(
   parts: SandboxParts,
+  { checkpoint, notes }: { readonly checkpoint: Folder; readonly notes: Buffer },
   run: (steps: Steps) => Promise<void>,
 ): Promise<void> {
-  await finishRestore(parts.workspace, async (checkpoint, bytes) => {
-    const { tree, nested, extras } = JSON.parse(bytes.toString()) as Notes;
-    using worktree = parts.openWorktree();
-    const now = await storeAll(parts, worktree);
-    for (const path of now.nested) removeAt(worktree, path);
-    await parts.git.change(POINTS.restore, savesContext(parts), ["read-tree", "-v", "--reset", "-u", tree]);
-    restoreExtras(worktree, extras, () => false);
-    await run(restoreApart(worktree, checkpoint, nested));
-    // The folders of nested repositories may have modes of their own.
-    restoreExtras(worktree, extras, isIn(nested));
-  });
+  const { tree, nested, extras } = JSON.parse(notes.toString()) as Notes;
+  using worktree = parts.openWorktree();
+  const now = await storeAll(parts, worktree);
+  for (const path of now.nested) removeAt(worktree, path);
+  await parts.git.change(POINTS.restore, savesContext(parts), ["read-tree", "-v", "--reset", "-u", tree]);
+  restoreExtras(worktree, extras, () => false);
+  await run(restoreApart(worktree, checkpoint, nested));
+  // The folders of nested repositories may have modes of their own.
+  restoreExtras(worktree, extras, isIn(nested));
 }
 
 function* saveApart(

@@ -5,7 +5,9 @@ import type { TransactionName } from "./server-database.ts";
 
 const LOOK_AGAIN_MS = 20;
 
-/** The common part of both resolvers: a connection, our transactions, and how long they wait for the server. */
+/**
+ * The common part of both resolvers: a connection, our transactions, and how long they wait for the server.
+ */
 export abstract class ConnectedResolver<Connection extends { close(): Promise<void> }> {
   protected readonly connection: Connection;
   readonly #patienceMs: number;

@@ -95,8 +95,8 @@ export abstract class WorkspaceStrategy<Sandbox extends Disposable> {
   protected abstract forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void;
 
   /**
-   * The failpoint of each removal, and the names that an undo needs: `landings` holds undo records, and entries
-   * kept for another writer; `closed` the change times that an undo goes by (sandbox-door.ts).
+   * The failpoint of each removal, and the names that an undo needs: `landings` holds undo records, and
+   * entries kept for another writer; `closed` the change times that an undo goes by (sandbox-door.ts).
    */
   protected readonly removal: { readonly point: Failpoint; readonly keeps: readonly string[] } = REMOVAL;
 

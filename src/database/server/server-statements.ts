@@ -107,19 +107,19 @@ function* tokens(script: string, dialect: Dialect): Generator<Token> {
   for (let at = 0; at < script.length; ) {
     pattern.lastIndex = at;
     const { groups = {}, 0: text = "" } = pattern.exec(script) ?? {};
-    const token = whole(script, at, text, groups, dialect);
+    const token = whole(script, dialect, { at, text, groups });
     yield token;
     at += token.text.length;
   }
 }
 
-function whole(
-  script: string,
-  at: number,
-  text: string,
-  groups: { readonly [name: string]: string | undefined },
-  dialect: Dialect,
-): Token {
+interface Match {
+  readonly at: number;
+  readonly text: string;
+  readonly groups: { readonly [name: string]: string | undefined };
+}
+
+function whole(script: string, dialect: Dialect, { at, text, groups }: Match): Token {
   if (dialect === "postgres" && script.startsWith("/*", at))
     return { kind: "space", text: script.slice(at, endOfNestedComment(script, at)), at };
   if (groups["dollar"] !== undefined) {

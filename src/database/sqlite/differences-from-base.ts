@@ -1,5 +1,5 @@
 import type { Conflict } from "../../core/errors/errors.ts";
-import { differingRows } from "./landing-conflicts.ts";
+import { rowsChanged } from "./landing-conflicts.ts";
 import { identityOf, lacksKey, rowsOf } from "./row-comparison.ts";
 import type { SqliteDatabase } from "./sqlite-database.ts";
 import {
@@ -49,8 +49,5 @@ function rowsThatDiffer(db: SqliteDatabase, name: string): Conflict[] {
   const identity = identityOf(shape, hasNone);
   if (identity === undefined) return [];
   const recorded = { ...shape, identity, sql: "" };
-  return [
-    ...differingRows(db, main, base, recorded, name, "this row was added or changed meanwhile"),
-    ...differingRows(db, base, main, recorded, name, "this row was deleted or changed meanwhile"),
-  ];
+  return rowsChanged(db, { now: main, before: base, shape: recorded, name });
 }

@@ -87,26 +87,29 @@ function wholeConflicts(
   const shape = table[side];
   if (now === undefined || shape === undefined || now !== shape.sql) return [];
   const [live, recorded] = [rowsOf("main", shape), recordedRows(record, side, table.n, shape)];
-  return [
-    ...differingRows(db, live, recorded, shape, table.name, "this row was added or changed meanwhile"),
-    ...differingRows(db, recorded, live, shape, table.name, "this row was deleted or changed meanwhile"),
-  ];
+  return [...rowsChanged(db, { now: live, before: recorded, shape, name: table.name })];
 }
 
-/** The rows of `left` that `right` does not have. */
-export function differingRows(
-  db: SqliteDatabase,
-  left: Rows,
-  right: Rows,
-  shape: RecordedShape,
-  name: string,
-  why: string,
-): Conflict[] {
-  const condition = isMissingIn("this", left, right, shape.identity);
-  const rows = db.rows(
-    `SELECT ${keyOf("this", left, shape)} FROM ${left.from} AS this WHERE ${condition} LIMIT ${MOST_NAMED}`,
-  );
-  return rows.map((key) => ({ path: rowPath(name, key), why }));
+interface ComparedRows {
+  readonly now: Rows;
+  readonly before: Rows;
+  readonly shape: RecordedShape;
+  readonly name: string;
+}
+
+/** The rows that a table has now and did not have before, or the other way round. */
+export function rowsChanged(db: SqliteDatabase, { now, before, shape, name }: ComparedRows): Conflict[] {
+  const onlyIn = (left: Rows, right: Rows, why: string): Conflict[] => {
+    const condition = isMissingIn("this", left, right, shape.identity);
+    const rows = db.rows(
+      `SELECT ${keyOf("this", left, shape)} FROM ${left.from} AS this WHERE ${condition} LIMIT ${MOST_NAMED}`,
+    );
+    return rows.map((key) => ({ path: rowPath(name, key), why }));
+  };
+  return [
+    ...onlyIn(now, before, "this row was added or changed meanwhile"),
+    ...onlyIn(before, now, "this row was deleted or changed meanwhile"),
+  ];
 }
 
 /** Rows that are on neither side of the record. */
@@ -143,14 +146,14 @@ export function conflictConditions(
   const live = rowsOf("main", shape);
   const [old, fresh] = [recordedRows(record, from, n, shape), recordedRows(record, to, n, shape)];
   const { identity } = shape;
-  const hasFresh = `EXISTS (SELECT 1 FROM ${fresh.from} AS f WHERE ${sameIdentity("f", fresh, "this", old, identity)})`;
-  const isFresh = `EXISTS (SELECT 1 FROM ${fresh.from} AS f JOIN ${live.from} AS o ON ${sameIdentity("o", live, "f", fresh, identity)}
-    WHERE ${sameIdentity("f", fresh, "this", old, identity)} AND ${sameValues("o", live, "f", fresh)})`;
-  const isGone = `NOT EXISTS (SELECT 1 FROM ${live.from} AS o WHERE ${sameIdentity("o", live, "this", old, identity)})`;
+  const hasFresh = `EXISTS (SELECT 1 FROM ${fresh.from} AS f WHERE ${sameIdentity(["f", fresh], ["this", old], identity)})`;
+  const isFresh = `EXISTS (SELECT 1 FROM ${fresh.from} AS f JOIN ${live.from} AS o ON ${sameIdentity(["o", live], ["f", fresh], identity)}
+    WHERE ${sameIdentity(["f", fresh], ["this", old], identity)} AND ${sameValues("o", live, "f", fresh)})`;
+  const isGone = `NOT EXISTS (SELECT 1 FROM ${live.from} AS o WHERE ${sameIdentity(["o", live], ["this", old], identity)})`;
   return {
     from: `${isMissingIn("this", old, live, identity)} AND NOT CASE WHEN ${hasFresh} THEN ${isFresh} ELSE ${isGone} END`,
-    to: `NOT EXISTS (SELECT 1 FROM ${old.from} AS f WHERE ${sameIdentity("f", old, "this", fresh, identity)})
-      AND EXISTS (SELECT 1 FROM ${live.from} AS o WHERE ${sameIdentity("o", live, "this", fresh, identity)}
+    to: `NOT EXISTS (SELECT 1 FROM ${old.from} AS f WHERE ${sameIdentity(["f", old], ["this", fresh], identity)})
+      AND EXISTS (SELECT 1 FROM ${live.from} AS o WHERE ${sameIdentity(["o", live], ["this", fresh], identity)}
         AND NOT (${sameValues("o", live, "this", fresh)}))`,
   };
 }

@@ -44,7 +44,7 @@ function removeConflicts(db: SqliteDatabase, table: ChangedTable, direction: Dir
   for (const side of [fresh, old]) {
     const conflicting = { ...side, from: "temp.conflicting" };
     db.exec(
-      `DELETE FROM ${side.from} AS this WHERE EXISTS (SELECT 1 FROM temp.conflicting AS r WHERE ${sameIdentity("r", conflicting, "this", side, shape.identity)})`,
+      `DELETE FROM ${side.from} AS this WHERE EXISTS (SELECT 1 FROM temp.conflicting AS r WHERE ${sameIdentity(["r", conflicting], ["this", side], shape.identity)})`,
     );
   }
   db.exec("DROP TABLE temp.conflicting");

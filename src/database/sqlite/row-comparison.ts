@@ -45,8 +45,11 @@ export function columnList(alias: string, rows: Rows): string {
   return names.map((name) => `${alias}.${name}`).join(", ");
 }
 
+/** Rows, and the name that they have in a statement. */
+type Aliased = readonly [alias: string, rows: Rows];
+
 /** Whether a row of `a` has the identity of one of `b`. */
-export function sameIdentity(a: string, left: Rows, b: string, right: Rows, identity: Identity): string {
+export function sameIdentity([a, left]: Aliased, [b, right]: Aliased, identity: Identity): string {
   if (identity === "rowid") return `${a}.${left.rowid} = ${b}.${right.rowid}`;
   return conjunction(
     identity.map(
@@ -68,7 +71,7 @@ export function sameValues(a: string, left: Rows, b: string, right: Rows): strin
 
 /** The condition that `right` has no row with the identity and the values of row `a` of `left`. */
 export function isMissingIn(a: string, left: Rows, right: Rows, identity: Identity): string {
-  const [b, same] = ["other", sameIdentity("other", right, a, left, identity)];
+  const [b, same] = ["other", sameIdentity(["other", right], [a, left], identity)];
   return `NOT EXISTS (SELECT 1 FROM ${right.from} AS ${b} WHERE ${same} AND ${sameValues(b, right, a, left)})`;
 }
 

@@ -94,7 +94,7 @@ export function recordChanges(db: SqliteDatabase, findRowids?: () => ChangedRowi
       side.some((object) => isRealTable(object) && object.name === name);
     const whole = objects.some((object) => object.type === "table" && object.name === name);
     const sources = { before: isIn(before) ? "base" : undefined, after: isIn(after) ? "main" : undefined };
-    recordTable(db, name, whole, sources, whole ? undefined : rowids?.get(name));
+    recordTable(db, name, { whole, sources, rowids: whole ? undefined : rowids?.get(name) });
   }
   recordSequences(db);
   recordStatistics(db);
@@ -134,13 +134,15 @@ function changedObjects(before: readonly SchemaObject[], after: readonly SchemaO
     }));
 }
 
-function recordTable(
-  db: SqliteDatabase,
-  name: string,
-  whole: boolean,
-  sources: { readonly [side in Side]: string | undefined },
-  rowids: readonly Rowid[] | undefined,
-): void {
+interface TableSources {
+  /** Whether the table is dropped or rebuilt, so that all its rows count. */
+  readonly whole: boolean;
+  readonly sources: { readonly [side in Side]: string | undefined };
+  /** The rows that may differ; undefined: all. */
+  readonly rowids: readonly Rowid[] | undefined;
+}
+
+function recordTable(db: SqliteDatabase, name: string, { whole, sources, rowids }: TableSources): void {
   if (rowids?.length === 0) return;
   const shapes = { before: shapeIn(db, sources.before, name), after: shapeIn(db, sources.after, name) };
   // If a row lacks a key on one side, the rowid identifies the rows on both.

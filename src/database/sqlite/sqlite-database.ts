@@ -97,7 +97,7 @@ export class SqliteDatabase implements DatabaseConnection {
 
   /** Turns triggers off: the rows that are to be written already contain their effects. */
   ignoreTriggers(): void {
-    this.#db.setAuthorizer((_action, _first, _second, _database, inner) =>
+    this.#db.setAuthorizer((...[, , , , inner]) =>
       inner === null ? constants.SQLITE_OK : constants.SQLITE_IGNORE,
     );
   }

@@ -112,7 +112,7 @@ function insertRows(db: SqliteDatabase, record: string, table: ChangedTable, { t
 
 function notThere(live: Rows, rows: Rows, shape: RecordedShape): string {
   const { identity } = shape;
-  return `NOT EXISTS (SELECT 1 FROM ${live.from} AS o WHERE ${sameIdentity("o", live, "this", rows, identity)})`;
+  return `NOT EXISTS (SELECT 1 FROM ${live.from} AS o WHERE ${sameIdentity(["o", live], ["this", rows], identity)})`;
 }
 
 function insert(

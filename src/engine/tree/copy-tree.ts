@@ -321,7 +321,7 @@ class TreeCopy {
     const { data } = this.#options;
     if (size === 0) return;
     if (data !== "copy" && cloneData(POINTS.reflink, source, target, label)) return;
-    copyData(POINTS.data, source, target, size, label);
+    copyData({ point: POINTS.data, from: source, to: target, label }, size);
   }
 
   #xattrs(from: Folder, name: string): Xattrs {

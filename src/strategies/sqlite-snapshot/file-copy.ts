@@ -25,7 +25,7 @@ export function* copyFile(point: Failpoint, from: FileLocation, to: FileLocation
     try {
       const size = from.folder.facts(from.name)?.size ?? 0;
       if (!cloneData(point, source, copy, label))
-        for (const _ of copyDataInSteps(point, source, copy, size, label)) yield 0;
+        for (const _ of copyDataInSteps({ point, from: source, to: copy, label }, size)) yield 0;
     } finally {
       closeFile(copy);
     }

@@ -60,9 +60,9 @@ export async function copyLiveDatabase(
     const kind = databaseKind(location);
     if (kind === undefined) throw notADatabase(location);
     if (kind === "wal" && isInUse(location)) return await copyPages(location, to.label(name), patience);
-    if (kind !== "wal") return await copyLocked(location, "read", to, name, patience);
+    if (kind !== "wal") return await copyLocked(location, "read", { folder: to, name }, patience);
     const before = await settledFacts(location);
-    await copyLocked(location, "frozen", to, name, patience);
+    await copyLocked(location, "frozen", { folder: to, name }, patience);
     if (isSame(before, factsOfPath(location)) && !isInUse(location)) return;
     if (milliseconds() > deadline)
       throw new BusyError(`${displayPath(location)} changes all the time, so it can't be copied.`, {
@@ -85,18 +85,12 @@ async function copyPages(location: string, to: string, patience: Patience): Prom
 async function copyLocked(
   location: string,
   mode: "read" | "frozen",
-  to: Folder,
-  name: string,
+  to: { readonly folder: Folder; readonly name: string },
   patience: Patience,
 ): Promise<void> {
   using _source = await beginReading(location, mode, patience);
   using folder = Folder.open(parentPath(location));
-  await copyFileInTurns(
-    POINTS.copy,
-    { folder, name: baseName(location) },
-    { folder: to, name },
-    patience.signal,
-  );
+  await copyFileInTurns(POINTS.copy, { folder, name: baseName(location) }, to, patience.signal);
 }
 
 /**

@@ -64,7 +64,7 @@ export function inodesTouchedSince(subvolume: Folder, commit: bigint): ReadonlyS
   const touched = new Set<number>();
   const from = { objectid: BigInt(ROOT_INODE), type: 0, offset: 0n };
   const to = { objectid: LAST_NUMBER, type: LAST_TYPE, offset: LAST_NUMBER };
-  search(subvolume, from, to, commit + 1n, ({ objectid, type }, content) => {
+  search(subvolume, { from, to, commit: commit + 1n }, ({ objectid, type }, content) => {
     if (type === INODE_ITEM && content.readBigUInt64LE(8) > commit) touched.add(Number(objectid));
   });
   if (touched.size > MOST_INODES) return undefined;
@@ -106,7 +106,7 @@ function foldersOf(subvolume: Folder, inode: number): number[] {
     { objectid, type: INODE_REF, offset: 0n },
     { objectid, type: INODE_EXTREF, offset: LAST_NUMBER },
   ];
-  search(subvolume, from, to, 0n, ({ type, offset }, content) => {
+  search(subvolume, { from, to, commit: 0n }, ({ type, offset }, content) => {
     if (type === INODE_REF) folders.push(Number(offset));
     else
       for (let at = 0; at < content.length; at += 18 + content.readUInt16LE(at + 16))
@@ -115,10 +115,16 @@ function foldersOf(subvolume: Folder, inode: number): number[] {
   return folders;
 }
 
+interface Search {
+  readonly from: Key;
+  readonly to: Key;
+  readonly commit: bigint;
+}
+
 /**
  * Visits all items in a range that are in blocks written in this commit or a later one, and possibly others.
  */
-function search(subvolume: Folder, from: Key, to: Key, commit: bigint, visit: Visit): void {
+function search(subvolume: Folder, { from, to, commit }: Search, visit: Visit): void {
   const answer = Buffer.alloc(BUFFER_BYTES);
   for (let next: Key | undefined = from; next !== undefined; ) {
     ask(answer, next, to, commit);

@@ -116,7 +116,7 @@ export function closeAfterCrash(door: Door, entry: ClosedEntry, handle: number):
   if (opened.has(key) || !sameIdentity(facts, entry) || facts.mode !== (entry.mode | neededBits(facts)))
     return;
   setModeOf(handle, POINTS.close, entry.mode, entry.path);
-  noteClosed(door, key, handle, entry.mode, entry.ctime);
+  noteClosed(door, handle, { key, mode: entry.mode, ctime: entry.ctime });
 }
 
 /** Sets the mode that an opened entry gets when it is closed. Returns false if it is not opened. */
@@ -199,13 +199,17 @@ function giveBack({ door, key, handle, entry, needed }: Opened): void {
   try {
     if (rawStat(handle).facts.mode !== (entry.mode | needed)) return;
     setModeOf(handle, POINTS.close, entry.mode, entry.path);
-    noteClosed(door, key, handle, entry.mode, shownMode(key)?.ctime ?? entry.ctime);
+    noteClosed(door, handle, { key, mode: entry.mode, ctime: shownMode(key)?.ctime ?? entry.ctime });
   } finally {
     calls.close(handle);
   }
 }
 
-function noteClosed(door: Door, key: string, handle: number, mode: number, ctime: TimeWords): void {
+function noteClosed(
+  door: Door,
+  handle: number,
+  { key, mode, ctime }: { readonly key: string; readonly mode: number; readonly ctime: TimeWords },
+): void {
   const times = { mode, actualMode: mode, ctime, actualCtime: ctimeOfWords(rawStat(handle).words) };
   showAs(key, times);
   door.closed({ key, ...times });

@@ -84,7 +84,7 @@ export function writeXattrs(
   }
   for (const [key, value] of Object.entries(wanted)) {
     if (present[key] !== value)
-      attempt(refused, key, () => setXattr(point, folder, name, key, Buffer.from(value, "base64")));
+      attempt(refused, key, () => setXattr(point, folder, name, [key, Buffer.from(value, "base64")]));
   }
   return refused;
 }
@@ -107,7 +107,12 @@ function attempt(refused: string[], key: string, action: () => void): void {
   }
 }
 
-function setXattr(point: Failpoint, folder: Folder, name: string, key: string, value: Buffer): void {
+function setXattr(
+  point: Failpoint,
+  folder: Folder,
+  name: string,
+  [key, value]: readonly [key: string, value: Buffer],
+): void {
   passFailpoint(point);
   const [path, keyPointer] = pointers(folder, name, key);
   check(

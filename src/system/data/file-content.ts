@@ -24,7 +24,7 @@ export function readData(
   firstBuffer ??= new PinnedBuffer(PIECE);
   for (const { start, end } of size <= PIECE ? [{ start: 0, end: size }] : dataRanges(fd, size)) {
     for (let at = start; at < end; ) {
-      const length = readSome(fd, firstBuffer, at, end - at, label);
+      const length = readSome(fd, firstBuffer, { at, size: end - at, label });
       if (length === 0) return;
       visit(firstBuffer.bytes.subarray(0, length), at);
       at += length;
@@ -42,7 +42,7 @@ export function digestOfFile(fd: number, label: string): string {
 
 /** Whether two open files hold the same bytes. Most files are short; for those, only the bytes are read. */
 export function sameData(a: number, b: number, label: string): boolean {
-  const length = samePiece(a, b, 0, PIECE, label);
+  const length = samePiece(a, b, { at: 0, size: PIECE, label });
   if (length === undefined || length < PIECE) return length !== undefined;
   const { size } = factsOfOpen(a, label);
   return factsOfOpen(b, label).size === size && sameRest(a, b, size, label);
@@ -60,30 +60,37 @@ function sameRest(a: number, b: number, size: number, label: string): boolean {
       ...[inA, inB].flatMap((range) => (range !== undefined && range.start <= start ? [range.end] : [])),
     );
     at = start + Math.min(PIECE, end - start);
-    if (samePiece(a, b, start, at - start, label) === undefined) return false;
+    if (samePiece(a, b, { at: start, size: at - start, label }) === undefined) return false;
   }
 }
 
+/** A part of a file, and what errors call the file. */
+interface Piece {
+  readonly at: number;
+  readonly size: number;
+  readonly label: string;
+}
+
 /** How many bytes both files have there; fewer than asked only where both end. Undefined if they differ. */
-function samePiece(a: number, b: number, at: number, size: number, label: string): number | undefined {
+function samePiece(a: number, b: number, piece: Piece): number | undefined {
   firstBuffer ??= new PinnedBuffer(PIECE);
   secondBuffer ??= new PinnedBuffer(PIECE);
-  const length = readFully(a, firstBuffer, at, size, label);
-  if (readFully(b, secondBuffer, at, size, label) !== length) return undefined;
+  const length = readFully(a, firstBuffer, piece);
+  if (readFully(b, secondBuffer, piece) !== length) return undefined;
   const isSame = firstBuffer.bytes.compare(secondBuffer.bytes, 0, length, 0, length) === 0;
   return isSame ? length : undefined;
 }
 
-function readFully(fd: number, buffer: PinnedBuffer, from: number, size: number, label: string): number {
+function readFully(fd: number, buffer: PinnedBuffer, { at, size, label }: Piece): number {
   let total = 0;
   while (total < size) {
-    const length = check(calls.pread(fd, buffer.address + total, size - total, from + total), "read", label);
+    const length = check(calls.pread(fd, buffer.address + total, size - total, at + total), "read", label);
     if (length === 0) break;
     total += length;
   }
   return total;
 }
 
-function readSome(fd: number, buffer: PinnedBuffer, at: number, size: number, label: string): number {
+function readSome(fd: number, buffer: PinnedBuffer, { at, size, label }: Piece): number {
   return check(calls.pread(fd, buffer.address, Math.min(PIECE, size), at), "read", label);
 }

@@ -49,7 +49,7 @@ function open(path: string, flags: string): number {
 
 /** Copies a file by copyData and returns the path of the copy. */
 function copyOf(path: string, to = at("copy")): string {
-  copyData(POINT, open(path, "r"), open(to, "w+"), statSync(path).size, path);
+  copyData({ point: POINT, from: open(path, "r"), to: open(to, "w+"), label: path }, statSync(path).size);
   return to;
 }
 
@@ -105,7 +105,7 @@ describe("copyData", () => {
     writeFileSync(at("f"), Buffer.alloc(MIB, "x"));
     const [from, to] = [open(at("f"), "r+"), open(at("copy"), "w+")];
     ftruncateSync(from, 1000);
-    copyData(POINT, from, to, MIB, "f");
+    copyData({ point: POINT, from, to, label: "f" }, MIB);
     assert.ok(
       readFileSync(at("copy"))
         .subarray(0, 1000)

@@ -2,7 +2,7 @@ import { failedWith, systemCallError } from "../calls/errno.ts";
 import { factsOfOpen } from "../calls/facts.ts";
 import { calls, check, lastErrno, PinnedBuffer } from "../calls/native.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
-import { dataRanges } from "./data-ranges.ts";
+import { type DataRange, dataRanges } from "./data-ranges.ts";
 
 /**
  * Copies the content of files: by shared blocks (reflink) where the file system can, else by bytes. Holes
@@ -27,55 +27,55 @@ export function cloneData(point: Failpoint, from: number, to: number, label: str
   throw error;
 }
 
+/** Where a copy goes, and what errors call it. */
+interface Target {
+  readonly point: Failpoint;
+  readonly to: number;
+  readonly label: string;
+}
+
+/** A copy of one open file into another, empty one. */
+export interface DataCopy extends Target {
+  readonly from: number;
+}
+
 /**
- * Copies the content of one open file into another, empty one. The copy is useless if the file changes
- * meanwhile: the caller compares the facts before and after, and copies again.
+ * Copies so many bytes. The copy is useless if the file changes meanwhile: the caller compares the facts
+ * before and after, and copies again.
  */
-export function copyData(point: Failpoint, from: number, to: number, size: number, label: string): void {
-  for (const _ of copyDataInSteps(point, from, to, size, label));
+export function copyData(copy: DataCopy, size: number): void {
+  for (const _ of copyDataInSteps(copy, size));
 }
 
 /** Yields after each piece. */
 type Pieces = Generator<undefined, void, undefined>;
 
 /** Like `copyData`, but yields after each piece, for a caller with other work in between. */
-export function* copyDataInSteps(
-  point: Failpoint,
-  from: number,
-  to: number,
-  size: number,
-  label: string,
-): Pieces {
+export function* copyDataInSteps(copy: DataCopy, size: number): Pieces {
   if (size === 0) return;
-  if (size <= SMALL) copySmall(point, from, to, size, label);
-  else yield* copyExtents(point, from, to, size, label);
+  if (size <= SMALL) copySmall(copy, size);
+  else yield* copyExtents(copy, size);
 }
 
 /** Reads no further than the size seen before. Bytes after it are new, and make the copy useless anyway. */
-function copySmall(point: Failpoint, from: number, to: number, size: number, label: string): void {
+function copySmall(copy: DataCopy, size: number): void {
   smallBuffer ??= new PinnedBuffer(SMALL);
   for (let left = size; left > 0; ) {
-    const length = read(from, smallBuffer, label);
+    const length = read(copy.from, smallBuffer, copy.label);
     if (length === 0) return;
-    writeAll(point, to, smallBuffer, length, label);
+    writeAll(copy, smallBuffer, length);
     left -= length;
   }
 }
 
-function* copyExtents(point: Failpoint, from: number, to: number, size: number, label: string): Pieces {
-  passFailpoint(point);
-  check(calls.ftruncate(to, size), "truncate", label);
-  for (const { start, end } of dataRanges(from, size)) yield* copyRange(point, from, to, start, end, label);
+function* copyExtents(copy: DataCopy, size: number): Pieces {
+  passFailpoint(copy.point);
+  check(calls.ftruncate(copy.to, size), "truncate", copy.label);
+  for (const range of dataRanges(copy.from, size)) yield* copyRange(copy, range);
 }
 
-function* copyRange(
-  point: Failpoint,
-  from: number,
-  to: number,
-  start: number,
-  end: number,
-  label: string,
-): Pieces {
+function* copyRange(copy: DataCopy, { start, end }: DataRange): Pieces {
+  const { point, from, to, label } = copy;
   check(calls.lseek(from, start, 0), "seek", label);
   check(calls.lseek(to, start, 0), "seek", label);
   for (let at = start; at < end; ) {
@@ -86,21 +86,21 @@ function* copyRange(
     else if (
       failedWith(systemCallError(lastErrno(), "copy", label), "EXDEV", "EINVAL", "ENOSYS", "EOPNOTSUPP")
     ) {
-      at += copyByHand(point, from, to, end - at, label);
+      at += copyByHand(copy, end - at);
     } else throw systemCallError(lastErrno(), "copy", label);
     yield;
   }
 }
 
-function copyByHand(point: Failpoint, from: number, to: number, wanted: number, label: string): number {
+function copyByHand(copy: DataCopy, wanted: number): number {
   smallBuffer ??= new PinnedBuffer(SMALL);
-  const length = readSome(from, smallBuffer.address, Math.min(SMALL, wanted), label);
+  const length = readSome(copy.from, smallBuffer.address, Math.min(SMALL, wanted), copy.label);
   if (length === 0) return wanted;
-  writeAll(point, to, smallBuffer, length, label);
+  writeAll(copy, smallBuffer, length);
   return length;
 }
 
-function writeAll(point: Failpoint, to: number, buffer: PinnedBuffer, length: number, label: string): void {
+function writeAll({ point, to, label }: Target, buffer: PinnedBuffer, length: number): void {
   for (let at = 0; at < length; ) {
     passFailpoint(point);
     at += check(calls.write(to, buffer.address + at, length - at), "write", label);
@@ -113,7 +113,7 @@ export function writeBytes(point: Failpoint, to: number, bytes: Uint8Array, labe
   for (let at = 0; at < bytes.length; at += SMALL) {
     const piece = bytes.subarray(at, at + SMALL);
     smallBuffer.bytes.set(piece);
-    writeAll(point, to, smallBuffer, piece.length, label);
+    writeAll({ point, to, label }, smallBuffer, piece.length);
   }
 }
 

@@ -15,8 +15,14 @@ export function openToEdit(point: Failpoint, folder: Folder, name: string): numb
   return check(calls.openat(folder.fd, pathPointer(name), flags, 0), "open", folder.label(name));
 }
 
+/** An open file, and what errors call it. */
+interface OpenFile {
+  readonly fd: number;
+  readonly label: string;
+}
+
 /** Writes at an offset. Beyond the end of the file, this leaves a hole. */
-export function writeAt(point: Failpoint, fd: number, at: number, bytes: Uint8Array, label: string): void {
+export function writeAt(point: Failpoint, { fd, label }: OpenFile, at: number, bytes: Uint8Array): void {
   check(calls.lseek(fd, at, SEEK_SET), "seek", label);
   writeBytes(point, fd, bytes, label);
 }

@@ -66,7 +66,7 @@ export function writeWhole(
 ): void {
   const fresh = `${name}.new`;
   if (folder.facts(fresh) !== undefined) folder.removeFile(POINTS.removeOld, fresh);
-  create(point, folder, fresh, 0o600, (fd) => {
+  create(point, { folder, name: fresh, mode: 0o600 }, (fd) => {
     writeBytes(point, fd, bytes, folder.label(fresh));
     if (how !== "buffered") flushFile(POINTS.flush, fd);
   });
@@ -84,7 +84,7 @@ export function writeWhole(
 
 /** Creates a file for the user. Fails with EEXIST if anything has the name, even a dangling link. */
 export function createWhole(point: Failpoint, folder: Folder, name: string, text: string): void {
-  create(point, folder, name, 0o644, (fd) => {
+  create(point, { folder, name, mode: 0o644 }, (fd) => {
     writeBytes(point, fd, Buffer.from(text), folder.label(name));
     flushFile(POINTS.flush, fd);
   });
@@ -93,9 +93,7 @@ export function createWhole(point: Failpoint, folder: Folder, name: string, text
 /** Removes the file again if it can't be filled. */
 function create(
   point: Failpoint,
-  folder: Folder,
-  name: string,
-  mode: number,
+  { folder, name, mode }: { readonly folder: Folder; readonly name: string; readonly mode: number },
   fill: (fd: number) => void,
 ): void {
   const fd = folder.createFile(point, name, mode);

@@ -50,8 +50,8 @@ export function newMount(
   flags: MountFlags,
 ): number {
   const context = check(openContext(type), "mount", type);
-  for (const [key, value] of settings) configure(context, SET_STRING, key, value, type);
-  configure(context, CREATE, null, null, type);
+  for (const [key, value] of settings) configure({ context, label: type }, SET_STRING, key, value);
+  configure({ context, label: type }, CREATE);
   const mount = mountOf(context, mountAttributes(flags), type);
   calls.close(context);
   return mount;

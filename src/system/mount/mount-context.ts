@@ -27,12 +27,12 @@ export function mountOf(context: number, attributes: number, label: string): num
   return check(calls.fsmount(FSMOUNT, context, CLOSE_ON_EXEC, attributes), "mount", label);
 }
 
+/** Gives a context a setting, or a command without one. `label` is what errors call the mount. */
 export function configure(
-  context: number,
+  { context, label }: { readonly context: number; readonly label: string },
   command: number,
-  key: string | null,
-  value: string | null,
-  label: string,
+  key: string | null = null,
+  value: string | null = null,
 ): void {
   const [keyBytes, valueBytes] = [key === null ? null : cString(key), value === null ? null : cString(value)];
   if (calls.fsconfig(FSCONFIG, context, command, keyBytes, valueBytes, 0) < 0)

@@ -209,9 +209,9 @@ export function createdOverlay(
     if (!takesLayers(context, layers)) return undefined;
     const { settings, flags } = settingsFor(kind, layers);
     for (const [key, value] of [["source", source] as const, ...settings])
-      configure(context, SET_STRING, key, value, path);
-    for (const flag of flags) configure(context, SET_FLAG, flag, null, path);
-    configure(context, CREATE, null, null, path);
+      configure({ context, label: path }, SET_STRING, key, value);
+    for (const flag of flags) configure({ context, label: path }, SET_FLAG, flag);
+    configure({ context, label: path }, CREATE);
     isCreated = true;
     return context;
   } finally {
@@ -225,8 +225,8 @@ export function detachedMemory(): Folder | undefined {
   const context = openContext("tmpfs");
   if (context < 0) return undefined;
   try {
-    configure(context, SET_STRING, "mode", "0700", label);
-    configure(context, CREATE, null, null, label);
+    configure({ context, label }, SET_STRING, "mode", "0700");
+    configure({ context, label }, CREATE);
     return new Folder(mountOf(context, MOUNT_ATTR_NODEV, label), label);
   } finally {
     calls.close(context);

@@ -74,6 +74,12 @@ export interface GitAnswer {
   readonly stdout: Buffer;
 }
 
+/** A hook with its arguments, and how it is run. */
+export interface HookCall extends Pick<GitOptions, "environment" | "signal"> {
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
 export class Git {
   readonly #environment: Environment;
   readonly #limitMs: number;
@@ -131,9 +137,7 @@ export class Git {
   async hook(
     point: Failpoint,
     checkout: string,
-    name: string,
-    args: readonly string[],
-    { environment, signal }: Pick<GitOptions, "environment" | "signal">,
+    { name, args, environment, signal }: HookCall,
   ): Promise<void> {
     passFailpoint(point);
     const command = ["hook", "run", "--ignore-missing", name, "--", ...args];

@@ -57,8 +57,7 @@ export async function listenPrivately(
  */
 export async function askPrivately(
   point: Failpoint,
-  folder: string,
-  name: string,
+  { folder, name }: { readonly folder: string; readonly name: string },
   line: string,
   signal?: AbortSignal,
 ): Promise<string | undefined> {

@@ -42,7 +42,7 @@ const MOST_PID_BYTES = 32;
 export async function arriveLate(bench: Bench, trial: LateTrial): Promise<void> {
   const gate = gateOf(bench);
   let tries = 0;
-  const attempt = async (arrival?: Arrival) => await attemptOne(bench, gate, trial, tries++, arrival);
+  const attempt = async (arrival?: Arrival) => await attemptOne({ bench, gate, trial }, tries++, arrival);
   const undisturbed = await attempt();
   expect(undisturbed.sentAt.length > 0, "nothing that the strategy sends passes the gate of its resource");
   for (const { step } of stepsBefore(undisturbed.sentAt, undisturbed.passed)) {
@@ -61,20 +61,20 @@ interface Tried {
   readonly stepsAt: readonly { readonly at: number }[];
 }
 
-async function attemptOne(
-  bench: Bench,
-  gate: RequestGate,
-  trial: LateTrial,
-  at: number,
-  arrival?: Arrival,
-): Promise<Tried> {
+interface Attempt {
+  readonly bench: Bench;
+  readonly gate: RequestGate;
+  readonly trial: LateTrial;
+}
+
+async function attemptOne({ bench, gate, trial }: Attempt, at: number, arrival?: Arrival): Promise<Tried> {
   const sandbox = await bench.sandbox(trialPlanId(at));
   const { method, args } = await trial.arrange(sandbox, at);
   const sent = gate.passedAt.length;
   const { lines } =
     arrival === undefined
       ? await victimOf(bench).call(method, args)
-      : await killed(bench, gate, method, args, arrival);
+      : await killed({ bench, gate }, { method, args }, arrival);
   const [goneOn, steps] = [gate.passedAt.length, bench.stepsAt.length];
   const when = whenOf(method, arrival);
   await trial.goOn(sandbox, at, when);
@@ -94,10 +94,8 @@ async function attemptOne(
  * Waits until the process says by a file that it has reached the step, holds its next request, and kills it.
  */
 async function killed(
-  bench: Bench,
-  gate: RequestGate,
-  method: string,
-  args: readonly unknown[],
+  { bench, gate }: Pick<Attempt, "bench" | "gate">,
+  { method, args }: { readonly method: string; readonly args: readonly unknown[] },
   { step: { name, pass }, before }: Arrival,
 ): Promise<VictimEnd> {
   const file = join(dirname(bench.oraclePath), `at-${method}-${name}-${pass}-${before ?? "end"}`);

@@ -67,7 +67,7 @@ export class WorkTree {
 
   /** Writes into a file at this offset; beyond its end that makes a hole. */
   writeAt(path: string, at: number, content: string | Uint8Array): void {
-    this.#edit(path, (fd, label) => writeAt(POINT, fd, at, toBytes(content), label));
+    this.#edit(path, (fd, label) => writeAt(POINT, { fd, label }, at, toBytes(content)));
   }
 
   append(path: string, content: string | Uint8Array): void {

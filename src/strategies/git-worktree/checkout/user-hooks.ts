@@ -91,7 +91,7 @@ export class UserHooks {
 
   async #run(name: string, args: readonly string[], environment: { readonly [name: string]: string } = {}) {
     const { git, checkout } = this.#parts;
-    await git.hook(POINTS.run, checkout.root, name, args, { environment, signal: this.#signal });
+    await git.hook(POINTS.run, checkout.root, { name, args, environment, signal: this.#signal });
   }
 }
 

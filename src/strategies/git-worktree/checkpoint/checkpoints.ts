@@ -123,7 +123,7 @@ function* restoreApart(worktree: Folder, checkpoint: Folder, nested: readonly st
 /** Stores all files as they are, ignored ones too. */
 async function storeAll(parts: SandboxParts, worktree: Folder): Promise<StoredTree> {
   makeSavesRepository(parts.workspace, parts.checkout);
-  return await storeTree(parts.git, savesContext(parts), worktree, "all");
+  return await storeTree(parts.git, savesContext(parts), worktree, { untracked: "all" });
 }
 
 function savesContext({ workspace, worktreePath }: SandboxParts): GitContext {

@@ -79,7 +79,7 @@ export class GitLandings {
     if (work === undefined) return null;
     using landing = LandingFolder.make(this.#parts.workspace, transaction.id);
     const { locks, head } = await this.#lock(landing, record.ref, config);
-    const to = await mergeWork(this.#parts, record, head, work, text, fastForward);
+    const to = await mergeWork(this.#parts, { record, now: head, work, text, fastForward });
     const tracked = await this.#changesOf(record, work, head, to);
     assertHasWord(
       this.#parts.checkout.root,
@@ -115,7 +115,11 @@ export class GitLandings {
     to: string,
   ): Promise<readonly BlobChange[]> {
     if (head.commit === record.base) return work.changes;
-    return await treeChanges(this.#parts.git, this.#parts.onCheckout(), head.commit, to, { renames: false });
+    return await treeChanges(this.#parts.git, this.#parts.onCheckout(), {
+      from: head.commit,
+      to,
+      renames: false,
+    });
   }
 
   /**

@@ -108,7 +108,7 @@ export function fillLock({ target }: GitLock, bytes: Uint8Array): void {
   const name = `${baseName(target)}.lock`;
   const fd = openToEdit(POINTS.fill, folder, name);
   try {
-    writeAt(POINTS.fill, fd, 0, bytes, folder.label(name));
+    writeAt(POINTS.fill, { fd, label: folder.label(name) }, 0, bytes);
     if (folder.facts(name)?.size !== bytes.length)
       resizeFile(POINTS.fill, fd, bytes.length, folder.label(name));
   } finally {

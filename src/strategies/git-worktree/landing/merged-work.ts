@@ -10,25 +10,29 @@ import { type CommitText, commitTree, descends, type WorkCommit } from "../workt
 
 const MERGE = failpoint("git.merge-tree");
 
+interface Merge {
+  readonly record: SandboxRecord;
+  /** The commit that is checked out now. */
+  readonly now: Head;
+  readonly work: Pick<WorkCommit, "commit" | "tree">;
+  readonly text: CommitText;
+  readonly fastForward: boolean;
+}
+
 /**
  * Merges a commit of the plan into the commit that is checked out now, as objects only. Returns a merge
  * commit, or with `fastForward` the plan's commit if the branch has not moved. Throws a
  * `SandboxConflictError` with every path in conflict.
  */
-export async function mergeWork(
-  parts: SandboxParts,
-  record: SandboxRecord,
-  now: Head,
-  { commit: work, tree: workTree }: Pick<WorkCommit, "commit" | "tree">,
-  text: CommitText,
-  fastForward: boolean,
-): Promise<string> {
+export async function mergeWork(parts: SandboxParts, merge: Merge): Promise<string> {
+  const { record, now, text, fastForward } = merge;
+  const { commit: work, tree: workTree } = merge.work;
   const context = parts.onCheckout();
   if (work === record.head) return now.commit;
   if (!(await descends(parts, context, record.head, now.commit))) throw rewritten(record, now);
   if (now.commit === record.head && fastForward) return work;
   const tree = now.commit === record.head ? workTree : await mergedTree(parts, now, work);
-  return await commitTree(parts, context, tree, [now.commit, work], text);
+  return await commitTree(parts, context, { tree, parents: [now.commit, work] }, text);
 }
 
 async function mergedTree(parts: SandboxParts, now: Head, work: string): Promise<string> {

@@ -42,7 +42,7 @@ function append(folder: Folder, name: string, known: Buffer, line: Buffer): void
   const fd = openToEdit(POINTS.append, folder, name);
   try {
     resizeFile(POINTS.append, fd, at, folder.label(name));
-    writeAt(POINTS.append, fd, at, line, folder.label(name));
+    writeAt(POINTS.append, { fd, label: folder.label(name) }, at, line);
   } finally {
     closeFile(fd);
   }

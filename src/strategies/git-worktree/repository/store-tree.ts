@@ -37,8 +37,7 @@ export async function storeTree(
   git: Git,
   context: GitContext,
   files: Folder,
-  untracked: Untracked,
-  signal?: AbortSignal,
+  { untracked, signal }: { readonly untracked: Untracked; readonly signal?: AbortSignal | undefined },
 ): Promise<StoredTree> {
   const options = signal === undefined ? {} : { signal };
   const standard = untracked === "all" ? [] : ["--exclude-standard"];

@@ -14,7 +14,10 @@ export async function storeWork(parts: SandboxParts, signal?: AbortSignal): Prom
   using worktree = parts.openWorktree();
   const known = repository.facts(KNOWN) === undefined ? "index" : KNOWN;
   using index = ScratchIndex.copyOf(repository, known, parts.workspace);
-  const stored = await storeTree(parts.git, parts.onWorktree(index.path), worktree, "but-ignored", signal);
+  const stored = await storeTree(parts.git, parts.onWorktree(index.path), worktree, {
+    untracked: "but-ignored",
+    signal,
+  });
   index.replace(repository, KNOWN);
   return stored;
 }

@@ -28,9 +28,7 @@ const SUBMODULE_MODE = "160000";
 export async function treeChanges(
   git: Git,
   context: GitContext,
-  from: string,
-  to: string,
-  { renames }: { readonly renames: boolean },
+  { from, to, renames }: { readonly from: string; readonly to: string; readonly renames: boolean },
 ): Promise<readonly BlobChange[]> {
   const detection = renames ? ["-M"] : ["--no-renames"];
   const { stdout } = await git.look(context, [

@@ -16,7 +16,6 @@ export async function checkOutInto(
   { gitDir, index }: { readonly gitDir: string; readonly index: string },
   paths: readonly string[],
   folder: Folder,
-  signal?: AbortSignal,
 ): Promise<void> {
   if (paths.length === 0) return;
   const context = { gitDir, index, workTree: folder.path };
@@ -25,6 +24,5 @@ export async function checkOutInto(
   const ordered = [...paths.filter(isAttributes), ...paths.filter((path) => !isAttributes(path))];
   await git.change(CHECK_OUT, context, ["checkout-index", "-f", "-z", "--stdin"], {
     input: nulTerminated(ordered),
-    ...(signal !== undefined && { signal }),
   });
 }

@@ -93,11 +93,11 @@ async function uncommittedBase(
   using original = parts.openOriginal();
   using index = ScratchIndex.copyOf(gitDir, "index", workspace);
   const context = parts.onCheckout(index.path);
-  const { tree } = await storeTree(git, context, original, "but-ignored", signal);
+  const { tree } = await storeTree(git, context, original, { untracked: "but-ignored", signal });
   if (tree === (await treeOf(parts, context, head.commit))) return head.commit;
   const message = async () => "The checkout as it was, with what was not committed";
   const text = { identity: identityFrom(config), message };
-  const commit = await commitTree(parts, context, tree, [head.commit], text);
+  const commit = await commitTree(parts, context, { tree, parents: [head.commit] }, text);
   // Programs need these objects in a place that they can see.
   using from = workspace.openBelow(`${REPOSITORY}/objects`);
   using to = workspace.openBelow(`${WORKTREE}/${DOT_GIT}/objects`);

@@ -55,10 +55,10 @@ export async function commitWork(
 ): Promise<WorkCommit | undefined> {
   using worktree = parts.openWorktree();
   const context = parts.onWorktree();
-  const changes = await treeChanges(parts.git, context, record.base, tree, { renames: false });
+  const changes = await treeChanges(parts.git, context, { from: record.base, to: tree, renames: false });
   const tip = programCommit(worktree) ?? record.base;
   const warnings = nested.map((path) => `${path} is a git repository of its own, which does not land`);
-  if (record.base !== record.head) return await fromUncommitted(parts, record, text, changes, warnings);
+  if (record.base !== record.head) return await fromUncommitted(parts, record, text, { changes, warnings });
   if (changes.length === 0 && tip === record.base) return undefined;
   const isBasedHere = await descends(parts, context, record.base, tip);
   if (changes.length === 0 && !isBasedHere) return undefined;
@@ -67,7 +67,7 @@ export async function commitWork(
   const parent = isBasedHere ? tip : record.base;
   return {
     tree,
-    commit: isCommitted ? tip : await commitTree(parts, context, tree, [parent], text),
+    commit: isCommitted ? tip : await commitTree(parts, context, { tree, parents: [parent] }, text),
     changes,
     uncommitted: [],
     warnings: isBasedHere ? warnings : [...warnings, REBASED],
@@ -86,11 +86,12 @@ async function fromUncommitted(
   parts: SandboxParts,
   record: SandboxRecord,
   text: CommitText,
-  all: readonly BlobChange[],
-  warnings: readonly string[],
+  { changes: all, warnings }: Pick<WorkCommit, "changes" | "warnings">,
 ): Promise<WorkCommit | undefined> {
   if (all.length === 0) return undefined;
-  const theirs = await treeChanges(parts.git, parts.onWorktree(), record.head, record.base, {
+  const theirs = await treeChanges(parts.git, parts.onWorktree(), {
+    from: record.head,
+    to: record.base,
     renames: false,
   });
   const uncommittedPaths = new Set(theirs.map(({ path }) => path));
@@ -104,7 +105,9 @@ async function fromUncommitted(
   });
   const tree = lineOf(await parts.git.change(POINTS.index, context, ["write-tree"], { settings: DURABLE }));
   const commit =
-    committed.length === 0 ? record.head : await commitTree(parts, context, tree, [record.head], text);
+    committed.length === 0
+      ? record.head
+      : await commitTree(parts, context, { tree, parents: [record.head] }, text);
   return { commit, tree, changes: all, uncommitted, warnings };
 }
 
@@ -122,8 +125,7 @@ export function indexLines(changes: readonly BlobChange[], side: "before" | "aft
 export async function commitTree(
   { git }: SandboxParts,
   context: GitContext,
-  tree: string,
-  parents: readonly string[],
+  { tree, parents }: { readonly tree: string; readonly parents: readonly string[] },
   { identity, message }: CommitText,
 ): Promise<string> {
   const args = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent])];

@@ -31,7 +31,7 @@ export async function workDiff(parts: SandboxParts, record: SandboxRecord): Prom
   using worktree = parts.openWorktree();
   const context = parts.onWorktree();
   const { tree, nested } = await storeWork(parts);
-  const changes = await treeChanges(git, context, record.base, tree, { renames: true });
+  const changes = await treeChanges(git, context, { from: record.base, to: tree, renames: true });
   const ignored = await ignoredIn(git, context);
   const moved = await changedMeanwhile(parts, record, changes);
   using scratch = new ScratchFolder(workspace);
@@ -164,6 +164,6 @@ async function changedMeanwhile(
   const branch = branchName(ref);
   const now = changes.length === 0 ? undefined : await headOf(parts.git, parts.checkout);
   if (now === undefined || now.commit === head) return { paths: new Set(), branch };
-  const theirs = await treeChanges(parts.git, parts.theirs(), head, now.commit, { renames: false });
+  const theirs = await treeChanges(parts.git, parts.theirs(), { from: head, to: now.commit, renames: false });
   return { paths: new Set(theirs.map(({ path }) => path)), branch };
 }

@@ -132,7 +132,12 @@ export class HolderClient {
     if (holder === undefined) return undefined;
     const line = encodeMessage({ planId: this.#planId, resourceId, operation, given });
     const ends = waitEnds(operation, signal);
-    const asking = askPrivately(POINTS[operation], this.#folder.path, `${holder.holderId}.sock`, line, ends);
+    const asking = askPrivately(
+      POINTS[operation],
+      { folder: this.#folder.path, name: `${holder.holderId}.sock` },
+      line,
+      ends,
+    );
     const text = operation === "run" ? await this.#cancelling(resourceId, asking) : await asking;
     if (text === undefined && isInterruptible && signal?.aborted === true) throw new InterruptedError();
     if (text === undefined) return undefined;

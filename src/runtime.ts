@@ -1,32 +1,23 @@
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { AtomicCommit } from "./commit/atomic-commit.ts";
-import { Abandonment } from "./commit/cleanup/abandonment.ts";
 import { LandedCleanup } from "./commit/cleanup/landed-cleanup.ts";
 import { PlanClosing } from "./commit/cleanup/plan-closing.ts";
 import { UndoRetention } from "./commit/cleanup/undo-retention.ts";
 import { Coordinator } from "./commit/coordinator.ts";
 import { Recovery } from "./commit/recovery.ts";
-import type { Settings } from "./config/settings.ts";
-import { settingsInForce, trustConfig } from "./config/settings-in-force.ts";
-import { TrustStore } from "./config/trust/trust.ts";
+import { nearestConfig } from "./config/nearest-config.ts";
+import { DEFAULT_SETTINGS, type Settings } from "./config/settings.ts";
 import { UnsupportedError, UsageError } from "./core/errors/errors.ts";
 import type { PlanRecord } from "./core/plan.ts";
 import { ResourceTypes } from "./core/resource/resource-types.ts";
 import type { StrategyContext } from "./core/strategy.ts";
 import type { Notice } from "./core/values/notice.ts";
 import { keepHouse } from "./housekeeping.ts";
-import { CheckpointService } from "./plans/checkpoints/checkpoint-service.ts";
 import { PlanCheckpoints } from "./plans/checkpoints/plan-checkpoints.ts";
 import { PlanRestores } from "./plans/checkpoints/plan-restores.ts";
-import { CleanupService } from "./plans/cleanup/cleanup-service.ts";
 import { PlanDescriptions } from "./plans/describe-plan.ts";
-import { examine } from "./plans/doctor.ts";
-import { PlanCreation } from "./plans/plan-creation.ts";
-import { planLog } from "./plans/plan-log.ts";
 import { Plans } from "./plans/plans.ts";
-import { StrategyChooser } from "./plans/resources/choose-strategy.ts";
-import { ResourceResolver } from "./plans/resources/resources.ts";
 import { SandboxManager } from "./plans/sandbox-manager.ts";
 import { Claims } from "./sandboxes/access/claims.ts";
 import { PlanAccess } from "./sandboxes/access/plan-access.ts";
@@ -65,17 +56,20 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
   const stateDir = stateDirOf(options, environment, cwd);
   const store = await openSqliteStore({ stateDir, makesRoom: options.makesRoom === true });
   try {
-    const trusted = new TrustStore({
-      stateDir,
-      user: { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 },
-      now,
-    });
+    const trusted = async () => {
+      const { TrustStore } = await import("./config/trust/trust.ts");
+      const user = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
+      return new TrustStore({ stateDir, user, now });
+    };
+    const settingsFrom = async (file: string | undefined) => {
+      const { settingsInForce } = await import("./config/settings-in-force.ts");
+      const search = { cwd, environment, ...(file !== undefined && { explicit: file }) };
+      const notice = (ignored: Notice) => options.onNotice?.(ignored);
+      return await settingsInForce({ ...search, trusted: await trusted(), notice });
+    };
     const explicit = options.config ?? environment["DRYDOCK_CONFIG"];
-    const settings = await settingsInForce({
-      ...{ cwd, trusted, environment },
-      ...(explicit !== undefined && { explicit }),
-      notice: (notice) => options.onNotice?.(notice),
-    });
+    const hasConfig = explicit !== undefined || nearestConfig(cwd) !== undefined;
+    const settings = hasConfig ? await settingsFrom(explicit) : DEFAULT_SETTINGS;
     const parts = assemble({ options, stateDir, store, settings, cwd, now, environment });
     const recovery = await keepHouse(parts.housekeeping, (notice) => options.onNotice?.(notice));
     return {
@@ -97,9 +91,11 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       recovery,
       recover: async () => await parts.recovery.run(),
       settle: async (plan, how) => await parts.recovery.settle(plan, how),
-      abandon: async (plan) => await parts.abandonment.abandon(plan),
-      log: async (plan) => await planLog(parts.session, plan),
-      doctor: async () => await examine({ stateDir, ...parts }),
+      abandon: async (plan) =>
+        new (await import("./commit/cleanup/abandonment.ts")).Abandonment(parts.session).abandon(plan),
+      log: async (plan) => (await import("./plans/plan-log.ts")).planLog(parts.session, plan),
+      doctor: async () =>
+        (await import("./plans/doctor.ts")).examine({ stateDir, ...parts, chooser: await parts.chooser() }),
       check: async (strategy, request = {}) =>
         (await import("./testing/check.ts")).check(strategy, request, {
           registry: parts.registry,
@@ -108,7 +104,10 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
           signal: options.signal ?? new AbortController().signal,
           progress: (progress) => options.onProgress?.(progress),
         }),
-      trust: (file) => trustConfig(resolve(cwd, file), { trusted, environment }),
+      trust: async (file) => {
+        const { trustConfig } = await import("./config/settings-in-force.ts");
+        return await trustConfig(resolve(cwd, file), { trusted: await trusted(), environment });
+      },
       close: async () => store.close(),
     };
   } catch (thrown) {
@@ -188,24 +187,48 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   const closing = new PlanClosing(session);
   const undoRetention = new UndoRetention(session);
   const types = new ResourceTypes(settings.resourceTypes);
-  const chooser = new StrategyChooser(registry, settings, types);
   const descriptions = new PlanDescriptions(session);
-  const resolver = new ResourceResolver(settings, types, cwd, stateDir);
-  const creation = new PlanCreation({ session, resolver, chooser, secrets, closing, descriptions });
+  // What follows as a function is loaded when it is used: most commands need little of it.
+  const chooser = async () => {
+    const { StrategyChooser } = await import("./plans/resources/choose-strategy.ts");
+    return new StrategyChooser(registry, settings, types);
+  };
+  const creation = async () => {
+    const { ResourceResolver } = await import("./plans/resources/resources.ts");
+    const { PlanCreation } = await import("./plans/plan-creation.ts");
+    const resolver = new ResourceResolver(settings, types, cwd, stateDir);
+    const parts = { session, resolver, secrets, closing, descriptions };
+    return new PlanCreation({ ...parts, chooser: await chooser() });
+  };
   const planCheckpoints = new PlanCheckpoints(session);
   const restores = new PlanRestores(session, planCheckpoints);
   const recovery = new Recovery({ session, commit, closing, checkpoints: restores });
+  const checkpoints = async () => {
+    const { CheckpointService } = await import("./plans/checkpoints/checkpoint-service.ts");
+    return new CheckpointService(session, planCheckpoints, restores);
+  };
+  const cleanup = async () => {
+    const { CleanupService } = await import("./plans/cleanup/cleanup-service.ts");
+    return new CleanupService({ session, folders, uses, undoRetention, restored, owners });
+  };
   const services = {
     plans: new Plans({ session, creation, commit, closing, descriptions }),
-    checkpoints: new CheckpointService(session, planCheckpoints, restores),
-    cleanup: new CleanupService({ session, folders, uses, undoRetention, restored, owners }),
+    checkpoints: {
+      checkpoint: async (plan, checkpointOptions) =>
+        (await checkpoints()).checkpoint(plan, checkpointOptions),
+      list: async (plan) => (await checkpoints()).list(plan),
+      restore: async (plan, checkpoint) => (await checkpoints()).restore(plan, checkpoint),
+    } satisfies Services["checkpoints"],
+    cleanup: {
+      scan: async (cleanupOptions) => (await cleanup()).scan(cleanupOptions),
+      purge: async (cleanupOptions) => (await cleanup()).purge(cleanupOptions),
+      status: async () => (await cleanup()).status(),
+    } satisfies Services["cleanup"],
     manager: new SandboxManager(session, commit),
     recovery,
-    abandonment: new Abandonment(session),
     housekeeping: { session, uses, recovery, undoRetention },
   };
 
-  /** Loaded late: only a process that runs a command needs it. */
   const runs = async () => {
     const { Runs } = await import("./run/runs.ts");
     const saveBefore = (plan: PlanRecord, command: string) => planCheckpoints.saveBefore(plan, command);

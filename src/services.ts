@@ -61,8 +61,8 @@ export interface ServicesOptions {
 export interface Services {
   readonly stateDir: string;
   readonly plans: Plans;
-  readonly checkpoints: CheckpointService;
-  readonly cleanup: CleanupService;
+  readonly checkpoints: Pick<CheckpointService, keyof CheckpointService>;
+  readonly cleanup: Pick<CleanupService, keyof CleanupService>;
   readonly sandboxes: SandboxManager;
   readonly registry: SandboxStrategyRegistry;
   /** Registers a custom strategy, made with the context that it needs. */

@@ -14,7 +14,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { locateConfig, nearestConfig } from "./find.ts";
+import { locateConfig } from "./find.ts";
+import { nearestConfig } from "./nearest-config.ts";
 import { TrustStore } from "./trust/trust.ts";
 
 const isRoot = process.getuid?.() === 0;

@@ -1,10 +1,11 @@
-import { dirname, join, resolve } from "node:path";
-import { ConfigError, SystemCallError, UsageError } from "../core/errors/errors.ts";
+import { resolve } from "node:path";
+import { ConfigError, UsageError } from "../core/errors/errors.ts";
 import { displayPath } from "../core/paths/byte-path.ts";
 import type { ConfigRemedy } from "../core/values/notice.ts";
 import { realPathOf } from "../system/data/locations.ts";
+import { nearestConfig } from "./nearest-config.ts";
 import type { TrustStore } from "./trust/trust.ts";
-import { asConfigError, CONFIG_FILE_NAME, readConfigFile } from "./yaml/config-file.ts";
+import { asConfigError, readConfigFile } from "./yaml/config-file.ts";
 
 /**
  * The config that applies. A config that the user names is trusted. A config that is found applies only if
@@ -32,15 +33,6 @@ export interface ConfigSearch {
 /** Finds the config for a command in this folder. */
 export function locateConfig({ explicit, cwd, trusted }: ConfigSearch): LocatedConfig {
   return explicit === undefined ? foundConfig(cwd, trusted) : namedConfig(resolve(cwd, explicit), explicit);
-}
-
-/** The path of the nearest config in this folder or above, trusted or not; undefined if there is none. */
-export function nearestConfig(cwd: string): string | undefined {
-  for (let folder = cwd; ; folder = dirname(folder)) {
-    const path = join(folder, CONFIG_FILE_NAME);
-    if (exists(path)) return path;
-    if (folder === dirname(folder)) return undefined;
-  }
 }
 
 function namedConfig(path: string, explicit: string): LocatedConfig {
@@ -72,18 +64,4 @@ function foundConfig(cwd: string, trusted: TrustStore): LocatedConfig {
     notice: `ignoring ${displayPath(path)}: ${verdict.why}`,
     remedy: verdict.remedy,
   };
-}
-
-/**
- * A link that leads nowhere, or to a place that this user may not look at, is not a config: a file in a
- * foreign folder must not stop a command.
- */
-function exists(path: string): boolean {
-  try {
-    return realPathOf(path) !== undefined;
-  } catch (thrown) {
-    if (thrown instanceof SystemCallError && ["EACCES", "ELOOP", "ENAMETOOLONG"].includes(thrown.code))
-      return false;
-    throw thrown;
-  }
 }

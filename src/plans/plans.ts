@@ -46,7 +46,8 @@ import { assertHasWord, assertMay, assertMayLand, hasUnwritable } from "./resour
 
 export interface PlansParts {
   readonly session: PlanSession;
-  readonly creation: PlanCreation;
+  /** Loaded when a plan is made. */
+  readonly creation: () => Promise<PlanCreation>;
   readonly commit: AtomicCommit;
   readonly closing: PlanClosing;
   readonly descriptions: PlanDescriptions;
@@ -66,7 +67,7 @@ export class Plans {
 
   /** Makes a plan and its sandboxes, all or none. Checks everything before it makes anything. */
   async create(options: CreatePlanOptions): Promise<PlanView> {
-    return await this.#parts.creation.create(options);
+    return await (await this.#parts.creation()).create(options);
   }
 
   async list(options: ListPlansOptions = {}): Promise<readonly PlanView[]> {

@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
+import type { OverlayWay } from "../../src/strategies/overlay/layout.ts";
 import { OverlayStrategy } from "../../src/strategies/overlay/overlay.ts";
-import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { runConformance } from "../../src/testing/index.ts";
 import { folderFactory } from "./describe-conformance.ts";
 

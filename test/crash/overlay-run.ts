@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
+import type { OverlayWay } from "../../src/strategies/overlay/layout.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { mountMemory } from "../support/file-systems.ts";
 import { type Case, runCases } from "./case-run.ts";

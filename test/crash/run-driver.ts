@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ResourceRequest } from "../../src/plans/plan-views.ts";
-import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
+import type { OverlayWay } from "../../src/strategies/overlay/layout.ts";
 import { bundledProgram } from "../support/bundled-program.ts";
 import { type ChildEnd, Nursery } from "../support/nursery.ts";
 import type { SandboxCall } from "./sandbox-calls.ts";

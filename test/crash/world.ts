@@ -6,7 +6,7 @@ import type { StrategyContext } from "../../src/core/strategy.ts";
 import { openServices } from "../../src/runtime.ts";
 import type { Services } from "../../src/services.ts";
 import { openSqliteStore } from "../../src/store/sqlite-store.ts";
-import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
+import type { OverlayWay } from "../../src/strategies/overlay/layout.ts";
 import { mountsBelow } from "../../src/system/mount/mount-table.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";

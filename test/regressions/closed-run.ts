@@ -10,8 +10,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { OverlayWay } from "../../src/strategies/overlay/layout.ts";
 import { OverlayStrategy } from "../../src/strategies/overlay/overlay.ts";
-import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 import { contextIn } from "../support/strategy-context.ts";
 

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { openServices } from "../../src/runtime.ts";
 import type { Services } from "../../src/services.ts";
-import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
+import type { OverlayWay } from "../../src/strategies/overlay/layout.ts";
 import { systemProgram } from "../../src/system/process/programs.ts";
 import { whyNoFuse } from "../support/file-systems.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";

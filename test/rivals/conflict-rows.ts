@@ -12,7 +12,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
+import type { OverlayWay } from "../../src/strategies/overlay/layout.ts";
 
 /**
  * One row of the conflict table: what the plan does, what somebody else does to the original, which paths

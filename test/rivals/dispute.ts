@@ -6,7 +6,7 @@ import type { StrategyContext } from "../../src/core/strategy.ts";
 import { AtomicCommitError, SandboxConflictError } from "../../src/index.ts";
 import { openServices } from "../../src/runtime.ts";
 import type { Services } from "../../src/services.ts";
-import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
+import type { OverlayWay } from "../../src/strategies/overlay/layout.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import { removeFolder } from "../support/remove-folder.ts";
 import { assertSameTree, snapshotTree } from "../support/tree-snapshot.ts";

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { OverlayWay } from "../../src/strategies/overlay/ways.ts";
+import type { OverlayWay } from "../../src/strategies/overlay/layout.ts";
 import { systemProgram } from "../../src/system/process/programs.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Command } from "commander";
-import { CONFIG_FILE_NAME } from "../../config/yaml/config-file.ts";
+import { CONFIG_FILE_NAME } from "../../config/nearest-config.ts";
 import { UsageError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import { failedWith } from "../../system/calls/errno.ts";

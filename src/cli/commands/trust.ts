@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { nearestConfig } from "../../config/find.ts";
+import { nearestConfig } from "../../config/nearest-config.ts";
 import { UsageError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import type { CommandContext } from "../command-context.ts";

@@ -3,8 +3,6 @@ import { AtomicCommitError } from "../../core/errors/errors.ts";
 import type { SelfRunningFile } from "../../core/self-running/self-running-rules.ts";
 import { inputIsTerminal } from "../../system/terminal/standard-stream.ts";
 import type { CommandContext } from "../command-context.ts";
-import { fileLines } from "../render/plan/self-running-lines.ts";
-import { ask } from "../terminal/question.ts";
 import { unescapePath } from "./escaped-path.ts";
 
 /** Adds the option by which the user allows files that tools run by themselves. */
@@ -22,7 +20,11 @@ export function canAsk({ output, options: { json } }: CommandContext): boolean {
 }
 
 /** Prints these files. */
-export function nameFiles({ output }: CommandContext, files: readonly SelfRunningFile[]): void {
+export async function nameFiles(
+  { output }: CommandContext,
+  files: readonly SelfRunningFile[],
+): Promise<void> {
+  const { fileLines } = await import("../render/plan/self-running-lines.ts");
   output.notice(output.errorStyles.yellow("Tools run these by themselves, without being started:"));
   for (const line of fileLines(files, output.errorStyles)) output.notice(line);
 }
@@ -32,6 +34,7 @@ export function nameFiles({ output }: CommandContext, files: readonly SelfRunnin
  * that the user has not read.
  */
 export async function askToAllow(files: readonly SelfRunningFile[]): Promise<readonly string[] | undefined> {
+  const { ask } = await import("../terminal/question.ts");
   const answer = (await ask("Land also what tools run by themselves? [y/N] "))?.trim().toLowerCase() ?? "";
   return /^y(?:es)?$/.test(answer) ? files.map(patternFor) : undefined;
 }

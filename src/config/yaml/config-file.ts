@@ -2,9 +2,6 @@ import { ConfigError, SystemCallError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import { readTextFile, type TextFile } from "../../system/data/text-files.ts";
 
-/** The file name of a config. */
-export const CONFIG_FILE_NAME = "drydock.yaml";
-
 /** The largest config that is read. */
 const CONFIG_MAX_BYTES = 1024 * 1024;
 

@@ -5,7 +5,7 @@ import type { FileHandle } from "../../system/calls/file-handles.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readLayerMark, writeXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
-import type { OverlayWay } from "./ways.ts";
+import type { OverlayWay } from "./layout.ts";
 
 /**
  * The marks of overlayfs and fuse-overlayfs in an upper layer, which say what is gone and what is hidden.

@@ -30,9 +30,9 @@ import { diffLayers } from "./layer-diff.ts";
 import { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
 import { LayeredFolder } from "./layered-folder.ts";
+import type { OverlayWay } from "./layout.ts";
 import { UPPER, WORK } from "./layout.ts";
 import { type LinkedName, linkedNames, otherNames } from "./linked-names.ts";
-import type { OverlayWay } from "./ways.ts";
 
 /**
  * A sandbox that is an upper layer over the original: it holds only the differences.

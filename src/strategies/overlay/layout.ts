@@ -8,3 +8,10 @@ export const UPPER = "upper";
 export const WORK = "work";
 /** The mount point. */
 export const MERGED = "merged";
+
+/**
+ * The ways to mount an overlay, the best first: as root; without privilege in a user namespace; by a process
+ * in user space.
+ */
+export const OVERLAY_WAYS = ["kernel", "user-namespace", "fuse"] as const;
+export type OverlayWay = (typeof OVERLAY_WAYS)[number];

@@ -26,10 +26,8 @@ import { isThere } from "../../system/data/existence.ts";
 import { FolderStrategy } from "../folder/folder-strategy.ts";
 import { BaseRecord } from "./base-record.ts";
 import { LayeredTree } from "./layered-tree.ts";
-import { MERGED } from "./layout.ts";
+import { MERGED, OVERLAY_WAYS, type OverlayWay } from "./layout.ts";
 import { OverlayMount } from "./overlay-mount-point.ts";
-import { whyNoLayers } from "./placement-probe.ts";
-import { firstWorkingWay, OVERLAY_WAYS, type OverlayWay, probeWay } from "./ways.ts";
 
 /**
  * A view of the original through an overlay: made in a millisecond for an original of any size, it holds only
@@ -57,6 +55,8 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   }
 
   override async create(planId: string, resource: Resource): Promise<SandboxRef> {
+    // Loaded late, here and below: only a new sandbox needs a trial.
+    const { firstWorkingWay } = await import("./ways.ts");
     const found = await firstWorkingWay(this.context.stateDir, this.#allowed);
     if (found.way === undefined)
       throw new UnsupportedError(`overlay does not work here: ${found.reason}.`, {
@@ -67,13 +67,15 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   }
 
   override async probe(resource: Resource): Promise<ProbeResult> {
+    const { firstWorkingWay } = await import("./ways.ts");
     const found = await firstWorkingWay(this.context.stateDir, this.#allowed);
     if (found.way === undefined) return { works: false, reason: found.reason };
-    const reason = this.#whyNotFor(resource, found.way);
+    const reason = await this.#whyNotFor(resource, found.way);
     return reason === undefined ? { works: true, note: WAY_NOTES[found.way] } : { works: false, reason };
   }
 
   async ways(): Promise<readonly StrategyWay[]> {
+    const { probeWay } = await import("./ways.ts");
     const ways = await Promise.all(this.#allowed.map((way) => probeWay(way, this.context.stateDir)));
     return ways.map((found) => ({
       name: found.way,
@@ -169,7 +171,8 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     tree.noteWork(original);
   }
 
-  #whyNotFor(resource: Resource, way: OverlayWay): string | undefined {
+  async #whyNotFor(resource: Resource, way: OverlayWay): Promise<string | undefined> {
+    const { whyNoLayers } = await import("./placement-probe.ts");
     const scope = scopeOf(resource);
     try {
       return whyNoLayers(choosePlace(this.context.stateDir, "probe", scope), scope, way);

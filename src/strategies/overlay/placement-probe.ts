@@ -8,7 +8,7 @@ import { takesXattrs } from "../../system/calls/xattrs.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { mountsBelow } from "../../system/mount/mount-table.ts";
 import { LayerMarks } from "./layer-marks.ts";
-import type { OverlayWay } from "./ways.ts";
+import type { OverlayWay } from "./layout.ts";
 
 const PROBE = failpoint("overlay.probe-marks");
 

@@ -14,14 +14,8 @@ import {
   type OverlayLayers,
 } from "../../system/mount/overlay-mount.ts";
 import { unmount } from "../../system/mount/unmount.ts";
+import { OVERLAY_WAYS, type OverlayWay } from "./layout.ts";
 import { PROBE_MOUNT_POINT, withProbeFolder } from "./probe-folder.ts";
-
-/**
- * The ways to mount an overlay, the best first: as root; without privilege in a user namespace; by a process
- * in user space.
- */
-export const OVERLAY_WAYS = ["kernel", "user-namespace", "fuse"] as const;
-export type OverlayWay = (typeof OVERLAY_WAYS)[number];
 
 /** Whether a way works on this machine for this user, or why not. */
 export type WayResult =

@@ -50,7 +50,7 @@ async function apply(
     } catch (thrown) {
       const files = refusedFor(thrown);
       if (files.length === 0 || !canAsk(context)) throw thrown;
-      nameFiles(context, files);
+      await nameFiles(context, files);
       const word = await askToAllow(files);
       if (word === undefined) throw thrown;
       return await drydock.plans.apply(plan, { ...options, allow: [...(options.allow ?? []), ...word] });

@@ -101,7 +101,7 @@ async function pick(
       for (const line of errorLines(thrown, context.output.errorStyles)) context.output.notice(line);
       return undefined;
     }
-    nameFiles(context, files);
+    await nameFiles(context, files);
     const allow = await askToAllow(files);
     return allow === undefined ? undefined : { apply: { only, allow } };
   }

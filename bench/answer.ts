@@ -8,48 +8,44 @@ export interface Row {
   readonly ratio: string;
   readonly goal: string;
   readonly verdict: "ok" | "MISSED" | "";
+  /** What ours does beyond the peer: why the goal is missed, where it is. */
+  readonly beyond?: string;
 }
 
 /**
- * `atMost`: ours takes at most so many times as long as the peer. `fasterBy`: the peer takes at least so many
- * times as long as ours. `underMs`: ours takes at most so many milliseconds, whatever the peer takes.
+ * - `atMost`: ours takes at most so many times as long as the peer, which is the floor: what nothing that
+ *   keeps the same promise can do without.
+ * - `underMs`: ours takes at most so many milliseconds, whatever the peer takes.
+ * - `floor`: no goal. It says how much faster than the peer the floor is, because ours can't be faster than
+ *   that.
  */
 export type Goal =
-  | { readonly atMost: number }
-  | { readonly fasterBy: number }
-  | { readonly underMs: number }
+  | ({ readonly atMost: number } & Reason)
+  | ({ readonly underMs: number } & Reason)
+  | { readonly floor: Times }
   | undefined;
+
+interface Reason {
+  /** What ours does beyond the peer. */
+  readonly beyond?: string;
+}
 
 /** Compares the medians. */
 export function compare(what: string, ours: Times, peerName: string, peer: Times, goal: Goal): Row {
-  const line = { what, ours: shown(ours), peer: `${peerName} ${shown(peer)}` };
-  if (goal === undefined)
-    return { ...line, ratio: `${(median(ours) / median(peer)).toFixed(2)}×`, goal: "", verdict: "" };
+  const line = { what, ours: shown(ours), peer: `${peerName} ${shown(peer)}`, verdict: "" } as const;
+  const slower = `${(median(ours) / median(peer)).toFixed(2)}×`;
+  const faster = (times: Times) => `${(median(peer) / median(times)).toFixed(1)}×`;
+  if (goal === undefined) return { ...line, ratio: slower, goal: "" };
+  if ("floor" in goal)
+    return { ...line, ratio: `${faster(ours)} faster`, goal: `the floor: ${faster(goal.floor)}` };
+  const beyond = goal.beyond === undefined ? {} : { beyond: goal.beyond };
   if ("atMost" in goal) {
-    const ratio = median(ours) / median(peer);
-    return {
-      ...line,
-      ratio: `${ratio.toFixed(2)}×`,
-      goal: `≤ ${goal.atMost}×`,
-      verdict: verdict(ratio <= goal.atMost),
-    };
+    const reached = median(ours) <= goal.atMost * median(peer);
+    return { ...line, ratio: slower, goal: `≤ ${goal.atMost}×`, verdict: verdict(reached), ...beyond };
   }
-  const ratio = median(peer) / median(ours);
-  if ("underMs" in goal) {
-    const reached = median(ours) <= goal.underMs;
-    return {
-      ...line,
-      ratio: `${ratio.toFixed(1)}× faster`,
-      goal: `≤ ${goal.underMs} ms`,
-      verdict: verdict(reached),
-    };
-  }
-  return {
-    ...line,
-    ratio: `${ratio.toFixed(1)}× faster`,
-    goal: `≥ ${goal.fasterBy}×`,
-    verdict: verdict(ratio >= goal.fasterBy),
-  };
+  const reached = median(ours) <= goal.underMs;
+  const ratio = `${faster(ours)} faster`;
+  return { ...line, ratio, goal: `≤ ${goal.underMs} ms`, verdict: verdict(reached), ...beyond };
 }
 
 function verdict(reached: boolean): "ok" | "MISSED" {
@@ -81,11 +77,29 @@ export function tableOf(rows: readonly Row[]): string {
     .join("\n");
 }
 
+/** For each missed goal: what it is, what its floor took, and what ours does beyond that. */
+export function missedLines(rows: readonly Row[]): string {
+  const names = rows.map(({ what }, at) =>
+    what.startsWith(" ")
+      ? `${rows.slice(0, at).findLast((row) => !row.what.startsWith(" "))?.what}: ${what.trim()}`
+      : what,
+  );
+  return rows
+    .flatMap(({ verdict, goal, ratio, peer, beyond = "nothing that is known: look for it" }, at) =>
+      verdict === "MISSED"
+        ? [`\nMISSED ${names[at]}: ${goal}, is ${ratio} of ${peer}. Beyond that: ${beyond}.`]
+        : [],
+    )
+    .join("");
+}
+
 /**
  * Ends a program that answers one question: prints its rows, for people or (`--rows`) for run.ts, and says if
  * a goal was missed.
  */
 export function answer(rows: readonly Row[]): void {
-  console.log(process.argv.includes("--rows") ? JSON.stringify(rows) : tableOf(rows));
+  console.log(
+    process.argv.includes("--rows") ? JSON.stringify(rows) : `${tableOf(rows)}${missedLines(rows)}`,
+  );
   if (rows.some((row) => row.verdict === "MISSED")) process.exitCode = 1;
 }

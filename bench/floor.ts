@@ -12,6 +12,10 @@ export const PER_FOLDER = 20;
 const EXCHANGE = failpoint("bench.exchange");
 const MOVE = failpoint("bench.move");
 
+/** What a landing has to write durably beyond its floor, to be atomic after any crash. */
+export const LANDING_FLUSHES =
+  "four flushes where the floor has two (begun, staged, decided, landed), the comparison and the checks";
+
 /**
  * What nothing durable can beat: one flush, the exchanges alone, one flush. Of files that are new: moves
  * instead of exchanges.

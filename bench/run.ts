@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
-import { type Row, tableOf } from "./answer.ts";
+import { missedLines, type Row, tableOf } from "./answer.ts";
 
 /**
  * `npm run bench`: asks every question, each in a program of its own, and prints one table. Exits with 1 if a
@@ -46,7 +46,7 @@ for (const question of QUESTIONS) {
   else rows.push(...(JSON.parse(stdout) as Row[]));
 }
 
-console.log(tableOf(rows));
+console.log(`${tableOf(rows)}${missedLines(rows)}`);
 for (const question of failed) console.log(`FAILED: ${question} gave no answer, see above.`);
 const [load = 0] = loadavg();
 if (load > availableParallelism()) {

@@ -87,7 +87,7 @@ export function missedLines(rows: readonly Row[]): string {
   return rows
     .flatMap(({ verdict, goal, ratio, peer, beyond = "nothing that is known: look for it" }, at) =>
       verdict === "MISSED"
-        ? [`\nMISSED ${names[at]}: ${goal}, is ${ratio} of ${peer}. Beyond that: ${beyond}.`]
+        ? [`\nMISSED ${names[at]}: ${goal}, and it is ${ratio} against ${peer}. Beyond that: ${beyond}.`]
         : [],
     )
     .join("");

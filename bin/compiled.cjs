@@ -30,6 +30,11 @@ const modules = new Map();
 
 /** What a module exports. It is loaded once, whatever asks for it, so that all meet the same classes. */
 exports.load = function load(name) {
+  // A program that uses the library may run on any Node, and an older one would fail somewhere on the way.
+  if (Number.parseInt(process.versions.node, 10) < 24)
+    throw new Error(
+      `drydock needs Node 24 or newer, but this is Node ${process.versions.node} (${process.execPath}).`,
+    );
   return loadFile(name).exports;
 };
 

@@ -6,10 +6,12 @@ const COMMENT_WIDTH = 100;
 
 /**
  * The commented drydock.yaml that `drydock init` writes: every key with its meaning and its default. A key
- * without a default is a comment with an example, so that the new file changes nothing.
+ * without a default is a comment with an example, so that the new file changes nothing. `schema` is the file or
+ * URL of the JSON Schema, for editors.
  */
-export function initTemplate(): string {
+export function initTemplate(schema?: string): string {
   const lines = [
+    ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`]),
     "# Settings of Drydock. Every key is optional; what stands here are the defaults.",
     `# In a value ${referenceTo("NAME")} is replaced from the environment. After a change run: drydock trust`,
     ...linesOf(configJsonSchema(), ""),

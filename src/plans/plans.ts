@@ -2,8 +2,8 @@ import type { AtomicCommit } from "../commit/atomic-commit.ts";
 import type { PlanClosing } from "../commit/cleanup/plan-closing.ts";
 import { type Change, DiffCount } from "../core/change.ts";
 import { PlanStateError, UsageError } from "../core/errors/errors.ts";
-import { joinPath, pathFromBytes, ROOT_PATH } from "../core/paths/byte-path.ts";
-import type { PlanRecord } from "../core/plan.ts";
+import { baseName, joinPath, pathFromBytes, ROOT_PATH } from "../core/paths/byte-path.ts";
+import { boundariesOf, type PlanRecord } from "../core/plan.ts";
 import type { StatementResult } from "../core/values/query.ts";
 import { filePatch } from "../engine/show/file-patch.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
@@ -130,7 +130,8 @@ export class Plans {
         resource,
         "change",
       );
-      return await strategy.write(record.ref, pathOf(path), bytes);
+      const change = await strategy.write(record.ref, pathOf(path), bytes);
+      return { ...change, path: pathFrom(pathOf(ROOT_PATH), change.path) };
     });
   }
 
@@ -186,8 +187,7 @@ export class Plans {
         before: () => strategy.readOriginal(record.ref, change.path),
         after: () => unlessGone(strategy.read(record.ref, change.path)),
       };
-      const shownPath = found.resources.length === 1 ? change.path : joinPath(change.resource, change.path);
-      const patch = await filePatch(change, sources, shownPath);
+      const patch = await filePatch(change, sources, shownPath(found, change));
       yield pathFromBytes(patch);
     }
   }
@@ -280,6 +280,16 @@ export class Plans {
     });
   }
 
+  /** The resources that the plan changes in place: what it did to them stays, whatever becomes of the plan. */
+  async inPlace(plan: string): Promise<readonly string[]> {
+    const names: string[] = [];
+    for (const { strategy, resource } of boundariesOf(await this.#find(plan))) {
+      const { commit } = await this.#parts.session.sandboxes.capabilities(strategy);
+      if (commit === "in-place") names.push(resource.name);
+    }
+    return names;
+  }
+
   /** Throws the changes away and closes the plan. */
   async cancel(plan: string | undefined): Promise<PlanView> {
     freeReserve(this.#parts.session.stateDir);
@@ -308,6 +318,19 @@ export class Plans {
   async #view(plan: PlanRecord): Promise<PlanView> {
     return await this.#parts.descriptions.of(plan);
   }
+}
+
+/** A path in the sandbox of a resource around it, as a path in the resource at `root`. */
+function pathFrom(root: string, path: string): string {
+  if (root === ROOT_PATH) return path;
+  return path === root ? ROOT_PATH : path.slice(root.length + 1);
+}
+
+/** The path of a change in a patch: a resource that is a file is shown by its name. */
+function shownPath({ resources }: PlanRecord, { resource, path, kind }: PlanChange): string {
+  const isOnly = resources.length === 1;
+  if (path !== ROOT_PATH || kind === "directory") return isOnly ? path : joinPath(resource, path);
+  return isOnly ? baseName(resources[0]?.resource.location ?? resource) : resource;
 }
 
 /** A file may vanish between the diff and the read. */

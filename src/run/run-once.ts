@@ -42,6 +42,8 @@ export interface RunOutcome {
   /** The changes of the command, if there are any. */
   readonly diff?: PlanDiff;
   readonly apply?: ApplyResult;
+  /** For a discarded run: resources that it changed in place, so that their changes stay. */
+  readonly stays?: readonly string[];
   readonly scratch: { readonly files: number };
 }
 
@@ -86,8 +88,10 @@ async function carryOutDecision(
   const decision = await decide({ ...ended, diff });
   if (decision === "keep") return { ...ended, outcome: "kept", diff };
   if (decision === "discard") {
+    const inPlace = await plans.inPlace(planId);
+    const stays = inPlace.filter((name) => diff.changes.some(({ resource }) => resource === name));
     await plans.cancel(planId);
-    return { ...ended, outcome: "discarded", diff };
+    return { ...ended, outcome: "discarded", diff, ...(stays.length > 0 && { stays }) };
   }
   // Exactly the changes that `decide` saw land.
   const { allow: alsoAllowed = [], only } = decision === "apply" ? {} : decision.apply;

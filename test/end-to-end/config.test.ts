@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { describe, it } from "node:test";
 import { assertRefused, Workplace } from "./workplace.ts";
@@ -14,6 +14,9 @@ describe("the config on the command line", () => {
       place.done("init"),
       `Wrote ${file}. It counts once you trust it: edit it, then run 'drydock trust'.\n`,
     );
+    const [, schema = ""] =
+      /^# yaml-language-server: \$schema=(file:.*)\n/.exec(place.read("drydock.yaml")) ?? [];
+    assert.equal(JSON.parse(readFileSync(new URL(schema), "utf8")).title, "drydock.yaml");
     assert.match(place.read("drydock.yaml"), /^# .*\n(?:.*\n)*sandbox:\n(?:.*\n)* {2}strategy: auto\n/);
     place.write("drydock.yaml", "# mine\n");
     assertRefused(place.drydock(["init"]), 2, /There already is a \S+drydock\.yaml\./);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { ACTORS, Stage } from "../run/stage.ts";
 import { assertRefused, Workplace } from "./workplace.ts";
@@ -130,5 +131,69 @@ describe("names and labels of plans", () => {
     });
     assert.equal(ran.status, 0, ran.stderr);
     assert.equal(found("agent=9").length, 1);
+  });
+});
+
+describe("what people read about their work", () => {
+  it("is the path in the resource that was named, also of one inside of another", () => {
+    using place = new Workplace();
+    place.folder("app", { "src/a.txt": "one\n" });
+    place.done("plan", "create", "-r", "app", "-r", "app/src", "--name", "p");
+    const write = (...args: readonly string[]) =>
+      place.drydock(["plan", "write", "p", ...args], { input: "two\n" }).stdout;
+    assert.equal(write("src", "a.txt"), "M  src/a.txt  4 bytes\n");
+    assert.equal(JSON.parse(write("src", "deep/b.txt", "--json")).path, "deep/b.txt");
+    assert.equal(write("app", "src/a.txt"), "M  app/src/a.txt  4 bytes\n");
+  });
+
+  it("is the name of a file in its patch", () => {
+    using place = new Workplace();
+    place.folder("app", { "notes.txt": "one\n" });
+    place.done("plan", "create", "-r", "app/notes.txt", "--name", "p");
+    place.drydock(["plan", "write", "p", "notes.txt", "."], { input: "two\n" });
+    const patch = place.done("diff", "p", "-p");
+    assert.match(patch, /^diff --git a\/notes\.txt b\/notes\.txt\n/);
+    const applied = place.run("git", ["apply", "-p1", "-"], { cwd: join(place.path, "app"), input: patch });
+    assert.deepEqual([applied.status, place.read("app/notes.txt")], [0, "two\n"], applied.stderr);
+  });
+
+  it("is that changes made in place stay, whatever is discarded", () => {
+    using place = new Workplace();
+    const app = place.folder("app", { "a.txt": "one\n" });
+    const ended = place.drydock(
+      [
+        "run",
+        "-r",
+        `${app},strategy=none`,
+        "--allow-irreversible",
+        "--discard",
+        "sh",
+        "-c",
+        "echo 2 > a.txt",
+      ],
+      { cwd: app },
+    );
+    assert.match(
+      ended.stderr,
+      /^Discarded, but for the changes of app: they were made in place, and stay\.$/m,
+    );
+    assert.equal(place.read("app/a.txt"), "2\n");
+  });
+
+  it("is how many rows a statement changed, and nothing of a table that it made", () => {
+    using place = new Workplace();
+    const file = join(place.path, "data.db");
+    using database = new DatabaseSync(file);
+    database.exec("CREATE TABLE t (v)");
+    place.done("plan", "create", "-r", file, "--name", "p");
+    const said = place.done(
+      "plan",
+      "sql",
+      "p",
+      "data.db",
+      "-c",
+      "INSERT INTO t VALUES (1); CREATE TABLE u (v); DELETE FROM t",
+    );
+    assert.equal(said, "1 row changed\n\n1 row changed\n");
   });
 });

@@ -62,6 +62,24 @@ describe("bin/drydock", () => {
     }
   });
 
+  it("[X5] and the library, on an older Node, say so in one line", () => {
+    using folder = new TemporaryFolder();
+    const claim = folder.write(
+      "old.cjs",
+      'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.20.2" } });\n',
+    );
+    const say = `import(${JSON.stringify(join(projectRoot, "dist/index.js"))}).catch((error) => console.log(error.message))`;
+    const nodes = [
+      [process.execPath, "--require", claim],
+      ...oldNodesOnPath().map((path) => [join(path, "node")]),
+    ];
+    for (const [node = "", ...flags] of nodes)
+      assert.match(
+        runProgram(node, [...flags, "-e", say]).stdout,
+        /^drydock needs Node 24 or newer, but this is Node \d+\.\d+\.\d+ \(.*\)\.\n$/,
+      );
+  });
+
   it("[X5] says so when there is no Node at all", () => {
     using folder = new TemporaryFolder();
     assertRefused(

@@ -1,10 +1,12 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
 import { CONFIG_FILE_NAME } from "../../config/nearest-config.ts";
 import { UsageError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import { failedWith } from "../../system/calls/errno.ts";
 import { Folder } from "../../system/calls/folder.ts";
+import { isFile } from "../../system/data/existence.ts";
 import { realPathOf } from "../../system/data/locations.ts";
 import { createWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
@@ -15,11 +17,17 @@ export function define(command: Command, context: CommandContext): void {
   command.action(async () => {
     const file = join(context.cwd, CONFIG_FILE_NAME);
     const { initTemplate } = await import("../../config/init-template.ts");
-    create(context.cwd, initTemplate());
+    create(context.cwd, initTemplate(schemaFile()));
     context.result({ file }, () => [
       `Wrote ${displayPath(file)}. It counts once you trust it: edit it, then run 'drydock trust'.`,
     ]);
   });
+}
+
+/** The schema that comes with this Drydock, as editors find it. */
+function schemaFile(): string | undefined {
+  const file = join(dirname(process.argv[1] ?? ""), "../schema/drydock.schema.json");
+  return isFile(file) ? pathToFileURL(file).href : undefined;
 }
 
 function create(cwd: string, text: string): void {

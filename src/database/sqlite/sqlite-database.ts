@@ -132,8 +132,12 @@ export class SqliteDatabase implements DatabaseConnection {
     try {
       const statement = this.#arrays(this.#db.prepare(sql));
       const columns = statement.columns().map(({ name }) => name);
-      if (columns.length === 0) return { columns, rows: [], changes: Number(statement.run().changes) };
       const before = this.#totalChanges();
+      if (columns.length === 0) {
+        // What it returns is the count of the last statement that changed rows, which may be another one.
+        statement.run();
+        return { columns, rows: [], changes: this.#totalChanges() - before };
+      }
       const rows = (statement.all() as unknown as DatabaseValue[][]).map((row) => row.map(plainNumber));
       return { columns, rows, changes: this.#totalChanges() - before };
     } catch (thrown) {

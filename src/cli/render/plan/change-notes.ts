@@ -36,6 +36,8 @@ export function writtenNotes({ kind, before = {}, after = {} }: Change): readonl
  * difference that the facts do not have.
  */
 function restOf(before: ChangeFacts, after: ChangeFacts): string | undefined {
+  // A strategy of the user's own need not tell.
+  if (Object.keys(before).length + Object.keys(after).length === 0) return undefined;
   if (before.digest !== after.digest) return "content";
   if (before.mtime !== after.mtime) return "time";
   return before.xattrs === after.xattrs ? "metadata" : undefined;

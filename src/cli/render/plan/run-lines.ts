@@ -24,14 +24,18 @@ export function* scratchLines({ files }: RunFinding["scratch"]): Generator<strin
 
 /** The outcome of a run. `wanted`: the user asked to apply it. */
 export function outcomeLines(
-  { planId, outcome, exitCode, limit, apply, scratch }: RunOutcome,
+  { planId, outcome, exitCode, limit, apply, scratch, stays = [] }: RunOutcome,
   wanted: boolean,
 ): readonly string[] {
   switch (outcome) {
     case "unchanged":
       return ["No changes.", ...scratchLines(scratch)];
     case "discarded":
-      return ["Discarded."];
+      return [
+        stays.length === 0
+          ? "Discarded."
+          : `Discarded, but for the changes of ${stays.map(displayPath).join(", ")}: they were made in place, and stay.`,
+      ];
     case "applied":
       return apply === undefined ? [] : applyLines(apply, false);
     case "kept":

@@ -6,8 +6,8 @@ const COMMENT_WIDTH = 100;
 
 /**
  * The commented drydock.yaml that `drydock init` writes: every key with its meaning and its default. A key
- * without a default is a comment with an example, so that the new file changes nothing. `schema` is the file or
- * URL of the JSON Schema, for editors.
+ * without a default is a comment with an example, so that the new file changes nothing. `schema` is the file
+ * or URL of the JSON Schema, for editors.
  */
 export function initTemplate(schema?: string): string {
   const lines = [

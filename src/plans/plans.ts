@@ -280,7 +280,7 @@ export class Plans {
     });
   }
 
-  /** The resources that the plan changes in place: what it did to them stays, whatever becomes of the plan. */
+  /** The resources that the plan changes in place: what it did to them stays in any case. */
   async inPlace(plan: string): Promise<readonly string[]> {
     const names: string[] = [];
     for (const { strategy, resource } of boundariesOf(await this.#find(plan))) {

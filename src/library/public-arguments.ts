@@ -192,6 +192,7 @@ const cleanupMethods: CheckedMethods<Cleanup> = {
           olderThanMs: optional(amount),
           dryRun: optional(truth),
           force: optional(truth),
+          undoRecords: optional(truth),
         }),
       ),
     ],

@@ -223,6 +223,8 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
       scan: async (cleanupOptions) => (await cleanup()).scan(cleanupOptions),
       purge: async (cleanupOptions) => (await cleanup()).purge(cleanupOptions),
       status: async () => (await cleanup()).status(),
+      idle: async (idleOptions) => (await cleanup()).idle(idleOptions),
+      places: async (plan) => (await cleanup()).places(plan),
     } satisfies Services["cleanup"],
     manager: new SandboxManager(session, commit),
     recovery,

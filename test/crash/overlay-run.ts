@@ -48,6 +48,8 @@ export interface OverlayTrial {
   readonly strategies?: readonly string[];
   readonly ways?: readonly OverlayWay[];
   readonly isSmall?: boolean;
+  /** Its work moves folders. */
+  readonly isMoved?: boolean;
 }
 
 /** What it came to. */
@@ -197,11 +199,15 @@ function scenarioFor(trial: OverlayTrial): Scenario {
   };
 }
 
-function worldFor({ strategies, ways, isSmall }: OverlayTrial, inside: string | undefined): WorldOptions {
+function worldFor(
+  { strategies, ways, isSmall, isMoved }: OverlayTrial,
+  inside: string | undefined,
+): WorldOptions {
   return {
     strategy: strategies ?? (ways === undefined ? "overlay" : "overlay_in_one_way"),
     ...(ways !== undefined && { ways }),
     ...(isSmall !== undefined && { isSmall }),
+    ...(isMoved !== undefined && { isMoved }),
     ...(inside !== undefined && { places: [{ folder: inside, isOriginal: true }, { folder: fastFolder() }] }),
   };
 }

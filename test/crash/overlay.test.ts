@@ -62,6 +62,10 @@ describeTrials("SIGKILL at the failpoints", BY_KERNEL, [
     kill("apply", { points: DECISIVE, isSmall: true, strategies: ["overlay", "filesystem_copy"] }),
   ],
   [
+    "[A3][A7][A17] so it does with folders that were moved",
+    kill("apply", { points: OWN, isMoved: true, isLastPass: false }),
+  ],
+  [
     "[A3][A17] a crash in undo leaves every original new or every one old",
     small("undo", "^(?:land|landings)\\."),
   ],

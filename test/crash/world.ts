@@ -9,6 +9,7 @@ import { openSqliteStore } from "../../src/store/sqlite-store.ts";
 import type { OverlayWay } from "../../src/strategies/overlay/layout.ts";
 import { mountsBelow } from "../../src/system/mount/mount-table.ts";
 import { fastFolder } from "../support/fast-folder.ts";
+import { buildMovedTree, changeMovedTree } from "../support/moved-tree.ts";
 import { OneWayOverlay } from "../support/one-way-overlay.ts";
 import { buildRichTree, changeRichTree } from "../support/rich-tree.ts";
 import {
@@ -36,6 +37,8 @@ export interface WorldOptions {
   readonly ways?: readonly OverlayWay[];
   /** Only small trees, instead of a rich one among them. */
   readonly isSmall?: boolean;
+  /** Trees in which folders are moved. */
+  readonly isMoved?: boolean;
   /** Folders on the file systems of the originals, one for each original. Default: two where it is fast. */
   readonly places?: readonly OriginalPlace[];
   /** Where the state directory goes. Default: where it is fast. */
@@ -75,6 +78,14 @@ interface Original {
 const LATER_FILE = { path: "later/work", text: "later\n", change: "later/work" };
 const LATER_TABLE = { path: "later.sql", text: "CREATE TABLE later(a)", change: "later" };
 
+type BuildAndChange = readonly [build: (root: string) => void, change: (root: string) => void];
+
+function treeFor({ isMoved, isSmall }: WorldOptions, index: number): BuildAndChange {
+  if (isMoved === true) return [buildMovedTree, changeMovedTree];
+  const isRich = index === 0 && isSmall !== true;
+  return isRich ? [buildRichTree, changeRichTree] : [buildSmallTree, changeSmallTree];
+}
+
 /** Some originals and a state directory, with what the originals look like before and after the plan. */
 export class World {
   readonly stateDir: string;
@@ -89,8 +100,7 @@ export class World {
     this.originals = places.map(({ folder, isOriginal, database, isCheckout }, index) => {
       if (database !== undefined) return databaseIn(this.#folderIn(folder), database);
       if (isCheckout === true) return checkoutIn(this.#folderIn(folder));
-      const isRich = index === 0 && options.isSmall !== true;
-      const [build, change] = isRich ? [buildRichTree, changeRichTree] : [buildSmallTree, changeSmallTree];
+      const [build, change] = treeFor(options, index);
       const location = isOriginal === true ? folder : join(this.#folderIn(folder), `original-${index}`);
       return { location, build, change, snapshot: snapshotFolder, later: LATER_FILE };
     });

@@ -114,8 +114,8 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
     this.#packed.add(path, { change, entry: this.isCovered ? undefined : entry }, sides);
   }
 
-  #added(path: string, { facts }: NowSide): Disposable {
-    this.#both(path, ["added", "add"], { after: facts });
+  #added(path: string, { facts, storedAt }: NowSide): Disposable {
+    this.#both(path, ["added", "add"], { after: facts, storedAt });
     return this.#coverAll();
   }
 
@@ -128,7 +128,11 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
   }
 
   #retyped(path: string, base: BaseSide, now: NowSide): Disposable {
-    this.#both(path, ["typechanged", "replace"], { before: base.facts, after: now.facts });
+    this.#both(path, ["typechanged", "replace"], {
+      before: base.facts,
+      after: now.facts,
+      storedAt: now.storedAt,
+    });
     return this.#coverAll();
   }
 

@@ -121,8 +121,7 @@ export function scratchMount({ at, folder, alone, hidden }: ScratchLayer, privil
     upper,
     work: `${folder}/work`,
     source: "drydock-scratch",
-    // Scratch never lands, so folders may be moved by redirects, which only the kernel understands.
-    kind: privileged ? ("moving" as const) : ("user" as const),
+    kind: privileged ? ("plain" as const) : ("user" as const),
   };
   return { at, isWritable: true, missing: hidden, steps: [{ step: "overlay", at, layers }] };
 }

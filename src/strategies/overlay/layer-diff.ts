@@ -16,6 +16,7 @@ import { type Facts, sameIdentity } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { type BaseRecord, baseFacts } from "./base-record.ts";
 import type { LayerMarks } from "./layer-marks.ts";
+import { MERGED } from "./layout.ts";
 import type { LinkedName } from "./linked-names.ts";
 
 /** The facts that a diff of layers can't find in the layers. */
@@ -33,6 +34,8 @@ export interface LayerDiffOptions {
   readonly workspace: Folder;
   /** While programs are at work: the other names of changed files (linked-names.ts). */
   readonly linkedNames?: () => readonly LinkedName[];
+  /** While programs are at work: the mounted overlay, `merged` in the workspace. */
+  readonly mounted?: Folder;
 }
 
 /**
@@ -125,8 +128,9 @@ class LayerDiff {
 
   /**
    * Compares the contents of a folder of one layer, or of both layers where the upper one hides the lower.
+   * `storedAt` is the path of `above` in the workspace, if it is not in the upper layer.
    */
-  *#replaced(path: string, above: Folder | undefined, below: Folder | undefined): Steps {
+  *#replaced(path: string, above: Folder | undefined, below: Folder | undefined, storedAt?: string): Steps {
     const hidden = new Set(this.#names(path, above));
     for (const name of hidden) {
       const facts = above?.facts(name);
@@ -138,6 +142,7 @@ class LayerDiff {
           folder: above,
           name,
           facts,
+          ...(storedAt !== undefined && { storedAt: joinPath(storedAt, name) }),
         });
       }
       yield 1;
@@ -154,19 +159,32 @@ class LayerDiff {
   /** Compares one path and everything below it. Skips a folder that has vanished meanwhile. */
   *#compare(path: string, base: LowerSide | undefined, now: NowSide): Steps {
     const isFolder = now.facts.kind === "directory";
-    using above = isFolder ? now.folder.openBelowIfThere(now.name) : undefined;
-    if (isFolder && above === undefined) return;
+    using own = isFolder ? now.folder.openBelowIfThere(now.name) : undefined;
+    if (isFolder && own === undefined) return;
+    using moved = own && this.#openMoved(path, own);
+    const above = moved ?? own;
+    const storedAt = moved === undefined ? now.storedAt : joinPath(MERGED, path);
     const wasFolder = base?.facts.kind === "directory";
     using below = wasFolder ? base.folder?.openBelowIfThere(base.name) : undefined;
     const isMerged =
-      above !== undefined && wasFolder && !this.#builder.isCovered && !this.#options.marks.isOpaque(above);
+      above !== undefined &&
+      wasFolder &&
+      !this.#builder.isCovered &&
+      !this.#options.marks.isOpaque(own ?? above);
     const isAway = wasFolder && below === undefined;
     using _inside = this.#builder.compare(path, base && { ...base, isAway }, {
       ...now,
       hidesLower: !isMerged,
     });
     if (isMerged) yield* this.#merged(path, above, below);
-    else if (above !== undefined || below !== undefined) yield* this.#replaced(path, above, below);
+    else if (above !== undefined || below !== undefined) yield* this.#replaced(path, above, below, storedAt);
+  }
+
+  /** A folder that a program has moved, as the mounted overlay shows it. */
+  #openMoved(path: string, own: Folder): Folder | undefined {
+    const { marks, mounted } = this.#options;
+    const isMoved = mounted !== undefined && marks.redirectOf(own, ROOT_PATH) !== undefined;
+    return isMoved ? mounted.openBelowIfThere(path) : undefined;
   }
 
   /** `base` is undefined if the entry appeared only after the sandbox had deleted its predecessor. */

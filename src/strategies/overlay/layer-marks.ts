@@ -14,6 +14,8 @@ import type { OverlayWay } from "./layout.ts";
  *   attribute `whiteout`; or, from fuse-overlayfs where it can't make devices, an entry `.wh.NAME`.
  * - An *opaque* folder hides the lower layer's folder at its path: the attribute `opaque` is "y"; for
  *   fuse-overlayfs also an entry `.wh..wh..opq` inside.
+ * - A *redirect* is on a folder that a program has moved: the path in the lower layer that it shows
+ *   (moved-folders.ts). Only where root mounts.
  * - *origin* is on entries that were copied up from the lower layer, always on folders. fuse-overlayfs makes
  *   every folder opaque that it did not copy up.
  *
@@ -23,6 +25,8 @@ import type { OverlayWay } from "./layout.ts";
  */
 const FUSE_NAME = /^\.wh\./;
 const FUSE_OPAQUE = new Set([".wh..wh..opq", ".wh..opq"]);
+const HEADER = 21;
+const MAGIC = 0xfb;
 const YES = Buffer.from("y").toString("base64");
 
 /**
@@ -30,16 +34,26 @@ const YES = Buffer.from("y").toString("base64");
  * system, the bytes.
  */
 export function originHandle(bytes: Buffer): FileHandle | undefined {
-  const HEADER = 21;
-  if (bytes.length <= HEADER || bytes[1] !== 0xfb) return undefined;
+  if (bytes.length <= HEADER || bytes[1] !== MAGIC) return undefined;
   return `${bytes[4]}:${bytes.toString("hex", HEADER)}`;
 }
 
+/** A name in the overlay's index for a file of the lower layer: its handle in the same form. */
+export function indexName(handle: FileHandle): string {
+  const [type, hex = ""] = handle.split(":");
+  const header = Buffer.alloc(HEADER);
+  header[1] = MAGIC;
+  header[4] = Number(type);
+  return header.toString("hex") + hex;
+}
+
 export class LayerMarks {
+  readonly #way: OverlayWay;
   readonly #isFuse: boolean;
   readonly #prefixes: readonly string[];
 
   constructor(way: OverlayWay) {
+    this.#way = way;
     this.#isFuse = way === "fuse";
     this.#prefixes = {
       kernel: ["trusted.overlay."],
@@ -78,8 +92,29 @@ export class LayerMarks {
     return this.#isFuse && !isTooLong ? [name, `.wh.${name}`] : [name];
   }
 
-  /** Whether this folder hides the lower layer completely. */
+  /** Whether programs can move folders of the lower layer. */
+  get canRedirect(): boolean {
+    return this.#way === "kernel";
+  }
+
+  /** The redirect of a folder that was moved. */
+  redirectOf(folder: Folder, name: string): string | undefined {
+    const redirect = this.canRedirect ? this.#markOf(folder, name, "redirect") : undefined;
+    return redirect === undefined ? undefined : pathFromBytes(Buffer.from(redirect, "base64"));
+  }
+
+  /** Removes the redirect of a folder. */
+  forgetRedirect(point: Failpoint, folder: Folder): void {
+    this.#forget(point, folder, ROOT_PATH, "redirect");
+  }
+
+  /** Whether this folder hides the lower layer's folder at its path: it is closed, or was moved here. */
   isOpaque(folder: Folder): boolean {
+    return this.isClosed(folder) || this.redirectOf(folder, ROOT_PATH) !== undefined;
+  }
+
+  /** Whether nothing of the lower layer shows in this folder. */
+  isClosed(folder: Folder): boolean {
     if (this.#keys("opaque").some((key) => readLayerMark(folder, ROOT_PATH, key) === YES)) return true;
     return this.#isFuse && folder.facts(".wh..wh..opq") !== undefined;
   }
@@ -109,9 +144,13 @@ export class LayerMarks {
 
   /** Removes an entry's reference to its original. */
   forgetOriginOf(point: Failpoint, folder: Folder, name: string): void {
-    for (const key of this.#keys("origin")) {
-      const origin = readLayerMark(folder, name, key);
-      if (origin !== undefined) writeXattrs(point, folder, name, {}, { [key]: origin });
+    this.#forget(point, folder, name, "origin");
+  }
+
+  #forget(point: Failpoint, folder: Folder, name: string, mark: string): void {
+    for (const key of this.#keys(mark)) {
+      const value = readLayerMark(folder, name, key);
+      if (value !== undefined) writeXattrs(point, folder, name, {}, { [key]: value });
     }
   }
 

@@ -1,3 +1,4 @@
+import { BusyError } from "../../core/errors/errors.ts";
 import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { BaseFacts } from "../../engine/base/baseline.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
@@ -31,8 +32,9 @@ import { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
 import { LayeredFolder } from "./layered-folder.ts";
 import type { OverlayWay } from "./layout.ts";
-import { UPPER, WORK } from "./layout.ts";
+import { MERGED, UPPER, WORK } from "./layout.ts";
 import { type LinkedName, linkedNames, otherNames } from "./linked-names.ts";
+import { completeMovedFolders, hasMovedFolders } from "./moved-folders.ts";
 
 /**
  * A sandbox that is an upper layer over the original: it holds only the differences.
@@ -146,6 +148,8 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     if (!this.isEntered || !this.isOver(original)) return;
     const record = BaseRecord.load(this.workspace);
     using upper = this.openOwn();
+    const { workspace } = this;
+    completeMovedFolders({ workspace, upper, lower: original, marks: this.#marks, scope: this.#scope });
     const writer = new LayerWriter(this.#marks, record, this.workspace);
     const linked = this.#linkedNames(original);
     keepingFolderTimes(
@@ -173,6 +177,7 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     // Only the mounted overlay shows changes through other names of the same file.
     using mounted = this.#openMount(this);
     if (mounted !== undefined) return readFileBelow(mounted, path);
+    this.#assertUnderstood(own, mounted);
     if (path === ROOT_PATH) return readFileBelow(own, path);
     using folder = LayeredFolder.openBelow(own, original, this.#marks, parentPath(path));
     const found = folder?.find(baseName(path));
@@ -183,6 +188,7 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
   write(original: Folder, own: Folder, path: string, bytes: Uint8Array): WrittenFile {
     using mounted = this.#openMount(this);
     if (mounted !== undefined) return writeThroughMount(mounted, path, bytes);
+    this.#assertUnderstood(own, mounted);
     const record = BaseRecord.load(this.workspace);
     const others = this.#scope.only === undefined ? otherNames(own, original, this.#marks, path) : [];
     const writer = new LayerWriter(this.#marks, record, this.workspace);
@@ -198,6 +204,8 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
   *diff(original: Folder, own: Folder): Steps<ChangeSet> {
     const { only } = this.#scope;
     const record = BaseRecord.load(this.workspace);
+    using mounted = this.#openMount(this);
+    this.#assertUnderstood(own, mounted);
     // Notes the base as after the end of the programs, so that the diff is the same now and then.
     if (this.isEntered) this.#noteAll(record, own, original);
     return yield* diffLayers(own, original, {
@@ -208,6 +216,7 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
       workspace: this.workspace,
       linkedNames: () => (this.isEntered ? this.#linkedNames(original) : []),
       age: this.age,
+      ...(mounted !== undefined && { mounted }),
     });
   }
 
@@ -242,6 +251,19 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     using upper = this.openOwn();
     const record = BaseRecord.load(this.workspace);
     return action({ upper, lower: original, workspace: this.workspace, record, marks: this.#marks });
+  }
+
+  /** Only the kernel shows what is in a folder that a program has moved, until the work is noted. */
+  #assertUnderstood(upper: Folder, mounted: Folder | undefined): void {
+    if (!this.isEntered || mounted?.path === this.workspace.label(MERGED)) return;
+    if (!hasMovedFolders(upper, this.#marks)) return;
+    throw new BusyError(
+      `A program has moved a folder in the sandbox of ${this.#scope.root}, which is not mounted here any more.`,
+      {
+        holder: "the program that was inside",
+        hint: "Ask for the path of the sandbox once, which mounts it, and try again.",
+      },
+    );
   }
 
   isMark = (name: string, facts: Facts): boolean => this.#marks.isMarkByItself(name, facts);

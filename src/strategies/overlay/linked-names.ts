@@ -1,10 +1,14 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { copyEntry } from "../../engine/tree/copy-tree.ts";
+import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { walkBelow } from "../../engine/tree/walk.ts";
+import { runAtOnce } from "../../engine/work/pace.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import { type FileHandle, handleOf } from "../../system/calls/file-handles.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { type LayerMarks, originHandle } from "./layer-marks.ts";
+import { failpoint } from "../../system/failpoints.ts";
+import { indexName, type LayerMarks, originHandle } from "./layer-marks.ts";
 import { LayeredFolder } from "./layered-folder.ts";
 import { UPPER, WORK } from "./layout.ts";
 
@@ -28,6 +32,13 @@ export interface LinkedName {
 
 /** The path of the index in the workspace. */
 const INDEX = `${WORK}/index`;
+const ASIDE = "index-aside";
+const POINTS = {
+  clear: failpoint("overlay.remove-old"),
+  create: failpoint("overlay.create-index"),
+  place: failpoint("overlay.add-to-index"),
+  link: failpoint("overlay.link-indexed"),
+};
 
 /** Finds all such names. Walks the whole lower layer if there is any such copy. */
 export function linkedNames(workspace: Folder, lower: Folder, marks: LayerMarks): LinkedName[] {
@@ -49,6 +60,45 @@ export function otherNames(upper: Folder, lower: Folder, marks: LayerMarks, path
   return [...lowerNames(upper, lower, marks, ROOT_PATH)].flatMap((other) =>
     own !== undefined && other.handle === own && other.path !== path ? [other.path] : [],
   );
+}
+
+/**
+ * The index, while nothing is mounted, to which copies of lower files can be added as the kernel does when a
+ * program changes one: their other names then share the copy.
+ */
+export class CopyIndex {
+  readonly #workspace: Folder;
+  readonly #lower: Folder;
+  #copies: Map<FileHandle, string> | undefined;
+
+  constructor(workspace: Folder, lower: Folder) {
+    this.#workspace = workspace;
+    this.#lower = lower;
+  }
+
+  /** Names the copy of a lower file with several names, which is made if there is none. */
+  link(path: string, { kind, nlink }: Facts, to: Folder, name: string): boolean {
+    if (kind === "directory" || nlink < 2) return false;
+    using folder = this.#lower.openBelowIfThere(parentPath(path));
+    const handle = folder === undefined ? undefined : handleOf(folder, baseName(path));
+    if (folder === undefined || handle === undefined) return false;
+    this.#copies ??= indexedCopies(this.#workspace);
+    const copy = this.#copies.get(handle) ?? this.#add(handle, folder, baseName(path));
+    using copies = this.#workspace.openBelow(parentPath(copy));
+    to.createHardLink(POINTS.link, name, copies, baseName(copy));
+    return true;
+  }
+
+  #add(handle: FileHandle, folder: Folder, name: string): string {
+    removeTree(POINTS.clear, this.#workspace, ASIDE);
+    runAtOnce(copyEntry(folder, name, this.#workspace, ASIDE, { data: "share" }));
+    using work = this.#workspace.ensureFolder(POINTS.create, WORK);
+    using index = work.ensureFolder(POINTS.create, baseName(INDEX));
+    this.#workspace.move(POINTS.place, ASIDE, index, indexName(handle));
+    const path = joinPath(INDEX, indexName(handle));
+    this.#copies?.set(handle, path);
+    return path;
+  }
 }
 
 /** The paths of the copies in the index, by the lower files that they are copies of. */

@@ -172,7 +172,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   }
 
   async #whyNotFor(resource: Resource, way: OverlayWay): Promise<string | undefined> {
-    const { whyNoLayers } = await import("./placement-probe.ts");
+    const { whyNoLayers } = await import("./probe/placement-probe.ts");
     const scope = scopeOf(resource);
     try {
       return whyNoLayers(choosePlace(this.context.stateDir, "probe", scope), scope, way);
@@ -190,7 +190,7 @@ function likelyWay(allowed: readonly OverlayWay[]): OverlayWay {
 }
 
 const LOSSES_OF: { readonly [way in OverlayWay]: readonly Loss[] } = {
-  kernel: ["folder-renames"],
+  kernel: [],
   "user-namespace": ["folder-renames", "linked-files"],
   fuse: [
     "folder-renames",

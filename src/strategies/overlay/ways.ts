@@ -15,7 +15,7 @@ import {
 } from "../../system/mount/overlay-mount.ts";
 import { unmount } from "../../system/mount/unmount.ts";
 import { OVERLAY_WAYS, type OverlayWay } from "./layout.ts";
-import { PROBE_MOUNT_POINT, withProbeFolder } from "./probe-folder.ts";
+import { PROBE_MOUNT_POINT, withProbeFolder } from "./probe/probe-folder.ts";
 
 /** Whether a way works on this machine for this user, or why not. */
 export type WayResult =

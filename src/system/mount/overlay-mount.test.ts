@@ -117,7 +117,7 @@ describe("mountOverlay", { skip: NEEDS_ROOT }, () => {
       );
       const [line = ""] = mountLines(merged.path);
       assert.match(line, /\bnodev\b/);
-      assert.match(line, /\bredirect_dir=nofollow\b/);
+      assert.match(line, /\bredirect_dir=on\b/);
       assert.match(line, /\bvolatile\b/);
     });
 

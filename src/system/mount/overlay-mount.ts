@@ -31,8 +31,10 @@ import {
  *
  * The options:
  * - `volatile` avoids a flush for each file that is copied up; the landing of the upper layer flushes.
- * - `redirect_dir=nofollow` and `metacopy=off`: the upper layer can be understood without the mount.
- *   `redirect_dir=off` would not do: on many kernels it still follows existing redirects.
+ * - `redirect_dir=on`, as root: a program can rename a folder of the lower layer, by a mark that no program
+ *   can make. User namespaces do not allow it: `nofollow` there, because with `off` many kernels still follow
+ *   existing redirects.
+ * - `metacopy=off`: the upper layer has the content of what it covers.
  * - `index=on` keeps hard links together, and refuses a second mount with the same upper layer. User
  *   namespaces do not allow it.
  * - `userxattr`, in user namespaces: the marks are attributes that need no privilege.
@@ -61,15 +63,13 @@ const MNT_DETACH = 2;
  * - `plain`: as root, while an overlay on the same layers lives on in some namespace: then the mount goes
  *   without the index.
  * - `user`: with marks in attributes that need no privilege.
- * - `moving`: as root; a folder can be moved without being copied. Only the kernel understands such an upper
- *   layer, so it never lands.
  */
-export type OverlayKind = "indexed" | "plain" | "user" | "moving";
+export type OverlayKind = "indexed" | "plain" | "user";
 
 /** The options with a value, and those without. */
 function settingsFor(kind: OverlayKind, layers: AnyLayers) {
   const settings = [
-    ["redirect_dir", kind === "moving" ? "on" : "nofollow"],
+    ["redirect_dir", kind === "user" || !("upper" in layers) ? "nofollow" : "on"],
     ["metacopy", "off"],
     ["index", kind === "indexed" ? "on" : "off"],
   ] as const;

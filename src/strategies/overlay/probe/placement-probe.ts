@@ -1,14 +1,14 @@
-import { baseName, parentPath } from "../../core/paths/byte-path.ts";
-import type { Scope } from "../../engine/workspace/scope.ts";
-import type { WorkspacePlace } from "../../engine/workspace/workspace.ts";
-import { failedWith } from "../../system/calls/errno.ts";
-import { Folder } from "../../system/calls/folder.ts";
-import { closeFile } from "../../system/calls/handles.ts";
-import { takesXattrs } from "../../system/calls/xattrs.ts";
-import { failpoint } from "../../system/failpoints.ts";
-import { mountsBelow } from "../../system/mount/mount-table.ts";
-import { LayerMarks } from "./layer-marks.ts";
-import type { OverlayWay } from "./layout.ts";
+import { baseName, parentPath } from "../../../core/paths/byte-path.ts";
+import type { Scope } from "../../../engine/workspace/scope.ts";
+import type { WorkspacePlace } from "../../../engine/workspace/workspace.ts";
+import { failedWith } from "../../../system/calls/errno.ts";
+import { Folder } from "../../../system/calls/folder.ts";
+import { closeFile } from "../../../system/calls/handles.ts";
+import { takesXattrs } from "../../../system/calls/xattrs.ts";
+import { failpoint } from "../../../system/failpoints.ts";
+import { mountsBelow } from "../../../system/mount/mount-table.ts";
+import { LayerMarks } from "../layer-marks.ts";
+import type { OverlayWay } from "../layout.ts";
 
 const PROBE = failpoint("overlay.probe-marks");
 

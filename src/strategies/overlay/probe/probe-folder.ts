@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { removeTree } from "../../engine/tree/remove-tree.ts";
-import { sameIdentity } from "../../system/calls/facts.ts";
-import { Folder } from "../../system/calls/folder.ts";
-import { failpoint } from "../../system/failpoints.ts";
-import { unmountFuse } from "../../system/mount/fuse-overlay.ts";
-import { tryLock } from "../../system/state/lock.ts";
+import { removeTree } from "../../../engine/tree/remove-tree.ts";
+import { sameIdentity } from "../../../system/calls/facts.ts";
+import { Folder } from "../../../system/calls/folder.ts";
+import { failpoint } from "../../../system/failpoints.ts";
+import { unmountFuse } from "../../../system/mount/fuse-overlay.ts";
+import { tryLock } from "../../../system/state/lock.ts";
 
 /**
  * A temporary folder in the state directory for probes. The process holds a lock on it while it uses the

@@ -19,7 +19,7 @@ import { home, withPrivateMounts } from "./places.ts";
  * | 18 | loading the compiled program, 1.4 MB |
  * | 11 | starting the launcher: Node's modules for processes 5, koffi 3, the fork of a whole Node 3 |
  * | 6 | opening the state directory, loading the rest |
- * | 33 | the plan: strategies, node:crypto (5), probe, sandbox, store; 21 of them CPU, while the launcher starts |
+ * | 33 | the plan: strategies, node:crypto (5), probe, sandbox, store; 21 of it CPU; the launcher starts |
  * | 8 | the view |
  * | 30 | the launcher mounts it and becomes the command; the command; unmounting |
  * | 12 | comparing, cancelling, closing the store |

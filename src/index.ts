@@ -55,6 +55,7 @@ export {
 export { bytesFromPath, displayPath, pathFromBytes } from "./core/paths/byte-path.ts";
 export type { PlanLabels, PlanState } from "./core/plan.ts";
 export type { LayersView, PlaceView, ProgramView } from "./core/program-view.ts";
+export type { Entry } from "./core/resource/entry.ts";
 export type { PlainData, PlainRecord, Resource } from "./core/resource/resource.ts";
 export type {
   ResourceCapability,
@@ -79,7 +80,9 @@ export type {
   TwoPhaseSandboxStrategy,
 } from "./core/strategy.ts";
 export type {
+  Browsable,
   Enterable,
+  ListedPage,
   ProbeResult,
   Probing,
   Queryable,
@@ -91,6 +94,7 @@ export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strateg
 export type { LimitName, Limits } from "./core/values/limits.ts";
 export type { ConfigRemedy, Notice } from "./core/values/notice.ts";
 export type { DatabaseValue, StatementResult } from "./core/values/query.ts";
+export type { CallOptions } from "./library/call-options.ts";
 export type {
   Cleanup,
   Drydock,
@@ -103,7 +107,16 @@ export type {
 } from "./library/drydock.ts";
 export { openDrydock } from "./library/open-drydock.ts";
 export type { Plan, PlanSweeps, Plans, ResourceHandle } from "./library/plan.ts";
+export type {
+  Content,
+  DiffPage,
+  DiffPageOptions,
+  RunOptions,
+  SpawnOptions,
+  Workspace,
+} from "./library/workspace.ts";
 export type { DoctorReport } from "./plans/doctor.ts";
+export type { EntryList, ListOptions, ReadRange } from "./plans/entries/entry-views.ts";
 export type { WantedLabels } from "./plans/plan-labels.ts";
 export type {
   ApplyOptions,

@@ -17,9 +17,11 @@ import { keepHouse } from "./housekeeping.ts";
 import { PlanCheckpoints } from "./plans/checkpoints/plan-checkpoints.ts";
 import { PlanRestores } from "./plans/checkpoints/plan-restores.ts";
 import { PlanDescriptions } from "./plans/describe-plan.ts";
+import { PlanEntries } from "./plans/entries/plan-entries.ts";
 import { Plans } from "./plans/plans.ts";
 import { SandboxManager } from "./plans/sandbox-manager.ts";
 import { Claims } from "./sandboxes/access/claims.ts";
+import { Operations } from "./sandboxes/access/operations.ts";
 import { PlanAccess } from "./sandboxes/access/plan-access.ts";
 import { PlanHistory } from "./sandboxes/access/plan-history.ts";
 import type { PlanSession } from "./sandboxes/access/plan-session.ts";
@@ -74,7 +76,9 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
     const recovery = await keepHouse(parts.housekeeping, (notice) => options.onNotice?.(notice));
     return {
       stateDir,
+      operations: parts.session.operations,
       plans: parts.plans,
+      entries: parts.entries,
       checkpoints: parts.checkpoints,
       cleanup: parts.cleanup,
       sandboxes: parts.manager,
@@ -144,14 +148,16 @@ interface Foundations {
 }
 
 function assemble({ options, stateDir, store, settings, cwd, now, environment }: Foundations) {
-  const signal = options.signal ?? new AbortController().signal;
+  const operations = new Operations(options.signal ?? new AbortController().signal, (progress) =>
+    options.onProgress?.(progress),
+  );
   const owners = new MachineOwners(stateDir, options.command ?? "drydock");
   const base: Session = {
-    ...{ stateDir, store, now, signal },
-    plans: new PlanAccess(store, new Claims(store, owners, signal)),
+    ...{ stateDir, store, now, operations },
+    plans: new PlanAccess(store, new Claims(store, owners, operations), operations),
     history: new PlanHistory(store, now, currentActor()),
   };
-  const registry = new SandboxStrategyRegistry();
+  const registry = new SandboxStrategyRegistry((resourceId, call) => operations.about(resourceId, call));
   const folders = new RunFolders(stateDir);
   const uses = new Uses(folders, owners);
   const sandboxes = new PlanSandboxes(base, registry, uses);
@@ -171,8 +177,10 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     recordIntent: (ref, places) => reports.recordIntent(ref, places),
     failpoint: passForeignFailpoint,
     now,
-    progress: (progress) => options.onProgress?.(progress),
-    signal,
+    progress: (progress) => operations.progress(progress),
+    get signal() {
+      return operations.signal;
+    },
   };
   declareBuiltIn(registry, context);
   const custom: CustomParts = {
@@ -213,6 +221,7 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
   };
   const services = {
     plans: new Plans({ session, creation, commit, closing, descriptions }),
+    entries: new PlanEntries(session),
     checkpoints: {
       checkpoint: async (plan, checkpointOptions) =>
         (await checkpoints()).checkpoint(plan, checkpointOptions),
@@ -223,8 +232,6 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
       scan: async (cleanupOptions) => (await cleanup()).scan(cleanupOptions),
       purge: async (cleanupOptions) => (await cleanup()).purge(cleanupOptions),
       status: async () => (await cleanup()).status(),
-      idle: async (idleOptions) => (await cleanup()).idle(idleOptions),
-      places: async (plan) => (await cleanup()).places(plan),
     } satisfies Services["cleanup"],
     manager: new SandboxManager(session, commit),
     recovery,

@@ -7,6 +7,7 @@ import type { Notice } from "./core/values/notice.ts";
 import type { CheckpointService } from "./plans/checkpoints/checkpoint-service.ts";
 import type { CleanupService } from "./plans/cleanup/cleanup-service.ts";
 import type { DoctorReport } from "./plans/doctor.ts";
+import type { PlanEntries } from "./plans/entries/plan-entries.ts";
 import type { PlanLog } from "./plans/plan-views.ts";
 import type { Plans } from "./plans/plans.ts";
 import type { SandboxManager } from "./plans/sandbox-manager.ts";
@@ -14,6 +15,7 @@ import type { CaptureRequest, CaptureResult } from "./run/capture.ts";
 import type { ExecRequest, ExecResult } from "./run/exec.ts";
 import type { RunOutcome, RunRequest } from "./run/run-once.ts";
 import type { SpawnedCommand, SpawnRequest } from "./run/spawn.ts";
+import type { Operations } from "./sandboxes/access/operations.ts";
 import type { SandboxStrategyRegistry } from "./strategies/registry.ts";
 import type { CheckRequest } from "./testing/check.ts";
 import type { ConformanceReport } from "./testing/run-conformance.ts";
@@ -60,7 +62,11 @@ export interface ServicesOptions {
  */
 export interface Services {
   readonly stateDir: string;
+  /** The calls under way: runs one with its own signal and listener for progress. */
+  readonly operations: Operations;
   readonly plans: Plans;
+  /** Single entries of sandboxes. */
+  readonly entries: PlanEntries;
   readonly checkpoints: Pick<CheckpointService, keyof CheckpointService>;
   readonly cleanup: Pick<CleanupService, keyof CleanupService>;
   readonly sandboxes: SandboxManager;

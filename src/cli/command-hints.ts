@@ -31,6 +31,7 @@ const HINTS: { readonly [code in ErrorCode]?: Hint } = {
     `${known === false ? "'drydock resource-type list' shows the types that are known. " : ""}See 'drydock strategy list' for what each one can isolate.`,
   NO_PATH:
     "Use 'drydock plan exec', or 'drydock plan read' and 'plan write'; for a database 'drydock plan sql'.",
+  NOT_EMPTY: "Remove what is in it first, or use --recursive.",
   NO_QUERY: "Use 'drydock plan read' and 'plan write'.",
   READ_ONLY: "Make a plan without --read-only.",
   NOT_ALLOWED: ({ type }) =>

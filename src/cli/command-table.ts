@@ -43,6 +43,9 @@ const PLAN_COMMANDS: readonly CommandEntry[] = [
     "write standard input to one file of a sandbox",
     () => import("./commands/plan/plan-write.ts"),
   ),
+  command("ls", "list files of a sandbox", () => import("./commands/entry/plan-ls.ts")),
+  command("rm", "remove files of a sandbox", () => import("./commands/entry/plan-rm.ts")),
+  command("mv", "rename a file or folder of a sandbox", () => import("./commands/entry/plan-mv.ts")),
   command("sql", "run SQL in the sandbox of a database", () => import("./commands/plan/plan-sql.ts")),
   command("diff", "show what would change", () => import("./commands/plan/plan-diff.ts")),
   command(

@@ -245,7 +245,7 @@ export class Coordinator {
    */
   async #stopIfAsked(): Promise<void> {
     await nextTurn();
-    if (this.#session.signal.aborted) throw new InterruptedError();
+    if (this.#session.operations.signal.aborted) throw new InterruptedError();
   }
 }
 

@@ -15,19 +15,13 @@ export interface InlineStrategy {
 
 /** All strategies that a file names so, each once. The file need not be valid yet. */
 export function inlineStrategies(value: unknown): readonly InlineStrategy[] {
-  const [sandbox, resources, types] = ["sandbox", "resources", "resource_types"].map((key) =>
-    member(value, key),
-  );
   const named: InlineStrategy[] = [
-    ...inlineIn(member(sandbox, "strategy"), ["sandbox", "strategy"]),
-    ...entriesOf(resources).flatMap(([name, resource]) =>
-      inlineIn(member(resource, "strategy"), ["resources", name, "strategy"]),
-    ),
-    ...entriesOf(types).flatMap(([name, type]) =>
-      ["sandbox_strategy", "strategies"].flatMap((key) =>
-        inlineIn(member(type, key), ["resource_types", name, key]),
-      ),
-    ),
+    ...at(value, ["sandbox", "strategy"]),
+    ...below(value, "resources").flatMap((name) => at(value, ["resources", name, "strategy"])),
+    ...below(value, "resource_types").flatMap((name) => [
+      ...at(value, ["resource_types", name, "sandbox_strategy"]),
+      ...at(value, ["resource_types", name, "strategies"]),
+    ]),
   ];
   return [...new Map(named.map((each) => [each.text, each])).values()];
 }
@@ -39,21 +33,20 @@ export function strategyInForce(name: string, folder: string): string {
   return `${resolve(folder, name.slice(0, colon))}${name.slice(colon)}`;
 }
 
-function inlineIn(found: unknown, path: ConfigPath): readonly InlineStrategy[] {
-  const texts: readonly unknown[] = Array.isArray(found) ? found : [found];
+function at(value: unknown, path: ConfigPath): readonly InlineStrategy[] {
+  const found = path.reduce<unknown>((inside, key) => membersOf(inside).get(key), value);
+  const texts = Array.isArray(found) ? found : [found];
   return texts
-    .filter((text): text is string => typeof text === "string" && INLINE_STRATEGY_PATTERN.test(text))
-    .map((text) => ({ text, path }));
+    .filter((text) => typeof text === "string" && INLINE_STRATEGY_PATTERN.test(text))
+    .map((text: string) => ({ text, path }));
 }
 
-function member(value: unknown, key: string): unknown {
-  return isMap(value) ? value[key] : undefined;
+function below(value: unknown, key: string): readonly string[] {
+  return [...membersOf(membersOf(value).get(key)).keys()].map(String);
 }
 
-function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
-  return isMap(value) ? Object.entries(value) : [];
-}
-
-function isMap(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+function membersOf(value: unknown): ReadonlyMap<PropertyKey, unknown> {
+  return new Map<PropertyKey, unknown>(
+    typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [],
+  );
 }

@@ -1,4 +1,6 @@
+import type { Change } from "./change.ts";
 import type { ProgramView } from "./program-view.ts";
+import type { Entry } from "./resource/entry.ts";
 import type { PlainRecord, Resource } from "./resource/resource.ts";
 import type { SandboxRef } from "./sandbox.ts";
 import type { StatementResult } from "./values/query.ts";
@@ -21,6 +23,44 @@ export interface Queryable<Metadata extends PlainRecord = PlainRecord> {
     script: string,
     options: { readonly readOnly: boolean },
   ): Promise<readonly StatementResult[]>;
+}
+
+/** The ability to work on single entries of a sandbox, also where it has no path. */
+export interface Browsable<Metadata extends PlainRecord = PlainRecord> {
+  /** The entry at a path, as programs see it; undefined if there is none. Follows no link. */
+  stat(ref: SandboxRef<Metadata>, path: string): Promise<Entry | undefined>;
+
+  /** A page of the entries directly in a folder, in the order of their names. Fails if there is no folder. */
+  list(ref: SandboxRef<Metadata>, path: string, page: ListedPage): Promise<readonly Entry[]>;
+
+  /** Bytes of a file from `offset` on: `length` of them, or fewer at its end. */
+  readPart(ref: SandboxRef<Metadata>, path: string, offset: number, length: number): Promise<Uint8Array>;
+
+  /**
+   * Writes one file like `write`, with the content of another file, which this process can open by this
+   * path.
+   */
+  writeFrom(ref: SandboxRef<Metadata>, path: string, file: string): Promise<Change>;
+
+  /** Makes a folder and those above it. Does nothing if it is there. */
+  makeFolder(ref: SandboxRef<Metadata>, path: string): Promise<void>;
+
+  /** Removes an entry with everything in it. Fails if there is none. */
+  remove(ref: SandboxRef<Metadata>, path: string): Promise<void>;
+
+  /**
+   * Gives an entry another path, and makes missing folders above that. Fails if something is there. A crash
+   * may leave the entry at both paths, and never at none.
+   */
+  rename(ref: SandboxRef<Metadata>, from: string, to: string): Promise<void>;
+}
+
+/** A page of a folder. */
+export interface ListedPage {
+  /** Only names that sort after this one. */
+  readonly after?: string;
+  /** How many entries at most. */
+  readonly limit: number;
 }
 
 /** The ability to show a sandbox to programs of the host. */

@@ -3,7 +3,7 @@ import type { Change, DiffView, TakeChange } from "./change.ts";
 import type { LastCheckpoint, SavedCheckpoint } from "./checkpoint.ts";
 import type { PlainRecord, Resource } from "./resource/resource.ts";
 import type { SandboxRef } from "./sandbox.ts";
-import type { Enterable, Probing, Queryable, Reachable } from "./strategy-abilities.ts";
+import type { Browsable, Enterable, Probing, Queryable, Reachable } from "./strategy-abilities.ts";
 import type { GitPolicy, LandingPolicy, TransactionPolicy } from "./strategy-policies.ts";
 
 /**
@@ -47,6 +47,7 @@ export type SandboxStrategy<
 /** The methods of every strategy. Further abilities are in strategy-abilities.ts. */
 export interface SandboxMethods<Metadata extends PlainRecord, Prepared extends PlainRecord>
   extends Partial<Queryable<Metadata>>,
+    Partial<Browsable<Metadata>>,
     Partial<Reachable<Metadata>>,
     Partial<Enterable<Metadata>>,
     Partial<Probing> {
@@ -264,6 +265,11 @@ export interface Progress {
   readonly done: number;
   /** Absent while unknown. */
   readonly total?: number;
+  /** The call that it belongs to, as Drydock adds it: "apply". */
+  readonly operation?: string;
+  readonly planId?: string;
+  /** The name of the resource. */
+  readonly resource?: string;
 }
 
 /**
@@ -303,7 +309,10 @@ export interface StrategyContext {
    * nothing is recorded.
    */
   readonly recordLoss?: (ref: SandboxRef, why: string) => Promise<void>;
-  /** Aborted when the user interrupts. A strategy checks it in long work before the decision. */
+  /**
+   * Aborted when the user interrupts. A strategy checks it in long work before the decision. Every call has
+   * its own, so read it during the call.
+   */
   readonly signal: AbortSignal;
 }
 

@@ -1,5 +1,6 @@
 import { openServices } from "../runtime.ts";
 import type { Services } from "../services.ts";
+import { callsOf } from "./calls.ts";
 import type { Drydock, DrydockOptions, Strategies, StrategyView } from "./drydock.ts";
 import { planHandle } from "./plan-handle.ts";
 import { checkedDrydock, drydockOptions } from "./public-arguments.ts";
@@ -25,11 +26,15 @@ export async function openDrydock(options?: DrydockOptions): Promise<Drydock> {
   return checkedDrydock({
     stateDir: services.stateDir,
     plans: {
-      create: async (wanted) => planHandle(services, await plans.create(wanted)),
+      create: async (wanted) =>
+        planHandle(services, await callsOf(services, {})("create", wanted, (rest) => plans.create(rest))),
       open: async (plan) => planHandle(services, await plans.find(plan)),
       list: async (wanted) => await plans.list(wanted),
     },
-    run: async (request) => await services.run(request),
+    run: async (request) =>
+      await callsOf(services, {})("run", request, (rest) =>
+        services.run({ ...rest, signal: services.operations.signal }),
+      ),
     recovery: services.recovery,
     recover: async () => await services.recover(),
     cleanup: {

@@ -1,31 +1,41 @@
 import type { Services } from "../services.ts";
+import { callsOf } from "./calls.ts";
 import type { Plan, ResourceHandle } from "./plan.ts";
 import { checkedPlan, checkedResource, checkedSweeps } from "./public-arguments.ts";
+import { workspaceHandle } from "./workspace-handle.ts";
 
 /** The handle of a plan. Each call goes to the services, for this plan. */
 export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "name">): Plan {
-  const { plans, checkpoints, sandboxes } = services;
+  const { plans, checkpoints, sandboxes, operations } = services;
+  const call = callsOf(services, { planId: id });
   return checkedPlan({
     ...resourceHandle(services, id),
     id,
     name,
     resource: (resource) => checkedResource(resourceHandle(services, id, resource)),
+    workspace: (resource) => workspaceHandle(services, id, resource),
     show: async () => await plans.show(id),
-    exec: async (request) => await services.exec(id, request),
-    run: async (request) => await services.capture(id, request),
-    spawn: async (request) => await services.spawn(id, request),
-    diff: async (options) => await plans.diff(id, options),
-    patch: (options) => plans.patch(id, options),
-    apply: async (options) => await plans.apply(id, options),
+    exec: async (request) =>
+      await call("exec", request, (rest) => services.exec(id, { ...rest, signal: operations.signal })),
+    run: async (request) =>
+      await call("run", request, (rest) => services.capture(id, { ...rest, signal: operations.signal })),
+    spawn: async (request) =>
+      await call("spawn", request, (rest) => services.spawn(id, { ...rest, signal: operations.signal })),
+    diff: async (options) => await call("diff", options, (rest) => plans.diff(id, rest)),
+    patch: (options = {}) =>
+      operations.each({ operation: "patch", planId: id, ...options }, () => plans.patch(id, options)),
+    apply: async (options) => await call("apply", options, (rest) => plans.apply(id, rest)),
     approve: async (options) => await plans.approve(id, options),
     requestReview: async (options) => await plans.requestReview(id, options),
     approval: async () => await plans.approval(id),
-    undo: async () => await plans.undo(id),
-    rollback: async () => await plans.rollback(id),
-    cancel: async () => await plans.cancel(id),
-    checkpoint: async (options) => await checkpoints.checkpoint(id, options),
+    undo: async (options) => await call("undo", options, () => plans.undo(id)),
+    rollback: async (options) => await call("rollback", options, () => plans.rollback(id)),
+    cancel: async (options) => await call("cancel", options, () => plans.cancel(id)),
+    checkpoint: async (options) =>
+      await call("checkpoint", options, (rest) => checkpoints.checkpoint(id, rest)),
     checkpoints: async () => await checkpoints.list(id),
-    restore: async (checkpoint) => await checkpoints.restore(id, checkpoint),
+    restore: async (checkpoint, options) =>
+      await call("restore", options, () => checkpoints.restore(id, checkpoint)),
     log: async () => await services.log(id),
     settle: async (how) => await services.settle(id, how),
     abandon: async () => await services.abandon(id),
@@ -38,13 +48,17 @@ export function planHandle(services: Services, { id, name }: Pick<Plan, "id" | "
 }
 
 /** The handle of a resource; without a name, of the only one. */
-function resourceHandle({ plans, sandboxes }: Services, planId: string, name?: string): ResourceHandle {
+function resourceHandle(services: Services, planId: string, name?: string): ResourceHandle {
+  const { plans, sandboxes } = services;
+  const call = callsOf(services, { planId, resource: name });
   return {
-    path: async () => await plans.path(planId, name),
-    read: async (path) => await plans.read(planId, name, path),
-    write: async (path, content) =>
-      await plans.write(planId, name, path, typeof content === "string" ? Buffer.from(content) : content),
-    sql: async (script) => await plans.sql(planId, name, script),
+    path: async (options) => await call("path", options, () => plans.path(planId, name)),
+    read: async (path, options) => await call("read", options, () => plans.read(planId, name, path)),
+    write: async (path, content, options) => {
+      const bytes = typeof content === "string" ? Buffer.from(content) : content;
+      return await call("write", options, () => plans.write(planId, name, path, bytes));
+    },
+    sql: async (script, options) => await call("sql", options, () => plans.sql(planId, name, script)),
     sandbox: async () => await sandboxes.getOrCreate(planId, name),
   };
 }

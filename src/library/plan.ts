@@ -26,11 +26,13 @@ import type { CaptureRequest, CaptureResult } from "../run/capture.ts";
 import type { ExecRequest, ExecResult } from "../run/exec.ts";
 import type { SpawnedCommand, SpawnRequest } from "../run/spawn.ts";
 import type { SweepReport } from "../sandboxes/sweep-report.ts";
+import type { CallOptions } from "./call-options.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** All plans of a state directory. */
 export interface Plans {
   /** Makes a plan and its sandboxes, all or none. Checks everything before it makes anything. */
-  create(options: CreatePlanOptions): Promise<Plan>;
+  create(options: CreatePlanOptions & CallOptions): Promise<Plan>;
   /** The plan with this id, a unique prefix of it, or this name; also one that is over. */
   open(plan: string): Promise<Plan>;
   /** Open plans, oldest first; with `all` also those that are over. */
@@ -40,16 +42,16 @@ export interface Plans {
 /** Work in the sandbox of one resource of a plan. It never touches the original. */
 export interface ResourceHandle {
   /** Where programs find the sandbox: a folder, a file or a connection URL. */
-  path(): Promise<string>;
+  path(options?: CallOptions): Promise<string>;
   /** The content of one file, as it is in the sandbox. */
-  read(path: string): Promise<Uint8Array>;
+  read(path: string, options?: CallOptions): Promise<Uint8Array>;
   /** Writes one file in the sandbox, making missing folders. A text is written as UTF-8. */
-  write(path: string, content: string | Uint8Array): Promise<Change>;
+  write(path: string, content: string | Uint8Array, options?: CallOptions): Promise<Change>;
   /**
    * Runs statements in the sandbox of a database, and returns the result of each. A read-only plan allows
    * only those that change nothing.
    */
-  sql(script: string): Promise<readonly StatementResult[]>;
+  sql(script: string, options?: CallOptions): Promise<readonly StatementResult[]>;
   /** The record of the sandbox, which is made if it is missing. */
   sandbox(): Promise<SandboxRecord>;
 }
@@ -63,6 +65,8 @@ export interface Plan extends ResourceHandle {
   readonly name: string;
   /** One of the resources of the plan. An unknown name is refused at its first use. */
   resource(name: string): ResourceHandle;
+  /** Files, commands, checkpoints and the diff, for tools; of one of the resources, or of the only one. */
+  workspace(resource?: string): Workspace;
   /** The present state of the plan, its resources and their sandboxes. */
   show(): Promise<PlanView>;
 
@@ -77,17 +81,17 @@ export interface Plan extends ResourceHandle {
    * The changes that would land. The digest covers all of them, even where `paths` narrows the list. `allow`
    * has the meaning that it has for an apply.
    */
-  diff(options?: DiffOptions): Promise<PlanDiff>;
+  diff(options?: DiffOptions & CallOptions): Promise<PlanDiff>;
   /**
    * The changes as unified text, one piece for each path, under the resource's name if there are several.
    */
-  patch(options?: PatchOptions): AsyncIterable<string>;
+  patch(options?: PatchOptions & CallOptions): AsyncIterable<string>;
 
   /**
    * Lands everything or nothing; with `only`, all of the chosen part or nothing, and the plan stays open with
    * the rest. Fails by `AtomicCommitError`.
    */
-  apply(options?: ApplyOptions): Promise<ApplyResult>;
+  apply(options?: ApplyOptions & CallOptions): Promise<ApplyResult>;
   /**
    * Records a person's approval of exactly what would land now, if that still has this digest. `apply` with
    * `approved` lands that and nothing else.
@@ -101,24 +105,24 @@ export interface Plan extends ResourceHandle {
    * Takes the last landing back, as a whole or not at all. An open plan with landed parts stays open. Fails
    * by `AtomicCommitError`.
    */
-  undo(): Promise<ApplyResult>;
+  undo(options?: CallOptions): Promise<ApplyResult>;
   /** Throws the work away and keeps the plan open. */
-  rollback(): Promise<PlanView>;
+  rollback(options?: CallOptions): Promise<PlanView>;
   /** Throws the work away and closes the plan. */
-  cancel(): Promise<PlanView>;
+  cancel(options?: CallOptions): Promise<PlanView>;
 
   /**
    * Saves all sandboxes at once. A checkpoint with a label stays until a restore, a rollback or a landing
    * drops it.
    */
-  checkpoint(options?: CheckpointOptions): Promise<CheckpointResult>;
+  checkpoint(options?: CheckpointOptions & CallOptions): Promise<CheckpointResult>;
   /** The checkpoints that can be restored, oldest first. */
   checkpoints(): Promise<readonly CheckpointView[]>;
   /**
    * Brings every sandbox back to a checkpoint, named by its id, a unique prefix of it, or its label: all of
    * them, or none. Later checkpoints are dropped.
    */
-  restore(checkpoint: string): Promise<RestoreResult>;
+  restore(checkpoint: string, options?: CallOptions): Promise<RestoreResult>;
 
   /** The history of the plan, oldest first. */
   log(): Promise<PlanLog>;

@@ -17,6 +17,7 @@ import {
 } from "../core/values/arguments.ts";
 import { type CheckedMethods, withCheckedCalls } from "../core/values/checked-calls.ts";
 import type { Limits } from "../core/values/limits.ts";
+import type { ListOptions, ReadRange } from "../plans/entries/entry-views.ts";
 import type {
   ApplyOptions,
   ApproveOptions,
@@ -34,8 +35,10 @@ import type { ExecRequest } from "../run/exec.ts";
 import type { RunApplyOptions, RunDecision, RunRequest } from "../run/run-once.ts";
 import type { SpawnRequest } from "../run/spawn.ts";
 import type { CheckRequest } from "../testing/check.ts";
+import type { CallOptions } from "./call-options.ts";
 import type { Cleanup, Drydock, DrydockOptions, ResourceTypeList, Strategies } from "./drydock.ts";
 import type { Plan, PlanSweeps, Plans, ResourceHandle } from "./plan.ts";
+import type { Content, DiffPageOptions, RunOptions, SpawnOptions, Workspace } from "./workspace.ts";
 
 /**
  * The public border: the arguments that each function of the library accepts. Inside it, the types hold. The
@@ -50,14 +53,21 @@ const resourceRequest = fields<ResourceRequest>({
   from: optional(text),
 });
 
-const createPlanOptions = fields<CreatePlanOptions>({
+const callFields = {
+  signal: optional(signal),
+  onProgress: optional(callback<NonNullable<CallOptions["onProgress"]>>()),
+};
+const callOptions = ["options", optional(fields<CallOptions>(callFields))] as const;
+
+const createFields = {
   resources: list(resourceRequest),
   name: optional(text),
   labels: optional(record(text)),
   readOnly: optional(truth),
   allowIrreversible: optional(truth),
   withoutPaths: optional(truth),
-});
+};
+const createPlanOptions = fields<CreatePlanOptions>(createFields);
 
 const wantedLabel: Reader<string | true> = (value, at) => (value === true ? true : text(value, at));
 
@@ -67,6 +77,12 @@ const isReadable = (value: unknown): value is Readable =>
 /** The content of a file, or a stream of it. */
 const contentOrStream: Reader<string | Uint8Array | Readable> = (value, at) =>
   isReadable(value) ? value : content(value, at);
+
+/** The same for a file to write, of any asynchronous source. */
+const fileContent: Reader<Content> = (value, at) =>
+  typeof value === "object" && value !== null && Symbol.asyncIterator in value
+    ? (value as AsyncIterable<Uint8Array>)
+    : content(value, at);
 
 const commandFields = {
   command: list(path),
@@ -89,14 +105,14 @@ const commandFields = {
 
 const execFields = { ...commandFields, stdout: optional(oneOf("inherit", "stderr")) };
 
-const captureRequest = fields<CaptureRequest>({
+const captureFields = {
   ...commandFields,
   input: optional(contentOrStream),
   maxOutputBytes: optional(amount),
-});
+};
 
 const windowSize = fields<NonNullable<SpawnRequest["terminal"]>>({ rows: amount, columns: amount });
-const spawnRequest = fields<SpawnRequest>({ ...commandFields, terminal: optional(windowSize) });
+const spawnFields = { ...commandFields, terminal: optional(windowSize) };
 
 /** Checks the decision: an unknown one must not land anything. */
 const decider: Reader<RunRequest["decide"]> = (value, at) => {
@@ -114,7 +130,8 @@ const decider: Reader<RunRequest["decide"]> = (value, at) => {
 const diffFields = { paths: optional(list(path)), allow: optional(list(text)) };
 const onChange = optional(callback<NonNullable<DiffOptions["onChange"]>>());
 const onDiff = optional(callback<NonNullable<PatchOptions["onDiff"]>>());
-const applyOptions = fields<ApplyOptions>({
+const applyOptions = fields<ApplyOptions & CallOptions>({
+  ...callFields,
   message: optional(text),
   digest: optional(text),
   approved: optional(truth),
@@ -132,45 +149,114 @@ const approveOptions = fields<ApproveOptions>({
 });
 
 const resourceMethods: CheckedMethods<ResourceHandle> = {
-  path: [],
+  path: [callOptions],
   // The strategies refuse bad paths inside a resource, with an error of their own.
-  read: [["path", text]],
-  write: [
-    ["path", text],
-    ["content", content],
-  ],
-  sql: [["script", text]],
+  read: [["path", text], callOptions],
+  write: [["path", text], ["content", content], callOptions],
+  sql: [["script", text], callOptions],
   sandbox: [],
 };
 
 const planMethods: CheckedMethods<Plan> = {
   ...resourceMethods,
   resource: [["name", text]],
+  workspace: [["resource", optional(text)]],
   show: [],
   exec: [["request", fields<ExecRequest>(execFields)]],
-  run: [["request", captureRequest]],
-  spawn: [["request", spawnRequest]],
-  diff: [["options", optional(fields<DiffOptions>({ ...diffFields, onChange }))]],
-  patch: [["options", optional(fields<PatchOptions>({ ...diffFields, onDiff }))]],
+  run: [["request", fields<CaptureRequest>(captureFields)]],
+  spawn: [["request", fields<SpawnRequest>(spawnFields)]],
+  diff: [
+    ["options", optional(fields<DiffOptions & CallOptions>({ ...diffFields, ...callFields, onChange }))],
+  ],
+  patch: [
+    ["options", optional(fields<PatchOptions & CallOptions>({ ...diffFields, ...callFields, onDiff }))],
+  ],
   apply: [["options", optional(applyOptions)]],
   approve: [["options", approveOptions]],
   requestReview: [["options", optional(fields<ReviewRequestOptions>({ message: optional(text) }))]],
   approval: [],
-  undo: [],
-  rollback: [],
-  cancel: [],
-  checkpoint: [["options", optional(fields<CheckpointOptions>({ label: optional(text) }))]],
+  undo: [callOptions],
+  rollback: [callOptions],
+  cancel: [callOptions],
+  checkpoint: [
+    ["options", optional(fields<CheckpointOptions & CallOptions>({ ...callFields, label: optional(text) }))],
+  ],
   checkpoints: [],
-  restore: [["checkpoint", text]],
+  restore: [["checkpoint", text], callOptions],
   log: [],
   settle: [["how", oneOf("commit", "abort")]],
   abandon: [],
 };
 
+const { command: words, ...runOptions } = captureFields;
+const { command: _, ...spawnOptions } = spawnFields;
+const range = { offset: optional(amount), length: optional(amount), ...callFields };
+const pathArgument = ["path", text] as const;
+const readArguments = [pathArgument, ["options", optional(fields<ReadRange & CallOptions>(range))]] as const;
+
+const workspaceMethods: CheckedMethods<Workspace> = {
+  readFile: readArguments,
+  readStream: readArguments,
+  writeFile: [pathArgument, ["content", fileContent], callOptions],
+  stat: [pathArgument, callOptions],
+  list: [
+    pathArgument,
+    [
+      "options",
+      optional(
+        fields<ListOptions & CallOptions>({
+          ...callFields,
+          recursive: optional(truth),
+          match: optional(text),
+          prefix: optional(text),
+          cursor: optional(text),
+          limit: optional(amount),
+        }),
+      ),
+    ],
+  ],
+  remove: [
+    pathArgument,
+    [
+      "options",
+      optional(
+        fields<{ readonly recursive?: boolean } & CallOptions>({ ...callFields, recursive: optional(truth) }),
+      ),
+    ],
+  ],
+  rename: [["from", text], ["to", text], callOptions],
+  makeFolder: [pathArgument, callOptions],
+  run: [
+    ["command", words],
+    ["options", optional(fields<RunOptions>(runOptions))],
+  ],
+  spawn: [
+    ["command", words],
+    ["options", optional(fields<SpawnOptions>(spawnOptions))],
+  ],
+  sql: [["script", text], callOptions],
+  checkpoint: planMethods.checkpoint,
+  restore: planMethods.restore,
+  diff: [
+    [
+      "options",
+      optional(
+        fields<DiffPageOptions & CallOptions>({
+          ...diffFields,
+          ...callFields,
+          cursor: optional(text),
+          limit: optional(amount),
+        }),
+      ),
+    ],
+  ],
+  close: [],
+};
+
 const sweepMethods: CheckedMethods<PlanSweeps> = { rollback: [], remove: [], removeAbandoned: [] };
 
 const plansMethods: CheckedMethods<Plans> = {
-  create: [["options", createPlanOptions]],
+  create: [["options", fields<CreatePlanOptions & CallOptions>({ ...createFields, ...callFields })]],
   open: [["plan", text]],
   list: [
     [
@@ -192,7 +278,6 @@ const cleanupMethods: CheckedMethods<Cleanup> = {
           olderThanMs: optional(amount),
           dryRun: optional(truth),
           force: optional(truth),
-          undoRecords: optional(truth),
         }),
       ),
     ],
@@ -282,4 +367,8 @@ export function checkedResource(resource: ResourceHandle): ResourceHandle {
 
 export function checkedSweeps(sweeps: PlanSweeps): PlanSweeps {
   return withCheckedCalls(sweeps, "sandboxes.", sweepMethods);
+}
+
+export function checkedWorkspace(workspace: Workspace): Workspace {
+  return withCheckedCalls(workspace, "workspace.", workspaceMethods);
 }

@@ -305,26 +305,6 @@ export interface CleanupItem {
   readonly holdsWork?: true;
 }
 
-/** An open plan that was not used for long. */
-export interface IdlePlan {
-  readonly planId: string;
-  readonly name: string;
-  /** The last step in its history. UTC, ISO 8601. */
-  readonly lastUsed: string;
-  /** "name@host" of the user that made it. */
-  readonly owner?: string;
-  /** The size of its sandboxes. */
-  readonly bytes: number;
-}
-
-/** A place in the world that a plan has. */
-export interface PlanPlace {
-  /** "folder", "mount", "run folder", or what a strategy calls it. */
-  readonly kind: string;
-  readonly location: string;
-  readonly bytes?: number;
-}
-
 export interface CleanupOptions {
   /** Keep items that are younger. */
   readonly olderThanMs?: number;
@@ -332,8 +312,6 @@ export interface CleanupOptions {
   readonly dryRun?: boolean;
   /** Also remove leftovers that may hold the only copy of a user's work. */
   readonly force?: boolean;
-  /** Also free undo records, of this age or more: their plans can't be undone any more. */
-  readonly undoRecords?: boolean;
 }
 
 export interface PurgeResult {
@@ -349,6 +327,6 @@ export interface CleanupStatus {
   /** Includes those of open plans. */
   readonly sandboxes: { readonly count: number; readonly bytes: number };
   /** Applied plans that can still be undone. */
-  readonly undoRecords: { readonly count: number; readonly bytes: number };
+  readonly undoRecords: { readonly count: number };
   readonly leftovers: { readonly count: number; readonly bytes: number };
 }

@@ -12,6 +12,7 @@ import { throwIfFailed } from "../sandboxes/sweep-report.ts";
 import { freeReserve } from "../system/state/reserve.ts";
 import { lastApproval, movedOn, noteReviewAsked, recordApproval } from "./approvals.ts";
 import type { PlanDescriptions } from "./describe-plan.ts";
+import { noteChange } from "./entries/plan-entries.ts";
 import { lastLandedIn } from "./last-landing.ts";
 import {
   ChangesDigest,
@@ -42,7 +43,13 @@ import type {
   SelfRunningChange,
 } from "./plan-views.ts";
 import { choosePaths, chosenChanges } from "./resources/chosen-paths.ts";
-import { assertHasWord, assertMay, assertMayLand, hasUnwritable } from "./resources/restrictions.ts";
+import {
+  assertHasWord,
+  assertMay,
+  assertMayLand,
+  assertWritable,
+  hasUnwritable,
+} from "./resources/restrictions.ts";
 
 export interface PlansParts {
   readonly session: PlanSession;
@@ -123,14 +130,14 @@ export class Plans {
     bytes: Uint8Array,
   ): Promise<Change> {
     return await this.#parts.session.plans.claimed(plan, async (found) => {
-      if (found.readOnly) throw readOnly(found);
-      assertMay(resourceOf(found, resource), "write");
+      assertWritable(found, resource);
       const { record, strategy, pathOf } = await this.#parts.session.sandboxes.usable(
         found,
         resource,
         "change",
       );
       const change = await strategy.write(record.ref, pathOf(path), bytes);
+      await noteChange(this.#parts.session, found, { operation: "write", resource, path });
       return { ...change, path: pathFrom(pathOf(ROOT_PATH), change.path) };
     });
   }
@@ -147,7 +154,9 @@ export class Plans {
       const { readOnly } = found;
       const { sandboxes } = this.#parts.session;
       const { record, strategy } = await sandboxes.usable(found, resource, readOnly ? "look" : "change");
-      return await strategy.query(record.ref, script, { readOnly });
+      const results = await strategy.query(record.ref, script, { readOnly });
+      if (!readOnly) await noteChange(this.#parts.session, found, { operation: "sql", resource });
+      return results;
     });
   }
 
@@ -348,8 +357,4 @@ function notApproved(plan: PlanRecord): UsageError {
     hint: "A person looks at its diff and approves it.",
     code: "NOT_APPROVED",
   });
-}
-
-function readOnly(plan: PlanRecord): UsageError {
-  return new UsageError(`The plan ${plan.name} is read-only.`, { code: "READ_ONLY" });
 }

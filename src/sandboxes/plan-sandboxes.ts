@@ -24,6 +24,8 @@ export interface UsableSandbox {
    * The path in the sandbox for a path inside the resource; the sandbox may be that of a resource around it.
    */
   pathOf(path: string): string;
+  /** The path inside the resource for a path in the sandbox. */
+  pathFrom(path: string): string;
 }
 
 /**
@@ -156,7 +158,12 @@ export class PlanSandboxes {
     const strategy = this.strategy(found.strategy);
     await strategy.assertUsable(record.ref);
     const now = purpose === "change" ? await this.#move(record, "ACTIVE") : record;
-    return { record: now, strategy, pathOf: (path) => pathWithin(item, path) };
+    return {
+      record: now,
+      strategy,
+      pathOf: (path) => pathWithin(item, path),
+      pathFrom: (path) => pathInside(item, path),
+    };
   }
 
   /** Refuses a plan whose sandboxes a commit holds, or inside which a command runs. */
@@ -249,6 +256,11 @@ function pathWithin({ within }: PlanResource, path: string): string {
   if (within === undefined) return path;
   const checked = assertResourcePath(path);
   return checked === ROOT_PATH ? within.path : joinPath(within.path, checked);
+}
+
+function pathInside({ within }: PlanResource, path: string): string {
+  if (within === undefined || within.path === ROOT_PATH) return path;
+  return path === within.path ? ROOT_PATH : path.slice(within.path.length + 1);
 }
 
 /** A plan that is over gets no new sandboxes: the remains of the old ones may be needed to undo it. */

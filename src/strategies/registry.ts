@@ -3,7 +3,7 @@ import { isOfType } from "../core/resource/resource.ts";
 import type { SandboxStrategy } from "../core/strategy.ts";
 import { nearestName } from "../core/values/nearest-name.ts";
 import type { CustomCalls } from "./custom/custom-calls.ts";
-import { type GuardedStrategy, guarded } from "./custom/guarded-strategy.ts";
+import { type AboutResource, type GuardedStrategy, guarded } from "./custom/guarded-strategy.ts";
 import type { Subject } from "./custom/method-table.ts";
 import {
   type DeclaredStrategy,
@@ -25,6 +25,12 @@ export class SandboxStrategyRegistry {
   readonly #loaded = new Map<string, Promise<RegisteredStrategy>>();
   /** One guard for each name, because a guard has twenty methods. */
   readonly #guards = new Map<string, GuardedStrategy>();
+
+  readonly #about: AboutResource | undefined;
+
+  constructor(about?: AboutResource) {
+    this.#about = about;
+  }
 
   /** Registers a strategy under its own name, after checking it. */
   register(strategy: SandboxStrategy, custom?: CustomCalls): void {
@@ -56,7 +62,7 @@ export class SandboxStrategyRegistry {
 
   /** The guard of the strategy of this name. A call loads the strategy if need be. */
   guarded(name: string): GuardedStrategy {
-    const guard = this.#guards.get(name) ?? guarded((subject) => this.resolve(name, subject));
+    const guard = this.#guards.get(name) ?? guarded((subject) => this.resolve(name, subject), this.#about);
     this.#guards.set(name, guard);
     return guard;
   }

@@ -36,7 +36,7 @@ describe("cleanup on the command line", () => {
     planWithWork(place, "open");
     planWithWork(place, "applied");
     place.done("plan", "apply", "applied");
-    assert.deepEqual(place.answer("cleanup", "scan"), { items: [], idle: [] });
+    assert.deepEqual(place.answer("cleanup", "scan"), { items: [] });
     assert.deepEqual(place.answer("cleanup", "purge", "--force"), {
       dryRun: false,
       removed: [],
@@ -49,77 +49,6 @@ describe("cleanup on the command line", () => {
       place.done("cleanup", "status"),
       /\nsandboxes +1, \d+ bytes\nundo records +0\nleft over +nothing\n$/,
     );
-  });
-
-  it("[C1] names open plans that were not used for long, and never removes them", () => {
-    using place = new Workplace();
-    place.folder("app", { "README.md": "hello\n" });
-    const id = planWithWork(place, "forgotten");
-    assert.deepEqual(place.answer("cleanup", "scan").idle, []);
-    const { idle } = place.answer("cleanup", "scan", "--idle", "0s");
-    assert.deepEqual(
-      idle.map(({ planId, name }: { planId: string; name: string }) => [planId, name]),
-      [[id, "forgotten"]],
-    );
-    assert.ok(idle[0].bytes > 0);
-    assert.match(idle[0].owner, /@/);
-    assert.ok(Date.parse(idle[0].lastUsed) > 0);
-    assert.match(
-      place.done("cleanup", "scan", "--idle", "0s"),
-      /were not used for long.*\n.*\n +\w{26} +forgotten /,
-    );
-    place.done("cleanup", "purge", "--force");
-    assert.equal(place.done("diff", "forgotten", "--name-only"), "app/forgotten.txt\n");
-  });
-
-  it("[C1] lists everything that a plan has in the world, until it is gone", () => {
-    using place = new Workplace();
-    place.folder("app", { "README.md": "hello\n" });
-    planWithWork(place, "p");
-    interface Place {
-      readonly location: string;
-      readonly bytes?: number;
-    }
-    const places: readonly Place[] = place.answer("plan", "show", "p", "--places").places;
-    assert.deepEqual(
-      places.filter(({ location }) => location.startsWith(place.state)).map(({ location }) => location),
-      homes(place).map((name) => join(place.state, "sandboxes", name)),
-    );
-    assert.ok(places.every(({ location, bytes }) => existsSync(location) && (bytes ?? 0) > 0));
-    assert.match(place.done("plan", "show", "p", "--places"), /\nplaces\n {2}folder /);
-    place.done("plan", "cancel", "p");
-    assert.deepEqual(place.answer("plan", "show", "p", "--places").places, []);
-  });
-
-  it("[C1] sizes undo records, and frees them before their time if it is told to", () => {
-    using place = new Workplace();
-    place.folder("app", { "README.md": "hello\n" });
-    planWithWork(place, "p");
-    place.shell('echo other | "$DRYDOCK" plan write p app README.md');
-    place.done("apply", "p");
-    const { count, bytes } = place.answer("cleanup", "status").undoRecords;
-    assert.ok(count === 1 && bytes > 0, String(bytes));
-    assert.deepEqual(place.answer("cleanup", "purge").removed, []);
-    const purge = (...options: readonly string[]) =>
-      place.answer("cleanup", "purge", "--undo-records", ...options).removed.map(({ kind }: Item) => kind);
-    assert.deepEqual(purge("--older-than", "1d"), []);
-    assert.deepEqual(purge("--dry-run"), ["undo record"]);
-    assert.deepEqual(purge(), ["undo record"]);
-    assert.deepEqual(place.answer("cleanup", "status").undoRecords, { count: 0, bytes: 0 });
-    assert.deepEqual(homes(place), []);
-    assertRefused(place.drydock(["undo", "p"]), 1, /its undo record is no longer kept/);
-  });
-
-  it("[C1] does not list what was removed by hand", () => {
-    using place = new Workplace();
-    place.folder("app", { "README.md": "hello\n" });
-    const config = ["--config", place.write("manual.yaml", MANUAL)];
-    planWithWork(place, "p");
-    place.done("plan", "cancel", "p", ...config);
-    assert.equal(place.answer("cleanup", "scan").items.length, 1);
-    for (const name of homes(place)) rmSync(join(place.state, "sandboxes", name), { recursive: true });
-    assert.deepEqual(place.answer("cleanup", "scan").items, []);
-    assert.deepEqual(place.answer("cleanup", "purge").failed, []);
   });
 
   it("[C1][C4] with the policy manual sandboxes stay until they are purged; a dry run removes nothing", () => {
@@ -141,12 +70,12 @@ describe("cleanup on the command line", () => {
         assert.ok(item.ageSeconds !== null && item.ageSeconds < 600);
       }
       assert.ok((items[0]?.bytes ?? 0) > 0);
-      assert.deepEqual(place.answer("cleanup", "scan", "--older-than", "1d"), { items: [], idle: [] });
+      assert.deepEqual(place.answer("cleanup", "scan", "--older-than", "1d"), { items: [] });
       assert.equal(place.done("cleanup", "purge", "--older-than", "1d"), "Nothing is left over.\n");
       assert.match(place.done("cleanup", "purge", "--dry-run"), /^Would remove:\n {2}folder +\d+s +/);
       assert.equal(place.answer("cleanup", "scan").items.length, items.length);
       assert.equal(place.answer("cleanup", "purge").removed.length, items.length);
-      assert.deepEqual(place.answer("cleanup", "scan"), { items: [], idle: [] });
+      assert.deepEqual(place.answer("cleanup", "scan"), { items: [] });
       assert.deepEqual(homes(place), []);
     }
   });
@@ -159,7 +88,7 @@ describe("cleanup on the command line", () => {
     place.done("plan", "apply", "fix", ...config);
     assert.equal(place.answer("cleanup", "scan").items[0].reason, "its plan is applied");
     place.done("cleanup", "purge");
-    assert.deepEqual(place.answer("cleanup", "scan"), { items: [], idle: [] });
+    assert.deepEqual(place.answer("cleanup", "scan"), { items: [] });
     place.done("plan", "undo", "fix");
     assert.deepEqual(Object.keys(place.tree("app")), ["README.md"]);
     assert.deepEqual(homes(place), []);
@@ -228,7 +157,7 @@ describe("cleanup on the command line", () => {
     planWithWork(place, "beside");
     landAndUndo("again");
     assert.equal(restored().length, 1);
-    assert.deepEqual(place.answer("cleanup", "scan"), { items: [], idle: [] });
+    assert.deepEqual(place.answer("cleanup", "scan"), { items: [] });
     // The plan is over, but the process dies before the last step.
     const env = { DRYDOCK_FAILPOINT: "restored.remove:1=kill" };
     assert.notEqual(place.drydock(["plan", "cancel", "beside"], { env }).status, 0);

@@ -3,13 +3,16 @@ import { InterruptedError } from "../../core/errors/errors.ts";
 
 /** Reads standard input to its end. */
 export async function readStandardInput(input: Readable, signal: AbortSignal): Promise<Uint8Array> {
+  return Buffer.concat(await Array.fromAsync(standardInput(input, signal)));
+}
+
+/** Standard input, piece by piece. */
+export async function* standardInput(input: Readable, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const giveUp = () => void input.destroy(new InterruptedError());
   signal.addEventListener("abort", giveUp, { once: true });
   if (signal.aborted) giveUp();
   try {
-    const parts: Uint8Array[] = [];
-    for await (const part of input) parts.push(part);
-    return Buffer.concat(parts);
+    for await (const part of input) yield part;
   } finally {
     signal.removeEventListener("abort", giveUp);
   }

@@ -1,5 +1,5 @@
 import type { Conflict } from "../../core/errors/errors.ts";
-import type { Facts } from "../../system/calls/facts.ts";
+
 import type { Folder } from "../../system/calls/folder.ts";
 import type { Age } from "../base/age.ts";
 import type { BaseFacts } from "../base/baseline.ts";
@@ -7,6 +7,8 @@ import type { ChangeSet } from "../changes/change-set.ts";
 import type { IsMark } from "../checks/landing-policy.ts";
 import type { LandedPart } from "../landing/landed-part.ts";
 import type { Steps } from "../work/pace.ts";
+import type { ShownEntries } from "./shown-entries.ts";
+import type { FileContent, WrittenFile } from "./writing.ts";
 
 /**
  * The tree of a sandbox, in its workspace: the operations that differ between strategies of folders.
@@ -36,7 +38,10 @@ export interface SandboxTree {
 
   read(original: Folder, own: Folder, path: string): Buffer;
 
-  write(original: Folder, own: Folder, path: string, bytes: Uint8Array): WrittenFile;
+  write(original: Folder, own: Folder, path: string, bytes: FileContent): WrittenFile;
+
+  /** Looks at entries as programs see them, or changes them. */
+  browse<T>(original: Folder, own: Folder, purpose: "look" | "change", action: Browse<T>): T;
 
   diff(original: Folder, own: Folder): Steps<ChangeSet>;
 
@@ -67,15 +72,12 @@ export interface MovableBase<Earlier = unknown> {
   conflicts?(part: LandedPart): readonly Conflict[];
 }
 
+/** Works on the entries of a sandbox. */
+export type Browse<T> = (entries: ShownEntries) => T;
+
 /** Whether the tree is complete and holds the current work. */
 export function isLive({ isFinished, isStale }: SandboxTree): boolean {
   return isFinished && !isStale;
-}
-
-/** A file before it was written, and now. */
-export interface WrittenFile {
-  readonly before: Facts | undefined;
-  readonly after: Facts;
 }
 
 /** Everything that a strategy needs to bring a tree back to a checkpoint. */

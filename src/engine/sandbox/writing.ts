@@ -6,12 +6,11 @@ import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { closeFile } from "../../system/calls/handles.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
-import { readBytes, writeBytes } from "../../system/data/file-data.ts";
+import { copyData, readBytes, writeBytes } from "../../system/data/file-data.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { newId } from "../../system/state/new-id.ts";
 import { giveMetadata } from "../tree/metadata.ts";
 import { OWN_NAME_PREFIX } from "../workspace/workspace.ts";
-import type { WrittenFile } from "./sandbox-tree.ts";
 
 const POINTS = {
   folder: failpoint("write.create-folder"),
@@ -45,6 +44,20 @@ export function readFileBelow(tree: Folder, path: string): Buffer {
   }
 }
 
+/** A file before it was written, and now. */
+export interface WrittenFile {
+  readonly before: Facts | undefined;
+  readonly after: Facts;
+}
+
+/** The content of a file to write: bytes, or an open file with it. */
+export type FileContent = Uint8Array | { readonly fd: number; readonly size: number };
+
+function putContent(to: number, content: FileContent, label: string): void {
+  if (content instanceof Uint8Array) writeBytes(POINTS.data, to, content, label);
+  else copyData({ point: POINTS.data, from: content.fd, to, label }, content.size);
+}
+
 /**
  * Called with the path of a temporary file beside the written one, before it exists: a crash may leave it
  * there.
@@ -59,7 +72,7 @@ export type TellTemporary = (path: string) => void;
 export function writeFileBelow(
   tree: Folder,
   path: string,
-  bytes: Uint8Array,
+  bytes: FileContent,
   scratch: Folder | TellTemporary,
 ): WrittenFile {
   assertNotRoot(path);
@@ -83,7 +96,7 @@ export function writeFileBelow(
  * Like `writeFileBelow`, for a mounted sandbox, where a nameless file can't get a name. The unfinished file
  * is at the top of the mount, under a name that never counts as work.
  */
-export function writeThroughMount(mounted: Folder, path: string, bytes: Uint8Array): WrittenFile {
+export function writeThroughMount(mounted: Folder, path: string, bytes: FileContent): WrittenFile {
   assertNotRoot(path);
   makeFolders(mounted, parentPath(path));
   using parent = mounted.openBelow(parentPath(path));
@@ -98,14 +111,14 @@ export function writeThroughMount(mounted: Folder, path: string, bytes: Uint8Arr
 function placeNamed(
   parent: Folder,
   name: string,
-  bytes: Uint8Array,
+  bytes: FileContent,
   before: Facts | undefined,
   top: Folder,
 ): void {
   const fresh = `${OWN_NAME_PREFIX}${newId()}-new`;
   const fd = top.createFile(POINTS.file, fresh, (before?.mode ?? 0o666 & ~process.umask()) & 0o777);
   try {
-    writeBytes(POINTS.data, fd, bytes, top.label(fresh));
+    putContent(fd, bytes, top.label(fresh));
     if (before === undefined) top.move(POINTS.name, fresh, parent, name);
     else exchangeFor(parent, name, before, top, fresh);
   } finally {
@@ -123,10 +136,15 @@ function assertNotRoot(path: string): void {
 }
 
 /** The file gets its name only when it is complete: a full disk or a crash leaves nothing. */
-function createWhole(parent: Folder, name: string, bytes: Uint8Array, mode = 0o666 & ~process.umask()): void {
+function createWhole(
+  parent: Folder,
+  name: string,
+  bytes: FileContent,
+  mode = 0o666 & ~process.umask(),
+): void {
   const fd = parent.createNameless(POINTS.file, mode);
   try {
-    writeBytes(POINTS.data, fd, bytes, parent.label(name));
+    putContent(fd, bytes, parent.label(name));
     parent.nameFile(POINTS.name, fd, name);
   } finally {
     closeFile(fd);
@@ -137,7 +155,7 @@ function createWhole(parent: Folder, name: string, bytes: Uint8Array, mode = 0o6
 function replaceWhole(
   parent: Folder,
   name: string,
-  bytes: Uint8Array,
+  bytes: FileContent,
   before: Facts,
   scratch: Folder,
   fresh: string,
@@ -163,16 +181,17 @@ function temporaryName(): string {
 }
 
 /** Writes into the file, the only way for a file with several names to keep them. */
-function overwrite(parent: Folder, name: string, bytes: Uint8Array): void {
+function overwrite(parent: Folder, name: string, bytes: FileContent): void {
   const fd = parent.openToOverwrite(POINTS.overwrite, name);
   try {
-    writeBytes(POINTS.data, fd, bytes, parent.label(name));
+    putContent(fd, bytes, parent.label(name));
   } finally {
     closeFile(fd);
   }
 }
 
-function makeFolders(tree: Folder, path: string): void {
+/** Makes the folders of a path that are missing. */
+export function makeFolders(tree: Folder, path: string): void {
   if (path === ROOT_PATH) return;
   let at = ROOT_PATH;
   for (const name of path.split("/")) {

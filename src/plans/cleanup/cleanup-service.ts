@@ -1,19 +1,11 @@
 import { BusyError, messageOf } from "../../core/errors/errors.ts";
+import { treeSize } from "../../engine/tree/tree-size.ts";
 import type { Uses } from "../../sandboxes/remains/uses.ts";
+import { Folder } from "../../system/calls/folder.ts";
+import { isThere } from "../../system/data/existence.ts";
 import { freeReserve } from "../../system/state/reserve.ts";
-import type {
-  CleanupItem,
-  CleanupOptions,
-  CleanupStatus,
-  IdlePlan,
-  PlanPlace,
-  PurgeResult,
-} from "../plan-views.ts";
-import { idlePlans } from "./idle-plans.ts";
+import type { CleanupItem, CleanupOptions, CleanupStatus, PurgeResult } from "../plan-views.ts";
 import { findLeftovers, type Leftover, type LeftoverParts } from "./leftovers.ts";
-import { sizeOf } from "./place-size.ts";
-import { planPlaces } from "./plan-places.ts";
-import { freeUndoRecords, undoRecordItems } from "./undo-records.ts";
 
 export interface CleanupServiceParts extends LeftoverParts {
   readonly uses: Uses;
@@ -53,34 +45,7 @@ export class CleanupService {
         failed.push(...items.map((item) => ({ ...item, message: messageOf(thrown) })));
       }
     }
-    const dryRun = options.dryRun === true;
-    if (options.undoRecords !== true) return { dryRun, removed, kept, failed };
-    const { session, undoRetention } = this.#parts;
-    const freed = await freeUndoRecords(session, undoRetention, {
-      before: this.#before(options.olderThanMs ?? 0),
-      dryRun,
-    });
-    return {
-      dryRun,
-      removed: [...removed, ...freed.removed],
-      kept: [...kept, ...freed.kept],
-      failed: [...failed, ...freed.failed],
-    };
-  }
-
-  /** Open plans that were not used for this long, the longest unused first. */
-  async idle({ unusedForMs }: { readonly unusedForMs: number }): Promise<readonly IdlePlan[]> {
-    return await idlePlans(this.#parts.session, this.#before(unusedForMs));
-  }
-
-  /** Everything that a plan has in the world. */
-  async places(plan: string | undefined): Promise<readonly PlanPlace[]> {
-    const { session } = this.#parts;
-    return await planPlaces(session, (await session.plans.find(plan)).id);
-  }
-
-  #before(milliseconds: number): Date {
-    return new Date(this.#parts.session.now().getTime() - milliseconds);
+    return { dryRun: options.dryRun === true, removed, kept, failed };
   }
 
   /** The number and size of sandboxes, undo records and leftovers. */
@@ -92,15 +57,14 @@ export class CleanupService {
     const workspaces = live
       .map(({ ref }) => ref.metadata["workspace"])
       .filter((path): path is string => typeof path === "string" && !abandoned.has(path));
-    const undo = await undoRecordItems(this.#parts.session, now());
-    const undoBytes = undo.flatMap(({ items }) => items).reduce((sum, { bytes }) => sum + (bytes ?? 0), 0);
+    const undo = await store.undoRecords(now().toISOString());
     return {
       stateDir,
       sandboxes: {
         count: live.length,
         bytes: workspaces.reduce((sum, path) => sum + (sizeOf(path) ?? 0), 0),
       },
-      undoRecords: { count: undo.length, bytes: undoBytes },
+      undoRecords: { count: undo.length },
       leftovers: {
         count: leftovers.length,
         bytes: leftovers.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0),
@@ -157,3 +121,9 @@ export class CleanupService {
 }
 
 const HOLDS_WORK = "it may hold the only copy of a user's work";
+
+function sizeOf(location: string): number | undefined {
+  if (!location.startsWith("/") || !isThere(location)) return undefined;
+  using root = Folder.open("/");
+  return treeSize(root, location.slice(1));
+}

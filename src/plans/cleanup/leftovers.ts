@@ -97,11 +97,8 @@ async function abandonedSandbox(
   const plan = await parts.session.store.plan(ref.planId);
   if (plan !== undefined && !isOver(plan)) return undefined;
   const isAbandoned = plan?.state === "abandoned";
-  const places = placesOf(record, intents);
-  // What a user removed by hand is no leftover any more, but its record is.
-  const there = places.filter(({ location }) => !location.startsWith("/") || isThere(location));
   return {
-    places: there,
+    places: placesOf(record, intents),
     planId: ref.planId,
     since: record.createdAt,
     reason: plan === undefined ? "no record knows its plan" : `its plan is ${plan.state}`,

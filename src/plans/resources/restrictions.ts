@@ -6,7 +6,7 @@ import {
   type ResourceCapability,
   type ResourceType,
 } from "../../core/resource/resource-types.ts";
-import type { PlanSandboxes } from "../../sandboxes/plan-sandboxes.ts";
+import { type PlanSandboxes, resourceOf } from "../../sandboxes/plan-sandboxes.ts";
 import type { PlanChange, SelfRunningChange } from "../plan-views.ts";
 
 /** The restrictions of the resource's type, stored with the plan; absent if everything is allowed. */
@@ -18,6 +18,12 @@ export function restrictionOf({ capabilities }: ResourceType): Pick<PlanResource
 export function assertMay({ resource, may }: PlanResource, wanted: ResourceCapability): void {
   if (may === undefined || may.includes(wanted)) return;
   throw notAllowed(resource.name, resource.type, wanted);
+}
+
+/** Refuses to change the sandbox of a resource in a read-only plan, or of a type that may not be written. */
+export function assertWritable(plan: PlanRecord, resource: string | undefined): void {
+  if (plan.readOnly) throw new UsageError(`The plan ${plan.name} is read-only.`, { code: "READ_ONLY" });
+  assertMay(resourceOf(plan, resource), "write");
 }
 
 /**

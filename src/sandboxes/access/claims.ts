@@ -4,6 +4,7 @@ import type { Owner } from "../../core/owner.ts";
 import type { PlanRecord } from "../../core/plan.ts";
 import { sharedKey } from "../../store/claims.ts";
 import type { Store } from "../../store/store.ts";
+import type { Operations } from "./operations.ts";
 
 /** Makes owners, and knows which are alive. */
 export interface OwnerRegistry {
@@ -22,12 +23,12 @@ const POLL_MS = 50;
 export class Claims {
   readonly #store: Store;
   readonly #owners: OwnerRegistry;
-  readonly #signal: AbortSignal;
+  readonly #operations: Pick<Operations, "signal">;
 
-  constructor(store: Store, owners: OwnerRegistry, signal: AbortSignal) {
+  constructor(store: Store, owners: OwnerRegistry, operations: Pick<Operations, "signal">) {
     this.#store = store;
     this.#owners = owners;
-    this.#signal = signal;
+    this.#operations = operations;
   }
 
   /** Runs the action while holding all these keys. */
@@ -84,7 +85,7 @@ export class Claims {
           code: "CLAIMED",
         });
       }
-      if (this.#signal.aborted) throw new InterruptedError();
+      if (this.#operations.signal.aborted) throw new InterruptedError();
       await sleep(POLL_MS);
     }
   }

@@ -4,6 +4,7 @@ import { displayPath } from "../../core/paths/byte-path.ts";
 import { isOver, type PlanRecord } from "../../core/plan.ts";
 import type { Store } from "../../store/store.ts";
 import { type Claims, claimsOf, claimsToMake, planKey } from "./claims.ts";
+import type { Operations } from "./operations.ts";
 
 /** Works on a plan whose claim the owner holds. */
 type Action<T> = (plan: PlanRecord, owner: Owner) => Promise<T>;
@@ -15,14 +16,22 @@ type Action<T> = (plan: PlanRecord, owner: Owner) => Promise<T>;
 export class PlanAccess {
   readonly #store: Store;
   readonly #claims: Claims;
+  readonly #operations: Operations;
 
-  constructor(store: Store, claims: Claims) {
+  constructor(store: Store, claims: Claims, operations: Operations) {
+    this.#operations = operations;
     this.#store = store;
     this.#claims = claims;
   }
 
   /** The plan of a key: its id, a unique prefix of it, or its name; without a key, the only open plan. */
   async find(key: string | undefined): Promise<PlanRecord> {
+    const plan = await this.#found(key);
+    this.#operations.knows(plan);
+    return plan;
+  }
+
+  async #found(key: string | undefined): Promise<PlanRecord> {
     if (key === undefined)
       return onlyPlan(await this.#store.listPlans("open"), "open plan", "Name the plan.");
     if (key.trim() === "")
@@ -90,6 +99,7 @@ export class PlanAccess {
 
   /** Makes a plan. Nothing may land in an original during the copy, or the copy would be a mix. */
   async making<T>(plan: PlanRecord, action: () => Promise<T>): Promise<T> {
+    this.#operations.knows(plan);
     return await this.#claims.holding(claimsToMake(plan), "One of the originals", action);
   }
 }

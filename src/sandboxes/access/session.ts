@@ -1,4 +1,5 @@
 import type { Store } from "../../store/store.ts";
+import type { Operations } from "./operations.ts";
 import type { PlanAccess } from "./plan-access.ts";
 import type { PlanHistory } from "./plan-history.ts";
 
@@ -10,6 +11,6 @@ export interface Session {
   readonly plans: PlanAccess;
   readonly history: PlanHistory;
   readonly now: () => Date;
-  /** Aborted when the user interrupts. */
-  readonly signal: AbortSignal;
+  /** The calls under way, each with the signal by which it is interrupted. */
+  readonly operations: Operations;
 }

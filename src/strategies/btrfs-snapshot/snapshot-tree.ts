@@ -6,8 +6,15 @@ import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import { fitting } from "../../engine/changes/rows.ts";
 import { landedMove } from "../../engine/part/base-move.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
-import type { MovableBase, SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
-import { notThere, readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
+import type { Browse, MovableBase, SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
+import { FolderEntries } from "../../engine/sandbox/shown-entries.ts";
+import {
+  type FileContent,
+  notThere,
+  readFileBelow,
+  type WrittenFile,
+  writeFileBelow,
+} from "../../engine/sandbox/writing.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { sameFileContent } from "../../engine/tree/same-entry.ts";
 import type { Steps } from "../../engine/work/pace.ts";
@@ -144,7 +151,7 @@ export class SnapshotTree extends NotedTree implements SandboxTree {
     return readFileBelow(own, path);
   }
 
-  write(_original: Folder, _own: Folder, path: string, bytes: Uint8Array): WrittenFile {
+  write(_original: Folder, _own: Folder, path: string, bytes: FileContent): WrittenFile {
     this.makeTree();
     this.removeTemporary();
     using tree = this.openOwn();
@@ -154,6 +161,14 @@ export class SnapshotTree extends NotedTree implements SandboxTree {
     );
     this.removeTemporary();
     return written;
+  }
+
+  browse<T>(_original: Folder, own: Folder, purpose: "look" | "change", action: Browse<T>): T {
+    if (purpose === "look") return action(new FolderEntries(own));
+    this.makeTree();
+    this.removeTemporary();
+    using tree = this.openOwn();
+    return action(new FolderEntries(tree));
   }
 
   /**

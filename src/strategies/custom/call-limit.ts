@@ -20,26 +20,19 @@ export interface StrategyCall {
  */
 export class CallLimit {
   readonly #milliseconds: number;
-  readonly #user: AbortSignal;
+  readonly #user: () => AbortSignal;
   readonly #late = new AbortController();
-  /**
-   * The actions that an interruption runs, one for each call under way. All calls share one listener, because
-   * a listener for each would cost more than the call.
-   */
-  readonly #interruptible = new Set<() => void>();
   #givenUp: string | undefined;
 
-  constructor(milliseconds: number, user: AbortSignal) {
+  /** `user` gives the signal of the present call. */
+  constructor(milliseconds: number, user: () => AbortSignal) {
     this.#milliseconds = Math.min(milliseconds, LONGEST_WAIT_MS);
     this.#user = user;
-    user.addEventListener("abort", () => {
-      for (const interrupted of this.#interruptible) interrupted();
-    });
   }
 
   /** Aborted when the user interrupts, or when a call takes too long. */
   get signal(): AbortSignal {
-    return AbortSignal.any([this.#user, this.#late.signal]);
+    return AbortSignal.any([this.#user(), this.#late.signal]);
   }
 
   /**
@@ -62,13 +55,14 @@ export class CallLimit {
         Math.min(AFTER_INTERRUPTION_MS, this.#milliseconds),
       );
     };
-    if (!call.finishes) this.#interruptible.add(interrupted);
-    if (!call.finishes && this.#user.aborted) interrupted();
+    const user = call.finishes ? undefined : this.#user();
+    if (user?.aborted === true) interrupted();
+    else user?.addEventListener("abort", interrupted);
     try {
       return await Promise.race([action(), tooLate]);
     } finally {
       clearTimeout(timer);
-      this.#interruptible.delete(interrupted);
+      user?.removeEventListener("abort", interrupted);
     }
   }
 

@@ -27,7 +27,7 @@ export class CustomCalls {
   /** Loaded at the first call, because built-in strategies need no zod. */
   #schemas: Promise<typeof import("./results.ts")> | undefined;
 
-  constructor(limitMilliseconds: number, user: AbortSignal) {
+  constructor(limitMilliseconds: number, user: () => AbortSignal) {
     this.limit = new CallLimit(limitMilliseconds, user);
   }
 

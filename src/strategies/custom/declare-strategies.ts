@@ -21,7 +21,7 @@ export function registerCustom(
   parts: CustomParts,
   make: (context: StrategyContext) => SandboxStrategy,
 ): void {
-  const custom = new CustomCalls(DEFAULT_CALL_LIMIT_MS, parts.context.signal);
+  const custom = new CustomCalls(DEFAULT_CALL_LIMIT_MS, () => parts.context.signal);
   const strategy: SandboxStrategy = make(contextFor(parts, custom, () => strategy.name));
   parts.registry.register(strategy, custom);
 }
@@ -43,7 +43,7 @@ async function makerOf(declared: CustomStrategy, options: Options): Promise<Stra
 
 async function load(parts: CustomParts, declared: CustomStrategy, options: Options): Promise<LoadedStrategy> {
   const { name, limitMilliseconds } = declared;
-  const custom = new CustomCalls(limitMilliseconds, parts.context.signal);
+  const custom = new CustomCalls(limitMilliseconds, () => parts.context.signal);
   const context = contextFor(parts, custom, () => name);
   try {
     const strategy = await custom.limit.within(
@@ -74,7 +74,9 @@ function contextFor(
 ): StrategyContext {
   return {
     ...context,
-    signal: custom.limit.signal,
+    get signal() {
+      return custom.limit.signal;
+    },
     recordIntent: async (ref, places) =>
       await context.recordIntent(await custom.refInMaking(ref), [...places].map(plainPlace)),
     recordLoss: async (ref, why) => await recordLoss(ref, String(why), name()),

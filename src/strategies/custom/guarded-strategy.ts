@@ -16,6 +16,9 @@ import {
 /** Finds the implementation of a strategy for a sandbox or resource. */
 export type FindStrategy = (subject: Subject) => Promise<RegisteredStrategy>;
 
+/** Makes a call whose progress is about this resource. */
+export type AboutResource = <T>(resourceId: string, call: () => T) => T;
+
 /**
  * Stands between Drydock and a strategy, so that the rules hold whatever the strategy does. It loads a
  * strategy at its first call, checks paths, lets only the version that made a sandbox touch it, and turns
@@ -32,10 +35,10 @@ export type GuardedStrategy = {
 };
 
 /** The guard of the strategy that `find` finds, with every method of the table. */
-export function guarded(find: FindStrategy): GuardedStrategy {
+export function guarded(find: FindStrategy, about: AboutResource = (_, make) => make()): GuardedStrategy {
   const methods = METHOD_NAMES.map((method) => [
     method,
-    (...args: ArgumentsOf<typeof method>) => call(find, method, args),
+    (...args: ArgumentsOf<typeof method>) => call(find, about, method, args),
   ]);
   return {
     ...(Object.fromEntries(methods) as GuardedStrategy),
@@ -46,23 +49,31 @@ export function guarded(find: FindStrategy): GuardedStrategy {
 
 async function call<M extends MethodName>(
   find: FindStrategy,
+  aboutResource: AboutResource,
   method: M,
   given: ArgumentsOf<M>,
 ): Promise<Answer<M>> {
   const { about, takesPath, anyVersion } = METHODS[method];
-  const args = takesPath === true ? withCheckedPath(given) : given;
+  const args = withCheckedPaths(given, takesPath === undefined ? 0 : takesPath === "two" ? 2 : 1);
   const subject = about === undefined ? { ref: args[0] as SandboxRef } : about(...args);
   const found = await find(subject);
   if (subject.ref !== undefined && anyVersion !== true) assertVersion(subject.ref, found);
   try {
-    return await (found.custom?.call(found, method, args) ?? answerOf(found.strategy, method, args));
+    const answer = () => found.custom?.call(found, method, args) ?? answerOf(found.strategy, method, args);
+    const resourceId = subject.ref?.resourceId ?? subject.resource?.id;
+    return await (resourceId === undefined ? answer() : aboutResource(resourceId, answer));
   } catch (thrown) {
     throw errorFrom(thrown, method, found.name);
   }
 }
 
-function withCheckedPath<Args extends readonly unknown[]>([ref, path, ...more]: Args): Args {
-  return [ref, assertResourcePath(path as string), ...more] as readonly unknown[] as Args;
+/** The arguments after the first one are paths, so many of them. */
+function withCheckedPaths<Args extends readonly unknown[]>(args: Args, paths: number): Args {
+  if (paths === 0) return args;
+  const checked = args.map((value, at) =>
+    at > 0 && at <= paths ? assertResourcePath(value as string) : value,
+  );
+  return checked as readonly unknown[] as Args;
 }
 
 function assertVersion({ madeWith }: SandboxRef, { name, madeWith: { version } }: RegisteredStrategy): void {

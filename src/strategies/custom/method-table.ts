@@ -7,6 +7,7 @@ import {
   UsageError,
 } from "../../core/errors/errors.ts";
 import type { ProgramView } from "../../core/program-view.ts";
+import type { Entry } from "../../core/resource/entry.ts";
 import type { Resource } from "../../core/resource/resource.ts";
 import type { SandboxRef } from "../../core/sandbox.ts";
 import type {
@@ -27,6 +28,7 @@ interface Answers {
   readonly checkpoint: SavedCheckpoint;
   readonly rollbackPrepared: readonly Attention[];
   readonly path: string | undefined;
+  readonly stat: Entry | undefined;
   readonly enter: ProgramView | undefined;
   readonly ways: readonly StrategyWay[] | undefined;
 }
@@ -48,14 +50,16 @@ interface MethodRule<M extends MethodName> {
   readonly required?: "always" | "two-phase";
   /** The subject of the call. Default: the sandbox of the first argument. */
   readonly about?: (...args: ArgumentsOf<M>) => Subject;
-  /** The second argument is a path inside the resource. */
-  readonly takesPath?: true;
+  /** The second argument is a path inside the resource; with "two", the third as well. */
+  readonly takesPath?: true | "two";
   /** The class of the error for a failure. Default: `SandboxCommitError`. */
   readonly error?: ErrorType;
   /** The method lands, takes back or removes: it runs to its end although the user interrupts. */
   readonly finishes?: true;
   /** The method also serves sandboxes of another version of the strategy. */
   readonly anyVersion?: true;
+  /** Throws the error where a strategy lacks the method. Default: `nothing` answers. */
+  readonly missing?: () => never;
   /** The answer where a strategy lacks the method, or returns nothing. Default: undefined. */
   readonly nothing?: (args: ArgumentsOf<M>, strategy: SandboxStrategy) => Answer<M> | Promise<Answer<M>>;
   /**
@@ -93,6 +97,13 @@ export const METHODS: { readonly [M in MethodName]: MethodRule<M> } = {
   },
 
   query: { nothing: takesNoStatements },
+  stat: { takesPath: true, missing: hasNoEntries },
+  list: { takesPath: true, missing: hasNoEntries },
+  readPart: { takesPath: true, missing: hasNoEntries },
+  writeFrom: { takesPath: true, missing: hasNoEntries },
+  makeFolder: { takesPath: true, missing: hasNoEntries },
+  remove: { takesPath: true, missing: hasNoEntries },
+  rename: { takesPath: "two", missing: hasNoEntries },
   discardCheckpoint: { anyVersion: true },
   path: {},
   enter: { nothing: viewOfPath },
@@ -123,7 +134,7 @@ export async function answerOf<M extends MethodName>(
   method: M,
   args: ArgumentsOf<M>,
 ): Promise<Answer<M>> {
-  const { required, nothing } = METHODS[method];
+  const { required, missing, nothing } = METHODS[method];
   // The registry has checked that the members are functions.
   const members = strategy as unknown as {
     readonly [name in M]?: (...args: ArgumentsOf<M>) => Promise<Answer<M>>;
@@ -132,10 +143,18 @@ export async function answerOf<M extends MethodName>(
     throw new UnsupportedError(`The strategy has no ${method}.`, {
       hint: "Only two-phase strategies have it.",
     });
+  if (members[method] === undefined) missing?.();
   const answer = await members[method]?.(...args);
   return answer === undefined && nothing !== undefined
     ? await nothing(args, strategy)
     : (answer as Answer<M>);
+}
+
+function hasNoEntries(): never {
+  throw new UsageError("The entries of this sandbox can't be worked on one by one.", {
+    hint: "It is a database, or its strategy can't do this: use statements, read and write, or its path.",
+    code: "NO_ENTRIES",
+  });
 }
 
 function takesNoStatements(): never {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { CAPABILITIES } from "../../core/capabilities.ts";
 import { CHANGE_KINDS, CHANGE_OPERATIONS } from "../../core/change.ts";
 import { messageOf } from "../../core/errors/errors.ts";
+import { ENTRY_KINDS } from "../../core/resource/entry.ts";
 import { copyPlain } from "../../core/values/plain-data.ts";
 import type { Answer, MethodName } from "./method-table.ts";
 import { problemsIn } from "./strategy-options.ts";
@@ -25,6 +26,10 @@ const bytes = z.instanceof(Uint8Array, { error: "Invalid input: expected bytes" 
 const change = z.looseObject({
   ...{ path: text, operation: z.enum(CHANGE_OPERATIONS), kind: z.enum(CHANGE_KINDS) },
   ...{ warnings: lines.optional(), insertions: count.optional(), deletions: count.optional() },
+});
+const entry = z.object({
+  ...{ path: text, kind: z.enum(ENTRY_KINDS), size: count, mode: count, mtime: text },
+  target: text.optional(),
 });
 const attention = z.array(z.object({ path: text, message: text, keptAt: text.optional() }));
 const committed = z.object({ changes: count, attention: attention.default([]) });
@@ -62,6 +67,10 @@ const RESULTS: { readonly [M in MethodName as Answer<M> extends void ? never : M
   query: z.array(
     z.object({ columns: z.array(z.string()), rows: z.array(z.array(z.unknown())), changes: count }),
   ),
+  stat: plain(entry.optional()),
+  list: plain(z.array(entry)),
+  readPart: bytes,
+  writeFrom: plain(change),
   path: text.regex(/^(?:\/|[A-Za-z][A-Za-z0-9+.-]*:)/, "it is neither an absolute path nor a URL").optional(),
   enter: plain(
     z.discriminatedUnion("kind", [

@@ -9,8 +9,14 @@ import { diffTree } from "../../engine/changes/tree-diff.ts";
 import { type BaseMove, landedMove, returnedMove } from "../../engine/part/base-move.ts";
 import { earlierInBaseline, rebased } from "../../engine/part/rebased-baseline.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
-import type { MovableBase, SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
-import { readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
+import type { Browse, MovableBase, SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
+import { FolderEntries } from "../../engine/sandbox/shown-entries.ts";
+import {
+  type FileContent,
+  readFileBelow,
+  type WrittenFile,
+  writeFileBelow,
+} from "../../engine/sandbox/writing.ts";
 import { type CopiedEntry, type CopyOptions, copyEntry, copyTree } from "../../engine/tree/copy-tree.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { sameFileContent } from "../../engine/tree/same-entry.ts";
@@ -92,8 +98,12 @@ export class CopiedTree extends NotedTree implements SandboxTree {
     return readFileBelow(own, path);
   }
 
-  write(_original: Folder, own: Folder, path: string, bytes: Uint8Array): WrittenFile {
+  write(_original: Folder, own: Folder, path: string, bytes: FileContent): WrittenFile {
     return writeFileBelow(own, path, bytes, this.workspace);
+  }
+
+  browse<T>(_original: Folder, own: Folder, _purpose: "look" | "change", action: Browse<T>): T {
+    return action(new FolderEntries(own));
   }
 
   *diff(original: Folder, own: Folder): Steps<ChangeSet> {

@@ -39,15 +39,22 @@ import {
   scopeFrom,
 } from "../../engine/sandbox/sandbox-reference.ts";
 import { type BegunRestore, isLive, type SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
-import { readFileBelow } from "../../engine/sandbox/writing.ts";
+import { type FileContent, readFileBelow } from "../../engine/sandbox/writing.ts";
 import { shownChanges } from "../../engine/show/diff-view.ts";
 import { writtenChange } from "../../engine/show/written-change.ts";
 import { lazyValue } from "../../engine/work/lazy-value.ts";
 import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
-import { type Scope, scopeOf, toEnginePath, toResourcePath } from "../../engine/workspace/scope.ts";
+import {
+  isExcluded,
+  type Scope,
+  scopeOf,
+  toEnginePath,
+  toResourcePath,
+} from "../../engine/workspace/scope.ts";
 import { choosePlace, type WorkspacePlace } from "../../engine/workspace/workspace.ts";
 import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
+import { type BrowsedSandbox, Browsing } from "./browsing.ts";
 import {
   type NewReference,
   type NewSandbox,
@@ -67,6 +74,18 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
 {
   readonly name: string;
   readonly capabilities: TwoPhaseCapabilities;
+
+  readonly #browsing = new Browsing(
+    (...given) => this.#browse(...given),
+    (...given) => this.write(...given),
+  );
+  readonly stat: Browsing["stat"] = (...given) => this.#browsing.stat(...given);
+  readonly list: Browsing["list"] = (...given) => this.#browsing.list(...given);
+  readonly readPart: Browsing["readPart"] = (...given) => this.#browsing.readPart(...given);
+  readonly writeFrom: Browsing["writeFrom"] = (...given) => this.#browsing.writeFrom(...given);
+  readonly makeFolder: Browsing["makeFolder"] = (...given) => this.#browsing.makeFolder(...given);
+  readonly remove: Browsing["remove"] = (...given) => this.#browsing.remove(...given);
+  readonly rename: Browsing["rename"] = (...given) => this.#browsing.rename(...given);
 
   constructor(context: StrategyContext, name: string, capabilities: TwoPhaseCapabilities) {
     super(context);
@@ -137,11 +156,23 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     return readFileBelow(sandbox.original, enginePath);
   }
 
-  async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
+  async write(ref: SandboxRef, path: string, bytes: FileContent): Promise<Change> {
     using sandbox = await this.open(ref);
     const enginePath = toEnginePath(sandbox.scope, path);
     const { before, after } = sandbox.tree.write(sandbox.original, sandbox.own, enginePath, bytes);
     return writtenChange(toResourcePath(sandbox.scope, enginePath), before, after);
+  }
+
+  async #browse<T>(
+    ref: SandboxRef,
+    purpose: "look" | "change",
+    action: (sandbox: BrowsedSandbox) => T,
+  ): Promise<T> {
+    using sandbox = await this.open(ref);
+    const { tree, original, own, scope } = sandbox;
+    const inside = (path: string) => toEnginePath(scope, path);
+    const isHidden = (path: string) => isExcluded(scope, path);
+    return tree.browse(original, own, purpose, (entries) => action({ entries, inside, isHidden }));
   }
 
   async diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView> {

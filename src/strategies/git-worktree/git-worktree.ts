@@ -24,13 +24,15 @@ import {
   openPlaceOf,
   placeOf,
 } from "../../engine/sandbox/sandbox-reference.ts";
-import { readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
+import { FolderEntries } from "../../engine/sandbox/shown-entries.ts";
+import { type FileContent, readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
 import { writtenChange } from "../../engine/show/written-change.ts";
 import { choosePlace, openWorkspace } from "../../engine/workspace/workspace.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { Git } from "../../system/process/git.ts";
 import { currentBootId } from "../../system/process/process-identity.ts";
+import { type BrowsedSandbox, Browsing } from "../folder/browsing.ts";
 import {
   type NewReference,
   type NewSandbox,
@@ -43,7 +45,7 @@ import { UserHooks } from "./checkout/user-hooks.ts";
 import { bringWorktreeBack, saveWorktree } from "./checkpoint/checkpoints.ts";
 import { GitLandings } from "./landing/git-landings.ts";
 import { LandingFolder } from "./landing/landing-record.ts";
-import { GIT_LANDINGS, WORKTREE } from "./layout.ts";
+import { DOT_GIT, GIT_LANDINGS, WORKTREE } from "./layout.ts";
 import { workBranch } from "./repository/repositories.ts";
 import { dropRefs, refsOf } from "./repository/repository-refs.ts";
 import { checkoutOf, recordedStart, requestedStart, workPath } from "./sandbox-facts.ts";
@@ -85,6 +87,18 @@ export class GitWorktreeStrategy extends WorkspaceStrategy<SandboxParts> impleme
   } as const;
   protected override readonly removal = REMOVAL;
   readonly #git: Git;
+
+  readonly #browsing = new Browsing(
+    (...given) => this.#browse(...given),
+    (...given) => this.write(...given),
+  );
+  readonly stat: Browsing["stat"] = (...given) => this.#browsing.stat(...given);
+  readonly list: Browsing["list"] = (...given) => this.#browsing.list(...given);
+  readonly readPart: Browsing["readPart"] = (...given) => this.#browsing.readPart(...given);
+  readonly writeFrom: Browsing["writeFrom"] = (...given) => this.#browsing.writeFrom(...given);
+  readonly makeFolder: Browsing["makeFolder"] = (...given) => this.#browsing.makeFolder(...given);
+  readonly remove: Browsing["remove"] = (...given) => this.#browsing.remove(...given);
+  readonly rename: Browsing["rename"] = (...given) => this.#browsing.rename(...given);
 
   constructor(context: StrategyContext) {
     super(context);
@@ -139,12 +153,23 @@ export class GitWorktreeStrategy extends WorkspaceStrategy<SandboxParts> impleme
     return await baseContent(parts, readRecord(parts.workspace).base, workPath(path));
   }
 
-  async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
+  async write(ref: SandboxRef, path: string, bytes: FileContent): Promise<Change> {
     using parts = await this.open(ref);
     using worktree = parts.openWorktree();
     const at = workPath(path);
     const { before, after } = writeFileBelow(worktree, at, bytes, parts.workspace);
     return writtenChange(at, before, after);
+  }
+
+  async #browse<T>(
+    ref: SandboxRef,
+    _purpose: "look" | "change",
+    action: (sandbox: BrowsedSandbox) => T,
+  ): Promise<T> {
+    using parts = await this.open(ref);
+    using worktree = parts.openWorktree();
+    const isHidden = (path: string) => path === DOT_GIT;
+    return action({ entries: new FolderEntries(worktree), inside: workPath, isHidden });
   }
 
   async diff(ref: SandboxRef): Promise<DiffView> {

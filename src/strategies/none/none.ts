@@ -12,12 +12,14 @@ import { type SandboxRef, sandboxIdFor } from "../../core/sandbox.ts";
 import type { CommitResult, OnePhaseSandboxStrategy, StrategyContext } from "../../core/strategy.ts";
 import { builtInStrength } from "../../core/strategy-names.ts";
 import { scopeFrom } from "../../engine/sandbox/sandbox-reference.ts";
-import { readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
+import { FolderEntries } from "../../engine/sandbox/shown-entries.ts";
+import { type FileContent, readFileBelow, writeFileBelow } from "../../engine/sandbox/writing.ts";
 import { shownChanges } from "../../engine/show/diff-view.ts";
 import { writtenChange } from "../../engine/show/written-change.ts";
 import { runInTurns } from "../../engine/work/pace.ts";
 import { scopeOf, toEnginePath, toResourcePath } from "../../engine/workspace/scope.ts";
 import { Folder } from "../../system/calls/folder.ts";
+import { type BrowsedSandbox, Browsing } from "../folder/browsing.ts";
 import { RecordedTree } from "./recorded-tree.ts";
 
 /**
@@ -35,6 +37,18 @@ export class NoneStrategy implements OnePhaseSandboxStrategy {
     resourceTypes: ["fs-directory", "fs-file", "fs-mount", "git-checkout"],
   } as const;
   readonly #context: StrategyContext;
+
+  readonly #browsing = new Browsing(
+    (...given) => this.#browse(...given),
+    (...given) => this.write(...given),
+  );
+  readonly stat: Browsing["stat"] = (...given) => this.#browsing.stat(...given);
+  readonly list: Browsing["list"] = (...given) => this.#browsing.list(...given);
+  readonly readPart: Browsing["readPart"] = (...given) => this.#browsing.readPart(...given);
+  readonly writeFrom: Browsing["writeFrom"] = (...given) => this.#browsing.writeFrom(...given);
+  readonly makeFolder: Browsing["makeFolder"] = (...given) => this.#browsing.makeFolder(...given);
+  readonly remove: Browsing["remove"] = (...given) => this.#browsing.remove(...given);
+  readonly rename: Browsing["rename"] = (...given) => this.#browsing.rename(...given);
 
   constructor(context: StrategyContext) {
     this.#context = context;
@@ -79,7 +93,7 @@ export class NoneStrategy implements OnePhaseSandboxStrategy {
     return readFileBelow(original, toEnginePath(scopeFrom(ref), path));
   }
 
-  async write(ref: SandboxRef, path: string, bytes: Uint8Array): Promise<Change> {
+  async write(ref: SandboxRef, path: string, bytes: FileContent): Promise<Change> {
     const scope = scopeFrom(ref);
     using original = Folder.open(scope.root);
     const record = this.#record(ref.sandboxId);
@@ -92,6 +106,18 @@ export class NoneStrategy implements OnePhaseSandboxStrategy {
     } finally {
       record.removeTemporary(original);
     }
+  }
+
+  async #browse<T>(
+    ref: SandboxRef,
+    purpose: "look" | "change",
+    action: (sandbox: BrowsedSandbox) => T,
+  ): Promise<T> {
+    const scope = scopeFrom(ref);
+    using original = Folder.open(scope.root);
+    if (purpose === "change") this.#record(ref.sandboxId).removeTemporary(original);
+    const inside = (path: string) => toEnginePath(scope, path);
+    return action({ entries: new FolderEntries(original), inside, isHidden: () => false });
   }
 
   async diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView> {

@@ -1,8 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { UsageError } from "../../core/errors/errors.ts";
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import type { WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
-import { assertFile, writeFileBelow } from "../../engine/sandbox/writing.ts";
+import {
+  assertFile,
+  type FileContent,
+  type WrittenFile,
+  writeFileBelow,
+} from "../../engine/sandbox/writing.ts";
 import { copyEntry } from "../../engine/tree/copy-tree.ts";
 import { giveMetadata } from "../../engine/tree/metadata.ts";
 import { runAtOnce } from "../../engine/work/pace.ts";
@@ -39,7 +43,7 @@ export class LayerWriter {
   }
 
   /** Writes one file, and makes the folders above it. */
-  write(upper: Folder, lower: Folder, path: string, bytes: Uint8Array): WrittenFile {
+  write(upper: Folder, lower: Folder, path: string, bytes: FileContent): WrittenFile {
     if (path === ROOT_PATH) return writeFileBelow(upper, path, bytes, this.#scratch);
     return this.inFolder(upper, lower, path, (folder, below) =>
       this.#file(folder, below, path, baseName(path), bytes),
@@ -127,7 +131,7 @@ export class LayerWriter {
     lower: Folder | undefined,
     path: string,
     name: string,
-    bytes: Uint8Array,
+    bytes: FileContent,
   ): WrittenFile {
     const above = upper.facts(name);
     if (above !== undefined && this.#marks.isMark(upper, name, above)) {
@@ -156,7 +160,8 @@ export class LayerWriter {
   }
 }
 
-function asideName(): string {
+/** A new name for an entry in the workspace. */
+export function asideName(): string {
   return `aside-${randomBytes(8).toString("hex")}`;
 }
 

@@ -5,8 +5,15 @@ import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
 import { NotedTree } from "../../engine/sandbox/noted-tree.ts";
-import type { MovableBase, SandboxTree, WrittenFile } from "../../engine/sandbox/sandbox-tree.ts";
-import { notThere, readFileBelow, writeThroughMount } from "../../engine/sandbox/writing.ts";
+import type { Browse, MovableBase, SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
+import { FolderEntries } from "../../engine/sandbox/shown-entries.ts";
+import {
+  type FileContent,
+  notThere,
+  readFileBelow,
+  type WrittenFile,
+  writeThroughMount,
+} from "../../engine/sandbox/writing.ts";
 import { giveMetadata } from "../../engine/tree/metadata.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
@@ -18,6 +25,7 @@ import { readXattrs } from "../../system/calls/xattrs.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { BaseRecord, baseFacts } from "./base-record.ts";
+import { LayerEntries } from "./entries/layer-entries.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
 import {
   type EarlierLayer,
@@ -185,7 +193,7 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     return readFileBelow(found.folder, baseName(path));
   }
 
-  write(original: Folder, own: Folder, path: string, bytes: Uint8Array): WrittenFile {
+  write(original: Folder, own: Folder, path: string, bytes: FileContent): WrittenFile {
     using mounted = this.#openMount(this);
     if (mounted !== undefined) return writeThroughMount(mounted, path, bytes);
     this.#assertUnderstood(own, mounted);
@@ -199,6 +207,23 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     }
     record.saveIfChanged(this.workspace);
     return written;
+  }
+
+  /**
+   * Changes without a mount are recorded like those of programs: the base of what they cover is complete when
+   * they are done, and a crash before that leaves `entered`.
+   */
+  browse<T>(original: Folder, own: Folder, purpose: "look" | "change", action: Browse<T>): T {
+    using mounted = this.#openMount(this);
+    if (mounted !== undefined) return action(new FolderEntries(mounted));
+    const record = BaseRecord.load(this.workspace);
+    const writer = new LayerWriter(this.#marks, record, this.workspace);
+    const layers = { upper: own, lower: original, scratch: this.workspace, marks: this.#marks, writer };
+    if (purpose === "look") return action(new LayerEntries(layers));
+    this.markEntered();
+    const result = action(new LayerEntries(layers));
+    this.noteWork(original);
+    return result;
   }
 
   *diff(original: Folder, own: Folder): Steps<ChangeSet> {

@@ -76,7 +76,12 @@ export class SqliteSnapshotStrategy
 
   constructor(context: StrategyContext, options: SqliteSnapshotOptions = {}) {
     super(context);
-    this.#patience = { limitMs: options.waitMs ?? DEFAULT_WAIT_MS, signal: context.signal };
+    this.#patience = {
+      limitMs: options.waitMs ?? DEFAULT_WAIT_MS,
+      get signal() {
+        return context.signal;
+      },
+    };
   }
 
   async probe(resource: Resource): Promise<ProbeResult> {

@@ -145,6 +145,18 @@ export function* pieces(from: number, label: string): Generator<Buffer, void, un
   }
 }
 
+/** A part of a file: at most so many bytes, and fewer at its end. */
+export function readPart(from: number, offset: number, length: number, label: string): Buffer {
+  const part = new PinnedBuffer(Math.max(1, length));
+  let total = 0;
+  while (total < length) {
+    const read = calls.pread(from, part.address + total, length - total, offset + total);
+    if (check(read, "read", label) === 0) break;
+    total += read;
+  }
+  return part.bytes.subarray(0, total);
+}
+
 /** The last bytes of a file, at most so many. */
 export function readTail(from: number, most: number, label: string): Buffer {
   smallBuffer ??= new PinnedBuffer(SMALL);

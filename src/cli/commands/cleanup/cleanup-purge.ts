@@ -11,19 +11,17 @@ interface PurgeOptions {
   readonly olderThan?: string;
   readonly dryRun?: boolean;
   readonly force?: boolean;
-  readonly undoRecords?: boolean;
 }
 
-/** `drydock cleanup purge [--older-than AGE] [--dry-run] [--force] [--undo-records]` */
+/** `drydock cleanup purge [--older-than AGE] [--dry-run] [--force]` */
 export function define(command: Command, context: CommandContext): void {
   command
     .option("--older-than <age>", "only leftovers of at least this age: 7d, 12h, 30m or 90s")
     .option("--dry-run", "only list what would be removed")
     .option("--force", "also remove leftovers that may hold the only copy of unapplied work")
-    .option("--undo-records", "also free undo records; their plans can't be undone any more")
-    .action(async ({ olderThan, dryRun = false, force = false, undoRecords = false }: PurgeOptions) => {
+    .action(async ({ olderThan, dryRun = false, force = false }: PurgeOptions) => {
       const age = olderThan === undefined ? {} : { olderThanMs: parseDuration(olderThan) };
-      const purge = (drydock: Services) => drydock.cleanup.purge({ ...age, dryRun, force, undoRecords });
+      const purge = (drydock: Services) => drydock.cleanup.purge({ ...age, dryRun, force });
       const purged = await openToChange(context, undefined, purge, { makesRoom: true });
       const result = { ...purged, kept: purged.kept.map(withRemedy) };
       context.result(result, () => purgeLines(result, context.output.styles));

@@ -4,7 +4,7 @@ import { openToChange } from "../../open-for-command.ts";
 import { unescapePath } from "../../options/escaped-path.ts";
 import { addFileArguments, fileArguments } from "../../options/plan-argument.ts";
 import { writtenLines } from "../../render/plan/diff-lines.ts";
-import { readStandardInput } from "../../terminal/standard-input.ts";
+import { standardInput } from "../../terminal/standard-input.ts";
 
 /** `drydock plan write [PLAN] RESOURCE PATH < FILE` */
 export function define(command: Command, context: CommandContext): void {
@@ -13,8 +13,8 @@ export function define(command: Command, context: CommandContext): void {
     const written = await openToChange(context, plan, async (drydock, signal) => {
       // A wrong plan is refused before the user types content.
       const { id } = await drydock.plans.find(plan);
-      const bytes = await readStandardInput(process.stdin, signal);
-      return drydock.plans.write(id, resource, unescapePath(path), bytes);
+      const content = standardInput(process.stdin, signal);
+      return await drydock.entries.write({ plan: id, resource, path: unescapePath(path) }, content);
     });
     const result = { resource, ...written };
     context.result(result, () => writtenLines(result, context.output.styles));

@@ -1,11 +1,5 @@
 import { displayPath } from "../../../core/paths/byte-path.ts";
-import type {
-  CleanupItem,
-  CleanupStatus,
-  IdlePlan,
-  PlanPlace,
-  PurgeResult,
-} from "../../../plans/plan-views.ts";
+import type { CleanupItem, CleanupStatus, PurgeResult } from "../../../plans/plan-views.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import { sizeText } from "../size-text.ts";
 import type { Styles } from "../styles.ts";
@@ -41,41 +35,10 @@ export function cleanupStatusLines(status: CleanupStatus, styles: Styles): reado
   const facts: readonly (readonly [string, string])[] = [
     ["state", displayPath(stateDir)],
     ["sandboxes", `${sandboxes.count}, ${sizeText(sandboxes.bytes)}`],
-    ["undo records", undoRecords.count === 0 ? "0" : `${undoRecords.count}, ${sizeText(undoRecords.bytes)}`],
+    ["undo records", String(undoRecords.count)],
     ["left over", leftovers.count === 0 ? "nothing" : `${leftovers.count}, ${sizeText(leftovers.bytes)}`],
   ];
   return textTable(facts.map(([fact, value]) => [{ text: fact, style: styles.dim }, value]));
-}
-
-/** Open plans that were not used for long, with what to do about them. */
-export function idlePlanLines(plans: readonly IdlePlan[], styles: Styles): readonly string[] {
-  if (plans.length === 0) return [];
-  const headings = ["PLAN", "NAME", "LAST USED", "SIZE", "OWNER"].map((text) => ({
-    text,
-    style: styles.dim,
-  }));
-  const rows = plans.map(({ planId, name, lastUsed, bytes, owner = "" }) => [
-    planId,
-    displayPath(name),
-    lastUsed,
-    sizeText(bytes),
-    displayPath(owner),
-  ]);
-  return [
-    "",
-    "Open plans that were not used for long; 'drydock plan cancel' throws one away:",
-    ...textTable([headings, ...rows]).map((line) => `  ${line}`),
-  ];
-}
-
-/** The places of a plan, a line each. */
-export function placeLines(places: readonly PlanPlace[], styles: Styles): readonly string[] {
-  const rows = places.map(({ kind, location, bytes }) => [
-    { text: kind, style: styles.dim },
-    bytes === undefined ? "" : sizeText(bytes),
-    displayPath(location),
-  ]);
-  return textTable(rows).map((line) => `  ${line}`);
 }
 
 function itemTable<Item extends CleanupItem>(

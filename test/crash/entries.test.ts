@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Workplace } from "../end-to-end/workplace.ts";
+
+/** A call that passes a failpoint, and the plan that it needs. */
+interface Case {
+  readonly points: readonly string[];
+  /** Makes a plan and returns its id. */
+  readonly plan: (place: Workplace) => string;
+  readonly call: readonly [verb: string, ...args: readonly string[]];
+}
+
+const copied = (place: Workplace) =>
+  place.done("plan", "create", "-r", "app=app,strategy=filesystem_copy").trim();
+const mounted = (place: Workplace) => place.done("plan", "create", "-r", "app=app,strategy=overlay").trim();
+/** `run` leaves an overlay that is not mounted. */
+const unmounted = (place: Workplace): string =>
+  JSON.parse(
+    place.drydock([
+      ...["run", "--json", "--keep", "-r", "app=app,strategy=overlay", "--"],
+      ...["sh", "-c", "echo work > new; echo work > changed"],
+    ]).stdout,
+  ).planId;
+
+const CASES: readonly Case[] = [
+  { points: ["entry.remove"], plan: copied, call: ["rm", "file"] },
+  { points: ["entry.rename"], plan: copied, call: ["mv", "file", "to/file"] },
+  {
+    points: ["entry.place-copy", "entry.remove-moved"],
+    plan: mounted,
+    call: ["mv", "folder", "to/folder"],
+  },
+  { points: ["overlay.make-whiteout", "overlay.hide-entry"], plan: unmounted, call: ["rm", "file"] },
+  { points: ["overlay.remove-aside"], plan: unmounted, call: ["rm", "changed"] },
+  { points: ["overlay.remove-own"], plan: unmounted, call: ["rm", "new"] },
+  { points: ["overlay.link-aside"], plan: unmounted, call: ["mv", "changed", "to/changed"] },
+  { points: ["overlay.move-own"], plan: unmounted, call: ["mv", "new", "to/new"] },
+  {
+    points: ["overlay.create-aside", "overlay.aside-metadata", "overlay.place-aside"],
+    plan: unmounted,
+    call: ["mv", "folder", "to/folder"],
+  },
+  { points: ["spool.make", "spool.data"], plan: copied, call: ["write", "to/written"] },
+];
+
+const NEEDS_ROOT = process.geteuid?.() === 0 ? false : "not root, so nothing can be mounted";
+const ORIGINAL = { file: "old\n", changed: "old\n", "folder/inner": "old\n" };
+
+describe("Drydock is killed while it changes an entry of a sandbox", { skip: NEEDS_ROOT }, () => {
+  for (const { points, plan, call } of CASES) {
+    for (const point of points) {
+      const [verb, from = "", to = from] = call;
+      it(`at ${point}, by plan ${verb}: the work is at one path or at both, and the call can be made again`, () => {
+        using place = new Workplace();
+        place.folder("app", ORIGINAL);
+        const before = place.tree("app");
+        const id = plan(place);
+        const words = ["plan", verb, id, "app", ...call.slice(1)];
+        const input = "written\n";
+        const killed = place.drydock(words, { env: { DRYDOCK_FAILPOINT: `${point}=kill` }, input });
+        assert.equal(killed.status, null, "it was not killed");
+        assert.deepEqual(place.tree("app"), before);
+        const paths = () =>
+          place.answer("plan", "ls", id, "app", "-R").entries.map((entry: { path: string }) => entry.path);
+        const now: readonly string[] = paths();
+        if (verb === "mv") {
+          assert.ok(now.includes(from) || now.includes(to), now.join());
+          // At both paths: the copy goes, and the call is made again.
+          if (now.includes(from) && now.includes(to)) place.done("plan", "rm", id, "app", to, "-R");
+        }
+        if (paths().includes(from) || verb === "write")
+          assert.equal(place.drydock(words, { input }).status, 0);
+        assert.equal(paths().includes(from), verb === "write");
+        place.done("plan", "apply", id);
+        const after = place.tree("app");
+        assert.equal(Object.keys(after).includes(from), verb === "write");
+        assert.equal(Object.keys(after).includes(to), verb !== "rm");
+        assert.deepEqual(
+          Object.keys(after).filter((path) => /aside|drydock/.test(path)),
+          [],
+        );
+      });
+    }
+  }
+});

@@ -13,6 +13,7 @@ import type { Reachable } from "./core/strategy-abilities.ts";
 import { SnapshotStrategy as Snapshot } from "./strategies/btrfs-snapshot/snapshot.ts";
 import { CopyOnWriteStrategy as CopyOnWrite } from "./strategies/copy-on-write/copy-on-write.ts";
 import { FilesystemCopyStrategy as FilesystemCopy } from "./strategies/filesystem-copy/filesystem-copy.ts";
+import { GitCheckoutStrategy as GitCheckout } from "./strategies/git-checkout/git-checkout.ts";
 import { GitWorktreeStrategy as GitWorktree } from "./strategies/git-worktree/git-worktree.ts";
 import { NoneStrategy as None } from "./strategies/none/none.ts";
 import { OverlayStrategy as Overlay } from "./strategies/overlay/overlay.ts";
@@ -30,6 +31,8 @@ export const SnapshotStrategy: StrategyClass<TwoPhaseSandboxStrategy & Reachable
 export const SqliteSnapshotStrategy: StrategyClass<TwoPhaseSandboxStrategy & Reachable> = SqliteSnapshot;
 /** `overlay` */
 export const OverlayStrategy: StrategyClass<TwoPhaseSandboxStrategy & Reachable> = Overlay;
+/** `overlay` of git checkouts */
+export const GitCheckoutStrategy: StrategyClass<TwoPhaseSandboxStrategy & Reachable> = GitCheckout;
 /** `copy_on_write` */
 export const CopyOnWriteStrategy: StrategyClass<TwoPhaseSandboxStrategy & Reachable> = CopyOnWrite;
 /** `filesystem_copy` */

@@ -27,6 +27,8 @@ export interface ChangeFacts {
   readonly mtime?: string;
   /** Where a symlink points. */
   readonly target?: string;
+  /** The object that a ref of a git repository leads to, or the ref that it stands for. */
+  readonly object?: string;
   /**
    * SHA-256 of the content, in hex. Where whole MiB of the content are zeros, holes or not, these are counted
    * instead of hashed, and the digest begins with `zeros:`.
@@ -52,6 +54,8 @@ export interface Change {
   readonly binary?: boolean;
   /** The statement that will make the change, where only that is known: one that was run in a database. */
   readonly statement?: string;
+  /** What changes, where path and kind do not say it: "2 commits on main: …". */
+  readonly note?: string;
   /** How many rows it touches. */
   readonly rows?: number;
   /** What will not land unchanged, and why. */

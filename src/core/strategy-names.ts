@@ -3,7 +3,7 @@
  * docs come from it.
  *
  * "Stronger" means: isolates more completely and lands more safely. The order is total; `auto` takes the
- * first that works here.
+ * first that works here. For a git checkout, `overlay` comes first: it shows the checkout at its own path.
  */
 export const BUILT_IN_STRATEGY_NAMES = [
   "git_worktree",

@@ -44,6 +44,12 @@ export const APART: WorldOptions = {
     return elsewhere;
   },
 };
+/** A folder and a checkout at its own path, in one plan. */
+export const IN_PLACE: WorldOptions = {
+  strategy: ["filesystem_copy", "overlay"],
+  isSmall: true,
+  places: [{ folder: fastFolder() }, { folder: fastFolder(), isCheckout: true, isInPlace: true }],
+};
 let elsewhere: string | undefined;
 
 function checkoutIn(world: World): TestRepository {

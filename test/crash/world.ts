@@ -20,7 +20,9 @@ import {
 } from "../support/sample-database.ts";
 import {
   buildRepository,
+  buildWithPacked,
   changeCheckout,
+  changeInPlace,
   changeRepository,
   snapshotRepository,
 } from "../support/sample-repository.ts";
@@ -53,6 +55,8 @@ export interface OriginalPlace {
   readonly isSubvolume?: boolean;
   /** The original is a git checkout in which its user is at work. */
   readonly isCheckout?: boolean;
+  /** The plan works in the checkout at its own path, so that it lands as if it had been done there. */
+  readonly isInPlace?: boolean;
   /** The original is a SQLite database, not a folder. */
   readonly database?: SampleDatabase;
   /** The folder around the original has a default ACL, which everything new in it inherits. */
@@ -97,9 +101,9 @@ export class World {
     this.#options = options;
     this.stateDir = join(this.#folderIn(options.statePlace ?? fastFolder()), "state");
     const places = options.places ?? [{ folder: fastFolder() }, { folder: fastFolder() }];
-    this.originals = places.map(({ folder, isOriginal, database, isCheckout }, index) => {
+    this.originals = places.map(({ folder, isOriginal, database, isCheckout, isInPlace }, index) => {
       if (database !== undefined) return databaseIn(this.#folderIn(folder), database);
-      if (isCheckout === true) return checkoutIn(this.#folderIn(folder));
+      if (isCheckout === true) return checkoutIn(this.#folderIn(folder), isInPlace === true);
       const [build, change] = treeFor(options, index);
       const location = isOriginal === true ? folder : join(this.#folderIn(folder), `original-${index}`);
       return { location, build, change, snapshot: snapshotFolder, later: LATER_FILE };
@@ -268,12 +272,12 @@ function snapshotFolder(root: string): TreeSnapshot {
   return snapshotTree(root, { ignore: (path) => OWN_NAME.test(basename(path)) });
 }
 
-function checkoutIn(folder: string): Original {
+function checkoutIn(folder: string, isInPlace: boolean): Original {
   return {
     location: join(folder, "checkout"),
-    build: buildRepository,
-    change: changeRepository,
-    changeDirectly: changeCheckout,
+    ...(isInPlace
+      ? { build: buildWithPacked, change: changeInPlace }
+      : { build: buildRepository, change: changeRepository, changeDirectly: changeCheckout }),
     snapshot: snapshotRepository,
     later: LATER_FILE,
   };

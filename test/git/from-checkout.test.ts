@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { GitWorkshop, stateOf } from "./git-workshop.ts";
+import { GitWorkshop, stateOf, WORKTREE } from "./git-workshop.ts";
 
-const resources = [{ location: "app", from: "checkout" }];
+const resources = [{ ...WORKTREE, from: "checkout" }];
 
 describe("A sandbox that begins with the checkout as it is", () => {
   it("[G1] holds uncommitted and untracked files, and touches neither index, stash nor files", async () => {

@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { AtomicCommitError, type CreatePlanOptions, type PlanView } from "../../src/index.ts";
 import { openServices } from "../../src/runtime.ts";
 import type { Services, ServicesOptions } from "../../src/services.ts";
+import { mountsBelow } from "../../src/system/mount/mount-table.ts";
 import { fastFolder } from "../support/fast-folder.ts";
 import { TestRepository } from "../support/test-repository.ts";
+
+/** The checkout, in a worktree of its own. */
+export const WORKTREE = { location: "app", strategy: "git_worktree" };
+/** The checkout, at its own path. */
+export const IN_PLACE = { location: "app", strategy: "overlay" };
 
 /**
  * Places for one test: a state directory, and a checkout with a few files, in memory if possible. All of it
@@ -37,10 +43,10 @@ export class GitWorkshop {
     return drydock;
   }
 
-  /** Opens Drydock and makes a plan over the checkout. */
+  /** Opens Drydock and makes a plan over the checkout, in a worktree unless the options say otherwise. */
   async plan(options: Partial<CreatePlanOptions> = {}, settings: ServicesOptions = {}): Promise<OpenPlan> {
     const drydock = await this.open(settings);
-    const plan = await drydock.plans.create({ resources: [{ location: "app" }], ...options });
+    const plan = await drydock.plans.create({ resources: [WORKTREE], ...options });
     return new OpenPlan(drydock, plan);
   }
 
@@ -54,6 +60,8 @@ export class GitWorkshop {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const drydock of this.#open) await drydock.close();
+    // A plan that is still open has its sandbox mounted.
+    for (const point of mountsBelow(this.base)) spawnSync("umount", ["--lazy", point]);
     rmSync(this.base, { recursive: true, force: true });
   }
 }

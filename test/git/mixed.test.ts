@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { GitWorkshop, stateOf } from "./git-workshop.ts";
+import { GitWorkshop, stateOf, WORKTREE } from "./git-workshop.ts";
 
 describe("[T2] A plan over a checkout and a folder", () => {
   async function mixed(workshop: GitWorkshop) {
     mkdirSync(join(workshop.base, "folder"));
     writeFileSync(join(workshop.base, "folder/a.txt"), "a\n");
     const plan = await workshop.plan({
-      resources: [{ location: "app" }, { location: "folder", strategy: "filesystem_copy" }],
+      resources: [WORKTREE, { location: "folder", strategy: "filesystem_copy" }],
     });
     await plan.write("src/app.ts", "mine\n");
     await plan.drydock.plans.write(plan.id, "folder", "a.txt", Buffer.from("mine\n"));

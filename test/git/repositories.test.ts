@@ -102,11 +102,15 @@ describe("[L8] git_worktree refuses", () => {
 
   it("leaves such a checkout to the next strategy where the choice is ours", async () => {
     await using workshop = new GitWorkshop();
-    workshop.repository.git("sparse-checkout", "set", "src");
-    const { view, drydock } = await workshop.plan();
+    workshop.repository.git("worktree", "add", "-q", "../linked");
+    workshop.repository.git("-C", "../linked", "sparse-checkout", "set", "src");
+    const { view, drydock } = await workshop.plan({ resources: [{ location: "linked" }] });
     await drydock.plans.cancel(view.id);
     assert.notEqual(view.resources[0]?.strategy, "git_worktree");
-    assert.match(view.resources[0]?.why ?? "", /passed over: git_worktree: .*is a sparse checkout/);
+    assert.match(
+      view.resources[0]?.why ?? "",
+      /passed over: overlay: its repository is elsewhere.*git_worktree: .*is a sparse checkout/,
+    );
   });
 });
 

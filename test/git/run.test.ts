@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { ACTORS, type Actor, Stage } from "../run/stage.ts";
 
+const WORKTREE = ".,strategy=git_worktree";
+
 /** A project that is a git checkout. */
 function checkoutFor(actor: Actor): Stage {
   const stage = new Stage(actor);
@@ -26,7 +28,7 @@ for (const actor of ACTORS) {
           "run",
           "--discard",
           "-r",
-          "..",
+          "..,strategy=git_worktree",
           "--",
           "sh",
           "-c",
@@ -49,7 +51,7 @@ for (const actor of ACTORS) {
         "set -e; git status --porcelain; echo 2 >> a.txt; git add a.txt; git commit -qm inside; git checkout -q -b side HEAD~1;" +
         "echo s > s.txt; git add .; git commit -qm side; git rebase -q drydock/$DRYDOCK_PLAN;" +
         "git checkout -q drydock/$DRYDOCK_PLAN; git merge -q side; git log --format=%s; git fsck";
-      const run = stage.drydock(["run", "--apply", "-r", ".", "--", "sh", "-c", script]);
+      const run = stage.drydock(["run", "--apply", "-r", WORKTREE, "--", "sh", "-c", script]);
       assert.equal(run.status, 0, run.stderr);
       assert.equal(run.stdout, "side\ninside\nbegin\n");
       const { stdout } = stage.shell(
@@ -70,7 +72,7 @@ for (const actor of ACTORS) {
         rm -rf .git/refs
         echo dirty > a.txt
         true`;
-      const run = stage.drydock(["run", "--keep", "-r", ".", "--", "sh", "-c", script]);
+      const run = stage.drydock(["run", "--keep", "-r", WORKTREE, "--", "sh", "-c", script]);
       assert.equal(run.status, 0, run.stderr);
       assert.match(run.stderr, /[Rr]ead-only file system/);
       const after = stage.shell("find .git -type f | sort | xargs sha256sum; git for-each-ref").stdout;
@@ -81,14 +83,14 @@ for (const actor of ACTORS) {
     it("sees nothing of Drydock's state but its own worktree", () => {
       using stage = checkoutFor(actor);
       const script = 'cd "$DRYDOCK_RESOURCE_PROJECT/.."; ls -A; ls -A ..; touch x';
-      const run = stage.drydock(["run", "--discard", "-r", ".", "--", "sh", "-c", script]);
+      const run = stage.drydock(["run", "--discard", "-r", WORKTREE, "--", "sh", "-c", script]);
       assert.match(run.stdout, /^worktree\n[0-9A-Z]{26}-[0-9A-Z]{26}\n$/);
       assert.match(run.stderr, /also wrote 1 file outside the plan; not landed/);
     });
 
     it("shares the worktree with another command of the plan, also after the first has ended", () => {
       using stage = checkoutFor(actor);
-      const plan = stage.drydock(["plan", "create", "-r", ".", "--name", "p"]);
+      const plan = stage.drydock(["plan", "create", "-r", WORKTREE, "--name", "p"]);
       assert.equal(plan.status, 0, plan.stderr);
       const worktree = stage.done("plan", "path", "p").trim();
       const script = `"$DRYDOCK" plan exec p -- sh -c 'echo 1 > one; until [ -e go ]; do sleep 0.1; done; echo 1 > done' &

@@ -83,6 +83,30 @@ export function changeRepository(root: string): void {
   chmodSync(join(root, "script"), 0o755);
 }
 
+/** The same checkout, with a branch that has no file of its own. */
+export function buildWithPacked(root: string): void {
+  buildRepository(root);
+  const repository = new TestRepository(root);
+  repository.git("branch", "goes");
+  repository.git("pack-refs", "--all");
+}
+
+/**
+ * What a plan does in it at its own path: besides, a branch and a tag come, a branch goes, and stashes come
+ * and go.
+ */
+export function changeInPlace(root: string): void {
+  changeRepository(root);
+  const repository = new TestRepository(root);
+  repository.git("branch", "-q", "-D", "goes");
+  repository.git("branch", "deep/new");
+  repository.git("tag", "-a", "-m", "tagged", "v1");
+  write(root, "same", "stashed inside\n");
+  repository.git("stash", "push", "-q", "--", "same");
+  repository.git("stash", "drop", "-q", "stash@{1}");
+  write(root, "other.log", "ignored, of the plan\n");
+}
+
 /** The same as a user does it himself, in the checkout that it lands in. */
 export function changeCheckout(root: string): void {
   changeRepository(root);
@@ -101,7 +125,8 @@ export function snapshotRepository(root: string): TreeSnapshot {
   lines.set("status", repository.git("status", "--porcelain", "--ignored"));
   lines.set("fsck", repository.git(...NOTHING_DERIVED, "fsck", "--strict", "--no-dangling"));
   // With a star at the one that HEAD is on.
-  const format = "--format=%(HEAD)%(refname)";
+  const format = "--format=%(HEAD)%(refname) %(objecttype)";
+  lines.set("stashes", repository.git("stash", "list").replace(/ [0-9a-f]{7,} /g, " ID "));
   lines.set("branches", repository.git("for-each-ref", format, "refs/heads", "refs/tags", "refs/remotes"));
   for (const name of [
     "MERGE_HEAD",

@@ -17,7 +17,7 @@ export function addResourceOption(command: Command): Command {
   return command
     .option(
       "-r, --resource <resource>",
-      "what the plan may change, repeatable; default: the current folder",
+      "what the plan may change, repeatable; default: the current folder, or the git checkout around it",
       collect,
     )
     .addHelpText("after", HELP);

@@ -201,7 +201,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
       return null;
     }
     const baseOf = sandbox.tree.baseLookup(sandbox.original);
-    return await this.#landings(sandbox.workspace, sandbox.scope).prepare(transaction, {
+    return await this.landings(sandbox.workspace, sandbox.scope).prepare(transaction, {
       original: sandbox.original,
       sandbox: sandbox.own,
       changes,
@@ -225,7 +225,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     const isPart = isOfPart(prepared);
     if (tree.isFinished && !isPart) tree.markStale();
     const direction = transaction.direction === "undo" ? "backward" : "forward";
-    const landings = this.#landings(folder, scope);
+    const landings = this.landings(folder, scope);
     const result = await landings.run(original, prepared, direction);
     if (isPart) await landings.withPart(original, prepared, (part) => rebaseAfterPart(part, tree, direction));
     await this.afterUse(ref);
@@ -246,7 +246,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     transaction: Transaction,
   ): Promise<readonly Attention[]> {
     const scope = scopeFrom(ref);
-    const landings = this.#landings(workspace, scope);
+    const landings = this.landings(workspace, scope);
     if (transaction.undoes !== undefined) {
       landings.rollbackUndo(transaction.undoes.prepared);
       return [];
@@ -259,14 +259,14 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
   }
 
   protected forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
-    this.#landings(workspace, scopeFrom(ref)).discard(prepared);
+    this.landings(workspace, scopeFrom(ref)).discard(prepared);
   }
 
   async rollback(ref: SandboxRef): Promise<void> {
     const scope = scopeFrom(ref);
     using folder = openPlaceOf(ref);
     using original = openOriginal(scope);
-    const landings = this.#landings(folder, scope);
+    const landings = this.landings(folder, scope);
     const tree = this.tree(folder, scope);
     let isRestored = false;
     try {
@@ -325,13 +325,13 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     const isLivePart = isOfPart(undoes) && isLive(tree);
     if (isLivePart) await this.freeze(ref, folder);
     using original = openOriginal(scope);
-    const landings = this.#landings(folder, scope);
+    const landings = this.landings(folder, scope);
     const prepared = landings.prepareUndo(original, undoes);
     if (isLivePart) await landings.withPart(original, undoes, (part) => prepareReturn(part, tree));
     return prepared;
   }
 
-  #landings(workspace: Folder, scope: Scope): Landings {
+  protected landings(workspace: Folder, scope: Scope): Landings {
     return new Landings(workspace, this.#touches(workspace, scope), this.work);
   }
 
@@ -349,7 +349,7 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
   }
 
   protected hasLandings(ref: SandboxRef, workspace: Folder): boolean {
-    return this.#landings(workspace, scopeFrom(ref)).ids().length > 0;
+    return this.landings(workspace, scopeFrom(ref)).ids().length > 0;
   }
 
   protected sandboxIn(ref: SandboxRef, workspace: Folder): OpenSandbox<Tree> {

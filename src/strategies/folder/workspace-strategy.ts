@@ -24,7 +24,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { newId } from "../../system/state/new-id.ts";
 
-const REMOVAL = { point: failpoint("cleanup.remove"), keeps: ["landings", "closed"] };
+const REMOVAL = { point: failpoint("cleanup.remove"), keeps: ["landings", "git-landings", "closed"] };
 
 /** The part of a reference that is known before the strategy decides anything. */
 export type NewReference = Pick<SandboxRef, "sandboxId" | "planId" | "resourceId" | "strategyName">;
@@ -96,7 +96,8 @@ export abstract class WorkspaceStrategy<Sandbox extends Disposable> {
 
   /**
    * The failpoint of each removal, and the names that an undo needs: `landings` holds undo records, and
-   * entries kept for another writer; `closed` the change times that an undo goes by (sandbox-door.ts).
+   * entries kept for another writer; `git-landings` those of repositories; `closed` the change times that an
+   * undo goes by (sandbox-door.ts).
    */
   protected readonly removal: { readonly point: Failpoint; readonly keeps: readonly string[] } = REMOVAL;
 

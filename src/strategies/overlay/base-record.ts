@@ -54,6 +54,7 @@ export class BaseRecord {
   readonly #hiddenFolders: string[] = [];
   #isChanged = false;
   #age: Age | undefined;
+  #isLeftOut: (path: string) => boolean = () => false;
 
   constructor(noted: ReadonlyMap<string, BaseFacts> = new Map()) {
     this.#noted = new Map(noted);
@@ -123,14 +124,18 @@ export class BaseRecord {
     {
       marks,
       only,
+      isLeftOut,
       age,
     }: {
       readonly marks: LayerMarks;
       readonly only: string | undefined;
+      /** Whether a path is excluded from the resource. */
+      readonly isLeftOut: (path: string) => boolean;
       readonly age: Age;
     },
   ): void {
     this.#age = age;
+    this.#isLeftOut = isLeftOut;
     this.#noteFolder(upper, lower, marks, ROOT_PATH, only);
     if (this.#unfounded.length === 0) return;
     const hidden = this.#findHidden(lower);
@@ -217,8 +222,9 @@ export class BaseRecord {
     for (const name of upper.names()) {
       const lowerName = marks.whitenedName(name) ?? name;
       if (OWN_NAME.test(lowerName) || (only !== undefined && lowerName !== only)) continue;
-      const [above, below] = [upper.facts(name), lower.facts(lowerName)];
       const childPath = joinPath(path, lowerName);
+      if (this.#isLeftOut(childPath)) continue;
+      const [above, below] = [upper.facts(name), lower.facts(lowerName)];
       if (above === undefined) continue;
       if (below === undefined) this.#suspect(upper, name, childPath, above, marks);
       else if (above.kind === "directory" && below.kind === "directory")

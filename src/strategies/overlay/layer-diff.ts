@@ -30,6 +30,8 @@ export interface LayerDiffOptions {
   readonly isLive: boolean;
   /** If the resource is a single file: its name. */
   readonly only?: string;
+  /** Whether a path is excluded from the resource. */
+  readonly isLeftOut: (path: string) => boolean;
   readonly age: Age;
   readonly workspace: Folder;
   /** While programs are at work: the other names of changed files (linked-names.ts). */
@@ -106,6 +108,7 @@ class LayerDiff {
     for (const name of this.#names(path, upper)) {
       const lowerName = this.#options.marks.whitenedName(name) ?? name;
       if (OWN_NAME.test(lowerName) || (only !== undefined && lowerName !== only)) continue;
+      if (this.#options.isLeftOut(joinPath(path, lowerName))) continue;
       const facts = upper.facts(name);
       const below = { folder: lower, name: lowerName };
       if (facts !== undefined)

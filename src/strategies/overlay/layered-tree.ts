@@ -17,7 +17,7 @@ import {
 import { giveMetadata } from "../../engine/tree/metadata.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
-import type { Scope } from "../../engine/workspace/scope.ts";
+import { isExcluded, type Scope } from "../../engine/workspace/scope.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import { type Facts, sameIdentity } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -77,6 +77,7 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
   readonly #scope: Scope;
   readonly #chooseWay: () => OverlayWay;
   readonly #openMount: (tree: LayeredTree) => Folder | undefined;
+  readonly #begin: ((layers: Layers) => void) | undefined;
 
   constructor(
     workspace: Folder,
@@ -87,12 +88,15 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
       readonly chooseWay: () => OverlayWay;
       /** The sandbox as programs see it, if it is mounted. */
       readonly openMount: (tree: LayeredTree) => Folder | undefined;
+      /** Puts the first entries into a new upper layer. */
+      readonly begin?: (layers: Layers) => void;
     },
   ) {
     super(workspace, touches, POINTS);
     this.#scope = scope;
     this.#chooseWay = outside.chooseWay;
     this.#openMount = outside.openMount;
+    this.#begin = outside.begin;
   }
 
   get way(): OverlayWay {
@@ -125,6 +129,8 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     const record = new BaseRecord();
     if (this.#scope.only === undefined) record.note(ROOT_PATH, original, ROOT_PATH, facts);
     record.save(this.workspace);
+    const { workspace } = this;
+    this.#begin?.({ upper, lower: original, workspace, record, marks: new LayerMarks(way) });
     this.notes.write(POINTS.finish, { way });
     yield* NO_STEPS;
   }
@@ -178,7 +184,9 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
   }
 
   #noteAll(record: BaseRecord, upper: Folder, original: Folder): void {
-    record.noteAll(upper, original, { marks: this.#marks, only: this.#scope.only, age: this.age });
+    const { only } = this.#scope;
+    const isLeftOut = (path: string) => isExcluded(this.#scope, path);
+    record.noteAll(upper, original, { marks: this.#marks, only, isLeftOut, age: this.age });
   }
 
   read(original: Folder, own: Folder, path: string): Buffer {
@@ -238,6 +246,7 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
       record,
       isLive: this.isEntered,
       ...(only !== undefined && { only }),
+      isLeftOut: (path) => isExcluded(this.#scope, path),
       workspace: this.workspace,
       linkedNames: () => (this.isEntered ? this.#linkedNames(original) : []),
       age: this.age,

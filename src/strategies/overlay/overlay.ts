@@ -25,6 +25,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { isThere } from "../../system/data/existence.ts";
 import { FolderStrategy } from "../folder/folder-strategy.ts";
 import { BaseRecord } from "./base-record.ts";
+import type { Layers } from "./landed-layer.ts";
 import { LayeredTree } from "./layered-tree.ts";
 import { MERGED, OVERLAY_WAYS, type OverlayWay } from "./layout.ts";
 import { OverlayMount } from "./overlay-mount-point.ts";
@@ -39,14 +40,18 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   #way: OverlayWay | undefined;
 
   /** `allowed` lists the permitted ways to mount; the first that works is used. */
-  constructor(context: StrategyContext, allowed: readonly OverlayWay[] = OVERLAY_WAYS) {
+  constructor(
+    context: StrategyContext,
+    allowed: readonly OverlayWay[] = OVERLAY_WAYS,
+    strength = builtInStrength("overlay"),
+  ) {
     super(context, "overlay", {
       commit: "two-phase",
       undo: true,
       partial: true,
       checkpoint: true,
       isolation: "view",
-      strength: builtInStrength("overlay"),
+      strength,
       resourceTypes: ["fs-directory", "fs-file", "fs-mount", "git-checkout"],
       leavesOut: true,
       loses: lossesOf(likelyWay(allowed)),
@@ -131,7 +136,13 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     return new LayeredTree(workspace, scope, touches, {
       chooseWay: () => this.#way ?? "kernel",
       openMount: (tree) => new OverlayMount(workspace, scope).openLive(tree),
+      begin: (layers) => this.begin(layers, scope),
     });
+  }
+
+  /** Puts the first entries into the upper layer of a new sandbox. */
+  protected begin(_layers: Layers, _scope: Scope): void {
+    // A folder as such shows the original.
   }
 
   protected programPath(workspace: string, scope: Scope): string {

@@ -9,6 +9,7 @@ import type { CommandContext } from "../../command-context.ts";
 import { EXIT } from "../../exit-codes.ts";
 import { openToChange } from "../../open-for-command.ts";
 import { addAllowOption } from "../../options/allow-option.ts";
+import { checkoutAround } from "../../options/checkout-around.ts";
 import {
   addCommandOptions,
   type CommandOptions,
@@ -57,12 +58,17 @@ function parseLines(text: string): number {
 }
 
 /**
- * The current folder as a plain folder, also where it is a git checkout, because files that git ignores land
- * too. The name is cut to fit: any folder can be worked in.
+ * The current folder, or the git checkout that it is in: git works only with the whole of it. The name is cut
+ * to fit: any folder can be worked in.
  */
-function currentFolder(cwd: string): ResourceRequest {
-  const name = baseName(cwd).replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "_");
-  return { location: ".", type: "fs-directory", ...(name.trim() !== "" && { name: name.slice(0, 100) }) };
+function currentFolder(cwd: string, home: string | undefined): ResourceRequest {
+  const top = checkoutAround(cwd, home);
+  const name = baseName(top ?? cwd).replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "_");
+  return {
+    location: top ?? ".",
+    ...(top === undefined && { type: "fs-directory" }),
+    ...(name.trim() !== "" && { name: name.slice(0, 100) }),
+  };
 }
 
 /** Makes a plan, runs a command inside, and lands, keeps or throws away its changes. */
@@ -74,7 +80,10 @@ export async function runInPlan(
   const { resource: given, name, label: labels, allow, allowIrreversible = false } = options;
   const folder = givenFolder(context, options);
   if (folder !== undefined) await context.enter(folder);
-  const resources = given === undefined ? [currentFolder(context.cwd)] : resourceRequests(given, context.cwd);
+  const resources =
+    given === undefined
+      ? [currentFolder(context.cwd, context.environment["HOME"])]
+      : resourceRequests(given, context.cwd);
   const request = commandRequest(context, options);
   using _ = await startLauncher(context, request);
   await openToChange(context, undefined, async (drydock, signal, interruption) => {

@@ -5,6 +5,7 @@ import { oneLine } from "../../terminal/printable.ts";
 /** Notes on a change besides its letter and path, a few words each: "+3 -1", "mode 644 → 755". */
 export function changeNotes(change: Change): readonly string[] {
   const { kind, before = {}, after = {} } = change;
+  if (change.note !== undefined) return [oneLine(change.note)];
   const notes = [
     kind === "file" ? "" : kind,
     change.from === undefined ? "" : `from ${displayPath(change.from)}`,

@@ -182,6 +182,7 @@ function counted(count: number, what: string, sign: string): string {
 
 function statText(change: PlanChange): string | undefined {
   const { operation, binary, before = {}, after = {}, insertions = 0, deletions = 0 } = change;
+  if (change.note !== undefined) return changeNotes(change).join(", ");
   if (binary) return `binary, ${sizes(before, after)}`;
   return insertions + deletions === 0 ? [operation, ...changeNotes(change)].join(", ") : undefined;
 }

@@ -41,7 +41,7 @@ describe("Locks of git's that are held across crashes", () => {
   const names = () => readdirSync(gitDir, { recursive: true }).map(String).sort();
 
   it("are in their places while they are held, and gone afterwards", async () => {
-    const locks = makeLocks(checkout, "refs/heads/a/b", "t1");
+    const locks = makeLocks(checkout, ["refs/heads/a/b"], "t1");
     assert.deepEqual(locks.map(isHeld), [false, false, false]);
     await takeLocks(locks);
     await takeLocks(locks);
@@ -53,7 +53,7 @@ describe("Locks of git's that are held across crashes", () => {
   });
 
   it("take the place of what they lock, with its mode", async () => {
-    const [index, head] = makeLocks(checkout, "HEAD", "t1");
+    const [index, head] = makeLocks(checkout, ["HEAD"], "t1");
     assert.ok(index !== undefined && head !== undefined);
     await takeLocks([index, head]);
     for (const text of ["longer than before", "new"]) fillLock(index, Buffer.from(text));
@@ -69,12 +69,12 @@ describe("Locks of git's that are held across crashes", () => {
 
   it("of another process are waited for, refused, and never removed", async () => {
     writeFileSync(join(gitDir, "HEAD.lock"), "theirs");
-    const locks = makeLocks(checkout, "HEAD", "t1");
+    const locks = makeLocks(checkout, ["HEAD"], "t1");
     await assert.rejects(takeLocks(locks), BusyError);
     releaseLocks(locks);
     assert.equal(readFileSync(join(gitDir, "HEAD.lock"), "utf8"), "theirs");
     assert.deepEqual(names(), ["HEAD", "HEAD.lock", "index"]);
-    const patient = makeLocks(checkout, "HEAD", "t2");
+    const patient = makeLocks(checkout, ["HEAD"], "t2");
     const taken = takeLocks(patient);
     await sleep(100);
     rmSync(join(gitDir, "HEAD.lock"));
@@ -83,7 +83,7 @@ describe("Locks of git's that are held across crashes", () => {
   });
 
   it("that no record names are removed before they become locks", () => {
-    makeLocks(checkout, "refs/heads/x", "t1");
+    makeLocks(checkout, ["refs/heads/x"], "t1");
     mkdirSync(join(gitDir, "refs"));
     removeUnrecorded(checkout, "t1");
     assert.deepEqual(names(), ["HEAD", "index", "refs"]);

@@ -25,7 +25,7 @@ import type { Checkout } from "../checkout/checkout.ts";
  * After a crash the recorded inode tells our locks from those of others, and only ours are removed.
  */
 export interface GitLock {
-  /** The locked file, for people: "index", "HEAD" or the name of a branch. */
+  /** The locked file, for people: "index", "HEAD", "packed-refs" or the name of a ref. */
   readonly file: string;
   /** The absolute path of the locked file. */
   readonly target: string;
@@ -40,28 +40,29 @@ const POINTS = {
   take: failpoint("git-lock.take"),
   fill: failpoint("git-lock.fill"),
   move: failpoint("git-lock.move"),
+  remove: failpoint("git-lock.remove-ref"),
   release: failpoint("git-lock.release"),
 };
 const PATIENCE_MS = 2000;
 const LOOK_AGAIN_MS = 50;
 const DEFAULT_MODE = 0o666;
-const MOST_LOCKS = 3;
-
 /** The files that a landing changes, in the order in which git locks them. */
 function filesToLock(
   checkout: Checkout,
-  ref: string,
+  refs: readonly string[],
 ): readonly { readonly file: string; readonly target: string }[] {
   const head = { file: "HEAD", target: `${checkout.gitDir}/HEAD` };
   const index = { file: "index", target: `${checkout.gitDir}/index` };
-  return ref === "HEAD"
-    ? [index, head]
-    : [index, head, { file: ref, target: `${checkout.commonDir}/${ref}` }];
+  const others = refs.filter((ref) => ref !== "HEAD");
+  return [index, head, ...others.map((ref) => ({ file: ref, target: `${checkout.commonDir}/${ref}` }))];
 }
 
-/** Creates the files that become locks. Removes those of an earlier try first. */
-export function makeLocks(checkout: Checkout, ref: string, id: string): readonly GitLock[] {
-  return filesToLock(checkout, ref).map(({ file, target }, at) => {
+/**
+ * Creates the files that become the locks of the index, of HEAD and of these refs. Removes those of an
+ * earlier try first.
+ */
+export function makeLocks(checkout: Checkout, refs: readonly string[], id: string): readonly GitLock[] {
+  return filesToLock(checkout, refs).map(({ file, target }, at) => {
     const made = `${checkout.commonDir}/drydock-${id}-${at}`;
     using folder = Folder.open(checkout.commonDir);
     removeIf(folder, baseName(made), () => true);
@@ -74,8 +75,13 @@ export function makeLocks(checkout: Checkout, ref: string, id: string): readonly
 /** Removes files of `makeLocks` that no record names. */
 export function removeUnrecorded({ commonDir }: Checkout, id: string): void {
   using folder = openIfThere(commonDir);
-  for (let at = 0; folder !== undefined && at < MOST_LOCKS; at += 1)
-    removeIf(folder, `drydock-${id}-${at}`, () => true);
+  for (const name of folder?.names() ?? [])
+    if (folder !== undefined && name.startsWith(`drydock-${id}-`)) removeIf(folder, name, () => true);
+}
+
+/** The lock of a file. */
+export function lockOf(locks: readonly GitLock[], file: string): GitLock | undefined {
+  return locks.find((lock) => lock.file === file);
 }
 
 /** Takes the locks. Waits a short time for another process to release its own. */
@@ -114,6 +120,12 @@ export function fillLock({ target }: GitLock, bytes: Uint8Array): void {
   } finally {
     closeFile(fd);
   }
+}
+
+/** Removes the locked file, a ref that has one of its own. The lock stays. */
+export function removeLocked({ target }: GitLock): void {
+  using folder = openIfThere(parentPath(target));
+  if (folder?.facts(baseName(target))?.kind === "file") folder.removeFile(POINTS.remove, baseName(target));
 }
 
 /** Renames our lock over the locked file, which gets this time if one is given. */

@@ -96,7 +96,7 @@ export function openIncoming(folder: Folder): Folder {
  * Git refuses such paths too. But a file that is written into a repository could be a program, so we check
  * ourselves.
  */
-function assertHarmless(changes: readonly BlobChange[]): void {
+export function assertHarmless(changes: readonly BlobChange[]): void {
   const harmful = changes.find(({ path }) => DOT_GIT.test(path));
   if (harmful === undefined) return;
   throw new SandboxCommitError(
@@ -122,7 +122,12 @@ async function checkOutNew(
   await checkOutInto(parts.git, { gitDir, index: index.path }, paths, incoming);
 }
 
-async function setEntries(parts: SandboxParts, index: string, changes: readonly BlobChange[]): Promise<void> {
+/** Brings an index to the state after these changes. */
+export async function setEntries(
+  parts: SandboxParts,
+  index: string,
+  changes: readonly BlobChange[],
+): Promise<void> {
   await parts.git.change(
     POINTS.index,
     parts.onCheckout(index),

@@ -8,9 +8,8 @@ import { type FlushTarget, flush } from "../../../system/data/flush.ts";
 import { parsed, readWhole, writeWhole } from "../../../system/data/whole-file.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import { GIT_LANDINGS } from "../layout.ts";
-import type { LogLine } from "../repository/ref-log.ts";
-import type { BlobChange } from "../repository/tree-changes.ts";
 import type { GitLock } from "./git-locks.ts";
+import type { RepositoryMove } from "./ref-moves.ts";
 
 /**
  * The record of what a landing, or an undo, does to the user's repository. Its folder in the workspace is
@@ -19,6 +18,7 @@ import type { GitLock } from "./git-locks.ts";
  *   locks      JSON: the locks that are about to be taken. Flushed before the first one is taken, so that
  *              recovery always finds them
  *   index      the index as it will be
+ *   packed-refs  the file of this name as it will be, if a ref goes
  *   incoming/  the files as they will be, until they are staged (engine/landing/landings.ts)
  *   record     JSON, `GitLanding`; its digest is in the journal
  *   done       JSON, `Finished`: everything is in its place
@@ -37,24 +37,12 @@ import type { GitLock } from "./git-locks.ts";
  *
  * Every step can tell whether it is done already, so a second run continues where the first was cut off.
  */
-export interface GitLanding {
-  readonly version: 1;
+export interface GitLanding extends RepositoryMove {
+  readonly version: 2;
   readonly transaction: string;
-  readonly ref: string;
-  /** The commit of the branch before and after. Both are the same if nothing is committed. */
-  readonly from: string;
-  readonly to: string;
-  /** The changes of the index, in the direction of this landing. */
-  readonly changes: readonly BlobChange[];
-  /** The paths whose files change. */
-  readonly files: readonly string[];
-  readonly locks: readonly GitLock[];
-  readonly log: LogLine;
-  /** Whether to begin a log of the branch where there is none. */
-  readonly logs: boolean;
   /** The user wants hooks. Recovery runs them too. */
   readonly runsHooks?: true;
-  /** The exchange of files that was prepared; absent if no file changes. */
+  /** The exchange of files that was prepared; absent if no file changes, or if it is recorded elsewhere. */
   readonly exchange?: PreparedCommit;
   /** Only for an undo: the landing that it takes back. */
   readonly undoes?: string;

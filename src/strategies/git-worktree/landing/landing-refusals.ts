@@ -2,7 +2,8 @@ import { SandboxCommitError, SandboxConflictError } from "../../../core/errors/e
 import { displayPath } from "../../../core/paths/byte-path.ts";
 import { isThere } from "../../../system/data/existence.ts";
 import { branchName, type Checkout, type Head, underWay } from "../checkout/checkout.ts";
-import type { GitLanding } from "./landing-record.ts";
+import { targetOf } from "../repository/ref-files.ts";
+import type { RefMove } from "./ref-moves.ts";
 
 /** The reasons to refuse a landing or an undo before it begins. */
 export function assertThere({ gitDir }: Checkout): void {
@@ -30,11 +31,25 @@ export function branchSwitched(ref: string, now: Head): SandboxConflictError {
   });
 }
 
-/** The branch has moved since the landing. */
-export function branchMovedOn({ ref, from, to }: GitLanding, now: Head): SandboxConflictError {
-  const why = `${branchName(ref)} is at ${now.commit.slice(0, 12)} and no longer at ${to.slice(0, 12)}, where the plan left it`;
+/** The user has checked out another branch since the landing. */
+export function headMovedOn(then: string, now: string | undefined): SandboxConflictError {
+  const [was, is] = [then, now ?? "nothing"].map((head) => branchName(targetOf(head) ?? "HEAD"));
+  const why = `${was} was checked out when the plan landed, and now ${is} is`;
   return new SandboxConflictError([{ path: ".", why }], {
     message: `The landing can't be taken back: ${why}.`,
-    hint: `Take it back by a new commit: git revert -m 1 ${to} (if that is no merge: git revert ${from}..${to}).`,
+    hint: "Check the same branch out again.",
+  });
+}
+
+/** A ref has moved since the landing. */
+export function branchMovedOn(
+  { ref, from = "", to }: RefMove,
+  now: string | undefined,
+): SandboxConflictError {
+  const place = now === undefined ? "gone" : `at ${now.slice(0, 12)}`;
+  const why = `${branchName(ref)} is ${place} and no longer at ${from.slice(0, 12)}, where the plan left it`;
+  return new SandboxConflictError([{ path: ".", why }], {
+    message: `The landing can't be taken back: ${why}.`,
+    hint: `Take it back by a new commit: git revert -m 1 ${from} (if that is no merge: git revert ${to}..${from}).`,
   });
 }

@@ -1,22 +1,27 @@
 import { GitError } from "../../../core/errors/errors.ts";
-import {
-  baseName,
-  displayPath,
-  parentPath,
-  pathFromBytes,
-  ROOT_PATH,
-} from "../../../core/paths/byte-path.ts";
+import { baseName, displayPath, parentPath, ROOT_PATH } from "../../../core/paths/byte-path.ts";
 import type { Attention } from "../../../core/strategy.ts";
+import { unlessFailed } from "../../../system/calls/errno.ts";
 import { Folder } from "../../../system/calls/folder.ts";
 import { type FlushTarget, flush } from "../../../system/data/flush.ts";
 import { readWhole } from "../../../system/data/whole-file.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import { branchName, type Checkout } from "../checkout/checkout.ts";
-import { appendToLog } from "../repository/ref-log.ts";
+import { PACKED_REFS, readRef, targetOf } from "../repository/ref-files.ts";
+import { appendToLog, replaceLog } from "../repository/ref-log.ts";
 import { nulTerminated } from "../repository/store-tree.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
-import { fillLock, type GitLock, isHeld, isMoved, moveLock, releaseLocks } from "./git-locks.ts";
-import type { GitLanding } from "./landing-record.ts";
+import {
+  fillLock,
+  type GitLock,
+  isHeld,
+  isMoved,
+  lockOf,
+  moveLock,
+  releaseLocks,
+  removeLocked,
+} from "./git-locks.ts";
+import type { LogMove, RefMove, RepositoryMove } from "./ref-moves.ts";
 
 const POINTS = {
   refresh: failpoint("git.refresh-index"),
@@ -26,12 +31,15 @@ const POINTS = {
 const INDEX = "index";
 
 /** Fills the locks with the future content, so that only renames remain. */
-export function fillLocks(landing: GitLanding, folder: Folder): void {
-  const [index, head, branch] = landing.locks;
-  const bytes = readWhole(folder, INDEX);
-  if (index !== undefined && landing.changes.length > 0 && bytes !== undefined) fillLock(index, bytes);
-  const moving = branch ?? head;
-  if (moving !== undefined && landing.from !== landing.to) fillLock(moving, Buffer.from(`${landing.to}\n`));
+export function fillLocks(move: RepositoryMove, folder: Folder): void {
+  const fill = (file: string, bytes: Uint8Array | undefined) => {
+    const lock = lockOf(move.locks, file);
+    if (lock !== undefined && bytes !== undefined) fillLock(lock, bytes);
+  };
+  if (move.changes.length > 0) fill(INDEX, readWhole(folder, INDEX));
+  if (move.packs === true) fill(PACKED_REFS, readWhole(folder, PACKED_REFS));
+  for (const { ref, from, to } of move.moves)
+    if (to !== undefined && to !== from) fill(ref, Buffer.from(`${to}\n`));
 }
 
 /**
@@ -40,7 +48,7 @@ export function fillLocks(landing: GitLanding, folder: Folder): void {
  */
 export async function flushLocks<T>(
   parts: SandboxParts,
-  { locks }: GitLanding,
+  { locks }: RepositoryMove,
   flushOurs: (theirs: () => Iterable<FlushTarget>) => Promise<T>,
 ): Promise<T> {
   using gitDir = parts.openGitDir();
@@ -55,52 +63,61 @@ export async function flushLocks<T>(
 }
 
 /**
- * Moves the user's repository to its new state, when the files are in place: the index, the logs, the branch;
- * then the locks are gone. Index and branch change by the rename of a lock, so the locks tell which steps are
+ * Moves the user's repository to its new state, when the files are in place: the index, the logs, the refs;
+ * then the locks are gone. Index and refs change by the rename of a lock, so the locks tell which steps are
  * done, and a second run repeats none.
  */
 export async function moveRepository(
   parts: SandboxParts,
-  landing: GitLanding,
+  move: RepositoryMove,
   folder: Folder,
 ): Promise<Attention[]> {
-  const { checkout } = parts;
-  const [index, head, branch] = landing.locks;
-  if (index === undefined || head === undefined) return [];
   const attention = [
-    ...(await moveIndex(parts, landing, folder, index)),
-    ...moveBranch(checkout, landing, branch ?? head),
+    ...(await moveIndex(parts, move, folder)),
+    ...movePacked(move),
+    ...move.moves.flatMap((each) => moveRef(parts.checkout, each, lockOf(move.locks, each.ref))),
   ];
-  releaseLocks(landing.locks);
+  releaseLocks(move.locks);
   using gitDir = parts.openGitDir();
   await flush(POINTS.flush, gitDir, () =>
     targetsOf(
       gitDir,
-      landing.locks.map(({ target }) => target),
+      move.locks.map(({ target }) => target),
     ),
   );
   return attention;
 }
 
+/** Whether a move has changed anything yet. */
+export function hasBegun({ checkout }: SandboxParts, { moves, locks }: RepositoryMove): boolean {
+  const isGone = ({ ref, from, to }: RefMove) =>
+    from !== undefined && to === undefined && contentOf(checkout, ref) === undefined;
+  return locks.some(isMoved) || moves.some(isGone);
+}
+
+/** The content of a ref, or of HEAD, in the user's repository. */
+export function contentOf({ gitDir, commonDir }: Checkout, ref: string): string | undefined {
+  using folder = Folder.open(ref === "HEAD" ? gitDir : commonDir);
+  return readRef(folder, ref);
+}
+
 /** Files of a repository, each with its folder. */
 function* targetsOf(gitDir: Folder, paths: readonly string[]): Generator<FlushTarget> {
   for (const path of paths) {
-    using parent = Folder.open(parentPath(path));
+    // Git removes the folder of the last ref that goes.
+    using parent = unlessFailed(["ENOENT"], () => Folder.open(parentPath(path)));
+    if (parent === undefined) continue;
     yield { parent, name: baseName(path) };
     yield { parent, name: ROOT_PATH };
   }
   yield { parent: gitDir, name: ROOT_PATH };
 }
 
-async function moveIndex(
-  parts: SandboxParts,
-  landing: GitLanding,
-  folder: Folder,
-  lock: GitLock,
-): Promise<Attention[]> {
-  if (landing.changes.length === 0 || isMoved(lock)) return [];
+async function moveIndex(parts: SandboxParts, move: RepositoryMove, folder: Folder): Promise<Attention[]> {
+  const lock = lockOf(move.locks, INDEX);
+  if (move.changes.length === 0 || lock === undefined || isMoved(lock)) return [];
   if (!isHeld(lock)) return [lockRemoved("the index", "it may not show what landed: look at 'git status'")];
-  await refresh(parts, landing, folder);
+  await refresh(parts, move, folder);
   const facts = folder.facts(INDEX);
   const refreshed = facts === undefined ? undefined : readWhole(folder, INDEX);
   if (refreshed !== undefined) fillLock(lock, refreshed);
@@ -112,9 +129,9 @@ async function moveIndex(
  * Adds the times of the new files to the index, so that git need not read them again. An index without them
  * is correct too, so a failure of git, which can't be undone here, is ignored.
  */
-async function refresh(parts: SandboxParts, landing: GitLanding, folder: Folder): Promise<void> {
-  const inIndex = new Set(landing.changes.filter(({ after }) => after !== undefined).map(({ path }) => path));
-  const paths = landing.files.filter((path) => inIndex.has(path));
+async function refresh(parts: SandboxParts, move: RepositoryMove, folder: Folder): Promise<void> {
+  const inIndex = new Set(move.changes.filter(({ after }) => after !== undefined).map(({ path }) => path));
+  const paths = move.files.filter((path) => inIndex.has(path));
   if (paths.length === 0) return;
   const args = ["add", "--refresh", "--pathspec-from-file=-", "--pathspec-file-nul"];
   try {
@@ -126,25 +143,37 @@ async function refresh(parts: SandboxParts, landing: GitLanding, folder: Folder)
   }
 }
 
-function moveBranch(checkout: Checkout, landing: GitLanding, lock: GitLock): Attention[] {
-  const { ref, from, to, log, logs } = landing;
-  if (from === to || isMoved(lock)) return [];
-  if (!isHeld(lock)) {
-    const now = refValue(checkout, ref);
-    if (now === to) return [];
-    return [lockRemoved(branchName(ref), `what landed is in ${to.slice(0, 12)}: merge that`)];
-  }
-  if (ref !== "HEAD") appendToLog(checkout.commonDir, ref, log, logs);
-  appendToLog(checkout.gitDir, "HEAD", log, logs);
+/** A ref that goes must go from the packed refs first: else its value there would count again. */
+function movePacked({ packs, locks }: RepositoryMove): Attention[] {
+  const lock = lockOf(locks, PACKED_REFS);
+  if (packs !== true || lock === undefined || isMoved(lock)) return [];
+  if (!isHeld(lock)) return [lockRemoved(PACKED_REFS, "refs may be there that the plan deleted")];
   moveLock(lock);
   return [];
 }
 
-/** The content of a branch's own file; undefined if the branch is only among the packed refs. */
-function refValue({ gitDir, commonDir }: Checkout, ref: string): string | undefined {
-  using folder = Folder.open(parentPath(`${ref === "HEAD" ? gitDir : commonDir}/${ref}`));
-  const bytes = readWhole(folder, ref.slice(ref.lastIndexOf("/") + 1));
-  return bytes === undefined ? undefined : pathFromBytes(bytes).trim();
+function moveRef(checkout: Checkout, move: RefMove, lock: GitLock | undefined): Attention[] {
+  const { ref, from, to, log } = move;
+  const isSame = from === to;
+  if (lock === undefined || (!isSame && isMoved(lock))) return [];
+  if (!isHeld(lock)) {
+    if (isSame || contentOf(checkout, ref) === to) return [];
+    const then = to === undefined ? "it is still there" : `what landed is in ${shortened(to)}: merge that`;
+    return [lockRemoved(branchName(ref), then)];
+  }
+  if (log !== undefined) changeLog(ref === "HEAD" ? checkout.gitDir : checkout.commonDir, ref, log);
+  if (to === undefined) removeLocked(lock);
+  else if (!isSame) moveLock(lock);
+  return [];
+}
+
+function changeLog(gitDir: string, ref: string, log: LogMove): void {
+  if ("lines" in log) appendToLog(gitDir, ref, log.lines, log.isWanted);
+  else replaceLog(gitDir, ref, log.after);
+}
+
+function shortened(value: string): string {
+  return targetOf(value) ?? value.slice(0, 12);
 }
 
 function lockRemoved(what: string, then: string): Attention {

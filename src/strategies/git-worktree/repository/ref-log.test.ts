@@ -3,11 +3,17 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { appendToLog } from "./ref-log.ts";
+import { appendToLog, logText, replaceLog } from "./ref-log.ts";
 
 describe("appendToLog", () => {
   let gitDir: string;
-  const line = { from: "a", to: "b", who: "Ann <ann@example.com>", seconds: 7, text: "merge:\n two\tlines" };
+  const line = logText({
+    from: "a",
+    to: "b",
+    who: "Ann <ann@example.com>",
+    seconds: 7,
+    text: "merge:\n two\tlines",
+  });
   const text = "a b Ann <ann@example.com> 7 +0000\tmerge: two lines\n";
 
   beforeEach(() => {
@@ -32,5 +38,24 @@ describe("appendToLog", () => {
     writeFileSync(join(gitDir, "logs/HEAD"), `before\n${text.slice(0, 20)}`);
     appendToLog(gitDir, "HEAD", line, false);
     assert.equal(readFileSync(join(gitDir, "logs/HEAD"), "utf8"), `before\n${text}`);
+  });
+
+  it("goes on wherever in several lines a crash cut it off", () => {
+    mkdirSync(join(gitDir, "logs"));
+    const lines = ["one\n", "two\n", "three\n"].join("");
+    for (let length = 0; length <= lines.length; length += 1) {
+      writeFileSync(join(gitDir, "logs/HEAD"), `one\nbefore\n${lines.slice(0, length)}`);
+      appendToLog(gitDir, "HEAD", lines, false);
+      assert.equal(readFileSync(join(gitDir, "logs/HEAD"), "utf8"), `one\nbefore\n${lines}`, `${length}`);
+    }
+  });
+
+  it("is replaced or removed as a whole", () => {
+    replaceLog(gitDir, "refs/stash", "one\n");
+    replaceLog(gitDir, "refs/stash", "two\n");
+    assert.equal(readFileSync(join(gitDir, "logs/refs/stash"), "utf8"), "two\n");
+    replaceLog(gitDir, "refs/stash", undefined);
+    replaceLog(gitDir, "refs/stash", undefined);
+    assert.equal(existsSync(join(gitDir, "logs/refs/stash")), false);
   });
 });

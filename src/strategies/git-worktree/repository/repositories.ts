@@ -20,25 +20,35 @@ export function workBranch(planId: string): string {
   return `refs/heads/drydock/${planId}`;
 }
 
-/** Makes our own repository. */
+/**
+ * Makes our own repository, or brings its files up to date. `programs` is the folder with the objects that
+ * programs made, if there is one.
+ */
 export function makeOwnRepository(
   workspace: Folder,
   checkout: Checkout,
   config: readonly ConfigEntry[],
-  head: string,
+  { head, programs }: { readonly head: string; readonly programs?: string },
 ): void {
   using repository = workspace.ensureFolder(POINTS.folder, REPOSITORY);
   const theirs = `${checkout.commonDir}/objects`;
-  const programs = workspace.label(`${WORKTREE}/${DOT_GIT}/objects`);
-  // Git warns about a missing folder of borrowed objects.
-  put(workspace, `${WORKTREE}/${DOT_GIT}/objects/`, Buffer.alloc(0));
   fill(repository, {
     config: configText([...foundation(checkout), ...settingsFor(checkout, config)]),
-    "objects/info/alternates": alternates([theirs, programs]),
+    "objects/info/alternates": alternates(programs === undefined ? [theirs] : [theirs, programs]),
     "refs/heads/": "",
     HEAD: `${head}\n`,
   });
   copyShared(checkout, repository);
+}
+
+/**
+ * Makes the folder for the objects of programs: git warns about a missing folder of borrowed objects. Returns
+ * its path.
+ */
+export function makeObjectsFolder(workspace: Folder): string {
+  const path = `${WORKTREE}/${DOT_GIT}/objects`;
+  put(workspace, `${path}/`, Buffer.alloc(0));
+  return workspace.label(path);
 }
 
 /** Makes the repository that programs find in the worktree, on the plan's branch at this commit. */

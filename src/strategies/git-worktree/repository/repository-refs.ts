@@ -12,8 +12,10 @@ import { DURABLE } from "./store-tree.ts";
  * The refs of a sandbox in the user's repository, all below one name. Cleanup removes them.
  *
  * - `base` keeps the commit alive that the worktree began with.
- * - `landing` keeps the commit alive that is about to land, until the branch has it.
+ * - `landing`, `landing-1` and so on keep the objects alive that are about to land, until other refs have
+ *   them.
  */
+const LANDING = "landing";
 const POINTS = {
   keep: failpoint("git.keep-ref"),
   name: failpoint("git.name-landing"),
@@ -34,19 +36,21 @@ export async function keepBase(git: Git, checkout: Checkout, refs: string, commi
 }
 
 /**
- * Copies a commit of our repository, with all objects that are new in it, to the user's. Git checks
- * everything that programs made: it names each object by its content again, and rejects what could write into
- * the repository itself.
+ * Copies objects of our repository, with all that are new in them, to the user's. Git checks everything that
+ * programs made: it names each object by its content again, and rejects what could write into the repository
+ * itself.
  */
-export async function bringCommit(
+export async function bringObjects(
   parts: SandboxParts,
   refs: string,
-  commit: string,
+  objects: readonly string[],
   signal: AbortSignal,
 ): Promise<void> {
   const { git, workspace } = parts;
+  const names = objects.map((_, at) => (at === 0 ? LANDING : `${LANDING}-${at}`));
   using heads = workspace.openBelow(`${REPOSITORY}/refs/heads`);
-  writeWhole(POINTS.name, heads, "landing", Buffer.from(`${commit}\n`));
+  for (const [at, name] of names.entries())
+    writeWhole(POINTS.name, heads, name, Buffer.from(`${objects[at]}\n`));
   const args = [
     "fetch",
     "--no-write-fetch-head",
@@ -55,12 +59,12 @@ export async function bringCommit(
     "--update-shallow",
     "--progress",
   ];
-  const from = [workspace.label(REPOSITORY), `+refs/heads/landing:${refs}/landing`];
+  const from = [workspace.label(REPOSITORY), ...names.map((name) => `+refs/heads/${name}:${refs}/${name}`)];
   const settings = { ...DURABLE, "transfer.fsckObjects": "true", "fetch.fsckObjects": "true" };
   await git.change(POINTS.fetch, parts.theirs(), [...args, ...from], { settings, signal });
 }
 
-/** Removes refs of a sandbox: all of them, or only the one of a landing. */
+/** Removes refs of a sandbox: all of them, or only those of a landing. */
 export async function dropRefs(
   git: Git,
   checkout: Checkout,
@@ -71,17 +75,15 @@ export async function dropRefs(
   if (!isThere(checkout.commonDir)) return;
   const context: GitContext = { gitDir: checkout.commonDir };
   removeOwnLocks(checkout, refs);
-  const names = which === "all" ? ["base", "landing"] : ["landing"];
-  // Git may have packed the refs. Without any ref there is nothing to delete, and the user's repository is
-  // not locked.
-  const isLoose = names.some((name) => isThere(`${checkout.commonDir}/${refs}/${name}`));
-  if (!isLoose && !(await areThere(git, context, `${refs}/${which === "all" ? "" : "landing"}`))) return;
-  const input = Buffer.from(names.map((name) => `delete ${refs}/${name}\n`).join(""));
+  const { stdout } = await git.look(context, ["for-each-ref", "--format=%(refname)", `${refs}/`]);
+  const names = stdout
+    .toString()
+    .split("\n")
+    .filter((name) => name.startsWith(which === "all" ? `${refs}/` : `${refs}/${LANDING}`));
+  // Without any ref there is nothing to delete, and the user's repository is not locked.
+  if (names.length === 0) return;
+  const input = Buffer.from(names.map((name) => `delete ${name}\n`).join(""));
   await git.change(POINTS.drop, context, ["update-ref", "--stdin"], { input, settings: DURABLE });
-}
-
-async function areThere(git: Git, context: GitContext, prefix: string): Promise<boolean> {
-  return (await git.look(context, ["for-each-ref", prefix])).stdout.length > 0;
 }
 
 /** Only Drydock has refs there, so a remaining lock comes from a git process of ours that was killed. */

@@ -8,7 +8,12 @@ import { bothSettled } from "../both-settled.ts";
 import { type Checkout, type FoundCheckout, type Head, headOf } from "../checkout/checkout.ts";
 import { copyIndex, ScratchIndex } from "../checkout/index-files.ts";
 import { DOT_GIT, REPOSITORY, SANDBOX, WORKTREE } from "../layout.ts";
-import { copiedRefs, makeOwnRepository, makeWorkRepository } from "../repository/repositories.ts";
+import {
+  copiedRefs,
+  makeObjectsFolder,
+  makeOwnRepository,
+  makeWorkRepository,
+} from "../repository/repositories.ts";
 import { type ConfigEntry, identityFrom, readConfig } from "../repository/repository-config.ts";
 import { keepBase } from "../repository/repository-refs.ts";
 import { storeTree } from "../repository/store-tree.ts";
@@ -63,7 +68,8 @@ async function fillWorkspace(
   refs: Uint8Array,
 ): Promise<void> {
   const { git, checkout, workspace } = parts;
-  makeOwnRepository(workspace, checkout, config, head.commit);
+  const objects = makeObjectsFolder(workspace);
+  makeOwnRepository(workspace, checkout, config, { head: head.commit, programs: objects });
   const base =
     options.start === "head" ? head.commit : await uncommittedBase(parts, head, config, options.signal);
   makeWorkRepository(workspace, checkout, config, { branch: options.branch, commit: base, refs });

@@ -1,0 +1,297 @@
+import { SandboxCommitError, SandboxConflictError } from "../../core/errors/errors.ts";
+import type { PreparedCommit, Transaction } from "../../core/strategy.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { branchName } from "../git-worktree/checkout/checkout.ts";
+import { stagedConflicts } from "../git-worktree/checkout/checkout-state.ts";
+import { copyIndex } from "../git-worktree/checkout/index-files.ts";
+import { setEntries } from "../git-worktree/landing/landing-plan.ts";
+import { LandingFolder } from "../git-worktree/landing/landing-record.ts";
+import { mergeWork } from "../git-worktree/landing/merged-work.ts";
+import { commitsOf, type LogMove, type RefMove } from "../git-worktree/landing/ref-moves.ts";
+import { RepositoryLandings, type RepositoryMeans } from "../git-worktree/landing/repository-landings.ts";
+import { targetOf } from "../git-worktree/repository/ref-files.ts";
+import { logText, readLog } from "../git-worktree/repository/ref-log.ts";
+import {
+  type Identity,
+  identityFrom,
+  logsRefs,
+  readConfig,
+} from "../git-worktree/repository/repository-config.ts";
+import { bringObjects } from "../git-worktree/repository/repository-refs.ts";
+import type { SandboxParts } from "../git-worktree/sandbox-parts.ts";
+import { commitTree, descends, treeOf } from "../git-worktree/worktree/work-commit.ts";
+import { DOT_GIT } from "./layout.ts";
+import { subjectsOf } from "./made-commits.ts";
+import { type RepositoryBase, type RepositoryState, STASH, stateOf } from "./pinned-repository.ts";
+import { type Reconciled, reconcile } from "./reconciled-refs.ts";
+import { assertWhole, type RepositoryChanges } from "./repository-changes.ts";
+
+const INDEX = "index";
+const HEAD = "HEAD";
+/** More names of commits are not compared: they are arguments, and there is a limit to those. */
+const MOST_TIPS = 500;
+
+/**
+ * The landings of a checkout at its own path in the user's repository. The files land beside them, by the
+ * exchange that all folders land with. git-worktree/landing/landing-record.ts has the order of writes.
+ */
+export class CheckoutLandings extends RepositoryLandings {
+  readonly #means: RepositoryMeans;
+
+  constructor(parts: SandboxParts, means: RepositoryMeans) {
+    super(parts, means);
+    this.#means = means;
+  }
+
+  /** Does everything that can fail. `repository` is the sandbox's, in the upper layer. */
+  async prepare(
+    transaction: Transaction,
+    changes: RepositoryChanges,
+    repository: Folder,
+  ): Promise<PreparedCommit> {
+    const { git, checkout } = this.parts;
+    assertWhole(changes, repository);
+    const config = await readConfig(git, checkout);
+    const identity = identityFrom(config);
+    using gitDir = this.parts.openGitDir();
+    // Without locks, for conflicts that are there already: some leave no room for a lock.
+    await this.#reconcile(changes, stateOf(gitDir));
+    using landing = LandingFolder.make(this.parts.workspace, transaction.id);
+    const stash = changes.isStashRewritten ? [{ ref: STASH, to: "" }] : [];
+    const locks = await this.lock(landing, distinct([...stash, ...changes.refs]), config);
+    const theirs = stateOf(gitDir);
+    const found = await this.#moves(transaction, changes, theirs, identity);
+    const moves = this.#withLogs(found, changes, {
+      repository,
+      gitDir,
+      identity,
+      isWanted: logsRefs(config),
+    });
+    await this.#bring(moves, changes, identity);
+    await this.#changeIndex(gitDir, landing.folder, changes);
+    const head = moves.find(({ ref }) => ref === HEAD);
+    const isHere = changes.index.length > 0 || head !== undefined;
+    const digest = await this.record(landing, {
+      version: 2,
+      transaction: transaction.id,
+      moves,
+      ...(isHere && { head: { from: theirs.head, to: head?.to ?? theirs.head } }),
+      changes: changes.index,
+      files: changes.index.filter(({ after }) => after !== undefined).map(({ path }) => path),
+      ...this.packRefs(landing, moves),
+      locks,
+    });
+    const moved = moves.filter(({ from, to }) => from !== to).length;
+    return { changes: Math.max(moved, 1), data: { landing: transaction.id, digest } };
+  }
+
+  /** Where each ref goes, HEAD last. */
+  async #moves(
+    transaction: Transaction,
+    changes: RepositoryChanges,
+    theirs: RepositoryState,
+    identity: Identity,
+  ): Promise<readonly RefMove[]> {
+    const found = await this.#reconcile(changes, theirs);
+    const all = [...found.moves, ...(await this.#merged(transaction, found, identity))];
+    const refs = all.filter(({ ref }) => ref !== HEAD);
+    const head = all.find(({ ref }) => ref === HEAD)?.to ?? theirs.head;
+    const after = new Map(theirs.refs);
+    for (const { ref, to } of refs) if (to !== undefined) after.set(ref, to);
+    const [from, to] = [commitAt(theirs.refs, theirs.head), commitAt(after, head)];
+    if (head === theirs.head && from === to) return refs;
+    const commits = from === undefined || to === undefined ? {} : { commits: { from, to } };
+    return [...refs, { ref: HEAD, from: theirs.head, to: head, ...commits }];
+  }
+
+  async #reconcile(changes: RepositoryChanges, theirs: RepositoryState): Promise<Reconciled> {
+    const found = await reconcile(changes, theirs, (ancestor, commit) =>
+      descends(this.parts, this.parts.onCheckout(), ancestor, commit),
+    );
+    if (found.conflicts.length > 0) throw new SandboxConflictError(found.conflicts);
+    return found;
+  }
+
+  /** The branch with the commits of both, if both have made some. */
+  async #merged(transaction: Transaction, { merge }: Reconciled, identity: Identity): Promise<RefMove[]> {
+    if (merge === undefined) return [];
+    const { ref, from: base, to: mine, theirs } = merge;
+    const context = this.parts.onCheckout();
+    if (!(await descends(this.parts, context, base, mine))) throw rewrittenInPlan(ref);
+    const message = async () =>
+      transaction.message ??
+      (await subjectsOf(this.parts, base, mine)).replace(
+        /^(.*?commits?)/,
+        (count) => `Merge ${count} into ${branchName(ref)}`,
+      );
+    const to = await mergeWork(this.parts, {
+      record: { base, head: base, ref, bootId: "" },
+      now: { commit: theirs, ref },
+      work: { commit: mine, tree: await treeOf(this.parts, context, mine) },
+      text: { identity, message },
+      fastForward: true,
+    });
+    return [{ ref, from: theirs, to }];
+  }
+
+  /** Adds to each move what becomes of its log: the lines of the sandbox, if they fit, or one of ours. */
+  #withLogs(moves: readonly RefMove[], { base, isStashRewritten }: RepositoryChanges, logs: Logs): RefMove[] {
+    const { repository, gitDir, identity, isWanted } = logs;
+    const logged = moves.map((move): RefMove => {
+      const { ref, to } = move;
+      if (to === undefined) return { ...move, log: withoutUndefined("before", readLog(gitDir, ref)) };
+      const made = readLog(repository, ref)?.slice(base.logs[ref] ?? 0) ?? "";
+      const commits = commitsOf(move);
+      const isFit = fits(made, commits);
+      // The log of the stash is its list, from which an undo takes lines away.
+      if (isFit && ref === STASH) return { ...move, log: stashLog(gitDir, made) };
+      if (isFit) return { ...move, log: { lines: made, isWanted: true } };
+      const lines = logText(this.logLine(identity, commits, "drydock: land the work of a plan"));
+      return { ...move, log: { lines, isWanted: isWanted && LOGGED.test(ref) } };
+    });
+    return isStashRewritten
+      ? [stashMove(logged, base, logs), ...logged.filter(({ ref }) => ref !== STASH)]
+      : logged;
+  }
+
+  /**
+   * Brings everything that refs, logs and the index will name into the user's repository. What belongs to no
+   * single commit is kept together by a commit of ours until it has landed.
+   */
+  async #bring(moves: readonly RefMove[], changes: RepositoryChanges, identity: Identity): Promise<void> {
+    const context = this.parts.onCheckout();
+    const staged = await this.#stagedTree(changes);
+    const types = await this.#typesOf(objectsOf(moves));
+    const commits = await this.#tipsOf([...types].flatMap(([id, type]) => (type === "commit" ? [id] : [])));
+    const others = [...types].flatMap(([id, type]) => (type === "commit" ? [] : [id]));
+    const [first] = commits;
+    const tree = staged ?? (first === undefined ? undefined : await treeOf(this.parts, context, first));
+    const isWhole = commits.length === 1 && staged === undefined;
+    const text = { identity, message: async () => "Objects that a plan of Drydock is about to land" };
+    const kept =
+      isWhole || tree === undefined
+        ? commits
+        : [await commitTree(this.parts, context, { tree, parents: commits }, text)];
+    const objects = [...kept, ...others];
+    if (objects.length > 0) await bringObjects(this.parts, this.#means.refs, objects, this.#means.signal);
+  }
+
+  /** The tree of the index, if it is not that of the commit that is checked out. */
+  async #stagedTree({ indexTree, now }: RepositoryChanges): Promise<string | undefined> {
+    const commit = commitAt(now.refs, now.head);
+    if (indexTree === undefined || commit === undefined) return indexTree;
+    return (await treeOf(this.parts, this.parts.onCheckout(), commit)) === indexTree ? undefined : indexTree;
+  }
+
+  /** Those of these commits that are not in the history of another. */
+  async #tipsOf(commits: readonly string[]): Promise<readonly string[]> {
+    if (commits.length < 2) return commits;
+    const { stdout } = await this.parts.git.look(this.parts.onCheckout(), [
+      "merge-base",
+      "--independent",
+      ...commits.slice(0, MOST_TIPS),
+    ]);
+    return [...stdout.toString().trimEnd().split("\n"), ...commits.slice(MOST_TIPS)];
+  }
+
+  /** The types of objects. Refuses if one is missing. */
+  async #typesOf(objects: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (objects.length === 0) return new Map();
+    const { stdout } = await this.parts.git.look(
+      this.parts.onCheckout(),
+      ["cat-file", "--batch-check=%(objectname) %(objecttype)"],
+      { input: Buffer.from(`${objects.join("\n")}\n`) },
+    );
+    const lines = stdout.toString().trimEnd().split("\n");
+    const types = new Map(lines.map((line) => line.split(" ") as [string, string]));
+    const missing = [...types].find(([, type]) => type === "missing")?.[0];
+    if (missing === undefined) return types;
+    throw new SandboxCommitError(`The repository in the sandbox lacks the object ${missing.slice(0, 12)}.`, {
+      hint: "See what 'git fsck' says there.",
+    });
+  }
+
+  /** Makes the index as it will be. Refuses if the user has staged changes of the same paths meanwhile. */
+  async #changeIndex(gitDir: Folder, folder: Folder, { index }: RepositoryChanges): Promise<void> {
+    copyIndex(gitDir, INDEX, folder, INDEX);
+    if (index.length === 0) return;
+    const path = folder.label(INDEX);
+    const conflicts = await stagedConflicts(this.parts, this.parts.onCheckout(path), index);
+    if (conflicts.length > 0) throw new SandboxConflictError(conflicts);
+    await setEntries(this.parts, path, index);
+  }
+}
+
+/** Where the logs of a landing come from, and whether new ones are wanted. */
+interface Logs {
+  readonly repository: Folder;
+  readonly gitDir: Folder;
+  readonly identity: Identity;
+  readonly isWanted: boolean;
+}
+
+/** Refs whose log git begins by itself. */
+const LOGGED = /^(?:HEAD$|refs\/(?:heads|remotes|notes)\/)/;
+const LOG_LINE = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^<]*<[^>]*> \d+ [+-]\d{4}(?:\t.*)?$/;
+
+/** Whether lines of a log are whole, and lead from one commit to the other. */
+function fits(lines: string, { from, to }: Pick<RefMove, "from" | "to">): boolean {
+  const each = lines
+    .trimEnd()
+    .split("\n")
+    .map((line) => LOG_LINE.exec(line));
+  const isFrom = from === undefined ? /^0+$/.test(each[0]?.[1] ?? "") : each[0]?.[1] === from;
+  return isFrom && each.at(-1)?.[2] === to && each.every((line) => line !== null) && lines.endsWith("\n");
+}
+
+function stashLog(gitDir: Folder, made: string): LogMove {
+  const known = readLog(gitDir, STASH);
+  return { ...withoutUndefined("before", known), after: `${known ?? ""}${made}` };
+}
+
+/** The stash lists its changes by its log, so both are replaced together. */
+function stashMove(
+  moves: readonly RefMove[],
+  { stash, refs }: RepositoryBase,
+  { repository, gitDir }: Logs,
+): RefMove {
+  const [known, after] = [readLog(gitDir, STASH), readLog(repository, STASH)];
+  if (known !== stash)
+    throw new SandboxConflictError([
+      { path: `${DOT_GIT}/${STASH}`, why: "stashes came or went in the original and in the plan" },
+    ]);
+  const value = refs.get(STASH);
+  const same = value === undefined ? {} : { from: value, to: value };
+  const move = moves.find(({ ref }) => ref === STASH) ?? { ref: STASH, ...same };
+  return { ...move, log: { ...withoutUndefined("before", known), ...withoutUndefined("after", after) } };
+}
+
+function withoutUndefined<Key extends string>(
+  key: Key,
+  value: string | undefined,
+): { [key in Key]?: string } {
+  return (value === undefined ? {} : { [key]: value }) as { [key in Key]?: string };
+}
+
+/** The objects that refs and their logs will name. */
+function objectsOf(moves: readonly RefMove[]): readonly string[] {
+  const named = moves.flatMap(({ to, log }) => {
+    const lines = log === undefined ? "" : "lines" in log ? log.lines : (log.after ?? "");
+    return [to ?? "", ...lines.split("\n").map((line) => LOG_LINE.exec(line)?.[2] ?? "")];
+  });
+  return [...new Set(named)].filter((id) => /^[0-9a-f]+$/.test(id) && !/^0+$/.test(id));
+}
+
+function commitAt(refs: RepositoryState["refs"], head: string): string | undefined {
+  const branch = targetOf(head);
+  return branch === undefined ? head : refs.get(branch);
+}
+
+function distinct(moves: readonly Pick<RefMove, "ref" | "to">[]): Pick<RefMove, "ref" | "to">[] {
+  return [...new Map(moves.map((move) => [move.ref, move])).values()];
+}
+
+function rewrittenInPlan(ref: string): SandboxConflictError {
+  const why = "commits were added in the original, and replaced in the plan";
+  return new SandboxConflictError([{ path: `${DOT_GIT}/${ref}`, why }]);
+}

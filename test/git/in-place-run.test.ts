@@ -78,7 +78,8 @@ for (const actor of ACTORS) {
       );
       assert.equal(run.status, 0, run.stderr);
       assert.equal(
-        stage.shell("cd ../linked; git log --no-merges --format=%s; git status --porcelain").stdout,
+        stage.shell("cd ../linked; git log --topo-order --no-merges --format=%s; git status --porcelain")
+          .stdout,
         "fix a\nbegin\n",
       );
     });

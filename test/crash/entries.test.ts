@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { Workplace } from "../end-to-end/workplace.ts";
+import { Stage } from "../run/stage.ts";
 
 /** A call that passes a failpoint, and the plan that it needs. */
 interface Case {
@@ -12,7 +14,6 @@ interface Case {
 
 const copied = (place: Workplace) =>
   place.done("plan", "create", "-r", "app=app,strategy=filesystem_copy").trim();
-const mounted = (place: Workplace) => place.done("plan", "create", "-r", "app=app,strategy=overlay").trim();
 /** `run` leaves an overlay that is not mounted. */
 const unmounted = (place: Workplace): string =>
   JSON.parse(
@@ -25,11 +26,6 @@ const unmounted = (place: Workplace): string =>
 const CASES: readonly Case[] = [
   { points: ["entry.remove"], plan: copied, call: ["rm", "file"] },
   { points: ["entry.rename"], plan: copied, call: ["mv", "file", "to/file"] },
-  {
-    points: ["entry.place-copy", "entry.remove-moved"],
-    plan: mounted,
-    call: ["mv", "folder", "to/folder"],
-  },
   { points: ["overlay.make-whiteout", "overlay.hide-entry"], plan: unmounted, call: ["rm", "file"] },
   { points: ["overlay.remove-aside"], plan: unmounted, call: ["rm", "changed"] },
   { points: ["overlay.remove-own"], plan: unmounted, call: ["rm", "new"] },
@@ -81,5 +77,39 @@ describe("Drydock is killed while it changes an entry of a sandbox", { skip: NEE
         );
       });
     }
+  }
+});
+
+describe("Drydock is killed while it renames a folder that a running command sees", () => {
+  for (const point of ["entry.place-copy", "entry.remove-moved"]) {
+    it(`at ${point}: the folder is at one path or at both, and the call can be made again`, async () => {
+      using stage = new Stage("user");
+      stage.write("project/folder/inner", "old\n");
+      stage.give();
+      const id = stage.done("plan", "create", "-r", `app=${stage.project},strategy=overlay`).trim();
+      const running = stage.start(["plan", "exec", id, "--", "sh", "-c", "echo 1 > up; exec sleep 1000"]);
+      const paths = (): readonly string[] =>
+        stage.answer("plan", "ls", id, "app", "-R").entries.map((entry: { path: string }) => entry.path);
+      while (!paths().includes("up")) await setTimeout(20);
+      const words = ["plan", "mv", id, "app", "folder", "to/folder"];
+      const killed = stage.drydock(words, { env: { DRYDOCK_FAILPOINT: `${point}=kill` } });
+      assert.equal(killed.status, null, "it was not killed");
+      const isPlaced = paths().includes("to/folder/inner");
+      assert.ok(isPlaced || paths().includes("folder/inner"));
+      if (isPlaced) stage.done("plan", "rm", id, "app", "to/folder", "-R");
+      assert.equal(stage.drydock(words).status, 0);
+      assert.deepEqual(
+        paths().filter((path) => /folder|aside|drydock/.test(path)),
+        ["to/folder", "to/folder/inner"],
+      );
+      running.signal("SIGTERM");
+      await running.ended();
+      stage.done("plan", "apply", id);
+      assert.equal(stage.read("project/to/folder/inner"), "old\n");
+      assert.deepEqual(
+        Object.keys(stage.tree("project")).filter((path) => /^folder|drydock/.test(path)),
+        [],
+      );
+    });
   }
 });

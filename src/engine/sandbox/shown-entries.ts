@@ -47,9 +47,12 @@ export interface ShownEntries {
 /** The entries of a plain folder: a copy, a worktree, or a mounted sandbox. */
 export class FolderEntries implements ShownEntries {
   readonly #tree: Folder;
+  readonly #isMounted: boolean;
 
-  constructor(tree: Folder) {
+  /** `mounted`: it is a mounted overlay, which may refuse to rename a folder of its lower layer. */
+  constructor(tree: Folder, how: "plain" | "mounted" = "plain") {
     this.#tree = tree;
+    this.#isMounted = how === "mounted";
   }
 
   at<T>(path: string, look: (folder: Folder, name: string, facts: Facts) => T): T | undefined {
@@ -77,17 +80,14 @@ export class FolderEntries implements ShownEntries {
     makeFolders(this.#tree, parentPath(to));
     using source = this.#tree.openBelow(parentPath(from));
     using target = this.#tree.openBelow(parentPath(to));
-    const isMoved = unlessFailed(["EXDEV"], () => {
+    const isMoved = unlessFailed(this.#isMounted ? ["EXDEV"] : [], () => {
       moveEntry(POINTS.rename, source, baseName(from), target, baseName(to));
       return true;
     });
     if (isMoved === undefined) this.#moveByCopying(source, baseName(from), target, baseName(to));
   }
 
-  /**
-   * A mounted overlay refuses to rename a folder of its lower layer. The copy is made at the top, under a
-   * name that never counts as work.
-   */
+  /** The copy is made at the top of the mount, under a name that never counts as work. */
   #moveByCopying(source: Folder, name: string, target: Folder, toName: string): void {
     const copy = `${OWN_NAME_PREFIX}${newId()}-new`;
     try {

@@ -223,7 +223,7 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
    */
   browse<T>(original: Folder, own: Folder, purpose: "look" | "change", action: Browse<T>): T {
     using mounted = this.#openMount(this);
-    if (mounted !== undefined) return action(new FolderEntries(mounted));
+    if (mounted !== undefined) return action(new FolderEntries(mounted, "mounted"));
     const record = BaseRecord.load(this.workspace);
     const writer = new LayerWriter(this.#marks, record, this.workspace);
     const layers = { upper: own, lower: original, scratch: this.workspace, marks: this.#marks, writer };

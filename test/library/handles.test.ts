@@ -196,7 +196,7 @@ describe("A plan of one resource", () => {
       [plan.id],
     );
     const events = (await plan.log()).entries.map(({ event }) => event);
-    assert.deepEqual(events, ["created", "sealed", "applied", "undone"]);
+    assert.deepEqual(events, ["created", "changed", "sealed", "applied", "undone"]);
   });
 
   it("is saved, restored, rolled back, swept and cancelled", async () => {

@@ -54,9 +54,9 @@ export function claimKeys(
   isAlive: (owner: Owner) => boolean,
 ): ClaimResult {
   return connection.transaction("ordered", () => {
-    const rivals = livingRivals(connection, owner, isAlive);
+    const others = livingOthers(connection, owner, isAlive);
     for (const key of keys) {
-      const holder = rivals.find((claim) => claimsExclude(claim.key, key))?.owner;
+      const holder = others.find((claim) => claimsExclude(claim.key, key))?.owner;
       if (holder !== undefined) return { granted: false, key, holder };
     }
     for (const key of keys) insertClaim(connection, { key, owner });
@@ -79,7 +79,7 @@ export function releaseKeys(connection: SqliteConnection, keys: readonly string[
 }
 
 /** The claims of other living owners. Drops all claims of dead owners on the way: nothing else would. */
-function livingRivals(
+function livingOthers(
   connection: SqliteConnection,
   owner: Owner,
   isAlive: (owner: Owner) => boolean,

@@ -179,7 +179,7 @@ for (const strategy of ["filesystem_copy", "overlay", "copy_on_write", "snapshot
       assert.equal(shop.text("a/src/app.ts"), "old a/src/app.ts\n");
       assert.equal((await plans.diff("p")).digest, digest);
       writeFileSync(join(await plans.path("p"), "docs/guide.md"), "not reviewed\n");
-      assert.equal((await refusal(plans.apply("p", { only: ["src"], digest }))).code, "CONFLICT");
+      assert.equal((await refusal(plans.apply("p", { only: ["src"], digest }))).code, "DIGEST_DIFFERS");
       await plans.apply("p", { only: ["src"], digest: (await plans.diff("p")).digest });
       assert.deepEqual(await paths(drydock), ["modified docs/guide.md"]);
     });

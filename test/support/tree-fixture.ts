@@ -2,7 +2,14 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { baseName, bytesFromPath, displayPath, parentPath } from "../../src/core/paths/byte-path.ts";
+import { afterEach, beforeEach } from "node:test";
+import {
+  baseName,
+  bytesFromPath,
+  displayPath,
+  parentPath,
+  pathFromBytes,
+} from "../../src/core/paths/byte-path.ts";
 import { type BaseFacts, Baseline } from "../../src/engine/base/baseline.ts";
 import { BaselineBuilder } from "../../src/engine/base/baseline-builder.ts";
 import type { ChangeSet, TreeChange } from "../../src/engine/changes/change-set.ts";
@@ -16,18 +23,47 @@ import { failpoint } from "../../src/system/failpoints.ts";
 
 const POINT = failpoint("test.fixture");
 
+/** A name that is not UTF-8, with a line break in it. */
+export const ODD_NAME = pathFromBytes(Buffer.from([0x61, 0xff, 0x0a, 0x62]));
+/** The reason to skip a test that only root can run. */
+export const NEEDS_ROOT = process.getuid?.() === 0 ? false : "needs root";
+
 /** Two real folders: an original, and a sandbox that is made as a copy of it with its baseline. */
 export class TreeFixture {
-  readonly root: string;
-  readonly original: Folder;
-  readonly sandbox: Folder;
+  #trees: { readonly root: string; readonly original: Folder; readonly sandbox: Folder } | undefined;
   #baseline: Buffer | undefined;
 
-  constructor(parent = tmpdir()) {
-    this.root = mkdtempSync(join(parent, "drydock-trees-"));
-    for (const name of ["original", "sandbox"]) mkdirSync(join(this.root, name));
-    this.original = Folder.open(join(this.root, "original"));
-    this.sandbox = Folder.open(join(this.root, "sandbox"));
+  /** New folders for each test of the file. */
+  static forEachTest(): TreeFixture {
+    const trees = new TreeFixture();
+    beforeEach(() => trees.make());
+    afterEach(() => trees.remove());
+    return trees;
+  }
+
+  make(): void {
+    const root = mkdtempSync(join(tmpdir(), "drydock-trees-"));
+    for (const name of ["original", "sandbox"]) mkdirSync(join(root, name));
+    const [original, sandbox] = [Folder.open(join(root, "original")), Folder.open(join(root, "sandbox"))];
+    this.#trees = { root, original, sandbox };
+    this.#baseline = undefined;
+  }
+
+  get root(): string {
+    return this.#made.root;
+  }
+
+  get original(): Folder {
+    return this.#made.original;
+  }
+
+  get sandbox(): Folder {
+    return this.#made.sandbox;
+  }
+
+  get #made() {
+    if (this.#trees === undefined) throw new Error("the folders are made before each test");
+    return this.#trees;
   }
 
   /** A path in the original for calls of Node, which takes bytes where a name is not UTF-8. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { linkSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
-import { afterEach, beforeEach, describe, it } from "node:test";
-import { TreeFixture } from "../../../test/support/tree-fixture.ts";
+import { describe, it } from "node:test";
+import { NEEDS_ROOT, ODD_NAME, TreeFixture } from "../../../test/support/tree-fixture.ts";
 import { StateError } from "../../core/errors/errors.ts";
-import { bytesFromPath, pathFromBytes, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { bytesFromPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import { writeXattrs } from "../../system/calls/xattrs.ts";
 import { failpoint } from "../../system/failpoints.ts";
@@ -11,18 +11,8 @@ import { Baseline } from "./baseline.ts";
 import { statOf } from "./stat-view.ts";
 
 const POINT = failpoint("test.baseline");
-const ODD_NAME = pathFromBytes(Buffer.from([0x61, 0xff, 0x0a, 0x62]));
-const NEEDS_ROOT = process.getuid?.() === 0 ? false : "needs root";
 
-let trees: TreeFixture;
-
-beforeEach(() => {
-  trees = new TreeFixture();
-});
-
-afterEach(() => {
-  trees.remove();
-});
+const trees = TreeFixture.forEachTest();
 
 const original = (path: string) => trees.inOriginal(path);
 

@@ -88,7 +88,10 @@ export interface BaselineParts {
 type Numbers = [number, number, number, number];
 type Parts = [Buffer, Buffer, Buffer, Buffer, Buffer];
 
-const NEVER: Time = [0, 0];
+/** A change time that no entry has: a diff looks at an entry with it again. */
+export const NO_TIME: Time = [0, 0];
+/** An identity that no entry has: an entry with it counts as replaced. */
+export const NO_IDENTITY: Identity = { ino: 0, btime: NO_TIME };
 const NO_XATTRS: Xattrs = Object.freeze({});
 
 /** A loaded baseline. An index names an entry, a block the contents of a folder. */
@@ -193,7 +196,7 @@ export class Baseline {
 
   /** The entry as it was recorded; fields that the baseline does not store get placeholder values. */
   entry(index: number, path: string): CopiedEntry {
-    const { xattrs, target, rdev = "0:0", ctime = NEVER, ...base } = this.facts(index);
+    const { xattrs, target, rdev = "0:0", ctime = NO_TIME, ...base } = this.facts(index);
     const original = { ...base, ctime, rdev, atime: base.mtime, mountId: 0, device: "", locked: false };
     const copyCtime: Time = [this.#f(index, F.copyCtime), this.#u(index, U.copyCtimeNs)];
     const kind = kindOf(this.#u(index, U.copyMode));

@@ -76,7 +76,7 @@ describe("the ledger of our own touches", () => {
     using ledger = new Ledger();
     const barrier = ledger.barrier();
     ledger.touch();
-    ledger.touches().noteLeft([ledger.file]);
+    ledger.touches().noteLanded([ledger.file]);
     assert.equal(ledger.touches().since(barrier).isSince(ledger.file), false);
     assert.equal(ledger.touches().sinceForAll(barrier).isSince(ledger.file), true);
     assert.equal(ledger.touches("other").since(barrier).isSince(ledger.file), true);

@@ -87,7 +87,7 @@ export class OwnTouches {
   readonly #name: string;
   readonly #workspace: Folder;
   #restored: TouchTable | undefined;
-  #left: TouchTable | undefined;
+  #landed: TouchTable | undefined;
 
   constructor(stateDir: string, root: string, workspace: Folder) {
     this.#stateDir = stateDir;
@@ -99,7 +99,7 @@ export class OwnTouches {
   since(barrier: Time): Age {
     return new Age(barrier, ({ ino, btime, ...facts }) => {
       const ctime = this.#before({ ino, btime, ctime: facts.ctime });
-      return !isAfter({ ctime }, barrier) || this.#leftTable().find({ ino, btime, ctime }) !== undefined;
+      return !isAfter({ ctime }, barrier) || this.#landedTable().find({ ino, btime, ctime }) !== undefined;
     });
   }
 
@@ -109,8 +109,8 @@ export class OwnTouches {
   }
 
   /** Records the change times that entries of a landed part have now. */
-  noteLeft(facts: Iterable<Facts>): void {
-    const table = this.#leftTable();
+  noteLanded(facts: Iterable<Facts>): void {
+    const table = this.#landedTable();
     let isChanged = false;
     for (const { ino, btime, ctime } of facts) isChanged = table.add({ ino, btime, ctime }) || isChanged;
     if (!isChanged) return;
@@ -146,9 +146,9 @@ export class OwnTouches {
     return this.#restored;
   }
 
-  #leftTable(): TouchTable {
-    this.#left ??= readTable(this.#workspace, LEFT);
-    return this.#left;
+  #landedTable(): TouchTable {
+    this.#landed ??= readTable(this.#workspace, LEFT);
+    return this.#landed;
   }
 
   #openFolder(): Folder {

@@ -12,24 +12,14 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { afterEach, beforeEach, describe, it } from "node:test";
-import { TreeFixture } from "../../../test/support/tree-fixture.ts";
-import { pathFromBytes } from "../../core/paths/byte-path.ts";
+import { beforeEach, describe, it } from "node:test";
+import { ODD_NAME, TreeFixture } from "../../../test/support/tree-fixture.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 
 const POINT = failpoint("test.tree-diff");
-const ODD_NAME = pathFromBytes(Buffer.from([0x61, 0xff, 0x0a, 0x62]));
 
-let trees: TreeFixture;
-
-beforeEach(() => {
-  trees = new TreeFixture();
-});
-
-afterEach(() => {
-  trees.remove();
-});
+const trees = TreeFixture.forEachTest();
 
 const original = (path: string) => trees.inOriginal(path);
 const sandbox = (path: string) => trees.inSandbox(path);

@@ -42,7 +42,7 @@ interface CopiedSide {
 }
 
 /** A listed name that needs a closer look. `now` is absent for a folder that is itself untouched. */
-interface Listed {
+interface ListedEntry {
   readonly name: string;
   readonly index: number | undefined;
   readonly now?: NowSide;
@@ -51,7 +51,7 @@ interface Listed {
 interface ListedBlock {
   /** The number of names in the block. */
   readonly looked: number;
-  readonly listed: readonly Listed[];
+  readonly listed: readonly ListedEntry[];
 }
 
 /** Creates no objects for untouched entries: a tree may have a million. */
@@ -103,7 +103,7 @@ class TreeDiff {
 
   /** The names in a folder that need a closer look, block by block. */
   *#list(path: string, folder: Folder, names: BaseNames): Generator<ListedBlock> {
-    let listed: Listed[] = [];
+    let listed: ListedEntry[] = [];
     let looked = 0;
     const only = path === ROOT_PATH ? this.#options.only : undefined;
     const { isKnownUntouched } = this.#options;
@@ -131,7 +131,7 @@ class TreeDiff {
   }
 
   /** Handles the entry of the last stat, or returns it if it needs a closer look. */
-  #look(path: string, folder: Folder, name: string, index: number | undefined): readonly Listed[] {
+  #look(path: string, folder: Folder, name: string, index: number | undefined): readonly ListedEntry[] {
     const isUntouched = index !== undefined && this.#baseline.isUntouched(index, lastStat);
     if (isUntouched && this.#baseline.isFolder(index)) return [{ name, index }];
     // Another name of an untouched file may have moved here with a folder.

@@ -3,7 +3,7 @@ import { baseName, comparePaths, nearest, parentPath, ROOT_PATH } from "../../co
 import { type Facts, identityKey, sameIdentity } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { BaseFacts, Baseline } from "../base/baseline.ts";
+import { type BaseFacts, type Baseline, NO_TIME } from "../base/baseline.ts";
 import type { ChangeSet } from "../changes/change-set.ts";
 import { copyEntries, type LinkMap, linkKey } from "../tree/copy-tree.ts";
 import { type Metadata, type MetadataPart, sameParts, setMetadata } from "../tree/metadata.ts";
@@ -197,7 +197,8 @@ function setWhatDiffers(own: Folder, path: string, wanted: Metadata): void {
   if (parts.length === 0) return;
   using parent = own.openBelow(parentPath(path));
   // Setting any other part moves the time.
-  setMetadata(parent, baseName(path), wanted, [...new Set([...parts, "mtime" as const])], isLink);
+  const entry = { folder: parent, name: baseName(path) };
+  setMetadata(entry, wanted, [...new Set([...parts, "mtime" as const])], isLink);
 }
 
 /**
@@ -222,7 +223,7 @@ function noteOtherFiles({ own, baseline, saved, now }: RestoredTree, plan: Resto
     const index = nearest(replaced, path) === undefined ? baseline.find(path) : undefined;
     const facts = index === undefined ? undefined : own.factsBelow(path);
     if (index === undefined || facts === undefined) continue;
-    const ctime = changed.has(path) ? ([0, 0] as const) : facts.ctime;
+    const ctime = changed.has(path) ? NO_TIME : facts.ctime;
     const { mode, uid, gid } = baseline.copy(index);
     baseline.setCopy(index, { ...facts, mode, uid, gid, ctime });
   }

@@ -128,8 +128,7 @@ export function* saveCheckpointBy(
 /** Saves a checkpoint durably, unless the sandbox is still in the state of the last one. */
 export async function saveUnlessSame(
   workspace: Folder,
-  id: string,
-  last: LastCheckpoint | undefined,
+  { id, last }: Pick<NewCheckpoint, "id" | "last">,
   { mark, bytes }: TreeState,
   save: () => Promise<void>,
 ): Promise<SavedCheckpoint> {

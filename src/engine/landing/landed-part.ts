@@ -14,12 +14,12 @@ export interface LandedPart {
   readonly manifest: Manifest;
   readonly touches: OwnTouches;
   /** Whether an entry is in the original as it was left. */
-  readonly isAsLeft: (entry: ManifestEntry) => boolean;
+  readonly isAsLanded: (entry: ManifestEntry) => boolean;
 }
 
 /** A change at or after `landedAt` is another writer's. */
-export function landedPart(part: Omit<LandedPart, "isAsLeft">, landedAt: Time): LandedPart {
+export function landedPart(part: Omit<LandedPart, "isAsLanded">, landedAt: Time): LandedPart {
   const { original, manifest, touches } = part;
   const times = { stagedAt: manifest.stagedAt, age: touches.sinceForAll(landedAt) };
-  return { ...part, isAsLeft: (entry) => whyNot(original, entry, times) === undefined };
+  return { ...part, isAsLanded: (entry) => whyNot(original, entry, times) === undefined };
 }

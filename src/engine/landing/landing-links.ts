@@ -6,6 +6,7 @@ import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import { isThere } from "../manifest/entry-comparison.ts";
 import type { EntryIdentity, InnerLink, ManifestEntry } from "../manifest/manifest.ts";
 import { type Slots, slotName } from "../manifest/slots.ts";
+import { readEntry } from "../tree/read-entry.ts";
 import type { Place } from "./landing-place.ts";
 import type { LandingTouches } from "./landing-touches.ts";
 
@@ -42,9 +43,7 @@ export class LandingLinks {
 
   /** The identity of an entry after it has landed. A link has the identity of the file that it names. */
   identity(entry: ManifestEntry): EntryIdentity | undefined {
-    if (entry.linkTo === undefined) return entry.after;
-    using parent = this.#original.openBelowIfThere(parentPath(entry.linkTo));
-    return parent?.facts(baseName(entry.linkTo));
+    return entry.linkTo === undefined ? entry.after : this.#original.factsBelow(entry.linkTo);
   }
 
   #makeInner({ entry, slots, slotName }: Place): void {
@@ -69,10 +68,10 @@ export class LandingLinks {
 
   /** Another writer may have removed the file; its new name is then left out. */
   #linkFrom(path: string, to: Folder, name: string, point: Failpoint): void {
-    using parent = this.#original.openBelowIfThere(parentPath(path));
-    if (parent?.facts(baseName(path)) === undefined) return;
-    to.createHardLink(point, name, parent, baseName(path));
-    this.#own.note(to.facts(name));
+    readEntry(this.#original, path, (parent, existing) => {
+      to.createHardLink(point, name, parent, existing);
+      this.#own.note(to.facts(name));
+    });
   }
 }
 

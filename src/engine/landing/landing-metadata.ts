@@ -26,7 +26,7 @@ export function landMetadata({ entry, parent, name }: Place, run: MetadataRun): 
   const foreign = foreignParts(current, change, run.isResumed);
   const parts = change.parts.filter((part) => !foreign.includes(part));
   const wanted = run.direction === "forward" ? change.after : change.before;
-  setMetadata(parent, name, wanted, parts, now.kind === "symlink");
+  setMetadata({ folder: parent, name }, wanted, parts, now.kind === "symlink");
   if (foreign.length === 0) return undefined;
   return `another process changed its ${foreign.join(", ")} while the plan was landing; that was left alone`;
 }

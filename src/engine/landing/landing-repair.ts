@@ -74,18 +74,20 @@ export function mendModeOfMoved({ parent, name }: Place, wanted: EntryIdentity |
  */
 export function leaveVanishedFolder(place: Place, slotBefore: Facts | undefined, direction: Direction): void {
   const { entry, parent, name, slots, slotName } = place;
+  const target = { folder: parent, name };
+  const slot = { folder: slots, name: slotName };
   const hasName = parent.facts(name) !== undefined;
   const change = entry.metadata;
   if (change !== undefined) {
     const wanted = direction === "forward" ? change.before : change.after;
-    if (hasName) setMetadata(parent, name, wanted, change.parts, entry.before?.kind === "symlink");
+    if (hasName) setMetadata(target, wanted, change.parts, entry.before?.kind === "symlink");
     return;
   }
   const slotNow = slots.facts(slotName);
   if (isSame(slotNow, slotBefore)) return;
-  if (slotNow === undefined) moveEntry(POINTS.leave, parent, name, slots, slotName);
-  else if (hasName) exchangeEntries(POINTS.leave, slots, slotName, parent, name);
-  else moveEntry(POINTS.leave, slots, slotName, parent, name);
+  if (slotNow === undefined) moveEntry(POINTS.leave, target, slot);
+  else if (hasName) exchangeEntries(POINTS.leave, slot, target);
+  else moveEntry(POINTS.leave, slot, target);
 }
 
 function isSame(a: Facts | undefined, b: Facts | undefined): boolean {

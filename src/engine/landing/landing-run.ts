@@ -177,16 +177,17 @@ export class LandingRun {
   }
 
   #perform(deed: Deed, place: Place, { now, slotNow, situation }: Look): void {
-    const { parent, name, slots, slotName } = place;
-    if (deed === "take-out") moveEntry(POINTS.remove, parent, name, slots, slotName);
+    const target = { folder: place.parent, name: place.name };
+    const slot = { folder: place.slots, name: place.slotName };
+    if (deed === "take-out") moveEntry(POINTS.remove, target, slot);
     else if (deed === "give-back" && situation.original === "nothing")
-      moveEntry(POINTS.giveBack, slots, slotName, parent, name);
-    else if (deed === "give-back") exchangeEntries(POINTS.giveBack, slots, slotName, parent, name);
+      moveEntry(POINTS.giveBack, slot, target);
+    else if (deed === "give-back") exchangeEntries(POINTS.giveBack, slot, target);
     else {
-      if (deed === "bring-in") moveEntry(POINTS.add, slots, slotName, parent, name);
+      if (deed === "bring-in") moveEntry(POINTS.add, slot, target);
       else if (now?.kind === "directory" || slotNow?.kind === "directory")
-        exchangeEntries(POINTS.exchange, slots, slotName, parent, name);
-      else slots.exchange(POINTS.exchange, slotName, parent, name);
+        exchangeEntries(POINTS.exchange, slot, target);
+      else slot.folder.exchange(POINTS.exchange, slot.name, target.folder, target.name);
       this.#afterComing(place, situation.kind);
     }
   }

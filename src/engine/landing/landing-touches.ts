@@ -1,4 +1,3 @@
-import { baseName, parentPath } from "../../core/paths/byte-path.ts";
 import { compareTimes, type Facts, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { TouchTable } from "../base/own-touches.ts";
@@ -35,14 +34,8 @@ export class LandingTouches {
   noteEarlier(original: Folder, slots: Slots, { entries }: StoredManifest): void {
     for (const { slot, entry } of entries.all()) {
       this.note(slots.facts(slot));
-      if (entry.linkTo !== undefined) this.#noteBelow(original, entry.linkTo);
-      else if (entry.operation === "metadata" && entry.before?.kind !== "directory")
-        this.#noteBelow(original, entry.path);
+      if (entry.linkTo !== undefined) this.note(original.factsBelow(entry.linkTo));
+      else if (entry.operation === "metadata") this.note(original.factsBelow(entry.path));
     }
-  }
-
-  #noteBelow(original: Folder, path: string): void {
-    using parent = original.openBelowIfThere(parentPath(path));
-    this.note(parent?.facts(baseName(path)));
   }
 }

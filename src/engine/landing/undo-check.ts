@@ -41,8 +41,7 @@ export function checkUndo(
 /** A delete that was skipped, because another writer had changed its target, has nothing to take back. */
 function wasLeftAlone(original: Folder, { operation, path, before }: ManifestEntry): boolean {
   if (operation !== "delete" || before === undefined) return false;
-  using parent = original.openBelowIfThere(parentPath(path));
-  const now = parent?.facts(baseName(path));
+  const now = original.factsBelow(path);
   return now !== undefined && sameIdentity(now, before);
 }
 

@@ -1,15 +1,13 @@
-import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { baseName, parentPath } from "../../core/paths/byte-path.ts";
 import { type Facts, sameTime, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import { isAfter } from "../base/barrier.ts";
+import { NO_IDENTITY, NO_TIME } from "../base/baseline.ts";
 import type { LandedPart } from "../landing/landed-part.ts";
 import type { Direction, Manifest, ManifestEntry } from "../manifest/manifest.ts";
 import type { CopiedEntry } from "../tree/copy-tree.ts";
 import { walkFrom } from "../tree/walk.ts";
-
-/** An identity that no file has: an entry with it counts as replaced. */
-const NO_IDENTITY = { ino: 0, btime: [0, 0] as Time };
 
 /** How the base of a tree moves when a part of the work has landed, or was taken back. */
 export interface BaseMove {
@@ -85,27 +83,26 @@ function movedTimes({ folderTimes }: Manifest, direction: Direction): BaseMove["
 
 /** An entry of the tree and everything below it, as far as the original has it too. */
 function* nowBelow(part: LandedPart, own: Folder, entry: ManifestEntry): Generator<CopiedEntry> {
-  const isAsLeft = part.isAsLeft(entry);
-  for (const { path } of walkFrom(own, entry.path)) yield* nowAt(part, own, { ...entry, path }, isAsLeft);
+  const isAsLanded = part.isAsLanded(entry);
+  for (const { path } of walkFrom(own, entry.path)) yield* nowAt(part, own, { ...entry, path }, isAsLanded);
 }
 
 function* nowAt(
   { original, manifest, ...part }: LandedPart,
   own: Folder,
   entry: ManifestEntry,
-  isAsLeft = part.isAsLeft(entry),
+  isAsLanded = part.isAsLanded(entry),
 ): Generator<CopiedEntry> {
   const { path } = entry;
-  const isRoot = path === ROOT_PATH;
-  using there = original.openBelowIfThere(isRoot ? ROOT_PATH : parentPath(path));
-  using here = own.openBelowIfThere(isRoot ? ROOT_PATH : parentPath(path));
-  const name = isRoot ? ROOT_PATH : baseName(path);
+  using there = original.openBelowIfThere(parentPath(path));
+  using here = own.openBelowIfThere(parentPath(path));
+  const name = baseName(path);
   const [facts, copy] = [there?.facts(name), here?.facts(name)];
   if (there === undefined || here === undefined || copy === undefined) return;
   // An entry that may not land is still only in the tree. One that another writer removed from the original
   // since is not ours to report.
-  if (facts === undefined && isAsLeft) return;
-  const isThere = isAsLeft && facts?.kind === copy.kind;
+  if (facts === undefined && isAsLanded) return;
+  const isThere = isAsLanded && facts?.kind === copy.kind;
   yield {
     path,
     original: isThere ? facts : { ...copy, ...NO_IDENTITY },
@@ -119,5 +116,5 @@ function* nowAt(
  * Marks the facts of a copy that may have changed at or after the barrier, so that a diff looks at it again.
  */
 export function suspectSince(barrier: Time, copy: Facts): Facts {
-  return isAfter(copy, barrier) ? { ...copy, ctime: NO_IDENTITY.btime } : copy;
+  return isAfter(copy, barrier) ? { ...copy, ctime: NO_TIME } : copy;
 }

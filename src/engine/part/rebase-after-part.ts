@@ -55,7 +55,7 @@ export async function rebaseAfterPart(
 }
 
 async function rebaseOnLanded(part: LandedPart, tree: SandboxTree): Promise<void> {
-  part.touches.noteLeft([...leftEntries(part), ...stillQuiet(part, part.manifest.part?.quiet ?? [])]);
+  part.touches.noteLanded([...landedFacts(part), ...stillQuiet(part, part.manifest.part?.quiet ?? [])]);
   const { base } = tree;
   const earlier = base === undefined ? undefined : (readRest(part) ?? writeRest(part, base));
   await flushPart(POINTS.flushNoted, part);
@@ -69,7 +69,7 @@ export function takeBack(part: LandedPart, tree: SandboxTree): void {
   if (earlier !== undefined) tree.base?.takeBack(part, earlier);
   const bytes = readWhole(part.landing, RETURNING);
   const quiet = bytes === undefined ? [] : (parsed<readonly QuietFolder[]>(bytes) ?? []);
-  part.touches.noteLeft(stillQuiet(part, quiet));
+  part.touches.noteLanded(stillQuiet(part, quiet));
 }
 
 /** Called before the part is taken back: refuses if the sandbox can't have the part as work again. */
@@ -112,13 +112,13 @@ async function flushPart(point: typeof POINTS.flushNoted, { workspace, landing }
  * Every entry that the landing put into the original, at any depth, and every other name of those files whose
  * change time moved with them.
  */
-function* leftEntries({ original, landing, manifest, isAsLeft }: LandedPart): Generator<Facts> {
+function* landedFacts({ original, landing, manifest, isAsLanded }: LandedPart): Generator<Facts> {
   using slots = Slots.open(landing);
   for (const [slot, entry] of manifest.entries.entries()) {
     const old = slots.facts(slot);
     // Another name of this file may still be in the original.
     if (old !== undefined && old.kind !== "directory" && old.nlink > 1) yield old;
-    if (entry.operation === "delete" || !isAsLeft(entry)) continue;
+    if (entry.operation === "delete" || !isAsLanded(entry)) continue;
     if (entry.operation !== "metadata") for (const { facts } of walkFrom(original, entry.path)) yield facts;
     else if (entry.before?.kind !== "directory") yield* factsAt(original, entry.path);
   }

@@ -2,6 +2,9 @@ import type { Folder } from "../../system/calls/folder.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
 import type { Age } from "../base/age.ts";
 import type { OwnTouches } from "../base/own-touches.ts";
+import type { TreeDiffOptions } from "../changes/tree-diff.ts";
+import { readEntry } from "../tree/read-entry.ts";
+import { sameFileContent } from "../tree/same-entry.ts";
 import { SandboxNotes } from "../workspace/sandbox-notes.ts";
 
 /** A tree that keeps its notes in its workspace (sandbox-notes.ts). It is finished once they are there. */
@@ -34,6 +37,17 @@ export abstract class NotedTree<More extends object = object> {
 
   get age(): Age {
     return this.#touches.since(this.notes.barrier);
+  }
+
+  /** Compares a file of the tree with the original, as long as that is still the base. */
+  protected hasContentOf(original: Folder): TreeDiffOptions["hasBaseContent"] {
+    const { age } = this;
+    return (path, sandbox, name, base) =>
+      readEntry(
+        original,
+        path,
+        (parent, first, now) => age.isStillBase(now, base) && sameFileContent(parent, first, sandbox, name),
+      ) === true;
   }
 
   markStale(): void {

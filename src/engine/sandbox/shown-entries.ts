@@ -18,6 +18,7 @@ import { failpoint } from "../../system/failpoints.ts";
 import { newId } from "../../system/state/new-id.ts";
 import { copyEntry } from "../tree/copy-tree.ts";
 import { moveEntry } from "../tree/move-entry.ts";
+import type { NamedEntry } from "../tree/named-entry.ts";
 import { removeTree } from "../tree/remove-tree.ts";
 import { runAtOnce } from "../work/pace.ts";
 import { OWN_NAME, OWN_NAME_PREFIX } from "../workspace/workspace.ts";
@@ -81,22 +82,27 @@ export class FolderEntries implements ShownEntries {
     using source = this.#tree.openBelow(parentPath(from));
     using target = this.#tree.openBelow(parentPath(to));
     const isMoved = unlessFailed(this.#isMounted ? ["EXDEV"] : [], () => {
-      moveEntry(POINTS.rename, source, baseName(from), target, baseName(to));
+      moveEntry(
+        POINTS.rename,
+        { folder: source, name: baseName(from) },
+        { folder: target, name: baseName(to) },
+      );
       return true;
     });
-    if (isMoved === undefined) this.#moveByCopying(source, baseName(from), target, baseName(to));
+    if (isMoved === undefined)
+      this.#moveByCopying({ folder: source, name: baseName(from) }, { folder: target, name: baseName(to) });
   }
 
   /** The copy is made at the top of the mount, under a name that never counts as work. */
-  #moveByCopying(source: Folder, name: string, target: Folder, toName: string): void {
-    const copy = `${OWN_NAME_PREFIX}${newId()}-new`;
+  #moveByCopying(source: NamedEntry, target: NamedEntry): void {
+    const copy = { folder: this.#tree, name: `${OWN_NAME_PREFIX}${newId()}-new` };
     try {
-      runAtOnce(copyEntry(source, name, this.#tree, copy, { data: "share" }));
-      moveEntry(POINTS.placeCopy, this.#tree, copy, target, toName);
+      runAtOnce(copyEntry(source, copy, { data: "share" }));
+      moveEntry(POINTS.placeCopy, copy, target);
     } finally {
-      removeTree(POINTS.removeMoved, this.#tree, copy);
+      removeTree(POINTS.removeMoved, copy.folder, copy.name);
     }
-    removeTree(POINTS.removeMoved, source, name);
+    removeTree(POINTS.removeMoved, source.folder, source.name);
   }
 }
 

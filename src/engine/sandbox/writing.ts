@@ -10,6 +10,7 @@ import { copyData, readBytes, writeBytes } from "../../system/data/file-data.ts"
 import { failpoint } from "../../system/failpoints.ts";
 import { newId } from "../../system/state/new-id.ts";
 import { giveMetadata } from "../tree/metadata.ts";
+import type { NamedEntry } from "../tree/named-entry.ts";
 import { OWN_NAME_PREFIX } from "../workspace/workspace.ts";
 
 const POINTS = {
@@ -83,11 +84,11 @@ export function writeFileBelow(
   if (before !== undefined) assertFile(path, before);
   if (before === undefined) createWhole(parent, name, bytes);
   else if (before.nlink > 1) overwrite(parent, name, bytes);
-  else if (typeof scratch !== "function") replaceWhole(parent, name, bytes, before, scratch, temporaryName());
   else {
     const temporary = temporaryName();
-    scratch(joinPath(parentPath(path), temporary));
-    replaceWhole(parent, name, bytes, before, parent, temporary);
+    if (typeof scratch === "function") scratch(joinPath(parentPath(path), temporary));
+    const fresh = { folder: typeof scratch === "function" ? parent : scratch, name: temporary };
+    replaceWhole({ folder: parent, name, facts: before }, fresh, bytes);
   }
   return { before, after: parent.facts(name) as Facts };
 }
@@ -104,23 +105,26 @@ export function writeThroughMount(mounted: Folder, path: string, bytes: FileCont
   const before = parent.facts(name);
   if (before !== undefined) assertFile(path, before);
   if (before !== undefined && before.nlink > 1) overwrite(parent, name, bytes);
-  else placeNamed(parent, name, bytes, before, mounted);
+  else placeNamed({ folder: parent, name, facts: before }, mounted, bytes);
   return { before, after: parent.facts(name) as Facts };
 }
 
+/** A path to write to, with the file that is there. */
+interface OldFile<Found = Facts> extends NamedEntry {
+  readonly facts: Found;
+}
+
 function placeNamed(
-  parent: Folder,
-  name: string,
-  bytes: FileContent,
-  before: Facts | undefined,
+  { folder, name, facts }: OldFile<Facts | undefined>,
   top: Folder,
+  bytes: FileContent,
 ): void {
   const fresh = `${OWN_NAME_PREFIX}${newId()}-new`;
-  const fd = top.createFile(POINTS.file, fresh, (before?.mode ?? 0o666 & ~process.umask()) & 0o777);
+  const fd = top.createFile(POINTS.file, fresh, (facts?.mode ?? 0o666 & ~process.umask()) & 0o777);
   try {
     putContent(fd, bytes, top.label(fresh));
-    if (before === undefined) top.move(POINTS.name, fresh, parent, name);
-    else exchangeFor(parent, name, before, top, fresh);
+    if (facts === undefined) top.move(POINTS.name, fresh, folder, name);
+    else exchangeFor({ folder, name, facts }, { folder: top, name: fresh });
   } finally {
     closeFile(fd);
     if (top.facts(fresh) !== undefined) top.removeFile(POINTS.remove, fresh);
@@ -152,28 +156,21 @@ function createWhole(
 }
 
 /** Keeps the old content until the new content is complete. */
-function replaceWhole(
-  parent: Folder,
-  name: string,
-  bytes: FileContent,
-  before: Facts,
-  scratch: Folder,
-  fresh: string,
-): void {
-  createWhole(scratch, fresh, bytes, before.mode & 0o777);
+function replaceWhole(old: OldFile, fresh: NamedEntry, bytes: FileContent): void {
+  createWhole(fresh.folder, fresh.name, bytes, old.facts.mode & 0o777);
   try {
-    exchangeFor(parent, name, before, scratch, fresh);
+    exchangeFor(old, fresh);
   } finally {
-    scratch.removeFile(POINTS.remove, fresh);
+    fresh.folder.removeFile(POINTS.remove, fresh.name);
   }
 }
 
 /** Gives the new file the old one's metadata, and swaps the two. */
-function exchangeFor(parent: Folder, name: string, before: Facts, scratch: Folder, fresh: string): void {
-  const made = scratch.facts(fresh) as Facts;
-  const wanted = { ...before, mtime: made.mtime, atime: made.atime };
-  giveMetadata(POINTS.metadata, scratch, fresh, wanted, readXattrs(parent, name), made);
-  scratch.exchange(POINTS.exchange, fresh, parent, name);
+function exchangeFor({ folder, name, facts }: OldFile, fresh: NamedEntry): void {
+  const made = fresh.folder.facts(fresh.name) as Facts;
+  const wanted = { ...facts, mtime: made.mtime, atime: made.atime };
+  giveMetadata(POINTS.metadata, fresh, { facts: wanted, xattrs: readXattrs(folder, name) }, made);
+  fresh.folder.exchange(POINTS.exchange, fresh.name, folder, name);
 }
 
 function temporaryName(): string {

@@ -1,4 +1,4 @@
-import { baseName, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { baseName } from "../../core/paths/byte-path.ts";
 import type { LandingPolicy } from "../../core/strategy-policies.ts";
 import { failedWith } from "../../system/calls/errno.ts";
 import { type Facts, factsOfOpen } from "../../system/calls/facts.ts";
@@ -131,14 +131,14 @@ class SideReader {
   }
 
   facts(path: string): Facts | undefined {
-    return this.#parents.of(path)?.facts(nameOf(path));
+    return this.#parents.of(path)?.facts(baseName(path));
   }
 
   /** The attributes of an entry, or none if it is gone. */
   xattrs(path: string): Xattrs {
     try {
       const folder = this.#parents.of(path);
-      return folder === undefined ? {} : readXattrs(folder, nameOf(path));
+      return folder === undefined ? {} : readXattrs(folder, baseName(path));
     } catch (thrown) {
       if (failedWith(thrown, "ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM")) return {};
       throw thrown;
@@ -148,10 +148,6 @@ class SideReader {
   close(): void {
     this.#parents.close();
   }
-}
-
-function nameOf(path: string): string {
-  return path === ROOT_PATH ? ROOT_PATH : baseName(path);
 }
 
 /** Returns undefined if the entry is no longer a file. */

@@ -15,26 +15,15 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, it } from "node:test";
-import { TreeFixture } from "../../../test/support/tree-fixture.ts";
+import { describe, it } from "node:test";
+import { NEEDS_ROOT, ODD_NAME, TreeFixture } from "../../../test/support/tree-fixture.ts";
 import type { Change } from "../../core/change.ts";
 import { bytesFromPath, pathFromBytes } from "../../core/paths/byte-path.ts";
 import type { DiffSides } from "./change-reader.ts";
 import { shownChanges } from "./diff-view.ts";
 import { filePatch, type PatchSources } from "./file-patch.ts";
 
-const ODD_NAME = pathFromBytes(Buffer.from([0x61, 0xff, 0x0a, 0x62]));
-const NEEDS_ROOT = process.getuid?.() === 0 ? false : "needs root";
-
-let trees: TreeFixture;
-
-beforeEach(() => {
-  trees = new TreeFixture();
-});
-
-afterEach(() => {
-  trees.remove();
-});
+const trees = TreeFixture.forEachTest();
 
 const original = (path: string) => trees.inOriginal(path);
 const sandbox = (path: string) => trees.inSandbox(path);

@@ -10,7 +10,7 @@ import { comesIn, type StagingInput } from "./staging-input.ts";
 import type { Survey } from "./survey.ts";
 
 /** An entry that still has to land. */
-export class LeftEntry {
+export class CheckedEntry {
   readonly entry: TreeEntry;
   readonly slot: number;
   readonly #facts: PackedFacts;
@@ -38,7 +38,7 @@ const DROPS_OUT = 0xfffffffe;
  * The entries of a change set that still have to land, after all were checked. Keeps only the original's
  * facts of each; the rest is read again from the change set, in order.
  */
-export class CheckedEntries implements Iterable<LeftEntry> {
+export class CheckedEntries implements Iterable<CheckedEntry> {
   readonly #entries: Rows<TreeEntry>;
   readonly #facts = new PackedFacts();
   readonly #before: Uint32Array;
@@ -97,14 +97,14 @@ export class CheckedEntries implements Iterable<LeftEntry> {
     return judged === "nothing" ? NOTHING : this.#facts.addNow(judged);
   }
 
-  *[Symbol.iterator](): Generator<LeftEntry> {
+  *[Symbol.iterator](): Generator<CheckedEntry> {
     let at = 0;
     let slot = 0;
     for (const entry of this.#entries) {
       const position = this.#before[at] as number;
       at += 1;
       if (position === DROPS_OUT) continue;
-      yield new LeftEntry(entry, slot, this.#facts, position);
+      yield new CheckedEntry(entry, slot, this.#facts, position);
       slot += 1;
     }
   }

@@ -1,8 +1,8 @@
-import { baseName, parentPath } from "../../core/paths/byte-path.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readLayerMarks, writeXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
+import { readEntry } from "../tree/read-entry.ts";
 import { type WalkedEntry, walkFrom } from "../tree/walk.ts";
 
 /**
@@ -41,15 +41,12 @@ export function freeOfMarks(parent: Folder, name: string): void {
 
 /** Restores the marks. */
 export function markAgain(sandbox: Folder, marked: Iterable<MarkedPath>): void {
-  for (const { path, marks, mode } of marked) {
-    using parent = sandbox.openBelowIfThere(parentPath(path));
-    const name = baseName(path);
-    const facts = parent?.facts(name);
-    if (parent === undefined || facts === undefined) continue;
-    writable(POINTS.mark, { path, parent, name, facts }, mode ?? facts.mode, () =>
-      writeXattrs(POINTS.mark, parent, name, marks, readLayerMarks(parent, name)),
+  for (const { path, marks, mode } of marked)
+    readEntry(sandbox, path, (parent, name, facts) =>
+      writable(POINTS.mark, { path, parent, name, facts }, mode ?? facts.mode, () =>
+        writeXattrs(POINTS.mark, parent, name, marks, readLayerMarks(parent, name)),
+      ),
     );
-  }
 }
 
 /** Without privilege, not even the owner can write attributes of a read-only entry. */

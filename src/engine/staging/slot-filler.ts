@@ -11,7 +11,7 @@ import { copyEntry, type LinkMap } from "../tree/copy-tree.ts";
 import { moveEntry } from "../tree/move-entry.ts";
 import { OpenParent } from "../tree/open-parent.ts";
 import { runAtOnce } from "../work/pace.ts";
-import type { LeftEntry } from "./checked-entries.ts";
+import type { CheckedEntry } from "./checked-entries.ts";
 import { isHeld } from "./held-entry.ts";
 import { freeOfMarks } from "./layer-traces.ts";
 import { metadataChange } from "./staged-manifest.ts";
@@ -22,7 +22,7 @@ import { putBack } from "./unstaging.ts";
 const MOVE = failpoint("stage.take-out");
 
 interface FilledSlot {
-  readonly left: LeftEntry;
+  readonly checked: CheckedEntry;
   readonly plan: StagingPlan;
 }
 
@@ -50,29 +50,29 @@ export class SlotFiller implements Disposable {
     this.#parents = new OpenParent(input.sandbox);
   }
 
-  fill(left: LeftEntry, plan: StagingPlan): void {
-    const { entry, slot } = left;
-    if (!comesIn(entry) || plan.way === "link") {
-      this.#write(left, plan, undefined);
+  fill(checked: CheckedEntry, plan: StagingPlan): void {
+    const { entry, slot } = checked;
+    if (!comesIn(entry) || plan.method === "link") {
+      this.#write(checked, plan, undefined);
       return;
     }
-    if (plan.way === "copy") this.#copy(left, plan);
-    else this.#take(left);
-    if (entry.after?.kind === "directory" || entry.after?.nlink !== 1) this.#later.push({ left, plan });
-    else this.#settle({ left, plan }, this.#factsIn(slot, left), () => false);
+    if (plan.method === "copy") this.#copy(checked, plan);
+    else this.#take(checked);
+    if (entry.after?.kind === "directory" || entry.after?.nlink !== 1) this.#later.push({ checked, plan });
+    else this.#settle({ checked, plan }, this.#factsIn(slot, checked), () => false);
   }
 
   /** Called when all slots are filled. */
   finish(): void {
     const hasFolders = this.#later.some(
-      ({ left, plan }) => plan.way === "move" && left.entry.after?.kind === "directory",
+      ({ checked, plan }) => plan.method === "move" && checked.entry.after?.kind === "directory",
     );
     const held = hasFolders ? folderHolders(this.#slots.path).map(({ path }) => path) : [];
     for (const filled of this.#later) {
-      const { slot } = filled.left;
+      const { slot } = filled.checked;
       const label = this.#slots.label(slot);
       const isWorkedIn = () => held.some((path) => path === label || path.startsWith(`${label}/`));
-      this.#settle(filled, this.#factsIn(slot, filled.left), isWorkedIn);
+      this.#settle(filled, this.#factsIn(slot, filled.checked), isWorkedIn);
     }
   }
 
@@ -80,18 +80,19 @@ export class SlotFiller implements Disposable {
     this.#parents.close();
   }
 
-  #take({ entry, slot }: LeftEntry): void {
+  #take({ entry, slot }: CheckedEntry): void {
     const { path, after } = entry;
     const [parent, slots] = [this.#parents.need(path), this.#slots.in(slot)];
-    if (after?.kind === "directory") moveEntry(MOVE, parent, baseName(path), slots, slotName(slot));
+    if (after?.kind === "directory")
+      moveEntry(MOVE, { folder: parent, name: baseName(path) }, { folder: slots, name: slotName(slot) });
     else parent.move(MOVE, baseName(path), slots, slotName(slot));
   }
 
   /** Makes sure that the slot can't change, or puts a copy there, and writes the manifest entry. */
-  #settle({ left, plan }: FilledSlot, facts: Facts, isWorkedIn: () => boolean): void {
-    const { entry, slot } = left;
-    if (plan.way === "copy") {
-      this.#write(left, plan, facts);
+  #settle({ checked, plan }: FilledSlot, facts: Facts, isWorkedIn: () => boolean): void {
+    const { entry, slot } = checked;
+    if (plan.method === "copy") {
+      this.#write(checked, plan, facts);
       return;
     }
     const place = { parent: this.#slots.in(slot), name: slotName(slot), path: entry.path };
@@ -99,15 +100,15 @@ export class SlotFiller implements Disposable {
     const isShared = facts.kind !== "directory" && facts.nlink > 1 && entry.after?.nlink === 1;
     if (isShared || isWorkedIn() || isHeld(place, facts, this.#input.rules)) {
       putBack(this.#input.sandbox, this.#slots, slot, entry.path);
-      this.#copy(left, plan);
-      this.#write(left, plan, this.#factsIn(slot, left));
+      this.#copy(checked, plan);
+      this.#write(checked, plan, this.#factsIn(slot, checked));
     } else if (this.#input.isLayer) {
       freeOfMarks(place.parent, place.name);
-      this.#write(left, plan, this.#factsIn(slot, left));
-    } else this.#write(left, plan, facts);
+      this.#write(checked, plan, this.#factsIn(slot, checked));
+    } else this.#write(checked, plan, facts);
   }
 
-  #copy({ entry: { path }, slot }: LeftEntry, { innerLinks = [] }: StagingPlan): void {
+  #copy({ entry: { path }, slot }: CheckedEntry, { innerLinks = [] }: StagingPlan): void {
     const { rules } = this.#input;
     const later = new Set(innerLinks.map((link) => joinPath(path, link.path)));
     const options = {
@@ -118,10 +119,11 @@ export class SlotFiller implements Disposable {
       xattrs: (at: string, xattrs: Xattrs) => rules.xattrs(at, xattrs),
     } as const;
     const parent = this.#parents.need(path);
-    runAtOnce(copyEntry(parent, baseName(path), this.#slots.in(slot), slotName(slot), options, path));
+    const to = { folder: this.#slots.in(slot), name: slotName(slot) };
+    runAtOnce(copyEntry({ folder: parent, name: baseName(path) }, to, options, path));
   }
 
-  #factsIn(slot: number, { entry }: LeftEntry): Facts {
+  #factsIn(slot: number, { entry }: CheckedEntry): Facts {
     const facts = this.#slots.facts(slot);
     if (facts !== undefined) return facts;
     throw new SandboxCommitError(`${this.#input.sandbox.label(entry.path)} vanished while it was prepared.`, {
@@ -129,8 +131,8 @@ export class SlotFiller implements Disposable {
     });
   }
 
-  #write(left: LeftEntry, plan: StagingPlan, inSlot: Facts | undefined): void {
-    const { entry, slot, before } = left;
+  #write(checked: CheckedEntry, plan: StagingPlan, inSlot: Facts | undefined): void {
+    const { entry, slot, before } = checked;
     const extras = this.#extrasOf(entry, before, plan);
     this.#writer.add({
       slot,

@@ -8,7 +8,7 @@ import { failpoint } from "../../system/failpoints.ts";
 import type { TreeEntry } from "../changes/change-set.ts";
 import type { EntryIdentity, ManifestEntry, ManifestHeader } from "../manifest/manifest.ts";
 import { metadataOf } from "../tree/metadata.ts";
-import type { LeftEntry } from "./checked-entries.ts";
+import type { CheckedEntry } from "./checked-entries.ts";
 import type { StagingInput } from "./staging-input.ts";
 
 const BALLAST_POINT = failpoint("stage.ballast");
@@ -21,7 +21,7 @@ export const BALLAST = "ballast";
  */
 export function plannedFolderTimes(
   input: StagingInput,
-  entries: Iterable<LeftEntry>,
+  entries: Iterable<CheckedEntry>,
 ): ManifestHeader["folderTimes"] {
   const wanted = new Map<string, Time>();
   const isSingleFile = input.baseOf(ROOT_PATH) === undefined;

@@ -20,7 +20,7 @@ export interface StagingInput {
    * An entry that another writer changes after the prepare stays, and is reported, instead of being replaced.
    * Default: no.
    */
-  readonly leavesRivals?: boolean;
+  readonly leavesOthers?: boolean;
   /** An empty folder from which renames into the original work. */
   readonly landing: Folder;
   readonly transaction: string;

@@ -12,7 +12,7 @@ import { quietFolders } from "../manifest/quiet-folders.ts";
 import { Slots } from "../manifest/slots.ts";
 import { ENTRIES, writeManifest } from "../manifest/stored-manifest.ts";
 import type { Steps } from "../work/pace.ts";
-import { CheckedEntries, type LeftEntry } from "./checked-entries.ts";
+import { CheckedEntries, type CheckedEntry } from "./checked-entries.ts";
 import { findMarks } from "./layer-traces.ts";
 import { SlotFiller } from "./slot-filler.ts";
 import { makeBallast, plannedFolderTimes } from "./staged-manifest.ts";
@@ -29,7 +29,7 @@ import { restoreFolderTimes } from "./unstaging.ts";
  * Each pass goes over the entries one at a time, in path order; none holds all of them. The passes run in
  * turns, so that an interruption is noticed and the user sees how far each one is.
  */
-export interface Staged {
+export interface StagedLanding {
   readonly digest: string;
   readonly entries: number;
 }
@@ -38,7 +38,7 @@ export interface Staged {
  * Stages a landing, or returns null if there is nothing to land. Throws `SandboxConflictError`, or the first
  * obstacle.
  */
-export async function stage(input: StagingInput): Promise<Staged | null> {
+export async function stage(input: StagingInput): Promise<StagedLanding | null> {
   const { work, changes } = input;
   const total = changes.entries.length;
   // Taken before the check for conflicts: a later change by another writer has to be at or after this
@@ -61,7 +61,7 @@ export async function stage(input: StagingInput): Promise<Staged | null> {
     folderTimes,
     unlock: entries.unlocks,
     root: identityOf(input.original.ownFacts()),
-    ...(input.leavesRivals === true && { leavesRivals: true }),
+    ...(input.leavesOthers === true && { leavesRivals: true }),
     ...(input.isPart === true && {
       part: {
         quiet: quietFolders(
@@ -97,10 +97,11 @@ function canMove({ sandbox, landing, isPart }: StagingInput): boolean {
 }
 
 /** Records the entries that will be taken out of the sandbox, if there are any. */
-function* recordMoves(input: StagingInput, entries: Iterable<LeftEntry>, survey: Survey): Steps {
-  const moved = function* (): Generator<LeftEntry> {
-    for (const left of entries)
-      if (comesIn(left.entry) && survey.planOf(left.entry, left.slot).way === "move") yield left;
+function* recordMoves(input: StagingInput, entries: Iterable<CheckedEntry>, survey: Survey): Steps {
+  const moved = function* (): Generator<CheckedEntry> {
+    for (const checked of entries)
+      if (comesIn(checked.entry) && survey.planOf(checked.entry, checked.slot).method === "move")
+        yield checked;
   };
   if (moved().next().done === true) return;
   using record = new StagingRecordWriter(input.landing);
@@ -135,8 +136,8 @@ function* fillSlots(input: StagingInput, entries: CheckedEntries, survey: Survey
   using slots = Slots.make(input.landing, entries.count);
   using writer = new EntriesWriter(input.landing, ENTRIES);
   using filler = new SlotFiller(input, slots, writer);
-  for (const left of entries) {
-    filler.fill(left, survey.planOf(left.entry, left.slot));
+  for (const checked of entries) {
+    filler.fill(checked, survey.planOf(checked.entry, checked.slot));
     yield 1;
   }
   filler.finish();
@@ -144,6 +145,6 @@ function* fillSlots(input: StagingInput, entries: CheckedEntries, survey: Survey
   return writer.end();
 }
 
-function* added(entries: Iterable<LeftEntry>): Generator<LeftEntry> {
-  for (const left of entries) if (left.entry.operation === "add") yield left;
+function* added(entries: Iterable<CheckedEntry>): Generator<CheckedEntry> {
+  for (const checked of entries) if (checked.entry.operation === "add") yield checked;
 }

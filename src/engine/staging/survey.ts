@@ -9,7 +9,7 @@ import { OpenParent } from "../tree/open-parent.ts";
 import type { StagingInput } from "./staging-input.ts";
 
 /** How an entry that comes into the original gets into its slot. */
-export type StagingWay =
+export type StagingMethod =
   /** Renamed out of the sandbox, at no cost for any size. */
   | "move"
   /**
@@ -22,27 +22,27 @@ export type StagingWay =
 
 /** How an entry is staged, and which of its names belong to files that stay. */
 export interface StagingPlan {
-  readonly way: StagingWay;
+  readonly method: StagingMethod;
   readonly linkTo?: string;
   readonly innerLinks?: readonly InnerLink[];
 }
 
-const MOVE: StagingPlan = { way: "move" };
-const COPY: StagingPlan = { way: "copy" };
+const MOVE: StagingPlan = { method: "move" };
+const COPY: StagingPlan = { method: "copy" };
 
-interface Place {
+interface InodeName {
   readonly slot: number;
   readonly path: string;
   readonly folderTime: Time;
 }
 
-interface LinkPlace extends Place {
+interface LinkName extends InodeName {
   readonly linkTo: string;
 }
 
 interface Inode {
   readonly nlink: number;
-  readonly places: Place[];
+  readonly names: InodeName[];
 }
 
 /**
@@ -56,10 +56,10 @@ export class Survey implements Disposable {
   readonly #parents: OpenParent;
   readonly #inodes = new Map<number, Inode>();
   readonly #mustCopy = new Set<number>();
-  #links: ReadonlyMap<number, readonly LinkPlace[]> = new Map();
+  #links: ReadonlyMap<number, readonly LinkName[]> = new Map();
   #asked: { readonly folder: Folder; readonly isWritable: boolean } | undefined;
 
-  constructor({ sandbox, rules, changes }: Surveyed, canMove: boolean) {
+  constructor({ sandbox, rules, changes }: SurveyInput, canMove: boolean) {
     this.#rules = rules;
     this.#anchors = changes.anchors;
     this.#canMove = canMove;
@@ -90,7 +90,7 @@ export class Survey implements Disposable {
     const links = this.#links.get(slot);
     if (links === undefined) return plan;
     const itself = links.find((link) => link.path === path);
-    if (itself !== undefined) return { way: "link", linkTo: itself.linkTo };
+    if (itself !== undefined) return { method: "link", linkTo: itself.linkTo };
     const innerLinks = links.map((link) => ({
       path: link.path.slice(path.length + 1),
       linkTo: link.linkTo,
@@ -114,7 +114,7 @@ export class Survey implements Disposable {
     return this.#asked.isWritable;
   }
 
-  #lookAt(at: LookedAt, facts: Facts, folderTime: () => Time): void {
+  #lookAt(at: SurveyedEntry, facts: Facts, folderTime: () => Time): void {
     const { parent, name, path, slot } = at;
     const xattrs = () => (facts.nlink > 1 ? readXattrs(parent, name) : {});
     if (!this.#rules.landsAsIs(path, facts, xattrs)) this.#mustCopy.add(slot);
@@ -130,8 +130,8 @@ export class Survey implements Disposable {
           );
       }
     } else if (facts.nlink > 1) {
-      const inode = this.#inodes.get(facts.ino) ?? { nlink: facts.nlink, places: [] };
-      inode.places.push({ slot, path, folderTime: folderTime() });
+      const inode = this.#inodes.get(facts.ino) ?? { nlink: facts.nlink, names: [] };
+      inode.names.push({ slot, path, folderTime: folderTime() });
       this.#inodes.set(facts.ino, inode);
     }
   }
@@ -139,13 +139,13 @@ export class Survey implements Disposable {
   /** An inode with a name outside of the landing may not move; and if one of its names is copied, all are. */
   #spreadCopies(): void {
     for (const inode of this.#inodes.values()) {
-      if (inode.places.length < inode.nlink) for (const { slot } of inode.places) this.#mustCopy.add(slot);
+      if (inode.names.length < inode.nlink) for (const { slot } of inode.names) this.#mustCopy.add(slot);
     }
     for (let grew = true; grew; ) {
       grew = false;
-      for (const { places } of this.#inodes.values()) {
-        if (!places.some(({ slot }) => this.#mustCopy.has(slot))) continue;
-        for (const { slot } of places) {
+      for (const { names } of this.#inodes.values()) {
+        if (!names.some(({ slot }) => this.#mustCopy.has(slot))) continue;
+        for (const { slot } of names) {
           grew ||= !this.#mustCopy.has(slot);
           this.#mustCopy.add(slot);
         }
@@ -154,15 +154,15 @@ export class Survey implements Disposable {
   }
 
   /** For each slot, its names of files that stay in the original. */
-  #linksBySlot(): ReadonlyMap<number, readonly LinkPlace[]> {
-    const links = new Map<number, LinkPlace[]>();
-    for (const [ino, { places }] of this.#inodes) {
+  #linksBySlot(): ReadonlyMap<number, readonly LinkName[]> {
+    const links = new Map<number, LinkName[]>();
+    for (const [ino, { names }] of this.#inodes) {
       const linkTo = this.#anchors.get(ino);
       if (linkTo === undefined) continue;
-      for (const place of places) {
-        const known = links.get(place.slot);
-        if (known === undefined) links.set(place.slot, [{ ...place, linkTo }]);
-        else known.push({ ...place, linkTo });
+      for (const name of names) {
+        const known = links.get(name.slot);
+        if (known === undefined) links.set(name.slot, [{ ...name, linkTo }]);
+        else known.push({ ...name, linkTo });
       }
     }
     return links;
@@ -170,9 +170,9 @@ export class Survey implements Disposable {
 }
 
 /** What a survey looks at. */
-type Surveyed = Pick<StagingInput, "sandbox" | "rules" | "changes">;
+type SurveyInput = Pick<StagingInput, "sandbox" | "rules" | "changes">;
 
-interface LookedAt {
+interface SurveyedEntry {
   readonly parent: Folder;
   readonly name: string;
   readonly path: string;

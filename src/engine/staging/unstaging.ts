@@ -50,7 +50,8 @@ function unrecorded(slots: Slots): MovedEntry[] {
 function copyBack(sandbox: Folder, slots: Slots, { slot, path }: MovedEntry): void {
   using parent = sandbox.openBelowIfThere(parentPath(path));
   if (parent === undefined || parent.facts(baseName(path)) !== undefined) return;
-  runAtOnce(copyEntry(slots.in(slot), slotName(slot), parent, baseName(path), { data: "share" }, path));
+  const from = { folder: slots.in(slot), name: slotName(slot) };
+  runAtOnce(copyEntry(from, { folder: parent, name: baseName(path) }, { data: "share" }, path));
 }
 
 function returnMoved(sandbox: Folder, slots: Slots, { slot, path, is, mode }: MovedEntry): void {
@@ -73,7 +74,8 @@ export function putBack(sandbox: Folder, slots: Slots, slot: number, path: strin
   const name = baseName(path);
   const isFree = parent !== undefined && parent.facts(name) === undefined;
   const free = isFree ? name : `${name}.taken-back-${process.hrtime.bigint()}`;
-  moveEntry(POINTS.putBack, slots.in(slot), slotName(slot), parent ?? sandbox, free);
+  const from = { folder: slots.in(slot), name: slotName(slot) };
+  moveEntry(POINTS.putBack, from, { folder: parent ?? sandbox, name: free });
 }
 
 /** A crash between opening up a folder and closing it, before or after its move, leaves a wrong mode. */

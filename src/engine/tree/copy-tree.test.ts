@@ -21,9 +21,9 @@ import {
   writeSync,
 } from "node:fs";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { TreeFixture } from "../../../test/support/tree-fixture.ts";
+import { NEEDS_ROOT, ODD_NAME, TreeFixture } from "../../../test/support/tree-fixture.ts";
 import { BusyError } from "../../core/errors/errors.ts";
-import { bytesFromPath, joinPath, pathFromBytes, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { bytesFromPath, joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { failedWith } from "../../system/calls/errno.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -33,18 +33,11 @@ import { runAtOnce } from "../work/pace.ts";
 import { type CopiedEntry, type CopyOptions, copyEntry, copyTree } from "./copy-tree.ts";
 
 const POINT = failpoint("test.copy-tree");
-const ODD_NAME = pathFromBytes(Buffer.from([0x61, 0xff, 0x0a, 0x62]));
-const NEEDS_ROOT = process.getuid?.() === 0 ? false : "needs root";
 
-let trees: TreeFixture;
-
-beforeEach(() => {
-  trees = new TreeFixture();
-});
+const trees = TreeFixture.forEachTest();
 
 afterEach(() => {
   armFailpoints(undefined);
-  trees.remove();
 });
 
 const original = (path: string) => trees.inOriginal(path);
@@ -196,10 +189,8 @@ describe("copyEntry", () => {
     const paths: string[] = [];
     runAtOnce(
       copyEntry(
-        trees.original,
-        "a",
-        trees.sandbox,
-        "slot",
+        { folder: trees.original, name: "a" },
+        { folder: trees.sandbox, name: "slot" },
         { data: "share", onCopied: ({ path }) => paths.push(path) },
         "x/a",
       ),
@@ -210,7 +201,8 @@ describe("copyEntry", () => {
   });
 
   it("copies nothing where there is nothing", () => {
-    runAtOnce(copyEntry(trees.original, "gone", trees.sandbox, "slot", { data: "share" }));
+    const to = { folder: trees.sandbox, name: "slot" };
+    runAtOnce(copyEntry({ folder: trees.original, name: "gone" }, to, { data: "share" }));
     assert.deepEqual(readdirSync(copied("")), []);
   });
 
@@ -219,7 +211,7 @@ describe("copyEntry", () => {
     linkSync(original("one"), original("two"));
     const options: CopyOptions = { data: "share", links: new Map() };
     for (const name of ["one", "two"])
-      runAtOnce(copyEntry(trees.original, name, trees.sandbox, name, options));
+      runAtOnce(copyEntry({ folder: trees.original, name }, { folder: trees.sandbox, name }, options));
     assert.equal(trees.facts("sandbox", "one")?.ino, trees.facts("sandbox", "two")?.ino);
   });
 });

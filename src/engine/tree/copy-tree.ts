@@ -19,6 +19,7 @@ import { failpoint } from "../../system/failpoints.ts";
 import type { Steps } from "../work/pace.ts";
 import { assertNotTooDeep } from "./depth-limit.ts";
 import { finishCopy, giveMetadata } from "./metadata.ts";
+import type { NamedEntry } from "./named-entry.ts";
 
 /**
  * Copies trees with everything in them: contents with their holes, links and link groups, fifos, sockets and
@@ -91,17 +92,10 @@ export function* copyTree(from: Folder, to: Folder, options: CopyOptions): Steps
  * Copies one entry of any kind, a folder with all its contents. The functions of the options get `path` as
  * its path.
  */
-export function* copyEntry(
-  from: Folder,
-  name: string,
-  to: Folder,
-  toName: string,
-  options: CopyOptions,
-  path = name,
-): Steps {
-  const facts = from.facts(name);
+export function* copyEntry(from: NamedEntry, to: NamedEntry, options: CopyOptions, path = from.name): Steps {
+  const facts = from.folder.facts(from.name);
   if (facts !== undefined)
-    yield* new TreeCopy(options, to, path, toName).entry(from, name, facts, to, toName, path);
+    yield* new TreeCopy(options, to.folder, path, to.name).entry({ from, to, path }, facts);
 }
 
 /**
@@ -120,7 +114,8 @@ export function* copyEntries(
     using target = openMaking(to, parentPath(path));
     const name = baseName(path);
     const facts = source.facts(name);
-    if (facts !== undefined) yield* copy.entry(source, name, facts, target, name, path);
+    if (facts !== undefined)
+      yield* copy.entry({ from: { folder: source, name }, to: { folder: target, name }, path }, facts);
   }
 }
 
@@ -132,6 +127,13 @@ function openMaking(folder: Folder, path: string): Folder {
     open = above.openChild(name);
   }
   return open;
+}
+
+/** One entry and its copy. */
+interface EntryCopy {
+  readonly from: NamedEntry;
+  readonly to: NamedEntry;
+  readonly path: string;
 }
 
 class TreeCopy {
@@ -156,31 +158,38 @@ class TreeCopy {
       // Skips an entry that vanished after the listing.
       if (statListed(from, pointer)) found.push([name, lastFacts()]);
     });
-    for (const [name, facts] of found) yield* this.entry(from, name, facts, to, name, joinPath(path, name));
+    for (const [name, facts] of found) {
+      const [source, target] = [
+        { folder: from, name },
+        { folder: to, name },
+      ];
+      yield* this.entry({ from: source, to: target, path: joinPath(path, name) }, facts);
+    }
   }
 
   /**
    * One function on purpose: each generator on the way down takes stack, and depth-limit.ts relies on the
    * amount.
    */
-  *entry(from: Folder, name: string, facts: Facts, to: Folder, toName: string, path: string): Steps {
+  *entry(copy: EntryCopy, facts: Facts): Steps {
+    const { from, to, path } = copy;
     if (this.#options.filter !== undefined && !this.#options.filter(path, facts)) return;
     this.#count += 1;
     if (this.#count % STEP === 0) yield STEP;
     if (facts.kind !== "directory") {
-      yield* this.#leaf(from, name, facts, to, toName, path);
+      yield* this.#leaf(copy, facts);
       return;
     }
     assertNotTooDeep(path);
-    using source = from.openBelowIfThere(name);
+    using source = from.folder.openBelowIfThere(from.name);
     if (source === undefined) {
-      const now = from.facts(name);
-      if (now !== undefined) yield* this.entry(from, name, now, to, toName, path);
+      const now = from.folder.facts(from.name);
+      if (now !== undefined) yield* this.entry(copy, now);
       return;
     }
     const own = source.ownFacts();
-    to.createFolder(POINTS.folder, toName, 0o700);
-    using target = to.openChild(toName);
+    to.folder.createFolder(POINTS.folder, to.name, 0o700);
+    using target = to.folder.openChild(to.name);
     yield* this.contents(source, target, path);
     this.finishFolder(own, source, target, path);
   }
@@ -188,14 +197,15 @@ class TreeCopy {
   /** Gives the copy of a folder its metadata, after filling it, which would change the metadata. */
   finishFolder(facts: Facts, from: Folder, to: Folder, path: string): void {
     const xattrs = this.#xattrs(from, ROOT_PATH);
-    giveMetadata(POINTS.metadata, to, ROOT_PATH, this.#wantedFacts(path, facts), xattrs, to.ownFacts());
+    const wanted = { facts: this.#wantedFacts(path, facts), xattrs };
+    giveMetadata(POINTS.metadata, { folder: to, name: ROOT_PATH }, wanted, to.ownFacts());
     this.#options.onCopied?.({ path, original: facts, copy: to.ownFacts(), xattrs });
   }
 
-  #linkToEarlier(facts: Facts, to: Folder, toName: string, path: string): boolean {
+  #linkToEarlier(facts: Facts, to: NamedEntry, path: string): boolean {
     const { linkEarlier } = this.#options;
     if (linkEarlier === undefined || this.#links.has(linkKey(facts))) return false;
-    if (!linkEarlier(path, facts, to, toName)) return false;
+    if (!linkEarlier(path, facts, to.folder, to.name)) return false;
     this.#noteFirst(facts, path);
     return true;
   }
@@ -205,70 +215,58 @@ class TreeCopy {
       this.#links.set(linkKey(facts), this.#targetPath(path));
   }
 
-  #linkToFirst(facts: Facts, to: Folder, toName: string): boolean {
+  #linkToFirst(facts: Facts, to: NamedEntry): boolean {
     const first = this.#links.get(linkKey(facts));
     if (first === undefined) return false;
     using folder = this.#target.openBelow(parentPath(first));
-    to.createHardLink(POINTS.hardLink, toName, folder, baseName(first));
+    to.folder.createHardLink(POINTS.hardLink, to.name, folder, baseName(first));
     return true;
   }
 
   /** Repeats the copy until the entry is the same before and after. */
-  *#leaf(from: Folder, name: string, first: Facts, to: Folder, toName: string, path: string): Steps {
-    if (this.#linkToEarlier(first, to, toName, path)) return;
+  *#leaf(copy: EntryCopy, first: Facts): Steps {
+    const { from, to, path } = copy;
+    if (this.#linkToEarlier(first, to, path)) return;
     let facts: Facts = first;
     for (let tries = 0; tries < TRIES_WHILE_CHANGING; tries += 1) {
-      const copied = this.#leafOnce(from, name, facts, to, toName, path);
-      const after = from.facts(name);
+      const copied = this.#leafOnce(copy, facts);
+      const after = from.folder.facts(from.name);
       if (copied !== undefined && after !== undefined && isSameVersion(facts, after)) {
         this.#noteFirst(facts, path);
         this.#options.onCopied?.(copied);
         return;
       }
-      if (to.facts(toName) !== undefined) to.removeFile(POINTS.again, toName);
+      if (to.folder.facts(to.name) !== undefined) to.folder.removeFile(POINTS.again, to.name);
       if (after === undefined) return;
       if (after.kind === "directory") {
-        yield* this.entry(from, name, after, to, toName, path);
+        yield* this.entry(copy, after);
         return;
       }
       facts = after;
     }
-    throw new BusyError(`${from.label(name)} keeps changing while it is copied.`, {
+    throw new BusyError(`${from.folder.label(from.name)} keeps changing while it is copied.`, {
       holder: "another process",
       hint: "Stop what writes to it, or leave it out of the plan.",
     });
   }
 
   /** Returns undefined if the entry is gone or was replaced. */
-  #leafOnce(
-    from: Folder,
-    name: string,
-    facts: Facts,
-    to: Folder,
-    toName: string,
-    path: string,
-  ): CopiedEntry | undefined {
+  #leafOnce(entry: EntryCopy, facts: Facts): CopiedEntry | undefined {
+    const { from, to, path } = entry;
     try {
-      const isLinked = facts.nlink > 1 && this.#linkToFirst(facts, to, toName);
-      const target = facts.kind === "symlink" ? from.readLink(name) : undefined;
-      const xattrs = isLinked
-        ? this.#xattrs(from, name)
-        : this.#make(from, name, facts, target, to, toName, path);
+      const isLinked = facts.nlink > 1 && this.#linkToFirst(facts, to);
+      const target = facts.kind === "symlink" ? from.folder.readLink(from.name) : undefined;
+      const xattrs = isLinked ? this.#xattrs(from.folder, from.name) : this.#make(entry, facts, target);
       if (xattrs === undefined) return undefined;
-      const look = () => ownCopy(to, toName);
-      const copy = isLinked
-        ? look()
-        : finishCopy(
-            POINTS.metadata,
-            to,
-            toName,
-            this.#wantedFacts(path, facts),
-            this.#options.xattrs?.(path, xattrs) ?? xattrs,
-            look,
-          );
+      const look = () => ownCopy(to);
+      const wanted = {
+        facts: this.#wantedFacts(path, facts),
+        xattrs: this.#options.xattrs?.(path, xattrs) ?? xattrs,
+      };
+      const copy = isLinked ? look() : finishCopy(POINTS.metadata, to, wanted, look);
       return { path, original: facts, copy, xattrs, ...(target !== undefined && { target }) };
     } catch (thrown) {
-      const now = from.facts(name);
+      const now = from.folder.facts(from.name);
       const isStillThere = now !== undefined && sameIdentity(now, facts);
       if (isStillThere || !failedWith(thrown, "ENOENT", "ELOOP", "EINVAL", "ENXIO")) throw thrown;
       return undefined;
@@ -279,36 +277,23 @@ class TreeCopy {
    * Makes the copy without its metadata, and returns the original's attributes. Returns undefined if the
    * original is no longer a file.
    */
-  #make(
-    from: Folder,
-    name: string,
-    facts: Facts,
-    target: string | undefined,
-    to: Folder,
-    toName: string,
-    path: string,
-  ): Xattrs | undefined {
-    if (facts.kind === "file") return this.#file(from, name, facts, to, toName, path);
-    if (target !== undefined) to.createLink(POINTS.link, toName, target);
-    else to.createNode(POINTS.node, toName, facts);
-    return this.#xattrs(from, name);
+  #make(copy: EntryCopy, facts: Facts, target: string | undefined): Xattrs | undefined {
+    if (facts.kind === "file") return this.#file(copy, facts);
+    const { from, to } = copy;
+    if (target !== undefined) to.folder.createLink(POINTS.link, to.name, target);
+    else to.folder.createNode(POINTS.node, to.name, facts);
+    return this.#xattrs(from.folder, from.name);
   }
 
-  #file(
-    from: Folder,
-    name: string,
-    facts: Facts,
-    to: Folder,
-    toName: string,
-    path: string,
-  ): Xattrs | undefined {
-    const source = from.openFile(name);
+  #file({ from: { folder, name }, to, path }: EntryCopy, facts: Facts): Xattrs | undefined {
+    const source = folder.openFile(name);
     try {
-      if (kindOfOpen(source, from.label(name)) !== "file") return undefined;
-      const target = to.createFile(POINTS.file, toName, this.#wantedFacts(path, facts).mode & 0o777);
+      if (kindOfOpen(source, folder.label(name)) !== "file") return undefined;
+      const { mode } = this.#wantedFacts(path, facts);
+      const target = to.folder.createFile(POINTS.file, to.name, mode & 0o777);
       try {
-        this.#data(source, target, facts.size, from.label(name));
-        return this.#options.withMarks ? this.#xattrs(from, name) : readXattrsOfOpen(source, from, name);
+        this.#data(source, target, facts.size, folder.label(name));
+        return this.#options.withMarks ? this.#xattrs(folder, name) : readXattrsOfOpen(source, folder, name);
       } finally {
         closeFile(target);
       }
@@ -338,10 +323,12 @@ class TreeCopy {
   }
 }
 
-function ownCopy(to: Folder, toName: string): Facts {
-  const facts = to.facts(toName);
+function ownCopy({ folder, name }: NamedEntry): Facts {
+  const facts = folder.facts(name);
   if (facts !== undefined) return facts;
-  throw new BusyError(`${to.label(toName)} was removed while it was written.`, { holder: "another process" });
+  throw new BusyError(`${folder.label(name)} was removed while it was written.`, {
+    holder: "another process",
+  });
 }
 
 /**

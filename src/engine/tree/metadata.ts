@@ -3,6 +3,7 @@ import { type Facts, sameTime, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs, sameXattrs, writeXattrs, type Xattrs } from "../../system/calls/xattrs.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
+import type { NamedEntry } from "./named-entry.ts";
 
 /** The metadata of an entry: everything besides its content. */
 export interface Metadata {
@@ -23,6 +24,12 @@ export function metadataOf(folder: Folder, name: string, facts: Omit<Metadata, "
   };
 }
 
+/** The metadata that a new copy gets. */
+interface WantedMetadata {
+  readonly facts: Facts;
+  readonly xattrs: Xattrs;
+}
+
 /**
  * Gives a new copy the metadata of its original. The order matters:
  * 1. The owner, because a change of owner clears set-id bits and file capabilities.
@@ -35,10 +42,8 @@ export function metadataOf(folder: Folder, name: string, facts: Omit<Metadata, "
  */
 export function giveMetadata(
   point: Failpoint,
-  folder: Folder,
-  name: string,
-  facts: Facts,
-  xattrs: Xattrs,
+  { folder, name }: NamedEntry,
+  { facts, xattrs }: WantedMetadata,
   made: Facts,
 ): void {
   if (made.uid !== facts.uid || made.gid !== facts.gid) changeOwner(point, folder, name, facts);
@@ -62,19 +67,18 @@ export function giveMetadata(
  */
 export function finishCopy(
   point: Failpoint,
-  folder: Folder,
-  name: string,
-  facts: Facts,
-  xattrs: Xattrs,
+  entry: NamedEntry,
+  wanted: WantedMetadata,
   look: () => Facts,
 ): Facts {
+  const { facts, xattrs } = wanted;
   if (Object.keys(xattrs).length === 0) {
-    folder.setTimes(point, name, { atime: facts.atime, mtime: facts.mtime });
+    entry.folder.setTimes(point, entry.name, { atime: facts.atime, mtime: facts.mtime });
     const made = look();
     const hasMode = facts.kind === "symlink" || made.mode === facts.mode;
     if (hasMode && made.uid === facts.uid && made.gid === facts.gid) return made;
   }
-  giveMetadata(point, folder, name, facts, xattrs, look());
+  giveMetadata(point, entry, wanted, look());
   return look();
 }
 
@@ -98,8 +102,7 @@ export type MetadataPart = "mode" | "owner" | "xattrs" | "mtime";
 
 /** Sets these parts of an entry's metadata in place, in the order of `giveMetadata`. May be repeated. */
 export function setMetadata(
-  folder: Folder,
-  name: string,
+  { folder, name }: NamedEntry,
   wanted: Metadata,
   parts: readonly MetadataPart[],
   isLink: boolean,

@@ -3,6 +3,7 @@ import { deleteSubvolume, SUBVOLUME_INODE } from "../../system/btrfs/btrfs.ts";
 import { unlessFailed } from "../../system/calls/errno.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import type { Failpoint } from "../../system/failpoints.ts";
+import type { NamedEntry } from "./named-entry.ts";
 
 /** A folder whose contents are being removed, and the parent to remove the folder from. */
 interface Level {
@@ -21,10 +22,11 @@ interface Level {
 export function removeTree(point: Failpoint, parent: Folder, name: string): void {
   const levels: Level[] = [];
   try {
-    removeOrEnter(point, parent, name, parent.ownFacts().mountId, levels);
+    removeOrEnter(point, { folder: parent, name }, parent.ownFacts().mountId, levels);
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
       const child = level.names.pop();
-      if (child !== undefined) removeOrEnter(point, level.folder, child, level.mountId, levels);
+      if (child !== undefined)
+        removeOrEnter(point, { folder: level.folder, name: child }, level.mountId, levels);
       else {
         levels.pop();
         level.folder.close();
@@ -38,8 +40,7 @@ export function removeTree(point: Failpoint, parent: Folder, name: string): void
 
 function removeOrEnter(
   point: Failpoint,
-  parent: Folder,
-  name: string,
+  { folder: parent, name }: NamedEntry,
   mountId: number,
   levels: Level[],
 ): void {

@@ -1,6 +1,5 @@
 import { StateError } from "../../core/errors/errors.ts";
 import { joinPath, nearest, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import type { BaseFacts } from "../../engine/base/baseline.ts";
 import type { LandedPart } from "../../engine/landing/landed-part.ts";
 import type { ManifestEntry } from "../../engine/manifest/manifest.ts";
 import {
@@ -11,7 +10,7 @@ import {
   returnedMove,
 } from "../../engine/part/base-move.ts";
 import type { CopiedEntry } from "../../engine/tree/copy-tree.ts";
-import { isDevice, sameTime, type Time } from "../../system/calls/facts.ts";
+import { sameTime, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
@@ -168,14 +167,4 @@ export class BaseOverrides {
       ),
     };
   }
-}
-
-/** The base facts of a landed entry. */
-export function landedFacts({ original, xattrs, target }: Omit<CopiedEntry, "path" | "copy">): BaseFacts {
-  const { kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, rdev } = original;
-  return {
-    ...{ kind, mode, uid, gid, size, nlink, ino, btime, mtime, ctime, xattrs },
-    ...(target !== undefined && { target }),
-    ...(isDevice(kind) && { rdev }),
-  };
 }

@@ -1,4 +1,5 @@
 import { baseName, bytesFromPath, joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { baseFacts, entryFacts } from "../../engine/base/base-facts.ts";
 import type { BaseFacts, CopyFacts } from "../../engine/base/baseline.ts";
 import { isSameStat, lastStat, type StatView, statOf } from "../../engine/base/stat-view.ts";
 import type { BaseEntries } from "../../engine/changes/tree-diff.ts";
@@ -7,8 +8,7 @@ import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import { compareTimes, type Facts, statListed, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { isListedFolder, listedInode, nameFrom, readNameBytes } from "../../system/calls/listing.ts";
-import { readXattrs } from "../../system/calls/xattrs.ts";
-import { BaseOverrides, landedFacts } from "./base-overrides.ts";
+import { BaseOverrides } from "./base-overrides.ts";
 
 /**
  * One row of numbers for each entry. `from` and `to` are the range of a folder's contents, both 0 until the
@@ -138,7 +138,7 @@ export class BaseSnapshotEntries implements BaseEntries {
 
   facts(index: number): BaseFacts {
     const landed = this.#landedEntries.get(index);
-    if (landed !== undefined) return landedFacts(landed);
+    if (landed !== undefined) return entryFacts(landed);
     const [folder, name] = this.#find(index);
     return baseFacts(folder, name, folder.facts(name) as Facts);
   }
@@ -188,7 +188,7 @@ export class BaseSnapshotEntries implements BaseEntries {
 
   #addLanded(entry: CopiedEntry, parent: number): void {
     const { path, original, copy } = entry;
-    const name = bytesFromPath(path === ROOT_PATH ? ROOT_PATH : baseName(path));
+    const name = bytesFromPath(baseName(path));
     const index = this.#count;
     this.#add(name, 0, name.length, [copy.ino, original.kind === "directory" ? 1 : 0, parent]);
     this.#keepStat(statOf({ ...copy, size: original.size, mtime: original.mtime }));
@@ -227,10 +227,4 @@ export class BaseSnapshotEntries implements BaseEntries {
   #at(index: number, column: number): number {
     return this.#rows[index * COLUMNS + column] as number;
   }
-}
-
-/** The base facts of an entry of the base snapshot. */
-export function baseFacts(folder: Folder, name: string, facts: Facts): BaseFacts {
-  const target = facts.kind === "symlink" ? { target: folder.readLink(name) } : {};
-  return landedFacts({ original: facts, xattrs: readXattrs(folder, name), ...target });
 }

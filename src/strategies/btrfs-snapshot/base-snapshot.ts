@@ -1,8 +1,9 @@
-import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { suspectSince } from "../../engine/part/base-move.ts";
 import type { CopiedEntry } from "../../engine/tree/copy-tree.ts";
+import { readEntry } from "../../engine/tree/read-entry.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
-import type { Facts, Time } from "../../system/calls/facts.ts";
+import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 
@@ -35,16 +36,4 @@ export class BaseSnapshot {
     const names = folder?.names() ?? [];
     return path === ROOT_PATH ? names.filter((name) => !OWN_NAME.test(name)) : names;
   }
-}
-
-/** Reads an entry of a tree by `as`, if it exists. */
-export function readEntry<T>(
-  tree: Folder,
-  path: string,
-  as: (folder: Folder, name: string, facts: Facts) => T,
-): T | undefined {
-  using parent = tree.openBelowIfThere(parentPath(path));
-  const name = baseName(path);
-  const facts = parent?.facts(name);
-  return parent === undefined || facts === undefined ? undefined : as(parent, name, facts);
 }

@@ -1,5 +1,6 @@
 import { StateError, UnsupportedError } from "../../core/errors/errors.ts";
 import { baseName, bytesFromPath, parentPath, pathFromBytes, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { baseFacts, entryFacts } from "../../engine/base/base-facts.ts";
 import type { BaseFacts } from "../../engine/base/baseline.ts";
 import type { OwnTouches } from "../../engine/base/own-touches.ts";
 import type { ChangeSet } from "../../engine/changes/change-set.ts";
@@ -15,17 +16,16 @@ import {
   type WrittenFile,
   writeFileBelow,
 } from "../../engine/sandbox/writing.ts";
+import { readEntry } from "../../engine/tree/read-entry.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
-import { sameFileContent } from "../../engine/tree/same-entry.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import { createSnapshot, isSubvolume, nestedSubvolumes } from "../../system/btrfs/btrfs.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { BaseOverrides, type EarlierBase, LANDED, landedFacts } from "./base-overrides.ts";
-import { BaseSnapshot, readEntry } from "./base-snapshot.ts";
-import { baseFacts } from "./base-snapshot-entries.ts";
+import { BaseOverrides, type EarlierBase, LANDED } from "./base-overrides.ts";
+import { BaseSnapshot } from "./base-snapshot.ts";
 import { diffWithBase } from "./snapshot-diff.ts";
 import { whyNoSnapshot } from "./snapshot-probe.ts";
 
@@ -189,11 +189,7 @@ export class SnapshotTree extends NotedTree implements SandboxTree {
     using base = this.openBase();
     const landed = {
       overrides: BaseOverrides.in(this.workspace),
-      hasContent: (path: string, folder: Folder, name: string, facts: BaseFacts) => {
-        using parent = original.openBelowIfThere(parentPath(path));
-        if (parent === undefined || !this.age.isStillBase(parent.facts(baseName(path)), facts)) return false;
-        return sameFileContent(parent, baseName(path), folder, name);
-      },
+      hasContent: this.hasContentOf(original),
     };
     const found = yield* diffWithBase({ tree: own, base, barrier: this.notes.barrier, landed });
     const temporary = this.#temporary();
@@ -205,7 +201,7 @@ export class SnapshotTree extends NotedTree implements SandboxTree {
     const landed = BaseOverrides.in(this.workspace);
     return (path) => {
       const entry = landed.entry(path);
-      if (entry !== undefined) return landedFacts(entry);
+      if (entry !== undefined) return entryFacts(entry);
       if (landed.isGone(path)) return undefined;
       using base = this.openBase();
       return readEntry(base, path, baseFacts);

@@ -1,5 +1,5 @@
 import { StateError } from "../../core/errors/errors.ts";
-import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { baseName, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { takeBarrier } from "../../engine/base/barrier.ts";
 import { type BaseFacts, Baseline } from "../../engine/base/baseline.ts";
 import { BaselineBuilder } from "../../engine/base/baseline-builder.ts";
@@ -19,7 +19,6 @@ import {
 } from "../../engine/sandbox/writing.ts";
 import { type CopiedEntry, type CopyOptions, copyEntry, copyTree } from "../../engine/tree/copy-tree.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
-import { sameFileContent } from "../../engine/tree/same-entry.ts";
 import type { Steps } from "../../engine/work/pace.ts";
 import { LastParsed } from "../../engine/workspace/last-parsed.ts";
 import { isExcluded, type Scope } from "../../engine/workspace/scope.ts";
@@ -89,7 +88,7 @@ export class CopiedTree extends NotedTree implements SandboxTree {
       onCopied: (entry) => builder.add(entry),
     };
     if (this.#scope.only === undefined) yield* copyTree(original, tree, options);
-    else yield* this.#copySingleFile(original, tree, this.#scope.only, options, builder);
+    else yield* copySingleFile(original, tree, this.#scope.only, options);
     this.saveBaseline(builder.finish((path) => tree.factsBelow(path)));
     this.notes.write(POINTS.finish, {}, barrier);
   }
@@ -110,7 +109,7 @@ export class CopiedTree extends NotedTree implements SandboxTree {
     const { only } = this.#scope;
     return yield* diffTree(own, this.#lookupBaseline(), {
       ...(only !== undefined && { only }),
-      hasBaseContent: (path, folder, name, base) => this.#hasBaseContent(original, path, folder, name, base),
+      hasBaseContent: this.hasContentOf(original),
     });
   }
 
@@ -150,27 +149,16 @@ export class CopiedTree extends NotedTree implements SandboxTree {
     writeWhole(POINTS.baseline, this.workspace, BASELINE, baseline.toBytes(), how);
   }
 
-  *#copySingleFile(
-    original: Folder,
-    tree: Folder,
-    name: string,
-    options: CopyOptions,
-    builder: BaselineBuilder,
-  ): Steps {
-    yield* copyEntry(original, name, tree, name, options);
-    builder.add({ path: ROOT_PATH, original: original.ownFacts(), copy: tree.ownFacts(), xattrs: {} });
-  }
-
   /** Workspaces, also those of other plans, do not belong to the original that holds them. */
   #isOurs(path: string): boolean {
     return OWN_NAME.test(baseName(path));
   }
+}
 
-  #hasBaseContent(original: Folder, path: string, folder: Folder, name: string, base: BaseFacts): boolean {
-    using parent = original.openBelowIfThere(parentPath(path));
-    if (parent === undefined || !this.age.isStillBase(parent.facts(baseName(path)), base)) return false;
-    return sameFileContent(parent, baseName(path), folder, name);
-  }
+function* copySingleFile(original: Folder, tree: Folder, name: string, options: CopyOptions): Steps {
+  yield* copyEntry({ folder: original, name }, { folder: tree, name }, options);
+  const [facts, copy] = [original.ownFacts(), tree.ownFacts()];
+  options.onCopied?.({ path: ROOT_PATH, original: facts, copy, xattrs: {} });
 }
 
 /** The path at which programs find the present or future copy in this workspace. */

@@ -39,7 +39,7 @@ type Sandbox = OpenSandbox<CopiedTree>;
 export class CopyingStrategy extends FolderStrategy<CopiedTree> {
   readonly #data: CopyMode;
   /** The examined state of a sandbox, from the last check whether a checkpoint can be restored. */
-  #examined: (Examined & { readonly path: string }) | undefined;
+  #examined: (ExaminedTree & { readonly path: string }) | undefined;
 
   constructor(context: StrategyContext, { name, data, capabilities }: CopyingOptions) {
     super(context, name, capabilities);
@@ -71,7 +71,7 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
 
   protected override assertExact({ workspace, tree, original, own }: Sandbox, id: string): void {
     const examined = examine(tree, original, own);
-    assertRestorable(restoredTree(tree, original, own, notesOf(workspace, id), examined));
+    assertRestorable(restoredTree(tree, { original, own, ...examined }, notesOf(workspace, id)));
     this.#examined = { path: workspace.path, ...examined };
   }
 
@@ -87,7 +87,8 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
     this.#examined = undefined;
     using own = tree.openOwn();
     using copies = openEntries(checkpoint);
-    const restored = restoredTree(tree, original, own, notes, examined ?? examine(tree, original, own));
+    const found = examined ?? examine(tree, original, own);
+    const restored = restoredTree(tree, { original, own, ...found }, notes);
     yield* restoreChanges(restored, copies);
     // After a power cut, the restore continues by reading the baseline.
     tree.saveBaseline(restored.baseline, "flushed");
@@ -98,18 +99,16 @@ export class CopyingStrategy extends FolderStrategy<CopiedTree> {
   }
 }
 
-type Examined = Pick<RestoredTree, "baseline" | "now">;
+type ExaminedTree = Pick<RestoredTree, "baseline" | "now">;
 
-function examine(tree: CopiedTree, original: Folder, own: Folder): Examined {
+function examine(tree: CopiedTree, original: Folder, own: Folder): ExaminedTree {
   return { baseline: tree.loadBaseline(), now: runAtOnce(tree.diff(original, own)) };
 }
 
 function restoredTree(
   tree: CopiedTree,
-  original: Folder,
-  own: Folder,
+  { original, own, baseline, now }: ExaminedTree & Pick<RestoredTree, "original" | "own">,
   notes: Buffer,
-  { baseline, now }: Examined,
 ): RestoredTree {
   return {
     own,

@@ -287,12 +287,9 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
     const barrier = takeBarrier(sandbox.workspace);
     const made = { id: checkpointId, barrier, last };
     const changes = lazyValue(() => runAtOnce(sandbox.changes(), this.work.adder("comparing")));
-    const saved = await saveUnlessSame(
-      sandbox.workspace,
-      checkpointId,
-      last,
-      this.stateOf(sandbox, changes, barrier),
-      () => this.work.run("saving", this.saveCheckpoint(sandbox, made, changes)),
+    const state = this.stateOf(sandbox, changes, barrier);
+    const saved = await saveUnlessSame(sandbox.workspace, made, state, () =>
+      this.work.run("saving", this.saveCheckpoint(sandbox, made, changes)),
     );
     await this.afterUse(ref);
     return saved;

@@ -39,11 +39,17 @@ const OURS = "refs/drydock/";
  */
 export function pinRepository({ upper, lower, marks, record, workspace }: Layers): void {
   const writer = new LayerWriter(marks, record, workspace);
-  writer.inFolder(upper, lower, joinPath(DOT_GIT, "HEAD"), (repository, original) => {
+  writer.inFolder({ upper, lower }, joinPath(DOT_GIT, "HEAD"), ({ upper: repository, lower: original }) => {
     if (original === undefined) return;
     for (const name of [...PINNED_FILES, ...PINNED_FOLDERS])
       if (original.facts(name) !== undefined)
-        runAtOnce(copyEntry(original, name, repository, name, { data: "share", filter: isNoLock }));
+        runAtOnce(
+          copyEntry(
+            { folder: original, name },
+            { folder: repository, name },
+            { data: "share", filter: isNoLock },
+          ),
+        );
     for (const name of PINNED_FOLDERS)
       if (repository.facts(name) !== undefined) writeXattrs(POINTS.mark, repository, name, marks.opaque, {});
     copyIndex(repository, "index", workspace, BASE_INDEX);

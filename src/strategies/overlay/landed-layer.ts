@@ -11,13 +11,14 @@ import type { LandedPart } from "../../engine/landing/landed-part.ts";
 import type { ManifestEntry } from "../../engine/manifest/manifest.ts";
 import { moveEntry } from "../../engine/tree/move-entry.ts";
 import { OpenParent } from "../../engine/tree/open-parent.ts";
+import { readEntry } from "../../engine/tree/read-entry.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { type WalkedEntry, walkBelow } from "../../engine/tree/walk.ts";
 import { sameTime } from "../../system/calls/facts.ts";
 import { handleOf } from "../../system/calls/file-handles.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { type BaseRecord, baseFacts } from "./base-record.ts";
+import { type BaseRecord, lowerFacts } from "./base-record.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 import { LayerWriter } from "./layer-writing.ts";
@@ -73,14 +74,19 @@ export function landLayer(part: LandedPart, { names }: EarlierLayer, layers: Lay
     for (const { slot, path } of names) {
       using parent = upper.openBelowIfThere(parentPath(path));
       const isThere = own.facts(String(slot)) === undefined && parent?.facts(baseName(path)) !== undefined;
-      if (isThere) moveEntry(POINTS.leave, parent, baseName(path), own, String(slot));
+      if (isThere)
+        moveEntry(
+          POINTS.leave,
+          { folder: parent, name: baseName(path) },
+          { folder: own, name: String(slot) },
+        );
     }
   };
   keepingFolderTimes(workspace, { upper, lower }, pathsOf(names), leave);
   forgetOrigins(layers);
   const { leave: gone, stay } = byPlace(manifest.entries);
   record.forget((path) => nearest(gone, path) !== undefined);
-  for (const entry of stay) if (part.isAsLeft(entry)) noteNow(record, lower, entry.path);
+  for (const entry of stay) if (part.isAsLanded(entry)) noteNow(record, lower, entry.path);
   for (const { path, before, after } of manifest.folderTimes) moveTime(record, path, before, after);
   record.saveIfChanged(workspace, "flushed");
 }
@@ -97,10 +103,14 @@ export function returnLayer(
   const comeBack = () => {
     for (const { slot, path } of names) {
       if (own?.facts(String(slot)) === undefined) continue;
-      writer.inFolder(upper, lower, path, (parent) => {
+      writer.inFolder({ upper, lower }, path, ({ upper: parent }) => {
         // An entry that was copied up since, but not changed.
         removeTree(POINTS.clear, parent, baseName(path));
-        moveEntry(POINTS.return, own, String(slot), parent, baseName(path));
+        moveEntry(
+          POINTS.return,
+          { folder: own, name: String(slot) },
+          { folder: parent, name: baseName(path) },
+        );
       });
     }
   };
@@ -128,11 +138,8 @@ function pathsOf(names: EarlierLayer["names"]): string[] {
 }
 
 function noteNow(record: BaseRecord, lower: Folder, path: string): void {
-  const isRoot = path === ROOT_PATH;
-  using folder = lower.openBelowIfThere(isRoot ? ROOT_PATH : parentPath(path));
-  const name = isRoot ? ROOT_PATH : baseName(path);
-  const facts = folder?.facts(name);
-  if (folder !== undefined && facts !== undefined) record.set(path, baseFacts(folder, name, facts));
+  const facts = readEntry(lower, path, lowerFacts);
+  if (facts !== undefined) record.set(path, facts);
 }
 
 /** Removes `origin` from moved files. */

@@ -14,7 +14,7 @@ import type { Steps } from "../../engine/work/pace.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import { type Facts, sameIdentity } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { type BaseRecord, baseFacts } from "./base-record.ts";
+import { type BaseRecord, lowerFacts } from "./base-record.ts";
 import type { LayerMarks } from "./layer-marks.ts";
 import { MERGED } from "./layout.ts";
 import type { LinkedName } from "./linked-names.ts";
@@ -228,5 +228,5 @@ class LayerDiff {
 
 /** The lower layer's current entry, as a base. */
 function currentFacts({ folder, name }: LowerName, facts: Facts | undefined): BaseFacts | undefined {
-  return folder === undefined || facts === undefined ? undefined : baseFacts(folder, name, facts);
+  return folder === undefined || facts === undefined ? undefined : lowerFacts(folder, name, facts);
 }

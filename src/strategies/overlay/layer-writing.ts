@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { UsageError } from "../../core/errors/errors.ts";
-import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import {
   assertFile,
   type FileContent,
@@ -9,6 +9,7 @@ import {
 } from "../../engine/sandbox/writing.ts";
 import { copyEntry } from "../../engine/tree/copy-tree.ts";
 import { giveMetadata } from "../../engine/tree/metadata.ts";
+import type { NamedEntry } from "../../engine/tree/named-entry.ts";
 import { runAtOnce } from "../../engine/work/pace.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
@@ -25,6 +26,12 @@ const POINTS = {
   link: failpoint("overlay.link-name"),
   whiteout: failpoint("overlay.remove-whiteout"),
 };
+
+/** A folder in both layers, or in the upper one alone. */
+export interface LayerFolders {
+  readonly upper: Folder;
+  readonly lower?: Folder | undefined;
+}
 
 /** Writes to the upper layer while nothing is mounted, as the kernel would through a mount. */
 export class LayerWriter {
@@ -45,49 +52,39 @@ export class LayerWriter {
   /** Writes one file, and makes the folders above it. */
   write(upper: Folder, lower: Folder, path: string, bytes: FileContent): WrittenFile {
     if (path === ROOT_PATH) return writeFileBelow(upper, path, bytes, this.#scratch);
-    return this.inFolder(upper, lower, path, (folder, below) =>
-      this.#file(folder, below, path, baseName(path), bytes),
-    );
+    return this.inFolder({ upper, lower }, path, (parents) => this.#file(parents, path, bytes));
   }
 
   /** Links a name of a file at a path that the lower layer has. The caller keeps the folder's time. */
-  link(upper: Folder, lower: Folder, path: string, from: Folder, existing: string): void {
-    this.inFolder(upper, lower, path, (folder, below) => {
+  link(layers: LayerFolders, path: string, existing: NamedEntry): void {
+    this.inFolder(layers, path, ({ upper, lower }) => {
       const name = baseName(path);
-      const facts = below?.facts(name);
-      if (below === undefined || facts === undefined || folder.facts(name) !== undefined) return;
-      this.#record.note(path, below, name, facts);
-      folder.createHardLink(POINTS.link, name, from, existing);
+      const facts = lower?.facts(name);
+      if (lower === undefined || facts === undefined || upper.facts(name) !== undefined) return;
+      this.#record.note(path, { folder: lower, name }, facts);
+      upper.createHardLink(POINTS.link, name, existing.folder, existing.name);
     });
   }
 
   /** Opens the parent folder of this path in both layers, and makes missing upper folders. */
-  inFolder<T>(upper: Folder, lower: Folder, path: string, action: (upper: Folder, lower?: Folder) => T): T {
-    const steps = parentPath(path) === ROOT_PATH ? [] : parentPath(path).split("/");
-    return this.#step(upper, lower, ROOT_PATH, steps, action);
+  inFolder<T>(layers: LayerFolders, path: string, action: (parents: LayerFolders) => T): T {
+    const parent = parentPath(path);
+    if (parent === ROOT_PATH) return action(layers);
+    return this.inFolder(layers, parent, ({ upper, lower }) => {
+      const name = baseName(parent);
+      this.#ensureFolder({ upper, lower }, parent);
+      using folder = upper.openChild(name);
+      using below = this.#marks.isOpaque(folder) ? undefined : lower?.openBelowIfThere(name);
+      return action({ upper: folder, lower: below });
+    });
   }
 
-  #step<T>(
-    upper: Folder,
-    lower: Folder | undefined,
-    at: string,
-    steps: readonly string[],
-    action: (upper: Folder, lower?: Folder) => T,
-  ): T {
-    const [step, ...rest] = steps;
-    if (step === undefined) return action(upper, lower);
-    const path = joinPath(at, step);
-    this.#ensureFolder(upper, lower, step, path);
-    using folder = upper.openChild(step);
-    using below = this.#marks.isOpaque(folder) ? undefined : lower?.openBelowIfThere(step);
-    return this.#step(folder, below, path, rest, action);
-  }
-
-  #ensureFolder(upper: Folder, lower: Folder | undefined, name: string, path: string): void {
+  #ensureFolder({ upper, lower }: LayerFolders, path: string): void {
+    const name = baseName(path);
     const above = upper.facts(name);
     const below = lower?.facts(name);
     if (above === undefined && below?.kind === "directory" && lower !== undefined) {
-      this.#note(path, lower, name, below);
+      this.#note(path, { folder: lower, name }, below);
       const { mtime, atime } = upper.ownFacts();
       this.#placeFolder(upper, name, this.#marks.copiedUp, { facts: below, xattrs: readXattrs(lower, name) });
       // Programs must not notice that a folder was copied up.
@@ -112,7 +109,7 @@ export class LayerWriter {
     writeXattrs(POINTS.mark, this.#scratch, aside, marks, {});
     if (like !== undefined) {
       const made = this.#scratch.facts(aside) as Facts;
-      giveMetadata(POINTS.metadata, this.#scratch, aside, like.facts, like.xattrs, made);
+      giveMetadata(POINTS.metadata, { folder: this.#scratch, name: aside }, like, made);
     }
     this.#place(upper, name, aside);
   }
@@ -126,13 +123,8 @@ export class LayerWriter {
     this.#scratch.removeFile(POINTS.whiteout, aside);
   }
 
-  #file(
-    upper: Folder,
-    lower: Folder | undefined,
-    path: string,
-    name: string,
-    bytes: FileContent,
-  ): WrittenFile {
+  #file({ upper, lower }: LayerFolders, path: string, bytes: FileContent): WrittenFile {
+    const name = baseName(path);
     const above = upper.facts(name);
     if (above !== undefined && this.#marks.isMark(upper, name, above)) {
       const aside = asideName();
@@ -143,9 +135,10 @@ export class LayerWriter {
     const below = above === undefined ? lower?.facts(name) : undefined;
     if (lower !== undefined && below !== undefined) {
       assertFile(path, below);
-      this.#note(path, lower, name, below);
+      this.#note(path, { folder: lower, name }, below);
       const aside = asideName();
-      runAtOnce(copyEntry(lower, name, this.#scratch, aside, { data: "share" }));
+      const copy = { folder: this.#scratch, name: aside };
+      runAtOnce(copyEntry({ folder: lower, name }, copy, { data: "share" }));
       const { after } = writeFileBelow(this.#scratch, aside, bytes, this.#scratch);
       this.#place(upper, name, aside);
       return { before: below, after };
@@ -154,8 +147,8 @@ export class LayerWriter {
   }
 
   /** Notes the base before anything covers it: a covered entry without a note counts as new. */
-  #note(path: string, lower: Folder, name: string, facts: Facts): void {
-    this.#record.note(path, lower, name, facts);
+  #note(path: string, entry: NamedEntry, facts: Facts): void {
+    this.#record.note(path, entry, facts);
     this.#record.saveIfChanged(this.#scratch);
   }
 }

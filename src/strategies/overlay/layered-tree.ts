@@ -15,6 +15,7 @@ import {
   writeThroughMount,
 } from "../../engine/sandbox/writing.ts";
 import { giveMetadata } from "../../engine/tree/metadata.ts";
+import { readEntry } from "../../engine/tree/read-entry.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
 import { runAtOnce, type Steps } from "../../engine/work/pace.ts";
 import { isExcluded, type Scope } from "../../engine/workspace/scope.ts";
@@ -24,7 +25,8 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import { writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import { BaseRecord, baseFacts } from "./base-record.ts";
+import { BaseRecord, lowerFacts } from "./base-record.ts";
+import { noteCovered } from "./covered-entries.ts";
 import { LayerEntries } from "./entries/layer-entries.ts";
 import { keepingFolderTimes } from "./folder-times.ts";
 import {
@@ -124,10 +126,11 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     for (const name of [ENTERED, UPPER, WORK]) removeTree(POINTS.removeOld, this.workspace, name);
     using upper = this.workspace.ensureFolder(POINTS.upper, UPPER);
     const facts = original.ownFacts();
-    giveMetadata(POINTS.root, upper, ROOT_PATH, facts, readXattrs(original, ROOT_PATH), upper.ownFacts());
+    const wanted = { facts, xattrs: readXattrs(original, ROOT_PATH) };
+    giveMetadata(POINTS.root, { folder: upper, name: ROOT_PATH }, wanted, upper.ownFacts());
     this.#hideWorkspaces(original, upper, facts);
     const record = new BaseRecord();
-    if (this.#scope.only === undefined) record.note(ROOT_PATH, original, ROOT_PATH, facts);
+    if (this.#scope.only === undefined) record.note(ROOT_PATH, { folder: original, name: ROOT_PATH }, facts);
     record.save(this.workspace);
     const { workspace } = this;
     this.#begin?.({ upper, lower: original, workspace, record, marks: new LayerMarks(way) });
@@ -173,7 +176,7 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
       () => {
         for (const { path, storedAt } of linked) {
           using copies = this.workspace.openBelow(parentPath(storedAt));
-          writer.link(upper, original, path, copies, baseName(storedAt));
+          writer.link({ upper, lower: original }, path, { folder: copies, name: baseName(storedAt) });
         }
       },
     );
@@ -186,7 +189,7 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
   #noteAll(record: BaseRecord, upper: Folder, original: Folder): void {
     const { only } = this.#scope;
     const isLeftOut = (path: string) => isExcluded(this.#scope, path);
-    record.noteAll(upper, original, { marks: this.#marks, only, isLeftOut, age: this.age });
+    noteCovered(record, upper, original, { marks: this.#marks, only, isLeftOut, age: this.age });
   }
 
   read(original: Folder, own: Folder, path: string): Buffer {
@@ -211,7 +214,8 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     const written = writer.write(own, original, path, bytes);
     if (others.length > 0) {
       using parent = own.openBelow(parentPath(path));
-      for (const other of others) writer.link(own, original, other, parent, baseName(path));
+      const existing = { folder: parent, name: baseName(path) };
+      for (const other of others) writer.link({ upper: own, lower: original }, other, existing);
     }
     record.saveIfChanged(this.workspace);
     return written;
@@ -259,10 +263,7 @@ export class LayeredTree extends NotedTree<{ readonly way: OverlayWay }> impleme
     return (path) => {
       const noted = record.get(path);
       if (noted !== undefined || (path === ROOT_PATH && this.#scope.only !== undefined)) return noted;
-      using parent = original.openBelowIfThere(parentPath(path));
-      const name = baseName(path);
-      const now = parent?.facts(name);
-      return parent === undefined || now === undefined ? undefined : baseFacts(parent, name, now);
+      return readEntry(original, path, lowerFacts);
     };
   }
 

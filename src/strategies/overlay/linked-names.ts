@@ -1,7 +1,9 @@
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { copyEntry } from "../../engine/tree/copy-tree.ts";
+import { OpenParent } from "../../engine/tree/open-parent.ts";
+import { readEntry } from "../../engine/tree/read-entry.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
-import { walkBelow } from "../../engine/tree/walk.ts";
+import { type WalkedEntry, walkBelow } from "../../engine/tree/walk.ts";
 import { runAtOnce } from "../../engine/work/pace.ts";
 import { OWN_NAME } from "../../engine/workspace/workspace.ts";
 import type { Facts } from "../../system/calls/facts.ts";
@@ -45,7 +47,7 @@ export function linkedNames(workspace: Folder, lower: Folder, marks: LayerMarks)
   using upper = workspace.openChild(UPPER);
   const copies = marks.hasIndex ? indexedCopies(workspace) : copiesByOrigin(upper, lower, marks);
   if (copies.size === 0) return [];
-  return [...lowerNames(upper, lower, marks, ROOT_PATH)].flatMap(({ path, handle }) => {
+  return [...lowerNames(upper, lower, marks)].flatMap(({ path, handle }) => {
     const storedAt = copies.get(handle);
     return storedAt === undefined ? [] : [{ path, storedAt }];
   });
@@ -57,7 +59,7 @@ export function otherNames(upper: Folder, lower: Folder, marks: LayerMarks, path
   const found = folder?.find(baseName(path));
   if (found === undefined || found.folder !== folder?.lower || found.facts.nlink < 2) return [];
   const own = handleOf(found.folder, baseName(path));
-  return [...lowerNames(upper, lower, marks, ROOT_PATH)].flatMap((other) =>
+  return [...lowerNames(upper, lower, marks)].flatMap((other) =>
     own !== undefined && other.handle === own && other.path !== path ? [other.path] : [],
   );
 }
@@ -91,7 +93,8 @@ export class CopyIndex {
 
   #add(handle: FileHandle, folder: Folder, name: string): string {
     removeTree(POINTS.clear, this.#workspace, ASIDE);
-    runAtOnce(copyEntry(folder, name, this.#workspace, ASIDE, { data: "share" }));
+    const copy = { folder: this.#workspace, name: ASIDE };
+    runAtOnce(copyEntry({ folder, name }, copy, { data: "share" }));
     using work = this.#workspace.ensureFolder(POINTS.create, WORK);
     using index = work.ensureFolder(POINTS.create, baseName(INDEX));
     this.#workspace.move(POINTS.place, ASIDE, index, indexName(handle));
@@ -151,11 +154,9 @@ function* upperOrigins(upper: Folder, marks: LayerMarks): Generator<OriginOf> {
 
 /** The handle of a file of the lower layer that has several names. */
 function linkedHandle(lower: Folder, path: string): FileHandle | undefined {
-  using folder = lower.openBelowIfThere(parentPath(path));
-  const facts = folder?.facts(baseName(path));
-  return folder === undefined || facts === undefined || facts.nlink < 2
-    ? undefined
-    : handleOf(folder, baseName(path));
+  return readEntry(lower, path, (folder, name, { nlink }) =>
+    nlink < 2 ? undefined : handleOf(folder, name),
+  );
 }
 
 interface NamedHandle {
@@ -164,41 +165,17 @@ interface NamedHandle {
 }
 
 /** Every name, of files with several names, that programs see in the lower layer. */
-function* lowerNames(
-  upper: Folder | undefined,
-  lower: Folder,
-  marks: LayerMarks,
-  path: string,
-): Generator<NamedHandle> {
-  for (const name of lower.names()) {
-    const below = OWN_NAME.test(name) ? undefined : lower.facts(name);
-    const above = below === undefined ? undefined : upper?.facts(name);
-    if (below?.kind === "directory" && (above === undefined || above.kind === "directory"))
-      yield* inFolder(upper, lower, name, marks, joinPath(path, name));
-    else if (below !== undefined && above === undefined)
-      yield* handleOfLinked(lower, name, below, joinPath(path, name));
+function* lowerNames(upper: Folder, lower: Folder, marks: LayerMarks): Generator<NamedHandle> {
+  using parents = new OpenParent(upper);
+  const enters = ({ path, name }: WalkedEntry) => {
+    const above = parents.of(path)?.facts(name);
+    if (OWN_NAME.test(name) || (above !== undefined && above.kind !== "directory")) return false;
+    using folder = above === undefined ? undefined : upper.openBelowIfThere(path);
+    return folder === undefined || !marks.isOpaque(folder);
+  };
+  for (const { path, parent, name, facts } of walkBelow(lower, ROOT_PATH, { enters })) {
+    if (facts.kind === "directory" || facts.nlink < 2 || OWN_NAME.test(name)) continue;
+    const handle = parents.of(path)?.facts(name) === undefined ? handleOf(parent, name) : undefined;
+    if (handle !== undefined) yield { path, handle };
   }
-}
-
-function* inFolder(
-  upper: Folder | undefined,
-  lower: Folder,
-  name: string,
-  marks: LayerMarks,
-  path: string,
-): Generator<NamedHandle> {
-  using above = upper?.openBelowIfThere(name);
-  using below = lower.openBelowIfThere(name);
-  if (below !== undefined && (above === undefined || !marks.isOpaque(above)))
-    yield* lowerNames(above, below, marks, path);
-}
-
-function* handleOfLinked(
-  lower: Folder,
-  name: string,
-  { nlink }: Facts,
-  path: string,
-): Generator<NamedHandle> {
-  const handle = nlink > 1 ? handleOf(lower, name) : undefined;
-  if (handle !== undefined) yield { path, handle };
 }

@@ -171,10 +171,8 @@ function copyMissing(
   using source = lower.openBelowIfThere(parentPath(lowerPath));
   if (source === undefined) return;
   const steps = copyEntry(
-    source,
-    baseName(lowerPath),
-    workspace,
-    ASIDE,
+    { folder: source, name: baseName(lowerPath) },
+    { folder: workspace, name: ASIDE },
     {
       data: "share",
       filter: (at) => !OWN_NAME.test(baseName(at)) && !isExcluded(scope, at),

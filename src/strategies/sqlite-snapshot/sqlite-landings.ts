@@ -226,13 +226,13 @@ export class SqliteLandings {
    * Works on a copy of the record. With "yield", the rows that other writers have changed since are removed
    * from the copy.
    */
-  async #revert(id: string, landing: Folder, rivals: "yield" | "refuse"): Promise<readonly Attention[]> {
+  async #revert(id: string, landing: Folder, others: "yield" | "refuse"): Promise<readonly Attention[]> {
     removeTree(POINTS.remove, landing, REVERTING);
     runAtOnce(
       copyFile(POINTS.revert, { folder: landing, name: CHANGES }, { folder: landing, name: REVERTING }),
     );
     const removing = () => removeConflictingRows(this.#sandbox.location, landing.label(REVERTING), BACKWARD);
-    const kept = rivals === "yield" ? await patiently(removing, this.#patience) : [];
+    const kept = others === "yield" ? await patiently(removing, this.#patience) : [];
     using original = await LockedOriginal.lock(
       this.#sandbox.location,
       landing.label(REVERTING),

@@ -225,7 +225,7 @@ export class SqliteSnapshotStrategy
   async checkpoint(ref: SandboxRef, checkpointId: string, last?: LastCheckpoint): Promise<SavedCheckpoint> {
     using sandbox = await this.open(ref);
     sandbox.freeze();
-    return await saveUnlessSame(sandbox.workspace, checkpointId, last, stateOf(sandbox), () =>
+    return await saveUnlessSame(sandbox.workspace, { id: checkpointId, last }, stateOf(sandbox), () =>
       this.work.run("saving", saveCheckpoint(sandbox, checkpointId)),
     );
   }

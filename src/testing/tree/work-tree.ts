@@ -208,6 +208,6 @@ function moveOrCopy(from: Folder, name: string, to: Folder, toName: string): voi
 }
 
 function copyAndRemove(from: Folder, name: string, to: Folder, toName: string): void {
-  runAtOnce(copyEntry(from, name, to, toName, { data: "copy" }));
+  runAtOnce(copyEntry({ folder: from, name }, { folder: to, name: toName }, { data: "copy" }));
   removeTree(POINT, from, name);
 }

@@ -1,5 +1,5 @@
 import type { Conflict } from "../../../core/errors/errors.ts";
-import { baseName, comparePaths, joinPath, parentPath, ROOT_PATH } from "../../../core/paths/byte-path.ts";
+import { comparePaths, joinPath, parentPath, ROOT_PATH } from "../../../core/paths/byte-path.ts";
 import type { BaseFacts } from "../../../engine/base/baseline.ts";
 import type { ChangeSet, EntryOperation } from "../../../engine/changes/change-set.ts";
 import { ChangeSetBuilder } from "../../../engine/changes/change-set-builder.ts";
@@ -52,11 +52,11 @@ export class EntryBuilder {
     for (const [path, operation] of this.#entries)
       builder.entry(path, operation, {
         before: this.#base(path),
-        after: operation === "delete" ? undefined : factsIn(this.#incoming, path),
+        after: operation === "delete" ? undefined : this.#incoming.factsBelow(path),
       });
     for (const path of [...writes, ...removes]) {
       const before = this.#base(path);
-      const after = this.#removes.has(path) ? undefined : factsIn(this.#incoming, path);
+      const after = this.#removes.has(path) ? undefined : this.#incoming.factsBelow(path);
       const operation = before === undefined ? "added" : after === undefined ? "deleted" : "modified";
       builder.change(path, operation, { before, after });
     }
@@ -121,7 +121,7 @@ export class EntryBuilder {
   }
 
   #look(path: string): Facts | undefined {
-    if (!this.#facts.has(path)) this.#facts.set(path, factsIn(this.#original, path));
+    if (!this.#facts.has(path)) this.#facts.set(path, this.#original.factsBelow(path));
     return this.#facts.get(path);
   }
 
@@ -138,10 +138,4 @@ export function foldersAbove(path: string): string[] {
   const folders: string[] = [];
   for (let at = parentPath(path); at !== ROOT_PATH; at = parentPath(at)) folders.push(at);
   return folders;
-}
-
-export function factsIn(folder: Folder, path: string): Facts | undefined {
-  if (path === ROOT_PATH) return folder.ownFacts();
-  using parent = folder.openBelowIfThere(parentPath(path));
-  return parent?.facts(baseName(path));
 }

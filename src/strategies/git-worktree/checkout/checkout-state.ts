@@ -6,7 +6,6 @@ import { splitNul } from "../repository/repository-config.ts";
 import { nulTerminated } from "../repository/store-tree.ts";
 import { type Blob, type BlobChange, kindOf, sameBlob } from "../repository/tree-changes.ts";
 import type { SandboxParts } from "../sandbox-parts.ts";
-import { factsIn } from "./checkout-entries.ts";
 import { ScratchIndex } from "./index-files.ts";
 
 const LOOK = failpoint("git.look-at-files");
@@ -115,7 +114,7 @@ async function filesOf(
   const files = new Map<string, Blob | "folder" | "other">();
   const readable: string[] = [];
   for (const change of changes.filter((candidate) => !isSubmodule(candidate))) {
-    const kind = factsIn(original, change.path)?.kind;
+    const kind = original.factsBelow(change.path)?.kind;
     if (kind === "file" || kind === "symlink") readable.push(change.path);
     else if (kind !== undefined) files.set(change.path, kind === "directory" ? "folder" : "other");
   }

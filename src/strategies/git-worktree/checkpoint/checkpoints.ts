@@ -11,7 +11,6 @@ import type { Folder } from "../../../system/calls/folder.ts";
 import { digestOf } from "../../../system/data/digest.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import type { GitContext } from "../../../system/process/git.ts";
-import { factsIn } from "../checkout/checkout-entries.ts";
 import { DOT_GIT } from "../layout.ts";
 import { makeSavesRepository, SAVES } from "../repository/repositories.ts";
 import { type StoredTree, storeTree } from "../repository/store-tree.ts";
@@ -61,7 +60,7 @@ export async function saveWorktree(
   const marks = apart.map(({ mark }) => mark);
   const mark = marks.includes(undefined) ? undefined : digestOf(JSON.stringify([notes, marks]));
   const bytes = apart.reduce((sum, state) => sum + state.bytes, 0);
-  return await saveUnlessSame(workspace, id, last, { mark, bytes }, () =>
+  return await saveUnlessSame(workspace, { id, last }, { mark, bytes }, () =>
     run(
       saveSharing(
         workspace,
@@ -99,24 +98,38 @@ function* saveApart(
   const options: CopyOptions = { data: "share", ...files.options((path) => path) };
   // A program may have removed the repository.
   if (worktree.facts(DOT_GIT) !== undefined)
-    yield* copyEntry(worktree, DOT_GIT, checkpoint, REPOSITORY, options, REPOSITORY);
+    yield* copyEntry(
+      { folder: worktree, name: DOT_GIT },
+      { folder: checkpoint, name: REPOSITORY },
+      options,
+      REPOSITORY,
+    );
   using apart = checkpoint.ensureFolder(POINTS.folder, NESTED);
   for (const [at, path] of nested.entries()) {
     using parent = worktree.openBelow(parentPath(path));
-    yield* copyEntry(parent, baseName(path), apart, String(at), options, `${NESTED}/${at}`);
+    const source = { folder: parent, name: baseName(path) };
+    yield* copyEntry(source, { folder: apart, name: String(at) }, options, `${NESTED}/${at}`);
   }
 }
 
 function* restoreApart(worktree: Folder, checkpoint: Folder, nested: readonly string[]): Steps {
   removeTree(POINTS.remove, worktree, DOT_GIT);
   if (checkpoint.facts(REPOSITORY) !== undefined)
-    yield* copyEntry(checkpoint, REPOSITORY, worktree, DOT_GIT, { data: "share" });
+    yield* copyEntry(
+      { folder: checkpoint, name: REPOSITORY },
+      { folder: worktree, name: DOT_GIT },
+      { data: "share" },
+    );
   using apart = checkpoint.openChild(NESTED);
   for (const [at, path] of nested.entries()) {
     makeParents(worktree, path);
     removeAt(worktree, path);
     using parent = worktree.openBelow(parentPath(path));
-    yield* copyEntry(apart, String(at), parent, baseName(path), { data: "share" });
+    yield* copyEntry(
+      { folder: apart, name: String(at) },
+      { folder: parent, name: baseName(path) },
+      { data: "share" },
+    );
   }
 }
 
@@ -141,7 +154,7 @@ function removeAt(worktree: Folder, path: string): void {
 
 function makeParents(worktree: Folder, path: string): void {
   const folder = parentPath(path);
-  if (folder === ROOT_PATH || factsIn(worktree, folder)?.kind === "directory") return;
+  if (folder === ROOT_PATH || worktree.factsBelow(folder)?.kind === "directory") return;
   makeParents(worktree, folder);
   using parent = worktree.openBelow(parentPath(folder));
   parent.ensureFolder(POINTS.folder, baseName(folder)).close();

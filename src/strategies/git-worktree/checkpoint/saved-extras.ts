@@ -3,7 +3,6 @@ import { removeTree } from "../../../engine/tree/remove-tree.ts";
 import type { EntryKind, Facts } from "../../../system/calls/facts.ts";
 import type { Folder } from "../../../system/calls/folder.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import { factsIn } from "../checkout/checkout-entries.ts";
 import { DOT_GIT } from "../layout.ts";
 
 /**
@@ -92,7 +91,7 @@ function makeNode(worktree: Folder, node: SavedExtras["nodes"][number]): void {
 }
 
 function makeFolders(worktree: Folder, path: string): void {
-  if (path === ROOT_PATH || factsIn(worktree, path)?.kind === "directory") return;
+  if (path === ROOT_PATH || worktree.factsBelow(path)?.kind === "directory") return;
   makeFolders(worktree, parentPath(path));
   using parent = worktree.openBelow(parentPath(path));
   removeTree(POINTS.remove, parent, baseName(path));

@@ -10,7 +10,7 @@ import type { Facts } from "../../../system/calls/facts.ts";
 import type { Folder } from "../../../system/calls/folder.ts";
 import { readXattrs } from "../../../system/calls/xattrs.ts";
 import { failpoint } from "../../../system/failpoints.ts";
-import { type CheckoutEntries, EntryBuilder, factsIn, foldersAbove } from "../checkout/checkout-entries.ts";
+import { type CheckoutEntries, EntryBuilder, foldersAbove } from "../checkout/checkout-entries.ts";
 import { judgeCheckout, type Pending } from "../checkout/checkout-state.ts";
 import { copyIndex, ScratchIndex } from "../checkout/index-files.ts";
 import { REPOSITORY } from "../layout.ts";
@@ -78,7 +78,7 @@ export async function prepareToFollow(parts: SandboxParts, request: FollowReques
     original,
     sandbox: incoming,
     isLayer: false,
-    leavesRivals: true,
+    leavesOthers: true,
     changes,
     barrier,
     baseOf,
@@ -154,7 +154,7 @@ function writesOf(pending: readonly Pending[]): string[] {
 /** The exchange takes the times of folders from here. */
 function makeFoldersFor(incoming: Folder, path: string): void {
   for (const folder of foldersAbove(path).toReversed()) {
-    if (factsIn(incoming, folder) !== undefined) continue;
+    if (incoming.factsBelow(folder) !== undefined) continue;
     using parent = incoming.openBelow(parentPath(folder));
     parent.ensureFolder(POINTS.incoming, baseName(folder)).close();
   }
@@ -165,12 +165,14 @@ function makeFoldersFor(incoming: Folder, path: string): void {
  * changed.
  */
 function keepMetadata(original: Folder, incoming: Folder, path: string): void {
-  const [old, fresh] = [factsIn(original, path), factsIn(incoming, path)];
+  const [old, fresh] = [original.factsBelow(path), incoming.factsBelow(path)];
   if (old?.kind !== "file" || fresh?.kind !== "file") return;
   using oldParent = original.openBelow(parentPath(path));
   using parent = incoming.openBelow(parentPath(path));
   const wanted: Facts = { ...old, mode: modeFor(old, fresh), atime: fresh.atime, mtime: fresh.mtime };
-  giveMetadata(POINTS.metadata, parent, baseName(path), wanted, readXattrs(oldParent, baseName(path)), fresh);
+  const name = baseName(path);
+  const metadata = { facts: wanted, xattrs: readXattrs(oldParent, name) };
+  giveMetadata(POINTS.metadata, { folder: parent, name }, metadata, fresh);
 }
 
 function modeFor(old: Facts, fresh: Facts): number {

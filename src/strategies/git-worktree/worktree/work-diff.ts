@@ -5,7 +5,7 @@ import {
   type DiffView,
   statsOf,
 } from "../../../core/change.ts";
-import { baseName, comparePaths, parentPath } from "../../../core/paths/byte-path.ts";
+import { comparePaths } from "../../../core/paths/byte-path.ts";
 import type { BaseFacts } from "../../../engine/base/baseline.ts";
 import { ChangeReader, type ReadChange, type ReadSide } from "../../../engine/show/change-reader.ts";
 import { invisibleWarnings } from "../../../engine/show/invisible-text.ts";
@@ -126,9 +126,7 @@ function textOf(blob: Blob | undefined, { content }: ReadSide): Buffer | undefin
 }
 
 function factsOf(folder: Folder, path: string, blob: Blob | undefined): Facts | undefined {
-  if (blob === undefined) return undefined;
-  using parent = folder.openBelowIfThere(parentPath(path));
-  return parent?.facts(baseName(path));
+  return blob === undefined ? undefined : folder.factsBelow(path);
 }
 
 function warningsOf({ path, before, after }: BlobChange, { paths, branch }: Moved): string[] {
@@ -141,8 +139,7 @@ function warningsOf({ path, before, after }: BlobChange, { paths, branch }: Move
 
 function ignoredChange(worktree: Folder, listed: string): Change {
   const path = listed.replace(/\/$/, "");
-  using parent = worktree.openBelowIfThere(parentPath(path));
-  const kind = parent?.facts(baseName(path))?.kind ?? "file";
+  const kind = worktree.factsBelow(path)?.kind ?? "file";
   return notLanding(path, kind === "block-device" ? "device" : kind, "is ignored by git and does not land");
 }
 

@@ -5,6 +5,7 @@ import { copyEntry } from "../../../engine/tree/copy-tree.ts";
 import { assertNotTooDeep } from "../../../engine/tree/depth-limit.ts";
 import { giveMetadata } from "../../../engine/tree/metadata.ts";
 import { moveEntry } from "../../../engine/tree/move-entry.ts";
+import type { NamedEntry } from "../../../engine/tree/named-entry.ts";
 import { removeTree } from "../../../engine/tree/remove-tree.ts";
 import { runAtOnce } from "../../../engine/work/pace.ts";
 import type { Facts } from "../../../system/calls/facts.ts";
@@ -12,7 +13,7 @@ import type { Folder } from "../../../system/calls/folder.ts";
 import { readXattrs, writeXattrs } from "../../../system/calls/xattrs.ts";
 import { failpoint } from "../../../system/failpoints.ts";
 import type { LayerMarks } from "../layer-marks.ts";
-import { asideName, type LayerWriter } from "../layer-writing.ts";
+import { asideName, type LayerFolders, type LayerWriter } from "../layer-writing.ts";
 import { LayeredFolder } from "../layered-folder.ts";
 
 const POINTS = {
@@ -68,12 +69,12 @@ export class LayerEntries implements ShownEntries {
   makeFolder(path: string): void {
     const { upper, lower, writer } = this.#layers;
     // The folder above a name inside it.
-    writer.inFolder(upper, lower, joinPath(path, "inside"), () => undefined);
+    writer.inFolder({ upper, lower }, joinPath(path, "inside"), () => undefined);
   }
 
   remove(path: string): void {
     const { upper, lower, writer } = this.#layers;
-    writer.inFolder(upper, lower, path, (folder, below) => this.#hide(folder, below, baseName(path)));
+    writer.inFolder({ upper, lower }, path, (parents) => this.#hide(parents, baseName(path)));
   }
 
   rename(from: string, to: string): void {
@@ -105,9 +106,13 @@ export class LayerEntries implements ShownEntries {
 
   #moveOwn(from: string, to: string): void {
     const { upper, lower, writer } = this.#layers;
-    writer.inFolder(upper, lower, to, (target) => {
+    writer.inFolder({ upper, lower }, to, (target) => {
       using source = upper.openBelow(parentPath(from));
-      moveEntry(POINTS.move, source, baseName(from), target, baseName(to));
+      moveEntry(
+        POINTS.move,
+        { folder: source, name: baseName(from) },
+        { folder: target.upper, name: baseName(to) },
+      );
     });
   }
 
@@ -117,50 +122,52 @@ export class LayerEntries implements ShownEntries {
     const aside = asideName();
     using parent = this.#open(parentPath(path));
     if (parent === undefined) throw notThere(path);
-    this.#copy(parent, baseName(path), scratch, aside, path);
+    this.#copy(parent, baseName(path), { folder: scratch, name: aside }, path);
     return aside;
   }
 
-  #copy(parent: LayeredFolder, name: string, to: Folder, toName: string, path: string): void {
+  #copy(parent: LayeredFolder, name: string, to: NamedEntry, path: string): void {
     assertNotTooDeep(path);
     const found = parent.find(name);
     if (found === undefined) return;
-    if (found.facts.kind === "directory") this.#copyFolder(parent, name, to, toName, path);
-    else if (found.folder === parent.upper) to.createHardLink(POINTS.link, toName, found.folder, name);
-    else runAtOnce(copyEntry(found.folder, name, to, toName, { data: "share" }));
+    if (found.facts.kind === "directory") this.#copyFolder(parent, name, to, path);
+    else if (found.folder === parent.upper)
+      to.folder.createHardLink(POINTS.link, to.name, found.folder, name);
+    else runAtOnce(copyEntry({ folder: found.folder, name }, to, { data: "share" }));
   }
 
-  #copyFolder(parent: LayeredFolder, name: string, to: Folder, toName: string, path: string): void {
+  #copyFolder(parent: LayeredFolder, name: string, to: NamedEntry, path: string): void {
     const { marks } = this.#layers;
     using source = parent.open(name);
     const shown = source?.upper ?? source?.lower;
     if (source === undefined || shown === undefined) return;
-    to.createFolder(POINTS.folder, toName, 0o700);
+    to.folder.createFolder(POINTS.folder, to.name, 0o700);
     // It hides what the lower layer has at its new path.
-    writeXattrs(POINTS.metadata, to, toName, marks.opaque, {});
-    using made = to.openChild(toName);
+    writeXattrs(POINTS.metadata, to.folder, to.name, marks.opaque, {});
+    using made = to.folder.openChild(to.name);
     const names = new Set([...(source.upper?.names() ?? []), ...(source.lower?.names() ?? [])]);
-    for (const inside of names) this.#copy(source, inside, made, inside, joinPath(path, inside));
-    const now = to.facts(toName) as Facts;
-    giveMetadata(POINTS.metadata, to, toName, shown.ownFacts(), readXattrs(shown, ROOT_PATH), now);
+    for (const inside of names)
+      this.#copy(source, inside, { folder: made, name: inside }, joinPath(path, inside));
+    const wanted = { facts: shown.ownFacts(), xattrs: readXattrs(shown, ROOT_PATH) };
+    giveMetadata(POINTS.metadata, to, wanted, to.folder.facts(to.name) as Facts);
   }
 
   #place(aside: string, path: string): void {
     const { upper, lower, scratch, marks, writer } = this.#layers;
-    writer.inFolder(upper, lower, path, (folder) => {
+    writer.inFolder({ upper, lower }, path, ({ upper: folder }) => {
       const [marked] = marks.namesFor(baseName(path)).filter((name) => folder.facts(name) !== undefined);
       if (marked === baseName(path)) {
         scratch.exchange(POINTS.place, aside, folder, marked);
         removeTree(POINTS.removeAside, scratch, aside);
         return;
       }
-      moveEntry(POINTS.place, scratch, aside, folder, baseName(path));
+      moveEntry(POINTS.place, { folder: scratch, name: aside }, { folder, name: baseName(path) });
       if (marked !== undefined) removeTree(POINTS.removeOwn, folder, marked);
     });
   }
 
   /** Takes an entry away: what the lower layer has is hidden, what only the upper one has is removed. */
-  #hide(folder: Folder, below: Folder | undefined, name: string): void {
+  #hide({ upper: folder, lower: below }: LayerFolders, name: string): void {
     const { scratch } = this.#layers;
     if (!hasBelow(below, name)) {
       removeTree(POINTS.removeOwn, folder, name);

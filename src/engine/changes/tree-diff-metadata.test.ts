@@ -10,24 +10,15 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { afterEach, beforeEach, describe, it } from "node:test";
-import { TreeFixture } from "../../test/support/tree-fixture.ts";
-import type { EntryKind, Facts } from "../system/calls/facts.ts";
-import type { Folder } from "../system/calls/folder.ts";
-import { failpoint } from "../system/failpoints.ts";
+import { describe, it } from "node:test";
+import { NEEDS_ROOT, TreeFixture } from "../../../test/support/tree-fixture.ts";
+import type { EntryKind, Facts } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { failpoint } from "../../system/failpoints.ts";
 
 const POINT = failpoint("test.tree-diff");
-const NEEDS_ROOT = process.getuid?.() === 0 ? false : "needs root";
 
-let trees: TreeFixture;
-
-beforeEach(() => {
-  trees = new TreeFixture();
-});
-
-afterEach(() => {
-  trees.remove();
-});
+const trees = TreeFixture.forEachTest();
 
 const original = (path: string) => trees.inOriginal(path).toString();
 const sandbox = (path: string) => trees.inSandbox(path).toString();

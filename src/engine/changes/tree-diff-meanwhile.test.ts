@@ -1,17 +1,9 @@
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { afterEach, beforeEach, describe, it } from "node:test";
-import { TreeFixture } from "../../test/support/tree-fixture.ts";
+import { beforeEach, describe, it } from "node:test";
+import { TreeFixture } from "../../../test/support/tree-fixture.ts";
 
-let trees: TreeFixture;
-
-beforeEach(() => {
-  trees = new TreeFixture();
-});
-
-afterEach(() => {
-  trees.remove();
-});
+const trees = TreeFixture.forEachTest();
 
 /**
  * What a diff finds if this happens right after the nth folder was listed, and before anything in it was
@@ -86,7 +78,7 @@ describe("a diff of a sandbox in which somebody is at work", () => {
 
   it("tells how far it is while it compares the files of one folder", () => {
     trees.remove();
-    trees = new TreeFixture();
+    trees.make();
     for (const name of ["a", "b", "c"]) writeFileSync(trees.inOriginal(name), "content");
     trees.copy();
     for (const name of ["a", "b", "c"]) trees.setTime(name, [1000, 1]);

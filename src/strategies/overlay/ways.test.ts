@@ -20,6 +20,7 @@ import { systemProgram } from "../../system/process/programs.ts";
 const NEEDS_ROOT = process.getuid?.() === 0 ? false : "needs root";
 const NEEDS_FUSE = systemProgram("fuse-overlayfs") === undefined ? "needs fuse-overlayfs" : NEEDS_ROOT;
 const WAYS = pathToFileURL(join(import.meta.dirname, "ways.ts")).href;
+const LAYOUT = pathToFileURL(join(import.meta.dirname, "layout.ts")).href;
 const FAILPOINTS = pathToFileURL(join(import.meta.dirname, "../../system/failpoints.ts")).href;
 const UID = 12_345;
 
@@ -45,7 +46,8 @@ function inProcess(
 ) {
   const script = `
     import { armFailpoints } from ${JSON.stringify(FAILPOINTS)};
-    import { firstWorkingWay, OVERLAY_WAYS, probeWay } from ${JSON.stringify(WAYS)};
+    import { OVERLAY_WAYS } from ${JSON.stringify(LAYOUT)};
+    import { firstWorkingWay, probeWay } from ${JSON.stringify(WAYS)};
     armFailpoints(${JSON.stringify(trap)});
     const state = ${JSON.stringify(state)};
     console.log(JSON.stringify(await (${expression})));`;

@@ -282,7 +282,7 @@ export function describeHeld(kind: ServerKind): void {
       await scene.plan();
       await assert.rejects(
         scene.with(({ plans }) => plans.path("p", "db")),
-        (error: { hint?: string }) => /plan sql/.test(error.hint ?? ""),
+        { code: "NO_PATH", hint: /for a database `sql`/ },
       );
     });
 

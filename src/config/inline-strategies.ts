@@ -34,7 +34,7 @@ export function strategyInForce(name: string, folder: string): string {
 }
 
 function at(value: unknown, path: ConfigPath): readonly InlineStrategy[] {
-  const found = path.reduce<unknown>((inside, key) => membersOf(inside).get(key), value);
+  const found = path.reduce<unknown>(memberOf, value);
   const texts = Array.isArray(found) ? found : [found];
   return texts
     .filter((text) => typeof text === "string" && INLINE_STRATEGY_PATTERN.test(text))
@@ -42,11 +42,14 @@ function at(value: unknown, path: ConfigPath): readonly InlineStrategy[] {
 }
 
 function below(value: unknown, key: string): readonly string[] {
-  return [...membersOf(membersOf(value).get(key)).keys()].map(String);
+  const section = memberOf(value, key);
+  return isRecord(section) ? Object.keys(section) : [];
 }
 
-function membersOf(value: unknown): ReadonlyMap<PropertyKey, unknown> {
-  return new Map<PropertyKey, unknown>(
-    typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [],
-  );
+function memberOf(value: unknown, key: PropertyKey): unknown {
+  return isRecord(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+function isRecord(value: unknown): value is { readonly [key: PropertyKey]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

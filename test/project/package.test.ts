@@ -115,7 +115,7 @@ describe("the package", () => {
     const answer = JSON.parse(run(consumer.path, process.execPath, "compare.js"));
     const { shared, apart, misnamed, testing, strategies } = answer;
     assert.ok(shared > 0 && testing > 0);
-    assert.equal(strategies, 8);
+    assert.equal(strategies, 9);
     assert.deepEqual({ apart, misnamed }, { apart: [], misnamed: [] });
   });
 

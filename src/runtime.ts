@@ -80,6 +80,7 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       plans: parts.plans,
       entries: parts.entries,
       checkpoints: parts.checkpoints,
+      scratch: parts.scratch,
       cleanup: parts.cleanup,
       sandboxes: parts.manager,
       registry: parts.registry,
@@ -219,6 +220,10 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
     const { CleanupService } = await import("./plans/cleanup/cleanup-service.ts");
     return new CleanupService({ session, folders, uses, undoRetention, restored, owners });
   };
+  const scratch = async () => {
+    const { PlanScratch } = await import("./plans/scratch/plan-scratch.ts");
+    return new PlanScratch({ session, folders, environment });
+  };
   const services = {
     plans: new Plans({ session, creation, commit, closing, descriptions }),
     entries: new PlanEntries(session),
@@ -228,6 +233,12 @@ function assemble({ options, stateDir, store, settings, cwd, now, environment }:
       list: async (plan) => (await checkpoints()).list(plan),
       restore: async (plan, checkpoint) => (await checkpoints()).restore(plan, checkpoint),
     } satisfies Services["checkpoints"],
+    scratch: {
+      list: async (plan) => (await scratch()).list(plan),
+      patch: async function* (plan, paths) {
+        yield* (await scratch()).patch(plan, paths);
+      },
+    } satisfies Services["scratch"],
     cleanup: {
       scan: async (cleanupOptions) => (await cleanup()).scan(cleanupOptions),
       purge: async (cleanupOptions) => (await cleanup()).purge(cleanupOptions),

@@ -11,6 +11,7 @@ import type { PlanEntries } from "./plans/entries/plan-entries.ts";
 import type { PlanLog } from "./plans/plan-views.ts";
 import type { Plans } from "./plans/plans.ts";
 import type { SandboxManager } from "./plans/sandbox-manager.ts";
+import type { PlanScratch } from "./plans/scratch/plan-scratch.ts";
 import type { CaptureRequest, CaptureResult } from "./run/capture.ts";
 import type { ExecRequest, ExecResult } from "./run/exec.ts";
 import type { RunOutcome, RunRequest } from "./run/run-once.ts";
@@ -68,6 +69,8 @@ export interface Services {
   /** Single entries of sandboxes. */
   readonly entries: PlanEntries;
   readonly checkpoints: Pick<CheckpointService, keyof CheckpointService>;
+  /** What commands wrote outside of the resources of their plan. */
+  readonly scratch: Pick<PlanScratch, keyof PlanScratch>;
   readonly cleanup: Pick<CleanupService, keyof CleanupService>;
   readonly sandboxes: SandboxManager;
   readonly registry: SandboxStrategyRegistry;

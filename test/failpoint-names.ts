@@ -258,6 +258,7 @@ export const FAILPOINT_NAMES = [
   "run.scratch",
   "run.scratch-attributes",
   "run.scratch-clear",
+  "run.scratch-record",
   "run.start",
   "runs.make",
   "runs.remove",

@@ -23,6 +23,19 @@ function command(name: string, summary: string, load: () => Promise<CommandModul
   return { name, summary, load };
 }
 
+const SCRATCH_COMMANDS: readonly CommandEntry[] = [
+  command(
+    "list",
+    "list the files that the plan's commands wrote outside of it",
+    () => import("./commands/scratch/scratch-list.ts"),
+  ),
+  command(
+    "diff",
+    "show how these files differ from those of the machine",
+    () => import("./commands/scratch/scratch-diff.ts"),
+  ),
+];
+
 const PLAN_COMMANDS: readonly CommandEntry[] = [
   command(
     "create",
@@ -46,6 +59,11 @@ const PLAN_COMMANDS: readonly CommandEntry[] = [
   command("ls", "list files of a sandbox", () => import("./commands/entry/plan-ls.ts")),
   command("rm", "remove files of a sandbox", () => import("./commands/entry/plan-rm.ts")),
   command("mv", "rename a file or folder of a sandbox", () => import("./commands/entry/plan-mv.ts")),
+  {
+    name: "scratch",
+    summary: "look at what the plan's commands wrote outside of it",
+    commands: SCRATCH_COMMANDS,
+  },
   command("sql", "run SQL in the sandbox of a database", () => import("./commands/plan/plan-sql.ts")),
   command("diff", "show what would change", () => import("./commands/plan/plan-diff.ts")),
   command(

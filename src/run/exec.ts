@@ -1,6 +1,7 @@
 import { constants } from "node:os";
 import type { PlanRecord } from "../core/plan.ts";
 import type { LimitName, Limits } from "../core/values/limits.ts";
+import type { OutsideSummary } from "../sandboxes/scratch/outside-places.ts";
 
 /** A command to run inside a plan. */
 export interface ExecRequest {
@@ -59,8 +60,8 @@ export interface ExecResult {
   readonly aborted?: true;
   /** The limit that the command met: it was ended for that, or could not start more processes. */
   readonly limit?: LimitName;
-  /** Files that the command wrote outside the plan's resources. They do not land. */
-  readonly scratch: { readonly files: number };
+  /** What the command wrote outside the plan's resources. It does not land. */
+  readonly scratch: OutsideSummary;
 }
 
 /** The signal that an exit code of a shell tells. */

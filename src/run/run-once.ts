@@ -1,6 +1,7 @@
 import type { LimitName } from "../core/values/limits.ts";
 import type { ApplyOptions, ApplyResult, CreatePlanOptions, PlanDiff } from "../plans/plan-views.ts";
 import type { Plans } from "../plans/plans.ts";
+import { leavesWork, type OutsideSummary } from "../sandboxes/scratch/outside-places.ts";
 import type { ExecRequest, RunningCommand } from "./exec.ts";
 import { startAhead } from "./launch/launcher.ts";
 import type { Runs } from "./runs.ts";
@@ -16,7 +17,7 @@ export interface RunRequest extends ExecRequest {
   readonly plan: CreatePlanOptions;
   /** Changes that may land although tools run them by themselves, as in `ApplyOptions`. */
   readonly allow?: readonly string[];
-  /** Called when the command has ended and changed something. */
+  /** Called when the command has ended and changed something, if only outside of the plan and no cache. */
   readonly decide: (finding: RunFinding) => Promise<RunDecision>;
   /** Called with the plan that holds the command's work, if something fails after the command has started. */
   readonly onKept?: (planId: string) => void;
@@ -29,7 +30,7 @@ export interface RunFinding {
   /** The limit that it met. */
   readonly limit?: LimitName;
   readonly diff: PlanDiff;
-  readonly scratch: { readonly files: number };
+  readonly scratch: OutsideSummary;
 }
 
 /** How a run ended: `drydock run --json` prints it. */
@@ -44,12 +45,12 @@ export interface RunOutcome {
   readonly apply?: ApplyResult;
   /** For a discarded run: resources that it changed in place, so that their changes stay. */
   readonly stays?: readonly string[];
-  readonly scratch: { readonly files: number };
+  readonly scratch: OutsideSummary;
 }
 
 /**
  * Creates a plan, runs a command in it, and applies, keeps or discards the changes as `decide` says. Cancels
- * the plan if the command could not start or changed nothing.
+ * the plan if the command could not start or changed nothing, outside of the plan neither, but for caches.
  */
 export async function runOnce(plans: Plans, runs: Runs, request: RunRequest): Promise<RunOutcome> {
   const { plan: options, decide, onKept, allow = [], ...command } = request;
@@ -81,7 +82,7 @@ async function carryOutDecision(
 ): Promise<RunOutcome> {
   const ended = { planId, exitCode, ...(limit !== undefined && { limit }), scratch };
   const diff = await plans.diff(planId, { allow });
-  if (diff.changes.length === 0) {
+  if (diff.changes.length === 0 && !leavesWork(scratch)) {
     await plans.cancel(planId);
     return { ...ended, outcome: "unchanged" };
   }

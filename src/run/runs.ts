@@ -8,6 +8,9 @@ import type { Session } from "../sandboxes/access/session.ts";
 import type { PlanSandboxes } from "../sandboxes/plan-sandboxes.ts";
 import type { RunFolders } from "../sandboxes/remains/run-folders.ts";
 import type { OwnUse, Use, Uses } from "../sandboxes/remains/uses.ts";
+import { homeOf } from "../sandboxes/scratch/caches.ts";
+import { filesOutside } from "../sandboxes/scratch/outside-files.ts";
+import { type OutsideSummary, summaryOf } from "../sandboxes/scratch/outside-places.ts";
 import type { GuardedStrategy } from "../strategies/custom/guarded-strategy.ts";
 import { isThere } from "../system/data/existence.ts";
 import { factsOfPath, realPathOf } from "../system/data/locations.ts";
@@ -26,7 +29,6 @@ import { commandSpec } from "./launch/command-spec.ts";
 import { CommandLauncher, type RunningCommandProcess } from "./launch/launcher.ts";
 import { CommandAbort } from "./limits/command-abort.ts";
 import { CommandLimits } from "./limits/command-limits.ts";
-import { filesWritten } from "./limits/files-written.ts";
 import { scratchUse } from "./limits/scratch-use.ts";
 import { joinedView, newView, removeOwnFolder } from "./view/new-view.ts";
 import { isInSandbox, viewToJoin } from "./view/shared-view.ts";
@@ -143,7 +145,7 @@ export class Runs {
     await using _ = rest;
     const exitCode = await running.ended;
     const durationMs = Math.round(milliseconds() - upAt);
-    const { limit, files } = await metBeforeEnd(limits, () => this.#end(plan, use, entered, startedAt));
+    const { limit, scratch } = await metBeforeEnd(limits, () => this.#end(plan, use, entered, startedAt));
     if (limit !== undefined)
       notice({ kind: "limit", planId: plan.id, limit, message: limits.sentence(limit) });
     const signal = signalOf(exitCode);
@@ -155,7 +157,7 @@ export class Runs {
     };
     const details = { exec: use.id, command: commandText(request.command), durationMs, ...facts };
     await session.history.note(plan.id, "executed", details);
-    return { planId: plan.id, durationMs, ...facts, scratch: { files } };
+    return { planId: plan.id, durationMs, ...facts, scratch };
   }
 
   async #start(plan: PlanRecord, request: ExecRequest, launcher: CommandLauncher, limits: CommandLimits) {
@@ -278,15 +280,21 @@ export class Runs {
   }
 
   /**
-   * Returns how many files the command wrote outside the resources. Counts them before another process can
-   * end the plan and remove its folder.
+   * Returns what the command wrote outside the resources. Looks before another process can end the plan and
+   * remove its folder.
    */
-  async #end(plan: PlanRecord, use: OwnUse, entered: readonly Entered[], startedAt: number): Promise<number> {
+  async #end(
+    plan: PlanRecord,
+    use: OwnUse,
+    entered: readonly Entered[],
+    since: number,
+  ): Promise<OutsideSummary> {
+    const home = homeOf(this.#parts.environment);
     return await this.#parts.session.plans.claimed(plan.id, async () => {
       using folder = this.#parts.folders.of(plan.id);
-      const files = filesWritten(folder, startedAt);
+      const written = summaryOf(filesOutside(folder, { resources: pathsOf(plan), home, since }));
       await this.#leave(plan, use, entered);
-      return files;
+      return written;
     });
   }
 
@@ -302,11 +310,11 @@ export class Runs {
 }
 
 /** Waits for both, even if one fails: the command has ended in any case. */
-async function metBeforeEnd(limits: CommandLimits, end: () => Promise<number>) {
+async function metBeforeEnd(limits: CommandLimits, end: () => Promise<OutsideSummary>) {
   const [met, ended] = await Promise.allSettled([limits.met(), end()]);
   if (met.status === "rejected") throw met.reason;
   if (ended.status === "rejected") throw ended.reason;
-  return { limit: met.value, files: ended.value };
+  return { limit: met.value, scratch: ended.value };
 }
 
 function startLauncher(

@@ -56,6 +56,7 @@ describe("what the command line says of itself and the machine", () => {
       "ls",
       "rm",
       "mv",
+      "scratch",
       "sql",
       "diff",
       "checkpoint",

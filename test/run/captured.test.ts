@@ -67,7 +67,11 @@ for (const actor of ACTORS) {
         assert.equal(typeof durationMs, "number");
         return { status, ...result };
       };
-      const facts = { planId: id, scratch: { files: 0 }, truncated: { stdout: false, stderr: false } };
+      const facts = {
+        planId: id,
+        scratch: { files: 0, places: [] },
+        truncated: { stdout: false, stderr: false },
+      };
       assert.deepEqual(run("in\n", "--", "sh", "-c", "cat; printf '\\377' >&2; exit 7"), {
         ...facts,
         ...{ status: 7, exitCode: 7, stdout: "in\n", stderr: "\udcff" },

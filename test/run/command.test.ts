@@ -62,7 +62,11 @@ for (const actor of ACTORS) {
       const { planId, exitCode, outcome, diff, scratch } = JSON.parse(stdout);
       assert.deepEqual(
         { exitCode, outcome, scratch },
-        { exitCode: 7, outcome: "kept", scratch: { files: 1 } },
+        {
+          exitCode: 7,
+          outcome: "kept",
+          scratch: { files: 1, places: [{ path: join(stage.home, "c"), files: 1, removed: 0, bytes: 2 }] },
+        },
       );
       assert.deepEqual(
         diff.changes.map(({ path }: { path: string }) => path),

@@ -1,5 +1,6 @@
 import { bytesFromPath, isAtOrBelow } from "../../core/paths/byte-path.ts";
 import { removeTree } from "../../engine/tree/remove-tree.ts";
+import { HOME_LABEL, noteLayer, SCRATCH } from "../../sandboxes/scratch/scratch-layers.ts";
 import { Folder } from "../../system/calls/folder.ts";
 import { digestOf } from "../../system/data/digest.ts";
 import { factsOfPath, realPathOf } from "../../system/data/locations.ts";
@@ -11,8 +12,8 @@ import { isStrictlyBelow, type ViewMount } from "./view-mount.ts";
  * there goes to a scratch layer. The plan's next command sees it; it never lands, and is removed with the
  * plan.
  *
- * `scratch/NAME/` in the plan's folder holds `upper` and `work`. NAME contains a digest of the folder's path,
- * so a layer belongs to one folder only.
+ * sandboxes/scratch/scratch-layers.ts has the format. The name of a layer contains a digest of the folder's
+ * path, so a layer belongs to one folder only.
  */
 export interface ScratchLayer {
   /** The folder of the host that it covers. */
@@ -27,6 +28,7 @@ export interface ScratchLayer {
 
 const POINTS = {
   scratch: failpoint("run.scratch"),
+  record: failpoint("run.scratch-record"),
   attributes: failpoint("run.scratch-attributes"),
   clear: failpoint("run.scratch-clear"),
 };
@@ -53,7 +55,7 @@ export interface ScratchRequest {
 export function scratchLayers(request: ScratchRequest): readonly ScratchLayer[] {
   const { environment, cannotCover } = request;
   const wanted = {
-    home: environment["HOME"],
+    [HOME_LABEL]: environment["HOME"],
     tmp: "/tmp",
     "var-tmp": "/var/tmp",
     tmpdir: environment["TMPDIR"],
@@ -76,7 +78,7 @@ type Found = Pick<ScratchLayer, "at" | "alone"> & { readonly label: string };
  */
 function layersOf(label: string, at: string, cannotCover: boolean): readonly Found[] {
   if (!cannotCover) return [{ at, label, alone: false }];
-  if (label !== "home") return [{ at, label, alone: true }];
+  if (label !== HOME_LABEL) return [{ at, label, alone: true }];
   using home = Folder.open(at);
   const folders = home
     .names()
@@ -100,7 +102,7 @@ function withHidden(
   const isInner = (path: string) =>
     all.some((other) => isStrictlyBelow(other, at) && isAtOrBelow(path, other));
   const hidden = alone ? [] : request.hidden.filter((path) => isStrictlyBelow(path, at) && !isInner(path));
-  return { at, alone, hidden, folder: `${request.folder}/scratch/${label}-${digest(at)}` };
+  return { at, alone, hidden, folder: `${request.folder}/${SCRATCH}/${label}-${digest(at)}` };
 }
 
 function digest(path: string): string {
@@ -128,9 +130,10 @@ export function scratchMount({ at, folder, alone, hidden }: ScratchLayer, privil
 
 /** Prepares the folders of the layers for a mount. They must not be mounted. `plan` is the plan's folder. */
 export function prepareScratch(plan: Folder, layers: readonly ScratchLayer[]): void {
-  using scratch = plan.ensureFolder(POINTS.scratch, "scratch");
+  using scratch = plan.ensureFolder(POINTS.scratch, SCRATCH);
   for (const { at, folder } of layers) {
     using layer = scratch.ensureFolder(POINTS.scratch, folder.slice(scratch.path.length + 1));
+    noteLayer(POINTS.record, layer, at);
     if (layer.facts("upper") === undefined) makeUpper(layer, at);
     // A volatile mount leaves a mark in the work folder that makes the next mount fail.
     removeTree(POINTS.clear, layer, "work");

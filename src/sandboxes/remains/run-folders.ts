@@ -37,6 +37,12 @@ export class RunFolders {
     return runs.ensureFolder(POINTS.make, planId);
   }
 
+  /** The folder of a plan, if it has one. */
+  ifThere(planId: string): Folder | undefined {
+    using state = Folder.open(this.#stateDir);
+    return state.openBelowIfThere(`${RUNS}/${planId}`);
+  }
+
   /** The folder of the running commands; made if it is missing. */
   uses(): Folder {
     using state = Folder.open(this.#stateDir);

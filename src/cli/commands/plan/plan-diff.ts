@@ -12,9 +12,8 @@ import {
   type DiffLines,
   patchNotes,
 } from "../../render/plan/diff-lines.ts";
-import { patchLine } from "../../render/plan/patch-line.ts";
+import { terminalPatch } from "../../render/plan/patch-line.ts";
 import { JsonList } from "../../terminal/json-document.ts";
-import { harmless } from "../../terminal/printable.ts";
 
 interface DiffOptions {
   readonly stat?: boolean;
@@ -76,15 +75,8 @@ async function printPatch(
     notes = [...patchNotes(diff, output.errorStyles)];
   };
   for await (const part of drydock.plans.patch(plan, { paths, onDiff })) {
-    output.write(output.terminal.interactive ? forTerminal(part, output) : part);
+    output.write(output.terminal.interactive ? terminalPatch(part, output.styles) : part);
     if (output.failure !== undefined) return;
   }
   if (output.terminal.progress) for (const note of notes) output.notice(note);
-}
-
-function forTerminal(part: string, { styles }: CommandContext["output"]): string {
-  return harmless(part)
-    .split("\n")
-    .map((line) => patchLine(line, styles))
-    .join("\n");
 }

@@ -14,7 +14,7 @@ import {
   type RequestOptions,
 } from "../../options/command-options.ts";
 import { argumentsBefore, innerCommand } from "../../options/inner-command.ts";
-import { scratchLines } from "../../render/plan/run-lines.ts";
+import { scratchLines } from "../../render/plan/outside-lines.ts";
 import { RunningSignals } from "../../running-signals.ts";
 import { startLauncher } from "../../start-launcher.ts";
 
@@ -44,7 +44,8 @@ export function define(command: Command, context: CommandContext): void {
         ? await captured(context, plan, request, options.maxOutput)
         : await shown(context, plan, request);
       if (!context.options.json && !options.quiet)
-        for (const line of scratchLines(result.scratch)) context.output.notice(line);
+        for (const line of scratchLines(result.scratch, context.environment["HOME"]))
+          context.output.notice(line);
       context.exitWith(result.exitCode);
     },
   );

@@ -1,12 +1,12 @@
 import type { RunDecision, RunFinding } from "../../../run/run-once.ts";
+import { leavesWork } from "../../../sandboxes/scratch/outside-places.ts";
 import type { Services } from "../../../services.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { errorLines } from "../../error-report.ts";
 import type { Interruption } from "../../interruption.ts";
 import { askToAllow, canAsk, nameFiles, refusedFor } from "../../options/allow-option.ts";
 import { unescapePath } from "../../options/escaped-path.ts";
-import { patchLine } from "../../render/plan/patch-line.ts";
-import { harmless } from "../../terminal/printable.ts";
+import { terminalPatch } from "../../render/plan/patch-line.ts";
 import { ask } from "../../terminal/question.ts";
 
 /** The options that say what becomes of the changes. */
@@ -14,6 +14,8 @@ export interface EndOptions {
   readonly apply?: boolean;
   readonly discard?: boolean;
   readonly keep?: boolean;
+  /** Changes land even if what else the command wrote, outside of the plan, goes with that. */
+  readonly ignoreOutside?: boolean;
 }
 
 /** What a decision needs: the user's terminal and the plan. */
@@ -33,7 +35,7 @@ export async function decide(
   const { json, yes } = context.options;
   if (options.discard) return "discard";
   if (options.apply || (yes && !options.keep && !json))
-    return hasSucceeded(finding) ? await withWord(context, finding, "apply") : "keep";
+    return mayLand(finding, options) ? await withWord(context, finding, "apply") : "keep";
   if (options.keep || !canAsk(context)) return "keep";
   return await askUser(parts, finding);
 }
@@ -75,10 +77,7 @@ async function view(
   const { page } = await import("../../terminal/pager.ts");
   const { errorStyles } = output;
   async function* text(): AsyncGenerator<string> {
-    for await (const part of drydock.plans.patch(planId)) {
-      const lines = harmless(part).split("\n");
-      yield lines.map((line) => patchLine(line, errorStyles)).join("\n");
-    }
+    for await (const part of drydock.plans.patch(planId)) yield terminalPatch(part, errorStyles);
   }
   if (!(await page(text(), environment)))
     output.warning("There is no pager. Install less, or set PAGER to a program that shows text.");
@@ -126,7 +125,10 @@ async function withWord(
   return allow === undefined ? without : { apply: { allow } };
 }
 
-/** A command that met a limit may have missed that and ended with 0. */
-function hasSucceeded({ exitCode, limit }: RunFinding): boolean {
-  return exitCode === 0 && limit === undefined;
+/**
+ * A command that met a limit may have missed that and ended with 0. What it wrote outside of the plan would
+ * go with a landing.
+ */
+function mayLand({ exitCode, limit, scratch }: RunFinding, { ignoreOutside = false }: EndOptions): boolean {
+  return exitCode === 0 && limit === undefined && (ignoreOutside || !leavesWork(scratch));
 }

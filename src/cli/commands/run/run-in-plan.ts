@@ -39,6 +39,7 @@ export function addRunOptions(command: Command): Command {
     .addOption(
       new Option("--apply", "land the changes if the command succeeds").conflicts(["discard", "keep"]),
     )
+    .option("--ignore-outside", "with --apply: land even if the command wrote files outside of the plan too")
     .addOption(new Option("--discard", "throw the changes away").conflicts(["apply", "keep"]))
     .addOption(
       new Option("--keep", "keep the changes as a plan (default without a terminal)").conflicts([
@@ -120,25 +121,28 @@ export async function runInPlan(
 }
 
 function tellFinding(
-  { output, options: { json } }: CommandContext,
+  { output, options: { json }, environment }: CommandContext,
   { quiet, stat }: RunOptions,
   finding: RunFinding,
 ): void {
   if (json || quiet) return;
-  for (const line of findingLines(finding, output.errorStyles, stat)) output.notice(line);
+  for (const line of findingLines(finding, output.errorStyles, {
+    home: environment["HOME"],
+    mostLines: stat,
+  }))
+    output.notice(line);
 }
 
 function tellOutcome(context: CommandContext, { apply, quiet }: RunOptions, outcome: RunOutcome): void {
-  const {
-    output,
-    options: { json },
-  } = context;
+  const { output, options, environment } = context;
+  const { json } = options;
   const wanted = apply === true;
+  const lines = outcomeLines(outcome, { wanted, home: environment["HOME"] });
   const isKept = outcome.outcome === "kept";
   if (json) output.document(outcome);
-  else if (!quiet) for (const line of outcomeLines(outcome, wanted)) output.notice(line);
+  else if (!quiet) for (const line of lines) output.notice(line);
   // A quiet run must not hide where the work is.
-  else if (isKept) output.notice(outcomeLines(outcome, wanted)[0] ?? "");
+  else if (isKept) output.notice(lines[0] ?? "");
   context.exitWith(isKept && wanted && outcome.exitCode === 0 ? EXIT.failed : outcome.exitCode);
   if (outcome.apply !== undefined) reportAttention(context, outcome.apply);
 }

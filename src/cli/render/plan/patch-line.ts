@@ -1,4 +1,13 @@
+import { harmless } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
+
+/** A part of a unified diff, for a terminal. */
+export function terminalPatch(part: string, styles: Styles): string {
+  return harmless(part)
+    .split("\n")
+    .map((line) => patchLine(line, styles))
+    .join("\n");
+}
 
 /** One line of a unified diff, styled by its kind. */
 export function patchLine(line: string, styles: Styles): string {

@@ -3,6 +3,7 @@ import type { RunFinding, RunOutcome } from "../../../run/run-once.ts";
 import type { Styles } from "../styles.ts";
 import { applyLines } from "./apply-lines.ts";
 import { ChangeStat, linesOf } from "./diff-lines.ts";
+import { scratchLines, waysOn } from "./outside-lines.ts";
 
 /** How many lines of changes a person gets without asking for more. */
 const MOST_LINES = 30;
@@ -11,25 +12,29 @@ const MOST_LINES = 30;
 export function* findingLines(
   { diff, scratch }: Pick<RunFinding, "diff" | "scratch">,
   styles: Styles,
-  mostLines: number = MOST_LINES,
+  { home, mostLines = MOST_LINES }: FindingOptions,
 ): Generator<string> {
   yield* linesOf(diff, new ChangeStat(styles, mostLines));
-  yield* scratchLines(scratch);
+  yield* scratchLines(scratch, home);
 }
 
-/** The files that the command wrote outside the plan. */
-export function* scratchLines({ files }: RunFinding["scratch"]): Generator<string> {
-  if (files > 0) yield `also wrote ${files === 1 ? "1 file" : `${files} files`} outside the plan; not landed`;
+interface FindingOptions {
+  readonly home: string | undefined;
+  readonly mostLines: number | undefined;
 }
 
-/** The outcome of a run. `wanted`: the user asked to apply it. */
-export function outcomeLines(
-  { planId, outcome, exitCode, limit, apply, scratch, stays = [] }: RunOutcome,
-  wanted: boolean,
-): readonly string[] {
+interface OutcomeOptions {
+  /** The user asked to apply it. */
+  readonly wanted: boolean;
+  readonly home: string | undefined;
+}
+
+/** The outcome of a run. */
+export function outcomeLines(run: RunOutcome, { wanted, home }: OutcomeOptions): readonly string[] {
+  const { planId, outcome, apply, scratch, stays = [] } = run;
   switch (outcome) {
     case "unchanged":
-      return ["No changes.", ...scratchLines(scratch)];
+      return ["No changes.", ...scratchLines(scratch, home)];
     case "discarded":
       return [
         stays.length === 0
@@ -40,9 +45,16 @@ export function outcomeLines(
       return apply === undefined ? [] : applyLines(apply, false);
     case "kept":
       return [
-        `${wanted ? `Not applied, because the command ${limit === undefined ? `ended with exit code ${exitCode}` : "met a limit"}; kept` : "Kept"} as plan ${displayPath(planId)}.`,
+        `${wanted ? `Not applied, because the command ${whyKept(run)}; kept` : "Kept"} as plan ${displayPath(planId)}.`,
+        ...waysOn(planId, scratch, home),
         `  apply it:   drydock plan apply ${planId}`,
         `  discard it: drydock plan cancel ${planId}`,
       ];
   }
+}
+
+/** Why a run was kept that the user wanted to apply. */
+function whyKept({ exitCode, limit }: RunOutcome): string {
+  if (limit !== undefined) return "met a limit";
+  return exitCode === 0 ? "wrote outside of the plan too" : `ended with exit code ${exitCode}`;
 }

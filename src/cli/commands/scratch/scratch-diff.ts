@@ -1,0 +1,28 @@
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { CommandContext } from "../../command-context.ts";
+import { openToRead } from "../../open-for-command.ts";
+import { unescapePath } from "../../options/escaped-path.ts";
+import { addPlanArgument } from "../../options/plan-argument.ts";
+import { terminalPatch } from "../../render/plan/patch-line.ts";
+
+/** `drydock plan scratch diff [PLAN] [PATH…]` */
+export function define(command: Command, context: CommandContext): void {
+  addPlanArgument(command)
+    .argument("[PATH...]", "only what is at or below these paths; default: all but caches")
+    .action(async (plan: string | undefined, given: readonly string[]) => {
+      const { output, cwd } = context;
+      const paths = given.map((path) => resolve(cwd, unescapePath(path)));
+      await openToRead(context, async (drydock) => {
+        const { id } = await drydock.plans.find(plan);
+        if (context.options.json) {
+          const parts = await Array.fromAsync(drydock.scratch.patch(id, paths));
+          return output.document({ planId: id, patch: parts.join("") });
+        }
+        for await (const part of drydock.scratch.patch(id, paths)) {
+          output.write(output.terminal.interactive ? terminalPatch(part, output.styles) : part);
+          if (output.failure !== undefined) return;
+        }
+      });
+    });
+}

@@ -1,0 +1,74 @@
+import { isAtOrBelow } from "../../core/paths/byte-path.ts";
+import { walkBelow } from "../../engine/tree/walk.ts";
+import type { Facts } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
+import { cacheAround } from "./caches.ts";
+import { type WrittenLayer, writtenLayers } from "./scratch-layers.ts";
+
+/** An entry that commands of a plan wrote or removed outside of its resources. It never lands. */
+export interface OutsideFile {
+  /** Its path on the machine. */
+  readonly path: string;
+  readonly kind: "file" | "symlink" | "fifo" | "socket" | "device" | "removed";
+  readonly bytes: number;
+  /** It is in a cache or in a temporary folder (caches.ts). */
+  readonly cache?: true;
+}
+
+/** An entry with what is needed to look at it. */
+export interface FoundOutside extends OutsideFile {
+  readonly layer: WrittenLayer;
+  /** The path of the cache or the temporary folder around it. */
+  readonly cacheAt?: string;
+  /** Its path in the plan's folder. */
+  readonly storedAt: string;
+  readonly facts: Facts;
+}
+
+export interface OutsideQuery {
+  /** The locations of the plan's resources: what is there is not outside. */
+  readonly resources: readonly string[];
+  /** The user's home. */
+  readonly home: string | undefined;
+  /** Only entries that changed since then, in milliseconds. */
+  readonly since?: number;
+}
+
+/** The kernel's file timestamps lag behind our clock by up to one tick. */
+const TICK_MS = 10;
+
+/** Everything in the scratch layers of a plan but folders. `plan` is the plan's folder. */
+export function* filesOutside(plan: Folder, query: OutsideQuery): Generator<FoundOutside> {
+  const { resources, home, since = 0 } = query;
+  for (const layer of writtenLayers(plan))
+    for (const { path: storedAt, facts } of walkBelow(plan, layer.upper)) {
+      const path = `${layer.at}${storedAt.slice(layer.upper.length)}`;
+      const kind = kindOf(facts);
+      if (kind === undefined || !isSince(facts, since - TICK_MS)) continue;
+      if (resources.some((location) => isAtOrBelow(path, location))) continue;
+      const cacheAt = layer.isTemporary ? layer.at : cacheAround(path, home);
+      const bytes = kind === "file" ? facts.size : 0;
+      yield { path, kind, bytes, layer, storedAt, facts, ...(cacheAt !== undefined && inCache(cacheAt)) };
+    }
+}
+
+function inCache(cacheAt: string): Pick<FoundOutside, "cache" | "cacheAt"> {
+  return { cache: true, cacheAt };
+}
+
+/** Undefined for a folder, which says nothing by itself. */
+function kindOf(facts: Facts): OutsideFile["kind"] | undefined {
+  if (isWhiteout(facts)) return "removed";
+  const { kind } = facts;
+  if (kind === "directory") return undefined;
+  return kind === "block-device" ? "device" : kind;
+}
+
+function isSince({ ctime: [seconds, nanoseconds] }: Facts, since: number): boolean {
+  return seconds * 1000 + nanoseconds / 1e6 >= since;
+}
+
+/** The mark of a deleted entry. */
+function isWhiteout({ kind, rdev }: Facts): boolean {
+  return kind === "device" && rdev === "0:0";
+}

@@ -93,6 +93,13 @@ export { BUILT_IN_STRATEGY_NAMES, type BuiltInStrategyName } from "./core/strate
 export type { GitPolicy, LandingPolicy, TransactionPolicy } from "./core/strategy-policies.ts";
 export type { LimitName, Limits } from "./core/values/limits.ts";
 export type { ConfigRemedy, Notice } from "./core/values/notice.ts";
+export type {
+  EventDetails,
+  EventFacts,
+  EventName,
+  PlanEvent,
+  PlanLogEntry,
+} from "./core/values/plan-events.ts";
 export type { DatabaseValue, StatementResult } from "./core/values/query.ts";
 export type { CallOptions } from "./library/call-options.ts";
 export type {
@@ -131,13 +138,13 @@ export type {
   CleanupStatus,
   CreatePlanOptions,
   DiffOptions,
+  EventsOptions,
   ListPlansOptions,
   ParticipantResult,
   PatchOptions,
   PlanChange,
   PlanDiff,
   PlanLog,
-  PlanLogEntry,
   PlanResourceView,
   PlanView,
   PurgeResult,

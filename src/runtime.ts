@@ -56,6 +56,7 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
   const cwd = options.cwd ?? process.cwd();
   const now = options.now ?? (() => new Date());
   const stateDir = stateDirOf(options, environment, cwd);
+  const closed = new AbortController();
   const store = await openSqliteStore({ stateDir, makesRoom: options.makesRoom === true });
   try {
     const trusted = async () => {
@@ -99,6 +100,10 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
       abandon: async (plan) =>
         new (await import("./commit/cleanup/abandonment.ts")).Abandonment(parts.session).abandon(plan),
       log: async (plan) => (await import("./plans/plan-log.ts")).planLog(parts.session, plan),
+      events: async function* (wanted = {}) {
+        const { planEvents } = await import("./plans/plan-events.ts");
+        yield* planEvents(parts.session, wanted, closed.signal);
+      },
       doctor: async () =>
         (await import("./plans/doctor.ts")).examine({ stateDir, ...parts, chooser: await parts.chooser() }),
       check: async (strategy, request = {}) =>
@@ -113,7 +118,10 @@ export async function openServices(options: ServicesOptions = {}): Promise<Servi
         const { trustConfig } = await import("./config/settings-in-force.ts");
         return await trustConfig(resolve(cwd, file), { trusted: await trusted(), environment });
       },
-      close: async () => store.close(),
+      close: async () => {
+        closed.abort();
+        store.close();
+      },
     };
   } catch (thrown) {
     store.close();

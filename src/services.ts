@@ -4,11 +4,12 @@ import type { TrustedConfig } from "./config/settings-in-force.ts";
 import type { ResourceTypes } from "./core/resource/resource-types.ts";
 import type { Progress, SandboxStrategy, StrategyContext } from "./core/strategy.ts";
 import type { Notice } from "./core/values/notice.ts";
+import type { PlanEvent } from "./core/values/plan-events.ts";
 import type { CheckpointService } from "./plans/checkpoints/checkpoint-service.ts";
 import type { CleanupService } from "./plans/cleanup/cleanup-service.ts";
 import type { DoctorReport } from "./plans/doctor.ts";
 import type { PlanEntries } from "./plans/entries/plan-entries.ts";
-import type { PlanLog } from "./plans/plan-views.ts";
+import type { EventsOptions, PlanLog } from "./plans/plan-views.ts";
 import type { Plans } from "./plans/plans.ts";
 import type { SandboxManager } from "./plans/sandbox-manager.ts";
 import type { PlanScratch } from "./plans/scratch/plan-scratch.ts";
@@ -96,6 +97,11 @@ export interface Services {
   abandon(plan: string): Promise<AbandonReport>;
   /** The history of a plan, also of one that is over. */
   log(plan?: string): Promise<PlanLog>;
+  /**
+   * What happens to plans, by any process: from the beginning or behind a cursor, in order, and as it goes
+   * on, until the signal or the end of these services.
+   */
+  events(options?: EventsOptions): AsyncIterable<PlanEvent>;
   /** What works on this machine. */
   doctor(): Promise<DoctorReport>;
   /** Runs the conformance suite on a strategy: by its name, or by `MODULE:CLASS`. */

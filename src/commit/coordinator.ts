@@ -3,12 +3,12 @@ import { advance, type CommitEvent, type Effect, nextEffect } from "../core/comm
 import { InterruptedError, messageOf, SandboxRollbackError, StateError } from "../core/errors/errors.ts";
 import type { TransactionRecord } from "../core/transaction.ts";
 import type { PlanSession } from "../sandboxes/access/plan-session.ts";
-import type { Durability } from "../store/store.ts";
+import type { Durability, StoreChange } from "../store/store.ts";
 import type { LandedCleanup } from "./cleanup/landed-cleanup.ts";
 import { Journal } from "./journal.ts";
 import { forAll, isStuck, type Outcome, stuckBy } from "./outcome.ts";
 import { ParticipantCalls } from "./participant-calls.ts";
-import { historyDetails, landedAs, reportOf } from "./transaction-parts.ts";
+import { attentionIn, historyDetails, landedAs, reportOf } from "./transaction-parts.ts";
 
 /** An outcome in progress. */
 interface Run extends Outcome {
@@ -40,7 +40,9 @@ export class Coordinator {
   /** Saves a transaction durably, and runs it to its end or as far as it goes. */
   async run(start: TransactionRecord, options: { readonly dryRun?: boolean } = {}): Promise<Outcome> {
     const dryRun = options.dryRun === true;
-    await this.#journal.save(start, "durable");
+    // Recovery may have found the doubt.
+    const inDoubt = start.phase === "in-doubt" ? this.#attention(start) : [];
+    await this.#journal.save(start, "durable", inDoubt);
     let outcome: Outcome = { record: start, unfinished: [], warnings: [] };
     for (
       let effect = nextEffect(start);
@@ -231,13 +233,23 @@ export class Coordinator {
     record: TransactionRecord,
     event: CommitEvent,
     durability: Durability,
-    told?: string,
+    told?: "not applied" | "not undone" | ReturnType<typeof landedAs>,
   ): Promise<TransactionRecord> {
     const next = advance(record, event);
-    const history =
-      told === undefined ? [] : [this.#session.history.entry(next.planId, told, historyDetails(next))];
-    await this.#journal.save(next, durability, history);
+    const { history } = this.#session;
+    const entries =
+      told === undefined
+        ? []
+        : [history.entry(next.planId, told, historyDetails(next)), ...this.#attention(next)];
+    await this.#journal.save(next, durability, entries);
     return next;
+  }
+
+  /** The entry of the history that asks for a person, if the transaction needs one. */
+  #attention(record: TransactionRecord): readonly StoreChange[] {
+    const details = attentionIn(record);
+    if (details === undefined) return [];
+    return [this.#session.history.entry(record.planId, "needs attention", details)];
   }
 
   /**

@@ -1,7 +1,7 @@
 import { type Conflict, messageOf, SandboxConflictError } from "../core/errors/errors.ts";
 import type { Transaction } from "../core/strategy.ts";
 import type { Participant, TransactionRecord } from "../core/transaction.ts";
-import type { HistoryEntry } from "../store/store.ts";
+import type { EventDetails } from "../core/values/plan-events.ts";
 
 export function participantAt(record: TransactionRecord, index: number): Participant {
   const participant = record.participants[index];
@@ -33,8 +33,11 @@ export function reportOf(record: TransactionRecord, index: number | undefined, t
   return { report: { resource, message: messageOf(thrown) }, conflicts };
 }
 
+/** Events that end a transaction. */
+type LandedEvent = "applied" | "part applied" | "undone" | "part undone" | "last landing undone";
+
 /** The event that the plan's history has for a transaction that has landed. */
-export function landedAs({ direction, staysIn }: TransactionRecord): string {
+export function landedAs({ direction, staysIn }: TransactionRecord): LandedEvent {
   if (staysIn === "open") return direction === "commit" ? "part applied" : "part undone";
   if (staysIn === "applied") return "last landing undone";
   return direction === "commit" ? "applied" : "undone";
@@ -48,11 +51,39 @@ function chosenPaths({ participants }: TransactionRecord): { readonly only?: rea
 }
 
 /** The details of an event that ends a transaction. */
-export function historyDetails(record: TransactionRecord): HistoryEntry["details"] {
+export function historyDetails(record: TransactionRecord): EventDetails["not applied"] {
   return {
     transaction: record.id,
     ...(record.message !== undefined && { message: record.message }),
     ...chosenPaths(record),
     ...(record.failure !== undefined && { failure: record.failure.report.message }),
   };
+}
+
+/** What a person has to look at in a transaction, as an event; undefined if that is nothing. */
+export function attentionIn(record: TransactionRecord): EventDetails["needs attention"] | undefined {
+  const { id: transaction, phase, participants } = record;
+  if (phase === "in-doubt") {
+    const started = participants.filter(
+      ({ kind, status }) => kind === "irreversible" && status === "started",
+    );
+    const message = "it is unknown whether it landed";
+    return {
+      transaction,
+      why: "in doubt",
+      resources: started.map(({ resource }) => ({ resource, message })),
+    };
+  }
+  const kept = participants.filter(({ status }) => status === "not-undone");
+  if (phase === "aborted" && kept.length > 0) {
+    const resources = kept.map(({ resource, message = "it could not be taken back" }) => ({
+      resource,
+      message,
+    }));
+    return { transaction, why: "not undone", resources };
+  }
+  const met = participants.flatMap(({ resource, attention = [] }) =>
+    attention.map((item) => ({ resource, ...item })),
+  );
+  return met.length === 0 ? undefined : { transaction, why: "landed", resources: met };
 }

@@ -5,8 +5,15 @@ import type { StrategyUnavailableError } from "../core/errors/errors.ts";
 import type { ResourceType } from "../core/resource/resource-types.ts";
 import type { Progress, SandboxStrategy, StrategyContext } from "../core/strategy.ts";
 import type { Notice } from "../core/values/notice.ts";
+import type { PlanEvent } from "../core/values/plan-events.ts";
 import type { DoctorReport } from "../plans/doctor.ts";
-import type { CleanupItem, CleanupOptions, CleanupStatus, PurgeResult } from "../plans/plan-views.ts";
+import type {
+  CleanupItem,
+  CleanupOptions,
+  CleanupStatus,
+  EventsOptions,
+  PurgeResult,
+} from "../plans/plan-views.ts";
 import type { RunOutcome, RunRequest } from "../run/run-once.ts";
 import type { CheckRequest } from "../testing/check.ts";
 import type { ConformanceReport } from "../testing/run-conformance.ts";
@@ -59,6 +66,12 @@ export interface Drydock extends AsyncDisposable {
   readonly plans: Plans;
   /** Makes a plan for one command, runs the command inside, and lands, keeps or throws away its changes. */
   run(request: RunRequest): Promise<RunOutcome>;
+
+  /**
+   * What happens to plans, whichever process does it: from the beginning or behind a cursor, in order, each
+   * event once and none left out. It goes on until its signal or `close` ends it.
+   */
+  events(options?: EventsOptions): AsyncIterable<PlanEvent>;
 
   /** What opening settled of the work of dead processes. */
   readonly recovery: RecoveryReport;

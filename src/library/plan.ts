@@ -2,6 +2,7 @@ import type { AbandonReport } from "../commit/cleanup/abandonment.ts";
 import type { RecoveryReport } from "../commit/recovery.ts";
 import type { Change } from "../core/change.ts";
 import type { SandboxRecord } from "../core/sandbox.ts";
+import type { PlanEvent } from "../core/values/plan-events.ts";
 import type { StatementResult } from "../core/values/query.ts";
 import type {
   ApplyOptions,
@@ -13,6 +14,7 @@ import type {
   CheckpointView,
   CreatePlanOptions,
   DiffOptions,
+  EventsOptions,
   ListPlansOptions,
   PatchOptions,
   PlanDiff,
@@ -126,6 +128,8 @@ export interface Plan extends ResourceHandle {
 
   /** The history of the plan, oldest first. */
   log(): Promise<PlanLog>;
+  /** The same as it goes on: see `events` of Drydock. */
+  events(options?: Omit<EventsOptions, "plan">): AsyncIterable<PlanEvent>;
   /** Settles a plan in doubt by a person's word: it did land, or it did not. */
   settle(how: "commit" | "abort"): Promise<RecoveryReport>;
   /** Ends the plan as it is by a person's word, and reports what may remain of it. */

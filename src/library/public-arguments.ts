@@ -25,6 +25,7 @@ import type {
   CleanupOptions,
   CreatePlanOptions,
   DiffOptions,
+  EventsOptions,
   ListPlansOptions,
   PatchOptions,
   ResourceRequest,
@@ -148,6 +149,8 @@ const approveOptions = fields<ApproveOptions>({
   via: optional(text),
 });
 
+const eventsFields = { after: optional(text), signal: optional(signal) };
+
 const resourceMethods: CheckedMethods<ResourceHandle> = {
   path: [callOptions],
   // The strategies refuse bad paths inside a resource, with an error of their own.
@@ -184,6 +187,7 @@ const planMethods: CheckedMethods<Plan> = {
   checkpoints: [],
   restore: [["checkpoint", text], callOptions],
   log: [],
+  events: [["options", optional(fields<Omit<EventsOptions, "plan">>(eventsFields))]],
   settle: [["how", oneOf("commit", "abort")]],
   abandon: [],
 };
@@ -320,6 +324,7 @@ const drydockMethods: CheckedMethods<Drydock> = {
       }),
     ],
   ],
+  events: [["options", optional(fields<EventsOptions>({ ...eventsFields, plan: optional(text) }))]],
   recover: [],
   doctor: [],
   trust: [["file", path]],

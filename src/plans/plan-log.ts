@@ -1,10 +1,11 @@
+import type { PlanLogEntry } from "../core/values/plan-events.ts";
 import type { Session } from "../sandboxes/access/session.ts";
 import type { PlanLog } from "./plan-views.ts";
 
 /** The history of a plan, oldest first; also of one that is over. */
 export async function planLog({ plans, store }: Session, key: string | undefined): Promise<PlanLog> {
   const { id, name, state } = await plans.find(key);
-  const entries = (await store.history(id)).map(({ planId: _, ...entry }) => entry);
+  const entries = (await store.history(id)).map(({ planId: _, ...entry }) => entry as PlanLogEntry);
   return { planId: id, name, state, entries };
 }
 

@@ -1,9 +1,9 @@
 import type { RemainingSandbox } from "../commit/cleanup/plan-closing.ts";
 import type { Change, ChangeOperation, DiffStats } from "../core/change.ts";
 import type { PlanLabels, PlanState } from "../core/plan.ts";
-import type { PlainData } from "../core/resource/resource.ts";
 import type { SandboxState } from "../core/sandbox-states.ts";
 import type { Attention } from "../core/strategy.ts";
+import type { PlanLogEntry } from "../core/values/plan-events.ts";
 import type { WantedLabels } from "./plan-labels.ts";
 
 /** A plan as people and programs see it. The command line prints exactly these shapes with `--json`. */
@@ -271,21 +271,17 @@ export interface PlanLog {
   readonly entries: readonly PlanLogEntry[];
 }
 
-export interface PlanLogEntry {
-  /** UTC, ISO 8601. */
-  readonly at: string;
-  /** "name@host" of the user. */
-  readonly actor: string;
-  /** The process that did it. */
-  readonly pid?: number;
+/** Which events to tell. */
+export interface EventsOptions {
+  /** Only those of one plan. Default: of all. */
+  readonly plan?: string;
   /**
-   * `created`, `executed`, `checkpoint`, `restored`, `not restored`, `sealed` (a diff was shown, with this
-   * digest), `review asked`, `approved` (with this digest, in this way), `rolled back`, `applied`, `not
-   * applied`, `part applied`, `undone`, `not undone`, `part undone`, `last landing undone` (and parts that
-   * landed before are still there), `recovered`, `undo discarded`, `cleaned up`, `cancelled`.
+   * Only those behind this event: its `cursor`. `now`: only those that are still to come. Default: from the
+   * beginning.
    */
-  readonly event: string;
-  readonly details: { readonly [key: string]: PlainData };
+  readonly after?: string;
+  /** Aborting it ends the events. */
+  readonly signal?: AbortSignal;
 }
 
 /** A leftover: something that Drydock made and no plan needs any more. */

@@ -284,7 +284,7 @@ export class Plans {
     return await this.#parts.session.plans.claimed(plan, async (found) => {
       if (found.state !== "open") throw new PlanStateError(found, "open");
       throwIfFailed(await this.#parts.session.sandboxes.rollbackAll(found));
-      await this.#parts.session.history.note(found.id, "rolled back");
+      await this.#parts.session.history.note(found.id, "rolled back", {});
       return await this.#view(found);
     });
   }

@@ -67,6 +67,15 @@ export class SqliteConnection {
     );
   }
 
+  /** The same, each with the column `seq`. */
+  numbered<T>(shape: Shape, sql: string, ...values: readonly string[]): (readonly [number, T])[] {
+    return this.#guarded(() =>
+      this.#statement(sql)
+        .all(...values)
+        .map((row) => [Number(row["seq"]), this.#parsed<T>(shape, row["record"])] as const),
+    );
+  }
+
   /** The record of the only row, if there is one. */
   record<T>(shape: Shape, sql: string, ...values: readonly string[]): T | undefined {
     return this.records<T>(shape, sql, ...values)[0];

@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 const SOURCE = JSON.stringify(new URL("./sqlite-store.ts", import.meta.url).href);
@@ -149,6 +150,37 @@ describe("the store with many processes at once", () => {
       store.close();`;
     assertAllEndedWell(await runTogether(PROCESSES, program));
     assert.equal(readFileSync(counter, "utf8"), String(PROCESSES * rounds));
+  });
+
+  it("[P3] shows a reader every entry of the history once, in its order, while several processes write", async () => {
+    const [writers, rounds] = [4, 60];
+    const writing = runTogether(
+      writers,
+      `
+      const store = await openSqliteStore({ stateDir });
+      for (let round = 0; round < ${rounds}; round += 1)
+        await store.write([entry("a" + round), entry("b" + round)], round % 10 === 0 ? "durable" : "ordered");
+      store.close();`,
+    );
+    const store = await openSqliteStore({ stateDir: stateDir() });
+    try {
+      const seen: string[] = [];
+      let seq = 0;
+      while (seen.length < writers * rounds * 2) {
+        const page = await store.historyAfter(seq, { limit: 7 });
+        seq = page.at(-1)?.seq ?? seq;
+        seen.push(...page.map(({ entry }) => `${entry.actor} ${entry.event}`));
+        if (page.length === 0) await setTimeout(1);
+      }
+      assertAllEndedWell(await writing);
+      assert.deepEqual(
+        seen,
+        (await store.history("P")).map(({ actor, event }) => `${actor} ${event}`),
+      );
+      assert.equal(new Set(seen).size, seen.length);
+    } finally {
+      store.close();
+    }
   });
 
   it("keeps an ordered write and a claim when the process is killed right after them", async () => {

@@ -16,7 +16,15 @@ import {
 } from "./record-shapes.ts";
 import { columnText, statementFor } from "./row-codec.ts";
 import { openConnection, type SqliteConnection, type SqliteStoreOptions } from "./sqlite-connection.ts";
-import type { ClaimResult, Durability, HistoryEntry, IntentRecord, Store, StoreChange } from "./store.ts";
+import type {
+  ClaimResult,
+  Durability,
+  HistoryEntry,
+  IntentRecord,
+  NumberedEntry,
+  Store,
+  StoreChange,
+} from "./store.ts";
 
 /**
  * The partial indexes of schema.ts repeat these conditions word for word; only then does SQLite use the
@@ -205,6 +213,35 @@ class SqliteStore implements Store {
       "SELECT record FROM history WHERE plan_id = ? ORDER BY seq",
       columnText(planId),
     );
+  }
+
+  /**
+   * A reader that has seen one entry never meets a smaller `seq` later: SQLite gives the numbers inside of a
+   * write transaction, of which there is one at a time, and no entry is ever removed.
+   */
+  async historyAfter(
+    seq: number,
+    { planId, limit }: { readonly planId?: string | undefined; readonly limit: number },
+  ): Promise<readonly NumberedEntry[]> {
+    const ofPlan = planId === undefined ? "" : "AND plan_id = ?";
+    const values = planId === undefined ? [] : [columnText(planId)];
+    return this.#connection
+      .numbered<HistoryEntry>(
+        historyShape,
+        `SELECT seq, record FROM history WHERE seq > ? ${ofPlan} ORDER BY seq LIMIT ${limit}`,
+        ...[String(seq), ...values],
+      )
+      .map(([number, entry]) => ({ seq: number, entry }));
+  }
+
+  async historyAt(seq: number): Promise<NumberedEntry | undefined> {
+    const [found] = await this.historyAfter(seq - 1, { limit: 1 });
+    return found?.seq === seq ? found : undefined;
+  }
+
+  async historyEnd(): Promise<number> {
+    const [last] = this.#connection.texts("SELECT coalesce(max(seq), 0) AS text FROM history");
+    return Number(last);
   }
 
   async write(changes: readonly StoreChange[], durability: Durability): Promise<void> {

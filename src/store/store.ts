@@ -56,6 +56,15 @@ export interface Store {
 
   intents(): Promise<readonly IntentRecord[]>;
   history(planId: string): Promise<readonly HistoryEntry[]>;
+  /** The history of all plans, or of one, behind a place in it: the oldest entries first, at most `limit`. */
+  historyAfter(
+    seq: number,
+    options: { readonly planId?: string | undefined; readonly limit: number },
+  ): Promise<readonly NumberedEntry[]>;
+  /** The entry at a place of the history of all plans. */
+  historyAt(seq: number): Promise<NumberedEntry | undefined>;
+  /** The last place of that history; 0 if it is empty. */
+  historyEnd(): Promise<number>;
 
   /** Writes all changes, or none. */
   write(changes: readonly StoreChange[], durability: Durability): Promise<void>;
@@ -113,6 +122,12 @@ export interface HistoryEntry {
   readonly pid?: number;
   readonly event: string;
   readonly details: { readonly [key: string]: PlainData };
+}
+
+/** An entry at its place in the history of all plans. */
+export interface NumberedEntry {
+  readonly seq: number;
+  readonly entry: HistoryEntry;
 }
 
 export type ClaimResult =

@@ -49,6 +49,9 @@ describe("What cannot be taken back", () => {
 
           const report = await drydock.recover();
           assert.equal(report.pending[0]?.inDoubt, true, "looking again settles nothing");
+          const { entries } = await drydock.log(plan.id);
+          const asked = entries.filter(({ event }) => event === "needs attention");
+          assert.equal(asked.length, 1, "its history asks for a person, once");
           await assert.rejects(drydock.plans.apply(plan.id, { allowIrreversible: true }), AtomicCommitError);
           await assert.rejects(drydock.plans.cancel(plan.id));
 

@@ -116,7 +116,10 @@ async function thrownBy(call: () => unknown): Promise<unknown> {
   try {
     const given = await call();
     if (typeof given !== "object" || given === null || !(Symbol.asyncIterator in given)) return undefined;
-    for await (const _ of given as AsyncIterable<unknown>);
+    for await (const item of given as AsyncIterable<unknown>) {
+      // Events never end; the first one is enough.
+      if (typeof item === "object" && item !== null && "cursor" in item) break;
+    }
     return undefined;
   } catch (thrown) {
     return thrown;

@@ -81,11 +81,19 @@ describe("A rival who acts while a plan is landing", () => {
       contest.rivalActs();
       child.signal("SIGKILL");
       await child.ends();
-      const { recovery, plans, close } = await openServices({ stateDir: contest.stateDir, environment: {} });
+      const { recovery, plans, log, close } = await openServices({
+        stateDir: contest.stateDir,
+        environment: {},
+      });
       assert.equal(recovery.pending.length, 0, JSON.stringify(recovery));
       assert.equal((await plans.show(contest.planId)).state, "applied");
+      const attention = recovery.finished[0]?.attention ?? [];
+      const asked = (await log(contest.planId)).entries.flatMap((entry) =>
+        entry.event === "needs attention" ? entry.details.resources : [],
+      );
+      assert.deepEqual(asked, attention, "the history asks for a person where the report does");
       await close();
-      contest.check(moment, recovery.finished[0]?.attention ?? []);
+      contest.check(moment, attention);
     });
   });
 });

@@ -1,8 +1,8 @@
 import { boundariesOf, movePlan, type PlanRecord } from "../../core/plan.ts";
 import { sandboxIdFor } from "../../core/sandbox.ts";
+import type { EventDetails } from "../../core/values/plan-events.ts";
 import type { PlanSession } from "../../sandboxes/access/plan-session.ts";
 import { throwIfFailed } from "../../sandboxes/sweep-report.ts";
-import type { HistoryEntry } from "../../store/store.ts";
 import { type ClosingPlan, keepsCancelled } from "./cleanup-policy.ts";
 
 /**
@@ -46,7 +46,7 @@ export class PlanClosing {
     this.#session = session;
   }
 
-  async close(plan: PlanRecord, details: HistoryEntry["details"] = {}): Promise<ClosedPlan> {
+  async close(plan: PlanRecord, details: Pick<EventDetails["cancelled"], "by"> = {}): Promise<ClosedPlan> {
     const { store, history, sandboxes, remains } = this.#session;
     sandboxes.assertFree(plan);
     const closing: PlanRecord =

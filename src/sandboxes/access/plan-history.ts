@@ -1,4 +1,5 @@
-import type { HistoryEntry, Store, StoreChange } from "../../store/store.ts";
+import type { EventDetails, EventName } from "../../core/values/plan-events.ts";
+import type { Store, StoreChange } from "../../store/store.ts";
 
 /** Writes the histories of plans, in the name of this process. */
 export class PlanHistory {
@@ -13,10 +14,10 @@ export class PlanHistory {
   }
 
   /** An entry, to be written together with the change that it describes. */
-  entry(
+  entry<Name extends EventName>(
     planId: string,
-    event: string,
-    details: HistoryEntry["details"] = {},
+    event: Name,
+    details: EventDetails[Name],
   ): Extract<StoreChange, { readonly put: "history" }> {
     const record = {
       planId,
@@ -30,7 +31,11 @@ export class PlanHistory {
   }
 
   /** Writes an entry alone. */
-  async note(planId: string, event: string, details?: HistoryEntry["details"]): Promise<void> {
+  async note<Name extends EventName>(
+    planId: string,
+    event: Name,
+    details: EventDetails[Name],
+  ): Promise<void> {
     await this.#store.write([this.entry(planId, event, details)], "ordered");
   }
 }

@@ -1,5 +1,6 @@
 import type { PlainData } from "../../../core/resource/resource.ts";
-import type { PlanLog, PlanLogEntry } from "../../../plans/plan-views.ts";
+import type { PlanLogEntry } from "../../../core/values/plan-events.ts";
+import type { PlanLog } from "../../../plans/plan-views.ts";
 import { oneLine } from "../../terminal/printable.ts";
 import type { Styles } from "../styles.ts";
 import { textTable } from "../text-table.ts";
@@ -7,13 +8,21 @@ import { textTable } from "../text-table.ts";
 /** The history of a plan, a line for each step. */
 export function logLines({ entries }: PlanLog, styles: Styles): readonly string[] {
   const headings = ["TIME", "BY", "WHAT", ""].map((text) => ({ text, style: styles.dim }));
-  const rows = entries.map((entry) => [
+  return textTable([headings, ...entries.map((entry) => rowOf(entry, styles))]);
+}
+
+/** One step alone, while the history goes on. */
+export function logLine(entry: PlanLogEntry, styles: Styles): string {
+  return textTable([rowOf(entry, styles)]).join("");
+}
+
+function rowOf(entry: PlanLogEntry, styles: Styles) {
+  return [
     entry.at,
     { text: byWhom(entry), style: styles.dim },
     entry.event,
     { text: detailsOf(entry), style: styles.dim },
-  ]);
-  return textTable([headings, ...rows]);
+  ];
 }
 
 function byWhom({ actor, pid }: PlanLogEntry): string {
@@ -22,7 +31,7 @@ function byWhom({ actor, pid }: PlanLogEntry): string {
 
 /** The facts of a step. Names of facts that say nothing are omitted. */
 function detailsOf({ details }: PlanLogEntry): string {
-  const told = Object.entries(details).filter(([name]) => !UNTOLD.includes(name));
+  const told = Object.entries<PlainData>({ ...details }).filter(([name]) => !UNTOLD.includes(name));
   const facts = told.map(([name, value]) => {
     const text = typeof value === "string" ? value : (reportsIn(value) ?? JSON.stringify(value));
     return BARE.includes(name) ? text : `${LABELS[name] ?? name} ${text}`;

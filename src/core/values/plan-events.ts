@@ -1,0 +1,109 @@
+import type { LimitName } from "./limits.ts";
+
+/** A part of a plan, and what there is to say about it. */
+type Report = { readonly resource: string; readonly message: string };
+
+/** A commit or an undo that has ended. */
+type Ended = {
+  /** Its id in the journal. */
+  readonly transaction: string;
+  readonly message?: string;
+  /** The chosen paths of a part, `RESOURCE:PATH` each. */
+  readonly only?: readonly string[];
+};
+
+/** A commit or an undo of which nothing remains. */
+type Failed = Ended & { readonly failure?: string };
+
+type AtCheckpoint = { readonly checkpoint: string; readonly label?: string };
+
+/**
+ * Everything that happens to plans, with its details: the one list of what histories and events hold. Each is
+ * written together with the change that it tells of, or right after it.
+ */
+export type EventDetails = {
+  created: { readonly name: string };
+  "exec started": { readonly exec: string; readonly command: string };
+  /** A command has ended. `exec` is that of its start. */
+  executed: {
+    readonly exec: string;
+    readonly command: string;
+    readonly durationMs: number;
+    readonly exitCode: number;
+    readonly signal?: string;
+    readonly aborted?: true;
+    readonly limit?: LimitName;
+  };
+  /** One call changed a sandbox. `operation` is write, make folder, remove, rename (`to`) or sql. */
+  changed: {
+    readonly operation: string;
+    readonly resource: string;
+    readonly path?: string;
+    readonly to?: string;
+  };
+  /** A checkpoint was saved; automatically, if it names the command that it was saved before. */
+  checkpoint: AtCheckpoint & { readonly before?: string };
+  restored: AtCheckpoint;
+  "not restored": { readonly checkpoint: string; readonly failure?: string };
+  "rolled back": { readonly [none in never]: never };
+  /** A diff was shown with this digest. */
+  sealed: { readonly digest: string };
+  "review asked": { readonly digest: string; readonly message?: string };
+  /** A person approved exactly what has this digest. */
+  approved: { readonly digest: string; readonly via: string; readonly allow: readonly string[] };
+  applied: Ended;
+  "not applied": Failed;
+  "part applied": Ended;
+  undone: Ended;
+  "not undone": Failed;
+  "part undone": Ended;
+  /** The last of several landings was taken back; earlier parts are still there. */
+  "last landing undone": Ended;
+  /** Recovery went on with a transaction of a dead process, up to this phase. */
+  recovered: { readonly transaction: string; readonly phase: string };
+  /**
+   * A person has to look at something: it landed, but another writer was there (`landed`), it could not be
+   * taken back (`not undone`), or it is unknown whether it landed (`in doubt`).
+   */
+  "needs attention": {
+    readonly transaction: string;
+    readonly why: "landed" | "not undone" | "in doubt";
+    readonly resources: readonly (Report & { readonly path?: string; readonly keptAt?: string })[];
+  };
+  "undo discarded": { readonly transaction: string };
+  /** `left`: sandboxes that could not be removed. `by`: not the user, but recovery. */
+  cancelled: {
+    readonly by?: "recovery";
+    readonly left?: readonly (Report & { readonly places: readonly string[] })[];
+  };
+  /** A person ended the plan as it was; `resources` says what may remain of each. */
+  abandoned: { readonly resources: readonly { readonly resource: string }[] };
+  "not removed": { readonly left: readonly Report[] };
+};
+
+export type EventName = keyof EventDetails;
+
+/** The facts of every event. */
+export interface EventFacts {
+  /** UTC, ISO 8601. */
+  readonly at: string;
+  /** "name@host" of the user. */
+  readonly actor: string;
+  /** The process that did it. */
+  readonly pid?: number;
+}
+
+/** One step in the life of a plan: `event` says which, and which `details` it has. */
+export type PlanLogEntry = {
+  readonly [Name in EventName]: EventFacts & {
+    readonly event: Name;
+    readonly details: Readonly<EventDetails[Name]>;
+  };
+}[EventName];
+
+/** The same among those of all plans. */
+export type PlanEvent = PlanLogEntry & {
+  /** Its place in the order of all events: give it as `after` to go on behind it. */
+  readonly cursor: string;
+  readonly planId: string;
+};

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { type Case, runCases } from "./case-run.ts";
-import { eachOnce, IS_LONG, type Point, tracePoints } from "./points.ts";
+import { eachOnce, IS_LONG, type Point, tracePoints, untried } from "./points.ts";
 import { runScenario, type Scenario } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
 
@@ -29,6 +29,15 @@ export interface Disturbance {
   readonly choose?: (passes: ReadonlyMap<string, number>) => Point[];
 }
 
+/** The names of points at which a scenario was disturbed in this process, by how it was. */
+const tried = new Map<unknown, Set<string>>();
+
+export function triedBy(how: unknown): Set<string> {
+  const names = tried.get(how) ?? new Set();
+  tried.set(how, names);
+  return names;
+}
+
 /** Disturbs the scenario at its points; says how many there were. */
 export async function disturb(
   t: TestContext,
@@ -38,7 +47,7 @@ export async function disturb(
 ): Promise<void> {
   const passes = await tracePoints(scenario, options);
   const points = choose(passes).filter(({ name }) => IS_LONG || at.test(name));
-  const cases = by(scenario, points);
+  const cases = by(scenario, untried(points, triedBy(by)));
   assert.ok(cases.length > 0, `${scenario.name} passes no point that matches ${at}`);
   await runCases(scenario, options, cases);
   t.diagnostic(

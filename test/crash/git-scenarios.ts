@@ -175,6 +175,7 @@ export const applyFromCheckout: Scenario = {
 export const cancelAfterKilledGit: Scenario = {
   ...cancel,
   name: "cancel after a git of ours was killed",
+  isAsArranged: undefined,
   arrange: async (world) => {
     const digest = await cancel.arrange(world);
     const refs = join(checkoutIn(world).path, ".git/refs/drydock");
@@ -190,6 +191,7 @@ export const cancelAfterKilledGit: Scenario = {
 export const undoAgain: Scenario = {
   ...undo,
   name: "undo after one that failed",
+  isAsArranged: undefined,
   arrange: async (world) => {
     const digest = await undo.arrange(world);
     await runScenario(undo, world, { failpoints: "git.undo-index:1=error" });
@@ -204,6 +206,7 @@ export const undoAgain: Scenario = {
 export const giveUpLanded: Scenario = {
   ...apply,
   name: "give up a landing in a checkout",
+  isAsArranged: undefined,
   operation: "give-up",
   always: "git-landing.done=error",
   arrange: async (world) => {

@@ -26,14 +26,14 @@ const INNER = { at: BEYOND_ENTRY };
 const TELLING = /^(?:workspace|baseline|reflink-probe|move|copy|landings|land|stage|cleanup|record)\./;
 
 describe("SIGKILL at every failpoint, with filesystem_copy", () => {
+  it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
+    disturb(t, apply, COPY, { choose: firstAndLast }));
   it("[C2][L4][A17] a crash in create leaves a whole plan or none", (t) => disturb(t, create, COPY));
   it("[A3][A17] a crash in write leaves the plan usable and the original alone", (t) =>
     disturb(t, write, COPY));
   it("[A3][A17] a crash in writing over a file leaves the original alone", (t) =>
     disturb(t, overwrite, COPY, INNER));
   it("[A3][A17] and over one with several names", (t) => disturb(t, overwriteLinked, COPY, INNER));
-  it("[A3][A7][A17] a crash in apply leaves every original old or every one new", (t) =>
-    disturb(t, apply, COPY, { choose: firstAndLast }));
   it("[A3][A17] a crash in undo leaves every original new or every one old", (t) => disturb(t, undo, COPY));
   it("[A3][L4] a crash in rollback leaves the plan open", (t) => disturb(t, rollback, COPY, INNER));
   it("[C2][A17] a crash in cancel leaves the plan as it was, or gone", (t) => disturb(t, cancel, COPY));

@@ -7,10 +7,10 @@ import { fastFolder } from "../support/fast-folder.ts";
 import { mountMemory } from "../support/file-systems.ts";
 import { type Case, runCases } from "./case-run.ts";
 import { restorePlan, savePlan } from "./checkpoint-scenarios.ts";
-import { killCases } from "./disturb.ts";
+import { killCases, triedBy } from "./disturb.ts";
 import { errorCases } from "./error-cases.ts";
 import { applyPartOfMove, partScenarios } from "./part-scenarios.ts";
-import { eachOnce, firstAndLast, type Point, tracePoints } from "./points.ts";
+import { eachOnce, firstAndLast, type Point, tracePoints, untried } from "./points.ts";
 import { checkpoint, commitAlone, restore, rollBackAlone } from "./sandbox-scenarios.ts";
 import {
   apply,
@@ -212,10 +212,14 @@ function worldFor(
   };
 }
 
-function chosenPoints({ points, isLastPass }: OverlayTrial, passes: ReadonlyMap<string, number>): Point[] {
+function chosenPoints(
+  { how, points, isLastPass }: OverlayTrial,
+  passes: ReadonlyMap<string, number>,
+): Point[] {
   const isWanted = new RegExp(points ?? "");
   const choose = isLastPass === true ? eachOnce : firstAndLast;
-  return choose(passes).filter(({ name }) => isWanted.test(name));
+  const wanted = choose(passes).filter(({ name }) => isWanted.test(name));
+  return untried(wanted, triedBy(how));
 }
 
 function casesFor(scenario: Scenario, how: "kill" | "error", points: readonly Point[]): Case[] {

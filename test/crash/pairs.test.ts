@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { type Case, runCases } from "./case-run.ts";
-import { firstAndLast, IS_LONG, type Point, tracePoints } from "./points.ts";
+import { firstAndLast, IS_LONG, spread, tracePoints } from "./points.ts";
 import { runDriver } from "./run-driver.ts";
 import { apply, recoveryAfter, requestOf, type Scenario, undo } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
@@ -37,7 +37,7 @@ describe("a failure while undoing a failure", () => {
     it(`[A3][A7][A17] ${scenario.name} dies (${crash}), and its recovery fails`, async (t) => {
       const recovery = recoveryAfter(scenario, crash);
       const passes = await tracePoints(recovery, COPY);
-      const cases = sample(firstAndLast(passes), 8).map(({ name, pass }, index) =>
+      const cases = spread(firstAndLast(passes), 8).map(({ name, pass }, index) =>
         driverCase(recovery, `${name}:${pass}=${ACTIONS[1 + (index % 3)]}`),
       );
       await runCases(recovery, COPY, cases);
@@ -56,7 +56,7 @@ async function failTwice(t: TestContext, first: string): Promise<void> {
       ((passes.get(name) ?? 0) > 0 && /^(?:stage|landings|store|copy)\./.test(name)),
   );
   const chosen = firstAndLast(new Map(takingBack.map((name) => [name, passes.get(name) ?? 0])));
-  const cases = sample(chosen, 12).flatMap(({ name, pass }, index) => {
+  const cases = spread(chosen, 12).flatMap(({ name, pass }, index) => {
     const actions = IS_LONG ? ACTIONS : [ACTIONS[0], ACTIONS[1 + (index % 3)] as string];
     return actions.map((action) => driverCase(failing, `${first},${name}:${pass}=${action}`));
   });
@@ -73,13 +73,4 @@ function driverCase(scenario: Scenario, failpoints: string): Case {
       assert.ok(signal === "SIGKILL" || done !== undefined || failed !== undefined, stderr);
     },
   };
-}
-
-/** So many of them, evenly spread; all in a long run. */
-function sample(points: readonly Point[], wanted: number): Point[] {
-  if (IS_LONG || points.length <= wanted) return [...points];
-  return Array.from(
-    { length: wanted },
-    (_, at) => points[Math.floor((at * points.length) / wanted)] as Point,
-  );
 }

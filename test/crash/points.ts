@@ -57,6 +57,32 @@ export async function tracePoints(
   }
 }
 
+/** How often a normal run disturbs a scenario where another one of the same file was disturbed already. */
+const AGAIN = 3;
+
+/**
+ * What is left to try at these points: all names that no scenario of this process was disturbed at yet, and
+ * some of the others, evenly spread. So the scenario that matters most comes first in its file. All of them
+ * in a long run.
+ */
+export function untried(points: readonly Point[], tried: Set<string>): Point[] {
+  if (IS_LONG) return [...points];
+  const again = points.filter(({ name }) => tried.has(name));
+  const chosen = new Set(spread(again, AGAIN));
+  const left = points.filter((point) => chosen.has(point) || !tried.has(point.name));
+  for (const { name } of left) tried.add(name);
+  return left;
+}
+
+/** So many of them, evenly spread; all in a long run. */
+export function spread(points: readonly Point[], wanted: number): Point[] {
+  if (IS_LONG || points.length <= wanted) return [...points];
+  return Array.from(
+    { length: wanted },
+    (_, at) => points[Math.floor(((at + 0.5) * points.length) / wanted)] as Point,
+  );
+}
+
 /** The first and the last pass of each point; all of them in a long run. */
 export function firstAndLast(passes: ReadonlyMap<string, number>): Point[] {
   return passesOf(passes, (count) => [...new Set([1, count])]);

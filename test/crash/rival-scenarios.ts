@@ -50,6 +50,7 @@ const DELETED = "deleted";
 export const deleteWhileChanging: Scenario = {
   ...apply,
   name: "apply while a deleted folder changes",
+  isAsArranged: undefined,
   always: "land.remove:1=stop",
   rival: (world) => writeFileSync(join(firstOriginal(world), DELETED, "of-rival"), "rival\n"),
   verify: async ({ world, sides }) => {
@@ -66,6 +67,7 @@ const CHANGED_IN_IT = "fifo-to-file";
 export const landWhileMoving: Scenario = {
   ...apply,
   name: "apply while a folder is moved away",
+  isAsArranged: undefined,
   always: "land.exchange:1=stop",
   rival: (world) => renameSync(join(firstOriginal(world), MOVED), movedTo(world)),
   verify: async ({ world, sides, recovery }) => {

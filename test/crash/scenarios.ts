@@ -33,6 +33,11 @@ export interface Scenario {
   /** Brings the world to where the operation can begin; returns the digest of the diff. */
   arrange(world: World): Promise<string>;
   /**
+   * Whether the world is again as it was arranged, so that the operation can be disturbed in it once more.
+   * Without it, each disturbance has a world of its own.
+   */
+  readonly isAsArranged?: ((recovered: Recovered) => Promise<boolean>) | undefined;
+  /**
    * The world after the crash and after recovery has run twice: sees that all is well, and that all goes on
    * from here.
    */
@@ -164,6 +169,7 @@ export const apply: Scenario = {
   name: "apply",
   operation: "apply",
   arrange: (world) => world.plan(),
+  isAsArranged: isStillOpen,
   verify: verifyApply,
 };
 
@@ -175,6 +181,8 @@ export const undo: Scenario = {
     await world.with(({ plans }) => plans.apply(PLAN));
     return digest;
   },
+  isAsArranged: async ({ world, sides }) =>
+    world.side(sides, "after a crash in undo") === "new" && (await stateOf(world)) === "applied",
   verify: async ({ world, sides }) => {
     const side = world.side(sides, "after a crash in undo");
     assert.equal(await stateOf(world), side === "new" ? "applied" : "undone");
@@ -187,6 +195,7 @@ export const rollback: Scenario = {
   name: "rollback",
   operation: "rollback",
   arrange: (world) => world.plan(),
+  isAsArranged: isStillOpen,
   verify: async ({ world, sides }) => {
     assert.equal(world.side(sides, "after a crash in rollback"), "old");
     assert.equal(await stateOf(world), "open");
@@ -204,6 +213,7 @@ export const cancel: Scenario = {
   name: "cancel",
   operation: "cancel",
   arrange: (world) => world.plan(),
+  isAsArranged: isStillOpen,
   verify: async ({ world, sides, digest }) => {
     assert.equal(world.side(sides, "after a crash in cancel"), "old");
     if ((await stateOf(world)) !== "cancelled") {
@@ -271,12 +281,23 @@ export function recoveryAfter(first: Scenario, failpoints: string): Scenario {
 export const applyAfterForgottenLock: Scenario = {
   ...apply,
   name: "apply after a lock was forgotten",
+  isAsArranged: undefined,
   arrange: async (world) => {
     const digest = await recoveryAfter(apply, "store.claim=kill").arrange(world);
     world.ageLocks();
     return digest;
   },
 };
+
+/**
+ * Nothing has landed, and the plan is open with all of its work. An overlay is not as it was: its mounts went
+ * with the crash, and its notes stay.
+ */
+async function isStillOpen({ world, sides, digest }: Arranged): Promise<boolean> {
+  if (world.resources().some(({ strategy }) => strategy.startsWith("overlay"))) return false;
+  if (world.side(sides, "after a crash") === "new" || (await stateOf(world)) !== "open") return false;
+  return (await world.with(({ plans }) => plans.diff(PLAN))).digest === digest;
+}
 
 async function verifyApply({ world, sides, digest }: Arranged): Promise<void> {
   const side = world.side(sides, "after a crash in apply");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { type Case, runCases } from "./case-run.ts";
-import { eachOnce, IS_LONG, type Point, tracePoints, untried } from "./points.ts";
+import { eachOnce, firstAndLast, IS_LONG, type Point, tracePoints, untried } from "./points.ts";
 import { runScenario, type Scenario } from "./scenarios.ts";
 import type { WorldOptions } from "./world.ts";
 
@@ -53,4 +53,19 @@ export async function disturb(
   t.diagnostic(
     `${scenario.name} with ${String(options.strategy)}: ${passes.size} points, ${cases.length} tried`,
   );
+}
+
+/** Lets it run to its end, then kills it at each pass of this point. */
+export async function killAt(scenario: Scenario, options: WorldOptions, point: string): Promise<void> {
+  const passes = (await tracePoints(scenario, options)).get(point) ?? 0;
+  assert.ok(passes > 0, `${scenario.name} does not pass ${point}`);
+  const undisturbed: Case = {
+    name: `${scenario.name}, not killed`,
+    disturb: async ({ world }) => {
+      const { done, failed, stderr } = await runScenario(scenario, world, {});
+      assert.notEqual(done, undefined, failed?.stack ?? stderr);
+    },
+  };
+  const points = firstAndLast(new Map([[point, passes]]));
+  await runCases(scenario, options, [undisturbed, ...killCases(scenario, points)]);
 }

@@ -81,9 +81,30 @@ export const landWhileMoving: Scenario = {
   },
 };
 
+const MADE_ANEW = "edit";
+
+/** Where two names can't be exchanged, a path is missing for a moment, in which it is made anew. */
+export const landWhileMakingAnew: Scenario = {
+  ...apply,
+  name: "apply while a missing path is made anew",
+  isAsArranged: undefined,
+  always: "exchange.in:1=stop",
+  rival: (world) => writeFileSync(join(firstOriginal(world), MADE_ANEW), "of the rival\n", { flag: "wx" }),
+  verify: async ({ world, sides }) => {
+    await assertLanded(world, sides);
+    const around = dirname(firstOriginal(world));
+    const kept = readdirSync(around, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.parentPath.includes("/slots/"))
+      .map(({ name, parentPath }) => readFileSync(join(parentPath, name), "utf8"));
+    assert.ok(kept.includes("of the rival\n"), "the rival's version is gone");
+    assert.ok(kept.includes(`${MADE_ANEW}\n`), "the version before is gone");
+  },
+};
+
 /** Everything has landed but for this folder. */
-async function assertLanded(world: World, { after }: Sides, folder: string): Promise<void> {
-  const ignore = (path: string) => path === folder || path.startsWith(`${folder}/`);
+async function assertLanded(world: World, { after }: Sides, folder?: string): Promise<void> {
+  const ignore = (path: string) =>
+    path === folder || path.startsWith(".drydock-") || path.startsWith(`${folder}/`);
   for (const [index, { location }] of world.originals.entries()) {
     const wanted = new Map([...(after[index] ?? [])].filter(([path]) => !ignore(path)));
     assert.deepEqual(treeDifferences(snapshotTree(location, { ignore }), wanted), [], `original ${index}`);

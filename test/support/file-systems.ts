@@ -1,10 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
+  chmodSync,
   closeSync,
   existsSync,
   ftruncateSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -12,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fastFolder } from "./fast-folder.ts";
 import { mountsBelow, unmount } from "./remove-folder.ts";
 
 /**
@@ -90,9 +93,9 @@ export function whyNoFuse(): string | undefined {
  */
 export function mountWithoutExchange(): Mounted {
   const path = newMountPoint("bindfs");
-  const behind = `${path}.behind`;
-  mkdirSync(behind);
-  must("bindfs", [behind, path]);
+  const behind = mkdtempSync(join(fastFolder(), "drydock-behind-"));
+  chmodSync(behind, 0o755);
+  must("bindfs", ["-o", "attr_timeout=0,entry_timeout=0", behind, path]);
   return kept(path, behind);
 }
 

@@ -3,8 +3,9 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { isThere } from "../manifest/entry-comparison.ts";
 import type { Direction, EntryIdentity } from "../manifest/manifest.ts";
+import { exchangeEntries, type SettledExchange, settleExchange } from "../tree/exchange-entries.ts";
 import { setMetadata } from "../tree/metadata.ts";
-import { exchangeEntries, moveEntry } from "../tree/move-entry.ts";
+import { moveEntry } from "../tree/move-entry.ts";
 import type { Passage } from "./landing-decision.ts";
 import type { Place } from "./landing-place.ts";
 
@@ -13,6 +14,7 @@ import type { Place } from "./landing-place.ts";
  *
  * - Without privilege, a read-only folder is opened up for its move (move-entry.ts). A crash leaves it open,
  *   at either end of the move.
+ * - Where the file system can't exchange, a crash leaves an exchange between two of its steps.
  * - xfs gives an exchanged folder a new modification time. A crash comes before the old one is set again.
  * - Another writer moves the folder of an entry away between our look and our rename. The rename then
  *   happened elsewhere.
@@ -25,8 +27,9 @@ const POINTS = {
 const OWNER_WRITE = 0o200;
 
 /** Runs first for every entry if an earlier run may have been interrupted. */
-export function repairEntry(place: Place, { kind, from, to }: Passage): void {
+export function repairEntry(place: Place, { kind, from, to }: Passage): SettledExchange {
   const { entry, parent, name, slots, slotName } = place;
+  const settled = settlePlace(place);
   closeLeftOpen(place);
   if (kind === "replace" && isThere(parent.facts(name), to)) {
     mendTime(parent, name, to);
@@ -36,6 +39,12 @@ export function repairEntry(place: Place, { kind, from, to }: Passage): void {
   // time.
   if (kind === "take-out" && entry.innerLinks !== undefined && parent.facts(name) === undefined)
     mendTime(slots, slotName, from);
+  return settled;
+}
+
+/** Does what is left of an exchange in steps that was cut off. */
+export function settlePlace({ parent, name, slots, slotName }: Place): SettledExchange {
+  return settleExchange({ folder: slots, name: slotName }, { folder: parent, name });
 }
 
 function closeLeftOpen({ entry, parent, name, slots, slotName }: Place): void {

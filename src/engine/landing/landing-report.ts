@@ -17,6 +17,7 @@ const NOT_KEPT: { readonly [kind in Passage["kind"]]: string } = {
   "bring-in": "what was to come here is no longer kept, so it was left alone",
   "take-out": "what was here is no longer kept, so it was left alone",
 };
+const KEPT_BEFORE = "another process made it anew while the plan was landing; what was there before is kept";
 const FOLDER_GONE = "its folder is gone from the original, so it did not land";
 
 /** The report of a landing's run: where it met another writer, and which slots hold that writer's version. */
@@ -37,6 +38,11 @@ export class LandingReport {
 
   folderGone(entry: ManifestEntry, slot: number): void {
     this.#kept({ entry, slot }, FOLDER_GONE);
+  }
+
+  /** Another writer has taken the name between two steps of an exchange. The old entry is kept there. */
+  keptBefore({ path }: ManifestEntry, keptAt: string): void {
+    this.attention.push({ path, message: KEPT_BEFORE, keptAt });
   }
 
   tell({ path }: ManifestEntry, message: string): void {

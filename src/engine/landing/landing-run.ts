@@ -8,7 +8,8 @@ import { firstChangeBelow } from "../checks/conflicts.ts";
 import type { Direction, ManifestEntry } from "../manifest/manifest.ts";
 import type { Slots } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
-import { exchangeEntries, moveEntry } from "../tree/move-entry.ts";
+import { exchangeEntries, exchangeFiles, type SettledExchange } from "../tree/exchange-entries.ts";
+import { moveEntry } from "../tree/move-entry.ts";
 import { OpenParent } from "../tree/open-parent.ts";
 import type { Steps } from "../work/pace.ts";
 import {
@@ -27,7 +28,7 @@ import { LandingFolders } from "./landing-folders.ts";
 import { LandingLinks } from "./landing-links.ts";
 import { landMetadata, type MetadataRun } from "./landing-metadata.ts";
 import { type Place, placeOf } from "./landing-place.ts";
-import { leaveVanishedFolder, mendModeOfMoved, repairEntry } from "./landing-repair.ts";
+import { leaveVanishedFolder, mendModeOfMoved, repairEntry, settlePlace } from "./landing-repair.ts";
 import { LandingReport } from "./landing-report.ts";
 import { hasOldContent, LandingTouches } from "./landing-touches.ts";
 
@@ -58,7 +59,8 @@ export interface LandingTask {
  *
  * The original and the slots show how far an earlier run came. So any process can run either direction any
  * number of times, after any crash, and it does only what is left. Each entry changes by one rename, and a
- * path that exists before and after is never missing in between.
+ * path that exists before and after is never missing in between, except on a file system that can't exchange
+ * (exchange-entries.ts).
  */
 export class LandingRun {
   readonly report: LandingReport;
@@ -107,7 +109,8 @@ export class LandingRun {
       return;
     }
     const place = placeOf(entry, slot, parent, slots);
-    if (isResumed && entry.operation !== "metadata") repairEntry(place, this.#passage(place));
+    if (isResumed && entry.operation !== "metadata")
+      this.#noteSettled(place, repairEntry(place, this.#passage(place)));
     if (direction === "forward" && hasLinks(entry)) this.#links.make(place);
     const slotBefore = place.slots.facts(place.slotName);
     const reported = this.report.attention.length;
@@ -143,9 +146,15 @@ export class LandingRun {
         // Another writer has taken or removed the name since the look.
         if (tries === MOST_TRIES || !failedWith(thrown, "EEXIST", "ENOENT")) throw thrown;
         tries += 1;
+        this.#noteSettled(place, settlePlace(place));
         look = this.#lookAt(place, passage, place.slots.facts(place.slotName));
       }
     }
+  }
+
+  #noteSettled(place: Place, { isBack, keptAt }: SettledExchange): void {
+    if (keptAt !== undefined) this.report.keptBefore(place.entry, keptAt);
+    if (isBack) this.#own.noteBack(place.parent.facts(place.name), this.#passage(place).from);
   }
 
   #lookAt(place: Place, passage: Passage, slotNow: Facts | undefined): Look {
@@ -187,7 +196,7 @@ export class LandingRun {
       if (deed === "bring-in") moveEntry(POINTS.add, slot, target);
       else if (now?.kind === "directory" || slotNow?.kind === "directory")
         exchangeEntries(POINTS.exchange, slot, target);
-      else slot.folder.exchange(POINTS.exchange, slot.name, target.folder, target.name);
+      else exchangeFiles(POINTS.exchange, slot, target);
       this.#afterComing(place, situation.kind);
     }
   }

@@ -1,6 +1,8 @@
 import { compareTimes, type Facts, type Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { TouchTable } from "../base/own-touches.ts";
+import { isThere, sameContentFacts } from "../manifest/entry-comparison.ts";
+import type { EntryIdentity } from "../manifest/manifest.ts";
 import type { Slots } from "../manifest/slots.ts";
 import type { StoredManifest } from "../manifest/stored-manifest.ts";
 
@@ -23,6 +25,12 @@ export class LandingTouches {
   /** Records that the current change time is ours. */
   note(facts: Facts | undefined): void {
     if (facts !== undefined && facts.kind !== "directory" && facts.nlink > 1) this.#table.add(facts);
+  }
+
+  /** Records that we have moved this entry away and back, if it is otherwise as prepare saw it. */
+  noteBack(facts: Facts | undefined, seen: EntryIdentity | undefined): void {
+    if (facts === undefined || seen === undefined) return;
+    if (isThere(facts, seen) && sameContentFacts(facts, seen)) this.#table.add(facts);
   }
 
   /** Whether this landing was the last to change the file. */

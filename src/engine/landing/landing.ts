@@ -71,7 +71,7 @@ function isOfOther(facts: Facts | undefined, entry: ManifestEntry): boolean {
  */
 function stillTrue(attention: readonly Attention[], keptSlots: readonly number[]): Attention[] {
   return attention.filter(
-    ({ keptAt }) => keptAt === undefined || keptSlots.includes(Number(baseName(keptAt))),
+    ({ keptAt }) => keptAt === undefined || keptSlots.includes(Number.parseInt(baseName(keptAt), 10)),
   );
 }
 

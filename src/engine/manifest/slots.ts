@@ -1,12 +1,14 @@
 import { StateError } from "../../core/errors/errors.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { failpoint } from "../../system/failpoints.ts";
+import { type Failpoint, failpoint } from "../../system/failpoints.ts";
+import { removeTree } from "../tree/remove-tree.ts";
 
 /**
  * Where what a landing exchanges waits: slot N of a landing is `slots/GROUP/N`, 64 to a group. In one folder,
  * the thousandth slot would take twice as long as the first, because ext4 looks for room for a name, and for
- * the name, from a folder's beginning.
+ * the name, from a folder's beginning. An exchange in steps uses names with a suffix beside a slot's own
+ * (exchange-entries.ts).
  */
 export const SLOTS = "slots";
 const IN_A_GROUP = 64;
@@ -63,10 +65,17 @@ export class Slots {
 
   /** Those that hold something. */
   numbers(): number[] {
-    return this.#folder.names().flatMap((group) => {
-      using folder = this.#folder.openChild(group);
-      return folder.names().map(Number);
-    });
+    const numbers: number[] = [];
+    for (const folder of this.folders())
+      if (folder.path !== this.path) numbers.push(...folder.names().map(Number).filter(Number.isInteger));
+    return numbers;
+  }
+
+  /** Removes everything except these slots. */
+  removeAllBut(point: Failpoint, kept: ReadonlySet<number>): void {
+    for (const folder of this.folders())
+      if (folder.path !== this.path)
+        for (const name of folder.names()) if (!kept.has(Number(name))) removeTree(point, folder, name);
   }
 
   /** Every folder, each open until the next one is asked for. */

@@ -82,14 +82,14 @@ export function writeFileBelow(
   const name = baseName(path);
   const before = parent.facts(name);
   if (before !== undefined) assertFile(path, before);
-  if (before === undefined) createWhole(parent, name, bytes);
-  else if (before.nlink > 1) overwrite(parent, name, bytes);
-  else {
+  const makeTemporary = (): NamedEntry => {
     const temporary = temporaryName();
     if (typeof scratch === "function") scratch(joinPath(parentPath(path), temporary));
-    const fresh = { folder: typeof scratch === "function" ? parent : scratch, name: temporary };
-    replaceWhole({ folder: parent, name, facts: before }, fresh, bytes);
-  }
+    return { folder: typeof scratch === "function" ? parent : scratch, name: temporary };
+  };
+  if (before === undefined) createWhole({ folder: parent, name }, bytes, makeTemporary);
+  else if (before.nlink > 1) overwrite(parent, name, bytes);
+  else replaceWhole({ folder: parent, name, facts: before }, makeTemporary(), bytes);
   return { before, after: parent.facts(name) as Facts };
 }
 
@@ -139,17 +139,41 @@ function assertNotRoot(path: string): void {
   });
 }
 
-/** The file gets its name only when it is complete: a full disk or a crash leaves nothing. */
+/**
+ * The file gets its name only when it is complete: a full disk or a crash leaves nothing. A file system
+ * without nameless files (NFS, 9p, FUSE) needs a temporary one.
+ */
 function createWhole(
-  parent: Folder,
-  name: string,
+  target: NamedEntry,
   bytes: FileContent,
+  makeTemporary: () => NamedEntry,
   mode = 0o666 & ~process.umask(),
 ): void {
-  const fd = parent.createNameless(POINTS.file, mode);
+  const { folder, name } = target;
+  const fd = unlessFailed(NO_NAMELESS, () => folder.createNameless(POINTS.file, mode));
+  if (fd === undefined) {
+    placeTemporary(makeTemporary(), target, bytes, mode);
+    return;
+  }
   try {
-    putContent(fd, bytes, parent.label(name));
-    parent.nameFile(POINTS.name, fd, name);
+    putContent(fd, bytes, folder.label(name));
+    folder.nameFile(POINTS.name, fd, name);
+  } finally {
+    closeFile(fd);
+  }
+}
+
+const NO_NAMELESS = ["EOPNOTSUPP", "ENOTSUP", "EISDIR", "ENOENT", "EINVAL"];
+
+function placeTemporary(temporary: NamedEntry, target: NamedEntry, bytes: FileContent, mode: number): void {
+  const { folder, name } = temporary;
+  const fd = folder.createFile(POINTS.file, name, mode);
+  try {
+    putContent(fd, bytes, folder.label(name));
+    if (temporary !== target) folder.move(POINTS.name, name, target.folder, target.name);
+  } catch (thrown) {
+    folder.removeFile(POINTS.remove, name);
+    throw thrown;
   } finally {
     closeFile(fd);
   }
@@ -157,20 +181,20 @@ function createWhole(
 
 /** Keeps the old content until the new content is complete. */
 function replaceWhole(old: OldFile, fresh: NamedEntry, bytes: FileContent): void {
-  createWhole(fresh.folder, fresh.name, bytes, old.facts.mode & 0o777);
+  createWhole(fresh, bytes, () => fresh, old.facts.mode & 0o777);
   try {
     exchangeFor(old, fresh);
   } finally {
-    fresh.folder.removeFile(POINTS.remove, fresh.name);
+    if (fresh.folder.facts(fresh.name) !== undefined) fresh.folder.removeFile(POINTS.remove, fresh.name);
   }
 }
 
-/** Gives the new file the old one's metadata, and swaps the two. */
+/** Gives the new file the old one's metadata, and puts it in its place. */
 function exchangeFor({ folder, name, facts }: OldFile, fresh: NamedEntry): void {
   const made = fresh.folder.facts(fresh.name) as Facts;
   const wanted = { ...facts, mtime: made.mtime, atime: made.atime };
   giveMetadata(POINTS.metadata, fresh, { facts: wanted, xattrs: readXattrs(folder, name) }, made);
-  fresh.folder.exchange(POINTS.exchange, fresh.name, folder, name);
+  fresh.folder.replaceByExchange(POINTS.exchange, fresh.name, folder, name);
 }
 
 function temporaryName(): string {

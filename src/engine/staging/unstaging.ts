@@ -6,6 +6,7 @@ import { LANDED } from "../manifest/landed-record.ts";
 import { SLOTS, Slots, slotName } from "../manifest/slots.ts";
 import { MANIFEST } from "../manifest/stored-manifest.ts";
 import { copyEntry } from "../tree/copy-tree.ts";
+import { settleExchange } from "../tree/exchange-entries.ts";
 import { moveEntry } from "../tree/move-entry.ts";
 import { removeTree } from "../tree/remove-tree.ts";
 import { runAtOnce } from "../work/pace.ts";
@@ -72,9 +73,12 @@ export function putBack(sandbox: Folder, slots: Slots, slot: number, path: strin
   if (slots.facts(slot) === undefined) return;
   using parent = sandbox.openBelowIfThere(parentPath(path));
   const name = baseName(path);
+  const from = { folder: slots.in(slot), name: slotName(slot) };
+  // A move by link that was cut off leaves the entry in both places.
+  if (parent !== undefined) settleExchange(from, { folder: parent, name });
+  if (slots.facts(slot) === undefined) return;
   const isFree = parent !== undefined && parent.facts(name) === undefined;
   const free = isFree ? name : `${name}.taken-back-${process.hrtime.bigint()}`;
-  const from = { folder: slots.in(slot), name: slotName(slot) };
   moveEntry(POINTS.putBack, from, { folder: parent ?? sandbox, name: free });
 }
 
@@ -99,8 +103,7 @@ export function restoreFolderTimes(sandbox: Folder, folders: Iterable<FolderTime
  */
 export function removeAllBut(landing: Folder, kept: ReadonlySet<number>): void {
   using slots = Slots.open(landing);
-  for (const slot of slots.numbers())
-    if (!kept.has(slot)) removeTree(DISCARD, slots.in(slot), slotName(slot));
+  slots.removeAllBut(DISCARD, kept);
   removeTree(DISCARD, landing, MANIFEST);
   for (const name of landing.names().filter((other) => other !== LANDED && other !== SLOTS))
     removeTree(DISCARD, landing, name);

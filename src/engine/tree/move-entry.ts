@@ -1,11 +1,9 @@
 import { failedWith } from "../../system/calls/errno.ts";
-import { sameTime, type Time } from "../../system/calls/facts.ts";
 import { type Failpoint, failpoint } from "../../system/failpoints.ts";
 import type { NamedEntry } from "./named-entry.ts";
 
 const UNLOCK = failpoint("move.unlock");
 const LOCK = failpoint("move.lock");
-const TIMES = failpoint("move.times");
 const OWNER_WRITE = 0o200;
 
 /** Moves an entry to a free name. */
@@ -14,30 +12,11 @@ export function moveEntry(point: Failpoint, from: NamedEntry, to: NamedEntry): v
 }
 
 /**
- * Swaps two entries atomically. xfs gives swapped folders a new modification time, which we set back; the
- * landing repairs what a crash in between leaves.
- */
-export function exchangeEntries(point: Failpoint, a: NamedEntry, b: NamedEntry): void {
-  const times = [a, b].map(folderTime);
-  withWritableFolders([a, b], () => a.folder.exchange(point, a.name, b.folder, b.name), [b, a]);
-  [b, a].forEach((entry, at) => {
-    const [was, now] = [times[at], times[at] && folderTime(entry)];
-    if (was !== undefined && now !== undefined && !sameTime(was, now))
-      entry.folder.setTimes(TIMES, entry.name, { mtime: was });
-  });
-}
-
-function folderTime({ folder, name }: NamedEntry): Time | undefined {
-  const facts = folder.facts(name);
-  return facts?.kind === "directory" ? facts.mtime : undefined;
-}
-
-/**
  * Without privilege, a folder that its owner may not write to can't get another parent, because the kernel
  * rewrites its `..`. We make it writable for the move. After a crash in between, the landing sets the modes
  * of the folders that it moved.
  */
-function withWritableFolders(
+export function withWritableFolders(
   before: readonly NamedEntry[],
   action: () => void,
   after: readonly NamedEntry[],

@@ -4,7 +4,6 @@ import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
 import { failedWith, unlessFailed } from "../../system/calls/errno.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import { Folder } from "../../system/calls/folder.ts";
-import { closeFile } from "../../system/calls/handles.ts";
 import { readXattrs, writeXattrs } from "../../system/calls/xattrs.ts";
 import { namesIn } from "../../system/data/existence.ts";
 import { readWhole, writeWhole } from "../../system/data/whole-file.ts";
@@ -14,6 +13,7 @@ import { inheritedProject } from "../../system/mount/project-quota.ts";
 import { whileLocked } from "../../system/state/lock.ts";
 import { removeTree } from "../tree/remove-tree.ts";
 import type { Scope } from "./scope.ts";
+import { noteWhetherExchangeWorks } from "./weaker-landing.ts";
 
 /**
  * The workspace of a sandbox: a private folder on the mount of the original, because a landing consists of
@@ -82,13 +82,13 @@ export function choosePlace(stateDir: string, sandboxId: string, scope: Scope): 
   });
 }
 
-/** Makes the folders that `choosePlace` chose, and checks that they support what a landing needs. */
+/** Makes the folders that `choosePlace` chose, and finds out what a landing there can't promise. */
 export function makeWorkspace(stateDir: string, sandboxId: string, place: WorkspacePlace): Folder {
   using homes = openHomes(stateDir);
   using home = homes.ensureFolder(POINTS.home, sandboxId);
   if (place.placement === "state") {
     dropInherited(home);
-    assertExchangeWorks(home);
+    noteWhetherExchangeWorks(home);
     return home.duplicate();
   }
   writeWhole(POINTS.place, home, PLACE, Buffer.from(JSON.stringify(place)));
@@ -98,7 +98,7 @@ export function makeWorkspace(stateDir: string, sandboxId: string, place: Worksp
   else make();
   const workspace = parent.openChild(baseName(place.path));
   dropInherited(workspace);
-  assertExchangeWorks(workspace);
+  noteWhetherExchangeWorks(workspace);
   return workspace;
 }
 
@@ -203,28 +203,6 @@ function assertNotOverlay(original: Folder): void {
       hint: "Use a folder on a volume, a bind mount or a tmpfs.",
     },
   );
-}
-
-/** Tries to swap two files. */
-function assertExchangeWorks(workspace: Folder): void {
-  const names = ["probe-a", "probe-b"] as const;
-  try {
-    for (const name of names)
-      if (workspace.facts(name) === undefined) closeFile(workspace.createFile(POINTS.probe, name, 0o600));
-    workspace.exchange(POINTS.probe, names[0], workspace, names[1]);
-  } catch (thrown) {
-    if (!failedWith(thrown, "EINVAL", "ENOSYS", "EOPNOTSUPP", "ENOTSUP")) throw thrown;
-    throw new UnsupportedError(
-      `The file system of ${workspace.path} can't exchange two files in one step, so nothing could land there atomically.`,
-      {
-        hint: "Use a file system with renameat2(RENAME_EXCHANGE), such as ext4, xfs, btrfs or tmpfs.",
-        cause: thrown,
-      },
-    );
-  } finally {
-    for (const name of names)
-      if (workspace.facts(name) !== undefined) workspace.removeFile(POINTS.probe, name);
-  }
 }
 
 function openIfAllowed(path: string): Folder | undefined {

@@ -36,6 +36,7 @@ import {
   openOriginal,
   openPlaceIfThere,
   openPlaceOf,
+  placeOf,
   scopeFrom,
 } from "../../engine/sandbox/sandbox-reference.ts";
 import { type BegunRestore, isLive, type SandboxTree } from "../../engine/sandbox/sandbox-tree.ts";
@@ -51,7 +52,8 @@ import {
   toEnginePath,
   toResourcePath,
 } from "../../engine/workspace/scope.ts";
-import { choosePlace, type WorkspacePlace } from "../../engine/workspace/workspace.ts";
+import { weakerPromises } from "../../engine/workspace/weaker-landing.ts";
+import { choosePlace, openWorkspace, type WorkspacePlace } from "../../engine/workspace/workspace.ts";
 import type { Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { type BrowsedSandbox, Browsing } from "./browsing.ts";
@@ -313,6 +315,12 @@ export abstract class FolderStrategy<Tree extends SandboxTree>
 
   async probe(_resource: Resource): Promise<ProbeResult> {
     return { works: true };
+  }
+
+  /** What a landing in this original can't promise. */
+  async notes(ref: SandboxRef): Promise<readonly string[]> {
+    using workspace = openWorkspace(placeOf(ref).path);
+    return workspace === undefined ? [] : weakerPromises(workspace);
   }
 
   async #prepareUndo(ref: SandboxRef, undoes: PreparedCommit): Promise<PreparedCommit> {

@@ -76,3 +76,8 @@ export function unlessFailed<T>(codes: readonly string[], action: () => T): T | 
     throw thrown;
   }
 }
+
+/** Whether a rename failed because the file system knows none of this kind. */
+export function isRenameUnknown(thrown: unknown): boolean {
+  return failedWith(thrown, "EINVAL", "ENOSYS", "EOPNOTSUPP", "ENOTSUP");
+}

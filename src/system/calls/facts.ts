@@ -1,3 +1,4 @@
+import { readFileSync, statfsSync } from "node:fs";
 import { systemCallError } from "./errno.ts";
 import {
   AT_EMPTY_PATH,
@@ -76,6 +77,8 @@ const KINDS: { readonly [type: number]: EntryKind } = {
 
 const STATX_BASIC_STATS_BTIME_MNT = 0x7ff | 0x800 | 0x1000;
 const AT_STATX_DONT_SYNC = 0x4000;
+const AT_STATX_FORCE_SYNC = 0x2000;
+const TIME_WORDS = 3;
 const STATX_ATTR_IMMUTABLE_OR_APPEND = 0x10 | 0x20;
 
 const ENOENT = 2;
@@ -120,13 +123,51 @@ function statRaw(folder: number, namePointer: number, flags: number): number {
     statBuffer = new PinnedBuffer(256);
     words = wordsOf(statBuffer);
   }
-  return calls.statx(
-    folder,
-    namePointer,
-    flags | AT_STATX_DONT_SYNC,
-    STATX_BASIC_STATS_BTIME_MNT,
-    statBuffer.address,
-  );
+  const { address } = statBuffer;
+  const ask = (sync: number) =>
+    calls.statx(folder, namePointer, flags | sync, STATX_BASIC_STATS_BTIME_MNT, address);
+  const result = ask(AT_STATX_DONT_SYNC);
+  // Only file systems without a disk of their own have such a number.
+  if (result !== 0 || words[STAT.deviceMajor] !== 0 || folder < 0) return result;
+  const kind = kindOfDevice(folder);
+  if (kind === "layered") words.fill(0, STAT.btime, STAT.btime + TIME_WORDS);
+  return kind === "remote" ? ask(AT_STATX_FORCE_SYNC) : result;
+}
+
+/**
+ * Kinds of file systems whose answers need care:
+ * - `layered`: an overlay gives a file another time of birth when it is first changed, and keeps its number.
+ *   So no time of birth is shown.
+ * - `remote`: a server, or a program (FUSE), knows more than the kernel remembers, so it is asked.
+ */
+type DeviceKind = "plain" | "layered" | "remote";
+
+const DEVICE_KINDS: { readonly [type: number]: DeviceKind } = {
+  0x794c7630: "layered",
+  0x6969: "remote", // NFS
+  0x01021997: "remote", // 9p
+  0x65735546: "remote", // FUSE, virtiofs
+  0xfe534d42: "remote", // SMB
+  0xff534d42: "remote", // CIFS
+  0x00c36400: "remote", // Ceph
+};
+const knownDevices = new Map<number, DeviceKind>();
+
+/** The kernel gives the number of an unmounted file system to the next one. */
+export function forgetDevices(): void {
+  knownDevices.clear();
+}
+
+/** The kind of the file system that the words are from; `folder` is on it, unless the entry is a mount. */
+function kindOfDevice(folder: number): DeviceKind {
+  const minor = at(words, STAT.deviceMajor + 1);
+  const known = knownDevices.get(minor);
+  if (known !== undefined) return known;
+  const mount = /^mnt_id:\s+(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${folder}`, "latin1"))?.[1];
+  if (Number(mount) !== low53(words, STAT.mountId)) return "plain";
+  const kind = DEVICE_KINDS[statfsSync(`/proc/self/fd/${folder}`).type] ?? "plain";
+  knownDevices.set(minor, kind);
+  return kind;
 }
 
 /** The facts of `name` in `folder`, or undefined if there is nothing. */
@@ -167,6 +208,8 @@ export const STAT = {
   btime: 20,
   ctime: 24,
   mtime: 28,
+  deviceMajor: 34,
+  mountId: 36,
 } as const;
 
 export function statWords(): Uint32Array {
@@ -195,8 +238,8 @@ export function lastFacts(): Facts {
     btime,
     atime: timeAt(w, 16, btime),
     rdev: rdevName(at(w, 32), at(w, 33)),
-    mountId: low53(w, 36),
-    device: deviceName(at(w, 34), at(w, 35)),
+    mountId: low53(w, STAT.mountId),
+    device: deviceName(at(w, STAT.deviceMajor), at(w, STAT.deviceMajor + 1)),
     locked: (at(w, STAT.attributes) & STATX_ATTR_IMMUTABLE_OR_APPEND) !== 0,
   };
 }

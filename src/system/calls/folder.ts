@@ -1,9 +1,9 @@
 import { constants } from "node:fs";
 import { baseName, parentPath, pathFromBytes, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import { type Failpoint, passFailpoint } from "../failpoints.ts";
+import { type Failpoint, failpoint, passFailpoint } from "../failpoints.ts";
 import { setTrueMode } from "./closed-entries.ts";
-import { unlessFailed } from "./errno.ts";
-import { type Facts, factsAt, lastFacts, statInto } from "./facts.ts";
+import { failedWith, isRenameUnknown, systemCallError, unlessFailed } from "./errno.ts";
+import { type Facts, factsAt, forgetDevices, lastFacts, statInto } from "./facts.ts";
 import { readNames } from "./listing.ts";
 import {
   AT_EMPTY_PATH,
@@ -20,11 +20,14 @@ import {
   RENAME_NOREPLACE,
 } from "./native.ts";
 import { O_CLOEXEC, O_PATH, O_TMPFILE } from "./open-flags.ts";
+import { type NewTimes, setTimesAt } from "./set-times.ts";
 import { opensUp } from "./shown-modes.ts";
-import { timesPointer } from "./times-pointer.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const LONGEST_STEP = 1000;
+/** The answers of file systems without hard links. */
+const NO_LINKS = ["EPERM", "EOPNOTSUPP", "ENOTSUP", "ENOSYS", "EMLINK"];
+const DROP_OLD = failpoint("move.drop-old");
 
 /**
  * An open folder, and the operations on names directly in it. Drydock reaches every file this way: from an
@@ -49,6 +52,7 @@ export class Folder {
    * before.
    */
   static open(path: string): Folder {
+    forgetDevices();
     const fd = allowed(AT_FDCWD, path, () =>
       calls.openat(AT_FDCWD, pathPointer(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0),
     );
@@ -256,9 +260,36 @@ export class Folder {
     this.#act("rmdir", name, () => calls.unlinkat(this.fd, pathPointer(name), AT_REMOVEDIR));
   }
 
-  /** Moves a name; fails if the new name exists. */
+  /**
+   * Moves a name; fails if the new name exists. Where the file system has no such rename, a file gets its new
+   * name as a link, and then loses the old one: a crash in between leaves both. A folder is renamed after a
+   * look, which could replace nothing but an empty folder.
+   */
   move(point: Failpoint, name: string, to: Folder, toName: string): void {
-    this.#rename(point, name, to, toName, RENAME_NOREPLACE);
+    try {
+      this.#rename(point, name, to, toName, RENAME_NOREPLACE);
+    } catch (thrown) {
+      if (!isRenameUnknown(thrown)) throw thrown;
+      const isLinked = this.facts(name)?.kind !== "directory" && this.#linkTo(point, name, to, toName);
+      if (isLinked) this.removeFile(DROP_OLD, name);
+      else this.#moveAfterLook(point, name, to, toName);
+    }
+  }
+
+  /** Whether the file has the other name now. */
+  #linkTo(point: Failpoint, name: string, to: Folder, toName: string): boolean {
+    return unlessFailed(NO_LINKS, () => [to.createHardLink(point, toName, this, name)]) !== undefined;
+  }
+
+  #moveAfterLook(point: Failpoint, name: string, to: Folder, toName: string): void {
+    const EEXIST = 17;
+    const taken = () => systemCallError(EEXIST, "rename", to.label(toName));
+    if (to.facts(toName) !== undefined) throw taken();
+    try {
+      this.replace(point, name, to, toName);
+    } catch (thrown) {
+      throw failedWith(thrown, "ENOTEMPTY", "ENOTDIR", "EISDIR") ? taken() : thrown;
+    }
   }
 
   /**
@@ -272,6 +303,18 @@ export class Folder {
   /** Swaps two names, atomically. */
   exchange(point: Failpoint, name: string, other: Folder, otherName: string): void {
     this.#rename(point, name, other, otherName, RENAME_EXCHANGE);
+  }
+
+  /** Like `replace`, by an exchange if the file system can: then the other file has the old name now. */
+  replaceByExchange(point: Failpoint, name: string, to: Folder, toName: string): boolean {
+    try {
+      this.exchange(point, name, to, toName);
+      return true;
+    } catch (thrown) {
+      if (!isRenameUnknown(thrown)) throw thrown;
+      this.replace(point, name, to, toName);
+      return false;
+    }
   }
 
   #rename(point: Failpoint, name: string, to: Folder, toName: string, flags: number): void {
@@ -307,20 +350,9 @@ export class Folder {
   }
 
   /** Sets both times. An undefined one stays unchanged. */
-  setTimes(
-    point: Failpoint,
-    name: string,
-    times: { readonly atime?: Facts["atime"]; readonly mtime?: Facts["mtime"] },
-  ): void {
+  setTimes(point: Failpoint, name: string, times: NewTimes): void {
     passFailpoint(point);
-    const set = () =>
-      calls.utimensat(
-        this.fd,
-        pathPointer(name),
-        timesPointer(times.atime, times.mtime),
-        AT_SYMLINK_NOFOLLOW,
-      );
-    this.#act("utimensat", name, set);
+    this.#act("utimensat", name, () => setTimesAt(this.fd, name, times));
   }
 
   /** Makes a call on a name in this folder. Opens a closed entry for it if the call is refused. */

@@ -73,8 +73,8 @@ export function writeWhole(
   if (how === "buffered" && folder.facts(name) !== undefined) {
     // A rename over the old file would make ext4 write the buffered content out, which takes ten times as
     // long.
-    folder.exchange(POINTS.replace, fresh, folder, name);
-    folder.removeFile(POINTS.removeOld, fresh);
+    if (folder.replaceByExchange(POINTS.replace, fresh, folder, name))
+      folder.removeFile(POINTS.removeOld, fresh);
   } else {
     // A plain rename, because the file system of the state directory may support no other.
     folder.replace(POINTS.replace, fresh, folder, name);

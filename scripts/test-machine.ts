@@ -22,6 +22,7 @@ const NEEDED: readonly Need[] = [
   { program: "mkfs.ext4", package: "e2fsprogs", lost: "tests on ext4 images, and of immutable files" },
   { program: "getfacl", package: "acl", lost: "tests of access control lists" },
   { program: "setfattr", package: "attr", lost: "tests of extended attributes by an independent program" },
+  { program: "git-lfs", package: "git-lfs", lost: "tests of checkouts with large files" },
   { program: "bindfs", package: "bindfs", lost: "tests on a file system that can't exchange two files" },
   { program: "fuse-overlayfs", package: "fuse-overlayfs", lost: "tests of overlays by fuse" },
   {

@@ -30,7 +30,9 @@ export async function eachChange(
   take: TakePlanChange,
 ): Promise<void> {
   for (const { resource } of boundariesOf(plan)) {
-    const { name, location } = resource;
+    const { name, type } = resource;
+    // A repository may have any name, but tools know it as `.git`.
+    const location = type === "git-repository" ? `${resource.location}/.git` : resource.location;
     const { record, strategy } = await sandboxes.usable(plan, name, "look");
     const allowed = new PathPatterns(patternsFor(plan, name, allow));
     const takeOne = (change: Change) => {

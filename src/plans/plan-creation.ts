@@ -68,7 +68,10 @@ export class PlanCreation {
   ): Promise<{ readonly plan: PlanRecord; readonly passwords: Secrets }> {
     const { session, resolver, chooser } = this.#parts;
     const id = newId();
-    const resolved = resolver.resolveAll(options.resources);
+    const resolved = await resolver.resolveAll(
+      options.resources,
+      async ({ resource, wanted }) => (await chooser.choose(resource, wanted)).strategy,
+    );
     const resources = await chooser.chooseAll(resolved, (resource) =>
       restrictionOf(resolver.typeOf(resource)),
     );

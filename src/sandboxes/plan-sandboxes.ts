@@ -281,7 +281,8 @@ export function resourceOf(plan: PlanRecord, name: string | undefined): PlanReso
 }
 
 function onlyResource(plan: PlanRecord): PlanResource {
-  const [first, ...others] = plan.resources;
+  // A repository that came with its checkout has to be named.
+  const [first, ...others] = plan.resources.filter(({ resource }) => resource.type !== "git-repository");
   if (first !== undefined && others.length === 0) return first;
   throw new UsageError(`The plan ${plan.name} has several resources.`, {
     hint: `Name one of ${plan.resources.map(({ resource }) => resource.name).join(", ")}.`,

@@ -25,6 +25,7 @@ const BUILT_IN_STRATEGIES: {
   overlay: {
     default: async () => (await import("./overlay/overlay.ts")).OverlayStrategy,
     "git-checkout": async () => (await import("./git-checkout/git-checkout.ts")).GitCheckoutStrategy,
+    "git-repository": async () => (await import("./git-checkout/git-checkout.ts")).GitCheckoutStrategy,
   },
   copy_on_write: {
     default: async () => (await import("./copy-on-write/copy-on-write.ts")).CopyOnWriteStrategy,
@@ -56,13 +57,13 @@ export function declareBuiltIn(registry: SandboxStrategyRegistry, context: Strat
 
 /**
  * The reference of a SQLite snapshot has the location of the database; that of a folder snapshot has none.
- * The reference of a checkout leaves out what git alone may change; where it does not, its sandbox is that
- * of a folder.
+ * The reference of a checkout says where its repository is, in it or elsewhere; if it does not, its sandbox
+ * is that of a folder.
  */
 function typeOf({ strategyName, metadata }: SandboxRef): string | undefined {
-  const { without } = metadata;
+  const { repository, repositoryAt } = metadata;
   if (strategyName === "overlay")
-    return Array.isArray(without) && without.includes(".git/HEAD") ? "git-checkout" : undefined;
+    return (repository ?? repositoryAt) === undefined ? undefined : "git-checkout";
   return strategyName === "snapshot" && typeof metadata["location"] === "string"
     ? "sqlite-database"
     : undefined;

@@ -68,43 +68,17 @@ for (const actor of ACTORS) {
       assert.match(refused.stderr, /a\.txt: changed on main and in the plan/);
       assert.equal(stage.shell("find .git -name '*.lock' -o -name 'drydock-*'; git fsck").stdout, "");
     });
-
-    it("[G8] loses no commit in a linked worktree, which gets a worktree of its own", () => {
-      using stage = checkoutFor(actor);
-      assert.equal(stage.shell("git worktree add -q -b linked ../linked").status, 0);
-      const run = stage.drydock(
-        ["run", "--apply", "--", "sh", "-c", "echo 2 >> a.txt; git commit -qam 'fix a'"],
-        { cwd: join(stage.path, "linked") },
-      );
-      assert.equal(run.status, 0, run.stderr);
-      assert.equal(
-        stage.shell("cd ../linked; git log --topo-order --no-merges --format=%s; git status --porcelain")
-          .stdout,
-        "fix a\nbegin\n",
-      );
-    });
   });
 }
 
-describe("The checkout that has no sandbox at its own path", { skip }, () => {
-  it("[G8] is a linked worktree, which gets a worktree of its own", async () => {
-    await using workshop = new GitWorkshop();
-    workshop.repository.git("worktree", "add", "-q", "../linked");
-    const drydock = await workshop.open();
-    const plan = await drydock.plans.create({ resources: [{ location: "linked" }] });
-    assert.equal(plan.resources[0]?.strategy, "git_worktree");
-    assert.match(plan.resources[0]?.why ?? "", /overlay: its repository is elsewhere/);
-    const wanted = { location: "linked", strategy: "overlay", name: "again" };
-    await assert.rejects(drydock.plans.create({ resources: [wanted] }), /its repository is elsewhere/);
-  });
-
-  it("[G8] is otherwise the default, and lands file by file where git's rules can't be kept", async () => {
+describe("The strategy of a checkout", { skip }, () => {
+  it("[G8] is overlay, which lands file by file where git's rules can't be kept", async () => {
     await using workshop = new GitWorkshop();
     const { repository } = workshop;
     const drydock = await workshop.open();
     const first = await drydock.plans.create({ resources: [{ location: "app" }] });
     assert.equal(first.resources[0]?.strategy, "overlay");
-    repository.git("sparse-checkout", "set", "--no-cone", "/*", "!/src");
+    repository.git("config", "remote.origin.promisor", "true");
     const plan = await drydock.plans.create({ resources: [{ location: "app" }] });
     assert.equal(plan.resources[0]?.strategy, "overlay");
     const path = await drydock.plans.path(plan.id);

@@ -102,14 +102,13 @@ describe("[L8] git_worktree refuses", () => {
 
   it("leaves such a checkout to the next strategy where the choice is ours", async () => {
     await using workshop = new GitWorkshop();
-    workshop.repository.git("worktree", "add", "-q", "../linked");
-    workshop.repository.git("-C", "../linked", "sparse-checkout", "set", "src");
-    const { view, drydock } = await workshop.plan({ resources: [{ location: "linked" }] });
+    workshop.repository.git("sparse-checkout", "set", "src");
+    const { view, drydock } = await workshop.plan({ resources: [{ location: "app", from: "head" }] });
     await drydock.plans.cancel(view.id);
     assert.notEqual(view.resources[0]?.strategy, "git_worktree");
     assert.match(
       view.resources[0]?.why ?? "",
-      /passed over: overlay: its repository is elsewhere.*git_worktree: .*is a sparse checkout/,
+      /passed over: overlay: it shows the files as they are.*git_worktree: .*is a sparse checkout/,
     );
   });
 });
@@ -225,9 +224,9 @@ describe("git_worktree works on", () => {
   it("files that a filter keeps elsewhere, through that filter", async () => {
     await using workshop = new GitWorkshop();
     const { repository } = workshop;
-    repository.git("config", "filter.lfs.clean", "sed 's/^/pointer to: /'");
-    repository.git("config", "filter.lfs.smudge", "sed 's/^pointer to: //'");
-    repository.write(".gitattributes", "*.big filter=lfs\n");
+    repository.git("config", "filter.kept.clean", "sed 's/^/pointer to: /'");
+    repository.git("config", "filter.kept.smudge", "sed 's/^pointer to: //'");
+    repository.write(".gitattributes", "*.big filter=kept\n");
     repository.write("a.big", "content\n");
     repository.commitAll("with a large file");
     assert.equal(repository.git("show", "HEAD:a.big"), "pointer to: content");

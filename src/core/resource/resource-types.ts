@@ -42,7 +42,8 @@ const DEFINITIONS: { readonly [name in BuiltInTypeName]: Omit<ResourceTypeDefini
   // A mount on a folder is not part of that folder, so no resource contains it.
   "fs-mount": { extends: "fs-directory", parentTypes: NOTHING },
   "git-checkout": {
-    parentTypes: ["fs-directory"],
+    // A bare repository may have its worktrees inside.
+    parentTypes: ["fs-directory", "git-repository"],
     childTypes: ["fs-directory", "fs-file", "sqlite-database"],
   },
   "sqlite-database": { parentTypes: ["fs-directory", "git-checkout"], childTypes: NOTHING },

@@ -13,11 +13,18 @@ export function whatMayLand(found: ChangeSet, { only, allow }: Transaction, scop
   const chosen = chosenPart(found, only, scope);
   assertKeepsExcluded(chosen, scope);
   assertHasWord(
-    scope.only === undefined ? scope.root : `${scope.root === "/" ? "" : scope.root}/${scope.only}`,
+    locationOf(scope),
     Iterator.from(chosen.changes).map((change) => landingPath(change, scope)),
     allow,
   );
   return chosen;
+}
+
+/** A repository may have any name, but tools know it as `.git`. */
+function locationOf({ root, only, repository }: Scope): string {
+  const isRepository = repository !== undefined && repository !== ".git";
+  const name = isRepository ? ".git" : only;
+  return name === undefined ? root : `${root === "/" ? "" : root}/${name}`;
 }
 
 function landingPath({ path, operation, before, after, parts }: TreeChange, scope: Scope): LandingPath {

@@ -15,7 +15,7 @@ import type { ChangeSet } from "../changes/change-set.ts";
 import { withoutExcluded } from "../changes/exclusions.ts";
 import type { Steps } from "../work/pace.ts";
 import { OpenWorkspace } from "../workspace/sandbox-door.ts";
-import { type Scope, withoutFrom } from "../workspace/scope.ts";
+import { repositoryFrom, type Scope, withoutFrom } from "../workspace/scope.ts";
 import { openWorkspace, type Placement, type WorkspacePlace } from "../workspace/workspace.ts";
 import type { SandboxTree } from "./sandbox-tree.ts";
 
@@ -66,7 +66,7 @@ export function newReference(
   scope: Scope,
   path: string,
 ): SandboxRef {
-  const { root, only, without } = scope;
+  const { root, only, without, repository } = scope;
   const metadata = {
     workspace: place.path,
     placement: place.placement,
@@ -74,6 +74,7 @@ export function newReference(
     path,
     ...(only !== undefined && { only }),
     ...(without !== undefined && { without }),
+    ...(repository !== undefined && { repository }),
   };
   return { ...made, metadata };
 }
@@ -89,7 +90,12 @@ export function placeOf(ref: SandboxRef): WorkspacePlace {
 /** The scope of the resource, from the reference. */
 export function scopeFrom(ref: SandboxRef): Scope {
   const { root, only } = ref.metadata;
-  return { root: String(root), ...(typeof only === "string" && { only }), ...withoutFrom(ref.metadata) };
+  return {
+    root: String(root),
+    ...(typeof only === "string" && { only }),
+    ...withoutFrom(ref.metadata),
+    ...repositoryFrom(ref.metadata),
+  };
 }
 
 /** Opens the workspace and its door (sandbox-door.ts), which closes with it. */

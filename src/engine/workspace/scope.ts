@@ -15,18 +15,28 @@ export interface Scope {
   readonly only?: string;
   /** Paths in the folder that do not belong to it, because they are resources of their own. */
   readonly without?: readonly string[];
+  /** The folder in it with HEAD and the index of a checkout, if that is known. */
+  readonly repository?: string;
 }
 
 export function scopeOf(resource: Resource): Scope {
-  if (!isOfType(resource, "fs-file")) return { root: resource.location, ...withoutFrom(resource.properties) };
-  const slash = resource.location.lastIndexOf("/");
-  return { root: resource.location.slice(0, slash) || "/", only: baseName(resource.location) };
+  const { location, properties } = resource;
+  if (!isOfType(resource, "fs-file"))
+    return { root: location, ...withoutFrom(properties), ...repositoryFrom(properties) };
+  const slash = location.lastIndexOf("/");
+  return { root: location.slice(0, slash) || "/", only: baseName(location) };
 }
 
 /** The excluded paths, from the properties of a resource or the metadata of a sandbox. */
 export function withoutFrom(facts: { readonly [key: string]: PlainData }): Pick<Scope, "without"> {
   const without = facts["without"];
   return Array.isArray(without) && without.length > 0 ? { without: without.map(String) } : {};
+}
+
+/** The repository, from the properties of a resource or the metadata of a sandbox. */
+export function repositoryFrom(facts: { readonly [key: string]: PlainData }): Pick<Scope, "repository"> {
+  const { repository } = facts;
+  return typeof repository === "string" ? { repository } : {};
 }
 
 /** Whether this path is excluded from the resource. */

@@ -6,13 +6,19 @@ import {
   UnsupportedError,
   UsageError,
 } from "../../core/errors/errors.ts";
+import { displayPath } from "../../core/paths/byte-path.ts";
 import type { PlanResource } from "../../core/plan.ts";
 import type { Resource } from "../../core/resource/resource.ts";
 import type { ResourceTypes } from "../../core/resource/resource-types.ts";
 import { nearestName } from "../../core/values/nearest-name.ts";
-import type { RegisteredStrategy } from "../../strategies/registered-strategy.ts";
+import { isBuiltIn, type RegisteredStrategy } from "../../strategies/registered-strategy.ts";
 import type { SandboxStrategyRegistry } from "../../strategies/registry.ts";
 import type { ContainedResource } from "./containment.ts";
+
+/** The strategies in which commits land although the repository of a checkout is elsewhere. */
+const KEEP_COMMITS: readonly string[] = ["overlay", "git_worktree"];
+
+const FILES_ALONE = "To work on its files alone, without git, say type=fs-directory.";
 
 export interface ChosenStrategy {
   readonly strategy: string;
@@ -113,7 +119,7 @@ export class StrategyChooser {
     }
     throw new UsageError(
       `No strategy can isolate ${resource.name} (${resource.type})${passedOver.length === 0 ? "" : `: ${passedOver.join("; ")}`}.`,
-      { code: "NO_STRATEGY", ...this.#aboutType(resource.type) },
+      { code: "NO_STRATEGY", ...this.#aboutType(resource) },
     );
   }
 
@@ -162,8 +168,9 @@ export class StrategyChooser {
   }
 
   /** An unknown type is probably misspelled. */
-  #aboutType(type: string): Pick<DrydockErrorOptions, "hint" | "details"> {
-    if (this.#types.has(type)) return { details: { type, known: true } };
+  #aboutType({ type, properties }: Resource): Pick<DrydockErrorOptions, "hint" | "details"> {
+    const hint = properties["repositoryAt"] === undefined ? {} : { hint: FILES_ALONE };
+    if (this.#types.has(type)) return { ...hint, details: { type, known: true } };
     const names = this.#types.list().map(({ name }) => name);
     const nearest = nearestName(type, names);
     return {
@@ -176,6 +183,9 @@ export class StrategyChooser {
   #objection({ name, capabilities }: RegisteredStrategy, { type, properties }: Resource): string | undefined {
     const { strategies } = this.#types.get(type);
     if (strategies?.includes(name) === false) return `the type ${type} allows only ${strategies.join(", ")}`;
+    const { repositoryAt } = properties;
+    if (typeof repositoryAt === "string" && isBuiltIn(name) && !KEEP_COMMITS.includes(name))
+      return `its repository is in ${displayPath(repositoryAt)}, and what is committed inside would be lost`;
     const [inside] = Array.isArray(properties["without"]) ? properties["without"] : [];
     if (inside === undefined || capabilities.leavesOut) return undefined;
     return `it can't leave out ${String(inside)}, which is a resource of its own`;

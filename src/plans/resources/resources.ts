@@ -9,6 +9,7 @@ import { factsOfPath, firstBytes, realPathOf } from "../../system/data/locations
 import { newId } from "../../system/state/new-id.ts";
 import type { ResourceRequest } from "../plan-views.ts";
 import { type ContainedResource, contained, type ResolvedResource } from "./containment.ts";
+import { withRepositories } from "./outside-repositories.ts";
 
 const LONGEST_PATH = 4000;
 const SQLITE_MAGIC = "SQLite format 3\0";
@@ -42,10 +43,20 @@ export class ResourceResolver {
     return this.#types.get(type);
   }
 
-  resolveAll(requests: readonly ResourceRequest[]): readonly ContainedResource[] {
+  /** `strategyFor` says which strategy a resource would get. */
+  async resolveAll(
+    requests: readonly ResourceRequest[],
+    strategyFor: (item: ResolvedResource) => Promise<string>,
+  ): Promise<readonly ContainedResource[]> {
     if (requests.length === 0)
       throw new UsageError("A plan needs at least one resource.", { code: "NO_RESOURCE" });
-    const resolved = requests.map((request) => this.#resolve(request));
+    const resolved = await withRepositories(
+      requests.map((request) => this.#resolve(request)),
+      strategyFor,
+      ({ type }) => this.#baseType(type) === "git-checkout",
+    );
+    for (const { resource } of resolved)
+      if (resource.location.startsWith("/")) this.#assertSafe(resource.location, resource.location);
     assertDistinct(resolved.map(({ resource }) => resource));
     return contained(resolved, this.#types);
   }

@@ -1,6 +1,6 @@
 import { SandboxCommitError, SandboxConflictError } from "../../core/errors/errors.ts";
 import type { PreparedCommit, Transaction } from "../../core/strategy.ts";
-import type { Folder } from "../../system/calls/folder.ts";
+import { Folder } from "../../system/calls/folder.ts";
 import { branchName } from "../git-worktree/checkout/checkout.ts";
 import { stagedConflicts } from "../git-worktree/checkout/checkout-state.ts";
 import { copyIndex } from "../git-worktree/checkout/index-files.ts";
@@ -10,7 +10,7 @@ import { mergeWork } from "../git-worktree/landing/merged-work.ts";
 import { commitsOf, type LogMove, type RefMove } from "../git-worktree/landing/ref-moves.ts";
 import { RepositoryLandings, type RepositoryMeans } from "../git-worktree/landing/repository-landings.ts";
 import { targetOf } from "../git-worktree/repository/ref-files.ts";
-import { logText, readLog } from "../git-worktree/repository/ref-log.ts";
+import { logText } from "../git-worktree/repository/ref-log.ts";
 import {
   type Identity,
   identityFrom,
@@ -20,9 +20,11 @@ import {
 import { bringObjects } from "../git-worktree/repository/repository-refs.ts";
 import type { SandboxParts } from "../git-worktree/sandbox-parts.ts";
 import { commitTree, descends, treeOf } from "../git-worktree/worktree/work-commit.ts";
-import { DOT_GIT } from "./layout.ts";
+import { pathIn, type RepositoryPlace } from "./layout.ts";
 import { subjectsOf } from "./made-commits.ts";
-import { type RepositoryBase, type RepositoryState, STASH, stateOf } from "./pinned-repository.ts";
+import { isNested, nestedObjects } from "./nested-worktrees.ts";
+import { OpenRepository, type RepositoryState } from "./open-repository.ts";
+import { STASH } from "./pinned-repository.ts";
 import { type Reconciled, reconcile } from "./reconciled-refs.ts";
 import { assertWhole, type RepositoryChanges } from "./repository-changes.ts";
 
@@ -47,28 +49,28 @@ export class CheckoutLandings extends RepositoryLandings {
   async prepare(
     transaction: Transaction,
     changes: RepositoryChanges,
-    repository: Folder,
+    repository: OpenRepository,
   ): Promise<PreparedCommit> {
     const { git, checkout } = this.parts;
     assertWhole(changes, repository);
     const config = await readConfig(git, checkout);
     const identity = identityFrom(config);
-    using gitDir = this.parts.openGitDir();
+    using user = new OpenRepository(this.parts.openGitDir(), Folder.open(checkout.commonDir));
     // Without locks, for conflicts that are there already: some leave no room for a lock.
-    await this.#reconcile(changes, stateOf(gitDir));
+    await this.#reconcile(changes, user.state());
     using landing = LandingFolder.make(this.parts.workspace, transaction.id);
     const stash = changes.isStashRewritten ? [{ ref: STASH, to: "" }] : [];
     const locks = await this.lock(landing, distinct([...stash, ...changes.refs]), config);
-    const theirs = stateOf(gitDir);
+    const theirs = user.state();
     const found = await this.#moves(transaction, changes, theirs, identity);
     const moves = this.#withLogs(found, changes, {
       repository,
-      gitDir,
+      user,
       identity,
       isWanted: logsRefs(config),
     });
-    await this.#bring(moves, changes, identity);
-    await this.#changeIndex(gitDir, landing.folder, changes);
+    await this.#bring(moves, changes, repository, identity);
+    await this.#changeIndex(user.own, landing.folder, changes);
     const head = moves.find(({ ref }) => ref === HEAD);
     const isHere = changes.index.length > 0 || head !== undefined;
     const digest = await this.record(landing, {
@@ -85,6 +87,10 @@ export class CheckoutLandings extends RepositoryLandings {
     return { changes: Math.max(moved, 1), data: { landing: transaction.id, digest } };
   }
 
+  protected override follows(worktree: string): boolean {
+    return isNested(worktree, this.parts);
+  }
+
   /** Where each ref goes, HEAD last. */
   async #moves(
     transaction: Transaction,
@@ -93,7 +99,7 @@ export class CheckoutLandings extends RepositoryLandings {
     identity: Identity,
   ): Promise<readonly RefMove[]> {
     const found = await this.#reconcile(changes, theirs);
-    const all = [...found.moves, ...(await this.#merged(transaction, found, identity))];
+    const all = [...found.moves, ...(await this.#merged(transaction, changes.place, found, identity))];
     const refs = all.filter(({ ref }) => ref !== HEAD);
     const head = all.find(({ ref }) => ref === HEAD)?.to ?? theirs.head;
     const after = new Map(theirs.refs);
@@ -113,11 +119,16 @@ export class CheckoutLandings extends RepositoryLandings {
   }
 
   /** The branch with the commits of both, if both have made some. */
-  async #merged(transaction: Transaction, { merge }: Reconciled, identity: Identity): Promise<RefMove[]> {
+  async #merged(
+    transaction: Transaction,
+    place: RepositoryPlace,
+    { merge }: Reconciled,
+    identity: Identity,
+  ): Promise<RefMove[]> {
     if (merge === undefined) return [];
     const { ref, from: base, to: mine, theirs } = merge;
     const context = this.parts.onCheckout();
-    if (!(await descends(this.parts, context, base, mine))) throw rewrittenInPlan(ref);
+    if (!(await descends(this.parts, context, base, mine))) throw rewrittenInPlan(place, ref);
     const message = async () =>
       transaction.message ??
       (await subjectsOf(this.parts, base, mine)).replace(
@@ -135,22 +146,23 @@ export class CheckoutLandings extends RepositoryLandings {
   }
 
   /** Adds to each move what becomes of its log: the lines of the sandbox, if they fit, or one of ours. */
-  #withLogs(moves: readonly RefMove[], { base, isStashRewritten }: RepositoryChanges, logs: Logs): RefMove[] {
-    const { repository, gitDir, identity, isWanted } = logs;
+  #withLogs(moves: readonly RefMove[], changes: RepositoryChanges, logs: Logs): RefMove[] {
+    const { base, isStashRewritten } = changes;
+    const { repository, user, identity, isWanted } = logs;
     const logged = moves.map((move): RefMove => {
       const { ref, to } = move;
-      if (to === undefined) return { ...move, log: withoutUndefined("before", readLog(gitDir, ref)) };
-      const made = readLog(repository, ref)?.slice(base.logs[ref] ?? 0) ?? "";
+      if (to === undefined) return { ...move, log: withoutUndefined("before", user.log(ref)) };
+      const made = repository.log(ref)?.slice(base.logs[ref] ?? 0) ?? "";
       const commits = commitsOf(move);
       const isFit = fits(made, commits);
       // The log of the stash is its list, from which an undo takes lines away.
-      if (isFit && ref === STASH) return { ...move, log: stashLog(gitDir, made) };
+      if (isFit && ref === STASH) return { ...move, log: stashLog(user, made) };
       if (isFit) return { ...move, log: { lines: made, isWanted: true } };
       const lines = logText(this.logLine(identity, commits, "drydock: land the work of a plan"));
       return { ...move, log: { lines, isWanted: isWanted && LOGGED.test(ref) } };
     });
     return isStashRewritten
-      ? [stashMove(logged, base, logs), ...logged.filter(({ ref }) => ref !== STASH)]
+      ? [stashMove(logged, changes, logs), ...logged.filter(({ ref }) => ref !== STASH)]
       : logged;
   }
 
@@ -158,16 +170,24 @@ export class CheckoutLandings extends RepositoryLandings {
    * Brings everything that refs, logs and the index will name into the user's repository. What belongs to no
    * single commit is kept together by a commit of ours until it has landed.
    */
-  async #bring(moves: readonly RefMove[], changes: RepositoryChanges, identity: Identity): Promise<void> {
+  async #bring(
+    moves: readonly RefMove[],
+    changes: RepositoryChanges,
+    repository: OpenRepository,
+    identity: Identity,
+  ): Promise<void> {
     const context = this.parts.onCheckout();
+    const text = { identity, message: async () => "Objects that a plan of Drydock is about to land" };
+    const nested = await nestedObjects(this.parts, repository);
     const staged = await this.#stagedTree(changes);
-    const types = await this.#typesOf(objectsOf(moves));
+    const types = await this.#typesOf(namesOfObjects([...objectsIn(moves), ...nested.objects]));
     const commits = await this.#tipsOf([...types].flatMap(([id, type]) => (type === "commit" ? [id] : [])));
     const others = [...types].flatMap(([id, type]) => (type === "commit" ? [] : [id]));
+    for (const indexed of nested.trees)
+      others.push(await commitTree(this.parts, context, { tree: indexed, parents: [] }, text));
     const [first] = commits;
     const tree = staged ?? (first === undefined ? undefined : await treeOf(this.parts, context, first));
     const isWhole = commits.length === 1 && staged === undefined;
-    const text = { identity, message: async () => "Objects that a plan of Drydock is about to land" };
     const kept =
       isWhole || tree === undefined
         ? commits
@@ -224,8 +244,8 @@ export class CheckoutLandings extends RepositoryLandings {
 
 /** Where the logs of a landing come from, and whether new ones are wanted. */
 interface Logs {
-  readonly repository: Folder;
-  readonly gitDir: Folder;
+  readonly repository: OpenRepository;
+  readonly user: OpenRepository;
   readonly identity: Identity;
   readonly isWanted: boolean;
 }
@@ -244,21 +264,21 @@ function fits(lines: string, { from, to }: Pick<RefMove, "from" | "to">): boolea
   return isFrom && each.at(-1)?.[2] === to && each.every((line) => line !== null) && lines.endsWith("\n");
 }
 
-function stashLog(gitDir: Folder, made: string): LogMove {
-  const known = readLog(gitDir, STASH);
+function stashLog(user: OpenRepository, made: string): LogMove {
+  const known = user.log(STASH);
   return { ...withoutUndefined("before", known), after: `${known ?? ""}${made}` };
 }
 
 /** The stash lists its changes by its log, so both are replaced together. */
 function stashMove(
   moves: readonly RefMove[],
-  { stash, refs }: RepositoryBase,
-  { repository, gitDir }: Logs,
+  { place, base: { stash, refs } }: RepositoryChanges,
+  { repository, user }: Logs,
 ): RefMove {
-  const [known, after] = [readLog(gitDir, STASH), readLog(repository, STASH)];
+  const [known, after] = [user.log(STASH), repository.log(STASH)];
   if (known !== stash)
     throw new SandboxConflictError([
-      { path: `${DOT_GIT}/${STASH}`, why: "stashes came or went in the original and in the plan" },
+      { path: pathIn(place, STASH), why: "stashes came or went in the original and in the plan" },
     ]);
   const value = refs.get(STASH);
   const same = value === undefined ? {} : { from: value, to: value };
@@ -274,11 +294,14 @@ function withoutUndefined<Key extends string>(
 }
 
 /** The objects that refs and their logs will name. */
-function objectsOf(moves: readonly RefMove[]): readonly string[] {
-  const named = moves.flatMap(({ to, log }) => {
+function objectsIn(moves: readonly RefMove[]): readonly string[] {
+  return moves.flatMap(({ to, log }) => {
     const lines = log === undefined ? "" : "lines" in log ? log.lines : (log.after ?? "");
     return [to ?? "", ...lines.split("\n").map((line) => LOG_LINE.exec(line)?.[2] ?? "")];
   });
+}
+
+function namesOfObjects(named: readonly string[]): readonly string[] {
   return [...new Set(named)].filter((id) => /^[0-9a-f]+$/.test(id) && !/^0+$/.test(id));
 }
 
@@ -291,7 +314,7 @@ function distinct(moves: readonly Pick<RefMove, "ref" | "to">[]): Pick<RefMove, 
   return [...new Map(moves.map((move) => [move.ref, move])).values()];
 }
 
-function rewrittenInPlan(ref: string): SandboxConflictError {
+function rewrittenInPlan(place: RepositoryPlace, ref: string): SandboxConflictError {
   const why = "commits were added in the original, and replaced in the plan";
-  return new SandboxConflictError([{ path: `${DOT_GIT}/${ref}`, why }]);
+  return new SandboxConflictError([{ path: pathIn(place, ref), why }]);
 }

@@ -20,8 +20,9 @@ import {
 } from "../../engine/sandbox/sandbox-reference.ts";
 import { type Scope, withoutFrom } from "../../engine/workspace/scope.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { factsOfPath } from "../../system/data/locations.ts";
+import { outsideRepository } from "../../system/data/outside-repository.ts";
 import { Git } from "../../system/process/git.ts";
+import type { NewReference, NewSandbox } from "../folder/workspace-strategy.ts";
 import { type Checkout, findCheckout } from "../git-worktree/checkout/checkout.ts";
 import { LandingFolder } from "../git-worktree/landing/landing-record.ts";
 import { REPOSITORY } from "../git-worktree/layout.ts";
@@ -31,7 +32,17 @@ import type { Layers } from "../overlay/landed-layer.ts";
 import type { OverlayWay } from "../overlay/layout.ts";
 import { OverlayStrategy } from "../overlay/overlay.ts";
 import { CheckoutLandings } from "./checkout-landings.ts";
-import { DOT_GIT, NOT_AS_FILES } from "./layout.ts";
+import {
+  DOT_GIT,
+  notAsFiles,
+  ownerOf,
+  pathBelow,
+  pathIn,
+  REPOSITORY_TYPE,
+  type RepositoryPlace,
+  repositoryPlace,
+} from "./layout.ts";
+import { OpenRepository } from "./open-repository.ts";
 import { pinRepository } from "./pinned-repository.ts";
 import { isEmpty, type RepositoryChanges, repositoryChanges } from "./repository-changes.ts";
 import { shownRepository } from "./shown-repository.ts";
@@ -52,12 +63,13 @@ interface Both {
  */
 export class GitCheckoutStrategy extends OverlayStrategy {
   readonly #git: Git;
-  /** What a probe found out, for the creation that follows, by the id of the resource. */
-  readonly #probed = new Map<string, string | undefined>();
 
   constructor(context: StrategyContext, allowed?: readonly OverlayWay[]) {
     // For a checkout it comes before the worktree at another path.
-    super(context, allowed, builtInStrength("git_worktree") + 5);
+    super(context, allowed, {
+      strength: builtInStrength("git_worktree") + 5,
+      resourceTypes: ["git-checkout", REPOSITORY_TYPE],
+    });
     this.#git = new Git(context.environment ?? {}, context.git?.limitMilliseconds);
   }
 
@@ -66,8 +78,9 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     if (!probed.works || resource.properties["example"] === true) return probed;
     const reason = whyNotHere(resource);
     if (reason !== undefined) return { works: false, reason };
-    const why = await this.#whyAsFiles(resource.location);
-    this.#probed.set(resource.id, why);
+    const { repositoryAt } = resource.properties;
+    if (typeof repositoryAt === "string") return await super.probe({ ...resource, location: repositoryAt });
+    const why = await this.#whyAsFiles(resource);
     return why === undefined ? probed : { ...probed, note: `${probed.note ?? "works"}; ${asFiles(why)}` };
   }
 
@@ -86,11 +99,32 @@ export class GitCheckoutStrategy extends OverlayStrategy {
           code: "UNSUITABLE_CHECKOUT",
         },
       );
-    if ((await this.#whyAsFiles(resource.location)) !== undefined)
-      return await super.create(planId, resource);
+    if (resource.properties["repositoryAt"] !== undefined) return await super.create(planId, resource);
     const { without = [] } = withoutFrom(resource.properties);
-    const properties = { ...resource.properties, without: [...without, ...NOT_AS_FILES] };
+    const owner = ownerOf(resource.properties);
+    const repository = owner === undefined ? DOT_GIT : pathBelow(resource.location, owner.gitDir);
+    const isByGit = (await this.#whyAsFiles(resource)) === undefined;
+    const excluded = isByGit ? [...without, ...notAsFiles(repositoryPlace(repository))] : without;
+    const properties = { ...resource.properties, without: excluded, repository };
     return await super.create(planId, { ...resource, properties });
+  }
+
+  /** The reference says to which checkout a repository belongs, and where the repository of a checkout is. */
+  protected override async design(made: NewReference, resource: Resource): Promise<NewSandbox> {
+    const designed = await super.design(made, resource);
+    const { repositoryAt } = resource.properties;
+    const facts = { ...ownerOf(resource.properties), ...(repositoryAt !== undefined && { repositoryAt }) };
+    const { ref } = designed;
+    return { ...designed, ref: { ...ref, metadata: { ...ref.metadata, ...facts } } };
+  }
+
+  /** At another path, git would find the user's repository instead of that of the sandbox. */
+  override async path(ref: SandboxRef): Promise<string> {
+    if (ref.metadata["repositoryAt"] === undefined) return await super.path(ref);
+    throw new UnsupportedError(
+      "This checkout has its repository elsewhere, so its sandbox is shown only to programs that Drydock starts.",
+      { code: "NO_PATH" },
+    );
   }
 
   override async diff(ref: SandboxRef, take?: TakeChange): Promise<DiffView> {
@@ -151,6 +185,11 @@ export class GitCheckoutStrategy extends OverlayStrategy {
   }
 
   override async rollback(ref: SandboxRef): Promise<void> {
+    if (placeByGit(scopeFrom(ref)) !== undefined) await this.#rollbackRepository(ref);
+    await super.rollback(ref);
+  }
+
+  async #rollbackRepository(ref: SandboxRef): Promise<void> {
     using parts = this.#parts(ref, openPlaceOf(ref));
     const landings = this.#landings(ref, parts);
     try {
@@ -159,11 +198,11 @@ export class GitCheckoutStrategy extends OverlayStrategy {
     } catch (thrown) {
       throw notRolledBack(parts.checkout.root, false, thrown);
     }
-    await super.rollback(ref);
   }
 
   protected override begin(layers: Layers, scope: Scope): void {
-    if (isByGit(scope)) pinRepository(layers);
+    const place = placeByGit(scope);
+    if (place !== undefined) pinRepository(layers, place);
   }
 
   protected override forgetLanding(ref: SandboxRef, workspace: Folder, prepared: PreparedCommit): void {
@@ -178,7 +217,7 @@ export class GitCheckoutStrategy extends OverlayStrategy {
 
   protected override async release(ref: SandboxRef, workspace: Folder | undefined): Promise<void> {
     if (workspace?.facts(REPOSITORY) !== undefined)
-      await dropRefs(this.#git, checkoutAt(scopeFrom(ref).root), refsIn(ref), "all");
+      await dropRefs(this.#git, checkoutOf(ref), refsIn(ref), "all");
     await super.release(ref, workspace);
   }
 
@@ -220,13 +259,14 @@ export class GitCheckoutStrategy extends OverlayStrategy {
   /** Calls back with the changes of the repository, unless programs have removed it. */
   async #withChanges<T>(
     ref: SandboxRef,
-    action: (parts: SandboxParts, changes: RepositoryChanges, repository: Folder) => Promise<T>,
+    action: (parts: SandboxParts, changes: RepositoryChanges, repository: OpenRepository) => Promise<T>,
   ): Promise<T | undefined> {
     using sandbox = await this.open(ref);
-    using repository = sandbox.own.openBelowIfThere(DOT_GIT);
-    if (repository === undefined) return undefined;
+    const place = placeByGit(sandbox.scope);
+    using repository = place && OpenRepository.in(sandbox.own, place);
+    if (place === undefined || repository === undefined) return undefined;
     const parts = this.#parts(ref, sandbox.workspace);
-    const changes = await repositoryChanges(parts, repository);
+    const changes = await repositoryChanges(parts, repository, place);
     return await action(parts, changes, repository);
   }
 
@@ -237,14 +277,16 @@ export class GitCheckoutStrategy extends OverlayStrategy {
   }
 
   #parts(ref: SandboxRef, workspace: Folder): SandboxParts {
-    return new SandboxParts(this.#git, checkoutAt(scopeFrom(ref).root), workspace);
+    return new SandboxParts(this.#git, checkoutOf(ref), workspace);
   }
 
   /** Why git's own rules can't be kept for a checkout. */
-  async #whyAsFiles(root: string): Promise<string | undefined> {
+  async #whyAsFiles({ location, properties }: Resource): Promise<string | undefined> {
+    const owner = ownerOf(properties);
     try {
-      const { checkout } = await findCheckout(this.#git, root);
-      return checkout.gitDir === `${root}/${DOT_GIT}` ? undefined : "its repository is elsewhere";
+      const { checkout } = await findCheckout(this.#git, owner?.worktree ?? location, { mayBeSparse: true });
+      const isHere = checkout.gitDir === (owner?.gitDir ?? `${location}/${DOT_GIT}`);
+      return isHere ? undefined : "its repository is elsewhere";
     } catch (thrown) {
       if (thrown instanceof UnsupportedError) return messageOf(thrown).replace(/\.$/, "");
       throw thrown;
@@ -252,15 +294,19 @@ export class GitCheckoutStrategy extends OverlayStrategy {
   }
 }
 
-/** Whether the repository of a sandbox lands by git's own rules, and not file by file. */
-function isByGit({ without = [] }: Scope): boolean {
-  return NOT_AS_FILES.every((path) => without.includes(path));
+/** Where the repository of a sandbox is, if it lands by git's own rules and not file by file. */
+function placeByGit({ repository, without = [] }: Scope): RepositoryPlace | undefined {
+  const place = repository === undefined ? undefined : repositoryPlace(repository);
+  return place !== undefined && without.includes(pathIn(place, "HEAD")) ? place : undefined;
 }
 
 /** Why a checkout has no sandbox at its own path. */
-function whyNotHere({ location, properties }: Resource): string | undefined {
-  if (factsOfPath(`${location}/${DOT_GIT}`)?.kind !== "directory")
-    return "its repository is elsewhere, as with a linked worktree or a submodule, and would not be in the sandbox";
+function whyNotHere({ type, location, properties }: Resource): string | undefined {
+  if (type === REPOSITORY_TYPE)
+    return ownerOf(properties) === undefined ? "no checkout of the plan belongs to it" : undefined;
+  const isElsewhere = outsideRepository(location) !== undefined;
+  if (isElsewhere && properties["repositoryAt"] === undefined)
+    return "its repository is elsewhere and not part of the plan";
   if (properties["from"] === "head") return "it shows the files as they are, not as committed";
   return undefined;
 }
@@ -269,9 +315,12 @@ function asFiles(why: string): string {
   return `its repository lands file by file: ${why}`;
 }
 
-function checkoutAt(root: string): Checkout {
-  const gitDir = `${root === "/" ? "" : root}/${DOT_GIT}`;
-  return { root, gitDir, commonDir: gitDir, objectFormat: "sha1" };
+function checkoutOf(ref: SandboxRef): Checkout {
+  const { root } = scopeFrom(ref);
+  const owner = ownerOf(ref.metadata);
+  const gitDir = owner?.gitDir ?? `${root}/${DOT_GIT}`;
+  const commonDir = owner === undefined ? gitDir : root;
+  return { root: owner?.worktree ?? root, gitDir, commonDir, objectFormat: "sha1" };
 }
 
 function refsIn({ planId, resourceId }: SandboxRef): string {

@@ -12,14 +12,30 @@
  *   base-index       the index when the sandbox began
  *   landings/        the exchange of files (engine/landing/landings.ts)
  *   git-landings/    what a landing does to the user's repository (git-worktree/landing/landing-record.ts)
+ *
+ * If the repository is not in the checkout, as with a linked worktree or a submodule, it is a resource of its
+ * own in the plan, whose sandbox has the same files, with `upper/` in the place of `upper/.git/`. The sandbox
+ * of the checkout is then that of a folder.
  */
+
+import { isAtOrBelow, joinPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import type { PlainRecord } from "../../core/resource/resource.ts";
+
 export const GIT_BASE = "git-base";
 export const BASE_INDEX = "base-index";
 export const DOT_GIT = ".git";
 
-/** The files of a repository that say where branches are, and that git changes only under its locks. */
-export const PINNED_FILES = ["HEAD", "index", "packed-refs"];
-export const PINNED_FOLDERS = ["refs", "logs"];
+/** The type of a repository that is a resource because a checkout of the plan belongs to it. */
+export const REPOSITORY_TYPE = "git-repository";
+
+/**
+ * The files of a repository that say where branches are, and that git changes only under its locks: those of
+ * the checkout, and those that all worktrees share.
+ */
+export const PINNED = {
+  own: ["HEAD", "index", "logs"],
+  common: ["packed-refs", "refs", "logs", "shallow"],
+} as const;
 
 /** What git leaves behind for itself: messages, the results of a fetch, locks of a killed process. */
 const NOT_LANDING = [
@@ -40,7 +56,46 @@ const NOT_LANDING = [
   "shallow.lock",
 ];
 
-/** The paths of a checkout that do not land as files: git's own rules apply, or they are git's alone. */
-export const NOT_AS_FILES: readonly string[] = [
-  ...[...PINNED_FILES, ...PINNED_FOLDERS, "objects", ...NOT_LANDING].map((name) => `${DOT_GIT}/${name}`),
-];
+/** Where a repository is in a resource. */
+export interface RepositoryPlace {
+  /** The folder with HEAD and the index of the checkout. */
+  readonly own: string;
+  /** The folder with objects and refs. The same, unless the checkout is a linked worktree. */
+  readonly common: string;
+}
+
+/** The place, from the path of the folder with HEAD and the index. */
+export function repositoryPlace(own: string): RepositoryPlace {
+  return { own, common: own.replace(/(?:^|\/)worktrees\/[^/]+$/, "") || ROOT_PATH };
+}
+
+/** The path of a ref, of HEAD or of the index in the resource. */
+export function pathIn({ own, common }: RepositoryPlace, name: string): string {
+  return joinPath(name.startsWith("refs/") ? common : own, name);
+}
+
+/** The paths that do not land as files: git's own rules apply, or they are git's alone. */
+export function notAsFiles({ own, common }: RepositoryPlace): readonly string[] {
+  const below = (folder: string, names: readonly string[]) => names.map((name) => joinPath(folder, name));
+  const paths = [
+    ...below(common, [...PINNED.common, "objects", ...NOT_LANDING]),
+    ...below(own, [...PINNED.own, ...NOT_LANDING]),
+  ];
+  return [...new Set(paths)];
+}
+
+/** The checkout to which a repository of the plan belongs, from its resource or its sandbox. */
+export interface OwnerOfRepository {
+  readonly worktree: string;
+  readonly gitDir: string;
+}
+
+export function ownerOf({ worktree, gitDir }: PlainRecord): OwnerOfRepository | undefined {
+  return typeof worktree === "string" && typeof gitDir === "string" ? { worktree, gitDir } : undefined;
+}
+
+/** The path of a folder at or below another one. */
+export function pathBelow(folder: string, path: string): string {
+  if (path === folder || !isAtOrBelow(path, folder)) return ROOT_PATH;
+  return path.slice(folder === "/" ? 1 : folder.length + 1);
+}

@@ -7,21 +7,14 @@ import { writeXattrs } from "../../system/calls/xattrs.ts";
 import { parsed, readWhole, writeWhole } from "../../system/data/whole-file.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { copyIndex } from "../git-worktree/checkout/index-files.ts";
-import { readRef, readRefs } from "../git-worktree/repository/ref-files.ts";
-import { readLog } from "../git-worktree/repository/ref-log.ts";
 import type { Layers } from "../overlay/landed-layer.ts";
+import type { LayerMarks } from "../overlay/layer-marks.ts";
 import { LayerWriter } from "../overlay/layer-writing.ts";
-import { BASE_INDEX, DOT_GIT, GIT_BASE, PINNED_FILES, PINNED_FOLDERS } from "./layout.ts";
+import { BASE_INDEX, GIT_BASE, PINNED, type RepositoryPlace } from "./layout.ts";
+import { OpenRepository, type RepositoryState } from "./open-repository.ts";
 
 const POINTS = { mark: failpoint("git-checkout.hide-refs"), base: failpoint("git-checkout.record-base") };
 export const STASH = "refs/stash";
-
-/** Where HEAD and the refs of a repository are. */
-export interface RepositoryState {
-  /** The content of HEAD. */
-  readonly head: string;
-  readonly refs: ReadonlyMap<string, string>;
-}
 
 /** The state of a repository when the sandbox began. */
 export interface RepositoryBase extends RepositoryState {
@@ -29,47 +22,60 @@ export interface RepositoryBase extends RepositoryState {
   readonly logs: { readonly [ref: string]: number };
   /** The log of the stash, which lists the stashed changes. */
   readonly stash?: string;
+  /** The commits at which a shallow history ends. */
+  readonly shallow?: string;
 }
-
-/** The refs of Drydock itself are not the plan's. */
-const OURS = "refs/drydock/";
 
 /**
  * Copies into a new upper layer what says where branches are, hides the original's, and records the state.
  */
-export function pinRepository({ upper, lower, marks, record, workspace }: Layers): void {
+export function pinRepository(
+  { upper, lower, marks, record, workspace }: Layers,
+  place: RepositoryPlace,
+): void {
   const writer = new LayerWriter(marks, record, workspace);
-  writer.inFolder({ upper, lower }, joinPath(DOT_GIT, "HEAD"), ({ upper: repository, lower: original }) => {
-    if (original === undefined) return;
-    for (const name of [...PINNED_FILES, ...PINNED_FOLDERS])
-      if (original.facts(name) !== undefined)
-        runAtOnce(
-          copyEntry(
-            { folder: original, name },
-            { folder: repository, name },
-            { data: "share", filter: isNoLock },
-          ),
-        );
-    for (const name of PINNED_FOLDERS)
-      if (repository.facts(name) !== undefined) writeXattrs(POINTS.mark, repository, name, marks.opaque, {});
-    copyIndex(repository, "index", workspace, BASE_INDEX);
-    saveBase(workspace, repository);
-  });
+  const pin = (folder: string, names: readonly string[]) =>
+    writer.inFolder({ upper, lower }, joinPath(folder, "HEAD"), ({ upper: own, lower: original }) => {
+      for (const name of names) if (original !== undefined) pinEntry(original, own, name, marks);
+    });
+  pin(place.common, PINNED.common);
+  pin(
+    place.own,
+    PINNED.own.filter((name) => place.own !== place.common || !isIn(PINNED.common, name)),
+  );
+  using repository = OpenRepository.in(upper, place);
+  if (repository === undefined) return;
+  copyIndex(repository.own, "index", workspace, BASE_INDEX);
+  saveBase(workspace, repository);
+}
+
+/** A folder that is copied hides what the original has in it. */
+function pinEntry(original: Folder, own: Folder, name: string, marks: LayerMarks): void {
+  const kind = original.facts(name)?.kind;
+  if (kind === undefined) return;
+  const options = { data: "share", filter: isNoLock } as const;
+  runAtOnce(copyEntry({ folder: original, name }, { folder: own, name }, options));
+  if (kind === "directory") writeXattrs(POINTS.mark, own, name, marks.opaque, {});
+}
+
+function isIn(names: readonly string[], name: string): boolean {
+  return names.includes(name);
 }
 
 function isNoLock(path: string): boolean {
   return !path.endsWith(".lock");
 }
 
-function saveBase(workspace: Folder, repository: Folder): void {
-  const { head, refs } = stateOf(repository);
-  const logs = ["HEAD", ...refs.keys()].map((ref) => [ref, readLog(repository, ref)?.length ?? 0]);
-  const stash = readLog(repository, STASH);
+function saveBase(workspace: Folder, repository: OpenRepository): void {
+  const { head, refs } = repository.state();
+  const logs = ["HEAD", ...refs.keys()].map((ref) => [ref, repository.log(ref)?.length ?? 0]);
+  const [stash, shallow] = [repository.log(STASH), repository.shallow()];
   const base = {
     head,
     refs: Object.fromEntries(refs),
     logs: Object.fromEntries(logs),
     ...(stash !== undefined && { stash }),
+    ...(shallow !== undefined && { shallow }),
   };
   writeWhole(POINTS.base, workspace, GIT_BASE, Buffer.from(JSON.stringify(base)));
 }
@@ -84,11 +90,4 @@ export function readBase(workspace: Folder): RepositoryBase {
   throw new StateError(`The sandbox in ${workspace.path} is incomplete.`, {
     hint: "Cancel its plan and make a new one.",
   });
-}
-
-/** Where HEAD and the refs are, in the repository of a sandbox or of the user. */
-export function stateOf(repository: Folder): RepositoryState {
-  const refs = readRefs(repository);
-  for (const ref of refs.keys()) if (ref.startsWith(OURS)) refs.delete(ref);
-  return { head: readRef(repository, "HEAD") ?? "", refs };
 }

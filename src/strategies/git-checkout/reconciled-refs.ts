@@ -3,8 +3,8 @@ import { displayPath } from "../../core/paths/byte-path.ts";
 import { branchName } from "../git-worktree/checkout/checkout.ts";
 import type { RefMove } from "../git-worktree/landing/ref-moves.ts";
 import { targetOf } from "../git-worktree/repository/ref-files.ts";
-import { DOT_GIT } from "./layout.ts";
-import type { RepositoryState } from "./pinned-repository.ts";
+import { pathIn, type RepositoryPlace } from "./layout.ts";
+import type { RepositoryState } from "./open-repository.ts";
 import type { RefChange, RepositoryChanges } from "./repository-changes.ts";
 
 /**
@@ -39,7 +39,7 @@ export async function reconcile(
   theirs: RepositoryState,
   descends: Descends,
 ): Promise<Reconciled> {
-  const { base, now, isSwitched } = changes;
+  const { place, base, now, isSwitched } = changes;
   // HEAD itself, if it leads to no branch.
   const branch = targetOf(base.head) ?? "HEAD";
   const [moves, conflicts]: [RefMove[], Conflict[]] = [[], []];
@@ -47,15 +47,15 @@ export async function reconcile(
   for (const change of changes.refs) {
     const at = change.ref === "HEAD" ? theirs.head : theirs.refs.get(change.ref);
     const verdict = await judge(change, at, change.ref === branch && !isSwitched, descends);
-    if (verdict === "conflict") conflicts.push(conflict(change.ref, sides(change, at)));
+    if (verdict === "conflict") conflicts.push(conflict(place, change.ref, sides(change, at)));
     else if (verdict === "merge") merge = { ...(change as Required<RefChange>), theirs: at ?? "" };
     else if (verdict !== "nothing") moves.push(verdict);
   }
-  conflicts.push(...namesInTheWay(moves, theirs.refs));
+  conflicts.push(...namesInTheWay(place, moves, theirs.refs));
   const isHere =
     isSwitched || changes.index.length > 0 || merge !== undefined || moves.some(({ ref }) => ref === branch);
   const head = isHere ? headConflict(changes, theirs, branch) : undefined;
-  if (head !== undefined) conflicts.push(conflict("HEAD", head));
+  if (head !== undefined) conflicts.push(conflict(place, "HEAD", head));
   else if (isSwitched && theirs.head !== now.head)
     moves.push({ ref: "HEAD", from: theirs.head, to: now.head });
   return { moves, conflicts, ...(merge !== undefined && { merge }) };
@@ -93,11 +93,17 @@ function headConflict(
 }
 
 /** New refs for whose file there is no room, because another ref has a part of their name. */
-function namesInTheWay(moves: readonly RefMove[], theirs: RepositoryState["refs"]): Conflict[] {
+function namesInTheWay(
+  place: RepositoryPlace,
+  moves: readonly RefMove[],
+  theirs: RepositoryState["refs"],
+): Conflict[] {
   return moves.flatMap(({ ref, from, to }) => {
     if (from !== undefined || to === undefined) return [];
     const other = [...theirs.keys()].find((name) => name.startsWith(`${ref}/`) || ref.startsWith(`${name}/`));
-    return other === undefined ? [] : [conflict(ref, `${displayPath(other)} is in the way of this name`)];
+    return other === undefined
+      ? []
+      : [conflict(place, ref, `${displayPath(other)} is in the way of this name`)];
   });
 }
 
@@ -118,6 +124,6 @@ function sides({ from, to }: RefChange, at: string | undefined): string {
     : `${theirs} in the original, ${mine} in the plan`;
 }
 
-function conflict(ref: string, why: string): Conflict {
-  return { path: `${DOT_GIT}/${ref}`, why };
+function conflict(place: RepositoryPlace, ref: string, why: string): Conflict {
+  return { path: pathIn(place, ref), why };
 }

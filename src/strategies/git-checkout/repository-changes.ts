@@ -1,25 +1,26 @@
-import { GitError, SandboxCommitError } from "../../core/errors/errors.ts";
+import { SandboxCommitError } from "../../core/errors/errors.ts";
 import { displayPath } from "../../core/paths/byte-path.ts";
 import { sameFileContent } from "../../engine/tree/same-entry.ts";
 import type { Folder } from "../../system/calls/folder.ts";
-import { failpoint } from "../../system/failpoints.ts";
-import { lineOf } from "../../system/process/git.ts";
+import { isThere } from "../../system/data/existence.ts";
 import { underWay } from "../git-worktree/checkout/checkout.ts";
 import { ScratchIndex } from "../git-worktree/checkout/index-files.ts";
 import { assertHarmless } from "../git-worktree/landing/landing-plan.ts";
 import { isRefName, targetOf } from "../git-worktree/repository/ref-files.ts";
-import { readLog } from "../git-worktree/repository/ref-log.ts";
 import { makeOwnRepository } from "../git-worktree/repository/repositories.ts";
-import { readConfig } from "../git-worktree/repository/repository-config.ts";
-import { DURABLE } from "../git-worktree/repository/store-tree.ts";
+import { readConfig, splitNul } from "../git-worktree/repository/repository-config.ts";
 import { type BlobChange, treeChanges } from "../git-worktree/repository/tree-changes.ts";
 import type { SandboxParts } from "../git-worktree/sandbox-parts.ts";
-import { BASE_INDEX } from "./layout.ts";
-import { type RepositoryBase, type RepositoryState, readBase, STASH, stateOf } from "./pinned-repository.ts";
+import { treeOfIndex } from "./index-tree.ts";
+import { BASE_INDEX, type RepositoryPlace } from "./layout.ts";
+import { otherWorktrees } from "./nested-worktrees.ts";
+import type { OpenRepository, RepositoryState } from "./open-repository.ts";
+import { type RepositoryBase, readBase, STASH } from "./pinned-repository.ts";
 
 const INDEX = "index";
+/** The patterns of a sparse checkout. */
+const PATTERNS = "info/sparse-checkout";
 const SHA1_LENGTH = 40;
-const WRITE_TREE = failpoint("git-checkout.write-tree");
 
 /** A ref, or HEAD without a branch, that is not where it was. Absent: there is no such ref. */
 export interface RefChange {
@@ -28,8 +29,27 @@ export interface RefChange {
   readonly to?: string;
 }
 
+/** A change of a repository that does not land. */
+export interface Obstacle {
+  readonly name: string;
+  readonly why: string;
+  readonly hint: string;
+}
+
+const OTHER_DEPTH: Obstacle = {
+  name: "shallow",
+  why: "The history in the sandbox ends elsewhere than that of the original, which is a shallow clone.",
+  hint: "Fetch with --unshallow or --depth in the original, not in a plan.",
+};
+const OTHER_FILES: Obstacle = {
+  name: INDEX,
+  why: "The sandbox leaves other files out of the checkout than the original does (sparse-checkout).",
+  hint: "Use 'git sparse-checkout' in the original, not in a plan.",
+};
+
 /** What programs did to the repository of a sandbox. */
 export interface RepositoryChanges {
+  readonly place: RepositoryPlace;
   readonly base: RepositoryBase;
   readonly now: RepositoryState;
   readonly refs: readonly RefChange[];
@@ -41,37 +61,47 @@ export interface RepositoryChanges {
   readonly index: readonly BlobChange[];
   /** The tree of the index; absent if the index is the same. */
   readonly indexTree?: string;
-  /** Why the index is no tree: it has conflicts, or is broken. */
-  readonly brokenIndex?: string;
+  /** Whether programs worked in other worktrees of the repository too. */
+  readonly hasNested: boolean;
+  /** What does not land, and why. */
+  readonly obstacle?: Obstacle;
 }
 
 export function isEmpty(changes: RepositoryChanges): boolean {
-  const { refs, isSwitched, isStashRewritten, index, brokenIndex } = changes;
-  return refs.length + index.length === 0 && !isSwitched && !isStashRewritten && brokenIndex === undefined;
+  const { refs, isSwitched, isStashRewritten, index, hasNested, obstacle } = changes;
+  const isMoved = refs.length + index.length > 0 || isSwitched || isStashRewritten;
+  return !isMoved && !hasNested && obstacle === undefined;
 }
 
 /**
  * Finds the changes. `repository` is the sandbox's, in the upper layer. Makes our own repository if there are
  * any.
  */
-export async function repositoryChanges(parts: SandboxParts, repository: Folder): Promise<RepositoryChanges> {
+export async function repositoryChanges(
+  parts: SandboxParts,
+  repository: OpenRepository,
+  place: RepositoryPlace,
+): Promise<RepositoryChanges> {
   const base = readBase(parts.workspace);
-  const now = stateOf(repository);
+  const now = repository.state();
   const refs = refChanges(base, now);
   for (const { ref } of refs) if (ref !== "HEAD" && !isRefName(ref)) throw badName(ref);
-  const stash = readLog(repository, STASH);
+  const stash = repository.log(STASH);
   const isStashRewritten = base.stash !== undefined && stash?.startsWith(base.stash) !== true;
   const isSwitched = base.head !== now.head && !refs.some(({ ref }) => ref === "HEAD");
-  const found = { base, now, refs, isSwitched, isStashRewritten };
-  const isSame = isSameIndex(parts.workspace, repository);
-  if (!isSame || !isEmpty({ ...found, index: [] })) await makeRepository(parts, repository, base);
+  const hasNested = otherWorktrees(repository).length > 0;
+  const depth = repository.shallow() === base.shallow ? {} : { obstacle: OTHER_DEPTH };
+  const found = { place, base, now, refs, isSwitched, isStashRewritten, hasNested, ...depth };
+  const isSame = isSameIndex(parts.workspace, repository.own);
+  if (!isSame || !isEmpty({ ...found, index: [] })) await makeRepository(parts, repository.common, base);
   if (isSame) return { ...found, index: [] };
   const [before, after] = [
     await treeOfIndex(parts, parts.workspace, BASE_INDEX),
-    await treeOfIndex(parts, repository, INDEX),
+    await treeOfIndex(parts, repository.own, INDEX),
   ];
-  if ("broken" in after) return { ...found, index: [], brokenIndex: after.broken };
-  if ("broken" in before) return { ...found, index: [], brokenIndex: before.broken };
+  if ("broken" in after) return { ...found, index: [], obstacle: brokenIndex(after.broken) };
+  if ("broken" in before) return { ...found, index: [], obstacle: brokenIndex(before.broken) };
+  if (await leavesOutOthers(parts, repository)) return { ...found, index: [], obstacle: OTHER_FILES };
   const index = await treeChanges(parts.git, parts.onCheckout(), {
     from: before.tree,
     to: after.tree,
@@ -79,6 +109,26 @@ export async function repositoryChanges(parts: SandboxParts, repository: Folder)
   });
   assertHarmless(index);
   return { ...found, index, ...(index.length > 0 && { indexTree: after.tree }) };
+}
+
+/** Whether a sparse checkout leaves out other files than it did. Its marks in the index do not land. */
+async function leavesOutOthers(parts: SandboxParts, { own }: OpenRepository): Promise<boolean> {
+  const isSparse = own.factsBelow(PATTERNS) !== undefined || isThere(`${parts.checkout.gitDir}/${PATTERNS}`);
+  if (!isSparse) return false;
+  const [before, after] = [
+    await leftOut(parts, parts.workspace, BASE_INDEX),
+    await leftOut(parts, own, INDEX),
+  ];
+  return before !== after;
+}
+
+/** The paths in an index that are left out of the checkout. */
+async function leftOut(parts: SandboxParts, folder: Folder, name: string): Promise<string> {
+  using index = ScratchIndex.copyOf(folder, name, parts.workspace);
+  const { stdout } = await parts.git.look(parts.onCheckout(index.path), ["ls-files", "-z", "-t"]);
+  return splitNul(stdout)
+    .filter((line) => line.startsWith("S "))
+    .join("\0");
 }
 
 /** Makes our own repository, which borrows the objects of both layers. */
@@ -95,9 +145,11 @@ async function makeRepository(parts: SandboxParts, repository: Folder, base: Rep
 }
 
 /** Refuses while an operation is under way there, such as a merge, or the index is broken. */
-export function assertWhole(changes: RepositoryChanges, repository: Folder): void {
-  const busy = underWay(repository.path);
-  if (busy === undefined && changes.brokenIndex !== undefined) throw brokenIndex(changes.brokenIndex);
+export function assertWhole(changes: RepositoryChanges, repository: OpenRepository): void {
+  const busy = underWay(repository.own.path);
+  const { obstacle } = changes;
+  if (busy === undefined && obstacle !== undefined)
+    throw new SandboxCommitError(obstacle.why, { hint: obstacle.hint });
   if (busy === undefined) return;
   throw new SandboxCommitError(
     `${busy.replace(/^./, (letter) => letter.toUpperCase())} is under way in the sandbox.`,
@@ -130,30 +182,12 @@ function isSameIndex(workspace: Folder, repository: Folder): boolean {
   return before.size === after.size && sameFileContent(workspace, BASE_INDEX, repository, INDEX);
 }
 
-/** The index as a tree, or why it can't be one. */
-async function treeOfIndex(
-  parts: SandboxParts,
-  folder: Folder,
-  name: string,
-): Promise<{ readonly tree: string } | { readonly broken: string }> {
-  const kind = folder.facts(name)?.kind;
-  if (kind !== undefined && kind !== "file") return { broken: `it is a ${kind}` };
-  using index = ScratchIndex.copyOf(folder, name, parts.workspace);
-  try {
-    const context = parts.onCheckout(index.path);
-    return {
-      tree: lineOf(await parts.git.change(WRITE_TREE, context, ["write-tree"], { settings: DURABLE })),
-    };
-  } catch (thrown) {
-    if (thrown instanceof GitError && thrown.exitCode !== undefined) return { broken: thrown.said };
-    throw thrown;
-  }
-}
-
-function brokenIndex(why: string): SandboxCommitError {
-  return new SandboxCommitError(`The index in the sandbox has conflicts, or can't be read: ${why}`, {
+function brokenIndex(why: string): Obstacle {
+  return {
+    name: INDEX,
+    why: `The index in the sandbox has conflicts, or can't be read: ${why}`,
     hint: "Look at 'git status' there, resolve what is open, and apply again.",
-  });
+  };
 }
 
 function borrowed(): SandboxCommitError {

@@ -5,7 +5,7 @@ import { targetOf } from "../git-worktree/repository/ref-files.ts";
 import { treeChanges } from "../git-worktree/repository/tree-changes.ts";
 import type { SandboxParts } from "../git-worktree/sandbox-parts.ts";
 import { descends, treeOf } from "../git-worktree/worktree/work-commit.ts";
-import { DOT_GIT } from "./layout.ts";
+import { pathIn, type RepositoryPlace } from "./layout.ts";
 import { subjectOf, subjectsOf } from "./made-commits.ts";
 import { STASH } from "./pinned-repository.ts";
 import type { RefChange, RepositoryChanges } from "./repository-changes.ts";
@@ -13,24 +13,31 @@ import type { RefChange, RepositoryChanges } from "./repository-changes.ts";
 /** The changes of a repository as people see them: a line for each ref, for HEAD and for the index. */
 export async function shownRepository(parts: SandboxParts, changes: RepositoryChanges): Promise<Change[]> {
   const shown: Change[] = [];
-  for (const change of changes.refs) shown.push(await shownRef(parts, change));
+  const { place } = changes;
+  for (const change of changes.refs) shown.push(await shownRef(parts, place, change));
   const { base, now, isSwitched, isStashRewritten, refs } = changes;
   if (isStashRewritten && !refs.some(({ ref }) => ref === STASH))
-    shown.push(object(STASH, "modified", "stashes dropped"));
+    shown.push(object(place, STASH, "modified", "stashes dropped"));
   if (isSwitched)
     shown.push(
-      object("HEAD", "modified", `checks out ${headName(now.head)} instead of ${headName(base.head)}`),
+      object(place, "HEAD", "modified", `checks out ${headName(now.head)} instead of ${headName(base.head)}`),
     );
-  if (changes.brokenIndex !== undefined)
-    shown.push(object("index", "modified", `does not land: ${displayPath(changes.brokenIndex)}`));
+  const { obstacle } = changes;
+  if (obstacle !== undefined)
+    shown.push(object(place, obstacle.name, "modified", `does not land: ${displayPath(obstacle.why)}`));
   const staged = await stagedOf(parts, changes);
   return staged === undefined ? shown : [...shown, staged];
 }
 
-async function shownRef(parts: SandboxParts, { ref, from, to }: RefChange): Promise<Change> {
+async function shownRef(
+  parts: SandboxParts,
+  place: RepositoryPlace,
+  { ref, from, to }: RefChange,
+): Promise<Change> {
   const operation = from === undefined ? "added" : to === undefined ? "deleted" : "modified";
   return {
     ...object(
+      place,
       ref,
       operation,
       await noteOn(parts, { ref, ...(from !== undefined && { from }), ...(to !== undefined && { to }) }),
@@ -61,7 +68,7 @@ function onBranch(name: string, subjects: string): string {
 /** What is staged and not committed, if the plan staged it. */
 async function stagedOf(
   parts: SandboxParts,
-  { index, indexTree, now }: RepositoryChanges,
+  { place, index, indexTree, now }: RepositoryChanges,
 ): Promise<Change | undefined> {
   if (indexTree === undefined) return undefined;
   const branch = targetOf(now.head);
@@ -80,11 +87,11 @@ async function stagedOf(
   if (staged.length === 0) return undefined;
   const note = `${staged.length} ${staged.length === 1 ? "path" : "paths"} staged and not committed`;
   const digest = createHash("sha256").update(JSON.stringify(staged)).digest("hex");
-  return { ...object("index", "modified", note), after: { digest } };
+  return { ...object(place, "index", "modified", note), after: { digest } };
 }
 
-function object(name: string, operation: Change["operation"], note: string): Change {
-  return { path: `${DOT_GIT}/${name}`, operation, kind: "object", note };
+function object(place: RepositoryPlace, name: string, operation: Change["operation"], note: string): Change {
+  return { path: pathIn(place, name), operation, kind: "object", note };
 }
 
 function nameOf(ref: string): string {

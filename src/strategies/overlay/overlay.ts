@@ -43,7 +43,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
   constructor(
     context: StrategyContext,
     allowed: readonly OverlayWay[] = OVERLAY_WAYS,
-    strength = builtInStrength("overlay"),
+    { strength = builtInStrength("overlay"), resourceTypes = RESOURCE_TYPES } = {},
   ) {
     super(context, "overlay", {
       commit: "two-phase",
@@ -52,7 +52,7 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
       checkpoint: true,
       isolation: "view",
       strength,
-      resourceTypes: ["fs-directory", "fs-file", "fs-mount", "git-checkout"],
+      resourceTypes,
       leavesOut: true,
       loses: lossesOf(likelyWay(allowed)),
     });
@@ -193,6 +193,8 @@ export class OverlayStrategy extends FolderStrategy<LayeredTree> {
     }
   }
 }
+
+const RESOURCE_TYPES: readonly string[] = ["fs-directory", "fs-file", "fs-mount", "git-checkout"];
 
 /** The likely way to mount, without trying it. */
 function likelyWay(allowed: readonly OverlayWay[]): OverlayWay {

@@ -56,7 +56,11 @@ export interface FoundCheckout {
  * Examines a folder that should be a checkout. Fails by `UnsupportedError` with the reason why git can't work
  * on it.
  */
-export async function findCheckout(git: Git, root: string): Promise<FoundCheckout> {
+export async function findCheckout(
+  git: Git,
+  root: string,
+  { mayBeSparse = false }: { readonly mayBeSparse?: boolean } = {},
+): Promise<FoundCheckout> {
   assertPlainPath(root);
   const [, around] = await bothSettled(gitVersion(git, root), lookAround(git, root));
   const [isInside, objectFormat = "", top = "", gitDir = "", commonDir = "", ...more] = around;
@@ -67,6 +71,8 @@ export async function findCheckout(git: Git, root: string): Promise<FoundCheckou
   const checkout = { root, gitDir: realDir(gitDir), commonDir: realDir(commonDir), objectFormat };
   const [config, head] = await bothSettled(readConfig(git, checkout), headOf(git, checkout));
   assertSuitable(checkout, config);
+  if (!mayBeSparse && settingOf(config, "core.sparsecheckout") === "true")
+    throw refused(root, "is a sparse checkout, of which git shows only a part");
   return { checkout, head, config };
 }
 
@@ -117,15 +123,17 @@ export function underWay(gitDir: string): string | undefined {
 }
 
 function assertSuitable({ root, gitDir, commonDir }: Checkout, config: readonly ConfigEntry[]): void {
-  const setting = (key: string) => config.findLast((entry) => entry.key === key)?.value;
-  if (isThere(`${commonDir}/reftable`) || setting("extensions.refstorage")?.startsWith("reftable") === true)
+  const storage = settingOf(config, "extensions.refstorage");
+  if (isThere(`${commonDir}/reftable`) || storage?.startsWith("reftable") === true)
     throw refused(root, "keeps its refs in a reftable, whose locks can't be held across a crash");
   if (config.some(({ key }) => key === "extensions.partialclone" || /^remote\..*\.promisor$/.test(key)))
     throw refused(root, "is a partial clone, whose objects are not all there");
-  if (setting("core.sparsecheckout") === "true")
-    throw refused(root, "is a sparse checkout, of which git shows only a part");
   const busy = underWay(gitDir);
   if (busy !== undefined) throw refused(root, `is in the middle of ${busy}`);
+}
+
+function settingOf(config: readonly ConfigEntry[], key: string): string | undefined {
+  return config.findLast((entry) => entry.key === key)?.value;
 }
 
 async function said(git: Git, root: string, args: readonly string[]): Promise<string[]> {

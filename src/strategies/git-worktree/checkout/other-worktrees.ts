@@ -10,8 +10,14 @@ import { branchName, type Checkout } from "./checkout.ts";
  * landed change would look reverted there. Git keeps a folder `worktrees/NAME` for each linked worktree, with
  * its HEAD and, in `gitdir`, the path of its `.git`.
  */
-export function assertOnlyHere(checkout: Checkout, ref: string, config: readonly ConfigEntry[]): void {
-  const other = ref === "HEAD" ? undefined : othersOn(checkout, ref, config)[0];
+export function assertOnlyHere(
+  checkout: Checkout,
+  ref: string,
+  config: readonly ConfigEntry[],
+  follows: (worktree: string) => boolean,
+): void {
+  const others = ref === "HEAD" ? [] : othersOn(checkout, ref, config);
+  const other = others.find((worktree) => !follows(worktree));
   if (other === undefined) return;
   throw new SandboxCommitError(
     `${branchName(ref)} is also checked out in ${displayPath(other)}, which would not follow it.`,

@@ -265,8 +265,13 @@ export class RepositoryLandings {
     await folder.writeLocks(locks);
     await takeLocks(locks);
     assertNothingUnderWay(checkout);
-    for (const ref of refs) assertOnlyHere(checkout, ref, config);
+    for (const ref of refs) assertOnlyHere(checkout, ref, config, (worktree) => this.follows(worktree));
     return locks;
+  }
+
+  /** Whether another worktree of the repository, at this path, follows what lands. */
+  protected follows(_worktree: string): boolean {
+    return false;
   }
 
   /** Makes the file of packed refs without those that go. */

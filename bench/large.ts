@@ -19,9 +19,9 @@ import { makeTree } from "./trees.ts";
  *   at each file before and after each rename, because other writers may be at work. New content waits as
  *   unwritten pages in both.
  * - Either takes at most 150 MB, whatever the number of changes. A bare Node takes about 45 of these, which
- *   is the floor, and Drydock with nothing to do about 65. So the memory is asked for once more with three
- *   times as many new files: it may grow by what is packed of a change (packed-changes.ts), and not by
- *   objects.
+ *   is the floor, and Drydock with nothing to do about 65; the garbage that Node lets wait takes the most of
+ *   the rest. So the memory is asked for once more with three times as many new files: changes are in a file
+ *   (row-store.ts), so it may grow by the folders of the baseline, and by nothing for each change.
  */
 const MODIFIED = 50_000;
 const ADDED = 100_000;

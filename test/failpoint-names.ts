@@ -253,6 +253,8 @@ export const FAILPOINT_NAMES = [
   "restored.create-folder",
   "restored.remove",
   "restored.write",
+  "rows.make",
+  "rows.write",
   "run.group-add",
   "run.group-limit",
   "run.group-make",

@@ -4,7 +4,7 @@ import type { Folder } from "../../system/calls/folder.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import type { BaseFacts } from "../base/baseline.ts";
 import { changedParts, type MetadataPart } from "../tree/metadata.ts";
-import type { ChangeSet, EntryOperation, FolderTime, TreeChange } from "./change-set.ts";
+import type { ChangeSet, EntryOperation, TreeChange } from "./change-set.ts";
 import { PackedChanges, type Sides } from "./packed-changes.ts";
 
 /** The base of one path. */
@@ -61,7 +61,8 @@ export interface PairRules<Base extends BaseSide, Now extends NowSide> {
 export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowSide = NowSide> {
   readonly #rules: PairRules<Base, Now>;
   readonly #packed = new PackedChanges();
-  readonly #folderTimes: FolderTime[] = [];
+  /** Folders with another time, inside a folder of which it is not known yet whether it moves as a whole. */
+  readonly #undecidedTimes: { readonly path: string; readonly after: Facts }[] = [];
   readonly #anchors = new Map<number, string>();
   /** The number of open folders that are entries, or may become entries. */
   #covers = 0;
@@ -82,7 +83,7 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
   }
 
   result(): ChangeSet {
-    return { ...this.#packed.sorted(), folderTimes: this.#folderTimes, anchors: this.#anchors };
+    return { ...this.#packed.sorted(), anchors: this.#anchors };
   }
 
   /** Reports one path. Everything reported before the result is disposed of lies inside it. */
@@ -165,10 +166,10 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
   #folder(path: string, base: Base, now: Now): Disposable {
     const { parts, xattrs } = differences(base, now);
     const pair = { path, base, now, parts };
-    const before = { changes: this.#packed.changes, folderTimes: this.#folderTimes.length };
+    const before = { changes: this.#packed.changes, times: this.#undecidedTimes.length };
     const isOther = this.#rules.isOther(pair);
     if (isOther) this.#covers += 1;
-    if (parts.includes("mtime")) this.#folderTimes.push({ path, mtime: now.facts.mtime });
+    if (parts.includes("mtime")) this.#time(path, now.facts);
     const others = parts.filter((part) => part !== "mtime");
     const sides = { before: base.facts, after: now.facts };
     if (others.length > 0 || (isOther && base.isAway === true))
@@ -177,12 +178,20 @@ export class ChangeSetBuilder<Base extends BaseSide = BaseSide, Now extends NowS
     return {
       [Symbol.dispose]: () => {
         this.#covers -= 1;
-        if (this.#packed.changes === before.changes) return;
-        this.entry(path, "replace", sides);
-        // A folder that moves as a whole keeps the times inside it.
-        this.#folderTimes.length = before.folderTimes;
+        if (this.#packed.changes !== before.changes) {
+          this.entry(path, "replace", sides);
+          // A folder that moves as a whole keeps the times inside it.
+          this.#undecidedTimes.length = before.times;
+        }
+        if (this.#covers === 0)
+          for (const time of this.#undecidedTimes.splice(0)) this.#time(time.path, time.after);
       },
     };
+  }
+
+  #time(path: string, after: Facts): void {
+    if (this.isCovered) this.#undecidedTimes.push({ path, after });
+    else this.#packed.add(path, { hasOtherTime: true }, { after });
   }
 
   #coverAll(): Disposable {

@@ -17,7 +17,7 @@ export interface ChangeSet {
   /** In path order. */
   readonly entries: Rows<TreeEntry>;
   /** Folders that stay but have another time. Not shown as a change, but landed. */
-  readonly folderTimes: readonly FolderTime[];
+  readonly folderTimes: Rows<FolderTime>;
   /** For each inode of the sandbox with several names: one name that the original has too and keeps. */
   readonly anchors: ReadonlyMap<number, string>;
 }

@@ -15,8 +15,12 @@ export function withoutExcluded(found: ChangeSet, scope: Scope): ChangeSet {
   const belongs = ({ path }: { readonly path: string }) => !isExcluded(scope, path);
   const [changes, entries] = [fitting(found.changes, belongs), fitting(found.entries, belongs)];
   const around = new Set(without.map(parentPath));
-  const touched = new Set(Iterator.from(entries).map(({ path }) => parentPath(path)));
-  const folderTimes = found.folderTimes.filter(({ path }) => !around.has(path) || touched.has(path));
+  const touched = new Set(
+    Iterator.from(entries)
+      .map(({ path }) => parentPath(path))
+      .filter((path) => around.has(path)),
+  );
+  const folderTimes = fitting(found.folderTimes, ({ path }) => !around.has(path) || touched.has(path));
   return { ...found, changes, entries, folderTimes };
 }
 

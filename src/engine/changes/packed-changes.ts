@@ -3,9 +3,9 @@ import { bytesFromPath, comparePaths } from "../../core/paths/byte-path.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import { nameFrom } from "../../system/calls/listing.ts";
 import type { BaseFacts } from "../base/baseline.ts";
-import { ByteHeap, offsetOf } from "./byte-heap.ts";
-import type { EntryOperation, TreeChange, TreeEntry } from "./change-set.ts";
-import { PackedFacts } from "./packed-facts.ts";
+import type { EntryOperation, FolderTime, TreeChange, TreeEntry } from "./change-set.ts";
+import { FactsPacker } from "./packed-facts.ts";
+import { RowSorter } from "./row-sorter.ts";
 import type { Rows } from "./rows.ts";
 
 /** The two sides of a change or an entry, and the parts that differ. */
@@ -14,166 +14,179 @@ export type Sides = Omit<TreeChange, "path" | "operation">;
 /** The fields that few changes have. */
 type More = Pick<Sides, "xattrs" | "parts" | "storedAt">;
 
-/** A path is a change, an entry, or both. */
+/** A path is a change, an entry, a folder with another time, or several of these. */
 export interface Meaning {
   readonly change?: ChangeOperation | undefined;
   readonly entry?: EntryOperation | undefined;
+  readonly hasOtherTime?: boolean;
 }
 
-/** The columns of a row, 32 bits each: positions in heaps, the length of the path, the two operations. */
-const COLUMN = { path: 0, pathLength: 1, before: 2, after: 3, change: 4, entry: 5 };
-const COLUMNS = 6;
-const ROWS_IN_BLOCK = 1024;
-const NOTHING = 0xffffffff;
+/**
+ * A row: the lengths of its path and of the records of both sides, 32 bits each; the operations of the change
+ * and of the entry, and whether it is a folder with another time, 8 each; then the path, the records
+ * (packed-facts.ts), and as JSON the fields that few changes have. A side that is absent has no length.
+ */
+const ROW = { path: 0, before: 4, after: 8, change: 12, entry: 13, time: 14, rest: 15 };
+const NO_OPERATION = 255;
+const NO_BYTES = Buffer.alloc(0);
 
 const CHANGES: readonly ChangeOperation[] = ["added", "modified", "deleted", "typechanged"];
 const ENTRIES: readonly EntryOperation[] = ["add", "replace", "delete", "metadata"];
 
-/** All changes and entries of a change set as rows of numbers: there may be a million. */
+/** All changes and entries of a change set as rows of bytes: there may be millions. */
 export class PackedChanges {
-  readonly #facts = new PackedFacts();
-  readonly #paths = new ByteHeap();
-  readonly #blocks: Uint32Array[] = [];
-  readonly #more = new Map<number, More>();
-  readonly #counts = { change: 0, entry: 0 };
-  #length = 0;
+  readonly #facts = new FactsPacker();
+  readonly #rows = new RowSorter(compareRows);
+  readonly #counts = { change: 0, entry: 0, time: 0 };
 
   /** The number of changes so far. */
   get changes(): number {
     return this.#counts.change;
   }
 
-  add(path: string, { change, entry }: Meaning, { before, after, xattrs, parts, storedAt }: Sides): void {
-    const row = this.#length;
-    if (row % ROWS_IN_BLOCK === 0) this.#blocks.push(new Uint32Array(ROWS_IN_BLOCK * COLUMNS));
-    const bytes = bytesFromPath(path);
-    this.#set(row, COLUMN.path, this.#paths.add(bytes));
-    this.#set(row, COLUMN.pathLength, bytes.length);
-    this.#set(row, COLUMN.before, before === undefined ? NOTHING : this.#facts.addBase(before));
-    this.#set(row, COLUMN.after, after === undefined ? NOTHING : this.#facts.addNow(after));
-    this.#set(row, COLUMN.change, change === undefined ? NOTHING : CHANGES.indexOf(change));
-    this.#set(row, COLUMN.entry, entry === undefined ? NOTHING : ENTRIES.indexOf(entry));
-    if (xattrs !== undefined || parts !== undefined || storedAt !== undefined)
-      this.#more.set(row, { xattrs, parts, storedAt });
+  add(path: string, { change, entry, hasOtherTime = false }: Meaning, sides: Sides): void {
+    const pathBytes = bytesFromPath(path);
+    const before = sides.before === undefined ? NO_BYTES : this.#facts.packBase(sides.before);
+    const after = sides.after === undefined ? NO_BYTES : this.#facts.packNow(sides.after);
+    const more = moreBytes(sides);
+    const row = Buffer.allocUnsafe(ROW.rest + pathBytes.length + before.length + after.length + more.length);
+    row.writeUInt32LE(pathBytes.length, ROW.path);
+    row.writeUInt32LE(before.length, ROW.before);
+    row.writeUInt32LE(after.length, ROW.after);
+    row[ROW.change] = change === undefined ? NO_OPERATION : CHANGES.indexOf(change);
+    row[ROW.entry] = entry === undefined ? NO_OPERATION : ENTRIES.indexOf(entry);
+    row[ROW.time] = Number(hasOtherTime);
+    let at = ROW.rest;
+    for (const part of [pathBytes, before, after, more]) at += part.copy(row, at);
+    this.#rows.add(row);
     if (change !== undefined) this.#counts.change += 1;
     if (entry !== undefined) this.#counts.entry += 1;
-    this.#length += 1;
+    if (hasOtherTime) this.#counts.time += 1;
   }
 
-  /** The changes and the entries, in path order. Nothing may be added afterwards. */
-  sorted(): { readonly changes: Rows<TreeChange>; readonly entries: Rows<TreeEntry> } {
-    const order = new Uint32Array(this.#length).map((_, row) => row);
-    order.sort((a, b) => this.#compare(a, b));
-    return {
-      changes: new SortedRows(this.#counts.change, () => this.#rows(order, COLUMN.change, CHANGES)),
-      entries: new SortedRows(this.#counts.entry, () => this.#rows(order, COLUMN.entry, ENTRIES)),
+  /** The changes, the entries and the times of folders, in path order. Nothing may be added afterwards. */
+  sorted(): {
+    readonly changes: Rows<TreeChange>;
+    readonly entries: Rows<TreeEntry>;
+    readonly folderTimes: Rows<FolderTime>;
+  } {
+    const facts = this.#facts;
+    const store = this.#rows.sorted();
+    const operations = function* <Operation extends string>(
+      column: number,
+      names: readonly Operation[],
+    ): Generator<PackedChange<Operation>> {
+      for (const row of store.rows()) {
+        const operation = names[row[column] as number];
+        if (operation !== undefined) yield new PackedChange(facts, row, operation);
+      }
     };
-  }
-
-  before(row: number): BaseFacts | undefined {
-    const position = this.#get(row, COLUMN.before);
-    return position === NOTHING ? undefined : this.#facts.base(position);
-  }
-
-  after(row: number): Facts | undefined {
-    const position = this.#get(row, COLUMN.after);
-    return position === NOTHING ? undefined : this.#facts.now(position);
-  }
-
-  more(row: number): More | undefined {
-    return this.#more.get(row);
-  }
-
-  *#rows<Operation extends string>(
-    order: Uint32Array,
-    column: number,
-    operations: readonly Operation[],
-  ): Generator<PackedChange<Operation>> {
-    for (const row of order) {
-      const operation = operations[this.#get(row, column)];
-      if (operation !== undefined) yield new PackedChange(this, row, this.#path(row), operation);
-    }
-  }
-
-  #path(row: number): string {
-    const position = this.#get(row, COLUMN.path);
-    const start = offsetOf(position);
-    return nameFrom(this.#paths.chunk(position), start, start + this.#get(row, COLUMN.pathLength));
-  }
-
-  /** The order of `comparePaths`. Makes strings only where the first difference is no ASCII. */
-  #compare(a: number, b: number): number {
-    const [positionA, positionB] = [this.#get(a, COLUMN.path), this.#get(b, COLUMN.path)];
-    const [bytesA, bytesB] = [this.#paths.chunk(positionA), this.#paths.chunk(positionB)];
-    const [atA, atB] = [offsetOf(positionA), offsetOf(positionB)];
-    const [lengthA, lengthB] = [this.#get(a, COLUMN.pathLength), this.#get(b, COLUMN.pathLength)];
-    // The root, and a name that begins like it.
-    if (bytesA[atA] === DOT || bytesB[atB] === DOT) return comparePaths(this.#path(a), this.#path(b));
-    const length = Math.min(lengthA, lengthB);
-    for (let at = 0; at < length; at += 1) {
-      const [byteA, byteB] = [bytesA[atA + at] as number, bytesB[atB + at] as number];
-      if (byteA === byteB) continue;
-      if (byteA > MOST_ASCII || byteB > MOST_ASCII) return comparePaths(this.#path(a), this.#path(b));
-      if (byteA === SLASH) return -1;
-      return byteB === SLASH ? 1 : byteA - byteB;
-    }
-    return lengthA - lengthB;
-  }
-
-  #get(row: number, column: number): number {
-    const block = this.#blocks[Math.floor(row / ROWS_IN_BLOCK)] as Uint32Array;
-    return block[(row % ROWS_IN_BLOCK) * COLUMNS + column] as number;
-  }
-
-  #set(row: number, column: number, value: number): void {
-    const block = this.#blocks[Math.floor(row / ROWS_IN_BLOCK)] as Uint32Array;
-    block[(row % ROWS_IN_BLOCK) * COLUMNS + column] = value;
+    const times = function* (): Generator<FolderTime> {
+      for (const row of store.rows())
+        if (row[ROW.time] === 1) yield { path: pathOf(row), mtime: facts.unpackNow(afterOf(row)).mtime };
+    };
+    return {
+      changes: new RowsOf(this.#counts.change, () => operations(ROW.change, CHANGES)),
+      entries: new RowsOf(this.#counts.entry, () => operations(ROW.entry, ENTRIES)),
+      folderTimes: new RowsOf(this.#counts.time, times),
+    };
   }
 }
 
+function moreBytes({ xattrs, parts, storedAt }: Sides): Buffer {
+  if (xattrs === undefined && parts === undefined && storedAt === undefined) return NO_BYTES;
+  return Buffer.from(JSON.stringify({ xattrs, parts, storedAt } satisfies More));
+}
+
+function pathOf(row: Buffer): string {
+  return nameFrom(row, ROW.rest, ROW.rest + row.readUInt32LE(ROW.path));
+}
+
+function beforeOf(row: Buffer): Buffer {
+  const at = ROW.rest + row.readUInt32LE(ROW.path);
+  return row.subarray(at, at + row.readUInt32LE(ROW.before));
+}
+
+function afterOf(row: Buffer): Buffer {
+  const at = ROW.rest + row.readUInt32LE(ROW.path) + row.readUInt32LE(ROW.before);
+  return row.subarray(at, at + row.readUInt32LE(ROW.after));
+}
+
+function moreOf(row: Buffer): More {
+  const { path, before, after, rest } = ROW;
+  const at = rest + row.readUInt32LE(path) + row.readUInt32LE(before) + row.readUInt32LE(after);
+  return at === row.length ? {} : (JSON.parse(row.toString("utf8", at)) as More);
+}
+
 const [SLASH, DOT, MOST_ASCII] = [47, 46, 0x7f];
+
+/** The order of `comparePaths`. Makes strings only where the first difference is no ASCII. */
+function compareRows(a: Buffer, b: Buffer): number {
+  // The root, and a name that begins like it.
+  if (a[ROW.rest] === DOT || b[ROW.rest] === DOT) return comparePaths(pathOf(a), pathOf(b));
+  const [lengthA, lengthB] = [a.readUInt32LE(ROW.path), b.readUInt32LE(ROW.path)];
+  const end = ROW.rest + Math.min(lengthA, lengthB);
+  for (let at = ROW.rest; at < end; at += 1) {
+    const [byteA, byteB] = [a[at] as number, b[at] as number];
+    if (byteA === byteB) continue;
+    if (byteA > MOST_ASCII || byteB > MOST_ASCII) return comparePaths(pathOf(a), pathOf(b));
+    if (byteA === SLASH) return -1;
+    return byteB === SLASH ? 1 : byteA - byteB;
+  }
+  return lengthA - lengthB;
+}
 
 /** A row of a change set, as an object. Unpacks a side when it is first asked for. */
 class PackedChange<Operation extends string> implements Sides {
   readonly path: string;
   readonly operation: Operation;
-  readonly #rows: PackedChanges;
-  readonly #row: number;
+  readonly #facts: FactsPacker;
+  readonly #row: Buffer;
   #before: BaseFacts | undefined;
   #after: Facts | undefined;
+  #more: More | undefined;
 
-  constructor(rows: PackedChanges, row: number, path: string, operation: Operation) {
-    this.path = path;
+  constructor(facts: FactsPacker, row: Buffer, operation: Operation) {
+    this.path = pathOf(row);
     this.operation = operation;
-    this.#rows = rows;
+    this.#facts = facts;
     this.#row = row;
   }
 
   get before(): BaseFacts | undefined {
-    this.#before ??= this.#rows.before(this.#row);
+    if (this.#before !== undefined) return this.#before;
+    const packed = beforeOf(this.#row);
+    if (packed.length > 0) this.#before = this.#facts.unpackBase(packed);
     return this.#before;
   }
 
   get after(): Facts | undefined {
-    this.#after ??= this.#rows.after(this.#row);
+    if (this.#after !== undefined) return this.#after;
+    const packed = afterOf(this.#row);
+    if (packed.length > 0) this.#after = this.#facts.unpackNow(packed);
     return this.#after;
   }
 
   get xattrs(): Sides["xattrs"] {
-    return this.#rows.more(this.#row)?.xattrs;
+    return this.#moreFields.xattrs;
   }
 
   get parts(): Sides["parts"] {
-    return this.#rows.more(this.#row)?.parts;
+    return this.#moreFields.parts;
   }
 
   get storedAt(): Sides["storedAt"] {
-    return this.#rows.more(this.#row)?.storedAt;
+    return this.#moreFields.storedAt;
+  }
+
+  get #moreFields(): More {
+    this.#more ??= moreOf(this.#row);
+    return this.#more;
   }
 }
 
 /** Makes its rows anew whenever they are asked for. */
-class SortedRows<Row> implements Rows<Row> {
+class RowsOf<Row> implements Rows<Row> {
   readonly length: number;
   readonly #make: () => Generator<Row>;
 

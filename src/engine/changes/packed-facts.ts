@@ -1,14 +1,15 @@
 import type { Facts, Time } from "../../system/calls/facts.ts";
 import type { BaseFacts } from "../base/baseline.ts";
-import { ByteHeap, offsetOf } from "./byte-heap.ts";
 
 /**
  * A record: the number of its rest, 32 bits; size and inode, 64 each; which times follow, 8; the birth time;
- * these times. A time is its seconds, 64, and its nanoseconds, 32.
+ * these times; the rest itself as JSON, if it has no number. A time is its seconds, 64, and its nanoseconds,
+ * 32.
  */
 const RECORD = { rest: 0, size: 4, ino: 12, follow: 20, times: 21 };
 const TIME_BYTES = 12;
 const TIMES = 4;
+const NO_NUMBER = 0xffffffff;
 
 /** The times that follow the birth time. One that does not follow is the same as the one before it. */
 const FOLLOWS = { mtime: 1, ctime: 2, atime: 4 };
@@ -22,108 +23,85 @@ type RestOfBase = Omit<BaseFacts, "size" | "ino" | "btime" | "mtime" | "ctime">;
 const NO_XATTRS = Object.freeze({});
 
 /**
- * The facts of many entries, in a tenth of the memory of objects: a change set may hold a million. Each
- * access makes a new object.
+ * Packs the facts of entries into a tenth of the memory of objects: a change set may hold a million. What
+ * entries share is kept here once, so the packer that packed a record has to unpack it.
  */
-export class PackedFacts {
-  readonly #heap = new ByteHeap();
+export class FactsPacker {
   readonly #rests: (RestOfNow | RestOfBase)[] = [];
-  /** The number of each rest that is shared. */
+  /** The number of each rest. */
   readonly #known = new Map<string, number>();
   /** The last one of a sandbox's entry: mostly the next one is the same. */
   #last: { readonly rest: RestOfNow; readonly number: number } | undefined;
-  readonly #record = Buffer.alloc(RECORD.times + TIMES * TIME_BYTES);
+  readonly #now = Buffer.alloc(RECORD.times + TIMES * TIME_BYTES);
+  readonly #base = Buffer.alloc(RECORD.times + TIMES * TIME_BYTES);
 
-  /** Adds these facts and returns their position. */
-  addNow(facts: Facts): number {
-    return this.#add(facts, this.#restOfNow(facts), facts.ctime, facts.atime);
+  /** The record of these facts. Valid until the next one of a sandbox's entry is packed. */
+  packNow(facts: Facts): Buffer {
+    return pack(this.#now, facts, this.#restOfNow(facts), facts.atime);
   }
 
-  addBase(facts: BaseFacts): number {
-    return this.#add(facts, this.#restOfBase(facts), facts.ctime, facts.ctime ?? facts.mtime);
+  /** The record of these facts. Valid until the next one of a base is packed. */
+  packBase(facts: BaseFacts): Buffer {
+    const rest = this.#restOfBase(facts);
+    const number = typeof rest === "number" ? rest : NO_NUMBER;
+    const record = pack(this.#base, facts, number);
+    return number === NO_NUMBER ? Buffer.concat([record, Buffer.from(JSON.stringify(rest))]) : record;
   }
 
-  now(position: number): Facts {
-    const [chunk, at] = [this.#heap.chunk(position), offsetOf(position)];
-    const rest = this.#rests[chunk.readUInt32LE(at + RECORD.rest)] as RestOfNow;
-    const times = new TimeReader(chunk, at);
+  unpackNow(record: Buffer): Facts {
+    const rest = this.#rests[record.readUInt32LE(RECORD.rest)] as RestOfNow;
+    const times = new TimeReader(record);
     const [btime, mtime] = [times.next(), times.nextIf(FOLLOWS.mtime)];
     const ctime = times.nextIf(FOLLOWS.ctime);
     const atime = times.nextIf(FOLLOWS.atime);
-    const [size, ino] = [chunk.readDoubleLE(at + RECORD.size), chunk.readDoubleLE(at + RECORD.ino)];
+    const [size, ino] = [record.readDoubleLE(RECORD.size), record.readDoubleLE(RECORD.ino)];
     return { ...rest, size, ino, btime, mtime, ctime, atime };
   }
 
-  base(position: number): BaseFacts {
-    const [chunk, at] = [this.#heap.chunk(position), offsetOf(position)];
-    const rest = this.#rests[chunk.readUInt32LE(at + RECORD.rest)] as RestOfBase;
-    const times = new TimeReader(chunk, at);
+  unpackBase(record: Buffer): BaseFacts {
+    const number = record.readUInt32LE(RECORD.rest);
+    const times = new TimeReader(record);
     const [btime, mtime] = [times.next(), times.nextIf(FOLLOWS.mtime)];
     const ctime = times.nextIf(FOLLOWS.ctime);
-    const [size, ino] = [chunk.readDoubleLE(at + RECORD.size), chunk.readDoubleLE(at + RECORD.ino)];
-    const isKnown = ((chunk[at + RECORD.follow] as number) & UNKNOWN_CTIME) === 0;
+    const rest = (
+      number === NO_NUMBER ? JSON.parse(record.toString("utf8", times.end)) : this.#rests[number]
+    ) as RestOfBase;
+    const [size, ino] = [record.readDoubleLE(RECORD.size), record.readDoubleLE(RECORD.ino)];
+    const isKnown = ((record[RECORD.follow] as number) & UNKNOWN_CTIME) === 0;
     return { ...rest, size, ino, btime, mtime, ...(isKnown && { ctime }) };
-  }
-
-  #add(
-    { size, ino, btime, mtime }: BaseFacts | Facts,
-    rest: number,
-    ctime: Time | undefined,
-    atime: Time,
-  ): number {
-    const record = this.#record;
-    record.writeUInt32LE(rest, RECORD.rest);
-    record.writeDoubleLE(size, RECORD.size);
-    record.writeDoubleLE(ino, RECORD.ino);
-    let end = writeTime(record, RECORD.times, btime);
-    let follow = ctime === undefined ? UNKNOWN_CTIME : 0;
-    let last = btime;
-    const add = (time: Time, flag: number): void => {
-      if (time[0] === last[0] && time[1] === last[1]) return;
-      end = writeTime(record, end, time);
-      follow |= flag;
-      last = time;
-    };
-    add(mtime, FOLLOWS.mtime);
-    if (ctime !== undefined) add(ctime, FOLLOWS.ctime);
-    add(atime, FOLLOWS.atime);
-    record[RECORD.follow] = follow;
-    return this.#heap.add(record.subarray(0, end));
   }
 
   #restOfNow(facts: Facts): number {
     if (this.#last !== undefined && isRestOf(facts, this.#last.rest)) return this.#last.number;
     const { kind, mode, uid, gid, nlink, rdev, mountId, device, locked } = facts;
     const rest = { kind, mode, uid, gid, nlink, rdev, mountId, device, locked };
-    const key = Object.values(rest).join(" ");
-    const number = this.#known.get(key) ?? this.#share(key, rest);
+    const number = this.#numberOf(Object.values(rest).join(" "), rest);
     this.#last = { rest, number };
     return number;
   }
 
-  #restOfBase({ kind, mode, uid, gid, nlink, xattrs, target, rdev, changedBefore }: BaseFacts): number {
+  /** The rest itself where hardly another entry has the same. */
+  #restOfBase(facts: BaseFacts): number | RestOfBase {
+    const { kind, mode, uid, gid, nlink, xattrs, target, rdev, changedBefore } = facts;
     const plain = { kind, mode, uid, gid, nlink };
     const isPlain = target === undefined && rdev === undefined && changedBefore === undefined;
-    if (!isPlain || Object.keys(xattrs).length > 0)
-      return this.#keep({
-        ...plain,
-        xattrs,
-        ...(target !== undefined && { target }),
-        ...(rdev !== undefined && { rdev }),
-        ...(changedBefore !== undefined && { changedBefore }),
-      });
-    const key = `${kind} ${mode} ${uid} ${gid} ${nlink}`;
-    return this.#known.get(key) ?? this.#share(key, { ...plain, xattrs: NO_XATTRS });
+    if (isPlain && Object.keys(xattrs).length === 0)
+      return this.#numberOf(`${kind} ${mode} ${uid} ${gid} ${nlink}`, { ...plain, xattrs: NO_XATTRS });
+    return {
+      ...plain,
+      xattrs,
+      ...(target !== undefined && { target }),
+      ...(rdev !== undefined && { rdev }),
+      ...(changedBefore !== undefined && { changedBefore }),
+    };
   }
 
-  #share(key: string, rest: RestOfNow | RestOfBase): number {
-    const number = this.#keep(rest);
+  #numberOf(key: string, rest: RestOfNow | RestOfBase): number {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const number = this.#rests.push(rest) - 1;
     this.#known.set(key, number);
     return number;
-  }
-
-  #keep(rest: RestOfNow | RestOfBase): number {
-    return this.#rests.push(rest) - 1;
   }
 }
 
@@ -141,21 +119,51 @@ function isRestOf(facts: Facts, rest: RestOfNow): boolean {
   );
 }
 
-/** Reads the times of the record at `at`, in order. */
+/** Writes all but a rest without a number, and returns the record. */
+function pack(
+  record: Buffer,
+  { size, ino, btime, mtime, ctime }: BaseFacts | Facts,
+  rest: number,
+  atime?: Time,
+): Buffer {
+  record.writeUInt32LE(rest, RECORD.rest);
+  record.writeDoubleLE(size, RECORD.size);
+  record.writeDoubleLE(ino, RECORD.ino);
+  let end = writeTime(record, RECORD.times, btime);
+  let follow = ctime === undefined ? UNKNOWN_CTIME : 0;
+  let last = btime;
+  const add = (time: Time, flag: number): void => {
+    if (time[0] === last[0] && time[1] === last[1]) return;
+    end = writeTime(record, end, time);
+    follow |= flag;
+    last = time;
+  };
+  add(mtime, FOLLOWS.mtime);
+  if (ctime !== undefined) add(ctime, FOLLOWS.ctime);
+  if (atime !== undefined) add(atime, FOLLOWS.atime);
+  record[RECORD.follow] = follow;
+  return record.subarray(0, end);
+}
+
+/** Reads the times of a record, in order. */
 class TimeReader {
-  readonly #chunk: Buffer;
+  readonly #record: Buffer;
   readonly #follow: number;
-  #at: number;
+  #at = RECORD.times;
   #last: Time = [0, 0];
 
-  constructor(chunk: Buffer, at: number) {
-    this.#chunk = chunk;
-    this.#follow = chunk[at + RECORD.follow] as number;
-    this.#at = at + RECORD.times;
+  constructor(record: Buffer) {
+    this.#record = record;
+    this.#follow = record[RECORD.follow] as number;
+  }
+
+  /** Where the times that were read end. */
+  get end(): number {
+    return this.#at;
   }
 
   next(): Time {
-    this.#last = [this.#chunk.readDoubleLE(this.#at), this.#chunk.readUInt32LE(this.#at + 8)];
+    this.#last = [this.#record.readDoubleLE(this.#at), this.#record.readUInt32LE(this.#at + 8)];
     this.#at += TIME_BYTES;
     return this.#last;
   }

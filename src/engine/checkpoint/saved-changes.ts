@@ -40,7 +40,7 @@ export function savedChanges(changes: ChangeSet, own: Folder): SavedChanges {
     .filter(({ after }) => after !== undefined && isLinked(after))
     .map(({ path }) => path)
     .toArray();
-  return { entries, folderTimes: changes.folderTimes, links: linksOf(changes), linked };
+  return { entries, folderTimes: [...changes.folderTimes], links: linksOf(changes), linked };
 }
 
 /** The paths whose entries have to be copied. */

@@ -2,6 +2,7 @@ import { UsageError } from "../../core/errors/errors.ts";
 import { nearest, parentPath } from "../../core/paths/byte-path.ts";
 import { PathPatterns } from "../../core/paths/path-patterns.ts";
 import type { ChangeSet, TreeChange, TreeEntry } from "../changes/change-set.ts";
+import { fitting } from "../changes/rows.ts";
 import { type Scope, toResourcePath } from "../workspace/scope.ts";
 
 /**
@@ -19,7 +20,7 @@ export function chosenPart(found: ChangeSet, only: readonly string[] | undefined
   );
   const changes = entries.flatMap(({ path }) => inside.get(path) ?? []);
   assertWholeFiles(found, new Set(changes.map(({ path }) => path)));
-  return { entries, changes, folderTimes: found.folderTimes.filter(isMeant), anchors: found.anchors };
+  return { entries, changes, folderTimes: fitting(found.folderTimes, isMeant), anchors: found.anchors };
 }
 
 /** Every change belongs to the entry that moves it. */

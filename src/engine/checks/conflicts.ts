@@ -1,5 +1,6 @@
 import type { Conflict } from "../../core/errors/errors.ts";
 import { baseName, joinPath, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { PathStack } from "../../core/paths/path-stack.ts";
 import { failedWith } from "../../system/calls/errno.ts";
 import {
   compareTimes,
@@ -53,7 +54,7 @@ export interface ConflictCheck {
  */
 export type JudgedEntry = Facts | "nothing" | "done" | "conflict";
 
-/** Judges entries one at a time, best in path order. */
+/** Judges entries one at a time, in path order. */
 export class Conflicts implements Disposable {
   readonly found: Conflict[] = [];
   readonly #check: ConflictCheck;
@@ -189,7 +190,7 @@ export function firstChangeBelow(
 /** Opens the folders above entries, and checks that each is still the one that the plan knew. */
 class Ancestors {
   readonly #check: ConflictCheck;
-  readonly #judged = new Map<string, string | undefined>();
+  readonly #judged = new PathStack<string | undefined>();
   #open: { readonly path: string; readonly folder: Folder } | undefined;
 
   constructor(check: ConflictCheck) {
@@ -212,9 +213,10 @@ class Ancestors {
   }
 
   #judge(path: string): string | undefined {
+    const known = this.#judged.find(path);
+    if (known !== undefined) return known.value;
     const above = path === ROOT_PATH ? undefined : this.#judge(parentPath(path));
-    if (!this.#judged.has(path)) this.#judged.set(path, above ?? this.#judgeItself(path));
-    return this.#judged.get(path);
+    return this.#judged.add(path, above ?? this.#judgeItself(path));
   }
 
   #judgeItself(path: string): string | undefined {

@@ -1,5 +1,6 @@
 import { SandboxCommitError, UnsupportedError } from "../../core/errors/errors.ts";
 import { baseName, parentPath } from "../../core/paths/byte-path.ts";
+import { PathStack } from "../../core/paths/path-stack.ts";
 import type { Facts } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { mountsBelow } from "../../system/mount/mount-table.ts";
@@ -70,14 +71,13 @@ export class Obstacles {
   }
 }
 
-/** Checks whether names in a folder may change, once for each folder. */
+/** Checks whether names in a folder may change, once for each folder. The entries come in path order. */
 class FolderJudge {
   readonly unlocks: { path: string; mode: number }[] = [];
   readonly #original: Folder;
   readonly #root: Facts;
   readonly #project: number | undefined;
-  readonly #known = new Map<string, Facts>();
-  readonly #writable = new Set<string>();
+  readonly #known = new PathStack<{ readonly facts: Facts; isWritable: boolean }>();
 
   constructor(original: Folder, root: Facts, project: number | undefined) {
     this.#original = original;
@@ -88,17 +88,17 @@ class FolderJudge {
   judge(entry: TreeEntry): Facts {
     const path = parentPath(entry.path);
     const needsWriting = entry.operation !== "metadata";
-    const known = this.#known.get(path);
-    if (known !== undefined && (!needsWriting || this.#writable.has(path))) return known;
+    const known = this.#known.find(path)?.value;
+    if (known !== undefined && (!needsWriting || known.isWritable)) return known.facts;
     using folder = this.#original.openBelow(path);
-    if (known === undefined) this.#assertSameProject(folder);
-    const facts = known ?? this.#look(folder);
-    this.#known.set(path, facts);
-    if (needsWriting) this.#assertWritable(folder, path, facts);
-    return facts;
+    const judged = known ?? this.#known.add(path, { facts: this.#look(folder), isWritable: false });
+    if (needsWriting) this.#assertWritable(folder, path, judged.facts);
+    judged.isWritable ||= needsWriting;
+    return judged.facts;
   }
 
   #look(folder: Folder): Facts {
+    this.#assertSameProject(folder);
     const facts = folder.ownFacts();
     if (facts.mountId === this.#root.mountId && facts.device === this.#root.device) return facts;
     throw new UnsupportedError(
@@ -120,7 +120,6 @@ class FolderJudge {
   }
 
   #assertWritable(folder: Folder, path: string, facts: Facts): void {
-    this.#writable.add(path);
     if (facts.locked) throw immutable(folder.path);
     if (folder.isWritable()) return;
     if (facts.uid !== process.geteuid?.())

@@ -31,7 +31,7 @@ export class LandingFolders {
   }
 
   close(): void {
-    for (const { path, before, after } of this.#manifest.folderTimes)
+    for (const { path, before, after } of this.#manifest.entries.folderTimes())
       this.#setTime(path, this.#forward ? after : before);
     const modes = this.#changedModes();
     for (const { path, mode } of this.#manifest.unlock)

@@ -23,10 +23,11 @@ export function* touchedTargets(
     if (!told.has(path)) yield itself(parent);
     told.add(path);
   }
-  for (const { path } of [...manifest.folderTimes, ...manifest.unlock]) {
-    using folder = told.has(path) ? undefined : original.openBelowIfThere(path);
-    if (folder !== undefined) yield itself(folder);
-  }
+  for (const changed of [manifest.entries.folderTimes(), manifest.unlock])
+    for (const { path } of changed) {
+      using folder = told.has(path) ? undefined : original.openBelowIfThere(path);
+      if (folder !== undefined) yield itself(folder);
+    }
   yield { parent: landing, name: LANDED };
   using slots = Slots.open(landing);
   for (const folder of slots.folders()) yield itself(folder);

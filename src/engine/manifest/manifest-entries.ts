@@ -1,8 +1,8 @@
-import type { EntryKind, Facts } from "../../system/calls/facts.ts";
+import type { EntryKind, Facts, Time } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import { type Line, LineFile, LineWriter } from "./line-file.ts";
-import type { Direction, EntryIdentity, ManifestEntry } from "./manifest.ts";
+import type { ChangedFolderTime, Direction, EntryIdentity, Manifest, ManifestEntry } from "./manifest.ts";
 
 /**
  * The entries of a manifest, which may be more than memory holds. Format of the file `entries`
@@ -10,11 +10,13 @@ import type { Direction, EntryIdentity, ManifestEntry } from "./manifest.ts";
  *   [kind, slot, path, before, after, more]
  * `kind` is one of KINDS. `before` and `after` are identities as lists of numbers (PackedIdentity), or null.
  * `more` is an object with the fields of a ManifestEntry that most entries do not have, and is left out if
- * there is none of them.
+ * there is none of them. A folder whose time is set at the end has a line of its own:
+ *   ["t", path, before, after]
  */
 const KINDS = { add: "a", replace: "r", delete: "d", metadata: "m" } as const;
 const FOLDER_METADATA = "f";
 const ALL_KINDS = "ardmf";
+const FOLDER_TIMES = "t";
 
 export interface SlotEntry {
   readonly slot: number;
@@ -31,6 +33,7 @@ export interface ManifestEntries {
   going(direction: Direction): Iterable<SlotEntry>;
   /** The metadata of folders, the deepest first, because it may close them. */
   folderMetadata(): Iterable<SlotEntry>;
+  folderTimes(): Iterable<ChangedFolderTime>;
 }
 
 /**
@@ -100,6 +103,10 @@ export class EntriesWriter implements Disposable {
     this.#lines.add(extras === undefined ? line : [...line, extras]);
   }
 
+  addFolderTimes({ path, before, after }: ChangedFolderTime): void {
+    this.#lines.add([FOLDER_TIMES, path, before, after]);
+  }
+
   /** Returns the digest of the file. */
   end(): string {
     return this.#lines.end();
@@ -136,6 +143,13 @@ export class StoredEntries implements ManifestEntries {
   folderMetadata(): Iterable<SlotEntry> {
     return decoded(this.#file.linesBackward(FOLDER_METADATA));
   }
+
+  *folderTimes(): Generator<ChangedFolderTime> {
+    for (const line of this.#file.lines(FOLDER_TIMES)) {
+      const [, path, before, after] = line as [string, string, Time, Time];
+      yield { path, before, after };
+    }
+  }
 }
 
 const OPERATIONS: { readonly [kind: string]: ManifestEntry["operation"] } = {
@@ -169,9 +183,11 @@ function* decoded(lines: Iterable<Line>): Generator<SlotEntry> {
 /** The entries of a manifest of version 1, which were in one text. */
 export class EntriesInMemory implements ManifestEntries {
   readonly #entries: readonly SlotEntry[];
+  readonly #folderTimes: readonly ChangedFolderTime[];
 
-  constructor(entries: readonly ManifestEntry[]) {
+  constructor({ entries, folderTimes }: Pick<Manifest, "entries" | "folderTimes">) {
     this.#entries = entries.map((entry, slot) => ({ slot, entry }));
+    this.#folderTimes = folderTimes;
   }
 
   all(): Iterable<SlotEntry> {
@@ -188,6 +204,10 @@ export class EntriesInMemory implements ManifestEntries {
 
   folderMetadata(): Iterable<SlotEntry> {
     return this.#entries.filter(({ entry }) => isFolderMetadata(entry)).reverse();
+  }
+
+  folderTimes(): Iterable<ChangedFolderTime> {
+    return this.#folderTimes;
   }
 }
 

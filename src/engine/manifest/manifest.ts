@@ -35,8 +35,6 @@ export interface ManifestHeader {
   readonly root: Identity;
   /** Files that stay in the original and get new names: that moves their change time. */
   readonly anchors: readonly { readonly path: string; readonly before: EntryIdentity }[];
-  /** Folders whose times are set at the end, with the times before. */
-  readonly folderTimes: readonly { readonly path: string; readonly before: Time; readonly after: Time }[];
   /** Folders of this user without write permission: opened up for the landing, and closed again. */
   readonly unlock: readonly { readonly path: string; readonly mode: number }[];
   /**
@@ -57,6 +55,14 @@ export interface ManifestHeader {
 /** A manifest in memory. The index of an entry is its slot. */
 export interface Manifest extends ManifestHeader {
   readonly entries: readonly ManifestEntry[];
+  readonly folderTimes: readonly ChangedFolderTime[];
+}
+
+/** A folder whose time is set at the end, with its time before. */
+export interface ChangedFolderTime {
+  readonly path: string;
+  readonly before: Time;
+  readonly after: Time;
 }
 
 /** A folder that a landing changes in passing, and that no other writer had changed since T0. */

@@ -27,11 +27,11 @@ const HEADER: Omit<ManifestHeader, "version"> = {
   transaction: "T",
   root: { ino: 1, btime: [1, 2] },
   anchors: [],
-  folderTimes: [{ path: ".", before: [1, 1], after: [2, 2] }],
   unlock: [],
   barrier: [3, 3],
   stagedAt: [4, 4],
 };
+const FOLDER_TIMES: Manifest["folderTimes"] = [{ path: ".", before: [1, 1], after: [2, 2] }];
 const ENTRIES: readonly ManifestEntry[] = [
   { path: "added", operation: "add", before: undefined, after: IDENTITY },
   { path: "changed", operation: "replace", before: IDENTITY, after: { ...IDENTITY, ino: 3 } },
@@ -68,13 +68,19 @@ describe("A stored manifest", () => {
         ...(Object.keys(extras).length > 0 && { extras }),
       });
     }
+    for (const times of FOLDER_TIMES) writer.addFolderTimes(times);
     return writeManifest(landing, HEADER, writer.end());
   }
 
   it("is read as it was written, whatever the order of its entries", () => {
     const manifest = readManifest(landing, write());
     assert.ok(manifest !== undefined);
-    assert.deepEqual(wholeManifest(manifest), { version: 2, ...HEADER, entries: ENTRIES });
+    assert.deepEqual(wholeManifest(manifest), {
+      version: 2,
+      ...HEADER,
+      entries: ENTRIES,
+      folderTimes: FOLDER_TIMES,
+    });
   });
 
   it("gives what comes, what goes and what closes folders in the order of a landing", () => {
@@ -107,13 +113,14 @@ describe("A stored manifest", () => {
   });
 
   it("of version 1 is read too, with its entries in one text", () => {
-    const old: Manifest = { version: 1, ...HEADER, entries: ENTRIES };
+    const old: Manifest = { version: 1, ...HEADER, entries: ENTRIES, folderTimes: FOLDER_TIMES };
     writeFileSync(join(path, "manifest"), JSON.stringify(old));
     const manifest = readManifest(landing);
     assert.deepEqual(paths(manifest?.entries.all()), paths(ENTRIES.map((entry, slot) => ({ entry, slot }))));
     assert.deepEqual(paths(manifest?.entries.coming("forward")), ["added", "changed", "mode", "name"]);
     assert.deepEqual(paths(manifest?.entries.going("backward")), ["added", "name"]);
     assert.deepEqual(paths(manifest?.entries.folderMetadata()), ["closed/deep", "closed"]);
+    assert.deepEqual([...(manifest?.entries.folderTimes() ?? [])], FOLDER_TIMES);
   });
 });
 

@@ -33,14 +33,18 @@ export function writeManifest(
 export function readManifest(landing: Folder, digest?: string): StoredManifest | undefined {
   const bytes = readWhole(landing, MANIFEST);
   if (bytes === undefined) return undefined;
-  const manifest = parsed<ManifestHeader & { readonly entries: string | readonly ManifestEntry[] }>(bytes);
+  const manifest = parsed<(ManifestHeader & { readonly entries: string }) | Manifest>(bytes);
   if (manifest === undefined || (digest !== undefined && digestOf(bytes) !== digest))
     throw notAsPrepared(landing.label(MANIFEST));
+  if (typeof manifest.entries !== "string") return inMemory(manifest as Manifest);
   const { entries, ...header } = manifest;
-  if (typeof entries !== "string") return { ...header, entries: new EntriesInMemory(entries) };
   const stored = landing.facts(ENTRIES)?.kind === "file" ? new StoredEntries(landing, ENTRIES) : undefined;
   if (stored === undefined || stored.digest() !== entries) throw notAsPrepared(landing.label(ENTRIES));
   return { ...header, entries: stored };
+}
+
+function inMemory({ entries, folderTimes, ...header }: Manifest): StoredManifest {
+  return { ...header, entries: new EntriesInMemory({ entries, folderTimes }) };
 }
 
 /** The same, and an error if there is none. */
@@ -61,7 +65,7 @@ export function damagedRecord(path: string): StateError {
 export function wholeManifest({ entries, ...header }: StoredManifest): Manifest {
   const whole: ManifestEntry[] = [];
   for (const { slot, entry } of entries.all()) whole[slot] = entry;
-  return { ...header, entries: whole };
+  return { ...header, entries: whole, folderTimes: [...entries.folderTimes()] };
 }
 
 function notAsPrepared(label: string): StateError {

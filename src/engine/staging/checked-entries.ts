@@ -1,7 +1,8 @@
 import { SandboxConflictError } from "../../core/errors/errors.ts";
 import type { Facts } from "../../system/calls/facts.ts";
+import { RowStore } from "../../system/data/row-store.ts";
 import type { TreeEntry } from "../changes/change-set.ts";
-import { PackedFacts } from "../changes/packed-facts.ts";
+import { FactsPacker } from "../changes/packed-facts.ts";
 import type { Rows } from "../changes/rows.ts";
 import { Conflicts, type JudgedEntry } from "../checks/conflicts.ts";
 import { Obstacles, type Unlocks } from "../checks/obstacles.ts";
@@ -13,26 +14,27 @@ import type { Survey } from "./survey.ts";
 export class CheckedEntry {
   readonly entry: TreeEntry;
   readonly slot: number;
-  readonly #facts: PackedFacts;
-  readonly #position: number;
+  readonly #facts: FactsPacker;
+  readonly #row: Buffer;
 
-  constructor(entry: TreeEntry, slot: number, facts: PackedFacts, position: number) {
+  constructor(entry: TreeEntry, slot: number, facts: FactsPacker, row: Buffer) {
     this.entry = entry;
     this.slot = slot;
     this.#facts = facts;
-    this.#position = position;
+    this.#row = row;
   }
 
   /** The original's entry now. Every access unpacks it. */
   get before(): Facts | undefined {
-    return this.#position === NOTHING ? undefined : this.#facts.now(this.#position);
+    return this.#row[0] === THERE ? this.#facts.unpackNow(this.#row.subarray(1)) : undefined;
   }
 }
 
-/** Instead of a position in the packed facts: nothing is there in the original. */
-const NOTHING = 0xffffffff;
-/** The same: the original has the outcome already, or the entry may not land. */
-const DROPS_OUT = 0xfffffffe;
+/**
+ * The first byte of a row: the entry drops out, because the original has the outcome already or because it
+ * may not land; nothing is there in the original; or the facts of what is there follow.
+ */
+const [DROPS_OUT, NOTHING, THERE] = [0, 1, 2];
 
 /**
  * The entries of a change set that still have to land, after all were checked. Keeps only the original's
@@ -40,14 +42,14 @@ const DROPS_OUT = 0xfffffffe;
  */
 export class CheckedEntries implements Iterable<CheckedEntry> {
   readonly #entries: Rows<TreeEntry>;
-  readonly #facts = new PackedFacts();
-  readonly #before: Uint32Array;
+  readonly #facts = new FactsPacker();
+  /** A row for each entry. */
+  readonly #before = new RowStore();
   #unlocks: Unlocks = [];
   #count = 0;
 
   private constructor(entries: Rows<TreeEntry>) {
     this.#entries = entries;
-    this.#before = new Uint32Array(entries.length);
   }
 
   /**
@@ -73,18 +75,16 @@ export class CheckedEntries implements Iterable<CheckedEntry> {
     using conflicts = new Conflicts(input);
     const obstacles = new Obstacles(input.original);
     let obstacle: { readonly thrown: unknown } | undefined;
-    let at = 0;
     for (const entry of this.#entries) {
       const judged = mayLand(entry, input) ? conflicts.judge(entry) : "done";
-      this.#before[at] = this.#packed(judged);
-      if (this.#before[at] !== DROPS_OUT) {
+      this.#before.add(this.#packed(judged));
+      if (judged !== "done" && judged !== "conflict") {
         if (conflicts.found.length === 0 && obstacle === undefined) {
           obstacle = failureOf(() => obstacles.judge(entry, typeof judged === "string" ? undefined : judged));
           if (obstacle === undefined && comesIn(entry)) survey.look(entry, this.#count);
         }
         this.#count += 1;
       }
-      at += 1;
       yield 1;
     }
     if (conflicts.found.length > 0) throw new SandboxConflictError(conflicts.found);
@@ -92,19 +92,19 @@ export class CheckedEntries implements Iterable<CheckedEntry> {
     this.#unlocks = obstacles.unlocks;
   }
 
-  #packed(judged: JudgedEntry): number {
-    if (judged === "done" || judged === "conflict") return DROPS_OUT;
-    return judged === "nothing" ? NOTHING : this.#facts.addNow(judged);
+  #packed(judged: JudgedEntry): Buffer {
+    if (judged === "done" || judged === "conflict") return Buffer.of(DROPS_OUT);
+    if (judged === "nothing") return Buffer.of(NOTHING);
+    return Buffer.concat([Buffer.of(THERE), this.#facts.packNow(judged)]);
   }
 
   *[Symbol.iterator](): Generator<CheckedEntry> {
-    let at = 0;
+    const rows = this.#before.rows();
     let slot = 0;
     for (const entry of this.#entries) {
-      const position = this.#before[at] as number;
-      at += 1;
-      if (position === DROPS_OUT) continue;
-      yield new CheckedEntry(entry, slot, this.#facts, position);
+      const row = rows.next().value as Buffer;
+      if (row[0] === DROPS_OUT) continue;
+      yield new CheckedEntry(entry, slot, this.#facts, row);
       slot += 1;
     }
   }

@@ -21,6 +21,11 @@ import { putBack } from "./unstaging.ts";
 
 const MOVE = failpoint("stage.take-out");
 
+/** Only when all slots are filled, no process can reach a folder, or a file with several names, by a path. */
+function isSettledLater({ after }: TreeEntry): boolean {
+  return after?.kind === "directory" || after?.nlink !== 1;
+}
+
 interface FilledSlot {
   readonly checked: CheckedEntry;
   readonly plan: StagingPlan;
@@ -41,7 +46,7 @@ export class SlotFiller implements Disposable {
   readonly #writer: EntriesWriter;
   readonly #parents: OpenParent;
   readonly #links: LinkMap = new Map();
-  readonly #later: FilledSlot[] = [];
+  #hasMovedFolders = false;
 
   constructor(input: StagingInput, slots: Slots, writer: EntriesWriter) {
     this.#input = input;
@@ -58,21 +63,21 @@ export class SlotFiller implements Disposable {
     }
     if (plan.method === "copy") this.#copy(checked, plan);
     else this.#take(checked);
-    if (entry.after?.kind === "directory" || entry.after?.nlink !== 1) this.#later.push({ checked, plan });
-    else this.#settle({ checked, plan }, this.#factsIn(slot, checked), () => false);
+    this.#hasMovedFolders ||= plan.method === "move" && entry.after?.kind === "directory";
+    if (!isSettledLater(entry)) this.#settle({ checked, plan }, this.#factsIn(slot, checked), () => false);
   }
 
-  /** Called when all slots are filled. */
-  finish(): void {
-    const hasFolders = this.#later.some(
-      ({ checked, plan }) => plan.method === "move" && checked.entry.after?.kind === "directory",
-    );
-    const held = hasFolders ? folderHolders(this.#slots.path).map(({ path }) => path) : [];
-    for (const filled of this.#later) {
-      const { slot } = filled.checked;
+  /** Called with all entries when all slots are filled. */
+  finish(entries: Iterable<CheckedEntry>, planOf: (checked: CheckedEntry) => StagingPlan): void {
+    const held = this.#hasMovedFolders ? folderHolders(this.#slots.path).map(({ path }) => path) : [];
+    for (const checked of entries) {
+      const { entry, slot } = checked;
+      if (!comesIn(entry) || !isSettledLater(entry)) continue;
+      const plan = planOf(checked);
+      if (plan.method === "link") continue;
       const label = this.#slots.label(slot);
       const isWorkedIn = () => held.some((path) => path === label || path.startsWith(`${label}/`));
-      this.#settle(filled, this.#factsIn(slot, filled.checked), isWorkedIn);
+      this.#settle({ checked, plan }, this.#factsIn(slot, checked), isWorkedIn);
     }
   }
 

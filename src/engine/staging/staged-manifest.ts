@@ -1,12 +1,13 @@
-import { baseName, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
-import { compareTimes, type Facts, sameIdentity, sameTime, type Time } from "../../system/calls/facts.ts";
+import { baseName, comparePaths, parentPath, ROOT_PATH } from "../../core/paths/byte-path.ts";
+import { SeenFolders } from "../../core/paths/path-stack.ts";
+import { type Facts, sameIdentity, sameTime } from "../../system/calls/facts.ts";
 import type { Folder } from "../../system/calls/folder.ts";
 import { closeFile } from "../../system/calls/handles.ts";
 import { readXattrs } from "../../system/calls/xattrs.ts";
 import { reserveRoom } from "../../system/data/file-data.ts";
 import { failpoint } from "../../system/failpoints.ts";
-import type { TreeEntry } from "../changes/change-set.ts";
-import type { EntryIdentity, ManifestEntry, ManifestHeader } from "../manifest/manifest.ts";
+import type { FolderTime, TreeEntry } from "../changes/change-set.ts";
+import type { ChangedFolderTime, EntryIdentity, ManifestEntry } from "../manifest/manifest.ts";
 import { metadataOf } from "../tree/metadata.ts";
 import type { CheckedEntry } from "./checked-entries.ts";
 import type { StagingInput } from "./staging-input.ts";
@@ -17,33 +18,40 @@ export const BALLAST = "ballast";
 
 /**
  * The final times of folders: the sandbox's, unless another writer changed the folder in the original
- * meanwhile.
+ * meanwhile. Asked for when the folders of the sandbox have their times again.
  */
-export function plannedFolderTimes(
+export function* plannedFolderTimes(
   input: StagingInput,
   entries: Iterable<CheckedEntry>,
-): ManifestHeader["folderTimes"] {
-  const wanted = new Map<string, Time>();
-  const isSingleFile = input.baseOf(ROOT_PATH) === undefined;
-  for (const { entry } of entries) {
-    if (entry.operation === "metadata" || isSingleFile) continue;
-    const path = parentPath(entry.path);
-    if (wanted.has(path)) continue;
-    using folder = input.sandbox.openBelow(path);
-    wanted.set(path, folder.ownFacts().mtime);
-  }
-  for (const { path, mtime } of input.changes.folderTimes) wanted.set(path, mtime);
-  const times: ManifestHeader["folderTimes"][number][] = [];
-  for (const [path, after] of wanted) {
+): Generator<ChangedFolderTime> {
+  for (const { path, mtime: after } of wantedFolderTimes(input, entries)) {
     const base = input.baseOf(path);
     if (base === undefined || base.changedBefore === true) continue;
     using folder = input.original.openBelowIfThere(path);
     const now = folder?.ownFacts();
     if (now !== undefined && sameIdentity(now, base) && sameTime(now.mtime, base.mtime))
-      times.push({ path, before: now.mtime, after });
+      yield { path, before: now.mtime, after };
   }
-  // The deepest first, the root last.
-  return times.sort((a, b) => b.path.length - a.path.length || compareTimes(a.before, b.before));
+}
+
+/** The folders with another time in the sandbox, and those whose time the landing moves. */
+function* wantedFolderTimes(
+  { sandbox, baseOf, changes }: StagingInput,
+  entries: Iterable<CheckedEntry>,
+): Generator<FolderTime> {
+  const seen = new SeenFolders();
+  const times = changes.folderTimes[Symbol.iterator]();
+  const isSingleFile = baseOf(ROOT_PATH) === undefined;
+  let next = times.next().value;
+  for (const { entry } of entries) {
+    for (; next !== undefined && comparePaths(next.path, entry.path) <= 0; next = times.next().value)
+      if (seen.meet(next.path)) yield next;
+    const path = parentPath(entry.path);
+    if (entry.operation === "metadata" || isSingleFile || !seen.meet(path)) continue;
+    using folder = sandbox.openBelow(path);
+    yield { path, mtime: folder.ownFacts().mtime };
+  }
+  for (; next !== undefined; next = times.next().value) yield next;
 }
 
 /** The metadata that an entry sets, and the metadata before. */
@@ -82,9 +90,10 @@ export function makeBallast(
 ): void {
   // An undo that was interrupted before its decision may have left a ballast.
   if (landing.facts(BALLAST) !== undefined) return;
-  const folders = new Set<string>();
-  for (const { entry } of entries) folders.add(parentPath(entry.path));
-  const size = 64 * 1024 + folders.size * 8192;
+  const seen = new SeenFolders();
+  let folders = 0;
+  for (const { entry } of entries) if (seen.meet(parentPath(entry.path))) folders += 1;
+  const size = 64 * 1024 + folders * 8192;
   const fd = landing.createFile(BALLAST_POINT, BALLAST, 0o600);
   try {
     reserveRoom(BALLAST_POINT, fd, size, landing.label(BALLAST));

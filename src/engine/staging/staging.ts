@@ -1,7 +1,9 @@
 import { SandboxConflictError } from "../../core/errors/errors.ts";
 import { parentPath } from "../../core/paths/byte-path.ts";
+import { SeenFolders } from "../../core/paths/path-stack.ts";
 import { closeBelow } from "../../system/calls/closed-entries.ts";
 import { identityOf } from "../../system/calls/facts.ts";
+import type { Folder } from "../../system/calls/folder.ts";
 import { assertClockWentOn, takeBarrier } from "../base/barrier.ts";
 import type { TreeEntry } from "../changes/change-set.ts";
 import { anchorConflicts } from "../checks/conflicts.ts";
@@ -17,7 +19,7 @@ import { findMarks } from "./layer-traces.ts";
 import { SlotFiller } from "./slot-filler.ts";
 import { makeBallast, plannedFolderTimes } from "./staged-manifest.ts";
 import { comesIn, type StagingInput } from "./staging-input.ts";
-import { readStagingRecord, StagingRecordWriter } from "./staging-record.ts";
+import { type FolderTimes, readStagingRecord, StagingRecordWriter } from "./staging-record.ts";
 import { Survey } from "./survey.ts";
 import { restoreFolderTimes } from "./unstaging.ts";
 
@@ -50,7 +52,6 @@ export async function stage(input: StagingInput): Promise<StagedLanding | null> 
   if (entries.count === 0 && changes.folderTimes.length === 0) return null;
   survey.decide();
   const anchors = linkedAnchors(input, survey);
-  const folderTimes = plannedFolderTimes(input, entries);
   await work.run("recording", recordMoves(input, entries, survey), entries.count);
   const digest = await work.run("preparing", fillSlots(input, entries, survey), entries.count);
   // Entries need their true modes before the barrier that tells what changed after the staging.
@@ -58,7 +59,6 @@ export async function stage(input: StagingInput): Promise<StagedLanding | null> 
   const header: Omit<ManifestHeader, "version"> = {
     transaction: input.transaction,
     anchors,
-    folderTimes,
     unlock: entries.unlocks,
     root: identityOf(input.original.ownFacts()),
     ...(input.leavesOthers === true && { leavesRivals: true }),
@@ -105,7 +105,7 @@ function* recordMoves(input: StagingInput, entries: Iterable<CheckedEntry>, surv
   };
   if (moved().next().done === true) return;
   using record = new StagingRecordWriter(input.landing);
-  const folders = new Set<string>();
+  const folders = new SeenFolders();
   for (const { entry, slot } of moved()) {
     const { path, after } = entry;
     record.addMoved({
@@ -115,15 +115,17 @@ function* recordMoves(input: StagingInput, entries: Iterable<CheckedEntry>, surv
       ...readOnlyMode(entry),
     });
     if (input.isLayer) findMarks(input.sandbox, path, (marked) => record.addMarked(marked));
-    folders.add(parentPath(path));
+    const folder = parentPath(path);
+    if (folders.meet(folder)) record.addFolder(timesOf(input.sandbox, folder));
     yield 1;
   }
-  for (const path of folders) {
-    using folder = input.sandbox.openBelow(path);
-    const { mtime, atime } = folder.ownFacts();
-    record.addFolder({ path, mtime, atime });
-  }
   record.endFlushed();
+}
+
+function timesOf(sandbox: Folder, path: string): FolderTimes {
+  using folder = sandbox.openBelow(path);
+  const { mtime, atime } = folder.ownFacts();
+  return { path, mtime, atime };
 }
 
 function readOnlyMode({ after }: TreeEntry): { readonly mode?: number } {
@@ -136,12 +138,14 @@ function* fillSlots(input: StagingInput, entries: CheckedEntries, survey: Survey
   using slots = Slots.make(input.landing, entries.count);
   using writer = new EntriesWriter(input.landing, ENTRIES);
   using filler = new SlotFiller(input, slots, writer);
+  const planOf = ({ entry, slot }: CheckedEntry) => survey.planOf(entry, slot);
   for (const checked of entries) {
-    filler.fill(checked, survey.planOf(checked.entry, checked.slot));
+    filler.fill(checked, planOf(checked));
     yield 1;
   }
-  filler.finish();
+  filler.finish(entries, planOf);
   restoreFolderTimes(input.sandbox, readStagingRecord(input.landing)?.folders() ?? []);
+  for (const times of plannedFolderTimes(input, entries)) writer.addFolderTimes(times);
   return writer.end();
 }
 

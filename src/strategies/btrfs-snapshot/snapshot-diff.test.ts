@@ -151,7 +151,7 @@ describe("a snapshot and its base", { skip: whyNoImages() ?? false }, () => {
   const outlineOf = ({ entries, folderTimes, ...rest }: ChangeSet) => ({
     lines: linesOf({ entries, folderTimes, ...rest }),
     entries: Array.from(entries, ({ operation, path, parts }) => [operation, path, parts]),
-    folderTimes,
+    folderTimes: [...folderTimes],
   });
 
   for (const [what, work, lines] of WORK)

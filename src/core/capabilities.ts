@@ -56,7 +56,7 @@ export interface OnePhaseCapabilities extends StrategyCapabilities {
 /**
  * The losses that a strategy can declare:
  * - `folder-renames`: a program can't rename a folder that came from the original; it gets EXDEV, as between
- *   file systems, and copies.
+ *   file systems, and copies. Commands of `run` and `plan exec` can: a supervisor moves it for them.
  * - `linked-files`: a file with several names that is changed through one of them becomes a file of its own.
  * - `holes`: a changed sparse file is filled.
  * - `folder-times`: a folder in which an entry changed gets the time of that change.

@@ -18,6 +18,7 @@ import { redirect } from "../../system/launch/streams.ts";
 import { joinMounts, ownMounts, ViewRoot } from "../../system/launch/view-root.ts";
 import { mountPrivately } from "../../system/mount/overlay-mount.ts";
 import { passDescriptor } from "../../system/process/passed-descriptor.ts";
+import { filterRenames } from "../rename-supervisor/rename-supervisor.ts";
 import { DESCRIPTORS, type LaunchSpec, type ViewLayers, type ViewStep } from "./launch-spec.ts";
 
 /**
@@ -41,7 +42,8 @@ const USER_KEEPS: readonly Capability[] = ["setfcap"];
  * 2. Build the new root by descriptors, through no link that another process could have put there.
  * 3. Connect the terminal and the standard streams.
  * 4. Make the new root the root. From here on only what the view shows can be reached.
- * 5. Give up all privileges and install the filter of system calls.
+ * 5. Give up all privileges and install the filter of system calls, with a supervisor where overlays can't
+ *    rename folders.
  * 6. Load the shell of the view, which starts the command.
  *
  * Any failure is thrown; then no command has started.
@@ -58,7 +60,8 @@ export function launchCommand(spec: LaunchSpec): never {
   if (spec.openFiles !== undefined) limitOpenFiles(spec.openFiles);
   if (spec.noAbstractSockets) leaveAbstractSockets();
   keepOnly(spec.privileged ? ROOT_KEEPS : USER_KEEPS);
-  filterCalls({ mayNestUsers: !spec.privileged });
+  if (spec.privileged) filterCalls({ mayNestUsers: false });
+  else filterRenames({ mayNestUsers: true });
   const { shell, environment, cwd } = spec;
   become({ ...shell, environment, cwd, descriptors: [DESCRIPTORS.control] });
 }

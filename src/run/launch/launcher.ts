@@ -3,6 +3,7 @@ import { displayPath } from "../../core/paths/byte-path.ts";
 import { closeFile } from "../../system/calls/handles.ts";
 import { failpoint } from "../../system/failpoints.ts";
 import type { ControlGroup } from "../../system/groups/control-group.ts";
+import { FORKING_FLAGS } from "../../system/launch/forked-process.ts";
 import { mayMountOnMachine } from "../../system/mount/privilege.ts";
 import { LauncherProcess } from "../../system/process/launcher-process.ts";
 import { ownProgram } from "../../system/process/own-program.ts";
@@ -146,7 +147,9 @@ export class CommandLauncher implements Disposable {
     const { stdout, openStreams } = this.#kind;
     const streams = openStreams?.() ?? new HandedStreams(stdout === "stderr" ? 2 : 1);
     const { file, args, environment } = ownProgram(import.meta.url, LOCATIONS);
-    const [first = "", ...rest] = [...entering(this.#kind, this.tools, joins), file, ...args];
+    // Without privilege the launcher forks.
+    const flags = this.#kind.privileged ? [] : FORKING_FLAGS;
+    const [first = "", ...rest] = [...entering(this.#kind, this.tools, joins), file, ...flags, ...args];
     const process = LauncherProcess.start(POINTS.start, {
       ...{ file: first, args: rest, streams: streams.descriptors },
       // Messages that Drydock may show are in one language.

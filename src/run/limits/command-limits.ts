@@ -20,9 +20,9 @@ const POINTS = {
 
 /**
  * The processes in the group besides the command: the one that made the namespaces, and the first one in
- * them.
+ * them; without privilege also the one that renames folders.
  */
-const OWN_PROCESSES = 2;
+const ownProcesses = () => (mayMountOnMachine() ? 2 : 3);
 
 const ELSEWHERE = "…', or leave out the limit.";
 /** Where root, or another user, can get a control group: mostly from systemd. */
@@ -79,7 +79,7 @@ export class CommandLimits implements AsyncDisposable {
     let processLimit: OwnProcessLimit | undefined;
     if (processes !== undefined) {
       const parent = groupParent(POINTS.limit, "pids");
-      if (!("why" in parent)) grouped.push({ controller: "pids", parent, most: processes + OWN_PROCESSES });
+      if (!("why" in parent)) grouped.push({ controller: "pids", parent, most: processes + ownProcesses() });
       else processLimit = limitByProgram(processes, parent.why);
     }
     if (memory !== undefined) {

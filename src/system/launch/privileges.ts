@@ -11,6 +11,9 @@ const SIGKILL = 9;
 const CAPABILITY_VERSION_3 = 0x2008_0522;
 const SECCOMP = process.arch === "arm64" ? 277 : 317;
 const SECCOMP_SET_MODE_FILTER = 1;
+const NEW_LISTENER = 8;
+/** A caller whose call was received can only be killed, not interrupted (Linux 5.19 or later). */
+const WAIT_KILLABLE = 32;
 const LANDLOCK_CREATE_RULESET_VERSION = 1;
 const LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET = 1;
 /** The first version of Landlock that has scopes. */
@@ -66,13 +69,30 @@ function setCapabilities(set: bigint): void {
 
 /** Installs the filter of system calls, see seccomp-filter.ts. */
 export function filterCalls(options: FilterOptions): void {
+  check(installFilter(options, 0), "seccomp", "this process");
+}
+
+/**
+ * The same with a supervisor, and returns the descriptor by which it listens; undefined if there can't be
+ * one, because an outer filter of this process has one. Then nothing is installed.
+ */
+export function filterSupervisedCalls(options: FilterOptions): number | undefined {
+  const wanted = { ...options, isSupervised: true };
+  for (const flags of [NEW_LISTENER | WAIT_KILLABLE, NEW_LISTENER]) {
+    const listener = installFilter(wanted, flags);
+    if (listener >= 0) return listener;
+  }
+  return undefined;
+}
+
+function installFilter(options: FilterOptions, flags: number): number {
   const filter = seccompFilter(process.arch, options);
   if (filter === undefined) throw new Error(`there is no filter of system calls for ${process.arch} yet`);
   const program = new PinnedBuffer(16 + filter.length);
   program.bytes.fill(0, 0, 16).writeUInt16LE(filter.length / 8, 0);
   program.bytes.writeBigUInt64LE(BigInt(program.address + 16), 8);
   filter.copy(program.bytes, 16);
-  check(launchCalls.seccomp(SECCOMP, SECCOMP_SET_MODE_FILTER, 0, program.bytes), "seccomp", "this process");
+  return launchCalls.seccomp(SECCOMP, SECCOMP_SET_MODE_FILTER, flags, program.bytes);
 }
 
 /** Blocks abstract sockets of processes outside, where the kernel can (Linux 6.12 or later). */

@@ -16,6 +16,8 @@ export interface FilterOptions {
    * makes one.
    */
   readonly mayNestUsers: boolean;
+  /** Whether a supervisor answers the calls of SUPERVISED. */
+  readonly isSupervised?: boolean;
 }
 
 /** Numbers for x86-64 and for arm64. */
@@ -64,6 +66,22 @@ const REFUSED: readonly (readonly [name: string, x64: number, arm64: number])[] 
 ];
 
 /**
+ * Calls that a supervisor gets to see (run/rename-supervisor/): renames, and the one by which a program
+ * confines itself further, because the supervisor must not do for it what it may not do itself.
+ */
+const SUPERVISED = {
+  rename: [82, undefined],
+  renameat: [264, 38],
+  renameat2: [316, 276],
+  landlock_restrict_self: [446, 446],
+} as const;
+
+/** The number of such a call on this processor, if it has one. */
+export function numberOf(name: keyof typeof SUPERVISED): number | undefined {
+  return SUPERVISED[name][process.arch === "x64" ? 0 : 1];
+}
+
+/**
  * Refused as if the kernel lacked them; programs then use older calls. clone3 hides its flags, io_uring makes
  * calls past the filter.
  */
@@ -97,10 +115,12 @@ const unlessAtLeast = (value: number, skip: number): Instruction => [0x35, 0, sk
 const unlessAnyBit = (value: number, skip: number): Instruction => [0x45, 0, skip, value];
 const fail = (errno: number): Instruction => [0x06, 0, 0, 0x0005_0000 + errno];
 const allow: Instruction = [0x06, 0, 0, 0x7fff_0000];
+const askSupervisor: Instruction = [0x06, 0, 0, 0x7fc0_0000];
 
 /** The instructions, 8 bytes each; undefined on a processor whose call numbers are unknown. */
-export function seccompFilter(processor: string, { mayNestUsers }: FilterOptions): Buffer | undefined {
+export function seccompFilter(processor: string, options: FilterOptions): Buffer | undefined {
   if (processor !== "x64" && processor !== "arm64") return undefined;
+  const { mayNestUsers, isSupervised } = options;
   const at = processor === "x64" ? 0 : 1;
   const namespaces = OTHER_NAMESPACES + (mayNestUsers ? 0 : CLONE_NEWUSER);
   return encoded([
@@ -112,6 +132,7 @@ export function seccompFilter(processor: string, { mayNestUsers }: FilterOptions
     fail(ENOSYS),
     ...ABSENT.flatMap((number) => [unlessEqual(number, 1), fail(ENOSYS)]),
     ...REFUSED.flatMap(([, ...numbers]) => [unlessEqual(numbers[at] ?? 0, 1), fail(EPERM)]),
+    ...(isSupervised === true ? supervised(at) : []),
     ...about(NUMBERS.ioctl[at], 1, [
       unlessEqual(TIOCSTI, 1),
       fail(EPERM),
@@ -129,6 +150,13 @@ export function seccompFilter(processor: string, { mayNestUsers }: FilterOptions
 /** Checks one argument of one call, and allows what no check refuses. */
 function about(number: number, argument: number, checks: readonly Instruction[]): readonly Instruction[] {
   return [unlessEqual(number, checks.length + 2), loadArgument(argument), ...checks, allow];
+}
+
+function supervised(at: 0 | 1): readonly Instruction[] {
+  return Object.values(SUPERVISED).flatMap((numbers) => {
+    const number = numbers[at];
+    return number === undefined ? [] : [unlessEqual(number, 1), askSupervisor];
+  });
 }
 
 function onlyFamilies(): readonly Instruction[] {

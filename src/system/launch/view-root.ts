@@ -139,12 +139,27 @@ export class ViewRoot {
   }
 }
 
+/**
+ * Opens a folder by a path that a program gave, through links as the program would, and as a handle (O_PATH).
+ * `not-of-proc` refuses links that the kernel follows as those of the calling process.
+ */
+export function openAsAsked(start: number, path: string, links: "any" | "not-of-proc"): Folder {
+  const how = openHow(O_PATH | constants.O_DIRECTORY, links === "any" ? 0 : RESOLVE_NO_MAGICLINKS);
+  const fd = launchCalls.openat2(OPENAT2, start, cString(path), how, how.length);
+  return new Folder(check(fd, "open", path), path);
+}
+
 function openPath(folder: number, path: string, flags: number, label: string): number {
-  // struct open_how: flags, mode, how to resolve names. Without "in root", an absolute path starts at the
-  // root of this process.
-  const how = Buffer.alloc(24);
+  // Without "in root", an absolute path starts at the root of this process.
   const inRoot = folder === AT_FDCWD ? 0 : RESOLVE_IN_ROOT;
-  how.writeBigUInt64LE(BigInt(flags | O_CLOEXEC), 0);
-  how.writeBigUInt64LE(BigInt(inRoot | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS), 16);
+  const how = openHow(flags, inRoot | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
   return check(launchCalls.openat2(OPENAT2, folder, cString(path), how, how.length), "open", label);
+}
+
+/** struct open_how: flags, mode, how to resolve names. */
+function openHow(flags: number, resolve: number): Buffer {
+  const how = Buffer.alloc(24);
+  how.writeBigUInt64LE(BigInt(flags | O_CLOEXEC), 0);
+  how.writeBigUInt64LE(BigInt(resolve), 16);
+  return how;
 }

@@ -5,7 +5,7 @@ import type { Duplex, Readable } from "node:stream";
 import { failedWith } from "../calls/errno.ts";
 import { type Failpoint, passFailpoint } from "../failpoints.ts";
 import { socketPair, takeDescriptor } from "./passed-descriptor.ts";
-import { childrenOf } from "./processes.ts";
+import { childrenOf, commandOf, SUPERVISOR_NAME } from "./processes.ts";
 import { type Program, startProcess } from "./start-process.ts";
 
 export interface LauncherOptions extends Program {
@@ -25,8 +25,9 @@ const LIMIT_MS = 60_000;
 
 /**
  * A process that waits to become a command in its own namespaces. It is the parent of the first process
- * there, whose first child is the command. run/launch/launch-spec.ts describes its descriptors. Until the
- * command starts, its standard error is a pipe to us.
+ * there, whose first child is the command, or a supervisor (run/rename-supervisor/) and then the command.
+ * run/launch/launch-spec.ts describes its descriptors. Until the command starts, its standard error is a pipe
+ * to us.
  */
 export class LauncherProcess {
   /** The exit code; 128 plus the number of the signal that ended it. */
@@ -114,7 +115,8 @@ export class LauncherProcess {
   signal(name: NodeJS.Signals): void {
     if (this.#hasEnded) return;
     const { first } = this;
-    const command = first === undefined ? undefined : childrenOf(first)[0];
+    const children = first === undefined ? [] : childrenOf(first);
+    const command = children.find((pid) => commandOf(String(pid)) !== SUPERVISOR_NAME);
     if (command === undefined || !isSent(command, name)) setTimeout(() => this.signal(name), LOOK_AGAIN_MS);
   }
 

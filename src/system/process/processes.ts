@@ -53,6 +53,9 @@ export function readIfThere(path: string): string | undefined {
   return unlessFailed(GONE_OR_NOT_OURS, () => readFileSync(path, "latin1"));
 }
 
+/** The name of the process of ours that renames folders for a command, beside it in its namespaces. */
+export const SUPERVISOR_NAME = "drydock-renamer";
+
 /** The name that a process has given itself. */
 export function commandOf(pid: string): string {
   const name = readIfThere(`/proc/${pid}/comm`);

@@ -1,5 +1,5 @@
-import { writeSync } from "node:fs";
-import { check, lazyCalls, PinnedBuffer } from "../calls/native.ts";
+import { readSync, writeSync } from "node:fs";
+import { bindAll, check, lazyCalls, PinnedBuffer } from "../calls/native.ts";
 import { socketPair, takeDescriptor } from "../process/passed-descriptor.ts";
 import { launchCalls } from "./calls.ts";
 
@@ -52,14 +52,21 @@ export function fork(
   const [ours, theirs] = socketPair();
   const label = new PinnedBuffer(16);
   label.bytes.fill(0).write(name.slice(0, 15));
-  forking.madvise(LOWEST_ADDRESS, HIGHEST_ADDRESS - LOWEST_ADDRESS, MADV_DOFORK);
-  const pid = check(forking.fork(), "fork", name);
+  bindAll(forking);
+  const pid = check(forkWithHeap(), "fork", name);
   if (pid === 0) liveAsCopy(theirs, label, prepare, work);
   launchCalls.closeRange(theirs, theirs, 0);
-  if (isReadable(ours)) return { socket: ours, pid };
+  if (isUp(ours)) return { socket: ours, pid };
   forking.kill(pid, SIGKILL);
   launchCalls.closeRange(ours, ours, 0);
   return undefined;
+}
+
+/** Nothing may be allocated between the two calls, so they stand alone. */
+function forkWithHeap(): number {
+  const { madvise, fork: call } = forking;
+  madvise(LOWEST_ADDRESS, HIGHEST_ADDRESS - LOWEST_ADDRESS, MADV_DOFORK);
+  return call();
 }
 
 /** The life of the copy. It never returns to its caller, and leaves out all that Node does at an exit. */
@@ -87,9 +94,9 @@ function liveAsCopy(
   throw new Error("_exit returned");
 }
 
-/** Whether there is something to read within the time that a copy has to come up. */
-function isReadable(fd: number): boolean {
-  return (waitFor(fd, UP_MS) & POLLIN) !== 0;
+/** Whether the copy comes up in time. Its word must be read, or closing our side would reset the connection. */
+function isUp(socket: number): boolean {
+  return (waitFor(socket, UP_MS) & POLLIN) !== 0 && readSync(socket, Buffer.alloc(1)) === 1;
 }
 
 /** Waits until something happens to a descriptor. Returns what, as bits of poll(2). */
